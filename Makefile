@@ -1,0 +1,84 @@
+# A thin front of meson and ninja. `make help` lists the targets; each installs the Debian packages it needs.
+#
+# Variables: BUILD (build), CC (cc; make CC=clang BUILD=build-clang), PREFIX (/usr/local), DESTDIR, FUZZ_SECONDS (60).
+
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+ifneq ($(origin CC),default)
+export CC
+endif
+
+SANITIZED := -Dtests=enabled -Db_lundef=false -Doptimization=1 -Dwerror=false
+
+.NOTPARALLEL:
+.PHONY: all everything demo test test-asan test-tsan bench lint fuzz fuzz-smoke interop install clean help
+
+all:
+	@scripts/setup build
+	@scripts/build $(BUILD)
+
+everything:
+	@scripts/setup test
+	@scripts/build $(BUILD) -Dtests=enabled -Dbench=true
+
+demo: all
+	@scripts/demo $(BUILD)
+
+test:
+	@scripts/setup test
+	@scripts/build $(BUILD) -Dtests=enabled
+	@scripts/run-tests $(BUILD)
+
+# gcc finds false warnings in instrumented code, so these two builds do not stop at warnings.
+test-asan:
+	@scripts/setup test
+	@scripts/build build-asan $(SANITIZED) -Db_sanitize=address,undefined
+	@scripts/run-tests build-asan
+
+test-tsan:
+	@scripts/setup test
+	@scripts/build build-tsan $(SANITIZED) -Db_sanitize=thread
+	@scripts/run-tests build-tsan --suite threads
+
+bench:
+	@scripts/setup bench
+	@scripts/build $(BUILD) -Dbench=true
+	@SEXTANT=$(abspath $(BUILD))/sextant bench/run $(BUILD)
+
+lint:
+	@scripts/setup lint
+	@scripts/build $(BUILD)
+	@scripts/lint $(BUILD)
+
+fuzz fuzz-smoke:
+	@scripts/setup fuzz
+	@CC=clang scripts/build build-fuzz -Dfuzz=true -Dtests=disabled -Db_lundef=false -Dwerror=false \
+	    -Db_sanitize=address,undefined
+	@scripts/fuzz build-fuzz $(if $(filter fuzz-smoke,$@),10,$(FUZZ_SECONDS))
+
+interop: all
+	@scripts/setup interop
+	@SEXTANT=$(abspath $(BUILD))/sextant tests/interop/run $(BUILD)
+
+install:
+	@scripts/setup build
+	@scripts/build $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(abspath $(DESTDIR)) meson install --no-rebuild --quiet -C $(BUILD)
+
+clean:
+	rm -rf build build-*/ $(BUILD)
+
+help:
+	@echo 'make              build/sextant and libsextant'
+	@echo 'make demo         build, archive a real binary, look addresses up'
+	@echo 'make test         all tests; test-asan and test-tsan run them under sanitizers'
+	@echo 'make bench        speed, side by side with other tools'
+	@echo 'make lint         format, layering, exported symbols, shell scripts'
+	@echo 'make fuzz         every fuzz harness for FUZZ_SECONDS (60); fuzz-smoke: seeds and 10 s'
+	@echo 'make interop      with the tools of others, where their toolchains are there'
+	@echo 'make install      into PREFIX (/usr/local), below DESTDIR'
+	@echo 'make everything   build with tests and benchmarks, run nothing'
+	@echo 'make clean        remove all build directories'
+	@echo 'With clang:       make CC=clang BUILD=build-clang'

@@ -1,0 +1,153 @@
+/*
+ * sextant/archive.h: open anything that has addresses and look addresses up in it.
+ *
+ * An sxt_archive is immutable once open: any number of threads may look up in it at the same time, without locks.
+ * Opening a .lidia file costs the same whatever its size (it is mapped, not read); opening an ELF file reads its
+ * symbols first. Every sxt_string that comes out of an archive points into it and lives until sxt_archive_close.
+ * The bytes of a mapped file must not change while it is open: replace an archive by renaming a new one over it, as
+ * every writer of this library does.
+ */
+#ifndef SEXTANT_ARCHIVE_H
+#define SEXTANT_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/error.h>
+#include <sextant/export.h>
+#include <sextant/symbols.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sxt_archive sxt_archive;
+
+typedef struct sxt_open_options {
+    size_t struct_size;          /* set by sxt_open_options_init */
+    bool check_crc;              /* compare the checksums of an archive while opening it: O(size) */
+    bool mangled;                /* ELF input: leave names as linked */
+    sxt_extract_options extract; /* ELF input: how to read it */
+    uintptr_t reserved[8];
+} sxt_open_options;
+
+SXT_API void sxt_open_options_init(sxt_open_options *options);
+
+/*
+ * Open an archive or an ELF file; what it is, its content tells. OPTIONS may be NULL. On success *OUT is the caller's
+ * to close, on failure it is NULL. open_fd keeps its own mapping: the descriptor may be closed after the call.
+ * open_memory borrows the bytes until sxt_archive_close.
+ */
+SXT_API int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out,
+                                  sxt_error *error);
+SXT_API int sxt_archive_open_fd(int fd, const sxt_open_options *options, sxt_archive **out, sxt_error *error);
+SXT_API int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_options *options, sxt_archive **out,
+                                    sxt_error *error);
+
+/* Frees *ARCHIVE and sets it to NULL. *ARCHIVE may be NULL. No other thread may be using it. */
+SXT_API void sxt_archive_close(sxt_archive **archive);
+
+/* One frame of the chain at an address. */
+typedef struct sxt_frame {
+    sxt_string function;
+    sxt_string file; /* absent when unknown */
+    uint32_t line;   /* 0 when unknown */
+    uint32_t depth;  /* inline depth: the function itself is 0 */
+    uint64_t start;  /* where the contiguous range of this frame begins */
+    uint64_t length; /* and how long it is */
+} sxt_frame;
+
+/*
+ * The chain of functions at ADDRESS (an ELF virtual address), innermost first; a frame with depth > 0 is inlined into
+ * the one after it. Writes at most CAPACITY frames and returns how many there are (0: nothing is known), so a result
+ * above CAPACITY means that the outermost frames were left out. Allocates nothing, cannot fail, safe from any thread.
+ */
+SXT_API size_t sxt_archive_lookup(const sxt_archive *archive, uint64_t address, sxt_frame *frames, size_t capacity);
+
+/*
+ * Look up COUNT addresses at once; much faster than one at a time when they are sorted. The frames of address i are
+ * FRAMES[FIRST[i]] up to, not including, FRAMES[FIRST[i + 1]]; FIRST has room for COUNT + 1 entries. Returns how many
+ * addresses were answered: less than COUNT when FRAMES has no room for the next chain, and then the caller goes on from
+ * there. Allocates nothing, safe from any thread.
+ */
+SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64_t *addresses, size_t count,
+                                        sxt_frame *frames, size_t capacity, size_t *first);
+
+/* One place that has a name. */
+typedef struct sxt_named {
+    sxt_string name;
+    uint64_t address;
+    uint64_t size;
+    char type; /* as in sxt_symbol; 0 when the archive does not tell */
+} sxt_named;
+
+/*
+ * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. Returns how
+ * many calls were made. Names are compared as the archive has them, and in an ELF file also as linked. O(rows).
+ */
+SXT_API size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
+                                     bool (*found)(void *data, const sxt_named *named), void *data);
+
+/* Every record, in file order. A row's lines are read with sxt_archive_line. */
+SXT_API size_t sxt_archive_row_count(const sxt_archive *archive);
+SXT_API int sxt_archive_row(const sxt_archive *archive, size_t index, sxt_range *out);
+SXT_API int sxt_archive_line(const sxt_archive *archive, size_t row, size_t index, sxt_line *out);
+
+/* What a file is, in figures. Strings live as long as the archive. */
+typedef struct sxt_info {
+    const char *format; /* "elf", "lidia", ... */
+    uint32_t version;   /* of the format; 0 for ELF */
+    const char *arch;   /* "x86_64", ...; NULL when the archive does not tell */
+    char build_id[130]; /* lower-case hex, "" when there is none */
+    char file_id[33];   /* lower-case hex, of the file as opened */
+    uint32_t sources;   /* a set of sxt_source that contributed; 0 when the archive does not tell */
+    uint64_t symbols;
+    uint64_t functions;    /* ranges of depth 0 */
+    uint64_t inlines;      /* ranges of depth above 0 */
+    uint64_t lines;        /* line entries */
+    uint64_t strings_size; /* bytes of names and paths */
+    uint64_t size;         /* of the file */
+    bool indexed;          /* lidia: has the section that makes deep lookups fast */
+    bool nul_strings;      /* lidia: strings are NUL-terminated */
+    uint32_t address_size; /* lidia: bytes of an address, of a field, of a line field */
+    uint32_t field_size;
+    uint32_t line_field_size;
+    uint32_t section_base_count; /* relocatable ELF: how many sxt_archive_section_base knows */
+} sxt_info;
+
+/* Fills *OUT. Counts rows, so O(rows). */
+SXT_API void sxt_archive_info(const sxt_archive *archive, sxt_info *out);
+
+/* Relocatable ELF files: where section INDEX (0 to section_base_count - 1) was laid out. */
+SXT_API int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base);
+
+/*
+ * Translates a file offset of an ELF file to the virtual address that is loaded from there. SXT_ERROR_NOT_FOUND when no
+ * segment covers it, SXT_ERROR_USAGE when the archive is not made from an ELF file in this process.
+ */
+SXT_API int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address,
+                                          sxt_error *error);
+
+/* One thing that is wrong in a file. */
+typedef struct sxt_problem {
+    uint64_t offset;     /* of the byte where it is wrong */
+    const char *rule;    /* short stable name of the rule that is broken, e.g. "va-order" */
+    const char *message; /* one line; valid during the call only */
+} sxt_problem;
+
+/*
+ * Checks structure, checksums and references of a file completely and calls PROBLEM for everything that is wrong.
+ * Returns SXT_OK when the check was carried out (then *COUNT is the number of problems), or an error when the file could
+ * not be read at all or is of no known kind. PROBLEM may be NULL when only the count is of interest.
+ */
+SXT_API int sxt_verify_path(const char *path, void (*problem)(void *data, const sxt_problem *problem), void *data,
+                            uint64_t *count, sxt_error *error);
+SXT_API int sxt_verify_memory(const void *bytes, size_t size, void (*problem)(void *data, const sxt_problem *problem),
+                              void *data, uint64_t *count, sxt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * sextant/error.h: how a function of libsextant says that it failed.
+ *
+ * A function that can fail returns 0 (SXT_OK) or one of the negative codes below, and describes the failure in an
+ * sxt_error that the caller provides. Every such parameter may be NULL when only the code is of interest. The library
+ * never prints and never ends the process.
+ */
+#ifndef SEXTANT_ERROR_H
+#define SEXTANT_ERROR_H
+
+#include <stdint.h>
+
+#include <sextant/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What went wrong, by kind. The values are part of the ABI. */
+typedef enum sxt_status {
+    SXT_OK = 0,
+    SXT_ERROR_MEMORY = -1,      /* an allocation failed */
+    SXT_ERROR_IO = -2,          /* the system refused to open, read or write something */
+    SXT_ERROR_FORMAT = -3,      /* the input is damaged: a count, an offset or a checksum is wrong */
+    SXT_ERROR_UNSUPPORTED = -4, /* the input is whole but of a kind that is not read here */
+    SXT_ERROR_LIMIT = -5,       /* a stated limit was reached (size of decompressed data, depth, ...) */
+    SXT_ERROR_USAGE = -6,       /* the caller's arguments contradict each other */
+    SXT_ERROR_NOT_FOUND = -7    /* what was asked for is not there */
+} sxt_status;
+
+/* The value of sxt_error.offset when the failure has no place in a file. */
+#define SXT_NO_OFFSET UINT64_MAX
+
+typedef struct sxt_error {
+    sxt_status code; /* SXT_OK when nothing failed */
+    uint64_t offset; /* where in the file, or SXT_NO_OFFSET */
+    char text[240];  /* one line, no newline, UTF-8, ends with the offset in words where there is one */
+} sxt_error;
+
+/* A short name for a code ("damaged input"). Never NULL; the text is static. Safe from any thread. */
+SXT_API const char *sxt_status_text(sxt_status code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * sextant/lidia.h: writing Lidia archives. They are read with sextant/archive.h.
+ *
+ * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it; behind them,
+ * when there are inlined calls, an index of ours that other readers do not notice. docs/formats/lidia.md has the layout.
+ */
+#ifndef SEXTANT_LIDIA_H
+#define SEXTANT_LIDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/error.h>
+#include <sextant/export.h>
+#include <sextant/symbols.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sxt_lidia_options {
+    size_t struct_size; /* set by sxt_lidia_options_init */
+    bool mangled;       /* leave names as linked; by default they are demangled */
+    bool nul_strings;   /* NUL-terminated strings instead of length-prefixed ones */
+    bool no_index;      /* leave the index out */
+    uintptr_t reserved[8];
+} sxt_lidia_options;
+
+SXT_API void sxt_lidia_options_init(sxt_lidia_options *options);
+
+/*
+ * Write the ranges of SYMBOLS to a file, which appears whole or not at all (temporary name, fsync, rename): a failure
+ * leaves an old file at PATH as it was. OPTIONS may be NULL.
+ */
+SXT_API int sxt_lidia_write_path(const sxt_symbols *symbols, const sxt_lidia_options *options, const char *path,
+                                 sxt_error *error);
+
+/* The same into an open descriptor, from its current position; it stays open, and may be left half-written. */
+SXT_API int sxt_lidia_write_fd(const sxt_symbols *symbols, const sxt_lidia_options *options, int fd, sxt_error *error);
+
+/* The same into memory; *DATA is the caller's to give to sxt_free. */
+SXT_API int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data,
+                                   size_t *size, sxt_error *error);
+
+/* Frees memory that sxt_lidia_write_memory gave out. DATA may be NULL. */
+SXT_API void sxt_free(void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

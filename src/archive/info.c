@@ -1,0 +1,76 @@
+/* info.c: an archive in figures. */
+#include <stdio.h>
+#include <string.h>
+
+#include "archive/private.h"
+#include "base/sha256.h"
+
+#define FILE_ID_BLOCK 4096
+
+static void write_hex(char *to, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+    to[2 * size] = 0;
+}
+
+/* The first and the last 4 KiB and the size, hashed: an identity that profilers can compute quickly. */
+static void write_file_id(const struct sxt_file *file, char to[33])
+{
+    size_t block = file->size < FILE_ID_BLOCK ? file->size : FILE_ID_BLOCK;
+    uint8_t size[8];
+    for (unsigned i = 0; i < 8; i++)
+        size[i] = (uint8_t)((uint64_t)file->size >> (56 - 8 * i));
+    struct sxt_sha256 hash;
+    uint8_t digest[SXT_SHA256_SIZE];
+    sxt_sha256_init(&hash);
+    sxt_sha256_add(&hash, file->data, block);
+    sxt_sha256_add(&hash, file->data + file->size - block, block);
+    sxt_sha256_add(&hash, size, sizeof size);
+    sxt_sha256_end(&hash, digest);
+    write_hex(to, digest, 16);
+}
+
+void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
+{
+    const struct sxt_lidia *lidia = &archive->lidia;
+    const struct sxt_symbols *symbols = archive->symbols;
+    memset(out, 0, sizeof *out);
+    out->format = symbols != NULL ? "elf" : "lidia";
+    out->version = symbols != NULL ? 0 : 1;
+    out->size = archive->file.size;
+    write_file_id(&archive->file, out->file_id);
+    for (uint64_t i = 0; i < lidia->count; i++) {
+        struct sxt_lidia_row row;
+        sxt_lidia_row(lidia, i, &row);
+        if (row.depth == 0)
+            out->functions++;
+        else
+            out->inlines++;
+    }
+    out->symbols = out->functions;
+    out->lines = lidia->line_count;
+    out->strings_size = lidia->strings_size;
+    if (symbols == NULL) {
+        out->indexed = lidia->parents != NULL;
+        out->nul_strings = lidia->nul_strings;
+        out->address_size = lidia->address_size;
+        out->field_size = lidia->field_size;
+        out->line_field_size = lidia->line_size;
+        return;
+    }
+    out->symbols = symbols->symbol_count;
+    out->arch = symbols->arch;
+    out->sources = symbols->sources;
+    out->section_base_count = (uint32_t)symbols->base_count;
+    write_hex(out->build_id, symbols->build_id, symbols->build_id_size);
+}
+
+int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base)
+{
+    if (archive->symbols == NULL || index >= archive->symbols->base_count)
+        return SXT_ERROR_USAGE;
+    *name = sxt_symbols_view(archive->symbols, archive->symbols->bases[index].name);
+    *base = archive->symbols->bases[index].base;
+    return SXT_OK;
+}

@@ -1,0 +1,95 @@
+/* names.c: from a name to all places that have it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/private.h"
+#include "base/array.h"
+#include "source/demangle.h"
+
+struct places {
+    sxt_named *items;
+    size_t count, capacity;
+};
+
+static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places);
+static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places);
+
+static int by_address(const void *a, const void *b)
+{
+    const sxt_named *first = a;
+    const sxt_named *second = b;
+    return first->address < second->address ? -1 : first->address > second->address;
+}
+
+size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
+                             bool (*found)(void *data, const sxt_named *named), void *data)
+{
+    struct places places = {0};
+    sxt_string wanted = {name, strlen(name)};
+    if (archive->symbols != NULL)
+        find_in_symbols(archive->symbols, wanted, &places);
+    find_in_rows(&archive->lidia, wanted, &places);
+    if (places.count > 1)
+        qsort(places.items, places.count, sizeof *places.items, by_address);
+    size_t calls = 0;
+    for (size_t i = 0; i < places.count; i++) {
+        calls++;
+        if (!found(data, &places.items[i]))
+            break;
+    }
+    free(places.items);
+    return calls;
+}
+
+static bool equal(sxt_string a, sxt_string b)
+{
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+static void add(struct places *places, const sxt_named *named)
+{
+    void *moved = sxt_array_grow(places->items, &places->capacity, places->count + 1, sizeof *places->items);
+    if (moved == NULL)
+        return;
+    places->items = moved;
+    places->items[places->count++] = *named;
+}
+
+static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places)
+{
+    struct sxt_buffer readable;
+    sxt_buffer_init(&readable, (size_t)2 << 20);
+    for (size_t i = 0; i < symbols->symbol_count; i++) {
+        const struct sxt_model_symbol *symbol = &symbols->symbols[i];
+        sxt_string linked = sxt_symbols_view(symbols, symbol->name);
+        bool same = equal(linked, name);
+        sxt_buffer_clear(&readable);
+        if (!same && linked.size > 1 && linked.data[0] == '_' && sxt_demangle(linked, &readable))
+            same = equal((sxt_string){(const char *)readable.data, readable.size}, name);
+        if (same)
+            add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type});
+    }
+    sxt_buffer_free(&readable);
+}
+
+/* Functions that no symbol has; in an archive, all functions. */
+static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
+{
+    size_t symbols = places->count;
+    for (uint64_t i = 0; i < lidia->count; i++) {
+        struct sxt_lidia_row row;
+        sxt_lidia_row(lidia, i, &row);
+        if (row.depth != 0)
+            continue;
+        sxt_string function = sxt_lidia_string(lidia, row.function);
+        if (function.data == NULL || !equal(function, name))
+            continue;
+        /* Pieces of a symbol that is listed already are not places of their own. */
+        bool listed = false;
+        for (size_t k = 0; k < symbols && !listed; k++)
+            listed = row.address - places->items[k].address < places->items[k].size ||
+                     row.address == places->items[k].address;
+        if (!listed)
+            add(places, &(sxt_named){function, row.address, row.length, 0});
+    }
+}

@@ -1,0 +1,209 @@
+/*
+ * open.c: what a file is, opening it, and the questions that every kind answers.
+ *
+ * An ELF file is turned into a Lidia image in memory, so that there is one lookup for all: the same answer comes from
+ * a binary and from the archive made of it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/private.h"
+#include "base/error.h"
+#include "source/demangle.h"
+#include "source/elf.h"
+#include "source/extract.h"
+
+static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
+static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
+
+void sxt_open_options_init(sxt_open_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+    sxt_extract_options_init(&options->extract);
+}
+
+/* Takes over FILE, also when it fails. */
+static int open_archive(struct sxt_file file, const char *path, const sxt_open_options *options, sxt_archive **out,
+                        sxt_error *error)
+{
+    sxt_open_options defaults;
+    if (options == NULL) {
+        sxt_open_options_init(&defaults);
+        options = &defaults;
+    }
+    int status = SXT_OK;
+    sxt_archive *archive = calloc(1, sizeof *archive);
+    if (options->struct_size != sizeof *options)
+        status = sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                          "open options of another version; call sxt_open_options_init first");
+    else if (archive == NULL)
+        status = sxt_fail_memory(error, sizeof *archive);
+    if (status != SXT_OK) {
+        sxt_file_close(&file);
+        free(archive);
+        return status;
+    }
+    archive->file = file;
+    status = open_file(archive, path, options, error);
+    if (status != SXT_OK)
+        sxt_archive_close(&archive);
+    *out = archive;
+    return status;
+}
+
+int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    int status = sxt_file_open(&file, path, error);
+    return status == SXT_OK ? open_archive(file, path, options, out, error) : status;
+}
+
+int sxt_archive_open_fd(int fd, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    int status = sxt_file_open_fd(&file, fd, error);
+    return status == SXT_OK ? open_archive(file, NULL, options, out, error) : status;
+}
+
+int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_options *options, sxt_archive **out,
+                            sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    sxt_file_from_memory(&file, data, size);
+    return open_archive(file, NULL, options, out, error);
+}
+
+void sxt_archive_close(sxt_archive **archive)
+{
+    if (*archive == NULL)
+        return;
+    free((*archive)->image);
+    sxt_symbols_free(&(*archive)->symbols);
+    sxt_file_close(&(*archive)->file);
+    free(*archive);
+    *archive = NULL;
+}
+
+static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)
+{
+    int status = sxt_file_inflate(&archive->file, options->extract.inflate_limit, error);
+    if (status != SXT_OK)
+        return status;
+    switch (sxt_archive_kind_of(archive->file.data, archive->file.size)) {
+    case SXT_ARCHIVE_LIDIA:
+        return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
+    case SXT_ARCHIVE_ELF:
+        return open_elf(archive, path, options, error);
+    default:
+        return sxt_fail_unknown_kind(archive->file.size, error);
+    }
+}
+
+enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size)
+{
+    if (sxt_lidia_is(data, size))
+        return SXT_ARCHIVE_LIDIA;
+    if (sxt_elf_is(data, size))
+        return SXT_ARCHIVE_ELF;
+    return SXT_ARCHIVE_UNKNOWN;
+}
+
+int sxt_fail_unknown_kind(size_t size, sxt_error *error)
+{
+    if (size == 0)
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the file is empty");
+    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither an ELF file nor an archive that sextant knows");
+}
+
+static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)
+{
+    int status = sxt_extract(&archive->file, path, &options->extract, &archive->symbols, error);
+    if (status != SXT_OK)
+        return status;
+    struct sxt_lidia_settings settings = {
+        .rename = options->mangled ? NULL : sxt_demangle,
+        .reference = archive->symbols->reference,
+    };
+    size_t size;
+    status = sxt_lidia_encode(archive->symbols, &settings, &archive->image, &size, error);
+    if (status == SXT_OK)
+        status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
+    return status;
+}
+
+size_t sxt_archive_lookup(const sxt_archive *archive, uint64_t address, sxt_frame *frames, size_t capacity)
+{
+    return sxt_lidia_lookup(&archive->lidia, address, frames, capacity);
+}
+
+size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64_t *addresses, size_t count, sxt_frame *frames,
+                                size_t capacity, size_t *first)
+{
+    return sxt_lidia_lookup_batch(&archive->lidia, addresses, count, frames, capacity, first);
+}
+
+size_t sxt_archive_row_count(const sxt_archive *archive)
+{
+    return archive->lidia.count;
+}
+
+static uint32_t clamp(uint64_t value)
+{
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+int sxt_archive_row(const sxt_archive *archive, size_t index, sxt_range *out)
+{
+    const struct sxt_lidia *lidia = &archive->lidia;
+    if (index >= lidia->count)
+        return SXT_ERROR_USAGE;
+    struct sxt_lidia_row row;
+    sxt_lidia_row(lidia, index, &row);
+    sxt_string function = sxt_lidia_string(lidia, row.function);
+    uint64_t lines = 0;
+    if (row.first_line < lidia->line_count)
+        lines =
+            row.line_count < lidia->line_count - row.first_line ? row.line_count : lidia->line_count - row.first_line;
+    *out = (sxt_range){
+        .address = row.address,
+        .length = row.length,
+        .depth = clamp(row.depth),
+        .call_line = clamp(row.call_line),
+        .function = function.data != NULL ? function : (sxt_string){"", 0},
+        .file = sxt_lidia_optional_string(lidia, row.file),
+        .call_file = sxt_lidia_optional_string(lidia, row.call_file),
+        .line_count = lines,
+        .source = 0,
+    };
+    return SXT_OK;
+}
+
+int sxt_archive_line(const sxt_archive *archive, size_t row, size_t index, sxt_line *out)
+{
+    if (row >= archive->lidia.count)
+        return SXT_ERROR_USAGE;
+    struct sxt_lidia_row fields;
+    sxt_lidia_row(&archive->lidia, row, &fields);
+    *out = (sxt_line){.file = sxt_lidia_optional_string(&archive->lidia, fields.file)};
+    return sxt_lidia_line(&archive->lidia, &fields, index, &out->offset, &out->line) ? SXT_OK : SXT_ERROR_USAGE;
+}
+
+int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address, sxt_error *error)
+{
+    const struct sxt_symbols *symbols = archive->symbols;
+    if (symbols == NULL)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                        "an archive does not know file offsets; give the ELF file itself");
+    for (size_t i = 0; i < symbols->segment_count; i++) {
+        const struct sxt_model_segment *segment = &symbols->segments[i];
+        if (offset < segment->offset || offset - segment->offset >= segment->file_size)
+            continue;
+        *address = segment->address + (offset - segment->offset);
+        return SXT_OK;
+    }
+    return sxt_fail(error, SXT_ERROR_NOT_FOUND, offset, "no segment is loaded from there");
+}

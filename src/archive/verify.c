@@ -1,0 +1,45 @@
+/* verify.c: the full check of a file of any kind. */
+#include "archive/private.h"
+#include "base/error.h"
+#include "source/elf_verify.h"
+
+#define INFLATE_LIMIT ((uint64_t)4 << 30)
+
+/* Closes FILE. */
+static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem), void *data,
+                  uint64_t *count, sxt_error *error)
+{
+    int status = sxt_file_inflate(file, INFLATE_LIMIT, error);
+    if (status == SXT_OK) {
+        switch (sxt_archive_kind_of(file->data, file->size)) {
+        case SXT_ARCHIVE_LIDIA:
+            *count = sxt_lidia_verify(file->data, file->size, problem, data);
+            break;
+        case SXT_ARCHIVE_ELF:
+            *count = sxt_elf_verify(file->data, file->size, INFLATE_LIMIT, problem, data);
+            break;
+        default:
+            status = sxt_fail_unknown_kind(file->size, error);
+        }
+    }
+    sxt_file_close(file);
+    return status;
+}
+
+int sxt_verify_path(const char *path, void (*problem)(void *data, const sxt_problem *problem), void *data,
+                    uint64_t *count, sxt_error *error)
+{
+    *count = 0;
+    struct sxt_file file;
+    int status = sxt_file_open(&file, path, error);
+    return status == SXT_OK ? verify(&file, problem, data, count, error) : status;
+}
+
+int sxt_verify_memory(const void *bytes, size_t size, void (*problem)(void *data, const sxt_problem *problem),
+                      void *data, uint64_t *count, sxt_error *error)
+{
+    *count = 0;
+    struct sxt_file file;
+    sxt_file_from_memory(&file, bytes, size);
+    return verify(&file, problem, data, count, error);
+}

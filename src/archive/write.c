@@ -1,0 +1,82 @@
+/* write.c: the model into a file of some format, with names made readable on the way out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sextant/sextant.h>
+
+#include "archive/private.h"
+#include "base/error.h"
+#include "base/output.h"
+#include "source/demangle.h"
+
+void sxt_lidia_options_init(sxt_lidia_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data, size_t *size,
+                           sxt_error *error)
+{
+    *data = NULL;
+    *size = 0;
+    sxt_lidia_options defaults;
+    if (options == NULL) {
+        sxt_lidia_options_init(&defaults);
+        options = &defaults;
+    } else if (options->struct_size != sizeof *options) {
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                        "lidia options of another version; call sxt_lidia_options_init first");
+    }
+    struct sxt_lidia_settings settings = {
+        .rename = options->mangled || symbols->reference ? NULL : sxt_demangle,
+        .nul_strings = options->nul_strings,
+        .no_index = options->no_index,
+        .reference = symbols->reference,
+    };
+    uint8_t *bytes;
+    int status = sxt_lidia_encode(symbols, &settings, &bytes, size, error);
+    *data = bytes;
+    return status;
+}
+
+int sxt_lidia_write_fd(const sxt_symbols *symbols, const sxt_lidia_options *options, int fd, sxt_error *error)
+{
+    void *data;
+    size_t size;
+    int status = sxt_lidia_write_memory(symbols, options, &data, &size, error);
+    if (status == SXT_OK)
+        status = sxt_write_all(fd, data, size, error);
+    free(data);
+    return status;
+}
+
+int sxt_lidia_write_path(const sxt_symbols *symbols, const sxt_lidia_options *options, const char *path,
+                         sxt_error *error)
+{
+    void *data;
+    size_t size;
+    struct sxt_output output = {0};
+    int status = sxt_lidia_write_memory(symbols, options, &data, &size, error);
+    if (status == SXT_OK) {
+        status = sxt_output_open(&output, path, error);
+        if (status == SXT_OK)
+            status = sxt_output_write(&output, data, size, error);
+        if (status == SXT_OK)
+            status = sxt_output_commit(&output, error);
+        else
+            sxt_output_abandon(&output);
+    }
+    free(data);
+    return status;
+}
+
+void sxt_free(void *data)
+{
+    free(data);
+}
+
+const char *sxt_version(void)
+{
+    return SXT_VERSION;
+}

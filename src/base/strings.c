@@ -1,0 +1,170 @@
+/*
+ * strings.c: a hash table with open addressing and linear probing. A slot holds only a number; the hash of each string
+ * is kept beside its view, so that growing reads no string and a probe rarely compares bytes in vain.
+ */
+#include "base/strings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define FIRST_SLOT_COUNT   256
+#define LARGEST_SLOT_COUNT (UINT32_C(1) << 31)
+
+static uint32_t hash_bytes(const char *data, size_t size);
+static uint32_t find_slot(const struct sxt_strings *strings, uint32_t hash, const char *data, size_t size);
+static bool make_room(struct sxt_strings *strings);
+static bool grow_views(struct sxt_strings *strings);
+static bool grow_slots(struct sxt_strings *strings);
+static void put(struct sxt_strings *strings, uint32_t slot, uint32_t hash, const char *data, size_t size);
+
+int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error)
+{
+    *strings = (struct sxt_strings){.count = 0};
+    sxt_arena_init(&strings->arena, limit, sxt_arena_separate_default);
+    if (!make_room(strings)) {
+        sxt_strings_free(strings);
+        return sxt_fail_memory(error, FIRST_SLOT_COUNT * sizeof *strings->slots);
+    }
+    uint32_t hash = hash_bytes("", 0);
+    put(strings, find_slot(strings, hash, "", 0), hash, "", 0);
+    return SXT_OK;
+}
+
+void sxt_strings_free(struct sxt_strings *strings)
+{
+    sxt_arena_free(&strings->arena);
+    free(strings->views);
+    free(strings->hashes);
+    free(strings->slots);
+    *strings = (struct sxt_strings){.arena = strings->arena};
+}
+
+uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size)
+{
+    uint32_t hash = hash_bytes(data, size);
+    uint32_t slot = find_slot(strings, hash, data, size);
+    if (strings->slots[slot] != 0)
+        return strings->slots[slot] - 1;
+
+    uint32_t slot_count = strings->slot_count;
+    if (!make_room(strings))
+        return SXT_STRINGS_FULL;
+    if (strings->slot_count != slot_count)
+        slot = find_slot(strings, hash, data, size);
+    const char *copy = sxt_arena_copy(&strings->arena, data, size);
+    if (copy == NULL)
+        return SXT_STRINGS_FULL;
+    put(strings, slot, hash, copy, size);
+    return strings->count - 1;
+}
+
+uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size)
+{
+    uint32_t slot = find_slot(strings, hash_bytes(data, size), data, size);
+    return strings->slots[slot] == 0 ? SXT_STRINGS_FULL : strings->slots[slot] - 1;
+}
+
+/* Each step is a bijection of the state, so words that differ never meet in the same step. */
+static inline uint64_t mix(uint64_t state, uint64_t word)
+{
+    state = (state ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return state ^ state >> 32;
+}
+
+/*
+ * Eight bytes a step. The last step of a longer string reads its last eight bytes, some of them for the second time,
+ * rather than the rest byte by byte. The result is the same on every machine.
+ */
+static uint32_t hash_bytes(const char *data, size_t size)
+{
+    uint64_t state = mix(UINT64_C(0xd6e8feb86659fd93), size);
+    uint64_t last = 0;
+    if (size >= 8) {
+        for (size_t at = 0; at < size - 8; at += 8)
+            state = mix(state, sxt_load_u64le(data + at));
+        last = sxt_load_u64le(data + size - 8);
+    } else if (size >= 4) {
+        last = (uint64_t)sxt_load_u32le(data) << 32 | sxt_load_u32le(data + size - 4);
+    } else {
+        for (size_t at = 0; at < size; at++)
+            last = last << 8 | (uint8_t)data[at];
+    }
+    return (uint32_t)(mix(mix(state, last), size) >> 32);
+}
+
+/* The slot that holds the string, or the empty one where it belongs. There always is an empty one. */
+static uint32_t find_slot(const struct sxt_strings *strings, uint32_t hash, const char *data, size_t size)
+{
+    uint32_t mask = strings->slot_count - 1;
+    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        if (strings->slots[slot] == 0)
+            return slot;
+        uint32_t number = strings->slots[slot] - 1;
+        if (strings->hashes[number] != hash || strings->views[number].size != size)
+            continue;
+        if (size == 0 || memcmp(strings->views[number].data, data, size) == 0)
+            return slot;
+    }
+}
+
+/* Room for one more string. On failure the table is as useful as before. */
+static bool make_room(struct sxt_strings *strings)
+{
+    if (strings->count == strings->capacity && !grow_views(strings))
+        return false;
+    uint64_t occupied = (uint64_t)strings->count + 1;
+    return occupied * 10 <= (uint64_t)strings->slot_count * 7 || grow_slots(strings);
+}
+
+static bool grow_views(struct sxt_strings *strings)
+{
+    uint64_t capacity = strings->capacity == 0 ? FIRST_SLOT_COUNT / 2 : (uint64_t)strings->capacity * 2;
+    if (capacity > LARGEST_SLOT_COUNT || capacity > SIZE_MAX / sizeof *strings->views)
+        return false;
+    sxt_string *views = realloc(strings->views, capacity * sizeof *views);
+    if (views == NULL)
+        return false;
+    strings->views = views;
+    uint32_t *hashes = realloc(strings->hashes, capacity * sizeof *hashes);
+    if (hashes == NULL)
+        return false;
+    strings->hashes = hashes;
+    strings->capacity = (uint32_t)capacity;
+    return true;
+}
+
+static bool grow_slots(struct sxt_strings *strings)
+{
+    uint64_t slot_count = strings->slot_count == 0 ? FIRST_SLOT_COUNT : (uint64_t)strings->slot_count * 2;
+    if (slot_count > LARGEST_SLOT_COUNT || slot_count > SIZE_MAX / sizeof *strings->slots)
+        return false;
+    uint32_t *slots = calloc((size_t)slot_count, sizeof *slots);
+    if (slots == NULL)
+        return false;
+
+    uint32_t mask = (uint32_t)slot_count - 1;
+    for (uint32_t number = 0; number < strings->count; number++) {
+        uint32_t slot = strings->hashes[number] & mask;
+        while (slots[slot] != 0)
+            slot = (slot + 1) & mask;
+        slots[slot] = number + 1;
+    }
+    free(strings->slots);
+    strings->slots = slots;
+    strings->slot_count = (uint32_t)slot_count;
+    return true;
+}
+
+/* DATA belongs to the table. */
+static void put(struct sxt_strings *strings, uint32_t slot, uint32_t hash, const char *data, size_t size)
+{
+    uint32_t number = strings->count++;
+    strings->views[number] = (sxt_string){data, size};
+    strings->hashes[number] = hash;
+    strings->slots[slot] = number + 1;
+    strings->bytes += size;
+}

@@ -1,0 +1,47 @@
+/*
+ * strings.h: a table that keeps each string once and names it by a small number, in the order of first use.
+ *
+ * Number 0 is always the empty string. Views stay valid until the table is freed. One thread at a time may add; any
+ * number may read while nobody adds.
+ */
+#ifndef SXT_BASE_STRINGS_H
+#define SXT_BASE_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/symbols.h>
+
+#include "base/arena.h"
+
+/* What sxt_strings_add returns when memory or the limit is reached. */
+#define SXT_STRINGS_FULL UINT32_MAX
+
+struct sxt_strings {
+    struct sxt_arena arena; /* the bytes */
+    sxt_string *views;      /* by number */
+    uint32_t *hashes;       /* by number */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t *slots; /* open addressing: number + 1, or 0 */
+    uint32_t slot_count;
+    uint64_t bytes; /* sum of all sizes */
+};
+
+/* A table with the empty string in it, whose strings take at most LIMIT bytes (0: no limit). SXT_OK or out of memory. */
+int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error);
+void sxt_strings_free(struct sxt_strings *strings);
+
+/* The number of the string, which is copied in if it is new; SXT_STRINGS_FULL when that fails. */
+uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size);
+
+/* The number of the string, or SXT_STRINGS_FULL when it is not in the table. */
+uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size);
+
+/* The string with that NUMBER, which must be below count. Also NUL-terminated in memory. */
+static inline sxt_string sxt_strings_get(const struct sxt_strings *strings, uint32_t number)
+{
+    return strings->views[number];
+}
+
+#endif

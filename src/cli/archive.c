@@ -1,0 +1,194 @@
+/* archive.c: symbols of a binary into an archive. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "cli/verbs.h"
+
+static const struct cli_option options[] = {
+    {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
+    {"format", 'f', "FORMAT", "lidia; by default what FILE's extension says", "lidia"},
+    CLI_OPTIONS_EXTRACT,
+    {"no-lines", 0, NULL, "leave line numbers out", NULL},
+    {"no-files", 0, NULL, "leave file names out", NULL},
+    {"no-inlines", 0, NULL, "leave inlined calls out", NULL},
+    {"compat", 0, NULL,
+     "the very bytes of the reference Lidia writer: symbols and\nGo functions only, its choice and order of them",
+     NULL},
+    {"strings", 0, "length|nul",
+     "how strings are stored: behind their length (default)\nor ended by NUL, as the published description says",
+     "length nul"},
+    {"no-index", 0, NULL, "leave out the index that makes deep lookups fast", NULL},
+    {"quiet", 'q', NULL, "no summary", NULL},
+    CLI_OPTION_JSON,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cli_example examples[] = {
+    {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if that is installed"},
+    {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a file of their own"},
+    {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer would give"},
+    {NULL, NULL},
+};
+
+static int run(const struct cli_arguments *arguments);
+
+const struct cli_verb cli_archive = {
+    .name = "archive",
+    .synopsis = "[OPTION...] INPUT -o OUTPUT",
+    .summary = "make an archive from the symbols of a binary",
+    .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input)\n"
+                   "from its symbol tables, its Go function table, MiniDebugInfo and separate debug files,\n"
+                   "and writes them as an archive that addresses can be looked up in. The output appears\n"
+                   "whole or not at all.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+static int check_words(const struct cli_arguments *arguments);
+static int write_file(const char *path, const void *data, size_t size, sxt_error *error);
+static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
+static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
+                     double seconds);
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int run(const struct cli_arguments *arguments)
+{
+    int status = check_words(arguments);
+    if (status != CLI_DONE)
+        return status;
+    const char *input = arguments->words[0];
+    const char *output = cli_value(arguments, "output");
+    sxt_open_options open;
+    status = cli_open_options(arguments, input, &open);
+    if (status == CLI_DONE && cli_given(arguments, "compat"))
+        status = check_compat(arguments, &open);
+    if (status != CLI_DONE)
+        return status;
+    sxt_lidia_options lidia;
+    sxt_lidia_options_init(&lidia);
+    lidia.mangled = open.mangled;
+    lidia.no_index = cli_given(arguments, "no-index");
+    const char *strings = cli_value(arguments, "strings");
+    lidia.nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
+    if (strings != NULL && !lidia.nul_strings && strcmp(strings, "length") != 0)
+        return cli_usage(arguments->verb, "--strings takes length or nul, not '%s'", strings);
+    open.extract.flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
+                          (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
+                          (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
+                          (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
+    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+
+    double start = now();
+    sxt_symbols *symbols;
+    sxt_error error;
+    if (sxt_symbols_from_path(input, &open.extract, &symbols, &error) != SXT_OK)
+        return cli_fail(input, &error);
+    if (sxt_symbols_range_count(symbols) == 0)
+        cli_warn(input, "no functions found; the archive is empty%s",
+                 open.extract.debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
+    void *data;
+    size_t size;
+    int written = sxt_lidia_write_memory(symbols, &lidia, &data, &size, &error);
+    if (written == SXT_OK)
+        written = write_file(output, data, size, &error);
+    status = written == SXT_OK ? summarise(arguments, output, data, size, now() - start) : cli_fail(output, &error);
+    sxt_free(data);
+    sxt_symbols_free(&symbols);
+    return status;
+}
+
+static int write_file(const char *path, const void *data, size_t size, sxt_error *error)
+{
+    struct sxt_output output;
+    int status = sxt_output_open(&output, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_output_write(&output, data, size, error);
+    if (status == SXT_OK)
+        return sxt_output_commit(&output, error);
+    sxt_output_abandon(&output);
+    return status;
+}
+
+static const char *extension_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL ? dot + 1 : "";
+}
+
+static int check_words(const struct cli_arguments *arguments)
+{
+    const char *output = cli_value(arguments, "output");
+    const char *format = cli_value(arguments, "format");
+    if (arguments->word_count == 0)
+        return cli_usage(arguments->verb, "no input given");
+    if (arguments->word_count > 1)
+        return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
+    if (output == NULL)
+        return cli_usage(arguments->verb, "no output given (-o FILE)");
+    if (format == NULL && strcmp(extension_of(output), "lidia") != 0)
+        return cli_usage(arguments->verb, "'%s' does not end in .lidia; say which format (-f lidia)", output);
+    if (format != NULL && strcmp(format, "lidia") != 0)
+        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia", format);
+    return CLI_DONE;
+}
+
+static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open)
+{
+    static const char *const contradicting[] = {"debug", "debug-dir", "zero-size"};
+    for (size_t i = 0; i < sizeof contradicting / sizeof *contradicting; i++)
+        if (cli_given(arguments, contradicting[i]))
+            return cli_usage(arguments->verb, "--compat and --%s contradict each other", contradicting[i]);
+    const char *strings = cli_value(arguments, "strings");
+    if (strings != NULL && strcmp(strings, "length") != 0)
+        return cli_usage(arguments->verb, "--compat and --strings %s contradict each other", strings);
+    if (cli_given(arguments, "sources") && (open->extract.sources & SXT_SOURCE_DWARF))
+        return cli_usage(arguments->verb, "--compat and --sources dwarf contradict each other");
+    return CLI_DONE;
+}
+
+/* Everything that was said on the way went to stderr, and so does this, unless a program asked for it. */
+static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
+                     double seconds)
+{
+    sxt_archive *archive;
+    sxt_error error;
+    bool json = cli_given(arguments, "json");
+    if (cli_given(arguments, "quiet") && !json)
+        return CLI_DONE;
+    if (sxt_archive_open_memory(data, size, NULL, &archive, &error) != SXT_OK)
+        return cli_fail(output, &error);
+    sxt_info info;
+    sxt_archive_info(archive, &info);
+    sxt_archive_close(&archive);
+    if (!json) {
+        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, %llu bytes, %.3f s\n", output,
+                (unsigned long long)info.functions, (unsigned long long)info.inlines, (unsigned long long)info.lines,
+                (unsigned long long)info.size, seconds);
+        return CLI_DONE;
+    }
+    struct sxt_emit emit;
+    sxt_emit_init(&emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
+    sxt_emit_record(&emit);
+    sxt_emit_cstring(&emit, "output", output);
+    sxt_emit_cstring(&emit, "format", info.format);
+    sxt_emit_number(&emit, "functions", info.functions);
+    sxt_emit_number(&emit, "inlines", info.inlines);
+    sxt_emit_number(&emit, "lines", info.lines);
+    sxt_emit_number(&emit, "size", info.size);
+    sxt_emit_number(&emit, "milliseconds", (uint64_t)(seconds * 1000));
+    sxt_emit_record_end(&emit);
+    return cli_finish(&emit, CLI_DONE);
+}

@@ -1,0 +1,104 @@
+/*
+ * cli.h: verbs and options as data. Parsing, --help, man pages and shell completion all come from these tables.
+ *
+ * A new verb is a file with a `const struct cli_verb` and its name in the list of verbs.c.
+ */
+#ifndef SXT_CLI_CLI_H
+#define SXT_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <sextant/sextant.h>
+
+#include "base/emit.h"
+
+/* Exit status of the program. */
+enum { CLI_DONE = 0, CLI_NO = 1, CLI_USAGE = 2 };
+
+#define CLI_OPTIONS_MAX 32
+
+struct cli_option {
+    const char *name;     /* long name without dashes; NULL ends a table */
+    char letter;          /* short name, or 0 */
+    const char *argument; /* what it takes, e.g. "FILE"; NULL for a flag */
+    const char *help;     /* one line, or several separated by newlines */
+    const char *choices;  /* for completion: "lidia symbfile"; NULL for none */
+};
+
+struct cli_arguments;
+
+struct cli_example {
+    const char *command;
+    const char *explanation;
+};
+
+struct cli_verb {
+    const char *name;
+    const char *synopsis; /* behind the name: "FILE [ADDRESS...]" */
+    const char *summary;  /* one line */
+    const char *description;
+    const struct cli_option *options;   /* -h, --help and --version are added to every verb */
+    const struct cli_example *examples; /* ends with command == NULL */
+    bool hidden;                        /* not in lists */
+    int (*run)(const struct cli_arguments *arguments);
+};
+
+/* What was on the command line. */
+struct cli_arguments {
+    const struct cli_verb *verb;
+    const char *values[CLI_OPTIONS_MAX]; /* by index in verb->options: the last argument given */
+    unsigned counts[CLI_OPTIONS_MAX];    /* how often the option was given */
+    const char **words;                  /* what is no option */
+    size_t word_count;
+};
+
+extern const struct cli_verb *const cli_verbs[]; /* ends with NULL */
+
+/* Runs VERB with what stands behind its name. Returns the exit status. */
+int cli_run(const struct cli_verb *verb, int argc, char **argv);
+
+/* The option's argument, or NULL when it was not given. NAME must be in the table. */
+const char *cli_value(const struct cli_arguments *arguments, const char *name);
+bool cli_given(const struct cli_arguments *arguments, const char *name);
+
+void cli_print_help(const struct cli_verb *verb, FILE *stream);
+void cli_print_verbs(FILE *stream);
+void cli_print_options(const struct cli_option *options, FILE *stream);
+
+/* One line on stderr: "sextant: FILE: text". FILE may be NULL. Returns CLI_NO. */
+int cli_fail(const char *file, const sxt_error *error);
+int cli_fail_text(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "sextant VERB: text; see 'sextant VERB --help'". Returns CLI_USAGE. */
+int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Options that several verbs share; a verb puts them into its own table. */
+#define CLI_OPTION_JSON                                                                                                \
+    {                                                                                                                  \
+        "json", 0, NULL, "print JSON, one object a line", NULL                                                         \
+    }
+#define CLI_OPTIONS_EXTRACT                                                                                            \
+    {"debug", 0, "FILE", "take symbols from this separate debug file too", NULL},                                      \
+        {"debug-dir", 0, "DIR", "search debug files below DIR instead of /usr/lib/debug", NULL},                       \
+        {"no-debug-search", 0, NULL, "do not search for separate debug files", NULL},                                  \
+        {"sources", 0, "LIST", "use only these of dwarf,go,symtab,dynsym", "dwarf go symtab dynsym"},                  \
+        {"zero-size", 0, "skip|extend",                                                                                \
+         "functions of size 0 own no bytes (skip, the default)\nor reach to the next symbol (extend)", "skip extend"}, \
+    {                                                                                                                  \
+        "mangled", 0, NULL, "names as linked; by default they are demangled", NULL                                     \
+    }
+
+/* Fills OPTIONS from those. FILE is named in warnings. Returns CLI_DONE or CLI_USAGE. */
+int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *options);
+
+/* "0x401020" or "401020". False when TEXT is anything else. */
+bool cli_parse_address(const char *text, uint64_t *address);
+
+/* Ends a verb that printed results: a failed write is an error of its own. */
+int cli_finish(struct sxt_emit *emit, int status);
+
+#endif

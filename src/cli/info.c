@@ -1,0 +1,135 @@
+/* info.c: what a file is, in figures. */
+#include <string.h>
+
+#include "cli/verbs.h"
+
+static const struct cli_option options[] = {
+    CLI_OPTIONS_EXTRACT,
+    {"check", 0, NULL, "compare the archive's checksums first", NULL},
+    CLI_OPTION_JSON,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cli_example examples[] = {
+    {"sextant info /usr/bin/bash", "architecture, build ID, which symbols it has"},
+    {"sextant info --json *.lidia", "one JSON object a file"},
+    {NULL, NULL},
+};
+
+static int run(const struct cli_arguments *arguments);
+
+const struct cli_verb cli_info = {
+    .name = "info",
+    .synopsis = "[OPTION...] FILE...",
+    .summary = "tell what a file is and how much is in it",
+    .description = "Files are archives or ELF files. For a relocatable file (.o, .ko) it lists where each section\n"
+                   "was laid out, because addresses are counted from there.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+static void print_sources(uint32_t sources, struct sxt_emit *emit)
+{
+    static const char *const names[] = {"dwarf", "go", "symtab", "dynsym"};
+    sxt_emit_array(emit, "sources");
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (sources >> i & 1)
+            sxt_emit_cstring(emit, NULL, names[i]);
+    sxt_emit_array_end(emit);
+}
+
+static void print_optional(struct sxt_emit *emit, const char *key, const char *value)
+{
+    if (value != NULL && *value != 0)
+        sxt_emit_cstring(emit, key, value);
+    else
+        sxt_emit_null(emit, key);
+}
+
+static void print_section_bases(const sxt_archive *archive, const sxt_info *info, struct sxt_emit *emit)
+{
+    sxt_string name;
+    uint64_t base;
+    if (sxt_emit_is_json(emit)) {
+        sxt_emit_array(emit, "section_bases");
+        for (size_t i = 0; sxt_archive_section_base(archive, i, &name, &base) == SXT_OK; i++) {
+            sxt_emit_object(emit, NULL);
+            sxt_emit_string(emit, "section", name);
+            sxt_emit_address(emit, "base", base);
+            sxt_emit_object_end(emit);
+        }
+        sxt_emit_array_end(emit);
+        return;
+    }
+    if (info->section_base_count > 0)
+        sxt_emit_text(emit, "section bases\n");
+    for (size_t i = 0; sxt_archive_section_base(archive, i, &name, &base) == SXT_OK; i++) {
+        sxt_emit_text(emit, "  0x%08llx  ", (unsigned long long)base);
+        sxt_emit_name(emit, name);
+        sxt_emit_text(emit, "\n");
+    }
+}
+
+static void print_info(const sxt_archive *archive, const char *file, struct sxt_emit *emit)
+{
+    sxt_info info;
+    sxt_archive_info(archive, &info);
+    bool elf = strcmp(info.format, "elf") == 0;
+    sxt_emit_record(emit);
+    sxt_emit_cstring(emit, "file", file);
+    sxt_emit_cstring(emit, "format", info.format);
+    if (info.version != 0)
+        sxt_emit_number(emit, "version", info.version);
+    else
+        sxt_emit_null(emit, "version");
+    print_optional(emit, "build_id", info.build_id);
+    print_optional(emit, "file_id", info.file_id);
+    print_optional(emit, "arch", info.arch);
+    if (elf || sxt_emit_is_json(emit))
+        print_sources(info.sources, emit);
+    sxt_emit_number(emit, "symbols", info.symbols);
+    sxt_emit_number(emit, "functions", info.functions);
+    sxt_emit_number(emit, "inlines", info.inlines);
+    sxt_emit_number(emit, "lines", info.lines);
+    if (!elf) {
+        sxt_emit_number(emit, "strings_size", info.strings_size);
+        sxt_emit_cstring(emit, "strings", info.nul_strings ? "nul" : "length");
+        sxt_emit_number(emit, "address_size", info.address_size);
+        sxt_emit_number(emit, "field_size", info.field_size);
+        sxt_emit_number(emit, "line_field_size", info.line_field_size);
+        sxt_emit_bool(emit, "indexed", info.indexed);
+    }
+    sxt_emit_number(emit, "size", info.size);
+    if (info.section_base_count > 0)
+        print_section_bases(archive, &info, emit);
+    sxt_emit_record_end(emit);
+}
+
+static int run(const struct cli_arguments *arguments)
+{
+    if (arguments->word_count == 0)
+        return cli_usage(arguments->verb, "no file given");
+    struct sxt_emit emit;
+    sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
+    int status = CLI_DONE;
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        const char *file = arguments->words[i];
+        sxt_open_options open;
+        sxt_archive *archive;
+        sxt_error error;
+        int usage = cli_open_options(arguments, file, &open);
+        if (usage != CLI_DONE)
+            return usage;
+        open.check_crc = cli_given(arguments, "check");
+        if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK) {
+            status = cli_fail(file, &error);
+            continue;
+        }
+        if (i > 0)
+            sxt_emit_text(&emit, "\n");
+        print_info(archive, file, &emit);
+        sxt_archive_close(&archive);
+    }
+    return cli_finish(&emit, status);
+}

@@ -1,0 +1,46 @@
+/* main.c: sextant VERB ... */
+#include <signal.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static int print_overview(void)
+{
+    printf("usage: sextant VERB [OPTION...] ...\n\n"
+           "Where does this address come from, what takes the space in this binary,\n"
+           "what holds the memory of this process?\n\nverbs:\n");
+    cli_print_verbs(stdout);
+    printf("\n'sextant VERB --help' tells about a verb, with examples.\n");
+    return CLI_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    /* A reader that goes away (| head) ends the program through a failed write, not through a signal. */
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        fprintf(stderr, "sextant: no verb given; 'sextant --help' lists them\n");
+        return CLI_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return print_overview();
+    if (strcmp(word, "--version") == 0) {
+        printf("sextant %s\n", sxt_version());
+        return CLI_DONE;
+    }
+    if (strcmp(word, "help") == 0 && argc == 2)
+        return print_overview();
+    if (strcmp(word, "help") == 0)
+        word = argv[2];
+    for (size_t i = 0; cli_verbs[i] != NULL; i++) {
+        if (strcmp(cli_verbs[i]->name, word) != 0)
+            continue;
+        if (word == argv[1])
+            return cli_run(cli_verbs[i], argc - 2, argv + 2);
+        cli_print_help(cli_verbs[i], stdout);
+        return CLI_DONE;
+    }
+    fprintf(stderr, "sextant: there is no verb '%s'; 'sextant --help' lists them\n", word);
+    return CLI_USAGE;
+}

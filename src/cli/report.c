@@ -1,0 +1,128 @@
+/* report.c: what goes to stderr, and the pieces that several verbs share. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+__attribute__((format(printf, 3, 0))) static void print_line(const char *file, const char *kind, const char *format,
+                                                             va_list arguments)
+{
+    fflush(stdout);
+    fprintf(stderr, "sextant: ");
+    if (file != NULL)
+        fprintf(stderr, "%s: ", file);
+    fputs(kind, stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int cli_fail(const char *file, const sxt_error *error)
+{
+    return cli_fail_text(file, "%s", error->text);
+}
+
+int cli_fail_text(const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(file, "", format, arguments);
+    va_end(arguments);
+    return CLI_NO;
+}
+
+void cli_warn(const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(file, "warning: ", format, arguments);
+    va_end(arguments);
+}
+
+int cli_usage(const struct cli_verb *verb, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "sextant %s: ", verb->name);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; see 'sextant %s --help'\n", verb->name);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+static void show_warning(void *data, const sxt_error *problem)
+{
+    cli_warn(data, "%s", problem->text);
+}
+
+/* "dwarf,go" as a set; 0 when a word is unknown. */
+static uint32_t parse_sources(const char *list)
+{
+    static const struct {
+        const char *name;
+        uint32_t source;
+    } known[] = {{"dwarf", SXT_SOURCE_DWARF},
+                 {"go", SXT_SOURCE_GO},
+                 {"symtab", SXT_SOURCE_SYMTAB},
+                 {"dynsym", SXT_SOURCE_DYNSYM}};
+    uint32_t sources = 0;
+    while (list != NULL) {
+        const char *end = strchr(list, ',');
+        size_t size = end != NULL ? (size_t)(end - list) : strlen(list);
+        uint32_t source = 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (strlen(known[i].name) == size && memcmp(known[i].name, list, size) == 0)
+                source = known[i].source;
+        if (source == 0)
+            return 0;
+        sources |= source;
+        list = end != NULL ? end + 1 : NULL;
+    }
+    return sources;
+}
+
+int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *options)
+{
+    sxt_open_options_init(options);
+    sxt_extract_options *extract = &options->extract;
+    options->mangled = cli_given(arguments, "mangled");
+    extract->debug_path = cli_value(arguments, "debug");
+    extract->debug_directory = cli_value(arguments, "debug-dir");
+    if (cli_given(arguments, "no-debug-search"))
+        extract->flags |= SXT_EXTRACT_NO_DEBUG_SEARCH;
+    if (cli_given(arguments, "sources")) {
+        extract->sources = parse_sources(cli_value(arguments, "sources"));
+        if (extract->sources == 0)
+            return cli_usage(arguments->verb, "--sources takes a list of dwarf,go,symtab,dynsym, not '%s'",
+                             cli_value(arguments, "sources"));
+    }
+    const char *zero_size = cli_value(arguments, "zero-size");
+    if (zero_size != NULL && strcmp(zero_size, "extend") == 0)
+        extract->flags |= SXT_EXTRACT_EXTEND_ZERO_SIZE;
+    else if (zero_size != NULL && strcmp(zero_size, "skip") != 0)
+        return cli_usage(arguments->verb, "--zero-size takes skip or extend, not '%s'", zero_size);
+    extract->warning = show_warning;
+    /* Only ever given back to show_warning, which reads it. */
+    memcpy(&extract->warning_data, &file, sizeof file);
+    return CLI_DONE;
+}
+
+bool cli_parse_address(const char *text, uint64_t *address)
+{
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        text += 2;
+    if (*text == 0 || strspn(text, "0123456789abcdefABCDEF") != strlen(text))
+        return false;
+    errno = 0;
+    *address = strtoull(text, NULL, 16);
+    return errno == 0;
+}
+
+int cli_finish(struct sxt_emit *emit, int status)
+{
+    sxt_error error;
+    if (sxt_emit_finish(emit, &error) != SXT_OK)
+        return cli_fail_text(NULL, "standard output: %s", error.text);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* verbs.c: all verbs, in the order in which help lists them. */
+#include "cli/verbs.h"
+
+const struct cli_verb *const cli_verbs[] = {
+    &cli_archive, &cli_lookup, &cli_dump, &cli_info, &cli_verify, &cli_generate, NULL,
+};
+
+void cli_print_verbs(FILE *stream)
+{
+    for (size_t i = 0; cli_verbs[i] != NULL; i++)
+        if (!cli_verbs[i]->hidden)
+            fprintf(stream, "  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+}

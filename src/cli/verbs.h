@@ -1,0 +1,14 @@
+/* verbs.h: one verb a file. */
+#ifndef SXT_CLI_VERBS_H
+#define SXT_CLI_VERBS_H
+
+#include "cli/cli.h"
+
+extern const struct cli_verb cli_archive;
+extern const struct cli_verb cli_lookup;
+extern const struct cli_verb cli_dump;
+extern const struct cli_verb cli_info;
+extern const struct cli_verb cli_verify;
+extern const struct cli_verb cli_generate;
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * lidia.h: the Lidia format, version 1. All integers are little-endian; nothing is padded or aligned.
+ *
+ *     0x00  header          128 bytes, below
+ *     0x80  addresses       n entries of 4 or 8 bytes, ascending
+ *           rows            n entries of 8 fields of 4 or 8 bytes; row i belongs to address i
+ *           strings         u32 length + bytes, one after another; offset 0 is "", offset 4 is "[overflow]"
+ *           lines           (offset in the range, line) pairs, each of 2 or 4 bytes
+ *           index           ours, optional; other readers do not look behind the lines
+ *
+ *     header                                         row                       index
+ *     0x00 4  magic ".dia"                           0  length                 0x00 4  magic "sxti"
+ *     0x04 4  version 1                              1  depth                  0x04 4  version 1
+ *     0x08 8  address size   0x10 8  count           2  function (string)      0x08 8  rows
+ *     0x18 8  offset         0x20 4  CRC32C          3  file (string)          0x10 4  entry size 1, 2 or 4
+ *     0x28 8  field size     0x30 8  count           4  first line entry       0x14 4  0
+ *     0x38 8  offset         0x40 4  CRC32C          5  line entries           0x18 4  CRC32C of the entries
+ *     0x48 8  strings size   0x50 8  offset          6  call file (string)     0x1c 4  CRC32C of the 28 bytes before
+ *     0x58 4  CRC32C                                 7  call line              0x20    n entries
+ *     0x60 8  line field size 0x68 8 count
+ *     0x70 8  offset         0x78 4  CRC32C          (each CRC is followed by 4 bytes of 0)
+ *
+ * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back until it meets
+ * depth 0; every row on the way that covers the address is a frame. The index shortens the walk: entry i says how many
+ * rows back the nearest row is that covers the address of row i (0: there is none), so only rows that enclose are visited.
+ */
+#ifndef SXT_LIDIA_LIDIA_H
+#define SXT_LIDIA_LIDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/archive.h>
+
+#include "base/buffer.h"
+#include "symbols/symbols.h"
+
+#define SXT_LIDIA_HEADER_SIZE       128
+#define SXT_LIDIA_INDEX_HEADER_SIZE 32
+#define SXT_LIDIA_FIELDS            8
+
+/* An open file. Everything points into the file's bytes. Immutable, so any number of threads may use it. */
+struct sxt_lidia {
+    const uint8_t *data;
+    size_t size;
+    const uint8_t *addresses;
+    const uint8_t *rows;
+    uint64_t count;
+    const uint8_t *strings;
+    uint64_t strings_size;
+    const uint8_t *lines;
+    uint64_t line_count;
+    const uint8_t *parents; /* entries of the index; NULL when there is none */
+    uint8_t address_size;   /* 4 or 8 */
+    uint8_t field_size;     /* 4 or 8 */
+    uint8_t line_size;      /* 2 or 4 */
+    uint8_t parent_size;    /* 1, 2 or 4 */
+    bool nul_strings;       /* strings end with NUL and have no length, as the published description says */
+};
+
+/* The fields of a row, as they stand in the file. */
+struct sxt_lidia_row {
+    uint64_t address;
+    uint64_t length;
+    uint64_t depth;
+    uint64_t function;
+    uint64_t file;
+    uint64_t first_line;
+    uint64_t line_count;
+    uint64_t call_file;
+    uint64_t call_line;
+};
+
+bool sxt_lidia_is(const uint8_t *data, size_t size);
+
+/* Reads the header of a file that stays in memory. O(1), unless CHECK_CRC is asked for. */
+int sxt_lidia_open(struct sxt_lidia *lidia, const uint8_t *data, size_t size, bool check_crc, sxt_error *error);
+
+/* Row INDEX, which must be below count. */
+void sxt_lidia_row(const struct sxt_lidia *lidia, uint64_t index, struct sxt_lidia_row *row);
+
+/* The string at OFFSET of the string table; absent when it does not lie inside. */
+sxt_string sxt_lidia_string(const struct sxt_lidia *lidia, uint64_t offset);
+
+/* The same for a field that says "none" with 0. */
+sxt_string sxt_lidia_optional_string(const struct sxt_lidia *lidia, uint64_t offset);
+
+/* Line entry INDEX of ROW. False when the row or the table has no such entry. */
+bool sxt_lidia_line(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t index, uint32_t *offset,
+                    uint32_t *line);
+
+/* As sxt_archive_lookup and sxt_archive_lookup_batch. */
+size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity);
+size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
+                              size_t capacity, size_t *first);
+
+/* How to write. */
+struct sxt_lidia_settings {
+    /* Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. */
+    bool (*rename)(sxt_string name, struct sxt_buffer *out);
+    bool nul_strings;
+    bool no_index;
+    bool reference; /* ranges as they were added, strings in that order: the reference writer's bytes */
+};
+
+/* The whole file in memory (malloc). */
+int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, uint8_t **data,
+                     size_t *size, sxt_error *error);
+
+/* Reports everything that is wrong. Returns how many problems there are; PROBLEM may be NULL. */
+uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),
+                          void *context);
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * verify.c: everything that can be wrong in a Lidia file, each with the byte where it is wrong.
+ *
+ * Stricter than opening: the parts must follow each other as the format says, unused words must be zero, and every
+ * reference must lead to the start of something. A file that the reference writer made passes.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "lidia/lidia.h"
+
+struct check {
+    struct sxt_lidia lidia;
+    void (*problem)(void *context, const sxt_problem *problem);
+    void *context;
+    uint64_t count;
+    uint8_t *string_starts; /* a bit for each offset where a string begins; NULL when they were not walked */
+};
+
+static bool check_header(struct check *check, const uint8_t *data, size_t size);
+static void check_layout(struct check *check);
+static void check_sums(struct check *check);
+static void check_strings(struct check *check);
+static void check_rows(struct check *check);
+static void check_index(struct check *check);
+
+uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),
+                          void *context)
+{
+    struct check check = {.problem = problem, .context = context};
+    if (check_header(&check, data, size)) {
+        check_layout(&check);
+        check_sums(&check);
+        check_strings(&check);
+        check_rows(&check);
+        check_index(&check);
+        free(check.string_starts);
+    }
+    return check.count;
+}
+
+static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
+{
+    check->count++;
+    if (check->problem == NULL)
+        return;
+    char text[240];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    check->problem(check->context, &(sxt_problem){.offset = offset, .rule = rule, .message = text});
+}
+
+/* What opening refuses ends the check: there is no telling where the parts are. */
+static bool check_header(struct check *check, const uint8_t *data, size_t size)
+{
+    sxt_error error;
+    if (sxt_lidia_open(&check->lidia, data, size, false, &error) == SXT_OK)
+        return true;
+    /* The text ends with the offset, which is reported on its own. */
+    char *end = strstr(error.text, " (offset 0x");
+    if (end != NULL)
+        *end = 0;
+    report(check, error.offset != SXT_NO_OFFSET ? error.offset : 0, "header", "%s", error.text);
+    return false;
+}
+
+static uint64_t header_word(const struct check *check, unsigned at)
+{
+    return sxt_load_u64le(check->lidia.data + at);
+}
+
+static void check_layout(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    static const unsigned reserved[] = {0x24, 0x44, 0x5c, 0x7c};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (sxt_load_u32le(lidia->data + reserved[i]) != 0)
+            report(check, reserved[i], "reserved", "reserved word is 0x%x, not 0",
+                   sxt_load_u32le(lidia->data + reserved[i]));
+    uint64_t line_size = header_word(check, 0x60);
+    if (line_size != 2 && line_size != 4)
+        report(check, 0x60, "line-size", "line table: field size %llu is neither 2 nor 4",
+               (unsigned long long)line_size);
+
+    const struct {
+        const char *what;
+        unsigned field;
+        uint64_t size;
+    } parts[] = {
+        {"va table", 0x18, lidia->count * lidia->address_size},
+        {"range table", 0x38, lidia->count * SXT_LIDIA_FIELDS * lidia->field_size},
+        {"strings", 0x50, lidia->strings_size},
+        {"line table", 0x70, lidia->line_count * 2 * lidia->line_size},
+    };
+    uint64_t expected = SXT_LIDIA_HEADER_SIZE;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t offset = header_word(check, parts[i].field);
+        if (offset < expected)
+            report(check, parts[i].field, "overlap", "%s begins at 0x%llx, inside what ends at 0x%llx", parts[i].what,
+                   (unsigned long long)offset, (unsigned long long)expected);
+        else if (offset > expected)
+            report(check, parts[i].field, "gap", "%s begins at 0x%llx, not at 0x%llx where the part before it ends",
+                   parts[i].what, (unsigned long long)offset, (unsigned long long)expected);
+        /* Go on from where it is, so that one wrong offset is one problem. */
+        if (!sxt_add_u64(offset, parts[i].size, &expected) || expected > lidia->size)
+            expected = lidia->size;
+    }
+}
+
+static void check_sums(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    const struct {
+        const char *what;
+        const uint8_t *table;
+        uint64_t size;
+        unsigned field;
+    } tables[] = {
+        {"va table", lidia->addresses, lidia->count * lidia->address_size, 0x20},
+        {"range table", lidia->rows, lidia->count * SXT_LIDIA_FIELDS * lidia->field_size, 0x40},
+        {"strings", lidia->strings, lidia->strings_size, 0x58},
+        {"line table", lidia->lines, lidia->line_count * 2 * lidia->line_size, 0x78},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        uint32_t found = sxt_crc32c(0, tables[i].table, tables[i].size);
+        uint32_t wanted = sxt_load_u32le(lidia->data + tables[i].field);
+        if (found != wanted)
+            report(check, tables[i].field, "crc", "%s: CRC32C is %08x, the header says %08x", tables[i].what, found,
+                   wanted);
+    }
+}
+
+static void note_start(struct check *check, uint64_t offset)
+{
+    if (check->string_starts != NULL)
+        check->string_starts[offset / 8] |= (uint8_t)(1u << offset % 8);
+}
+
+/* Walks all strings and notes where each begins. */
+static void check_strings(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    uint64_t base = (uint64_t)(lidia->strings - lidia->data);
+    check->string_starts = calloc(lidia->strings_size / 8 + 1, 1);
+    for (uint64_t at = 0; at < lidia->strings_size;) {
+        uint64_t left = lidia->strings_size - at;
+        note_start(check, at);
+        if (lidia->nul_strings) {
+            const uint8_t *end = memchr(lidia->strings + at, 0, left);
+            if (end == NULL) {
+                report(check, base + at, "strings", "the last string has no NUL behind it");
+                return;
+            }
+            at = (uint64_t)(end - lidia->strings) + 1;
+            continue;
+        }
+        if (left < 4 || sxt_load_u32le(lidia->strings + at) > left - 4) {
+            report(check, base + at, "strings", "string of %llu bytes does not fit in the %llu that are left",
+                   left < 4 ? 4ull : (unsigned long long)sxt_load_u32le(lidia->strings + at), (unsigned long long)left);
+            return;
+        }
+        at += 4 + (uint64_t)sxt_load_u32le(lidia->strings + at);
+    }
+}
+
+static void check_reference(struct check *check, uint64_t row_at, unsigned field, const char *what, uint64_t offset)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    if (offset == 0)
+        return;
+    uint64_t at = row_at + (uint64_t)field * lidia->field_size;
+    if (offset >= lidia->strings_size)
+        report(check, at, "string-reference", "%s: string at %llu of %llu", what, (unsigned long long)offset,
+               (unsigned long long)lidia->strings_size);
+    else if (check->string_starts != NULL && (check->string_starts[offset / 8] >> offset % 8 & 1) == 0)
+        report(check, at, "string-reference", "%s: no string begins at %llu", what, (unsigned long long)offset);
+}
+
+static void check_lines(struct check *check, uint64_t row_at, const struct sxt_lidia_row *row)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    if (row->line_count == 0)
+        return;
+    if (row->first_line > lidia->line_count || row->line_count > lidia->line_count - row->first_line) {
+        report(check, row_at + 4ull * lidia->field_size, "line-reference", "%llu line entries from %llu on, of %llu",
+               (unsigned long long)row->line_count, (unsigned long long)row->first_line,
+               (unsigned long long)lidia->line_count);
+        return;
+    }
+    uint32_t before = 0;
+    for (uint64_t i = 0; i < row->line_count; i++) {
+        uint32_t offset = 0, line = 0;
+        sxt_lidia_line(lidia, row, i, &offset, &line);
+        uint64_t at = (uint64_t)(lidia->lines - lidia->data) + (row->first_line + i) * 2 * lidia->line_size;
+        if (i > 0 && offset <= before)
+            report(check, at, "line-order", "line entry at offset %u comes behind one at offset %u", offset, before);
+        if (offset >= row->length)
+            report(check, at, "line-offset", "line entry at offset %u of a range of %llu bytes", offset,
+                   (unsigned long long)row->length);
+        before = offset;
+    }
+}
+
+/* The innermost range that is open at each depth, to see that inlined ranges lie inside what they are inlined into. */
+struct nesting {
+    uint64_t *ends; /* by depth; grows as needed, at most one level a row */
+    uint64_t levels, capacity;
+};
+
+static void check_nesting(struct check *check, struct nesting *nesting, uint64_t at, const struct sxt_lidia_row *row,
+                          uint64_t end)
+{
+    if (row->depth > nesting->levels) {
+        report(check, at + check->lidia.field_size, "nesting", "depth %llu without a range of depth %llu around it",
+               (unsigned long long)row->depth, (unsigned long long)row->depth - 1);
+        return;
+    }
+    if (row->depth > 0 && end > nesting->ends[row->depth - 1])
+        report(check, at, "nesting", "range ends at 0x%llx, behind the range it is inlined into (0x%llx)",
+               (unsigned long long)end, (unsigned long long)nesting->ends[row->depth - 1]);
+    if (row->depth == nesting->capacity) {
+        uint64_t capacity = nesting->capacity == 0 ? 64 : nesting->capacity * 2;
+        uint64_t *moved = realloc(nesting->ends, capacity * sizeof *moved);
+        if (moved == NULL)
+            return;
+        nesting->ends = moved;
+        nesting->capacity = capacity;
+    }
+    nesting->ends[row->depth] = end;
+    nesting->levels = row->depth + 1;
+}
+
+static void check_rows(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    struct nesting nesting = {0};
+    struct sxt_lidia_row before = {0};
+    for (uint64_t i = 0; i < lidia->count; i++) {
+        struct sxt_lidia_row row;
+        sxt_lidia_row(lidia, i, &row);
+        uint64_t address_at = (uint64_t)(lidia->addresses - lidia->data) + i * lidia->address_size;
+        uint64_t row_at = (uint64_t)(lidia->rows - lidia->data) + i * SXT_LIDIA_FIELDS * lidia->field_size;
+        if (i > 0 && row.address < before.address)
+            report(check, address_at, "va-order", "address 0x%llx comes behind 0x%llx", (unsigned long long)row.address,
+                   (unsigned long long)before.address);
+        else if (i > 0 && row.address == before.address && row.depth < before.depth)
+            report(check, row_at + lidia->field_size, "depth-order",
+                   "depth %llu comes behind depth %llu at one address", (unsigned long long)row.depth,
+                   (unsigned long long)before.depth);
+        uint64_t end;
+        if (!sxt_add_u64(row.address, row.length, &end)) {
+            report(check, row_at, "length", "range of %llu bytes at 0x%llx goes beyond the last address",
+                   (unsigned long long)row.length, (unsigned long long)row.address);
+            end = UINT64_MAX;
+        }
+        check_nesting(check, &nesting, row_at, &row, end);
+        check_reference(check, row_at, 2, "function", row.function);
+        check_reference(check, row_at, 3, "file", row.file);
+        check_reference(check, row_at, 6, "call file", row.call_file);
+        check_lines(check, row_at, &row);
+        before = row;
+    }
+    free(nesting.ends);
+}
+
+/* Is the row BACK rows before row INDEX the one around it? Rows of depth 0 have none. */
+static bool index_entry_is_right(const struct sxt_lidia *lidia, uint64_t index, uint64_t back)
+{
+    struct sxt_lidia_row row, other;
+    sxt_lidia_row(lidia, index, &row);
+    if (back > index)
+        return false;
+    if (back == 0)
+        return row.depth == 0;
+    sxt_lidia_row(lidia, index - back, &other);
+    return other.depth + 1 == row.depth && row.address - other.address < other.length;
+}
+
+static void check_index(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    uint64_t end;
+    if (!sxt_add_u64(header_word(check, 0x70), lidia->line_count * 2 * lidia->line_size, &end) || end >= lidia->size)
+        return;
+    uint64_t left = lidia->size - end;
+    const uint8_t *header = lidia->data + end;
+    if (lidia->parents == NULL) {
+        bool ours = left >= 4 && memcmp(header, "sxti", 4) == 0;
+        report(check, end, ours ? "index" : "trailing-bytes",
+               ours ? "the header of the index is damaged (%llu bytes)"
+                    : "%llu bytes of unknown content behind the line table",
+               (unsigned long long)left);
+        return;
+    }
+    uint64_t size = lidia->count * lidia->parent_size;
+    if (left != SXT_LIDIA_INDEX_HEADER_SIZE + size)
+        report(check, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes", "%llu bytes behind the index",
+               (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
+    uint32_t found = sxt_crc32c(0, lidia->parents, size);
+    if (found != sxt_load_u32le(header + 0x18))
+        report(check, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,
+               sxt_load_u32le(header + 0x18));
+    for (uint64_t i = 0; i < lidia->count; i++) {
+        const uint8_t *at = lidia->parents + i * lidia->parent_size;
+        uint64_t back = lidia->parent_size == 1   ? *at
+                        : lidia->parent_size == 2 ? sxt_load_u16le(at)
+                                                  : sxt_load_u32le(at);
+        if (!index_entry_is_right(lidia, i, back))
+            report(check, (uint64_t)(at - lidia->data), "index", "row %llu is not enclosed by the row %llu before it",
+                   (unsigned long long)i, (unsigned long long)back);
+    }
+}

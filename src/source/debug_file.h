@@ -1,0 +1,33 @@
+/*
+ * debug_file.h: finding the separate debug file of a stripped binary. Only this machine's files are looked at, never the
+ * network.
+ */
+#ifndef SXT_SOURCE_DEBUG_FILE_H
+#define SXT_SOURCE_DEBUG_FILE_H
+
+#include <stdbool.h>
+
+#include "base/file.h"
+#include "source/elf.h"
+
+struct sxt_debug_file {
+    struct sxt_file file;
+    struct sxt_elf elf;
+    bool found;
+};
+
+/*
+ * Opens the debug file of ELF, which was read from PATH (NULL when unknown), into DEBUG:
+ *
+ * 1. options->debug_path when given; it must be readable and, where both have a build ID, have the same.
+ * 2. <debug directory>/.build-id/xx/yyyy.debug, with the same build ID.
+ * 3. the name in .gnu_debuglink: beside the binary, in .debug/ beside it, and under the debug directory; the CRC in
+ *    the link must be that of the file.
+ *
+ * Only 1 can fail; 2 and 3 report a file that does not match as a warning and go on. DEBUG->found tells the outcome.
+ */
+int sxt_debug_file_open(struct sxt_elf *elf, const char *path, const sxt_extract_options *options,
+                        struct sxt_debug_file *debug, sxt_error *error);
+void sxt_debug_file_close(struct sxt_debug_file *debug);
+
+#endif

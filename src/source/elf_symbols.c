@@ -1,0 +1,221 @@
+/*
+ * elf_symbols.c: .symtab and .dynsym into the model.
+ *
+ * Kept are all named symbols that are defined here: functions, data, thread-local data, and those without a type. Not
+ * kept are section and file symbols, and the mapping symbols ("$x") that ARM and RISC-V assemblers scatter over code.
+ */
+#include "source/elf_symbols.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define NAME_MAX_SIZE ((size_t)1 << 20)
+
+static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out);
+static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address);
+static bool is_mapping_symbol(const struct sxt_elf *elf, uint8_t type, sxt_string name);
+
+int sxt_elf_symbol_table_open(struct sxt_elf *elf, const struct sxt_elf_section *section,
+                              struct sxt_elf_symbol_table *table, sxt_error *error)
+{
+    *table = (struct sxt_elf_symbol_table){.elf = elf, .section = section};
+    size_t entry = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+    if (section->entry_size != entry && section->entry_size != 0)
+        return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "symbol table: entries of %llu bytes, not %zu",
+                        (unsigned long long)section->entry_size, entry);
+    int status = sxt_elf_section_bytes(elf, section, &table->entries, error);
+    if (status != SXT_OK)
+        return status;
+    if (section->link == 0 || section->link >= elf->section_count)
+        return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "symbol table: its string table is section %u of %zu",
+                        section->link, elf->section_count);
+    status = sxt_elf_section_bytes(elf, &elf->sections[section->link], &table->strings, error);
+    if (status != SXT_OK)
+        return status;
+    table->count = table->entries.size / entry;
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].type == SHT_SYMTAB_SHNDX && elf->sections[i].link < elf->section_count &&
+            &elf->sections[elf->sections[i].link] == section &&
+            sxt_elf_section_bytes(elf, &elf->sections[i], &table->indices, NULL) != SXT_OK)
+            table->indices = (struct sxt_elf_bytes){0};
+    return SXT_OK;
+}
+
+struct sxt_elf_symbol sxt_elf_symbol_at(const struct sxt_elf_symbol_table *table, size_t index)
+{
+    bool big = table->elf->big_endian;
+    if (table->elf->is_64) {
+        const uint8_t *at = table->entries.data + index * sizeof(Elf64_Sym);
+        return (struct sxt_elf_symbol){
+            .name = sxt_load_u32(at, big),
+            .info = at[4],
+            .other = at[5],
+            .section = sxt_load_u16(at + 6, big),
+            .value = sxt_load_u64(at + 8, big),
+            .size = sxt_load_u64(at + 16, big),
+        };
+    }
+    const uint8_t *at = table->entries.data + index * sizeof(Elf32_Sym);
+    return (struct sxt_elf_symbol){
+        .name = sxt_load_u32(at, big),
+        .info = at[12],
+        .other = at[13],
+        .section = sxt_load_u16(at + 14, big),
+        .value = sxt_load_u32(at + 4, big),
+        .size = sxt_load_u32(at + 8, big),
+    };
+}
+
+sxt_string sxt_elf_symbol_name(const struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol)
+{
+    if (symbol->name >= table->strings.size)
+        return (sxt_string){NULL, 0};
+    const char *start = (const char *)table->strings.data + symbol->name;
+    size_t most = table->strings.size - symbol->name;
+    size_t size = strnlen(start, most < NAME_MAX_SIZE ? most : NAME_MAX_SIZE);
+    if (size == most || size == NAME_MAX_SIZE)
+        return (sxt_string){NULL, 0};
+    return (sxt_string){start, size};
+}
+
+int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
+                        struct sxt_symbols *symbols, sxt_error *error)
+{
+    struct sxt_elf_symbol_table table;
+    int status = sxt_elf_symbol_table_open(elf, section, &table, error);
+    if (status != SXT_OK)
+        return status;
+    /* Names may share their tails, but a table where millions overlap is made to waste time and memory. */
+    uint64_t budget = (uint64_t)table.strings.size * 16 + ((uint64_t)1 << 20);
+    uint32_t section_name = 0, section_index = UINT32_MAX;
+    for (size_t i = 1; i < table.count; i++) {
+        struct sxt_model_symbol symbol = {.source = source};
+        if (!convert(&table, i, &symbol))
+            continue;
+        struct sxt_elf_symbol raw = sxt_elf_symbol_at(&table, i);
+        sxt_string name = sxt_elf_symbol_name(&table, &raw);
+        if (name.size == 0 || is_mapping_symbol(elf, raw.info & 15, name))
+            continue;
+        if (name.size >= budget)
+            return sxt_fail(error, SXT_ERROR_LIMIT, table.strings.offset,
+                            "names of symbols overlap so much that they are not worth reading");
+        budget -= name.size;
+        symbol.name = sxt_symbols_string(symbols, name.data, name.size);
+        /* convert left the section's number here; neighbours mostly share it. */
+        if (symbol.section != section_index) {
+            section_index = symbol.section;
+            section_name = section_index < elf->section_count
+                               ? sxt_symbols_string(symbols, elf->sections[section_index].name.data,
+                                                    elf->sections[section_index].name.size)
+                               : 0;
+        }
+        symbol.section = section_name;
+        sxt_symbols_add_symbol(symbols, &symbol);
+    }
+    return SXT_OK;
+}
+
+static char type_letter(uint8_t type)
+{
+    switch (type) {
+    case STT_FUNC:
+        return 'F';
+    case STT_GNU_IFUNC:
+        return 'I';
+    case STT_OBJECT:
+    case STT_COMMON:
+        return 'O';
+    case STT_TLS:
+        return 'T';
+    case STT_NOTYPE:
+        return 'N';
+    default:
+        return 0;
+    }
+}
+
+static char binding_letter(uint8_t binding)
+{
+    return binding == STB_GLOBAL ? 'G' : binding == STB_WEAK ? 'W' : binding == STB_GNU_UNIQUE ? 'U' : 'L';
+}
+
+/* Everything but the name; false for what is not kept. The section is given as its number. */
+static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out)
+{
+    const struct sxt_elf *elf = table->elf;
+    struct sxt_elf_symbol symbol = sxt_elf_symbol_at(table, index);
+    out->type = type_letter(symbol.info & 15);
+    out->binding = binding_letter(symbol.info >> 4);
+    out->address = symbol.value;
+    out->size = symbol.size;
+    out->section = UINT32_MAX;
+    if (out->type == 0 || symbol.section == SHN_UNDEF)
+        return false;
+
+    uint32_t number = symbol.section;
+    if (number == SHN_XINDEX && sxt_fits((uint64_t)index * 4, 1, 4, table->indices.size))
+        number = sxt_load_u32(table->indices.data + index * 4, elf->big_endian);
+    else if (number >= SHN_LORESERVE)
+        number = UINT32_MAX;
+    if (number == SHN_UNDEF)
+        return false;
+    if (number < elf->section_count) {
+        const struct sxt_elf_section *section = &elf->sections[number];
+        out->section = number;
+        if (elf->type == ET_REL) {
+            if ((section->flags & SHF_ALLOC) == 0)
+                return false;
+            out->address += section->address;
+        }
+        if (out->type == 'F' || out->type == 'I')
+            out->address = function_entry(elf, section, out->address);
+        if (!sxt_add_u64(section->address, section->size, &out->section_end))
+            out->section_end = 0;
+    } else if (symbol.section == SHN_COMMON) {
+        return false; /* its value is an alignment, not an address */
+    }
+    if (elf->machine == EM_ARM && (out->type == 'F' || out->type == 'I'))
+        out->address &= ~(uint64_t)1; /* the lowest bit says "Thumb code" */
+    return true;
+}
+
+/* In the first PowerPC 64 ABI a function symbol names a descriptor in .opd, which begins with the entry's address. */
+static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address)
+{
+    if (elf->machine != EM_PPC64 || (elf->flags & 3) == 2 || section->name.size != 4 ||
+        memcmp(section->name.data, ".opd", 4) != 0)
+        return address;
+    const uint8_t *descriptor = sxt_elf_at_address(elf, address, 8);
+    return descriptor != NULL ? sxt_load_u64(descriptor, elf->big_endian) : address;
+}
+
+static bool is_mapping_symbol(const struct sxt_elf *elf, uint8_t type, sxt_string name)
+{
+    if (elf->machine != EM_ARM && elf->machine != EM_AARCH64 && elf->machine != EM_RISCV)
+        return false;
+    return type == STT_NOTYPE && name.size >= 2 && name.data[0] == '$' && strchr("adtx", name.data[1]) != NULL &&
+           (name.size == 2 || name.data[2] == '.' || name.data[1] == 'x');
+}
+
+bool sxt_elf_symbol_value(struct sxt_elf *elf, const char *name, uint64_t *value)
+{
+    size_t size = strlen(name);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        struct sxt_elf_symbol_table table;
+        if ((elf->sections[i].type != SHT_SYMTAB && elf->sections[i].type != SHT_DYNSYM) ||
+            sxt_elf_symbol_table_open(elf, &elf->sections[i], &table, NULL) != SXT_OK)
+            continue;
+        for (size_t k = 1; k < table.count; k++) {
+            struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&table, k);
+            if (symbol.section == SHN_UNDEF || !sxt_fits(symbol.name, size + 1, 1, table.strings.size) ||
+                memcmp(table.strings.data + symbol.name, name, size + 1) != 0)
+                continue;
+            *value = symbol.value;
+            return true;
+        }
+    }
+    return false;
+}

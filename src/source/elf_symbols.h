@@ -1,0 +1,48 @@
+/* elf_symbols.h: symbol tables of an ELF file into the model. */
+#ifndef SXT_SOURCE_ELF_SYMBOLS_H
+#define SXT_SOURCE_ELF_SYMBOLS_H
+
+#include "source/elf.h"
+#include "symbols/symbols.h"
+
+/* One entry of a symbol table, in the file's own terms. */
+struct sxt_elf_symbol {
+    uint32_t name; /* offset in the string table */
+    uint8_t info;
+    uint8_t other;
+    uint16_t section;
+    uint64_t value;
+    uint64_t size;
+};
+
+/* A symbol table with its strings, ready to be read by index. */
+struct sxt_elf_symbol_table {
+    const struct sxt_elf *elf;
+    const struct sxt_elf_section *section;
+    struct sxt_elf_bytes entries;
+    struct sxt_elf_bytes strings;
+    struct sxt_elf_bytes indices; /* section numbers above 0xfeff; empty when there are none */
+    size_t count;
+};
+
+/* Opens the table in SECTION (SHT_SYMTAB or SHT_DYNSYM). */
+int sxt_elf_symbol_table_open(struct sxt_elf *elf, const struct sxt_elf_section *section,
+                              struct sxt_elf_symbol_table *table, sxt_error *error);
+
+/* Entry INDEX, which must be below count. */
+struct sxt_elf_symbol sxt_elf_symbol_at(const struct sxt_elf_symbol_table *table, size_t index);
+
+/* Its name; absent when the offset lies outside the strings, they do not end there, or it is over 1 MiB. */
+sxt_string sxt_elf_symbol_name(const struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol);
+
+/* Adds all defined symbols of a table. SOURCE is SXT_SOURCE_SYMTAB or SXT_SOURCE_DYNSYM. */
+int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
+                        struct sxt_symbols *symbols, sxt_error *error);
+
+/* Adds a function "name@plt" for every PLT entry whose target can be told (x86, ARM and RISC-V). */
+int sxt_elf_add_plt(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error);
+
+/* The value of the symbol called NAME in .symtab or .dynsym. False when there is none. */
+bool sxt_elf_symbol_value(struct sxt_elf *elf, const char *name, uint64_t *value);
+
+#endif

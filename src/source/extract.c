@@ -1,0 +1,239 @@
+/*
+ * extract.c: from an ELF file to the model: which sources there are, in which order they are asked, and what a failure
+ * of one of them costs.
+ *
+ * A source that cannot be read costs itself and a warning. Only when nothing at all was found is that an error, and then
+ * it is the reason of the first source that failed.
+ */
+#include "source/extract.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/inflate.h"
+#include "source/debug_file.h"
+#include "source/elf.h"
+#include "source/elf_symbols.h"
+#include "source/gopclntab.h"
+#include "source/reference.h"
+
+#define DEFAULT_INFLATE_LIMIT ((uint64_t)4 << 30)
+
+/* One extraction under way. */
+struct extraction {
+    const sxt_extract_options *options;
+    struct sxt_elf elf;
+    struct sxt_debug_file debug;
+    struct sxt_symbols *symbols;
+    sxt_error first_failure; /* of a source; code is SXT_OK while none failed */
+};
+
+static int read_all(struct extraction *extraction, const char *path, sxt_error *error);
+static void describe_file(struct extraction *extraction);
+static void read_symbol_tables(struct extraction *extraction);
+static void read_mini_debug_info(struct extraction *extraction);
+static void read_go(struct extraction *extraction);
+
+void sxt_extract_options_init(sxt_extract_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+    options->sources = SXT_SOURCE_ALL;
+    options->inflate_limit = DEFAULT_INFLATE_LIMIT;
+}
+
+int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
+                sxt_error *error)
+{
+    *out = NULL;
+    sxt_extract_options defaults;
+    if (options == NULL) {
+        sxt_extract_options_init(&defaults);
+        options = &defaults;
+    } else if (options->struct_size != sizeof *options) {
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                        "extract options of another version; call sxt_extract_options_init first");
+    }
+    struct extraction extraction = {.options = options};
+    int status = sxt_elf_open(&extraction.elf, file->data, file->size, options->inflate_limit, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_symbols_new(&extraction.symbols, error);
+    if (status == SXT_OK) {
+        status = read_all(&extraction, path, error);
+        sxt_debug_file_close(&extraction.debug);
+    }
+    sxt_elf_close(&extraction.elf);
+    if (status == SXT_OK)
+        *out = extraction.symbols;
+    else
+        sxt_symbols_free(&extraction.symbols);
+    return status;
+}
+
+static int extract_and_close(struct sxt_file *file, const char *path, const sxt_extract_options *options,
+                             sxt_symbols **out, sxt_error *error)
+{
+    int status = sxt_file_inflate(file, options != NULL ? options->inflate_limit : DEFAULT_INFLATE_LIMIT, error);
+    if (status == SXT_OK)
+        status = sxt_extract(file, path, options, out, error);
+    sxt_file_close(file);
+    return status;
+}
+
+int sxt_symbols_from_path(const char *path, const sxt_extract_options *options, sxt_symbols **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    int status = sxt_file_open(&file, path, error);
+    return status == SXT_OK ? extract_and_close(&file, path, options, out, error) : status;
+}
+
+int sxt_symbols_from_fd(int fd, const sxt_extract_options *options, sxt_symbols **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    int status = sxt_file_open_fd(&file, fd, error);
+    return status == SXT_OK ? extract_and_close(&file, NULL, options, out, error) : status;
+}
+
+int sxt_symbols_from_memory(const void *data, size_t size, const sxt_extract_options *options, sxt_symbols **out,
+                            sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_file file;
+    sxt_file_from_memory(&file, data, size);
+    return extract_and_close(&file, NULL, options, out, error);
+}
+
+static int read_all(struct extraction *extraction, const char *path, sxt_error *error)
+{
+    const sxt_extract_options *options = extraction->options;
+    struct sxt_symbols *symbols = extraction->symbols;
+    describe_file(extraction);
+    if (options->flags & SXT_EXTRACT_REFERENCE) {
+        int status = sxt_reference_read(&extraction->elf, options->sources, symbols, error);
+        return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
+    }
+    /* A debug file adds nothing to a binary that still has its symbols. */
+    if (options->debug_path != NULL || sxt_elf_section_typed(&extraction->elf, SHT_SYMTAB) == NULL) {
+        int status = sxt_debug_file_open(&extraction->elf, path, options, &extraction->debug, error);
+        if (status != SXT_OK)
+            return status;
+    }
+    read_symbol_tables(extraction);
+    if (options->sources & SXT_SOURCE_GO)
+        read_go(extraction);
+    if (symbols->symbol_count == 0 && symbols->range_count == 0 && extraction->first_failure.code != SXT_OK) {
+        if (error != NULL)
+            *error = extraction->first_failure;
+        return extraction->first_failure.code;
+    }
+    symbols->extend_zero_size = (options->flags & SXT_EXTRACT_EXTEND_ZERO_SIZE) != 0;
+    return sxt_symbols_finish(symbols, error);
+}
+
+static void describe_file(struct extraction *extraction)
+{
+    struct sxt_elf *elf = &extraction->elf;
+    struct sxt_symbols *symbols = extraction->symbols;
+    symbols->arch = sxt_elf_arch(elf);
+    symbols->build_id_size = sxt_elf_build_id(elf, symbols->build_id, sizeof symbols->build_id);
+    if (sxt_elf_section_named(elf, ".debug_info") != NULL || sxt_elf_section_named(elf, ".zdebug_info") != NULL)
+        symbols->sources |= SXT_SOURCE_DWARF;
+    for (size_t i = 0; i < elf->segment_count; i++)
+        if (elf->segments[i].type == PT_LOAD)
+            sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = elf->segments[i].offset,
+                                                                         .file_size = elf->segments[i].file_size,
+                                                                         .address = elf->segments[i].address});
+    if (elf->type != ET_REL)
+        return;
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const struct sxt_elf_section *section = &elf->sections[i];
+        if ((section->flags & SHF_ALLOC) == 0)
+            continue;
+        sxt_symbols_add_base(symbols, sxt_symbols_string(symbols, section->name.data, section->name.size),
+                             section->address);
+        /* A relocatable file has no segments: what is in the file is the sections. */
+        if (section->type != SHT_NOBITS)
+            sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = section->offset,
+                                                                         .file_size = section->size,
+                                                                         .address = section->address});
+    }
+}
+
+static void report(struct extraction *extraction, const sxt_error *problem)
+{
+    if (extraction->first_failure.code == SXT_OK)
+        extraction->first_failure = *problem;
+    if (extraction->options->warning != NULL)
+        extraction->options->warning(extraction->options->warning_data, problem);
+}
+
+static void read_tables_of(struct extraction *extraction, struct sxt_elf *elf, uint32_t type, uint8_t source)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (elf->sections[i].type != type)
+            continue;
+        sxt_error problem;
+        if (sxt_elf_add_symbols(elf, &elf->sections[i], source, extraction->symbols, &problem) != SXT_OK)
+            report(extraction, &problem);
+    }
+}
+
+/* The order is that of the alias rule: .symtab before .dynsym. */
+static void read_symbol_tables(struct extraction *extraction)
+{
+    uint32_t sources = extraction->options->sources;
+    struct sxt_elf *elf = &extraction->elf;
+    if (sources & SXT_SOURCE_SYMTAB) {
+        read_tables_of(extraction, elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+        if (extraction->debug.found)
+            read_tables_of(extraction, &extraction->debug.elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+        read_mini_debug_info(extraction);
+    }
+    if (sources & SXT_SOURCE_DYNSYM) {
+        read_tables_of(extraction, elf, SHT_DYNSYM, SXT_SOURCE_DYNSYM);
+        /* A damaged .dynsym was reported just now. */
+        (void)sxt_elf_add_plt(elf, extraction->symbols, NULL);
+    }
+}
+
+/* .gnu_debugdata is a whole ELF file, xz-compressed, with the function symbols that .dynsym lacks. */
+static void read_mini_debug_info(struct extraction *extraction)
+{
+    struct sxt_elf *elf = &extraction->elf;
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugdata");
+    if (section == NULL)
+        return;
+    sxt_error problem;
+    struct sxt_elf_bytes bytes;
+    uint8_t *inside = NULL;
+    size_t size = 0;
+    int status = sxt_elf_section_bytes(elf, section, &bytes, &problem);
+    if (status == SXT_OK)
+        status = sxt_inflate(SXT_COMPRESSION_XZ, bytes.data, bytes.size, extraction->options->inflate_limit, &inside,
+                             &size, &problem);
+    struct sxt_elf mini;
+    if (status == SXT_OK)
+        status = sxt_elf_open(&mini, inside, size, extraction->options->inflate_limit, &problem);
+    if (status == SXT_OK) {
+        read_tables_of(extraction, &mini, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+        sxt_elf_close(&mini);
+    } else {
+        sxt_error whole;
+        sxt_fail(&whole, (sxt_status)status, section->offset, "MiniDebugInfo cannot be read: %.150s", problem.text);
+        report(extraction, &whole);
+    }
+    free(inside);
+}
+
+static void read_go(struct extraction *extraction)
+{
+    sxt_error problem;
+    bool found = false;
+    if (sxt_gopclntab_read(&extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
+        report(extraction, &problem);
+}

@@ -1,0 +1,13 @@
+/* extract.h: the model of an ELF file that is open already. The public ways in are in sextant/symbols.h. */
+#ifndef SXT_SOURCE_EXTRACT_H
+#define SXT_SOURCE_EXTRACT_H
+
+#include <sextant/symbols.h>
+
+#include "base/file.h"
+
+/* FILE holds the (inflated) ELF file, read from PATH (NULL when unknown). OPTIONS may be NULL. */
+int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
+                sxt_error *error);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * split.c: ranges for formats that have room for one file a range.
+ *
+ *     depth 0  [ f   a.c      | table.inc | a.c ]          [ f  a.c ][ f  table.inc ][ f  a.c ]
+ *     depth 1          [ g    a.h              ]     ▶          [ g ][ g            ][ g ]
+ *
+ * The cut goes through deeper ranges too, because a reader that walks back from an address stops at the first range of
+ * depth 0 that it meets.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "symbols/symbols.h"
+
+struct split {
+    const struct sxt_symbols *symbols;
+    struct sxt_range_list list;
+    size_t range_capacity, line_capacity;
+    uint64_t *cuts; /* of the ranges that are open now, level by level */
+    size_t cut_count, cut_capacity;
+    bool failed;
+};
+
+static bool changes_file(const struct sxt_symbols *symbols, const struct sxt_model_range *range);
+static void split_range(struct split *split, const struct sxt_model_range *range, size_t parent_cuts,
+                        size_t parent_cut_count);
+
+int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error)
+{
+    struct split split = {.symbols = symbols};
+    size_t first_cut[SXT_SYMBOLS_MAX_DEPTH + 2]; /* by depth: where the cuts of the open range begin in `cuts` */
+    size_t end_cut[SXT_SYMBOLS_MAX_DEPTH + 2];
+    for (size_t i = 0; i < symbols->range_count && !split.failed; i++) {
+        const struct sxt_model_range *range = &symbols->ranges[i];
+        size_t parent_first = 0, parent_count = 0;
+        if (range->depth > 0 && range->depth <= SXT_SYMBOLS_MAX_DEPTH) {
+            parent_first = first_cut[range->depth - 1];
+            parent_count = end_cut[range->depth - 1] - parent_first;
+            split.cut_count = end_cut[range->depth - 1];
+        } else {
+            split.cut_count = 0;
+        }
+        size_t level = range->depth <= SXT_SYMBOLS_MAX_DEPTH ? range->depth : SXT_SYMBOLS_MAX_DEPTH + 1;
+        first_cut[level] = split.cut_count;
+        split_range(&split, range, parent_first, parent_count);
+        end_cut[level] = split.cut_count;
+    }
+    free(split.cuts);
+    int status = split.failed ? sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while preparing ranges")
+                              : sxt_ranges_sort(split.list.ranges, split.list.range_count, error);
+    if (status != SXT_OK) {
+        sxt_range_list_free(&split.list);
+        return status;
+    }
+    *out = split.list;
+    return SXT_OK;
+}
+
+void sxt_range_list_free(struct sxt_range_list *list)
+{
+    free(list->ranges);
+    free(list->lines);
+    memset(list, 0, sizeof *list);
+}
+
+static bool changes_file(const struct sxt_symbols *symbols, const struct sxt_model_range *range)
+{
+    uint32_t file = 0;
+    for (uint32_t i = 0; i < range->line_count; i++) {
+        uint32_t here = symbols->lines[range->first_line + i].file;
+        if (here == 0)
+            continue;
+        if (file != 0 && here != file)
+            return true;
+        file = here;
+    }
+    return false;
+}
+
+static void add_cut(struct split *split, uint64_t address)
+{
+    void *moved = sxt_array_grow(split->cuts, &split->cut_capacity, split->cut_count + 1, sizeof *split->cuts);
+    if (moved == NULL) {
+        split->failed = true;
+        return;
+    }
+    split->cuts = moved;
+    split->cuts[split->cut_count++] = address;
+}
+
+/* Notes where RANGE is cut: where an open range above it is, and where its own lines change file; ascending. */
+static void find_cuts(struct split *split, const struct sxt_model_range *range, size_t parent, size_t parent_end)
+{
+    const struct sxt_symbols *symbols = split->symbols;
+    bool own_cuts = changes_file(symbols, range);
+    uint32_t file = 0;
+    for (uint32_t i = 0; own_cuts && i < range->line_count; i++) {
+        const struct sxt_model_line *line = &symbols->lines[range->first_line + i];
+        if (line->file == 0)
+            continue;
+        uint64_t address = range->address + line->offset;
+        bool cut = file != 0 && line->file != file && line->offset > 0 && line->offset < range->length;
+        file = line->file;
+        if (!cut)
+            continue;
+        for (; parent < parent_end && split->cuts[parent] <= address; parent++)
+            if (split->cuts[parent] > range->address && split->cuts[parent] != address)
+                add_cut(split, split->cuts[parent]);
+        add_cut(split, address);
+    }
+    for (; parent < parent_end && split->cuts[parent] < range->address + range->length; parent++)
+        if (split->cuts[parent] > range->address)
+            add_cut(split, split->cuts[parent]);
+}
+
+/* One piece of RANGE. *LINE is the first line entry that may begin inside it, and moves on. */
+static void add_piece(struct split *split, const struct sxt_model_range *range, uint64_t start, uint64_t end,
+                      uint32_t *line)
+{
+    const struct sxt_model_line *lines = split->symbols->lines + range->first_line;
+    struct sxt_range_list *list = &split->list;
+    void *ranges = sxt_array_grow(list->ranges, &split->range_capacity, list->range_count + 1, sizeof *list->ranges);
+    void *room = sxt_array_grow(list->lines, &split->line_capacity, list->line_count + range->line_count + 1,
+                                sizeof *list->lines);
+    if (ranges != NULL)
+        list->ranges = ranges;
+    if (room != NULL)
+        list->lines = room;
+    if (ranges == NULL || room == NULL || list->range_count >= UINT32_MAX || list->line_count >= UINT32_MAX) {
+        split->failed = true;
+        return;
+    }
+    struct sxt_model_range piece = *range;
+    piece.address = start;
+    piece.length = end - start;
+    piece.first_line = (uint32_t)list->line_count;
+    uint64_t skipped = start - range->address;
+    /* The entry in effect at the start of the piece may have begun before it. */
+    uint32_t i = *line;
+    while (i + 1 < range->line_count && lines[i + 1].offset <= skipped)
+        i++;
+    uint32_t file = 0;
+    for (; i < range->line_count && lines[i].offset < end - range->address; i++) {
+        struct sxt_model_line entry = lines[i];
+        entry.offset = entry.offset > skipped ? (uint32_t)(entry.offset - skipped) : 0;
+        if (file == 0)
+            file = entry.file;
+        list->lines[list->line_count++] = entry;
+        *line = i;
+    }
+    piece.line_count = (uint32_t)list->line_count - piece.first_line;
+    if (file != 0)
+        piece.file = file;
+    list->ranges[list->range_count++] = piece;
+}
+
+static void split_range(struct split *split, const struct sxt_model_range *range, size_t parent_cuts,
+                        size_t parent_cut_count)
+{
+    size_t first = split->cut_count;
+    find_cuts(split, range, parent_cuts, parent_cuts + parent_cut_count);
+    uint64_t start = range->address;
+    uint32_t line = 0;
+    for (size_t i = first; i < split->cut_count && !split->failed; i++) {
+        add_piece(split, range, start, split->cuts[i], &line);
+        start = split->cuts[i];
+    }
+    add_piece(split, range, start, range->address + range->length, &line);
+}

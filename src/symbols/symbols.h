@@ -1,0 +1,157 @@
+/*
+ * symbols.h: the model in the middle. Sources fill it, formats read it, and neither knows the other.
+ *
+ * It has two lists over strings that are stored once:
+ *
+ *   symbols   every entry of a symbol table, functions and data, as linked
+ *   ranges    machine code: who owns which bytes, with inlined calls nested inside
+ *
+ *     address ──────────────────────────────────────────────────▶
+ *     depth 0   [ main                                  ][ helper ]
+ *     depth 1       [ parse            ]  [ print ]
+ *     depth 2           [ skip_space ]
+ *
+ * While it is being built, a source adds ranges in tree order: a range of depth d > 0 lies inside the nearest range
+ * before it that has depth d - 1. sxt_symbols_finish then sorts, merges the sources by priority and coverage, clips what
+ * sticks out, and leaves ranges that are disjoint at depth 0, nested below, and ordered by (address, depth). After that
+ * the model is immutable and may be read from any number of threads.
+ */
+#ifndef SXT_SYMBOLS_SYMBOLS_H
+#define SXT_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/symbols.h>
+
+#include "base/strings.h"
+
+/* The deepest nesting that is kept; deeper ranges are dropped. */
+#define SXT_SYMBOLS_MAX_DEPTH 1000
+
+/* Strings are numbers in `strings`; 0 is the empty string and means "unknown". */
+struct sxt_model_symbol {
+    uint64_t address;
+    uint64_t size;
+    uint32_t name;
+    uint32_t section;
+    uint32_t module;
+    char type;            /* as in sxt_symbol */
+    char binding;         /* as in sxt_symbol */
+    uint8_t source;       /* one of sxt_source */
+    uint64_t section_end; /* how far a zero-size symbol may be extended; 0 when unknown */
+};
+
+struct sxt_model_range {
+    uint64_t address;
+    uint64_t length;
+    uint32_t depth;
+    uint32_t function;
+    uint32_t file;      /* of the function's own lines; where they differ, the line entries tell */
+    uint32_t call_file; /* of the inlined call */
+    uint32_t call_line;
+    uint32_t first_line; /* index in `lines` */
+    uint32_t line_count;
+    uint8_t source;
+};
+
+struct sxt_model_line {
+    uint32_t offset; /* from the range's address */
+    uint32_t file;
+    uint32_t line;
+    uint32_t column;
+    uint32_t discriminator;
+};
+
+/* Where a section of a relocatable file was laid out. */
+struct sxt_model_base {
+    uint32_t name;
+    uint64_t base;
+};
+
+struct sxt_model_segment {
+    uint64_t offset; /* in the file */
+    uint64_t file_size;
+    uint64_t address;
+};
+
+#define SXT_BUILD_ID_MAX 64
+
+struct sxt_symbols {
+    struct sxt_strings strings;
+
+    struct sxt_model_symbol *symbols;
+    size_t symbol_count, symbol_capacity;
+    struct sxt_model_range *ranges;
+    size_t range_count, range_capacity;
+    struct sxt_model_line *lines;
+    size_t line_count, line_capacity;
+
+    /* What is known of the file as a whole. */
+    const char *arch; /* static text, or NULL */
+    uint8_t build_id[SXT_BUILD_ID_MAX];
+    size_t build_id_size;
+    uint32_t sources; /* those that gave at least one symbol or range */
+    struct sxt_model_base *bases;
+    size_t base_count, base_capacity;
+    struct sxt_model_segment *segments;
+    size_t segment_count, segment_capacity;
+
+    bool reference;        /* the reference writer's rows, in its order: not sorted, not merged */
+    bool extend_zero_size; /* set before finish: see SXT_EXTRACT_EXTEND_ZERO_SIZE */
+    bool failed;           /* an add ran out of memory; finish reports it */
+};
+
+/* An empty model; *OUT is to be freed with sxt_symbols_free. */
+int sxt_symbols_new(struct sxt_symbols **out, sxt_error *error);
+
+/* A string's number; 0 for an empty one, and when memory is short (then `failed` is set). */
+uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_t size);
+
+/* Adding. All three note a failure in `failed` instead of returning it. A line belongs to the range added last. */
+void sxt_symbols_add_symbol(struct sxt_symbols *symbols, const struct sxt_model_symbol *symbol);
+void sxt_symbols_add_range(struct sxt_symbols *symbols, const struct sxt_model_range *range);
+void sxt_symbols_add_line(struct sxt_symbols *symbols, const struct sxt_model_line *line);
+void sxt_symbols_add_base(struct sxt_symbols *symbols, uint32_t name, uint64_t base);
+void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model_segment *segment);
+
+/*
+ * Turns what was added into the ordered, merged model:
+ *
+ * - Symbols are sorted by address; several at one address by the alias rule (sized before zero-size, then global, weak,
+ *   local, then the order they were added in).
+ * - Every function symbol becomes a range of depth 0, where no better source covers it.
+ * - For each address the best source that covers it wins (DWARF, Go, symbol tables); inside a source the range that
+ *   starts last, and among those that start together the one that the alias rule or the order of adding puts first.
+ *   What is left of a range that is covered in part stays, so no function hides another.
+ * - Zero-size functions own no bytes unless extend_zero_size is set.
+ */
+int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error);
+
+/* Leaves the rows as they were added (the reference writer's view); only reports a failure to add. */
+int sxt_symbols_finish_raw(struct sxt_symbols *symbols, sxt_error *error);
+
+static inline sxt_string sxt_symbols_view(const struct sxt_symbols *symbols, uint32_t number)
+{
+    return sxt_strings_get(&symbols->strings, number);
+}
+
+/* Sorts by (address, depth); equal ones keep their order. At most UINT32_MAX ranges. */
+int sxt_ranges_sort(struct sxt_model_range *ranges, size_t count, sxt_error *error);
+
+/*
+ * Some formats have room for one file a range. A range whose own lines come from several files is cut where the file
+ * changes, and every deeper range that crosses the cut with it. *OUT gets all ranges and lines, cut where needed; string
+ * numbers are those of SYMBOLS.
+ */
+struct sxt_range_list {
+    struct sxt_model_range *ranges;
+    size_t range_count;
+    struct sxt_model_line *lines;
+    size_t line_count;
+};
+int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error);
+void sxt_range_list_free(struct sxt_range_list *list);
+
+#endif

@@ -1,0 +1,198 @@
+"""Runs the program under test, as a user would, and holds what every test of it needs.
+
+The program is build/sextant under the source root; the environment variable SEXTANT names another one.
+SXT_SANITIZED=1 says that it was built with sanitizers, whose shadow memory rules out a limit on address space.
+"""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SANITIZED = os.environ.get("SXT_SANITIZED") == "1"
+MEMORY_LIMIT = 2 << 30
+SANITIZER_TEXT = re.compile(
+    r"(Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error: |stack smashing|Assertion .* failed"
+)
+
+
+def program():
+    return os.environ.get("SEXTANT") or str(ROOT / "build" / "sextant")
+
+
+class Result:
+    """What one run gave: exit status (negative for a signal), standard output as bytes, standard error as text."""
+
+    def __init__(self, command, status, out, err):
+        self.command = command
+        self.status = status
+        self.out = out
+        self.err = err
+
+    @property
+    def text(self):
+        return self.out.decode("utf-8")
+
+    def json_lines(self):
+        return [json.loads(line) for line in self.text.splitlines()]
+
+    def __str__(self):
+        return (
+            f"$ {' '.join(self.command)[:2000]}\nstatus {self.status}\n"
+            f"stdout: {self.out[:2000]!r}\nstderr: {self.err[:4000]}"
+        )
+
+
+def run(*arguments, stdin=b"", timeout=120, env=None, cwd=None, limit_memory=False, binary=None):
+    """Runs `sextant ARGUMENTS...`. STDIN is bytes, text, or an open file."""
+    command = [binary or program()] + [os.fspath(argument) for argument in arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in ("DEBUGINFOD_URLS", "NO_COLOR")}
+    environment["LC_ALL"] = "C.UTF-8"
+    environment.update(env or {})
+    streams = {"stdin": stdin} if hasattr(stdin, "fileno") else {"input": as_bytes(stdin)}
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            env=environment,
+            cwd=cwd,
+            preexec_fn=limit_address_space if limit_memory and not SANITIZED else None,
+            check=False,
+            **streams,
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise AssertionError(f"$ {' '.join(command)[:2000]}\nstill running after {expired.timeout} s") from None
+    return Result(command, done.returncode, done.stdout, done.stderr.decode("utf-8", "backslashreplace"))
+
+
+def as_bytes(data):
+    return data.encode("utf-8") if isinstance(data, str) else data
+
+
+def limit_address_space():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class ProgramTest(unittest.TestCase):
+    """A test with a folder of its own that is gone afterwards, and the checks that all verbs have in common."""
+
+    maxDiff = 4000
+    longMessage = True
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def file(self, name, content=b""):
+        """A file of that name and content in the test's folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(as_bytes(content))
+        return path
+
+    def run_ok(self, *arguments, **keywords):
+        """A run that must succeed, and without a word on standard error."""
+        result = run(*arguments, **keywords)
+        self.assert_no_crash(result)
+        self.assertEqual(result.status, 0, f"\n{result}")
+        self.assertEqual(result.err, "", f"\n{result}")
+        return result
+
+    def run_warned(self, *arguments, **keywords):
+        """A run that must succeed and say something on standard error."""
+        result = run(*arguments, **keywords)
+        self.assert_no_crash(result)
+        self.assertEqual(result.status, 0, f"\n{result}")
+        self.assertTrue(result.err.strip(), f"a warning was expected\n{result}")
+        for line in result.err.splitlines():
+            self.assertTrue(line.startswith("sextant: "), f"\n{result}")
+        return result
+
+    def run_error(self, *arguments, naming=None, **keywords):
+        """A run on bad input: exit status 1 and one line `sextant: FILE: what is wrong`."""
+        result = run(*arguments, **keywords)
+        self.assert_no_crash(result)
+        self.assertEqual(result.status, 1, f"\n{result}")
+        self.assert_one_error_line(result, naming)
+        return result
+
+    def run_usage(self, *arguments, **keywords):
+        """A run with wrong usage: exit status 2, nothing on standard output, the program's name on standard error."""
+        result = run(*arguments, **keywords)
+        self.assert_no_crash(result)
+        self.assertEqual(result.status, 2, f"\n{result}")
+        self.assertEqual(result.out, b"", f"\n{result}")
+        self.assertRegex(result.err, r"^sextant: \S", f"\n{result}")
+        return result
+
+    def assert_one_error_line(self, result, naming=None):
+        lines = result.err.splitlines()
+        self.assertEqual(len(lines), 1, f"one line was expected\n{result}")
+        self.assertRegex(lines[0], r"^sextant: [^:]+: \S", f"\n{result}")
+        if naming is not None:
+            self.assertIn(os.fspath(naming), lines[0], f"\n{result}")
+
+    def assert_no_crash(self, result):
+        if result.status < 0:
+            self.fail(f"killed by {signal.Signals(-result.status).name}\n{result}")
+        self.assertLess(result.status, 3, f"\n{result}")
+        self.assertIsNone(SANITIZER_TEXT.search(result.err), f"\n{result}")
+
+    def archive(self, source, *options, name="out.lidia", **keywords):
+        """The path of the archive of SOURCE."""
+        path = self.folder / name
+        self.run_ok("archive", source, "-o", path, *options, **keywords)
+        return path
+
+    def lookup(self, file, addresses, *options, **keywords):
+        """The JSON answers for ADDRESSES (numbers, or text that goes in as it stands), asked through standard input."""
+        questions = "".join(f"{as_hex(address)}\n" for address in addresses)
+        answers = self.run_ok("lookup", file, "--json", *options, stdin=questions, **keywords).json_lines()
+        self.assertEqual(len(answers), len(addresses))
+        return answers
+
+    def function_at(self, file, address, *options, **keywords):
+        """The name of the function at ADDRESS, None where nothing is known."""
+        return outermost(self.lookup(file, [address], *options, **keywords)[0])
+
+
+def as_hex(address):
+    return address if isinstance(address, str) else f"0x{address:x}"
+
+
+def outermost(answer):
+    """The function that an answer ends with: the real one, whatever is inlined into it."""
+    return answer["frames"][-1]["function"] if answer["frames"] else None
+
+
+def need_tool(*names):
+    """Skips the test where a tool is missing."""
+    for name in names:
+        if shutil.which(name) is None:
+            raise unittest.SkipTest(f"{name} is not installed")
+
+
+def tool(*command, cwd=None, stdin=None):
+    """The standard output of another program, which must succeed."""
+    done = subprocess.run(
+        [os.fspath(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        input=as_bytes(stdin) if stdin is not None else None,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"$ {command}\nstatus {done.returncode}\n{done.stderr.decode('utf-8', 'replace')}")
+    return done.stdout

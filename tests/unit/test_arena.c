@@ -1,0 +1,216 @@
+/* test_arena.c: objects are aligned, apart from each other, and within the limit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+#define HUGE_SIZE (SIZE_MAX / 2 + 1) /* more than any object can have */
+
+/* Sanitizers end the program at an allocation that is too large, unless told that NULL is an answer. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+static size_t count_blocks(const struct sxt_arena *arena)
+{
+    /* The first member of a block is the pointer to the older one. */
+    size_t count = 0;
+    const void *block = arena->blocks;
+    while (block != NULL) {
+        count++;
+        memcpy(&block, block, sizeof block);
+    }
+    return count;
+}
+
+static void check_objects_stay_apart(bool separate)
+{
+    static uint8_t *objects[2000];
+    size_t handed_out = 0;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, separate);
+    for (size_t i = 0; i < 2000; i++) {
+        size_t size = i * i % 517;
+        objects[i] = sxt_arena_alloc(&arena, size);
+        assert_non_null(objects[i]);
+        assert_int_equal((uintptr_t)objects[i] % _Alignof(max_align_t), 0);
+        memset(objects[i], (int)(i % 251), size);
+        handed_out += size;
+    }
+    assert_int_equal(arena.used, handed_out);
+    for (size_t i = 0; i < 2000; i++)
+        for (size_t at = 0; at < i * i % 517; at++)
+            assert_int_equal(objects[i][at], i % 251);
+    sxt_arena_free(&arena);
+}
+
+static void keeps_objects_apart_and_aligned(void **state)
+{
+    (void)state;
+    check_objects_stay_apart(false);
+    check_objects_stay_apart(true);
+}
+
+static void needs_few_blocks_for_many_objects(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, false);
+    sxt_arena_alloc(&arena, 1);
+    assert_int_equal(count_blocks(&arena), 1);
+    assert_true(arena.left < 4096);
+    for (size_t i = 0; i < 65536; i++)
+        assert_non_null(sxt_arena_alloc(&arena, 64));
+    /* 4 MiB: nine blocks from 4 KiB up to 1 MiB, and two or three more of 1 MiB. */
+    assert_in_range(count_blocks(&arena), 10, 13);
+    sxt_arena_free(&arena);
+}
+
+static void gives_every_object_its_own_block_when_asked(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, true);
+    for (size_t i = 0; i < 20; i++)
+        sxt_arena_alloc(&arena, i);
+    sxt_arena_copy(&arena, "text", 4);
+    assert_int_equal(count_blocks(&arena), 21);
+    sxt_arena_free(&arena);
+}
+
+static void keeps_cutting_from_a_block_after_a_large_object(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, false);
+    uint8_t *large = sxt_arena_alloc(&arena, 3 << 20);
+    uint8_t *first = sxt_arena_alloc(&arena, 16);
+    uint8_t *larger = sxt_arena_alloc(&arena, 5 << 20);
+    uint8_t *second = sxt_arena_alloc(&arena, 16);
+    assert_true(large != NULL && larger != NULL);
+    memset(large, 1, 3 << 20);
+    memset(larger, 2, 5 << 20);
+    assert_ptr_equal(second, first + 16);
+    assert_int_equal(count_blocks(&arena), 3);
+    assert_int_equal(arena.used, (8 << 20) + 32);
+    sxt_arena_free(&arena);
+}
+
+static void copies_text_with_a_nul_behind_it(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    for (int separate = 0; separate < 2; separate++) {
+        sxt_arena_init(&arena, 0, separate);
+        char *copy = sxt_arena_copy(&arena, "abcdef", 3);
+        char *empty = sxt_arena_copy(&arena, NULL, 0);
+        char *inner_nul = sxt_arena_copy(&arena, "x\0y", 3);
+        assert_string_equal(copy, "abc");
+        assert_string_equal(empty, "");
+        assert_memory_equal(inner_nul, "x\0y\0", 4);
+        void *object = sxt_arena_alloc(&arena, 8);
+        assert_int_equal((uintptr_t)object % _Alignof(max_align_t), 0);
+        sxt_arena_free(&arena);
+    }
+}
+
+static void clears_what_calloc_gives(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, false);
+    memset(sxt_arena_alloc(&arena, 3000), 0xff, 3000);
+    sxt_arena_free(&arena);
+    uint8_t *object = sxt_arena_calloc(&arena, 300, 10);
+    for (size_t i = 0; i < 3000; i++)
+        assert_int_equal(object[i], 0);
+    assert_non_null(sxt_arena_calloc(&arena, 0, 8));
+    sxt_arena_free(&arena);
+}
+
+static void gives_nothing_beyond_the_limit(void **state)
+{
+    (void)state;
+    for (int separate = 0; separate < 2; separate++) {
+        struct sxt_arena arena;
+        sxt_arena_init(&arena, 100, separate);
+        assert_null(sxt_arena_alloc(&arena, 101));
+        assert_int_equal(arena.used, 0);
+        assert_non_null(sxt_arena_alloc(&arena, 60));
+        assert_null(sxt_arena_alloc(&arena, 41));
+        assert_null(sxt_arena_calloc(&arena, 41, 1));
+        assert_null(sxt_arena_copy(&arena, "0123456789012345678901234567890123456789", 40));
+        assert_non_null(sxt_arena_alloc(&arena, 40));
+        assert_int_equal(arena.used, 100);
+        assert_null(sxt_arena_alloc(&arena, 1));
+        assert_non_null(sxt_arena_alloc(&arena, 0));
+
+        sxt_arena_free(&arena);
+        assert_int_equal(arena.used, 0);
+        assert_null(sxt_arena_alloc(&arena, 101));
+        assert_non_null(sxt_arena_alloc(&arena, 100));
+        sxt_arena_free(&arena);
+    }
+}
+
+static void gives_nothing_for_sizes_that_overflow_or_do_not_exist(void **state)
+{
+    (void)state;
+    for (int separate = 0; separate < 2; separate++) {
+        struct sxt_arena arena;
+        sxt_arena_init(&arena, 0, separate);
+        assert_null(sxt_arena_alloc(&arena, SIZE_MAX));
+        assert_null(sxt_arena_alloc(&arena, HUGE_SIZE));
+        assert_null(sxt_arena_calloc(&arena, SIZE_MAX / 8 + 2, 8));
+        assert_null(sxt_arena_calloc(&arena, SIZE_MAX, SIZE_MAX));
+        assert_null(sxt_arena_copy(&arena, "", SIZE_MAX));
+        assert_int_equal(arena.used, 0);
+        assert_non_null(sxt_arena_alloc(&arena, 8));
+        assert_null(sxt_arena_alloc(&arena, SIZE_MAX));
+        assert_null(sxt_arena_alloc(&arena, SIZE_MAX - 8));
+        assert_int_equal(arena.used, 8);
+        sxt_arena_free(&arena);
+    }
+}
+
+static void may_be_freed_twice_or_empty(void **state)
+{
+    (void)state;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    sxt_arena_free(&arena);
+    assert_non_null(sxt_arena_alloc(&arena, 0));
+    sxt_arena_free(&arena);
+    sxt_arena_free(&arena);
+    assert_null(arena.blocks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_objects_apart_and_aligned),
+        cmocka_unit_test(needs_few_blocks_for_many_objects),
+        cmocka_unit_test(gives_every_object_its_own_block_when_asked),
+        cmocka_unit_test(keeps_cutting_from_a_block_after_a_large_object),
+        cmocka_unit_test(copies_text_with_a_nul_behind_it),
+        cmocka_unit_test(clears_what_calloc_gives),
+        cmocka_unit_test(gives_nothing_beyond_the_limit),
+        cmocka_unit_test(gives_nothing_for_sizes_that_overflow_or_do_not_exist),
+        cmocka_unit_test(may_be_freed_twice_or_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

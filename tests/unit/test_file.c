@@ -1,0 +1,307 @@
+/* test_file.c: inputs of every kind that a user may name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/output.h"
+
+struct folder {
+    char path[200];
+    char file[240]; /* a name in it */
+};
+
+static int make_folder(void **state)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+    const char *place = getenv("TMPDIR");
+    assert_non_null(folder);
+    snprintf(folder->path, sizeof folder->path, "%s/sextant-file-XXXXXX", place != NULL ? place : "/tmp");
+    assert_non_null(mkdtemp(folder->path));
+    snprintf(folder->file, sizeof folder->file, "%s/input", folder->path);
+    *state = folder;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    struct folder *folder = *state;
+    unlink(folder->file);
+    int result = rmdir(folder->path);
+    free(folder);
+    return result;
+}
+
+static void put(const char *path, const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(sxt_write_all(fd, data, size, NULL), SXT_OK);
+    assert_int_equal(close(fd), 0);
+}
+
+static void assert_content(const struct sxt_file *file, const void *data, size_t size)
+{
+    assert_int_equal(file->size, size);
+    assert_memory_equal(file->data, data, size);
+}
+
+static void assert_empty(const struct sxt_file *file)
+{
+    assert_non_null(file->data);
+    assert_int_equal(file->size, 0);
+    assert_int_equal(file->owner, SXT_FILE_NOBODY);
+}
+
+static void maps_a_regular_file(void **state)
+{
+    struct folder *folder = *state;
+    put(folder->file, "content", 7);
+    struct sxt_file file;
+    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(file.owner, SXT_FILE_MAPPED);
+    assert_content(&file, "content", 7);
+    /* A file is only ever replaced by rename: the mapping keeps the old content. */
+    char other[260];
+    snprintf(other, sizeof other, "%s.new", folder->file);
+    put(other, "replaced", 8);
+    assert_int_equal(rename(other, folder->file), 0);
+    assert_content(&file, "content", 7);
+    sxt_file_close(&file);
+    assert_empty(&file);
+    sxt_file_close(&file);
+}
+
+static void gives_an_empty_file_a_valid_pointer(void **state)
+{
+    struct folder *folder = *state;
+    put(folder->file, "", 0);
+    struct sxt_file file;
+    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_empty(&file);
+    sxt_file_close(&file);
+    sxt_file_from_memory(&file, NULL, 0);
+    assert_empty(&file);
+    sxt_file_close(&file);
+}
+
+static void says_why_it_cannot_open(void **state)
+{
+    struct folder *folder = *state;
+    struct sxt_file file;
+    sxt_error error;
+    assert_int_equal(sxt_file_open(&file, folder->file, &error), SXT_ERROR_IO);
+    assert_string_equal(error.text, "cannot open: No such file or directory");
+    assert_empty(&file);
+    assert_int_equal(sxt_file_open(&file, "", &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_file_open_fd(&file, -1, &error), SXT_ERROR_IO);
+    assert_string_equal(error.text, "cannot open: Bad file descriptor");
+    assert_empty(&file);
+}
+
+static void refuses_a_directory(void **state)
+{
+    struct folder *folder = *state;
+    struct sxt_file file;
+    sxt_error error;
+    assert_int_equal(sxt_file_open(&file, folder->path, &error), SXT_ERROR_IO);
+    assert_string_equal(error.text, "is a directory");
+    assert_empty(&file);
+}
+
+static void takes_a_file_whole_from_a_descriptor_that_stands_elsewhere(void **state)
+{
+    struct folder *folder = *state;
+    put(folder->file, "0123456789", 10);
+    int fd = open(folder->file, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(lseek(fd, 4, SEEK_SET), 4);
+    struct sxt_file file;
+    assert_int_equal(sxt_file_open_fd(&file, fd, NULL), SXT_OK);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 4);
+    assert_int_equal(close(fd), 0);
+    assert_content(&file, "0123456789", 10);
+    sxt_file_close(&file);
+}
+
+static void reads_files_that_say_they_are_empty(void **state)
+{
+    (void)state;
+    struct sxt_file file;
+    sxt_error error;
+    int status = sxt_file_open(&file, "/proc/self/status", &error);
+    if (status == SXT_ERROR_IO)
+        skip();
+    assert_int_equal(status, SXT_OK);
+    assert_int_equal(file.owner, SXT_FILE_ALLOCATED);
+    assert_true(file.size > 100);
+    assert_memory_equal(file.data, "Name:\t", 6);
+    sxt_file_close(&file);
+}
+
+struct feed {
+    int fd;
+    const uint8_t *data;
+    size_t size;
+};
+
+static void *feed_pipe(void *argument)
+{
+    struct feed *feed = argument;
+    /* In odd pieces, so that reads come up short. */
+    for (size_t at = 0; at < feed->size;) {
+        size_t piece = feed->size - at < 7001 ? feed->size - at : 7001;
+        if (sxt_write_all(feed->fd, feed->data + at, piece, NULL) != SXT_OK)
+            break;
+        at += piece;
+    }
+    close(feed->fd);
+    return NULL;
+}
+
+static void reads_standard_input_to_its_end(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 1000003};
+    uint8_t *data = malloc(1000003);
+    assert_non_null(data);
+    for (size_t i = 0; i < 1000003; i++)
+        data[i] = (uint8_t)(i * 7 + i / 251);
+    int old_input = dup(STDIN_FILENO);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        /* Once with a pipe that says "nothing yet" instead of waiting. */
+        for (int blocking = 0; blocking < 2; blocking++) {
+            int ends[2];
+            assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+            if (!blocking)
+                assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+            assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+            close(ends[0]);
+            struct feed feed = {ends[1], data, sizes[s]};
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, feed_pipe, &feed), 0);
+            struct sxt_file file;
+            int status = sxt_file_open(&file, "-", NULL);
+            pthread_join(thread, NULL);
+            assert_int_equal(status, SXT_OK);
+            assert_content(&file, data, sizes[s]);
+            assert_int_equal(file.owner, sizes[s] > 0 ? SXT_FILE_ALLOCATED : SXT_FILE_NOBODY);
+            sxt_file_close(&file);
+        }
+    }
+    if (old_input >= 0) {
+        dup2(old_input, STDIN_FILENO);
+        close(old_input);
+    }
+    free(data);
+}
+
+static void reads_devices(void **state)
+{
+    (void)state;
+    struct sxt_file file;
+    assert_int_equal(sxt_file_open(&file, "/dev/null", NULL), SXT_OK);
+    assert_empty(&file);
+    sxt_file_close(&file);
+}
+
+static void reports_a_read_that_fails(void **state)
+{
+    (void)state;
+    struct sxt_file file;
+    sxt_error error;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(sxt_file_open_fd(&file, ends[1], &error), SXT_ERROR_IO);
+    assert_string_equal(error.text, "cannot read: Bad file descriptor");
+    assert_empty(&file);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void borrows_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "text";
+    struct sxt_file file;
+    sxt_file_from_memory(&file, text, 4);
+    assert_ptr_equal(file.data, text);
+    assert_int_equal(file.size, 4);
+    sxt_file_close(&file);
+    assert_empty(&file);
+}
+
+static size_t write_gzip(const char *path, const char *text)
+{
+    gzFile out = gzopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(gzwrite(out, text, (unsigned)strlen(text)), (int)strlen(text));
+    assert_int_equal(gzclose(out), Z_OK);
+    struct stat attributes;
+    assert_int_equal(stat(path, &attributes), 0);
+    return (size_t)attributes.st_size;
+}
+
+static void inflates_what_is_compressed_and_nothing_else(void **state)
+{
+    struct folder *folder = *state;
+    struct sxt_file file;
+    put(folder->file, "plain", 5);
+    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_inflate(&file, 0, NULL), SXT_OK);
+    assert_int_equal(file.owner, SXT_FILE_MAPPED);
+    assert_content(&file, "plain", 5);
+    sxt_file_close(&file);
+
+    write_gzip(folder->file, "what was in it");
+    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_inflate(&file, 14, NULL), SXT_OK);
+    assert_int_equal(file.owner, SXT_FILE_ALLOCATED);
+    assert_content(&file, "what was in it", 14);
+    sxt_file_close(&file);
+}
+
+static void keeps_the_file_when_inflating_fails(void **state)
+{
+    struct folder *folder = *state;
+    size_t size = write_gzip(folder->file, "what was in it");
+    struct sxt_file file;
+    sxt_error error;
+    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_inflate(&file, 13, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(file.owner, SXT_FILE_MAPPED);
+    assert_int_equal(file.size, size);
+    assert_memory_equal(file.data, "\x1f\x8b", 2);
+    sxt_file_close(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(maps_a_regular_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(gives_an_empty_file_a_valid_pointer, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(says_why_it_cannot_open, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(refuses_a_directory, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(takes_a_file_whole_from_a_descriptor_that_stands_elsewhere, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(reads_files_that_say_they_are_empty),
+        cmocka_unit_test(reads_standard_input_to_its_end),
+        cmocka_unit_test(reads_devices),
+        cmocka_unit_test(reports_a_read_that_fails),
+        cmocka_unit_test(borrows_memory),
+        cmocka_unit_test_setup_teardown(inflates_what_is_compressed_and_nothing_else, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(keeps_the_file_when_inflating_fails, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

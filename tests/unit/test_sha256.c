@@ -1,0 +1,110 @@
+/* test_sha256.c: the published examples, and every length and split around the block size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sha256.h"
+
+static void assert_digest(const uint8_t digest[SXT_SHA256_SIZE], const char *expected)
+{
+    char text[2 * SXT_SHA256_SIZE + 1];
+    for (size_t i = 0; i < SXT_SHA256_SIZE; i++)
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    assert_string_equal(text, expected);
+}
+
+static void agrees_with_the_published_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message, *digest;
+    } cases[] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sxt_sha256 hash;
+        uint8_t digest[SXT_SHA256_SIZE];
+        sxt_sha256_init(&hash);
+        sxt_sha256_add(&hash, cases[i].message, strlen(cases[i].message));
+        sxt_sha256_end(&hash, digest);
+        assert_digest(digest, cases[i].digest);
+    }
+}
+
+static void takes_a_million_bytes_in_odd_pieces(void **state)
+{
+    (void)state;
+    char piece[977];
+    memset(piece, 'a', sizeof piece);
+    struct sxt_sha256 hash;
+    uint8_t digest[SXT_SHA256_SIZE];
+    sxt_sha256_init(&hash);
+    for (size_t left = 1000000; left > 0;) {
+        size_t size = left < sizeof piece ? left : sizeof piece;
+        sxt_sha256_add(&hash, piece, size);
+        left -= size;
+    }
+    sxt_sha256_end(&hash, digest);
+    assert_digest(digest, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+/* The digest of the digests of 300 messages, the one of n bytes being (7 * i + n) mod 256; computed with Python. */
+static void pads_every_length_correctly(void **state)
+{
+    (void)state;
+    struct sxt_sha256 all;
+    uint8_t digest[SXT_SHA256_SIZE];
+    sxt_sha256_init(&all);
+    for (size_t size = 0; size < 300; size++) {
+        uint8_t message[300];
+        for (size_t i = 0; i < size; i++)
+            message[i] = (uint8_t)(7 * i + size);
+        struct sxt_sha256 hash;
+        sxt_sha256_init(&hash);
+        sxt_sha256_add(&hash, message, size);
+        sxt_sha256_end(&hash, digest);
+        sxt_sha256_add(&all, digest, sizeof digest);
+    }
+    sxt_sha256_end(&all, digest);
+    assert_digest(digest, "d5238871a46ac4a1a75ac3fb19d645b0b3b9e5f35f5f720e2b240d605c6b694e");
+}
+
+static void does_not_depend_on_the_pieces(void **state)
+{
+    (void)state;
+    uint8_t message[200];
+    for (size_t i = 0; i < sizeof message; i++)
+        message[i] = (uint8_t)(i * i);
+    struct sxt_sha256 hash;
+    uint8_t whole[SXT_SHA256_SIZE], pieces[SXT_SHA256_SIZE];
+    sxt_sha256_init(&hash);
+    sxt_sha256_add(&hash, message, sizeof message);
+    sxt_sha256_end(&hash, whole);
+    for (size_t first = 0; first <= sizeof message; first++) {
+        sxt_sha256_init(&hash);
+        sxt_sha256_add(&hash, message, first);
+        sxt_sha256_add(&hash, NULL, 0);
+        sxt_sha256_add(&hash, message + first, sizeof message - first);
+        sxt_sha256_end(&hash, pieces);
+        assert_memory_equal(pieces, whole, sizeof whole);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_published_examples),
+        cmocka_unit_test(takes_a_million_bytes_in_odd_pieces),
+        cmocka_unit_test(pads_every_length_correctly),
+        cmocka_unit_test(does_not_depend_on_the_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

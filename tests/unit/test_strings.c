@@ -1,0 +1,278 @@
+/* test_strings.c: each string once, numbers in the order of first use, and a table that stays good when it is full. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strings.h"
+
+static struct sxt_strings new_table(size_t limit)
+{
+    struct sxt_strings strings;
+    assert_int_equal(sxt_strings_init(&strings, limit, NULL), SXT_OK);
+    return strings;
+}
+
+static uint32_t add(struct sxt_strings *strings, const char *text)
+{
+    return sxt_strings_add(strings, text, strlen(text));
+}
+
+static uint32_t find(const struct sxt_strings *strings, const char *text)
+{
+    return sxt_strings_find(strings, text, strlen(text));
+}
+
+static void begins_with_the_empty_string(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(0);
+    assert_int_equal(strings.count, 1);
+    assert_int_equal(sxt_strings_get(&strings, 0).size, 0);
+    assert_string_equal(sxt_strings_get(&strings, 0).data, "");
+    assert_int_equal(add(&strings, ""), 0);
+    assert_int_equal(sxt_strings_add(&strings, NULL, 0), 0);
+    assert_int_equal(sxt_strings_find(&strings, NULL, 0), 0);
+    assert_int_equal(strings.count, 1);
+    assert_true(strings.bytes == 0);
+    sxt_strings_free(&strings);
+}
+
+static void numbers_strings_in_the_order_of_first_use(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(0);
+    assert_int_equal(add(&strings, "main"), 1);
+    assert_int_equal(add(&strings, "a"), 2);
+    assert_int_equal(add(&strings, "main"), 1);
+    assert_int_equal(add(&strings, "main.c"), 3);
+    assert_int_equal(add(&strings, "a"), 2);
+    assert_int_equal(strings.count, 4);
+    assert_true(strings.bytes == 11);
+    assert_int_equal(find(&strings, "main.c"), 3);
+    assert_int_equal(find(&strings, "main."), SXT_STRINGS_FULL);
+    assert_string_equal(sxt_strings_get(&strings, 3).data, "main.c");
+    assert_int_equal(sxt_strings_get(&strings, 3).size, 6);
+    sxt_strings_free(&strings);
+}
+
+static void compares_all_bytes_and_the_length(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(0);
+    assert_int_equal(sxt_strings_add(&strings, "\0", 1), 1);
+    assert_int_equal(sxt_strings_add(&strings, "\0\0", 2), 2);
+    assert_int_equal(sxt_strings_add(&strings, "x\0y", 3), 3);
+    assert_int_equal(sxt_strings_add(&strings, "x\0z", 3), 4);
+    assert_int_equal(sxt_strings_add(&strings, "x", 1), 5);
+    assert_int_equal(sxt_strings_find(&strings, "x\0z", 3), 4);
+    assert_memory_equal(sxt_strings_get(&strings, 3).data, "x\0y\0", 4);
+
+    char text[64];
+    memset(text, 'q', sizeof text);
+    for (size_t size = 1; size <= sizeof text; size++)
+        assert_int_equal(sxt_strings_add(&strings, text, size), 5 + size);
+    for (size_t place = 0; place < sizeof text; place++) {
+        text[place] = 'Q';
+        assert_int_equal(sxt_strings_find(&strings, text, sizeof text), SXT_STRINGS_FULL);
+        text[place] = 'q';
+    }
+    sxt_strings_free(&strings);
+}
+
+static void name_of(uint32_t number, char name[32])
+{
+    snprintf(name, 32, "_ZN4test%u8functionEv", number);
+}
+
+static void finds_all_of_many_strings(void **state)
+{
+    (void)state;
+    enum { COUNT = 50000 };
+    struct sxt_strings strings = new_table(0);
+    char name[32];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        name_of(i, name);
+        assert_int_equal(add(&strings, name), i + 1);
+    }
+    const char *early_view = sxt_strings_get(&strings, 1).data;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        name_of(i, name);
+        assert_int_equal(add(&strings, name), i + 1);
+        assert_int_equal(find(&strings, name), i + 1);
+        assert_string_equal(sxt_strings_get(&strings, i + 1).data, name);
+    }
+    assert_int_equal(strings.count, COUNT + 1);
+    assert_ptr_equal(sxt_strings_get(&strings, 1).data, early_view);
+    assert_true((uint64_t)strings.count * 10 <= (uint64_t)strings.slot_count * 7);
+    name_of(COUNT, name);
+    assert_int_equal(find(&strings, name), SXT_STRINGS_FULL);
+    sxt_strings_free(&strings);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* How often two neighbours in the sorted list of hashes are equal. Destroys the table. */
+static size_t count_collisions(struct sxt_strings *strings)
+{
+    size_t collisions = 0;
+    qsort(strings->hashes, strings->count, sizeof *strings->hashes, by_value);
+    for (uint32_t i = 1; i < strings->count; i++)
+        collisions += strings->hashes[i] == strings->hashes[i - 1];
+    sxt_strings_free(strings);
+    return collisions;
+}
+
+static uint64_t count_probes(const struct sxt_strings *strings)
+{
+    uint64_t probes = 0;
+    for (uint32_t slot = 0; slot < strings->slot_count; slot++) {
+        if (strings->slots[slot] != 0) {
+            uint32_t home = strings->hashes[strings->slots[slot] - 1];
+            probes += ((slot - home) & (strings->slot_count - 1)) + 1;
+        }
+    }
+    return probes;
+}
+
+/* Two of 100,000 random 32-bit numbers are equal about once; names that differ in a few digits must do as well. */
+static void spreads_similar_names(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    static const struct {
+        const char *before, *after;
+    } patterns[] = {
+        {"", ""},
+        {"function_", ""},
+        {"", "_a_rather_long_name_with_the_same_ending_in_all"},
+        {"/usr/src/project/component/directory/file", ".c"},
+    };
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        struct sxt_strings strings = new_table(0);
+        for (unsigned i = 0; i < COUNT; i++) {
+            char name[80];
+            snprintf(name, sizeof name, "%s%u%s", patterns[p].before, i, patterns[p].after);
+            assert_int_equal(add(&strings, name), i + 1);
+        }
+        assert_in_range(count_probes(&strings), COUNT, 3 * (uint64_t)COUNT);
+        assert_in_range(count_collisions(&strings), 0, 12);
+    }
+}
+
+static void spreads_names_that_differ_anywhere(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(0);
+    for (size_t place = 0; place + 2 <= 50; place++) {
+        for (unsigned pair = 1; pair < 2000; pair++) {
+            char name[50];
+            memset(name, '.', sizeof name);
+            name[place] = (char)(name[place] ^ pair % 64);
+            name[place + 1] = (char)(name[place + 1] ^ pair / 64);
+            sxt_strings_add(&strings, name, sizeof name);
+        }
+    }
+    assert_in_range(strings.count, 90000, 100000);
+    assert_in_range(count_collisions(&strings), 0, 12);
+}
+
+/* Puts OTHER where a search for TEXT begins, under the hash of TEXT, and searches for TEXT. */
+static uint32_t find_behind_a_collision(const char *text, const char *other)
+{
+    struct sxt_strings model = new_table(0), strings = new_table(0);
+    uint32_t hash = model.hashes[add(&model, text)];
+    uint32_t number = add(&strings, other);
+    memset(strings.slots, 0, strings.slot_count * sizeof *strings.slots);
+    strings.hashes[number] = hash;
+    strings.slots[hash & (strings.slot_count - 1)] = number + 1;
+    uint32_t found = find(&strings, text);
+    sxt_strings_free(&model);
+    sxt_strings_free(&strings);
+    return found;
+}
+
+static void tells_strings_with_the_same_hash_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(find_behind_a_collision("main", "main"), 1);
+    assert_int_equal(find_behind_a_collision("main", "mail"), SXT_STRINGS_FULL);
+    assert_int_equal(find_behind_a_collision("main", "main.c"), SXT_STRINGS_FULL);
+    assert_int_equal(find_behind_a_collision("main.c", "main"), SXT_STRINGS_FULL);
+}
+
+static void takes_no_more_than_its_limit(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(20);
+    assert_int_equal(add(&strings, "0123456789"), 1);
+    assert_int_equal(add(&strings, "abcdefghij"), SXT_STRINGS_FULL);
+    assert_int_equal(strings.count, 2);
+    assert_true(strings.bytes == 10);
+    assert_int_equal(find(&strings, "abcdefghij"), SXT_STRINGS_FULL);
+    assert_int_equal(add(&strings, "0123456789"), 1);
+    assert_int_equal(add(&strings, "short"), 2);
+    assert_int_equal(find(&strings, "short"), 2);
+    sxt_strings_free(&strings);
+
+    strings = new_table(1);
+    assert_int_equal(add(&strings, ""), 0);
+    assert_int_equal(add(&strings, "xy"), SXT_STRINGS_FULL);
+    sxt_strings_free(&strings);
+}
+
+static void stays_whole_when_it_is_full_while_growing(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(2000);
+    uint32_t added = 0;
+    char name[16];
+    for (unsigned i = 0; i < 2000; i++) {
+        snprintf(name, sizeof name, "s%u", i);
+        added += add(&strings, name) != SXT_STRINGS_FULL;
+    }
+    assert_in_range(added, 300, 600);
+    assert_int_equal(strings.count, added + 1);
+    for (uint32_t i = 0; i < added; i++) {
+        snprintf(name, sizeof name, "s%u", i);
+        assert_int_equal(find(&strings, name), i + 1);
+    }
+    sxt_strings_free(&strings);
+}
+
+static void may_be_freed_twice(void **state)
+{
+    (void)state;
+    struct sxt_strings strings = new_table(0);
+    add(&strings, "x");
+    sxt_strings_free(&strings);
+    assert_int_equal(strings.count, 0);
+    assert_null(strings.views);
+    sxt_strings_free(&strings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(begins_with_the_empty_string),
+        cmocka_unit_test(numbers_strings_in_the_order_of_first_use),
+        cmocka_unit_test(compares_all_bytes_and_the_length),
+        cmocka_unit_test(finds_all_of_many_strings),
+        cmocka_unit_test(spreads_similar_names),
+        cmocka_unit_test(spreads_names_that_differ_anywhere),
+        cmocka_unit_test(tells_strings_with_the_same_hash_apart),
+        cmocka_unit_test(takes_no_more_than_its_limit),
+        cmocka_unit_test(stays_whole_when_it_is_full_while_growing),
+        cmocka_unit_test(may_be_freed_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
