@@ -18,12 +18,6 @@
 
 #define FIRST_CAPACITY 63
 
-/*
- * The capacity of a buffer that failed because memory was short rather than because of its maximum. Nothing reads the
- * capacity of a failed buffer, and sxt_buffer_clear knows that there is room for at least the old content.
- */
-#define MEMORY_WAS_SHORT SIZE_MAX
-
 static bool grow(struct sxt_buffer *buffer, size_t needed);
 
 void sxt_buffer_init(struct sxt_buffer *buffer, size_t maximum)
@@ -132,17 +126,15 @@ void sxt_buffer_print(struct sxt_buffer *buffer, const char *format, ...)
 
 void sxt_buffer_clear(struct sxt_buffer *buffer)
 {
-    if (buffer->capacity == MEMORY_WAS_SHORT)
-        buffer->capacity = buffer->size;
     buffer->size = 0;
-    buffer->failed = false;
+    buffer->failed = buffer->memory_was_short = false;
 }
 
 int sxt_buffer_status(const struct sxt_buffer *buffer, sxt_error *error)
 {
     if (!buffer->failed)
         return SXT_OK;
-    if (buffer->capacity == MEMORY_WAS_SHORT)
+    if (buffer->memory_was_short)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory behind %zu bytes", buffer->size);
     return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more than the %zu bytes that are allowed", buffer->maximum);
 }
@@ -155,9 +147,8 @@ uint8_t *sxt_buffer_take(struct sxt_buffer *buffer, size_t *size)
         free(data);
         data = NULL;
     }
-    bool failed = buffer->failed;
-    size_t capacity = buffer->capacity == MEMORY_WAS_SHORT ? MEMORY_WAS_SHORT : 0;
-    *buffer = (struct sxt_buffer){.capacity = capacity, .maximum = buffer->maximum, .failed = failed};
+    buffer->data = NULL;
+    buffer->size = buffer->capacity = 0;
     return data;
 }
 
@@ -176,8 +167,7 @@ static bool grow(struct sxt_buffer *buffer, size_t needed)
 
     uint8_t *data = capacity < SIZE_MAX ? realloc(buffer->data, capacity + 1) : NULL;
     if (data == NULL) {
-        buffer->failed = true;
-        buffer->capacity = MEMORY_WAS_SHORT;
+        buffer->failed = buffer->memory_was_short = true;
         return false;
     }
     buffer->data = data;

@@ -19,6 +19,7 @@ struct sxt_buffer {
     size_t capacity;
     size_t maximum;
     bool failed;
+    bool memory_was_short; /* why it failed; otherwise the maximum was reached */
 };
 
 /* An empty buffer that never holds more than MAXIMUM bytes. Allocates nothing. */

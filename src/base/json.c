@@ -254,11 +254,8 @@ static bool skip_digits(struct parser *parser)
 static int scan_number(struct parser *parser, bool *integer)
 {
     take(parser, '-');
-    bool leading_zero = take(parser, '0');
-    if (!leading_zero && !skip_digits(parser))
+    if (!take(parser, '0') && !skip_digits(parser))
         return syntax_error(parser, "expected a digit");
-    if (leading_zero && next_is_digit(parser))
-        return syntax_error(parser, "a number with a leading zero");
     *integer = true;
     if (take(parser, '.')) {
         *integer = false;

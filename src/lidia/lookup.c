@@ -10,9 +10,12 @@
 #include "lidia/lidia.h"
 
 #define NO_ROW UINT64_MAX
+#define GROUP  16 /* addresses of a batch that are looked up together */
 
 static uint64_t search(const struct sxt_lidia *lidia, uint64_t address, uint64_t low, uint64_t high);
-static uint64_t search_from(const struct sxt_lidia *lidia, uint64_t address, uint64_t finger);
+static void find_rows(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
+                      uint64_t *rows);
+static void fetch_rows(const struct sxt_lidia *lidia, const uint64_t *rows, size_t count);
 static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t row_index, sxt_frame *frames,
                        size_t capacity);
 
@@ -21,19 +24,30 @@ size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_fra
     return chain_at(lidia, address, search(lidia, address, 0, lidia->count), frames, capacity);
 }
 
+/*
+ * Addresses are taken in small groups, and each step is done for the whole group before the next: while one row or string
+ * is on its way from memory, the others are asked for too. Inside an ascending group each search starts where the last
+ * one ended.
+ */
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first)
 {
     size_t used = 0;
     uint64_t finger = NO_ROW;
     first[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        finger = search_from(lidia, addresses[i], finger);
-        size_t wanted = chain_at(lidia, addresses[i], finger, frames + used, capacity - used);
-        if (wanted > capacity - used)
-            return i;
-        used += wanted;
-        first[i + 1] = used;
+    for (size_t at = 0; at < count; at += GROUP) {
+        uint64_t rows[GROUP] = {0};
+        size_t size = count - at < GROUP ? count - at : GROUP;
+        find_rows(lidia, addresses + at, size, finger, rows);
+        finger = rows[size - 1];
+        fetch_rows(lidia, rows, size);
+        for (size_t i = 0; i < size; i++) {
+            size_t wanted = chain_at(lidia, addresses[at + i], rows[i], frames + used, capacity - used);
+            if (wanted > capacity - used)
+                return at + i;
+            used += wanted;
+            first[at + i + 1] = used;
+        }
     }
     return count;
 }
@@ -81,6 +95,54 @@ static uint64_t search_from(const struct sxt_lidia *lidia, uint64_t address, uin
     }
     uint64_t high = step < count - low ? low + step : count;
     return search(lidia, address, low + 1, high);
+}
+
+/* Searches of a group side by side: every step is the same for all, so their loads overlap. */
+static void search_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows)
+{
+    uint64_t low[GROUP] = {0};
+    for (uint64_t length = lidia->count; length > 0;) {
+        uint64_t half = (length + 1) / 2;
+        for (size_t i = 0; i < count; i++)
+            low[i] += address_at(lidia, low[i] + half - 1) <= addresses[i] ? half : 0;
+        length -= half;
+    }
+    for (size_t i = 0; i < count; i++)
+        rows[i] = low[i] - 1;
+}
+
+static void find_rows(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
+                      uint64_t *rows)
+{
+    bool ascending = true;
+    for (size_t i = 1; i < count; i++)
+        ascending &= addresses[i - 1] <= addresses[i];
+    if (!ascending) {
+        search_together(lidia, addresses, count, rows);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        finger = rows[i] = search_from(lidia, addresses[i], finger);
+}
+
+/* Asks for the rows, and then for what they point to. A prefetch of any address is harmless. */
+static void fetch_rows(const struct sxt_lidia *lidia, const uint64_t *rows, size_t count)
+{
+    size_t row_size = (size_t)SXT_LIDIA_FIELDS * lidia->field_size;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i] != NO_ROW)
+            __builtin_prefetch(lidia->rows + rows[i] * row_size);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i] == NO_ROW)
+            continue;
+        const uint8_t *row = lidia->rows + rows[i] * row_size;
+        uint64_t function = lidia->field_size == 4 ? sxt_load_u32le(row + 8) : sxt_load_u64le(row + 16);
+        uint64_t line = lidia->field_size == 4 ? sxt_load_u32le(row + 16) : sxt_load_u64le(row + 32);
+        if (function < lidia->strings_size)
+            __builtin_prefetch(lidia->strings + function);
+        if (line < lidia->line_count)
+            __builtin_prefetch(lidia->lines + line * 2 * lidia->line_size);
+    }
 }
 
 static uint64_t parent_of(const struct sxt_lidia *lidia, uint64_t index)

@@ -199,23 +199,3 @@ static bool is_mapping_symbol(const struct sxt_elf *elf, uint8_t type, sxt_strin
     return type == STT_NOTYPE && name.size >= 2 && name.data[0] == '$' && strchr("adtx", name.data[1]) != NULL &&
            (name.size == 2 || name.data[2] == '.' || name.data[1] == 'x');
 }
-
-bool sxt_elf_symbol_value(struct sxt_elf *elf, const char *name, uint64_t *value)
-{
-    size_t size = strlen(name);
-    for (size_t i = 0; i < elf->section_count; i++) {
-        struct sxt_elf_symbol_table table;
-        if ((elf->sections[i].type != SHT_SYMTAB && elf->sections[i].type != SHT_DYNSYM) ||
-            sxt_elf_symbol_table_open(elf, &elf->sections[i], &table, NULL) != SXT_OK)
-            continue;
-        for (size_t k = 1; k < table.count; k++) {
-            struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&table, k);
-            if (symbol.section == SHN_UNDEF || !sxt_fits(symbol.name, size + 1, 1, table.strings.size) ||
-                memcmp(table.strings.data + symbol.name, name, size + 1) != 0)
-                continue;
-            *value = symbol.value;
-            return true;
-        }
-    }
-    return false;
-}

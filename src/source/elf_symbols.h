@@ -42,7 +42,4 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
 /* Adds a function "name@plt" for every PLT entry whose target can be told (x86, ARM and RISC-V). */
 int sxt_elf_add_plt(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error);
 
-/* The value of the symbol called NAME in .symtab or .dynsym. False when there is none. */
-bool sxt_elf_symbol_value(struct sxt_elf *elf, const char *name, uint64_t *value);
-
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "source/gopclntab_reader.h"
 
 /* The longest name or path that is believed. */
@@ -28,7 +29,8 @@ static void make_spans(struct sxt_go_reader *reader);
 static struct pc_values open_values(const struct sxt_go_reader *reader, bool wanted, uint32_t offset);
 static inline void move_to(struct sxt_go_reader *reader, struct pc_values *values, uint64_t offset);
 static void add_span(struct sxt_go_reader *reader, const struct sxt_go_span *span);
-static uint32_t intern(struct sxt_go_reader *reader, uint64_t at);
+static uint32_t intern(struct sxt_go_reader *reader, uint64_t at, bool is_name);
+static bool may_be_name(sxt_string text);
 
 int sxt_go_reader_open(struct sxt_go_reader *reader, const struct sxt_elf *elf, const struct sxt_go_table *table,
                        uint32_t flags, struct sxt_symbols *symbols, sxt_error *error)
@@ -171,7 +173,7 @@ uint32_t sxt_go_reader_name(struct sxt_go_reader *reader, uint32_t name)
     uint32_t place = (name * 2654435761u) >> 20 & (SXT_GO_NAME_CACHE - 1);
     if (reader->names[place].number != 0 && reader->names[place].name == name)
         return reader->names[place].number;
-    uint32_t number = intern(reader, reader->table->names + (uint64_t)name);
+    uint32_t number = intern(reader, reader->table->names + (uint64_t)name, true);
     reader->names[place].name = name;
     reader->names[place].number = number;
     return number;
@@ -188,26 +190,35 @@ uint32_t sxt_go_reader_file(struct sxt_go_reader *reader, int32_t file)
     uint32_t *number = &reader->file_numbers[index];
     if (*number == 0) {
         uint32_t offset = sxt_go_u32(table, table->files + index * 4);
-        *number = 1 + (offset == UINT32_MAX ? 0 : intern(reader, table->file_names + (uint64_t)offset));
+        *number = 1 + (offset == UINT32_MAX ? 0 : intern(reader, table->file_names + (uint64_t)offset, false));
     }
     return *number - 1;
 }
 
 /* The string number of the text at position AT of the table. */
-static uint32_t intern(struct sxt_go_reader *reader, uint64_t at)
+static uint32_t intern(struct sxt_go_reader *reader, uint64_t at, bool is_name)
 {
     if (reader->exhausted)
         return 0;
     sxt_string text = sxt_go_table_text(reader->table, at, TEXT_LIMIT);
     if (!sxt_go_reader_spend(reader, 1 + (text.data != NULL ? text.size : TEXT_LIMIT) / 8))
         return 0;
-    if (text.size == 0)
+    if (text.size == 0 || (is_name && !may_be_name(text)))
         return 0;
     if (reader->symbols->strings.bytes + text.size > reader->string_limit) {
         reader->exhausted = true;
         return 0;
     }
     return sxt_symbols_string(reader->symbols, text.data, text.size);
+}
+
+/* Names are UTF-8 without control characters; what is read from the wrong place seldom is. */
+static bool may_be_name(sxt_string text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < ' ')
+            return false;
+    return sxt_utf8_valid(text.data, text.size) == text.size;
 }
 
 bool sxt_go_reader_spend(struct sxt_go_reader *reader, uint64_t cost)

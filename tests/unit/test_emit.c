@@ -266,6 +266,8 @@ static void finds_the_character_to_escape_at_every_place(void **state)
             size_t plain = strspn(page.text + strlen("{\"s\":\""), "~");
             assert_int_equal(plain, at);
             assert_int_equal(page.text[strlen("{\"s\":\"") + at], '\\');
+            size_t escape = strchr("\"\\\n", bad[b]) != NULL && bad[b] != '\0' ? strlen("\\n") : strlen("\\u0000");
+            assert_int_equal(page.size, strlen("{\"s\":\"\"}\n") + 39 + escape);
             close_page(&page);
             free(text);
         }
@@ -314,6 +316,28 @@ static void makes_valid_json_of_any_bytes(void **state)
         sxt_arena_free(&arena);
         close_page(&page);
     }
+}
+
+/* A check of all that follows at each of these characters would take hours. */
+static void escapes_long_strings_in_linear_time(void **state)
+{
+    (void)state;
+    const size_t size = 4 << 20;
+    char *text = malloc(size);
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++)
+        text[i] = "\xc3\xbc"[i % 2];
+    struct page page;
+    emit_one_string(&page, true, (sxt_string){text, size});
+    assert_int_equal(sxt_emit_finish(&page.emit, NULL), SXT_OK);
+    assert_int_equal(page.size, strlen("{\"s\":\"\"}\n") + size);
+    close_page(&page);
+    memset(text, '\xff', size);
+    emit_one_string(&page, true, (sxt_string){text, size});
+    assert_int_equal(sxt_emit_finish(&page.emit, NULL), SXT_OK);
+    assert_int_equal(page.size, strlen("{\"s\":\"\"}\n") + 3 * size);
+    close_page(&page);
+    free(text);
 }
 
 static void colours_keys_when_told_to(void **state)
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(replaces_bytes_that_are_not_utf8),
         cmocka_unit_test(finds_the_character_to_escape_at_every_place),
         cmocka_unit_test(makes_valid_json_of_any_bytes),
+        cmocka_unit_test(escapes_long_strings_in_linear_time),
         cmocka_unit_test(colours_keys_when_told_to),
         cmocka_unit_test(loses_nothing_in_large_dumps),
         cmocka_unit_test(writes_huge_records_without_keeping_them),

@@ -148,6 +148,15 @@ static void reads_files_that_say_they_are_empty(void **state)
     assert_true(file.size > 100);
     assert_memory_equal(file.data, "Name:\t", 6);
     sxt_file_close(&file);
+
+    char beginning[10];
+    int fd = open("/proc/self/status", O_RDONLY);
+    assert_int_equal(read(fd, beginning, sizeof beginning), sizeof beginning);
+    assert_int_equal(sxt_file_open_fd(&file, fd, NULL), SXT_OK);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), sizeof beginning);
+    assert_memory_equal(file.data, "Name:\t", 6);
+    close(fd);
+    sxt_file_close(&file);
 }
 
 struct feed {
@@ -205,6 +214,23 @@ static void reads_standard_input_to_its_end(void **state)
         close(old_input);
     }
     free(data);
+}
+
+static void keeps_no_descriptor(void **state)
+{
+    struct folder *folder = *state;
+    put(folder->file, "content", 7);
+    int before = open("/dev/null", O_RDONLY);
+    close(before);
+    struct sxt_file mapped, read, none;
+    assert_int_equal(sxt_file_open(&mapped, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&read, "/dev/null", NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&none, folder->path, NULL), SXT_ERROR_IO);
+    int after = open("/dev/null", O_RDONLY);
+    close(after);
+    assert_int_equal(after, before);
+    sxt_file_close(&mapped);
+    sxt_file_close(&read);
 }
 
 static void reads_devices(void **state)
@@ -297,6 +323,7 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test(reads_files_that_say_they_are_empty),
         cmocka_unit_test(reads_standard_input_to_its_end),
+        cmocka_unit_test_setup_teardown(keeps_no_descriptor, make_folder, remove_folder),
         cmocka_unit_test(reads_devices),
         cmocka_unit_test(reports_a_read_that_fails),
         cmocka_unit_test(borrows_memory),

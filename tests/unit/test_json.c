@@ -345,7 +345,7 @@ static void stops_at_the_depth_limit(void **state)
     assert_int_equal(parse_bytes("[{\"a\":[]}]", 10, (struct sxt_json_limits){3, 10}, &value, &error), SXT_OK);
     assert_int_equal(parse_bytes("[{\"a\":[]}]", 10, (struct sxt_json_limits){2, 10}, &value, &error), SXT_ERROR_LIMIT);
     assert_int_equal(error.offset, 6);
-    assert_int_equal(parse_bytes("[[],[],[[]]]", 12, (struct sxt_json_limits){3, 10}, &value, &error), SXT_OK);
+    assert_int_equal(parse_bytes("[[1],[1],[[1]]]", 15, (struct sxt_json_limits){3, 10}, &value, &error), SXT_OK);
     assert_int_equal(parse_bytes("1", 1, (struct sxt_json_limits){0, 10}, &value, &error), SXT_OK);
     assert_int_equal(parse_bytes("[]", 2, (struct sxt_json_limits){0, 10}, &value, &error), SXT_ERROR_LIMIT);
 }

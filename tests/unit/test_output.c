@@ -122,8 +122,10 @@ static void appears_only_when_committed(void **state)
     assert_int_equal(access(in_folder("out"), F_OK), -1);
     assert_int_equal(count_entries(folder), 1);
     assert_int_equal(fcntl(output.fd, F_GETFD), FD_CLOEXEC);
+    int fd = output.fd;
     assert_int_equal(sxt_output_commit(&output, NULL), SXT_OK);
     assert_content(in_folder("out"), "one two");
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(count_entries(folder), 1);
     assert_int_equal(output.size, 7);
     sxt_output_abandon(&output);
