@@ -1,12 +1,12 @@
 /*
  * emit.c: results as JSON Lines or as text.
  *
- * Everything is collected in one buffer that goes out whenever it has grown large, so that a dump of millions of records
- * costs a few copies a field and hardly a system call. Keys are the program's own words and are not escaped; values are
- * somebody else's bytes and always are.
+ * Everything is collected in one buffer that goes out whenever it has grown large, so that a dump of millions of
+ * records costs a few copies a field and hardly a system call. Keys are the program's own words and are not escaped;
+ * values are somebody else's bytes and always are.
  *
- * In JSON, `depth` is the nesting. In text it says where the next value goes: 1 a line of its own, 2 an array of scalars
- * on one line; each level of something that text does not show adds HIDDEN to it.
+ * In JSON, `depth` is the nesting. In text it says where the next value goes: 1 a line of its own, 2 an array of
+ * scalars on one line; each level of something that text does not show adds HIDDEN to it.
  */
 #include "base/emit.h"
 
@@ -46,19 +46,19 @@ void sxt_emit_init(struct sxt_emit *emit, FILE *stream, bool json)
 
 int sxt_emit_finish(struct sxt_emit *emit, sxt_error *error)
 {
-    bool failed_before = emit->failed;
-    errno = 0;
     write_out(emit);
-    if (fflush(emit->stream) != 0 || ferror(emit->stream) != 0)
+    errno = 0;
+    if (!emit->failed && (fflush(emit->stream) != 0 || ferror(emit->stream) != 0)) {
         emit->failed = true;
-    int reason = errno;
+        emit->reason = errno;
+    }
     int status = sxt_buffer_status(&emit->line, error);
     sxt_buffer_free(&emit->line);
     if (status != SXT_OK || !emit->failed)
         return status;
-    if (failed_before || reason == 0)
+    if (emit->reason == 0)
         return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "cannot write the results");
-    return sxt_fail_errno(error, reason, "cannot write the results");
+    return sxt_fail_errno(error, emit->reason, "cannot write the results");
 }
 
 void sxt_emit_record(struct sxt_emit *emit)
@@ -225,8 +225,11 @@ static void write_out(struct sxt_emit *emit)
         emit->failed = true;
         return;
     }
-    if (line->size > 0 && !emit->failed && fwrite(line->data, 1, line->size, emit->stream) != line->size)
+    errno = 0;
+    if (line->size > 0 && !emit->failed && fwrite(line->data, 1, line->size, emit->stream) != line->size) {
         emit->failed = true;
+        emit->reason = errno;
+    }
     sxt_buffer_clear(line);
 }
 
@@ -412,7 +415,7 @@ static void put_ascii(struct sxt_emit *emit, unsigned char byte)
     }
 }
 
-/* One character of valid UTF-8 above ASCII; the control characters among them are U+0080 to U+009F. Returns its size. */
+/* One character of valid UTF-8 above ASCII; control characters among them are U+0080 to U+009F. Returns its size. */
 static size_t put_character(struct sxt_emit *emit, const char *data)
 {
     unsigned char lead = (unsigned char)data[0], second = (unsigned char)data[1];
@@ -428,7 +431,7 @@ static size_t put_character(struct sxt_emit *emit, const char *data)
     return size;
 }
 
-/* The string as it may be shown. UTF-8 is checked once, up to the next bad byte, and only where there are such bytes. */
+/* The string as it may be shown. UTF-8 is checked up to the next bad byte, and only where there is more than ASCII. */
 static void put_escaped(struct sxt_emit *emit, sxt_string value)
 {
     size_t at = 0, valid = 0;

@@ -32,6 +32,7 @@ struct sxt_emit {
     bool json;
     bool colour;
     bool failed; /* the stream refused a write */
+    int reason;  /* errno of the write that was refused; 0 when it is not known */
     unsigned depth;
     bool first[SXT_EMIT_DEPTH]; /* no comma needed yet at this depth */
 };

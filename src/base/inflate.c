@@ -1,9 +1,9 @@
 /*
  * inflate.c: zlib, liblzma and libzstd behind one loop.
  *
- * A job reads one member (gzip member, zlib stream, xz stream, zstd frame) after another from memory. A decoder takes one
- * step at a time into a window of the sink. The sink owns the limit: when it is full, its window is a single spare byte,
- * so that a stream that ends exactly there is told from one that goes on.
+ * A job reads one member (gzip member, zlib stream, xz stream, zstd frame) after another from memory. A decoder takes
+ * one step at a time into a window of the sink. The sink owns the limit: when it is full, its window is a single spare
+ * byte, so that a stream that ends exactly there is told from one that goes on.
  */
 #define ZLIB_CONST
 #include "base/inflate.h"

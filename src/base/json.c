@@ -1,8 +1,8 @@
 /*
  * json.c: a parser without recursion.
  *
- * While an array or object is still open, its `next` points to the one that it is in: a value gets its sibling only when
- * it is complete, so the field is free until then and the tree itself is the parser's stack.
+ * While an array or object is still open, its `next` points to the one that it is in: a value gets its sibling only
+ * when it is complete, so the field is free until then and the tree itself is the parser's stack.
  */
 #include "base/json.h"
 

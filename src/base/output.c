@@ -157,8 +157,9 @@ static void randomise_suffix(char *end, unsigned attempt)
 }
 
 /*
- * Creates the file with a plain open rather than mkostemp, so that the kernel itself applies the umask: a process cannot
- * ask for its umask without changing it for all threads. A file that replaces another is private until it has its mode.
+ * Creates the file with a plain open rather than mkostemp, so that the kernel itself applies the umask: a process
+ * cannot ask for its umask without changing it for all threads. A file that replaces another is private until it has
+ * its mode.
  */
 static int create_temporary(char *temporary, bool replaces)
 {

@@ -1,5 +1,4 @@
 /* main.c: sextant VERB ... */
-#include <signal.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -16,8 +15,6 @@ static int print_overview(void)
 
 int main(int argc, char **argv)
 {
-    /* A reader that goes away (| head) ends the program through a failed write, not through a signal. */
-    signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         fprintf(stderr, "sextant: no verb given; 'sextant --help' lists them\n");
         return CLI_USAGE;

@@ -13,6 +13,7 @@ import array
 import atexit
 import functools
 import glob
+import itertools
 import json
 import os
 import pathlib
@@ -26,7 +27,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
+from support import elf_reader as elf
 from support import samples, sextant, tap
+from support.elf_writer import ElfWriter
 
 MODULE = "github.com/grafana/pyroscope/lidia"
 MODULE_FOLDER = ROOT / "tests" / "interop" / "lidia"
@@ -35,7 +38,9 @@ ADDRESSES = 20000  # asked of each archive, at least
 FEWEST_LOOKED_UP = 10
 FEWEST_COMPARED = 20
 MOST_SYSTEM_FILES = 80
-LARGEST = 1 << 30
+RANDOM_FILES = 120
+LARGEST = 1 << 30  # of the binaries, in bytes
+NUMBERS = itertools.count()
 
 # Names that share an address, sizes of zero, functions inside functions, sizes and addresses around 4 GiB. Nothing
 # reaches the end of the address space: there the reference's sum of address and length becomes 0, and it finds nothing.
@@ -221,7 +226,7 @@ def looked_up():
 @functools.cache
 def ours(path, *options):
     """Our archive of a binary."""
-    made = folder() / f"ours{len(list(folder().glob('ours*')))}.lidia"
+    made = folder() / f"ours{next(NUMBERS)}.lidia"
     result = sextant.run("archive", path, "-o", made, "--quiet", *options)
     if result.status != 0 or (result.err and "no functions found" not in result.err):
         raise AssertionError(str(result))
@@ -284,6 +289,32 @@ def addresses_in(rows):
     return list(dict.fromkeys(mixed))
 
 
+def addresses_near(rows):
+    """Every address within and around what the first bytes of ROWS cover."""
+    near = {start + offset for start, length in rows for offset in range(-0x20, min(length, 0x400) + 0x20)}
+    return sorted(address & 0xFFFFFFFFFFFFFFFF for address in near)
+
+
+def random_symbol_file(dice):
+    """An ELF file of any class and byte order whose functions overlap, share addresses and names, or have no size."""
+    made = ElfWriter(bits=dice.choice((32, 64)), order=dice.choice("<>"))
+    text = made.text(address=0x401000, size=0x1000)
+    kinds = dice.choice(([elf.SHT_SYMTAB], [elf.SHT_DYNSYM], [elf.SHT_SYMTAB, elf.SHT_DYNSYM]))
+    for kind in kinds:
+        made.table(kind)
+        for number in range(dice.randrange(1, 60)):
+            made.symbol(
+                dice.choice((f"f{number}", f"name{number % 7}", "", "x" * number, b"\xff\x80 no UTF-8")),
+                dice.choice((0, 0x401000, 0xFFFFFF00, 1 << made.bits - 2)) + dice.randrange(0x100),
+                dice.choice((0, 1, 16, dice.randrange(0x100), dice.randrange(1 << made.bits))),
+                type=dice.choice((elf.STT_FUNC,) * 4 + (elf.STT_OBJECT, elf.STT_NOTYPE, elf.STT_GNU_IFUNC)),
+                binding=dice.choice((elf.STB_LOCAL, elf.STB_GLOBAL, elf.STB_WEAK)),
+                section=dice.choice((text, elf.SHN_UNDEF, elf.SHN_ABS)),
+                table=kind,
+            )
+    return made.build()
+
+
 class ReferenceTest(sextant.ProgramTest):
     @classmethod
     def setUpClass(cls):
@@ -312,7 +343,7 @@ class ReferenceTest(sextant.ProgramTest):
         ]
         if wrong:
             self.fail(f"{binary}: {len(wrong)} of {len(addresses)} answers differ\n" + "\n".join(wrong[:5]))
-        return sum(map(bool, expected)), max(map(len, expected)) - 1
+        return sum(map(bool, expected)), max(map(len, expected), default=0) - 1
 
 
 class OurArchives(ReferenceTest):
@@ -370,11 +401,7 @@ class TheirArchives(ReferenceTest):
     def test_we_answer_every_address_near_odd_symbols_as_the_reference_does(self):
         for binary in odd_binaries():
             archive = accepted_by_reference()[os.fspath(binary)]
-            addresses = sorted({
-                (start + offset) & 0xFFFFFFFFFFFFFFFF
-                for start, _ in rows_of(archive) for offset in range(-0x40, 0x480)
-            })
-            known, _ = self.assert_same_answers(binary, archive, addresses, "--mangled")
+            known, _ = self.assert_same_answers(binary, archive, addresses_near(rows_of(archive)), "--mangled")
             self.assertGreater(known, 0x100)
 
     def test_verify_finds_archives_of_the_reference_good(self):
@@ -385,27 +412,38 @@ class TheirArchives(ReferenceTest):
 
 class Compat(ReferenceTest):
     def test_compat_gives_the_bytes_of_the_reference(self):
-        compared, refused = 0, []
-        for binary, (archive, answer) in theirs().items():
-            if answer["error"] is not None:
-                refused.append(binary)
-                continue
+        compared = 0
+        for binary, archive in accepted_by_reference().items():
             with self.subTest(binary=binary):
-                made = ours(binary, *compat_options(answer)).read_bytes()
+                made = ours(binary, *compat_options(theirs()[binary][1])).read_bytes()
                 self.assertTrue(made == archive.read_bytes(), "not the same bytes")
                 compared += 1
+        refused = {binary: answer["error"] for binary, (_, answer) in theirs().items() if answer["error"] is not None}
         self.assertGreaterEqual(compared, FEWEST_COMPARED, f"too few; the reference refused {refused}")
-        print(f"# {compared} archives are the same; the reference refused {len(refused)} binaries")
+        print(f"# {compared} archives are the same; the reference refused {refused or 'no binary'}")
+
+    def test_compat_gives_the_bytes_of_the_reference_for_random_symbols(self):
+        dice = random.Random(2)
+        paths = [self.file(f"{number}.elf", random_symbol_file(dice)) for number in range(RANDOM_FILES)]
+        questions = "".join(f"{path}\t{path}.lidia\n" for path in paths)
+        for number, (path, answer) in enumerate(zip(paths, ask_reference("create", stdin=questions), strict=True)):
+            with self.subTest(number=number):
+                self.assertIsNone(answer["error"])
+                theirs_made = pathlib.Path(f"{path}.lidia")
+                self.assertEqual(ours(path, "--compat").read_bytes(), theirs_made.read_bytes())
+                if number % 4 == 0:
+                    self.assert_same_answers(path, theirs_made, addresses_near(rows_of(theirs_made)), "--mangled")
 
     def test_compat_refuses_what_the_reference_refuses(self):
-        sextant.need_tool("gcc", "objcopy")
-        whole = samples.compile_c(self.folder, "whole", "-s")
-        data = whole.read_bytes()
+        made = ElfWriter()
+        made.symbol("function", 0x401000, 16, section=made.text(), table=elf.SHT_DYNSYM)
+        data = made.build()
+        made.table_lies(elf.SHT_DYNSYM)["size"] = 47
         bad = [self.file("text", b"no program\n"), self.file("head", data[:40]),
-               self.file("half", data[: len(data) // 2]), self.folder / "no-bytes"]
-        sextant.tool("objcopy", "--only-keep-debug", whole, bad[-1])
+               self.file("half", data[: len(data) // 2]), self.file("odd-size", made.build())]
         output = self.folder / "out.lidia"
-        for path, answer in zip(bad, ask_reference("create", stdin="".join(f"{path}\t{output}\n" for path in bad))):
+        answers = ask_reference("create", stdin="".join(f"{path}\t{output}\n" for path in bad))
+        for path, answer in zip(bad, answers, strict=True):
             with self.subTest(file=path.name):
                 self.assertIsNotNone(answer["error"])
                 self.run_error("archive", path, "--compat", "-o", output, naming=path)
