@@ -1,4 +1,4 @@
-module sextant/tests/interop/lidia
+module sextant/bench/reference
 
 go 1.24.6
 

@@ -73,7 +73,7 @@ int cli_fail(const char *file, const sxt_error *error);
 int cli_fail_text(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "sextant VERB: text; see 'sextant VERB --help'". Returns CLI_USAGE. */
+/* "sextant: text; see 'sextant VERB --help'". Returns CLI_USAGE. */
 int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Options that several verbs share; a verb puts them into its own table. */

@@ -44,7 +44,7 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "sextant %s: ", verb->name);
+    fprintf(stderr, "sextant: ");
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "; see 'sextant %s --help'\n", verb->name);
     va_end(arguments);

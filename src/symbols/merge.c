@@ -2,8 +2,8 @@
  * merge.c: from what the sources added to one ordered model.
  *
  * Symbols become candidates beside the ranges of better sources. A sweep over the addresses picks, at each one, the
- * best candidate that covers it; a candidate that wins in several places is cut into pieces, each with the part of its
- * inlined ranges and lines that lies inside.
+ * best candidate that covers it. So each candidate gets the pieces of it that count, each with the part of its inlined
+ * ranges and lines that lies inside.
  *
  *     symtab   [ outer                          ]          outer  inner  outer        late
  *     symtab          [ inner ]                       ▶   [     ][     ][     ][ dwarf    ][ ]
@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/sort.h"
-#include "symbols/symbols.h"
+#include "symbols/nest.h"
 
 /* A range of depth 0 that wants its bytes. */
 struct candidate {
@@ -29,6 +29,13 @@ struct candidate {
 
 #define NO_RANGE UINT32_MAX
 
+/* What a candidate got. */
+struct piece {
+    uint64_t start;
+    uint64_t end;
+    uint32_t candidate;
+};
+
 struct merge {
     struct sxt_symbols *symbols;
     struct candidate *candidates; /* in order of adding; among symbols in order of the alias rule */
@@ -37,16 +44,18 @@ struct merge {
     struct sxt_sort_item *scratch;
     uint32_t *heap; /* candidates that are open at the current address, best first */
     size_t heap_count;
+    struct piece *pieces; /* ascending */
+    size_t piece_count, piece_capacity;
 
     struct sxt_model_range *ranges; /* the result */
     size_t range_count, range_capacity;
+    size_t range_limit; /* where ranges cut each other up more than any compiler would */
 };
 
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error);
 static int collect_candidates(struct merge *merge, sxt_error *error);
 static bool sweep(struct merge *merge);
-static bool emit_piece(struct merge *merge, uint32_t which, uint64_t start, uint64_t end);
-static void repair_nesting(struct merge *merge);
+static int emit_pieces(struct merge *merge, sxt_error *error);
 static void note_sources(struct sxt_symbols *symbols);
 
 int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
@@ -54,6 +63,8 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     if (symbols->failed)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting symbols");
     int status = order_symbols(symbols, error);
+    if (status == SXT_OK)
+        status = sxt_ranges_nest(symbols, error);
     if (status != SXT_OK)
         return status;
 
@@ -62,9 +73,10 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     if (status == SXT_OK && !sweep(&merge))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
     if (status == SXT_OK)
+        status = emit_pieces(&merge, error);
+    if (status == SXT_OK)
         status = sxt_ranges_sort(merge.ranges, merge.range_count, error);
     if (status == SXT_OK) {
-        repair_nesting(&merge);
         free(symbols->ranges);
         symbols->ranges = merge.ranges;
         symbols->range_count = merge.range_count;
@@ -77,6 +89,7 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     free(merge.order);
     free(merge.scratch);
     free(merge.heap);
+    free(merge.pieces);
     return status;
 }
 
@@ -91,7 +104,20 @@ static uint64_t alias_rank(const struct sxt_model_symbol *symbol)
     return (uint64_t)(symbol->size == 0) << 2 | (uint64_t)binding_rank(symbol->binding);
 }
 
-/* Sorts by (address, alias rule, order of adding), and keeps one of those that agree in address, name and type. */
+/* Was a symbol like this one kept already, in the group of symbols at its address, which begins at GROUP? */
+static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_model_symbol *kept,
+                      const uint32_t *previous, uint32_t last, size_t group)
+{
+    for (uint32_t at = last; at > group; at = previous[at - 1])
+        if (kept[at - 1].type == symbol->type && kept[at - 1].module == symbol->module)
+            return true;
+    return false;
+}
+
+/*
+ * Sorts by (address, alias rule, order of adding), and keeps one of those that agree in address, name, type and module.
+ * last_named[name] is one more than the place where a symbol of that name was kept last, previous[] leads on from there.
+ */
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
 {
     size_t count = symbols->symbol_count;
@@ -99,40 +125,41 @@ static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
         return SXT_OK;
     struct sxt_sort_item *items = malloc(2 * count * sizeof *items);
     struct sxt_model_symbol *sorted = malloc(count * sizeof *sorted);
-    uint32_t *seen = calloc(symbols->strings.count, sizeof *seen);
-    if (items == NULL || sorted == NULL || seen == NULL) {
-        free(items);
+    uint32_t *last_named = calloc(symbols->strings.count, sizeof *last_named);
+    uint32_t *previous = malloc(count * sizeof *previous);
+    int status = SXT_OK;
+    if (items == NULL || sorted == NULL || last_named == NULL || previous == NULL) {
+        status = sxt_fail_memory(error, 2 * count * sizeof *items);
         free(sorted);
-        free(seen);
-        return sxt_fail_memory(error, 2 * count * sizeof *items);
-    }
-    /* Least significant key first: the sort is stable. */
-    for (size_t i = 0; i < count; i++)
-        items[i] = (struct sxt_sort_item){alias_rank(&symbols->symbols[i]), (uint32_t)i};
-    sxt_sort(items, items + count, count);
-    for (size_t i = 0; i < count; i++)
-        items[i].key = symbols->symbols[items[i].index].address;
-    sxt_sort(items, items + count, count);
+    } else {
+        /* Least significant key first: the sort is stable. */
+        for (size_t i = 0; i < count; i++)
+            items[i] = (struct sxt_sort_item){alias_rank(&symbols->symbols[i]), (uint32_t)i};
+        sxt_sort(items, items + count, count);
+        for (size_t i = 0; i < count; i++)
+            items[i].key = symbols->symbols[items[i].index].address;
+        sxt_sort(items, items + count, count);
 
-    size_t kept = 0;
-    for (size_t i = 0, group = 0; i < count; i++) {
-        const struct sxt_model_symbol *symbol = &symbols->symbols[items[i].index];
-        if (i == 0 || items[i].key != items[i - 1].key)
-            group = kept;
-        /* seen[name] is one more than the place where a symbol of that name was kept last. */
-        uint32_t before = seen[symbol->name];
-        if (before > group && sorted[before - 1].type == symbol->type && sorted[before - 1].module == symbol->module)
-            continue;
-        sorted[kept++] = *symbol;
-        seen[symbol->name] = (uint32_t)kept;
+        size_t kept = 0;
+        for (size_t i = 0, group = 0; i < count; i++) {
+            const struct sxt_model_symbol *symbol = &symbols->symbols[items[i].index];
+            if (i == 0 || items[i].key != items[i - 1].key)
+                group = kept;
+            if (is_double(symbol, sorted, previous, last_named[symbol->name], group))
+                continue;
+            previous[kept] = last_named[symbol->name];
+            sorted[kept++] = *symbol;
+            last_named[symbol->name] = (uint32_t)kept;
+        }
+        free(symbols->symbols);
+        symbols->symbols = sorted;
+        symbols->symbol_count = kept;
+        symbols->symbol_capacity = count;
     }
     free(items);
-    free(seen);
-    free(symbols->symbols);
-    symbols->symbols = sorted;
-    symbols->symbol_count = kept;
-    symbols->symbol_capacity = count;
-    return SXT_OK;
+    free(last_named);
+    free(previous);
+    return status;
 }
 
 static bool is_function(const struct sxt_model_symbol *symbol)
@@ -140,17 +167,18 @@ static bool is_function(const struct sxt_model_symbol *symbol)
     return symbol->type == 'F' || symbol->type == 'I' || symbol->type == 'P';
 }
 
-/* A zero-size function reaches to the next symbol, but not out of its section. */
-static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index)
+/*
+ * A zero-size function reaches to the next symbol, but not out of its section. *NEXT is a symbol at or before the first
+ * one behind it, and moves on.
+ */
+static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index, size_t *next)
 {
     const struct sxt_model_symbol *symbol = &symbols->symbols[index];
     uint64_t end = symbol->section_end;
-    for (size_t i = index + 1; i < symbols->symbol_count; i++)
-        if (symbols->symbols[i].address > symbol->address) {
-            if (symbols->symbols[i].address < end)
-                end = symbols->symbols[i].address;
-            break;
-        }
+    while (*next < symbols->symbol_count && symbols->symbols[*next].address <= symbol->address)
+        *next += 1;
+    if (*next < symbols->symbol_count && symbols->symbols[*next].address < end)
+        end = symbols->symbols[*next].address;
     return end > symbol->address ? end - symbol->address : 0;
 }
 
@@ -187,13 +215,14 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
         if (symbols->ranges[i].depth == 0)
             add_candidate(merge, symbols->ranges[i].address, symbols->ranges[i].length, (uint32_t)i, 0,
                           symbols->ranges[i].source);
+    size_t next = 0;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
         if (!is_function(symbol))
             continue;
         uint64_t size = symbol->size;
         if (size == 0 && symbols->extend_zero_size)
-            size = extended_size(symbols, i);
+            size = extended_size(symbols, i, &next);
         add_candidate(merge, symbol->address, size, NO_RANGE, (uint32_t)i, symbol->source);
     }
     for (size_t i = 0; i < merge->candidate_count; i++)
@@ -243,12 +272,28 @@ static void heap_pop(struct merge *merge)
         merge->heap[at] = last;
 }
 
+/* Notes that CANDIDATE has [start, end); a piece that goes on where its last one ended makes that longer. */
+static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, uint64_t end)
+{
+    struct piece *last = merge->piece_count > 0 ? &merge->pieces[merge->piece_count - 1] : NULL;
+    if (last != NULL && last->candidate == candidate && last->end == start) {
+        last->end = end;
+        return true;
+    }
+    if (merge->piece_count >= UINT32_MAX)
+        return false;
+    void *moved = sxt_array_grow(merge->pieces, &merge->piece_capacity, merge->piece_count + 1, sizeof *merge->pieces);
+    if (moved == NULL)
+        return false;
+    merge->pieces = moved;
+    merge->pieces[merge->piece_count++] = (struct piece){start, end, candidate};
+    return true;
+}
+
 static bool sweep(struct merge *merge)
 {
     size_t next = 0;
     uint64_t at = 0;
-    uint32_t piece_of = 0;
-    uint64_t piece_start = 0, piece_end = 0; /* the piece that may still grow; empty when start == end */
     while (next < merge->candidate_count || merge->heap_count > 0) {
         if (merge->heap_count == 0)
             at = merge->order[next].key;
@@ -258,28 +303,20 @@ static bool sweep(struct merge *merge)
             heap_pop(merge);
         if (merge->heap_count == 0)
             continue;
-
         uint32_t winner = merge->heap[0];
         uint64_t until = merge->candidates[winner].end;
         if (next < merge->candidate_count && merge->order[next].key < until)
             until = merge->order[next].key;
-        if (piece_start != piece_end && piece_of == winner && piece_end == at) {
-            piece_end = until;
-        } else {
-            if (piece_start != piece_end && !emit_piece(merge, piece_of, piece_start, piece_end))
-                return false;
-            piece_of = winner;
-            piece_start = at;
-            piece_end = until;
-        }
+        if (!add_piece(merge, winner, at, until))
+            return false;
         at = until;
     }
-    return piece_start == piece_end || emit_piece(merge, piece_of, piece_start, piece_end);
+    return true;
 }
 
 static bool emit_range(struct merge *merge, const struct sxt_model_range *range)
 {
-    if (merge->range_count >= UINT32_MAX)
+    if (merge->range_count >= merge->range_limit)
         return false;
     void *moved = sxt_array_grow(merge->ranges, &merge->range_capacity, merge->range_count + 1, sizeof *merge->ranges);
     if (moved == NULL)
@@ -289,118 +326,86 @@ static bool emit_range(struct merge *merge, const struct sxt_model_range *range)
     return true;
 }
 
-/* Lines of a range that lost CUT bytes at its front: the entry in effect there moves to offset 0. */
-static bool move_lines(struct sxt_symbols *symbols, struct sxt_model_range *range, uint64_t cut)
+/* The parts of RANGE in the COUNT pieces of its tree's root. */
+static bool emit_parts(struct merge *merge, const struct sxt_model_range *range, const struct sxt_sort_item *pieces,
+                       size_t count)
 {
-    uint32_t first = range->first_line;
-    uint32_t last = first + range->line_count;
-    while (first + 1 < last && symbols->lines[first + 1].offset <= cut)
-        first++;
-    size_t start = symbols->line_count;
-    for (uint32_t i = first; i < last; i++) {
-        struct sxt_model_line line = symbols->lines[i];
-        line.offset = line.offset > cut ? (uint32_t)(line.offset - cut) : 0;
-        size_t count = symbols->line_count;
-        void *moved = count < UINT32_MAX
-                          ? sxt_array_grow(symbols->lines, &symbols->line_capacity, count + 1, sizeof *symbols->lines)
-                          : NULL;
-        if (moved == NULL)
-            return false;
-        symbols->lines = moved;
-        symbols->lines[symbols->line_count++] = line;
+    uint64_t range_end = sxt_range_end(range);
+    /* The first piece that ends behind the start of the range. */
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (merge->pieces[pieces[middle].index].end <= range->address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    range->first_line = (uint32_t)start;
-    range->line_count = last - first;
+    for (; low < count && merge->pieces[pieces[low].index].start < range_end; low++) {
+        const struct piece *piece = &merge->pieces[pieces[low].index];
+        struct sxt_model_range part;
+        if (!sxt_range_cut(merge->symbols, range, piece->start > range->address ? piece->start : range->address,
+                           piece->end < range_end ? piece->end : range_end, &part) ||
+            !emit_range(merge, &part))
+            return false;
+    }
     return true;
 }
 
-/* Line entries behind the end of a range say nothing. */
-static void drop_late_lines(const struct sxt_symbols *symbols, struct sxt_model_range *range)
+/* All that is left of one candidate. PIECES are its COUNT pieces, ascending. */
+static bool emit_candidate(struct merge *merge, const struct candidate *candidate, const struct sxt_sort_item *pieces,
+                           size_t count)
 {
-    while (range->line_count > 0 && symbols->lines[range->first_line + range->line_count - 1].offset >= range->length)
-        range->line_count--;
-}
-
-/* The part of RANGE inside [start, end), as a range of its own; nothing when they do not meet. */
-static bool emit_clipped(struct merge *merge, struct sxt_model_range range, uint64_t start, uint64_t end)
-{
-    uint64_t range_end;
-    if (!sxt_add_u64(range.address, range.length, &range_end))
-        range_end = UINT64_MAX;
-    uint64_t from = range.address > start ? range.address : start;
-    uint64_t to = range_end < end ? range_end : end;
-    if (from >= to)
-        return true;
-    if (from > range.address && range.line_count > 0 && !move_lines(merge->symbols, &range, from - range.address))
-        return false;
-    range.address = from;
-    range.length = to - from;
-    drop_late_lines(merge->symbols, &range);
-    return emit_range(merge, &range);
-}
-
-static bool emit_piece(struct merge *merge, uint32_t which, uint64_t start, uint64_t end)
-{
-    const struct candidate *candidate = &merge->candidates[which];
     const struct sxt_symbols *symbols = merge->symbols;
     if (candidate->range == NO_RANGE) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[candidate->symbol];
-        return emit_range(
-            merge, &(struct sxt_model_range){
-                       .address = start, .length = end - start, .function = symbol->name, .source = symbol->source});
+        for (size_t i = 0; i < count; i++) {
+            const struct piece *piece = &merge->pieces[pieces[i].index];
+            if (!emit_range(merge, &(struct sxt_model_range){.address = piece->start,
+                                                             .length = piece->end - piece->start,
+                                                             .function = symbol->name,
+                                                             .source = symbol->source}))
+                return false;
+        }
+        return true;
     }
-    /* The root, and what was added behind it until the next root. */
+    const struct piece *first = &merge->pieces[pieces[0].index];
+    bool whole = count == 1 && first->start == candidate->start && first->end == candidate->end;
     for (size_t i = candidate->range; i < symbols->range_count; i++) {
-        if (i != candidate->range && symbols->ranges[i].depth == 0)
+        struct sxt_model_range range = symbols->ranges[i];
+        if (i != candidate->range && range.depth == 0)
             break;
-        if (symbols->ranges[i].depth <= SXT_SYMBOLS_MAX_DEPTH && !emit_clipped(merge, symbols->ranges[i], start, end))
+        if (whole ? !emit_range(merge, &range) : !emit_parts(merge, &range, pieces, count))
             return false;
     }
     return true;
 }
 
-/*
- * An inlined range lies inside the range one level up, and beside the others of its level. One that sticks out is cut
- * off, one without a parent is dropped; of two that overlap on one level the later one keeps its bytes, and of two that
- * begin together the first is kept.
- */
-static void repair_nesting(struct merge *merge)
+static int emit_pieces(struct merge *merge, sxt_error *error)
 {
-    size_t open[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: the range that is open there */
-    size_t levels = 0;
-    size_t kept = 0;
-    struct sxt_model_range *ranges = merge->ranges;
-    for (size_t i = 0; i < merge->range_count; i++) {
-        struct sxt_model_range range = ranges[i];
-        while (levels > 0 && levels > range.depth &&
-               ranges[open[levels - 1]].address + ranges[open[levels - 1]].length <= range.address)
-            levels--;
-        if (range.depth > levels)
-            continue;
-        if (range.depth > 0) {
-            const struct sxt_model_range *parent = &ranges[open[range.depth - 1]];
-            uint64_t left = parent->address + parent->length;
-            if (range.address >= left)
-                continue;
-            left -= range.address;
-            if (range.length > left)
-                range.length = left;
-        }
-        if (range.depth < levels) {
-            struct sxt_model_range *sibling = &ranges[open[range.depth]];
-            if (sibling->address == range.address)
-                continue;
-            if (range.address - sibling->address < sibling->length) {
-                sibling->length = range.address - sibling->address;
-                drop_late_lines(merge->symbols, sibling);
-            }
-        }
-        drop_late_lines(merge->symbols, &range);
-        ranges[kept] = range;
-        open[range.depth] = kept++;
-        levels = range.depth + 1;
+    size_t count = merge->piece_count;
+    uint64_t most = 16 * ((uint64_t)merge->symbols->range_count + count) + ((uint64_t)1 << 20);
+    merge->range_limit = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
+    struct sxt_sort_item *pieces = malloc((2 * count + 1) * sizeof *pieces);
+    if (pieces == NULL)
+        return sxt_fail_memory(error, 2 * count * sizeof *pieces);
+    /* Stable, so the pieces of a candidate stay ascending. */
+    for (size_t i = 0; i < count; i++)
+        pieces[i] = (struct sxt_sort_item){merge->pieces[i].candidate, (uint32_t)i};
+    sxt_sort(pieces, pieces + count, count);
+    bool emitted = true;
+    for (size_t i = 0, end; i < count && emitted; i = end) {
+        for (end = i + 1; end < count && pieces[end].key == pieces[i].key; end++)
+            ;
+        emitted = emit_candidate(merge, &merge->candidates[pieces[i].key], pieces + i, end - i);
     }
-    merge->range_count = kept;
+    free(pieces);
+    if (emitted)
+        return SXT_OK;
+    if (merge->range_count >= merge->range_limit)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
+                        "functions and inlined calls overlap so much that they would make over %zu ranges",
+                        merge->range_limit);
+    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
 }
 
 static void note_sources(struct sxt_symbols *symbols)

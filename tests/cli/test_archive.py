@@ -41,23 +41,25 @@ class Outputs(ArchiveTest):
 
     def test_standard_output(self):
         expected = self.archive(self.elf).read_bytes()
-        self.assertEqual(self.run_ok("archive", self.elf, "-f", "lidia", "-o", "-").out, expected)
+        result = sextant.run("archive", self.elf, "-f", "lidia", "-o", "-")
+        self.assertEqual((result.status, result.out), (0, expected))
 
     def test_standard_input(self):
         expected = self.archive(self.elf).read_bytes()
         path = self.folder / "from-stdin.lidia"
-        self.run_ok("archive", "-", "-o", path, stdin=self.elf.read_bytes())
+        result = sextant.run("archive", "-", "-o", path, stdin=self.elf.read_bytes())
+        self.assertEqual(result.status, 0, f"\n{result}")
         self.assertEqual(path.read_bytes(), expected)
 
     def test_two_runs_give_the_same_bytes(self):
         path = samples.compile_c(self.folder, "plain")
         self.assertEqual(self.archive(path, name="a.lidia").read_bytes(), self.archive(path, name="b.lidia").read_bytes())
 
-    def test_nothing_is_printed_and_nothing_else_is_left_in_the_folder(self):
+    def test_nothing_goes_to_standard_output_and_nothing_else_is_left_in_the_folder(self):
         folder = self.folder / "out"
         folder.mkdir()
-        result = self.run_ok("archive", self.elf, "-o", folder / "a.lidia")
-        self.assertEqual(result.out, b"")
+        result = sextant.run("archive", self.elf, "-o", folder / "a.lidia")
+        self.assertEqual((result.status, result.out), (0, b""))
         self.assertEqual(os.listdir(folder), ["a.lidia"])
 
     def test_an_older_output_is_replaced(self):

@@ -40,10 +40,10 @@ class ElfHostileTest(HostileTest):
         written = self.write_all(variants)
         self.assertTrue(written)
         self.run_many("info", written, "--json")
-        self.run_each(some(written, 150), "lookup", "FILE", "--json", "401000", "401048", "401180", "ffffffffffffffff")
-        self.run_each(some(written, 90), "archive", "FILE", "-o", self.folder / "out.lidia")
-        self.run_each(some(written, 90), "archive", "FILE", "--compat", "-o", self.folder / "out.lidia")
-        self.run_each(some(written, 30), "lookup", "FILE", "--file-offset", "--zero-size", "extend", "80", "ffffffff")
+        self.run_each(some(written, 100), "lookup", "FILE", "--json", "401000", "401048", "401180", "ffffffffffffffff")
+        self.run_each(some(written, 50), "archive", "FILE", "-o", self.folder / "out.lidia")
+        self.run_each(some(written, 50), "archive", "FILE", "--compat", "-o", self.folder / "out.lidia")
+        self.run_each(some(written, 20), "lookup", "FILE", "--file-offset", "--zero-size", "extend", "80", "ffffffff")
 
 
 class Cuts(ElfHostileTest):

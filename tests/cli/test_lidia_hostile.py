@@ -59,10 +59,10 @@ class LidiaHostileTest(HostileTest):
 
     def assert_all_borne(self, written):
         self.run_many("info", written, "--json")
-        self.run_each(some(written, 240), "lookup", "FILE", "--json", *QUESTIONS)
-        self.run_each(some(written, 180), "dump", "FILE", "--json")
-        self.run_each(some(written, 60), "lookup", "FILE", "--name", "plain")
-        self.run_each(some(written, 60), "lookup", "FILE", "--check", *QUESTIONS)
+        self.run_each(some(written, 150), "lookup", "FILE", "--json", *QUESTIONS)
+        self.run_each(some(written, 100), "dump", "FILE", "--json")
+        self.run_each(some(written, 20), "lookup", "FILE", "--name", "plain")
+        self.run_each(some(written, 20), "lookup", "FILE", "--check", *QUESTIONS)
 
 
 class Damage(LidiaHostileTest):

@@ -114,8 +114,9 @@ class Words(sextant.ProgramTest):
         self.assertEqual(one, two)
 
     def test_the_short_and_long_form_of_output(self):
-        self.run_ok("archive", self.elf, f"--output={self.folder / 'a.lidia'}")
-        self.run_ok("archive", self.elf, f"-o{self.folder / 'b.lidia'}")
+        for number, word in enumerate((f"--output={self.folder / 'a.lidia'}", f"-o{self.folder / 'b.lidia'}")):
+            with self.subTest(number=number):
+                self.assertEqual(sextant.run("archive", self.elf, word).status, 0)
         self.assertEqual((self.folder / "a.lidia").read_bytes(), (self.folder / "b.lidia").read_bytes())
 
     def test_a_file_is_what_it_contains_and_not_what_it_is_called(self):

@@ -160,7 +160,9 @@ def read_symbols(file, kind):
     entry_size = 16 if file.bits == 32 else 24
     try:
         table = file.contents(section)
-        if not table or len(table) % entry_size != 0:
+        if not table:
+            raise NoSymbolSection("the symbol section is empty")
+        if len(table) % entry_size != 0:
             raise BadSymbolSection("the size of the symbol section is no multiple of the size of an entry")
         if not 0 < section.link < len(file.sections):
             raise BadSymbolSection("the symbol section has no string table")

@@ -1,0 +1,254 @@
+/*
+ * nest.c: well-formed trees of ranges.
+ *
+ * Nearly every tree is well formed as it comes, which one look tells. The others are mended level by level, from the
+ * outside in, so that a range is cut to what is left of the one around it.
+ */
+#include "symbols/nest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+
+/* A range of a tree that is being mended. */
+struct node {
+    uint64_t start, end;
+    uint32_t range;  /* its index in the model */
+    uint32_t parent; /* the node around it */
+    uint32_t depth;
+};
+
+struct trees {
+    struct sxt_symbols *symbols;
+    struct node *nodes; /* of one tree */
+    size_t node_count, node_capacity;
+    size_t kept; /* ranges that are done, at the front of the model's array */
+    bool failed;
+};
+
+static bool is_well_formed(const struct sxt_symbols *symbols, size_t first, size_t end);
+static void keep_tree(struct trees *trees, size_t first, size_t end);
+static void mend_tree(struct trees *trees, size_t first, size_t end);
+
+int sxt_ranges_nest(struct sxt_symbols *symbols, sxt_error *error)
+{
+    struct trees trees = {.symbols = symbols};
+    size_t first = 0;
+    while (first < symbols->range_count && !trees.failed) {
+        size_t end = first + 1;
+        while (end < symbols->range_count && symbols->ranges[end].depth > 0)
+            end++;
+        if (is_well_formed(symbols, first, end))
+            keep_tree(&trees, first, end);
+        else
+            mend_tree(&trees, first, end);
+        first = end;
+    }
+    free(trees.nodes);
+    if (trees.failed)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while nesting ranges");
+    symbols->range_count = trees.kept;
+    return SXT_OK;
+}
+
+uint64_t sxt_range_end(const struct sxt_model_range *range)
+{
+    uint64_t end;
+    return sxt_add_u64(range->address, range->length, &end) ? end : UINT64_MAX;
+}
+
+/* How many of the range's line entries begin at or before OFFSET. */
+static uint32_t lines_until(const struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t offset)
+{
+    uint32_t low = 0, high = range->line_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (symbols->lines[range->first_line + middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool sxt_range_cut(struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t start, uint64_t end,
+                   struct sxt_model_range *out)
+{
+    uint64_t skipped = start - range->address;
+    *out = *range;
+    out->address = start;
+    out->length = end - start;
+    if (range->line_count == 0)
+        return true;
+    uint32_t last = end - range->address > 0 ? lines_until(symbols, range, end - range->address - 1) : 0;
+    if (skipped == 0) {
+        out->line_count = last;
+        return true;
+    }
+    /* The entry in effect at the start may have begun before it. */
+    uint32_t first = lines_until(symbols, range, skipped);
+    first = first > 0 ? first - 1 : 0;
+    size_t count = symbols->line_count;
+    if (last - first >= UINT32_MAX - count)
+        return false;
+    void *moved =
+        sxt_array_grow(symbols->lines, &symbols->line_capacity, count + (last - first) + 1, sizeof *symbols->lines);
+    if (moved == NULL)
+        return false;
+    symbols->lines = moved;
+    for (uint32_t i = first; i < last; i++) {
+        struct sxt_model_line line = symbols->lines[range->first_line + i];
+        line.offset = line.offset > skipped ? (uint32_t)(line.offset - skipped) : 0;
+        symbols->lines[symbols->line_count++] = line;
+    }
+    out->first_line = (uint32_t)count;
+    out->line_count = last - first;
+    return true;
+}
+
+/* Every range inside its parent, behind its elder sibling, and no line entry behind its end. */
+static bool is_well_formed(const struct sxt_symbols *symbols, size_t first, size_t end)
+{
+    uint64_t ends[SXT_SYMBOLS_MAX_DEPTH + 1];  /* of the open range at each depth */
+    uint64_t taken[SXT_SYMBOLS_MAX_DEPTH + 2]; /* by depth: where the last range of that depth ended */
+    size_t levels = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct sxt_model_range *range = &symbols->ranges[i];
+        uint64_t range_end;
+        if (range->depth > levels || range->depth > SXT_SYMBOLS_MAX_DEPTH || range->length == 0 ||
+            !sxt_add_u64(range->address, range->length, &range_end))
+            return false;
+        if (range->depth > 0 && (range->address < taken[range->depth] || range_end > ends[range->depth - 1]))
+            return false;
+        if (range->line_count > 0 && symbols->lines[range->first_line + range->line_count - 1].offset >= range->length)
+            return false;
+        ends[range->depth] = range_end;
+        taken[range->depth] = range_end;
+        taken[range->depth + 1] = range->address;
+        levels = range->depth + 1;
+    }
+    return true;
+}
+
+static void keep_tree(struct trees *trees, size_t first, size_t end)
+{
+    struct sxt_model_range *ranges = trees->symbols->ranges;
+    if (trees->kept != first)
+        memmove(&ranges[trees->kept], &ranges[first], (end - first) * sizeof *ranges);
+    trees->kept += end - first;
+}
+
+/* The nodes of a tree with their parents; those that have none are left out. */
+static bool collect_nodes(struct trees *trees, size_t first, size_t end)
+{
+    uint32_t open[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: the node that is open there */
+    size_t levels = 0;
+    void *moved = sxt_array_grow(trees->nodes, &trees->node_capacity, end - first, sizeof *trees->nodes);
+    if (moved == NULL)
+        return false;
+    trees->nodes = moved;
+    trees->node_count = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct sxt_model_range *range = &trees->symbols->ranges[i];
+        if (range->depth > levels || range->depth > SXT_SYMBOLS_MAX_DEPTH)
+            continue;
+        struct node *node = &trees->nodes[trees->node_count];
+        *node = (struct node){.start = range->address,
+                              .end = sxt_range_end(range),
+                              .range = (uint32_t)i,
+                              .parent = range->depth > 0 ? open[range->depth - 1] : 0,
+                              .depth = range->depth};
+        open[range->depth] = (uint32_t)trees->node_count++;
+        levels = range->depth + 1;
+    }
+    return true;
+}
+
+/* For one level: brothers and sisters beside each other, by address, in the order of adding where that is equal. */
+static int by_family(const void *a, const void *b, void *nodes)
+{
+    const struct node *first = (const struct node *)nodes + *(const uint32_t *)a;
+    const struct node *second = (const struct node *)nodes + *(const uint32_t *)b;
+    if (first->parent != second->parent)
+        return first->parent < second->parent ? -1 : 1;
+    if (first->start != second->start)
+        return first->start < second->start ? -1 : 1;
+    return first->range < second->range ? -1 : first->range > second->range;
+}
+
+/* Cuts the COUNT nodes of one level to what is around and beside them. The level above is done. */
+static void mend_level(struct trees *trees, uint32_t *level, size_t count)
+{
+    struct node *nodes = trees->nodes;
+    for (size_t i = 0; i < count; i++) {
+        struct node *node = &nodes[level[i]];
+        const struct node *parent = &nodes[node->parent];
+        if (node->start < parent->start)
+            node->start = parent->start;
+        if (node->end > parent->end)
+            node->end = parent->end;
+    }
+    qsort_r(level, count, sizeof *level, by_family, nodes);
+    struct node *elder = NULL; /* the last one before that has any bytes */
+    for (size_t i = 0; i < count; i++) {
+        struct node *node = &nodes[level[i]];
+        if (node->start >= node->end)
+            continue;
+        if (elder != NULL && elder->parent == node->parent && elder->start == node->start)
+            node->end = node->start;
+        else if (elder != NULL && elder->parent == node->parent && elder->end > node->start)
+            elder->end = node->start;
+        if (node->start < node->end)
+            elder = node;
+    }
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct node *first = a;
+    const struct node *second = b;
+    if (first->start != second->start)
+        return first->start < second->start ? -1 : 1;
+    return first->depth < second->depth ? -1 : first->depth > second->depth;
+}
+
+static void mend_tree(struct trees *trees, size_t first, size_t end)
+{
+    uint32_t *level = malloc((end - first) * sizeof *level);
+    struct sxt_model_range *mended = malloc((end - first) * sizeof *mended);
+    if (level == NULL || mended == NULL || !collect_nodes(trees, first, end)) {
+        free(level);
+        free(mended);
+        trees->failed = true;
+        return;
+    }
+    /* Nodes of one depth are found by going through all once a level; levels are few where nodes are many. */
+    size_t done = 1;
+    for (uint32_t depth = 1; done < trees->node_count; depth++) {
+        size_t count = 0;
+        for (size_t i = 0; i < trees->node_count; i++)
+            if (trees->nodes[i].depth == depth)
+                level[count++] = (uint32_t)i;
+        mend_level(trees, level, count);
+        done += count;
+    }
+    qsort(trees->nodes, trees->node_count, sizeof *trees->nodes, by_address);
+    size_t count = 0;
+    for (size_t i = 0; i < trees->node_count && !trees->failed; i++) {
+        const struct node *node = &trees->nodes[i];
+        if (node->start >= node->end)
+            continue;
+        if (!sxt_range_cut(trees->symbols, &trees->symbols->ranges[node->range], node->start, node->end,
+                           &mended[count]))
+            trees->failed = true;
+        count++;
+    }
+    if (count > 0)
+        memcpy(&trees->symbols->ranges[trees->kept], mended, count * sizeof *mended);
+    trees->kept += count;
+    free(level);
+    free(mended);
+}
