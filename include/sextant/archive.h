@@ -83,8 +83,8 @@ typedef struct sxt_named {
 } sxt_named;
 
 /*
- * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. Returns how
- * many calls were made. Names are compared as the archive has them, and in an ELF file also as linked. O(rows).
+ * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. Returns
+ * how many calls were made. Names are compared as the archive has them, and in an ELF file also as linked. O(rows).
  */
 SXT_API size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
                                      bool (*found)(void *data, const sxt_named *named), void *data);
@@ -138,8 +138,8 @@ typedef struct sxt_problem {
 
 /*
  * Checks structure, checksums and references of a file completely and calls PROBLEM for everything that is wrong.
- * Returns SXT_OK when the check was carried out (then *COUNT is the number of problems), or an error when the file could
- * not be read at all or is of no known kind. PROBLEM may be NULL when only the count is of interest.
+ * Returns SXT_OK when the check was carried out (then *COUNT is the number of problems), or an error when the file
+ * could not be read at all or is of no known kind. PROBLEM may be NULL when only the count is of interest.
  */
 SXT_API int sxt_verify_path(const char *path, void (*problem)(void *data, const sxt_problem *problem), void *data,
                             uint64_t *count, sxt_error *error);

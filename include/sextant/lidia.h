@@ -2,7 +2,8 @@
  * sextant/lidia.h: writing Lidia archives. They are read with sextant/archive.h.
  *
  * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it; behind them,
- * when there are inlined calls, an index of ours that other readers do not notice. docs/formats/lidia.md has the layout.
+ * when there are inlined calls, an index of ours that other readers do not notice. docs/formats/lidia.md has the
+ * layout.
  */
 #ifndef SEXTANT_LIDIA_H
 #define SEXTANT_LIDIA_H
@@ -19,11 +20,19 @@
 extern "C" {
 #endif
 
+/* A path that begins with OLD_PREFIX (whole components of it) begins with NEW_PREFIX instead. */
+typedef struct sxt_path_map {
+    const char *old_prefix;
+    const char *new_prefix;
+} sxt_path_map;
+
 typedef struct sxt_lidia_options {
-    size_t struct_size; /* set by sxt_lidia_options_init */
-    bool mangled;       /* leave names as linked; by default they are demangled */
-    bool nul_strings;   /* NUL-terminated strings instead of length-prefixed ones */
-    bool no_index;      /* leave the index out */
+    size_t struct_size;            /* set by sxt_lidia_options_init */
+    bool mangled;                  /* leave names as linked; by default they are demangled */
+    bool nul_strings;              /* NUL-terminated strings instead of length-prefixed ones */
+    bool no_index;                 /* leave the index out */
+    const sxt_path_map *path_maps; /* applied to file names on the way out; the first that matches counts */
+    size_t path_map_count;
     uintptr_t reserved[8];
 } sxt_lidia_options;
 

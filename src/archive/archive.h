@@ -1,6 +1,6 @@
 /*
- * archive.h: open anything. The only room that knows all formats. Its public side is sextant/archive.h; here is what the
- * program has beyond it.
+ * archive.h: open anything. The only room that knows all formats. Its public side is sextant/archive.h; here is what
+ * the program has beyond it.
  */
 #ifndef SXT_ARCHIVE_ARCHIVE_H
 #define SXT_ARCHIVE_ARCHIVE_H

@@ -15,6 +15,23 @@ void sxt_lidia_options_init(sxt_lidia_options *options)
     options->struct_size = sizeof *options;
 }
 
+/* context is the options. A prefix ends where a component of the path does. */
+static bool map_path(const void *context, sxt_string path, struct sxt_buffer *out)
+{
+    const sxt_lidia_options *options = context;
+    for (size_t i = 0; i < options->path_map_count; i++) {
+        const sxt_path_map *map = &options->path_maps[i];
+        size_t size = strlen(map->old_prefix);
+        if (size == 0 || size > path.size || memcmp(path.data, map->old_prefix, size) != 0 ||
+            (size < path.size && map->old_prefix[size - 1] != '/' && path.data[size] != '/'))
+            continue;
+        sxt_buffer_append(out, map->new_prefix, strlen(map->new_prefix));
+        sxt_buffer_append(out, path.data + size, path.size - size);
+        return true;
+    }
+    return false;
+}
+
 int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data, size_t *size,
                            sxt_error *error)
 {
@@ -30,6 +47,8 @@ int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *
     }
     struct sxt_lidia_settings settings = {
         .rename = options->mangled || symbols->reference ? NULL : sxt_demangle,
+        .map_path = options->path_map_count > 0 ? map_path : NULL,
+        .map_context = options,
         .nul_strings = options->nul_strings,
         .no_index = options->no_index,
         .reference = symbols->reference,

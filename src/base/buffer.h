@@ -1,8 +1,8 @@
 /*
  * buffer.h: bytes that grow, up to a maximum given at the start.
  *
- * Errors are sticky: after an append that failed (memory, or the maximum), `failed` is set, the content stays as it was,
- * and later appends do nothing. A caller may append a whole structure and ask once.
+ * Errors are sticky: after an append that failed (memory, or the maximum), `failed` is set, the content stays as it
+ * was, and later appends do nothing. A caller may append a whole structure and ask once.
  */
 #ifndef SXT_BASE_BUFFER_H
 #define SXT_BASE_BUFFER_H

@@ -1,9 +1,9 @@
 /*
  * emit.h: one way to print results, as text for people or as JSON Lines for programs.
  *
- * A caller describes a record once: the fields that both forms have go through sxt_emit_string, _number, ... with a key;
- * what only the text form has goes through sxt_emit_text, and JSON-only fields sit between sxt_emit_is_json checks.
- * In JSON a record is one object on one line. In text a field of a record is a line "key: value", aligned.
+ * A caller describes a record once: the fields that both forms have go through sxt_emit_string, _number, ... with a
+ * key; what only the text form has goes through sxt_emit_text, and JSON-only fields sit between sxt_emit_is_json
+ * checks. In JSON a record is one object on one line. In text a field of a record is a line "key   value", aligned.
  *
  *     sxt_emit_record(&emit);                       {"file":"a","size":12}      file   a
  *     sxt_emit_string(&emit, "file", view);                                     size   12

@@ -22,7 +22,7 @@ struct sxt_file {
 /* The most that is read from something that cannot be mapped (pipe, terminal, /proc file). */
 #define SXT_FILE_STREAM_LIMIT ((uint64_t)4 << 30)
 
-/* Open PATH ("-" is standard input) for reading. A directory is refused with a clear line. On failure *FILE is empty. */
+/* Open PATH ("-" is standard input) for reading. A directory is refused. On failure *FILE is empty. */
 int sxt_file_open(struct sxt_file *file, const char *path, sxt_error *error);
 
 /* The same from a descriptor, which stays the caller's and may be closed at once. A regular file is taken whole. */

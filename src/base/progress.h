@@ -3,8 +3,9 @@
  *
  *     reading symbols  [#########---------]  52 %  1.2 s
  *
- * Drawn only when it was opened on a terminal, at most ten times a second, and only once the work has taken 0.3 s; wiped
- * at the end. All functions accept NULL, so library code can report without asking. Advance is safe from any thread.
+ * Drawn only when it was opened on a terminal, at most ten times a second, and only once the work has taken 0.3 s;
+ * wiped at the end. All functions accept NULL, so library code can report without asking. Advance is safe from any
+ * thread.
  */
 #ifndef SXT_BASE_PROGRESS_H
 #define SXT_BASE_PROGRESS_H

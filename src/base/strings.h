@@ -28,7 +28,7 @@ struct sxt_strings {
     uint64_t bytes; /* sum of all sizes */
 };
 
-/* A table with the empty string in it, whose strings take at most LIMIT bytes (0: no limit). SXT_OK or out of memory. */
+/* A table with the empty string in it, whose strings take at most LIMIT bytes (0: no limit). Can run out of memory. */
 int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error);
 void sxt_strings_free(struct sxt_strings *strings);
 

@@ -21,6 +21,9 @@ static const struct cli_option options[] = {
      "how strings are stored: behind their length (default)\nor ended by NUL, as the published description says",
      "length nul"},
     {"no-index", 0, NULL, "leave out the index that makes deep lookups fast", NULL},
+    {"path-map", 0, "OLD=NEW",
+     "file names that begin with OLD begin with NEW instead;\nmay be given several times, the first that matches counts",
+     NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
@@ -49,6 +52,10 @@ const struct cli_verb cli_archive = {
 };
 
 static int check_words(const struct cli_arguments *arguments);
+static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_options *lidia);
+static void free_path_maps(sxt_lidia_options *lidia);
+static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
+                        const sxt_lidia_options *lidia);
 static int write_file(const char *path, const void *data, size_t size, sxt_error *error);
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
 static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
@@ -82,30 +89,78 @@ static int run(const struct cli_arguments *arguments)
     lidia.nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
     if (strings != NULL && !lidia.nul_strings && strcmp(strings, "length") != 0)
         return cli_usage(arguments->verb, "--strings takes length or nul, not '%s'", strings);
+    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+    status = collect_path_maps(arguments, &lidia);
+    if (status != CLI_DONE)
+        return status;
     open.extract.flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
                           (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
                           (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
                           (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
-    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
 
+    status = make_archive(arguments, &open.extract, &lidia);
+    free_path_maps(&lidia);
+    return status;
+}
+
+static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
+                        const sxt_lidia_options *lidia)
+{
+    const char *input = arguments->words[0];
+    const char *output = cli_value(arguments, "output");
     double start = now();
     sxt_symbols *symbols;
     sxt_error error;
-    if (sxt_symbols_from_path(input, &open.extract, &symbols, &error) != SXT_OK)
+    if (sxt_symbols_from_path(input, extract, &symbols, &error) != SXT_OK)
         return cli_fail(input, &error);
     if (sxt_symbols_range_count(symbols) == 0)
         cli_warn(input, "no functions found; the archive is empty%s",
-                 open.extract.debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
+                 extract->debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
     void *data;
     size_t size;
-    int written = sxt_lidia_write_memory(symbols, &lidia, &data, &size, &error);
+    int written = sxt_lidia_write_memory(symbols, lidia, &data, &size, &error);
     if (written == SXT_OK)
         written = write_file(output, data, size, &error);
-    status = written == SXT_OK ? summarise(arguments, output, data, size, now() - start) : cli_fail(output, &error);
+    int status = written == SXT_OK ? summarise(arguments, output, data, size, now() - start) : cli_fail(output, &error);
     sxt_free(data);
     sxt_symbols_free(&symbols);
     return status;
+}
+
+/* Each "OLD=NEW" becomes two strings of one allocation, which begins with OLD. */
+static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_options *lidia)
+{
+    size_t count = 0;
+    while (cli_value_at(arguments, "path-map", count) != NULL)
+        count++;
+    sxt_path_map *maps = calloc(count + 1, sizeof *maps);
+    if (maps == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    lidia->path_maps = maps;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = cli_value_at(arguments, "path-map", i);
+        char *copy = strdup(text);
+        char *equals = copy != NULL ? strchr(copy, '=') : NULL;
+        if (equals == NULL || equals == copy) {
+            free(copy);
+            free_path_maps(lidia);
+            return cli_usage(arguments->verb, "--path-map takes OLD=NEW, not '%s'", text);
+        }
+        *equals = 0;
+        maps[i] = (sxt_path_map){copy, equals + 1};
+        lidia->path_map_count++;
+    }
+    return CLI_DONE;
+}
+
+static void free_path_maps(sxt_lidia_options *lidia)
+{
+    for (size_t i = 0; i < lidia->path_map_count; i++)
+        free((void *)(uintptr_t)lidia->path_maps[i].old_prefix);
+    free((void *)(uintptr_t)lidia->path_maps);
+    lidia->path_maps = NULL;
+    lidia->path_map_count = 0;
 }
 
 static int write_file(const char *path, const void *data, size_t size, sxt_error *error)
@@ -147,15 +202,17 @@ static int check_words(const struct cli_arguments *arguments)
 
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open)
 {
-    static const char *const contradicting[] = {"debug", "debug-dir", "zero-size"};
+    static const char *const contradicting[] = {"debug", "debug-dir", "zero-size", "path-map"};
     for (size_t i = 0; i < sizeof contradicting / sizeof *contradicting; i++)
         if (cli_given(arguments, contradicting[i]))
             return cli_usage(arguments->verb, "--compat and --%s contradict each other", contradicting[i]);
     const char *strings = cli_value(arguments, "strings");
     if (strings != NULL && strcmp(strings, "length") != 0)
         return cli_usage(arguments->verb, "--compat and --strings %s contradict each other", strings);
-    if (cli_given(arguments, "sources") && (open->extract.sources & SXT_SOURCE_DWARF))
-        return cli_usage(arguments->verb, "--compat and --sources dwarf contradict each other");
+    /* Its published versions differ in whether they know Go; apart from that it takes what it takes. */
+    uint32_t sources = open->extract.sources | SXT_SOURCE_GO;
+    if (cli_given(arguments, "sources") && sources != (SXT_SOURCE_GO | SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM))
+        return cli_usage(arguments->verb, "--compat takes --sources symtab,dynsym or go,symtab,dynsym only");
     return CLI_DONE;
 }
 

@@ -46,12 +46,18 @@ struct cli_verb {
     int (*run)(const struct cli_arguments *arguments);
 };
 
+struct cli_given {
+    size_t option; /* index in verb->options */
+    const char *argument;
+};
+
 /* What was on the command line. */
 struct cli_arguments {
     const struct cli_verb *verb;
-    const char *values[CLI_OPTIONS_MAX]; /* by index in verb->options: the last argument given */
-    unsigned counts[CLI_OPTIONS_MAX];    /* how often the option was given */
-    const char **words;                  /* what is no option */
+    unsigned counts[CLI_OPTIONS_MAX]; /* by index in verb->options: how often it was given */
+    struct cli_given *given;          /* options with an argument, in the order in which they stand */
+    size_t given_count;
+    const char **words; /* what is no option */
     size_t word_count;
 };
 
@@ -60,8 +66,11 @@ extern const struct cli_verb *const cli_verbs[]; /* ends with NULL */
 /* Runs VERB with what stands behind its name. Returns the exit status. */
 int cli_run(const struct cli_verb *verb, int argc, char **argv);
 
-/* The option's argument, or NULL when it was not given. NAME must be in the table. */
+/* The option's last argument, or NULL when it was not given. NAME must be in the table. */
 const char *cli_value(const struct cli_arguments *arguments, const char *name);
+
+/* Argument INDEX of an option that may be given several times; NULL behind the last. */
+const char *cli_value_at(const struct cli_arguments *arguments, const char *name, size_t index);
 bool cli_given(const struct cli_arguments *arguments, const char *name);
 
 void cli_print_help(const struct cli_verb *verb, FILE *stream);

@@ -115,9 +115,13 @@ static int open_question(struct question *question, const char *file, size_t *fi
     if (question->frames == NULL)
         return cli_fail_text(NULL, "out of memory");
     if (file != NULL) {
+        uint64_t ignored;
         *first_address = 1;
-        return sxt_archive_open_path(file, &open, &question->archive, &error) == SXT_OK ? CLI_DONE
-                                                                                        : cli_fail(file, &error);
+        if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK ||
+            (question->file_offsets &&
+             sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
+            return cli_fail(file, &error);
+        return CLI_DONE;
     }
     if (maps != NULL)
         return sxt_process_open_maps(maps, &open, &question->process, &error) == SXT_OK ? CLI_DONE
@@ -243,18 +247,13 @@ static size_t look_up(struct question *question, uint64_t address, struct sxt_pr
 /* The virtual address that TEXT means; false when it means none. */
 static bool understand(struct question *question, const char *text, uint64_t *address)
 {
-    sxt_error error;
     if (!cli_parse_address(text, address)) {
         cli_warn(question->file, "'%s' is no address", text);
         return false;
     }
     *address -= question->bias;
-    if (!question->file_offsets)
-        return true;
-    if (sxt_archive_address_of_offset(question->archive, *address, address, &error) == SXT_OK)
-        return true;
-    cli_warn(question->file, "%s", error.text);
-    return false;
+    return !question->file_offsets ||
+           sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
 }
 
 static void print_json(struct sxt_emit *emit, const char *text, bool known, uint64_t asked, const sxt_frame *frames,

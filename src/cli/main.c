@@ -13,7 +13,22 @@ static int print_overview(void)
     return CLI_DONE;
 }
 
+/* What was only buffered so far may still fail to be written. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return status;
+    return status == CLI_DONE ? cli_fail_text(NULL, "standard output: cannot write") : status;
+}
+
+static int run(int argc, char **argv);
+
 int main(int argc, char **argv)
+{
+    return finish(run(argc, argv));
+}
+
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         fprintf(stderr, "sextant: no verb given; 'sextant --help' lists them\n");

@@ -23,13 +23,17 @@ int cli_run(const struct cli_verb *verb, int argc, char **argv)
 {
     struct cli_arguments arguments = {.verb = verb};
     arguments.words = calloc((size_t)argc + 1, sizeof *arguments.words);
-    if (arguments.words == NULL)
-        return cli_fail_text(NULL, "out of memory");
+    arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
+    int status = CLI_DONE;
     bool done = false;
-    int status = parse(&arguments, argc, argv, &done);
-    if (!done)
+    if (arguments.words == NULL || arguments.given == NULL)
+        status = cli_fail_text(NULL, "out of memory");
+    else
+        status = parse(&arguments, argc, argv, &done);
+    if (status == CLI_DONE && !done)
         status = verb->run(&arguments);
     free(arguments.words);
+    free(arguments.given);
     return status;
 }
 
@@ -43,8 +47,9 @@ static int take(struct cli_arguments *arguments, int which, const char *argument
         printf("sextant %s\n", sxt_version());
         *done = true;
     } else {
-        arguments->values[which] = argument;
         arguments->counts[which]++;
+        if (argument != NULL)
+            arguments->given[arguments->given_count++] = (struct cli_given){(size_t)which, argument};
     }
     return CLI_DONE;
 }
@@ -162,7 +167,20 @@ static size_t index_of(const struct cli_arguments *arguments, const char *name)
 
 const char *cli_value(const struct cli_arguments *arguments, const char *name)
 {
-    return arguments->values[index_of(arguments, name)];
+    size_t option = index_of(arguments, name);
+    for (size_t i = arguments->given_count; i > 0; i--)
+        if (arguments->given[i - 1].option == option)
+            return arguments->given[i - 1].argument;
+    return NULL;
+}
+
+const char *cli_value_at(const struct cli_arguments *arguments, const char *name, size_t index)
+{
+    size_t option = index_of(arguments, name);
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (arguments->given[i].option == option && index-- == 0)
+            return arguments->given[i].argument;
+    return NULL;
 }
 
 bool cli_given(const struct cli_arguments *arguments, const char *name)

@@ -6,13 +6,25 @@
 
 #include "cli/cli.h"
 
+/* A file's name may hold anything; what would break the line or drive the terminal is shown as \\xNN. */
+static void print_name(const char *name)
+{
+    for (; *name != 0; name++)
+        if ((unsigned char)*name < 0x20 || *name == 0x7f)
+            fprintf(stderr, "\\x%02x", (unsigned char)*name);
+        else
+            fputc(*name, stderr);
+}
+
 __attribute__((format(printf, 3, 0))) static void print_line(const char *file, const char *kind, const char *format,
                                                              va_list arguments)
 {
     fflush(stdout);
     fprintf(stderr, "sextant: ");
-    if (file != NULL)
-        fprintf(stderr, "%s: ", file);
+    if (file != NULL) {
+        print_name(file);
+        fputs(": ", stderr);
+    }
     fputs(kind, stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);

@@ -20,9 +20,10 @@
  *     0x60 8  line field size 0x68 8 count
  *     0x70 8  offset         0x78 4  CRC32C          (each CRC is followed by 4 bytes of 0)
  *
- * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back until it meets
- * depth 0; every row on the way that covers the address is a frame. The index shortens the walk: entry i says how many
- * rows back the nearest row is that covers the address of row i (0: there is none), so only rows that enclose are visited.
+ * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back until it
+ * meets depth 0; every row on the way that covers the address is a frame. The index shortens the walk: entry i says how
+ * many rows back the nearest row is that covers the address of row i (0: there is none), so only rows that enclose are
+ * visited.
  */
 #ifndef SXT_LIDIA_LIDIA_H
 #define SXT_LIDIA_LIDIA_H
@@ -99,6 +100,9 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
 struct sxt_lidia_settings {
     /* Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. */
     bool (*rename)(sxt_string name, struct sxt_buffer *out);
+    /* The same for paths of files. */
+    bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);
+    const void *map_context;
     bool nul_strings;
     bool no_index;
     bool reference; /* ranges as they were added, strings in that order: the reference writer's bytes */

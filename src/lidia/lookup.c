@@ -1,8 +1,8 @@
 /*
  * lookup.c: from an address to its chain of frames, straight from the file's bytes.
  *
- * One search in the addresses, then the rows that enclose: by the index where the file has one, otherwise back row by row
- * to depth 0, as other readers do.
+ * One search in the addresses, then the rows that enclose: by the index where the file has one, otherwise back row by
+ * row to depth 0, as other readers do.
  */
 #include <string.h>
 
@@ -25,9 +25,9 @@ size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_fra
 }
 
 /*
- * Addresses are taken in small groups, and each step is done for the whole group before the next: while one row or string
- * is on its way from memory, the others are asked for too. Inside an ascending group each search starts where the last
- * one ended.
+ * Addresses are taken in small groups, and each step is done for the whole group before the next: while one row or
+ * string is on its way from memory, the others are asked for too. Inside an ascending group each search starts where
+ * the last one ended.
  */
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first)
@@ -58,7 +58,8 @@ static inline uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
                                     : sxt_load_u64le(lidia->addresses + index * 8);
 }
 
-/* The last row in [low, high) at or before ADDRESS, low - 1 when there is none. The loops have no branch to mispredict. */
+/* The last row in [low, high) at or before ADDRESS, low - 1 when there is none. The loops have no branch to mispredict.
+ */
 static uint64_t search(const struct sxt_lidia *lidia, uint64_t address, uint64_t low, uint64_t high)
 {
     uint64_t length = high - low;

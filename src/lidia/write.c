@@ -16,10 +16,11 @@
 struct pool {
     const struct sxt_symbols *symbols;
     const struct sxt_lidia_settings *settings;
-    struct sxt_strings renamed; /* other forms of names; used only with settings->rename */
+    bool renames;               /* are there other forms of names or paths? */
+    struct sxt_strings renamed; /* all strings then, in the form that goes out */
     struct sxt_buffer scratch;
     struct sxt_buffer bytes;  /* the string table */
-    uint64_t *offset_of;      /* by number in the model, as a path or an unchanged name */
+    uint64_t *path_of;        /* by number in the model, as a path */
     uint64_t *function_of;    /* by number in the model, as a function's name */
     uint64_t *renamed_offset; /* by number in `renamed` */
     size_t renamed_capacity;
@@ -111,13 +112,15 @@ static int open_pool(struct pool *pool, sxt_error *error)
     sxt_buffer_init(&pool->bytes, SIZE_MAX);
     sxt_buffer_init(&pool->scratch, SIZE_MAX);
     uint32_t count = pool->symbols->strings.count;
-    pool->offset_of = malloc(count * sizeof *pool->offset_of);
+    pool->path_of = malloc(count * sizeof *pool->path_of);
     pool->function_of = malloc(count * sizeof *pool->function_of);
-    if (pool->offset_of == NULL || pool->function_of == NULL)
-        return sxt_fail_memory(error, 2 * count * sizeof *pool->offset_of);
+    if (pool->path_of == NULL || pool->function_of == NULL)
+        return sxt_fail_memory(error, 2 * count * sizeof *pool->path_of);
     for (uint32_t i = 0; i < count; i++)
-        pool->offset_of[i] = pool->function_of[i] = NOT_PLACED;
-    return pool->settings->rename != NULL ? sxt_strings_init(&pool->renamed, 0, error) : SXT_OK;
+        pool->path_of[i] = pool->function_of[i] = NOT_PLACED;
+    pool->path_of[0] = pool->function_of[0] = 0;
+    pool->renames = pool->settings->rename != NULL || pool->settings->map_path != NULL;
+    return pool->renames ? sxt_strings_init(&pool->renamed, 0, error) : SXT_OK;
 }
 
 static void close_pool(struct pool *pool)
@@ -126,7 +129,7 @@ static void close_pool(struct pool *pool)
         sxt_strings_free(&pool->renamed);
     sxt_buffer_free(&pool->bytes);
     sxt_buffer_free(&pool->scratch);
-    free(pool->offset_of);
+    free(pool->path_of);
     free(pool->function_of);
     free(pool->renamed_offset);
 }
@@ -172,32 +175,43 @@ static uint64_t intern_renamed(struct pool *pool, const char *data, size_t size)
     return pool->renamed_offset[number];
 }
 
-/* The offset of a string of the model. With renaming, two names may become one, so the text decides. */
+/* The offset of a string of the model as it is. With other forms about, two strings may become one: the text decides.
+ */
+static uint64_t place_unchanged(struct pool *pool, uint32_t number)
+{
+    sxt_string text = sxt_symbols_view(pool->symbols, number);
+    return pool->renames ? intern_renamed(pool, text.data, text.size) : append_string(pool, text);
+}
+
 static uint64_t place_path(struct pool *pool, uint32_t number)
 {
-    if (pool->offset_of[number] == NOT_PLACED) {
-        sxt_string text = sxt_symbols_view(pool->symbols, number);
-        if (number == 0)
-            pool->offset_of[0] = 0;
-        else if (pool->settings->rename != NULL)
-            pool->offset_of[number] = intern_renamed(pool, text.data, text.size);
-        else
-            pool->offset_of[number] = append_string(pool, text);
-    }
-    return pool->offset_of[number];
+    uint64_t *offset = &pool->path_of[number];
+    if (*offset != NOT_PLACED)
+        return *offset;
+    const struct sxt_lidia_settings *settings = pool->settings;
+    sxt_buffer_clear(&pool->scratch);
+    if (settings->map_path != NULL &&
+        settings->map_path(settings->map_context, sxt_symbols_view(pool->symbols, number), &pool->scratch))
+        *offset = intern_renamed(pool, (const char *)pool->scratch.data, pool->scratch.size);
+    else
+        *offset = pool->renames || pool->function_of[number] == NOT_PLACED ? place_unchanged(pool, number)
+                                                                           : pool->function_of[number];
+    return *offset;
 }
 
 static uint64_t place_function(struct pool *pool, uint32_t number)
 {
-    if (pool->function_of[number] != NOT_PLACED)
-        return pool->function_of[number];
+    uint64_t *offset = &pool->function_of[number];
+    if (*offset != NOT_PLACED)
+        return *offset;
     sxt_buffer_clear(&pool->scratch);
-    if (pool->settings->rename != NULL && number != 0 &&
+    if (pool->settings->rename != NULL &&
         pool->settings->rename(sxt_symbols_view(pool->symbols, number), &pool->scratch))
-        pool->function_of[number] = intern_renamed(pool, (const char *)pool->scratch.data, pool->scratch.size);
+        *offset = intern_renamed(pool, (const char *)pool->scratch.data, pool->scratch.size);
     else
-        pool->function_of[number] = place_path(pool, number);
-    return pool->function_of[number];
+        *offset = pool->renames || pool->path_of[number] == NOT_PLACED ? place_unchanged(pool, number)
+                                                                       : pool->path_of[number];
+    return *offset;
 }
 
 static int place_strings(struct layout *layout, struct pool *pool, sxt_error *error)
@@ -212,13 +226,13 @@ static int place_strings(struct layout *layout, struct pool *pool, sxt_error *er
     append_string(pool, (sxt_string){"", 0});
     if (!pool->settings->nul_strings) {
         static const char overflow[] = "[overflow]";
-        if (pool->settings->rename != NULL) {
+        if (pool->renames) {
             intern_renamed(pool, overflow, sizeof overflow - 1);
         } else {
             uint64_t offset = append_string(pool, (sxt_string){overflow, sizeof overflow - 1});
             uint32_t number = sxt_strings_find(&pool->symbols->strings, overflow, sizeof overflow - 1);
             if (number != SXT_STRINGS_FULL)
-                pool->offset_of[number] = offset;
+                pool->path_of[number] = pool->function_of[number] = offset;
         }
     }
     for (size_t i = 0; i < list->range_count; i++) {

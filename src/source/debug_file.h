@@ -1,6 +1,6 @@
 /*
- * debug_file.h: finding the separate debug file of a stripped binary. Only this machine's files are looked at, never the
- * network.
+ * debug_file.h: finding the separate debug file of a stripped binary. Only this machine's files are looked at, never
+ * the network.
  */
 #ifndef SXT_SOURCE_DEBUG_FILE_H
 #define SXT_SOURCE_DEBUG_FILE_H

@@ -66,7 +66,8 @@ struct sxt_elf_bytes {
 
 /*
  * Reads the header and the two tables. Core files are refused. In a relocatable file (ET_REL) the allocated sections
- * get addresses one after another in file order, each aligned as it asks. DATA must outlive ELF. On failure ELF is empty.
+ * get addresses one after another in file order, each aligned as it asks. DATA must outlive ELF. On failure ELF is
+ * empty.
  */
 int sxt_elf_open(struct sxt_elf *elf, const uint8_t *data, size_t size, uint64_t inflate_limit, sxt_error *error);
 void sxt_elf_close(struct sxt_elf *elf);

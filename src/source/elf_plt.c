@@ -1,8 +1,8 @@
 /*
  * elf_plt.c: names for PLT entries.
  *
- * An entry of the procedure linkage table jumps through a slot of the global offset table; a dynamic relocation says which
- * symbol fills the slot. So each entry is decoded far enough to know its slot:
+ * An entry of the procedure linkage table jumps through a slot of the global offset table; a dynamic relocation says
+ * which symbol fills the slot. So each entry is decoded far enough to know its slot:
  *
  *     .plt.sec   f3 0f 1e fa  f2 ff 25 disp32      endbr64; bnd jmp *disp(%rip)       slot = next instruction + disp
  *

@@ -2,8 +2,8 @@
  * extract.c: from an ELF file to the model: which sources there are, in which order they are asked, and what a failure
  * of one of them costs.
  *
- * A source that cannot be read costs itself and a warning. Only when nothing at all was found is that an error, and then
- * it is the reason of the first source that failed.
+ * A source that cannot be read costs itself and a warning. Only when nothing at all was found is that an error, and
+ * then it is the reason of the first source that failed.
  */
 #include "source/extract.h"
 

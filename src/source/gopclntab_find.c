@@ -8,8 +8,8 @@
  * Since Go 1.18 entries count from the start of the text, which is not always the start of .text (C code may come
  * first), and since 1.26 the header does not tell it. The module data does:
  *
- *     1.2     functions (3 words: pointer, length, capacity), functab (3), files (3), findfunctab, first pc, last pc, text
- *     1.16+   header, names (3), file lists (3), file names (3), pc-value tables (3), functions (3), functab (3),
+ *     1.2     functions (3 words: pointer, length, capacity), functab (3), files (3), findfunctab, first pc, last pc,
+ * text 1.16+   header, names (3), file lists (3), file names (3), pc-value tables (3), functions (3), functab (3),
  *             findfunctab, first pc, last pc, text, end of text, ..., base of funcdata (its place has moved), ...
  *
  * In a position-independent file these words may be zero until the relocations are applied.

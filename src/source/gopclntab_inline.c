@@ -3,7 +3,8 @@
  *
  * Every function with inlined calls has a tree of them, an array whose entries name the function that was inlined and,
  * one way or another, where it was called from: up to Go 1.19 with the number of the entry that it lies in, since then
- * only with the pc of an instruction that belongs to the call's own line. An entry stands behind the one that it lies in.
+ * only with the pc of an instruction that belongs to the call's own line. An entry stands behind the one that it lies
+ * in.
  */
 #include <string.h>
 

@@ -42,7 +42,8 @@ int sxt_go_reader_open(struct sxt_go_reader *reader, const struct sxt_elf *elf, 
     reader->want_lines = !(flags & SXT_EXTRACT_NO_LINES);
     reader->want_files = !(flags & SXT_EXTRACT_NO_FILES);
     reader->want_inlines = !(flags & SXT_EXTRACT_NO_INLINES);
-    /* No more steps than bytes of code, no more text than bytes of table, and some more so that small files may lie a little. */
+    /* No more steps than bytes of code, no more text than bytes of table, and some more so that small files may lie a
+     * little. */
     reader->budget = 2 * ((uint64_t)elf->size + table->size) + 65536;
     reader->string_limit = symbols->strings.bytes + 2 * (uint64_t)table->size + 65536;
     if (reader->want_files && table->file_count != 0) {

@@ -1,6 +1,6 @@
 /*
- * gopclntab_reader.h: what gopclntab.c, gopclntab_lines.c and gopclntab_inline.c share while they go through the functions
- * of a Go table one by one.
+ * gopclntab_reader.h: what gopclntab.c, gopclntab_lines.c and gopclntab_inline.c share while they go through the
+ * functions of a Go table one by one.
  */
 #ifndef SXT_SOURCE_GOPCLNTAB_READER_H
 #define SXT_SOURCE_GOPCLNTAB_READER_H

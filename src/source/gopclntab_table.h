@@ -80,8 +80,7 @@ struct sxt_go_bases {
 
 /*
  * Reads the header of a table that begins at DATA and may be SIZE bytes long; the byte order is what the magic says.
- * Fails when it is no such header or a part lies outside. The text start is left at 0. Fields other than those of the
- * table are not touched on failure.
+ * Fails when it is no such header or a part lies outside. The text start is left at 0.
  */
 int sxt_go_table_open(struct sxt_go_table *table, const uint8_t *data, size_t size, uint64_t address, uint64_t offset,
                       sxt_error *error);
@@ -98,8 +97,8 @@ sxt_string sxt_go_table_text(const struct sxt_go_table *table, uint64_t at, size
 /* gopclntab_find.c */
 
 /*
- * Finds the table of ELF by section name or, where no section has that name, by its content; applies relocations that it
- * needs, and finds out where the text starts. *FOUND is set also for a table that cannot be used (then an error is
+ * Finds the table of ELF by section name or, where no section has that name, by its content; applies relocations that
+ * it needs, and finds out where the text starts. *FOUND is set also for a table that cannot be used (then an error is
  * returned). Memory comes from ELF's arena. *BASES gets the addresses that funcdata may count from.
  */
 int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sxt_go_bases *bases, bool *found,

@@ -116,7 +116,8 @@ static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_mo
 
 /*
  * Sorts by (address, alias rule, order of adding), and keeps one of those that agree in address, name, type and module.
- * last_named[name] is one more than the place where a symbol of that name was kept last, previous[] leads on from there.
+ * last_named[name] is one more than the place where a symbol of that name was kept last, previous[] leads on from
+ * there.
  */
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
 {

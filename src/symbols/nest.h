@@ -7,8 +7,8 @@
 /*
  * Makes every tree of SYMBOLS->ranges (a range of depth 0 and what was added behind it) well formed, in place. A range
  * that sticks out of the one around it is cut off, one without a parent or deeper than SXT_SYMBOLS_MAX_DEPTH is dropped
- * with all that is in it; of two that overlap side by side the later one keeps its bytes, and of two that begin together
- * the first is kept. Afterwards each tree is ordered by (address, depth).
+ * with all that is in it; of two that overlap side by side the later one keeps its bytes, and of two that begin
+ * together the first is kept. Afterwards each tree is ordered by (address, depth).
  */
 int sxt_ranges_nest(struct sxt_symbols *symbols, sxt_error *error);
 
@@ -16,8 +16,8 @@ int sxt_ranges_nest(struct sxt_symbols *symbols, sxt_error *error);
 uint64_t sxt_range_end(const struct sxt_model_range *range);
 
 /*
- * The part of RANGE from START up to END, which must lie inside it: its line entries are those in effect there, moved to
- * count from START. New entries are appended to SYMBOLS->lines. False when memory is short.
+ * The part of RANGE from START up to END, which must lie inside it: its line entries are those in effect there, moved
+ * to count from START. New entries are appended to SYMBOLS->lines. False when memory is short.
  */
 bool sxt_range_cut(struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t start, uint64_t end,
                    struct sxt_model_range *out);

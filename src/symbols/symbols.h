@@ -12,9 +12,9 @@
  *     depth 2           [ skip_space ]
  *
  * While it is being built, a source adds ranges in tree order: a range of depth d > 0 lies inside the nearest range
- * before it that has depth d - 1. sxt_symbols_finish then sorts, merges the sources by priority and coverage, clips what
- * sticks out, and leaves ranges that are disjoint at depth 0, nested below, and ordered by (address, depth). After that
- * the model is immutable and may be read from any number of threads.
+ * before it that has depth d - 1. sxt_symbols_finish then sorts, merges the sources by priority and coverage, clips
+ * what sticks out, and leaves ranges that are disjoint at depth 0, nested below, and ordered by (address, depth). After
+ * that the model is immutable and may be read from any number of threads.
  */
 #ifndef SXT_SYMBOLS_SYMBOLS_H
 #define SXT_SYMBOLS_SYMBOLS_H
@@ -142,8 +142,8 @@ int sxt_ranges_sort(struct sxt_model_range *ranges, size_t count, sxt_error *err
 
 /*
  * Some formats have room for one file a range. A range whose own lines come from several files is cut where the file
- * changes, and every deeper range that crosses the cut with it. *OUT gets all ranges and lines, cut where needed; string
- * numbers are those of SYMBOLS.
+ * changes, and every deeper range that crosses the cut with it. *OUT gets all ranges and lines, cut where needed;
+ * string numbers are those of SYMBOLS.
  */
 struct sxt_range_list {
     struct sxt_model_range *ranges;

@@ -1,5 +1,6 @@
 """Damaged Lidia files: `verify` notices every damage and says where, and no verb crashes, hangs or eats memory."""
 
+import os
 import random
 import struct
 
@@ -48,7 +49,7 @@ class LidiaHostileTest(HostileTest):
         complaints = ""
         for result in self.run_many("verify", written, "--json"):
             for line in result.json_lines():
-                self.assertIsInstance(line["offset"], int, line)
+                self.assertTrue(isinstance(line["offset"], int) or not os.path.getsize(line["file"]), line)
                 self.assertTrue(line["rule"] and line["message"], line)
                 self.assertNotIn("\n", line["message"])
                 noticed.setdefault(line["file"], []).append(line)

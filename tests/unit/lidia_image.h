@@ -1,6 +1,6 @@
 /*
- * lidia_image.h: Lidia files made by hand, for tests of the reader and the checker: any content, right or wrong, laid out
- * as the format says. Shares no code with the library, not even the CRC.
+ * lidia_image.h: Lidia files made by hand, for tests of the reader and the checker: any content, right or wrong, laid
+ * out as the format says. Shares no code with the library, not even the CRC.
  */
 #ifndef SXT_TESTS_LIDIA_IMAGE_H
 #define SXT_TESTS_LIDIA_IMAGE_H

@@ -1,6 +1,6 @@
 /*
- * support.h: what several unit tests share: numbers that look random, short ways to fill a model, and the model as text,
- * so that a test says what it expects in one line.
+ * support.h: what several unit tests share: numbers that look random, short ways to fill a model, and the model as
+ * text, so that a test says what it expects in one line.
  */
 #ifndef SXT_TESTS_SUPPORT_H
 #define SXT_TESTS_SUPPORT_H

@@ -312,6 +312,25 @@ static void finds_nothing_in_files_without_go(void **state)
     }
 }
 
+static void does_not_take_a_table_that_contradicts_itself(void **state)
+{
+    (void)state;
+    static struct image image;
+    for (int kind = 0; kind < 3; kind++) {
+        image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .sections = SECTIONS_RENAMED});
+        if (kind == 0)
+            image_put(&image, image.functab + 8, 4, 0x70); /* entries that fall */
+        else if (kind == 1)
+            image_put(&image, image.records[0], 4, 4); /* a record with another entry */
+        else
+            image_put(&image, image.records[1] + 4, 4, 9); /* a function without a name */
+        struct result result = read_image(&image, 0);
+        assert_int_equal(result.status, SXT_OK);
+        assert_false(result.found);
+        sxt_symbols_free(&result.symbols);
+    }
+}
+
 static void prefers_the_table_that_the_module_data_points_to(void **state)
 {
     (void)state;
@@ -533,6 +552,22 @@ static void reference_keeps_empty_names(void **state)
     expect_rows(&result, GO_TEXT, "0+64 d0 main.main \n40+32 d0  \n60+0 d0 main.empty \n60+32 d0 main.last \n");
 }
 
+static void reference_wants_four_fields_of_a_record(void **state)
+{
+    (void)state;
+    static struct image image;
+    image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
+    image_set_table_size(&image, image.records[3] - IMAGE_TABLE + 16);
+    struct result result = read_as_reference(&image);
+    assert_int_equal(result.symbols->range_count, 4);
+    sxt_symbols_free(&result.symbols);
+    image_set_table_size(&image, image.records[3] - IMAGE_TABLE + 15);
+    result = read_as_reference(&image);
+    assert_int_equal(result.status, SXT_OK);
+    assert_int_equal(result.symbols->range_count, 0);
+    sxt_symbols_free(&result.symbols);
+}
+
 static void reference_takes_the_start_of_text_for_a_zero_or_unread_header(void **state)
 {
     (void)state;
@@ -626,6 +661,7 @@ int main(void)
         cmocka_unit_test(refuses_inlined_calls_that_lie_in_themselves),
         cmocka_unit_test(ignores_a_section_whose_bytes_were_stripped),
         cmocka_unit_test(finds_nothing_in_files_without_go),
+        cmocka_unit_test(does_not_take_a_table_that_contradicts_itself),
         cmocka_unit_test(prefers_the_table_that_the_module_data_points_to),
         cmocka_unit_test(reports_a_section_that_is_no_table),
         cmocka_unit_test(survives_every_truncation),
@@ -635,6 +671,7 @@ int main(void)
         cmocka_unit_test(limits_the_depth_of_inlined_calls),
         cmocka_unit_test(reference_gives_every_function_in_table_order),
         cmocka_unit_test(reference_keeps_empty_names),
+        cmocka_unit_test(reference_wants_four_fields_of_a_record),
         cmocka_unit_test(reference_takes_the_start_of_text_for_a_zero_or_unread_header),
         cmocka_unit_test(reference_fails_where_the_original_does),
         cmocka_unit_test(reference_gives_nothing_for_a_malformed_table),

@@ -1,6 +1,7 @@
 /*
- * test_merge_random.c: thousands of small random models, merged, and compared address by address with an oracle that asks
- * for each single address who should own it. The oracle follows the rules in symbols.h and shares nothing with merge.c.
+ * test_merge_random.c: thousands of small random models, merged, and compared address by address with an oracle that
+ * asks for each single address who should own it. The oracle follows the rules in symbols.h and shares nothing with
+ * merge.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
