@@ -8,8 +8,8 @@
  * Since Go 1.18 entries count from the start of the text, which is not always the start of .text (C code may come
  * first), and since 1.26 the header does not tell it. The module data does:
  *
- *     1.2     functions (3 words: pointer, length, capacity), functab (3), files (3), findfunctab, first pc, last pc,
- * text 1.16+   header, names (3), file lists (3), file names (3), pc-value tables (3), functions (3), functab (3),
+ *     1.2     functions, functab, files (each a pointer, a length and a capacity), findfunctab, first pc, last pc, text
+ *     1.16+   header, names, file lists, file names, pc-value tables, functions, functab (all but the header as above),
  *             findfunctab, first pc, last pc, text, end of text, ..., base of funcdata (its place has moved), ...
  *
  * In a position-independent file these words may be zero until the relocations are applied.
@@ -31,14 +31,22 @@
 #define MODULE_BASES_FROM 36
 #define MODULE_BASES_TO   46
 
+enum access { READ_ONLY, WRITABLE, EXECUTABLE };
+
 /* A part of the file that is loaded, to be searched. */
 struct region {
     const uint8_t *data;
     size_t size;
     uint64_t address;
     uint64_t offset;
-    bool writable;
-    bool executable;
+};
+
+/* Goes through such parts. Headers may claim the same bytes again and again, so there is an end to patience. */
+struct search {
+    const struct sxt_elf *elf;
+    enum access access;
+    size_t index;
+    uint64_t bytes_left;
 };
 
 /* Relocations with explicit addends that only add the load address. Those without addends leave nothing to be done. */
@@ -54,6 +62,8 @@ struct module {
 
 static int open_section(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_go_table *table,
                         sxt_error *error);
+static int find_text_start(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
+                           struct sxt_go_bases *bases, sxt_error *error);
 static bool find_by_content(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table);
 static bool look_through(struct sxt_elf *elf, const struct relocations *relocations, const struct region *region,
                          unsigned *candidates, struct sxt_go_table *fallback, struct sxt_go_table *table);
@@ -64,7 +74,8 @@ static void find_symbols(struct sxt_elf *elf, uint64_t *text, uint64_t *funcdata
 static int relocate(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
                     sxt_error *error);
 static bool is_executable(const struct sxt_elf *elf, uint64_t address);
-static bool region_at(const struct sxt_elf *elf, size_t index, struct region *region);
+static struct search start_search(const struct sxt_elf *elf, enum access access);
+static bool next_region(struct search *search, struct region *region);
 static struct relocations find_relocations(const struct sxt_elf *elf);
 static void apply(const struct sxt_elf *elf, const struct relocations *relocations, uint64_t address, uint8_t *data,
                   size_t size);
@@ -94,15 +105,19 @@ int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sx
         if (!*found)
             return SXT_OK;
     }
-    if (table->version < SXT_GO_1_18)
-        return SXT_OK;
+    return table->version < SXT_GO_1_18 ? SXT_OK : find_text_start(elf, &relocations, table, bases, error);
+}
 
+/* The best witness first; symbols and module data tell the base of funcdata as well. */
+static int find_text_start(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
+                           struct sxt_go_bases *bases, sxt_error *error)
+{
     uint64_t text = 0, funcdata = 0;
     find_symbols(elf, &text, &funcdata);
     if (funcdata != 0)
         bases->address[bases->count++] = funcdata;
     struct module module;
-    if (find_module(elf, &relocations, table, &module)) {
+    if (find_module(elf, relocations, table, &module)) {
         if (text == 0)
             text = module.words[MODULE_TEXT];
         for (unsigned i = MODULE_BASES_FROM; i < MODULE_BASES_TO && bases->count < SXT_GO_BASE_LIMIT; i++)
@@ -112,7 +127,7 @@ int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sx
     if (text == 0 && table->header_text != 0 && is_executable(elf, table->header_text))
         text = table->header_text;
     if (text == 0) {
-        section = sxt_elf_section_named(elf, ".text");
+        const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".text");
         if (section == NULL)
             return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
                             "go function table: nothing tells where the text starts");
@@ -142,15 +157,13 @@ static bool find_by_content(struct sxt_elf *elf, const struct relocations *reloc
     struct sxt_go_table fallback = {.data = NULL};
     if (elf->type == ET_REL)
         return false;
-    int passes = elf->section_count != 0 ? 2 : 3;
-    for (int pass = 0; pass < passes; pass++) {
+    enum access last = elf->section_count != 0 ? WRITABLE : EXECUTABLE;
+    for (enum access access = READ_ONLY; access <= last; access++) {
+        struct search search = start_search(elf, access);
         struct region region;
-        for (size_t i = 0; region_at(elf, i, &region); i++) {
-            int turn = region.executable ? 2 : region.writable ? 1 : 0;
-            if (turn == pass && region.data != NULL &&
-                look_through(elf, relocations, &region, &candidates, &fallback, table))
+        while (next_region(&search, &region))
+            if (look_through(elf, relocations, &region, &candidates, &fallback, table))
                 return true;
-        }
     }
     *table = fallback;
     return fallback.data != NULL;
@@ -247,12 +260,11 @@ static bool find_module(const struct sxt_elf *elf, const struct relocations *rel
 {
     unsigned word = table->pointer_size;
     unsigned candidates = 0;
-    struct region region;
     if (word != (elf->is_64 ? 8 : 4))
         return false;
-    for (size_t i = 0; region_at(elf, i, &region); i++) {
-        if (region.data == NULL || !region.writable)
-            continue;
+    struct search search = start_search(elf, WRITABLE);
+    struct region region;
+    while (next_region(&search, &region)) {
         for (size_t at = -region.address & (word - 1); sxt_fits(at, 1, word, region.size); at += word) {
             uint64_t value = word == 8 ? sxt_load_u64(region.data + at, table->big_endian)
                                        : sxt_load_u32(region.data + at, table->big_endian);
@@ -293,7 +305,8 @@ static void find_symbols(struct sxt_elf *elf, uint64_t *text, uint64_t *funcdata
         sxt_elf_section_bytes(elf, &elf->sections[section->link], &names, NULL) != SXT_OK)
         return;
     size_t entry = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-    for (size_t at = 0; sxt_fits(at, 1, entry, table.size); at += entry) {
+    unsigned candidates = 0;
+    for (size_t at = 0; sxt_fits(at, 1, entry, table.size) && candidates < CANDIDATE_LIMIT; at += entry) {
         const uint8_t *symbol = table.data + at;
         uint32_t name = sxt_load_u32(symbol, elf->big_endian);
         bool is_text = is_named(&names, name, "runtime.text");
@@ -310,6 +323,7 @@ static void find_symbols(struct sxt_elf *elf, uint64_t *text, uint64_t *funcdata
             *funcdata = value;
         else if (is_executable(elf, value))
             *text = value;
+        candidates++;
     }
 }
 
@@ -353,38 +367,44 @@ static bool is_executable(const struct sxt_elf *elf, uint64_t address)
     return false;
 }
 
-/*
- * The parts to search: allocated sections, or segments where there are no sections. False behind the last; a part
- * without bytes has data NULL.
- */
-static bool region_at(const struct sxt_elf *elf, size_t index, struct region *region)
+static struct search start_search(const struct sxt_elf *elf, enum access access)
 {
-    *region = (struct region){.data = NULL};
-    bool loaded;
-    if (elf->section_count != 0) {
-        if (index >= elf->section_count)
-            return false;
-        const struct sxt_elf_section *section = &elf->sections[index];
-        loaded = (section->flags & SHF_ALLOC) && section->type == SHT_PROGBITS && !(section->flags & SHF_COMPRESSED);
-        region->writable = section->flags & SHF_WRITE;
-        region->executable = section->flags & SHF_EXECINSTR;
-        region->address = section->address;
-        region->offset = section->offset;
-        region->size = section->size;
-    } else {
-        if (index >= elf->segment_count)
-            return false;
-        const struct sxt_elf_segment *segment = &elf->segments[index];
-        loaded = segment->type == PT_LOAD;
-        region->writable = segment->flags & PF_W;
-        region->executable = segment->flags & PF_X;
-        region->address = segment->address;
-        region->offset = segment->offset;
-        region->size = segment->file_size;
-    }
-    if (loaded && sxt_fits(region->offset, region->size, 1, elf->size))
+    return (struct search){.elf = elf, .access = access, .index = 0, .bytes_left = 4 * (uint64_t)elf->size};
+}
+
+static bool section_region(const struct sxt_elf_section *section, enum access access, struct region *region)
+{
+    *region = (struct region){.size = section->size, .address = section->address, .offset = section->offset};
+    enum access own = section->flags & SHF_EXECINSTR ? EXECUTABLE : section->flags & SHF_WRITE ? WRITABLE : READ_ONLY;
+    return own == access && (section->flags & SHF_ALLOC) && section->type == SHT_PROGBITS &&
+           !(section->flags & SHF_COMPRESSED);
+}
+
+static bool segment_region(const struct sxt_elf_segment *segment, enum access access, struct region *region)
+{
+    *region = (struct region){.size = segment->file_size, .address = segment->address, .offset = segment->offset};
+    enum access own = segment->flags & PF_X ? EXECUTABLE : segment->flags & PF_W ? WRITABLE : READ_ONLY;
+    return own == access && segment->type == PT_LOAD;
+}
+
+/* The next part with the wanted access: a section, or a segment where there are no sections. */
+static bool next_region(struct search *search, struct region *region)
+{
+    const struct sxt_elf *elf = search->elf;
+    bool by_section = elf->section_count != 0;
+    size_t count = by_section ? elf->section_count : elf->segment_count;
+    while (search->index < count) {
+        size_t i = search->index++;
+        if (!(by_section ? section_region(&elf->sections[i], search->access, region)
+                         : segment_region(&elf->segments[i], search->access, region)))
+            continue;
+        if (!sxt_fits(region->offset, region->size, 1, elf->size) || region->size > search->bytes_left)
+            continue;
+        search->bytes_left -= region->size;
         region->data = elf->data + region->offset;
-    return true;
+        return true;
+    }
+    return false;
 }
 
 static unsigned relative_type(const struct sxt_elf *elf)

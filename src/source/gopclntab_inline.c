@@ -141,7 +141,8 @@ void sxt_go_reader_open_tree(struct sxt_go_reader *reader)
     if (!sxt_fits(at, layout->funcdata + 1, table->pointer_size, table->size))
         return;
     uint64_t address = sxt_go_word(table, at + layout->funcdata * table->pointer_size, table->pointer_size);
-    if (address == 0)
+    /* Finding out what is loaded there goes through the headers, and a hostile file has many. */
+    if (address == 0 || !sxt_go_reader_spend(reader, 1 + (reader->elf->segment_count + reader->elf->section_count) / 8))
         return;
     reader->tree_size = sxt_elf_available_at(reader->elf, address);
     reader->tree = sxt_elf_at_address(reader->elf, address, reader->tree_size);

@@ -53,7 +53,8 @@ class Outputs(ArchiveTest):
 
     def test_two_runs_give_the_same_bytes(self):
         path = samples.compile_c(self.folder, "plain")
-        self.assertEqual(self.archive(path, name="a.lidia").read_bytes(), self.archive(path, name="b.lidia").read_bytes())
+        first = self.archive(path, name="a.lidia").read_bytes()
+        self.assertEqual(first, self.archive(path, name="b.lidia").read_bytes())
 
     def test_nothing_goes_to_standard_output_and_nothing_else_is_left_in_the_folder(self):
         folder = self.folder / "out"

@@ -220,7 +220,8 @@ class MiniDebugInfo(DebugFileTest):
     def test_bad_mini_debug_info_costs_a_warning_only(self):
         good = lzma.compress(debug_file())
         for what, data in (("cut", good[:-20]), ("no xz", b"nothing of the kind" * 5), ("empty", b""),
-                           ("no elf inside", lzma.compress(b"text" * 100)), ("cut elf", lzma.compress(debug_file()[:80])),
+                           ("no elf inside", lzma.compress(b"text" * 100)),
+                           ("cut elf", lzma.compress(debug_file()[:80])),
                            ("damaged", good[:100] + bytes(8) + good[108:])):
             with self.subTest(what=what):
                 path = self.file("program", stripped_file(debug_data=data))
@@ -233,7 +234,8 @@ class MiniDebugInfo(DebugFileTest):
         data = debug_file()
         for _ in range(30):
             data = stripped_file(debug_data=lzma.compress(data))
-        result = sextant.run("lookup", self.file("program", data), "--json", "--debug-dir", self.empty, "401000", timeout=30)
+        path = self.file("program", data)
+        result = sextant.run("lookup", path, "--json", "--debug-dir", self.empty, "401000", timeout=30)
         self.assert_no_crash(result)
         self.assertEqual(result.status, 0, f"\n{result}")
 

@@ -63,7 +63,10 @@ class Names(sextant.ProgramTest):
             self.assertLess(len(sextant.outermost(answer)), 1 << 20)
 
     def test_a_real_cpp_program(self):
-        source = "namespace shapes { struct square { int area(int) const; }; int square::area(int s) const { return s; } }\n"
+        source = """
+            namespace shapes { struct square { int area(int) const; }; }
+            int shapes::square::area(int side) const { return side * side; }
+        """
         path = samples.compile_c(self.folder, "cpp.so", "-shared", "-fPIC", source=source, language="cpp")
         line, = self.run_ok("lookup", path, "--name", "shapes::square::area(int) const", "--json").json_lines()
         self.assertEqual(self.function_at(path, int(line["address"], 16)), "shapes::square::area(int) const")

@@ -1,6 +1,7 @@
 """`sextant dump`, `info` and `verify`: the records of a file, what it is, and whether it is sound."""
 
 import hashlib
+import re
 import struct
 
 from support import elf_reader as elf
@@ -62,10 +63,10 @@ class Dump(sextant.ProgramTest):
 
     def test_the_text_form_has_a_line_a_record(self):
         text = self.run_ok("dump", self.file("in.lidia", lidia_reference.write(ROWS))).text
-        self.assertEqual(len(text.splitlines()), len(ROWS))
-        for line, row in zip(text.splitlines(), ROWS):
-            self.assertIn(f"{row.address:x}", line)
-            self.assertIn(row.name.decode(), line)
+        self.assertEqual(text, "0x1000 256 0 outer in /src/outer.c lines +0:10,+16:11,+80:20\n"
+                               "0x1010 64 1 middle in /src/middle.h called at /src/outer.c:12 lines +0:5,+32:6\n"
+                               "0x1020 16 2 inner in /src/inner.h called at :7 lines +0:70\n"
+                               "0x2000 16 0 plain\n")
 
     def test_an_elf_file_is_dumped_as_its_archive_would_be(self):
         path = self.file("three.elf", symbol_file(THREE))
@@ -195,7 +196,7 @@ class Verify(sextant.ProgramTest):
 
     def test_a_wrong_checksum_of_each_part(self):
         good = lidia_reference.write(ROWS)
-        for name, start, end, _ in LidiaFile(good).parts():
+        for name, _, end, _ in LidiaFile(good).parts():
             with self.subTest(part=name):
                 data = bytearray(good)
                 data[end - 1] ^= 0x01
@@ -235,9 +236,10 @@ class Verify(sextant.ProgramTest):
         path = self.file("bad.lidia", bytes(data))
         result = sextant.run("verify", path)
         self.assertEqual(result.status, 1)
-        lines = (result.text + result.err).splitlines()
+        lines = result.text.splitlines()
         self.assertTrue(lines)
-        self.assertTrue(any(str(path) in line and "0x" in line for line in lines), f"\n{result}")
+        for line in lines:
+            self.assertRegex(line, rf"^{re.escape(str(path))}: .+ \(offset 0x[0-9a-f]+, rule [a-z-]+\)$")
 
     def test_several_files(self):
         good = self.file("good.lidia", lidia_reference.write(ROWS))

@@ -94,7 +94,8 @@ class ChangedBytes(ElfHostileTest):
         data = samples.compile_c(self.folder, "program").read_bytes()
         file = elf.ElfFile(data)
         positions = []
-        for name in (".rela.plt", ".rela.dyn", ".dynsym", ".plt", ".plt.got", ".gnu.version", ".gnu.version_r", ".dynamic"):
+        for name in (".rela.plt", ".rela.dyn", ".dynsym", ".plt", ".plt.got", ".gnu.version", ".gnu.version_r",
+                     ".dynamic"):
             section = file.section(name)
             if section:
                 positions += range(section.offset, section.offset + section.size, 3)
@@ -156,12 +157,14 @@ class Lies(ElfHostileTest):
     def test_every_field_of_the_symbol_tables(self):
         variants = []
         for kind in (elf.SHT_SYMTAB, elf.SHT_DYNSYM):
-            for name, values in (("offset", HUGE), ("size", (*HUGE, 23, 25, 0, 47)), ("entsize", (0, 1, 16, 23, 1 << 63)),
+            for name, values in (("offset", HUGE), ("size", (*HUGE, 23, 25, 0, 47)),
+                                 ("entsize", (0, 1, 16, 23, 1 << 63)),
                                  ("link", (*range(14), 0xFFFFFFFF)), ("info", (0, 99, 0xFFFFFFFF)),
                                  ("type", (elf.SHT_NOBITS, elf.SHT_SYMTAB, elf.SHT_DYNSYM)), ("flags", (0x800,))):
                 for value in values:
                     made = rich_writer()
-                    made.table_lies(kind)[name] = value & (0xFFFFFFFF if name in ("link", "info", "type") else (1 << 64) - 1)
+                    limit = 0xFFFFFFFF if name in ("link", "info", "type") else (1 << 64) - 1
+                    made.table_lies(kind)[name] = value & limit
                     variants.append((f"table {kind}: {name} = {value:#x}", made.build()))
         self.assert_all_borne(variants)
 
@@ -223,7 +226,8 @@ class Lies(ElfHostileTest):
                 rows = bytes(24) + made.pack_symbol(1, 0x401000, 8, elf.STT_FUNC, elf.STB_GLOBAL, 1)
                 strings = made.section(".strtab", b"\0packed\0", type=elf.SHT_STRTAB)
                 content = made.compressed(rows, align=8, kind=kind, stated_size=stated)
-                made.section(".symtab", content, type=elf.SHT_SYMTAB, flags=elf.SHF_COMPRESSED, link=strings, entsize=24)
+                made.section(".symtab", content, type=elf.SHT_SYMTAB, flags=elf.SHF_COMPRESSED, link=strings,
+                             entsize=24)
                 variants.append((f"kind {kind:#x}, stated size {stated:#x}", made.build()))
         self.assert_all_borne(variants)
 

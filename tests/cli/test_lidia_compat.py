@@ -105,7 +105,7 @@ class WorkedExamples(CompatTest):
 
 class SystemBinaries(CompatTest):
     def compare(self, paths):
-        """Compares every one, and returns how many archives were equal; files that the reference refuses do not count."""
+        """Compares every one and returns how many archives were equal; files that the reference refuses do not count."""
         equal = 0
         for path in paths:
             with self.subTest(path=str(path)):
@@ -139,7 +139,7 @@ class SystemBinaries(CompatTest):
         self.assertEqual(self.compare(built + [keep]), len(built) + 1)
 
     def test_cpp_templates_with_long_names(self):
-        source = "#include <map>\n#include <string>\nint main() { std::map<std::string, std::string> m; m[\"a\"] = \"b\"; }\n"
+        source = "#include <map>\n#include <string>\nint main() { std::map<std::string, std::string> m; m[{}] = {}; }\n"
         self.assertEqual(self.compare([samples.compile_c(self.folder, "cpp", source=source, language="cpp")]), 1)
 
     def test_go_programs(self):
@@ -360,7 +360,7 @@ class GoFunctions(CompatTest):
         table = go_table.write("1.20", FUNCTIONS, 0x401200, text_start=0x401000)
         data = go_file(table, symbols=[("main.main", 0x401040, 0x80), ("other", 0x401040, 4)])
         at_main = [row for row in self.names(data) if row[0] == 0x401040]
-        self.assertEqual(at_main, [(0x401040, 0x80, "main.main"), (0x401040, 4, "other"), (0x401040, 0xC0, "main.main")])
+        self.assertEqual([row[1:] for row in at_main], [(0x80, "main.main"), (4, "other"), (0xC0, "main.main")])
 
     def test_the_section_name_of_older_position_independent_programs_is_not_looked_for(self):
         table = go_table.write("1.18", FUNCTIONS, 0x401200, text_start=0x401000)

@@ -43,7 +43,7 @@ def resealed(data):
 
 class LidiaHostileTest(HostileTest):
     def assert_all_noticed(self, variants):
-        """verify lists a problem of every file, or says that it cannot be read at all, and every other verb bears it."""
+        """verify lists a problem of every file or says that it cannot be read at all; every other verb bears it."""
         written = self.write_all(variants)
         noticed = {}
         complaints = ""
@@ -102,7 +102,8 @@ class Damage(LidiaHostileTest):
         self.assert_all_borne(written)
 
     def test_wrong_magic_and_version(self):
-        variants = [(f"magic {magic!r}", magic + GOOD[4:]) for magic in (b"aid.", b"\0\0\0\0", b".DIA", b".dib", b"ldia")]
+        variants = [(f"magic {magic!r}", magic + GOOD[4:])
+                    for magic in (b"aid.", b"\0\0\0\0", b".DIA", b".dib", b"ldia")]
         variants += [(f"version {version}", GOOD[:4] + struct.pack("<I", version) + GOOD[8:])
                      for version in (0, 2, 0xFFFFFFFF, 0x01000000)]
         self.assert_all_noticed(variants)

@@ -3,11 +3,13 @@ from the ELF file and from the archive made of it."""
 
 import glob
 import os
+import random
 import shutil
 
+from support import elf_reader as elf
 from support import lidia_reference, samples, sextant, tap
 from support.elf_writer import symbol_file
-from support.symbol_rules import Expected, functions_of
+from support.symbol_rules import BINDING_ORDER, Expected, Function, functions_of
 
 MOST_QUESTIONS = 60000
 
@@ -46,12 +48,13 @@ class DifferentialTest(sextant.ProgramTest):
         for address, answer in zip(questions, answers):
             function = expected.at(address)
             got = sextant.outermost(answer)
+            start = answer["frames"][-1]["start"] if answer["frames"] else None
             if answer["address"] != f"0x{address:x}":
                 wrong.append(f"{address:#x}: answered for {answer['address']}")
             elif got != function.name:
                 wrong.append(f"{address:#x}: {got}, expected {function.name}")
-            elif not expected.interrupted(function, address) and answer["frames"][-1]["start"] != f"0x{function.start:x}":
-                wrong.append(f"{address:#x}: {got} starts at {answer['frames'][-1]['start']}, not {function.start:#x}")
+            elif not expected.interrupted(function, address) and start != f"0x{function.start:x}":
+                wrong.append(f"{address:#x}: {got} starts at {start}, not {function.start:#x}")
         self.assertEqual(wrong[:10], [], f"{what}: {len(wrong)} of {len(questions)} answers are wrong")
 
     def check_with_the_reference_reader(self, path, archive, expected, questions):
@@ -210,9 +213,40 @@ class AliasRule(sextant.ProgramTest):
         self.assertEqual(self.name_at(symbols, 0x401040), "outer")
         self.assertEqual(self.name_at(symbols, 0x401080), "outer")
 
-    def test_the_last_address_of_all(self):
-        top = (1 << 64) - 16
-        self.assertEqual(self.name_at([("last", top, 16), ("low", 0x401000, 4)], (1 << 64) - 1), "last")
+    def test_a_function_at_the_very_top_of_the_address_space(self):
+        symbols = [("last", (1 << 64) - 16, 16), ("low", 0x401000, 4)]
+        self.assertEqual(self.name_at(symbols, (1 << 64) - 16), "last")
+        self.assertEqual(self.name_at(symbols, (1 << 64) - 2), "last")
+        self.assertIsNone(self.name_at(symbols, (1 << 64) - 17))
+
+
+    def test_random_functions_that_overlap_in_every_way(self):
+        numbers = random.Random(3)
+        for number in range(40):
+            symbols = random_functions(numbers)
+            expected = Expected([Function(value, size, name, (BINDING_ORDER[binding], 0, index))
+                                 for index, (name, value, size, binding) in enumerate(symbols)])
+            questions = list(range(0x400FFC, 0x4010A0))
+            names = [function.name if function else None for function in map(expected.at, questions)]
+            path = self.file("in.elf", symbol_file([(name, value, size, {"binding": BINDING_NUMBER[binding]})
+                                                    for name, value, size, binding in symbols]))
+            archive = self.archive(path)
+            table = lidia_reference.LidiaFile(archive.read_bytes())
+            with self.subTest(number=number, symbols=symbols):
+                self.assertEqual([sextant.outermost(answer) for answer in self.lookup(path, questions)], names)
+                self.assertEqual([sextant.outermost(answer) for answer in self.lookup(archive, questions)], names)
+                rows = [table.lookup(address) for address in questions]
+                self.assertEqual([found[-1].name.decode() if found else None for found in rows], names)
+
+
+BINDING_NUMBER = {"LOCAL": elf.STB_LOCAL, "GLOBAL": elf.STB_GLOBAL, "WEAK": elf.STB_WEAK, "UNIQUE": elf.STB_GNU_UNIQUE}
+
+
+def random_functions(numbers):
+    """(name, address, size, binding) of functions in 128 bytes, so that they nest, overlap and share their starts."""
+    return [(f"f{index}", 0x401000 + numbers.randrange(0, 128, numbers.choice((1, 8))),
+             numbers.choice((0, 1, 4, 8, 16, numbers.randrange(64))), numbers.choice(list(BINDING_NUMBER)))
+            for index in range(numbers.randrange(1, 30))]
 
 
 class ForeignArchives(sextant.ProgramTest):

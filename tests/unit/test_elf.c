@@ -8,10 +8,10 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "elf_builder.h"
 #include "source/elf.h"
+#include "support.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 
@@ -352,13 +352,6 @@ static void a_section_name_outside_the_table_or_without_end_is_empty(void **stat
     sxt_builder_free(&builder);
 }
 
-static double seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Thousands of sections whose names are one text of megabytes, each from another place on: it must not be read again
  * and again. */
 static void overlapping_section_names_cost_little_time(void **state)
@@ -380,9 +373,9 @@ static void overlapping_section_names_cost_little_time(void **state)
     sxt_builder_lie_header(&builder, SXT_HEADER_NAMES, names);
     for (unsigned i = 1; i <= count; i++)
         sxt_builder_lie_section(&builder, i, SXT_SECTION_NAME, i);
-    double start = seconds();
+    double start = sxt_test_seconds();
     open_built(&builder, &elf);
-    double taken = seconds() - start;
+    double taken = sxt_test_seconds() - start;
     sxt_elf_close(&elf);
     sxt_builder_free(&builder);
     if (taken > 2)

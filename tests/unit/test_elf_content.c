@@ -8,10 +8,10 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "elf_builder.h"
 #include "source/elf.h"
+#include "support.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 
@@ -33,13 +33,6 @@ static void open_built(struct sxt_builder *builder, struct sxt_elf *elf)
         sxt_builder_finish(builder);
     if (sxt_elf_open(elf, builder->data, builder->size, LIMIT, &error) != SXT_OK)
         fail_msg("%s", error.text);
-}
-
-static double seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 /* --- compression --- */
@@ -417,10 +410,10 @@ static void overlapping_notes_cost_little_time(void **state)
         sxt_builder_lie_section(&builder, first + 1 + i, SXT_SECTION_SIZE, (uint64_t)2 << 20);
     }
     open_built(&builder, &elf);
-    double start = seconds();
+    double start = sxt_test_seconds();
     uint8_t id[20];
     assert_int_equal(sxt_elf_build_id(&elf, id, sizeof id), 0);
-    double taken = seconds() - start;
+    double taken = sxt_test_seconds() - start;
     sxt_elf_close(&elf);
     sxt_builder_free(&builder);
     if (taken > 2)

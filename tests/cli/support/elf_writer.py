@@ -84,10 +84,11 @@ class ElfWriter:
 
     def symbol(self, name, value, size=0, type=elf.STT_FUNC, binding=elf.STB_GLOBAL, section=None,
                table=elf.SHT_SYMTAB):
-        """Adds a symbol; SECTION is a section, a number such as SHN_ABS, or None for the first section. A NAME that is a
-        number is an offset in the string table, true or not."""
+        """Adds a symbol; SECTION is a section, a number such as SHN_ABS, or None for the first section. A NAME
+        that is a number is an offset in the string table, true or not."""
         self.wanted_tables.add(table)
-        self.tables[table].append((name.encode() if isinstance(name, str) else name, value, size, type, binding, section))
+        label = name.encode() if isinstance(name, str) else name
+        self.tables[table].append((label, value, size, type, binding, section))
 
     def build_id(self, hexadecimal):
         note = self.note(3, b"GNU\0", bytes.fromhex(hexadecimal))
@@ -170,7 +171,8 @@ class ElfWriter:
         names.size = len(strings)
 
     def pack_header(self, sizes, shoff):
-        ident = bytearray(b"\x7fELF" + bytes([1 if self.bits == 32 else 2, 1 if self.order == "<" else 2, 1]) + bytes(9))
+        kind = [1 if self.bits == 32 else 2, 1 if self.order == "<" else 2, 1]
+        ident = bytearray(b"\x7fELF" + bytes(kind) + bytes(9))
         for position, value in self.ident_lies.items():
             ident[position] = value
         fields = dict(zip(EHDR_FIELDS, (

@@ -52,8 +52,8 @@ def system_files(largest=12 << 20):
     """ELF files of the system, a fixed mixture: the names that most systems have first, then what is in the folders.
     Each one once, however many links lead to it."""
     wanted = []
-    for name in ("bash", "dash", "sh", "ls", "cat", "cp", "sort", "tar", "sed", "grep", "gzip", "python3", "perl", "git",
-                 "ssh", "openssl", "gcc", "as", "ld", "readelf", "objdump", "ninja", "cmake", "gdb", "xz", "zstd",
+    for name in ("bash", "dash", "sh", "ls", "cat", "cp", "sort", "tar", "sed", "grep", "gzip", "python3", "perl",
+                 "git", "ssh", "openssl", "gcc", "as", "ld", "readelf", "objdump", "ninja", "cmake", "gdb", "xz", "zstd",
                  "clang", "make"):
         found = shutil.which(name)
         if found:
@@ -88,7 +88,8 @@ def rust_libraries(largest=24 << 20):
     rustc = shutil.which("rustc")
     if not rustc:
         return []
-    asked = subprocess.run([rustc, "--print", "sysroot"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    asked = subprocess.run([rustc, "--print", "sysroot"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           check=False)
     root = asked.stdout.decode().strip()
     found = glob.glob(root + "/lib/*.so") + glob.glob(root + "/lib/rustlib/*/lib/*.so") if root else []
     return distinct_files(sorted(found), largest)
