@@ -105,7 +105,7 @@ class WorkedExamples(CompatTest):
 
 class SystemBinaries(CompatTest):
     def compare(self, paths):
-        """Compares every one and returns how many archives were equal; files that the reference refuses do not count."""
+        """Compares them and returns how many archives were equal; files that the reference refuses do not count."""
         equal = 0
         for path in paths:
             with self.subTest(path=str(path)):

@@ -93,21 +93,28 @@ ODD_SYMBOLS_64 = r"""
 # The reference
 
 
-@functools.cache
 def reference():
-    """The path of the program that is made of the module, and the folder of the module. Raises SkipTest where they
+    """The path of the program that is made of the module, and the folder of the module. Skips the test where the module
     cannot be had. A program that does not compile is an error."""
+    program, detail = reference_or_reason()
+    if program is None:
+        raise unittest.SkipTest(detail)
+    return program, detail
+
+
+@functools.cache
+def reference_or_reason():
     if shutil.which("go") is None:
-        raise unittest.SkipTest("there is no Go toolchain")
+        return None, "there is no Go toolchain"
     try:
         got = go("mod", "download", "-json", MODULE, timeout=DOWNLOAD_SECONDS)
     except subprocess.TimeoutExpired:
-        raise unittest.SkipTest(f"the module was not to be had within {DOWNLOAD_SECONDS} s") from None
+        return None, f"the module was not to be had within {DOWNLOAD_SECONDS} s"
     if got.returncode != 0:
-        raise unittest.SkipTest(f"the module is not to be had: {download_problem(got)}")
-    folder = pathlib.Path(os.environ.get("SXT_BUILD") or ROOT / "build").resolve() / "interop"
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "lidia-reference"
+        return None, f"the module is not to be had: {download_problem(got)}"
+    place = pathlib.Path(os.environ.get("SXT_BUILD") or ROOT / "build").resolve() / "interop"
+    place.mkdir(parents=True, exist_ok=True)
+    program = place / "lidia-reference"
     built = go("build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-o", program, ".", timeout=600)
     if built.returncode != 0:
         raise AssertionError(f"the Go program does not compile:\n{built.stderr}")

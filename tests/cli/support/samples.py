@@ -53,8 +53,8 @@ def system_files(largest=12 << 20):
     Each one once, however many links lead to it."""
     wanted = []
     for name in ("bash", "dash", "sh", "ls", "cat", "cp", "sort", "tar", "sed", "grep", "gzip", "python3", "perl",
-                 "git", "ssh", "openssl", "gcc", "as", "ld", "readelf", "objdump", "ninja", "cmake", "gdb", "xz", "zstd",
-                 "clang", "make"):
+                 "git", "ssh", "openssl", "gcc", "as", "ld", "readelf", "objdump", "ninja", "cmake", "gdb", "xz",
+                 "zstd", "clang", "make"):
         found = shutil.which(name)
         if found:
             wanted.append(found)

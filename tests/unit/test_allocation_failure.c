@@ -1,0 +1,238 @@
+/*
+ * test_allocation_failure.c: every single allocation of a whole run fails once. Linked with --wrap for malloc, calloc
+ * and realloc, so all of the library's own calls come through here. Each run ends with an error or with the very bytes
+ * of a run without failures, and leaves nothing behind (AddressSanitizer looks for leaks).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sextant/sextant.h>
+
+#include "elf_image.h"
+#include "support.h"
+
+#define ALLOCATIONS_MAX 20000
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+/* The number of the allocation that fails, counted from 1; 0 for none. With `from_there_on` all later ones fail too. */
+static unsigned long failing, counted;
+static bool from_there_on;
+
+static bool fails_now(void)
+{
+    counted++;
+    return failing != 0 && (counted == failing || (from_there_on && counted > failing));
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+/* What a run gave. */
+struct outcome {
+    int status;
+    void *data;
+    size_t size;
+    sxt_error error;
+};
+
+/* Tries RUN once in peace, and then again and again, with another allocation failing each time. */
+static void fail_each_allocation(void (*run)(struct outcome *outcome))
+{
+    struct outcome good = {0};
+    failing = counted = 0;
+    run(&good);
+    unsigned long needed = counted;
+    assert_int_equal(good.status, SXT_OK);
+    assert_true(needed > 0 && needed < ALLOCATIONS_MAX);
+    for (unsigned mode = 0; mode < 2; mode++)
+        for (unsigned long i = 1; i <= needed; i++) {
+            struct outcome outcome = {0};
+            from_there_on = mode == 1;
+            counted = 0;
+            failing = i;
+            run(&outcome);
+            failing = 0;
+            if (outcome.status == SXT_OK) {
+                if (outcome.size != good.size || (good.size > 0 && memcmp(outcome.data, good.data, good.size) != 0))
+                    fail_msg("allocation %lu of %lu failed, and the result is quietly another", i, needed);
+            } else if (outcome.status != SXT_ERROR_MEMORY || outcome.error.code != SXT_ERROR_MEMORY) {
+                fail_msg("allocation %lu of %lu failed, and the error is %d: %s", i, needed, outcome.status,
+                         outcome.error.text);
+            }
+            free(outcome.data);
+        }
+    free(good.data);
+}
+
+static uint8_t *elf;
+static size_t elf_size;
+
+/* Enough symbols that tables of strings and symbols grow, with names of every language. */
+static void make_elf(void)
+{
+    enum { COUNT = 300 };
+    static struct sxt_test_symbol symbols[COUNT];
+    static char names[COUNT][24];
+    static const char *const mangled[] = {"_ZN3foo3barEi", "_RNvC6_123foo3bar",
+                                          "_ZN4core3fmt5write17h0123456789abcdefE", "_ZN3foo3bazEv.cold"};
+    for (unsigned i = 0; i < COUNT; i++) {
+        for (unsigned k = 0, rest = i; k < 8; k++, rest /= 3)
+            names[i][k] = (char)('a' + rest % 3);
+        symbols[i] = (struct sxt_test_symbol){i < 4 ? mangled[i] : names[i], 0x401000 + i % 64 * 4, 4, 'F', 'G'};
+    }
+    elf = sxt_test_elf_image(symbols, COUNT, &elf_size);
+}
+
+static void extract_and_write(struct outcome *outcome)
+{
+    sxt_symbols *symbols;
+    outcome->status = sxt_symbols_from_memory(elf, elf_size, NULL, &symbols, &outcome->error);
+    if (outcome->status != SXT_OK) {
+        assert_null(symbols);
+        return;
+    }
+    outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+    sxt_symbols_free(&symbols);
+}
+
+static void extracting_and_writing_survive_every_failure(void **state)
+{
+    (void)state;
+    make_elf();
+    fail_each_allocation(extract_and_write);
+    free(elf);
+}
+
+static void extract_reference_and_write(struct outcome *outcome)
+{
+    sxt_extract_options options;
+    sxt_extract_options_init(&options);
+    options.flags = SXT_EXTRACT_REFERENCE;
+    sxt_symbols *symbols;
+    outcome->status = sxt_symbols_from_memory(elf, elf_size, &options, &symbols, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+    sxt_symbols_free(&symbols);
+}
+
+static void the_reference_choice_survives_every_failure(void **state)
+{
+    (void)state;
+    make_elf();
+    fail_each_allocation(extract_reference_and_write);
+    free(elf);
+}
+
+/* Answers from the binary itself become the result. */
+static void open_and_look_up(struct outcome *outcome)
+{
+    sxt_archive *archive;
+    outcome->status = sxt_archive_open_memory(elf, elf_size, NULL, &archive, &outcome->error);
+    if (outcome->status != SXT_OK) {
+        assert_null(archive);
+        return;
+    }
+    sxt_info info;
+    sxt_archive_info(archive, &info);
+    outcome->size = info.functions * 40;
+    outcome->data = __real_calloc(info.functions, 40);
+    for (size_t i = 0; i < info.functions; i++) {
+        sxt_frame frame = {0};
+        sxt_archive_lookup(archive, 0x401000 + 4 * i, &frame, 1);
+        memcpy((char *)outcome->data + i * 40, frame.function.data,
+               frame.function.size < 40 ? frame.function.size : 40);
+    }
+    sxt_archive_close(&archive);
+}
+
+static void opening_a_binary_survives_every_failure(void **state)
+{
+    (void)state;
+    make_elf();
+    fail_each_allocation(open_and_look_up);
+    free(elf);
+}
+
+static sxt_symbols *model;
+
+static void write_model(struct outcome *outcome)
+{
+    outcome->status = sxt_lidia_write_memory(model, NULL, &outcome->data, &outcome->size, &outcome->error);
+}
+
+static void writing_inlined_calls_and_lines_survives_every_failure(void **state)
+{
+    (void)state;
+    model = sxt_test_model();
+    sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, "_ZN3foo3barEi", 0, 1000);
+    for (uint32_t i = 0; i < 100; i++)
+        sxt_test_add_line(model, 10 * i, i % 2 ? "a.c" : "b.c", i);
+    for (uint32_t i = 0; i < 100; i++)
+        sxt_test_add_call(model, SXT_SOURCE_DWARF, 1, "g", 10 * i + 5, 10, "g.h", "a.c", i);
+    sxt_test_finish(model);
+    fail_each_allocation(write_model);
+    sxt_symbols_free(&model);
+}
+
+/* All of the merging: cut functions, cut lines, cut calls. */
+static void merge_and_write(struct outcome *outcome)
+{
+    struct sxt_symbols *merged = NULL;
+    outcome->status = sxt_symbols_new(&merged, &outcome->error);
+    if (outcome->status != SXT_OK)
+        return;
+    for (uint32_t i = 0; i < 70; i++) {
+        sxt_test_add_function(merged, i % 2 ? "s" : "t", 90 * i, 200, 'G');
+        sxt_test_add_range(merged, SXT_SOURCE_GO, 0, "go", 100 * i, 100);
+        sxt_test_add_line(merged, 0, "a.go", i);
+        sxt_test_add_line(merged, 50, "b.go", i);
+        sxt_test_add_range(merged, SXT_SOURCE_GO, 1, "inner", 100 * i + 10, 80);
+        sxt_test_add_range(merged, SXT_SOURCE_DWARF, 0, "dwarf", 100 * i + 30, 20);
+    }
+    outcome->status = sxt_symbols_finish(merged, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_lidia_write_memory(merged, NULL, &outcome->data, &outcome->size, &outcome->error);
+    sxt_symbols_free(&merged);
+}
+
+static void merging_survives_every_failure(void **state)
+{
+    (void)state;
+    fail_each_allocation(merge_and_write);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extracting_and_writing_survive_every_failure),
+        cmocka_unit_test(the_reference_choice_survives_every_failure),
+        cmocka_unit_test(opening_a_binary_survives_every_failure),
+        cmocka_unit_test(writing_inlined_calls_and_lines_survives_every_failure),
+        cmocka_unit_test(merging_survives_every_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
