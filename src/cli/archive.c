@@ -109,6 +109,7 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     const char *input = arguments->words[0];
     const char *output = cli_value(arguments, "output");
     double start = now();
+    cli_expect_much_memory();
     sxt_symbols *symbols;
     sxt_error error;
     if (sxt_symbols_from_path(input, extract, &symbols, &error) != SXT_OK)

@@ -107,6 +107,9 @@ int cli_open_options(const struct cli_arguments *arguments, const char *file, sx
 /* "0x401020" or "401020". False when TEXT is anything else. */
 bool cli_parse_address(const char *text, uint64_t *address);
 
+/* Called by a verb that will fill tens of megabytes, before it does. */
+void cli_expect_much_memory(void);
+
 /* Ends a verb that printed results: a failed write is an error of its own. */
 int cli_finish(struct sxt_emit *emit, int status);
 

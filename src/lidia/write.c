@@ -7,44 +7,23 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "base/strings.h"
 #include "lidia/lidia.h"
-
-#define NOT_PLACED UINT64_MAX
-
-/* Strings in the order in which they are first used, and where each lies in the file. */
-struct pool {
-    const struct sxt_symbols *symbols;
-    const struct sxt_lidia_settings *settings;
-    bool renames;               /* are there other forms of names or paths? */
-    struct sxt_strings renamed; /* all strings then, in the form that goes out */
-    struct sxt_buffer scratch;
-    struct sxt_buffer bytes;  /* the string table */
-    uint64_t *path_of;        /* by number in the model, as a path */
-    uint64_t *function_of;    /* by number in the model, as a function's name */
-    uint64_t *renamed_offset; /* by number in `renamed` */
-    size_t renamed_capacity;
-};
+#include "lidia/pool.h"
 
 /* The file that is being put together. */
 struct layout {
     struct sxt_range_list list;
-    uint64_t *functions; /* string offsets, by row */
-    uint64_t *files;
-    uint64_t *call_files;
+    struct sxt_lidia_pool pool;
     uint64_t line_count;
     unsigned address_size, field_size, line_size, parent_size;
     uint64_t rows_at, strings_at, lines_at, index_at, size;
 };
 
 static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
-                   struct pool *pool, sxt_error *error);
-static int open_pool(struct pool *pool, sxt_error *error);
-static void close_pool(struct pool *pool);
-static int place_strings(struct layout *layout, struct pool *pool, sxt_error *error);
-static void choose_sizes(struct layout *layout, const struct pool *pool, uint32_t *parents);
-static void write_tables(const struct layout *layout, const struct pool *pool, const uint32_t *parents, uint8_t *file);
+                   sxt_error *error);
 static uint32_t *find_parents(const struct sxt_range_list *list);
+static void choose_sizes(struct layout *layout, const uint32_t *parents);
+static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file);
 
 int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, uint8_t **data,
                      size_t *size, sxt_error *error)
@@ -52,196 +31,60 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     *data = NULL;
     *size = 0;
     struct layout layout = {0};
-    struct pool pool = {.symbols = symbols, .settings = settings};
     uint32_t *parents = NULL;
-    int status = collect(symbols, settings, &layout, &pool, error);
+    int status = collect(symbols, settings, &layout, error);
     if (status == SXT_OK && !settings->no_index && !settings->reference) {
         parents = find_parents(&layout.list);
         if (parents == NULL)
             status = sxt_fail_memory(error, layout.list.range_count * sizeof *parents);
     }
     if (status == SXT_OK) {
-        choose_sizes(&layout, &pool, parents);
+        choose_sizes(&layout, parents);
         *data = layout.size <= SIZE_MAX ? malloc(layout.size) : NULL;
         if (*data != NULL) {
-            write_tables(&layout, &pool, parents, *data);
+            write_tables(&layout, parents, *data);
             *size = layout.size;
         } else {
             status = sxt_fail_memory(error, layout.size);
         }
     }
     free(parents);
-    free(layout.functions);
-    free(layout.files);
-    free(layout.call_files);
     sxt_range_list_free(&layout.list);
-    close_pool(&pool);
+    sxt_lidia_pool_close(&layout.pool);
     return status;
 }
 
-/* The rows in file order, and the string table. */
-static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
-                   struct pool *pool, sxt_error *error)
+/* The rows as they were added, for the reference's file. */
+static int copy_ranges(const struct sxt_symbols *symbols, struct sxt_range_list *list, sxt_error *error)
 {
-    int status = open_pool(pool, error);
-    if (status != SXT_OK)
-        return status;
-    struct sxt_range_list *list = &layout->list;
-    if (!settings->reference) {
-        status = sxt_ranges_one_file(symbols, list, error);
-        return status == SXT_OK ? place_strings(layout, pool, error) : status;
-    }
-    /* The reference lays its strings out before it sorts, so its rows carry the order of adding through the sort. */
     list->ranges = malloc((symbols->range_count + 1) * sizeof *list->ranges);
     if (list->ranges == NULL)
         return sxt_fail_memory(error, symbols->range_count * sizeof *list->ranges);
     list->range_count = symbols->range_count;
     if (list->range_count > 0)
         memcpy(list->ranges, symbols->ranges, list->range_count * sizeof *list->ranges);
-    status = place_strings(layout, pool, error);
-    if (status == SXT_OK) {
-        status = sxt_ranges_sort(list->ranges, list->range_count, error);
-        for (size_t i = 0; i < list->range_count; i++)
-            layout->functions[i] = pool->function_of[list->ranges[i].function];
-    }
-    return status;
+    return SXT_OK;
 }
 
-static int open_pool(struct pool *pool, sxt_error *error)
+/* The rows in file order, and the strings. The reference lays its strings out before it sorts. */
+static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
+                   sxt_error *error)
 {
-    sxt_buffer_init(&pool->bytes, SIZE_MAX);
-    sxt_buffer_init(&pool->scratch, SIZE_MAX);
-    uint32_t count = pool->symbols->strings.count;
-    pool->path_of = malloc(count * sizeof *pool->path_of);
-    pool->function_of = malloc(count * sizeof *pool->function_of);
-    if (pool->path_of == NULL || pool->function_of == NULL)
-        return sxt_fail_memory(error, 2 * count * sizeof *pool->path_of);
-    for (uint32_t i = 0; i < count; i++)
-        pool->path_of[i] = pool->function_of[i] = NOT_PLACED;
-    pool->path_of[0] = pool->function_of[0] = 0;
-    pool->renames = pool->settings->rename != NULL || pool->settings->map_path != NULL;
-    return pool->renames ? sxt_strings_init(&pool->renamed, 0, error) : SXT_OK;
-}
-
-static void close_pool(struct pool *pool)
-{
-    if (pool->renamed.views != NULL)
-        sxt_strings_free(&pool->renamed);
-    sxt_buffer_free(&pool->bytes);
-    sxt_buffer_free(&pool->scratch);
-    free(pool->path_of);
-    free(pool->function_of);
-    free(pool->renamed_offset);
-}
-
-/* Writes a string behind the others and returns its offset. */
-static uint64_t append_string(struct pool *pool, sxt_string text)
-{
-    uint64_t offset = pool->bytes.size;
-    if (pool->settings->nul_strings) {
-        /* A string cannot hold the byte that ends it. */
-        sxt_buffer_append(&pool->bytes, text.data, strnlen(text.data, text.size));
-        sxt_buffer_u8(&pool->bytes, 0);
-    } else {
-        sxt_buffer_u32le(&pool->bytes, (uint32_t)text.size);
-        sxt_buffer_append(&pool->bytes, text.data, text.size);
-    }
-    return offset;
-}
-
-/* A string that is there already under its text, or is now. */
-static uint64_t intern_renamed(struct pool *pool, const char *data, size_t size)
-{
-    uint32_t before = pool->renamed.count;
-    uint32_t number = sxt_strings_add(&pool->renamed, data, size);
-    if (number == SXT_STRINGS_FULL) {
-        pool->bytes.failed = true;
-        return 0;
-    }
-    if (number >= pool->renamed_capacity) {
-        size_t capacity = pool->renamed_capacity < 64 ? 64 : pool->renamed_capacity * 2;
-        uint64_t *moved = realloc(pool->renamed_offset, capacity * sizeof *moved);
-        if (moved == NULL) {
-            pool->bytes.failed = true;
-            return 0;
-        }
-        pool->renamed_offset = moved;
-        pool->renamed_capacity = capacity;
-    }
-    if (number == 0)
-        pool->renamed_offset[0] = 0;
-    else if (number >= before)
-        pool->renamed_offset[number] = append_string(pool, (sxt_string){data, size});
-    return pool->renamed_offset[number];
-}
-
-/* The offset of a string of the model as it is. With other forms about, two strings may become one: the text decides.
- */
-static uint64_t place_unchanged(struct pool *pool, uint32_t number)
-{
-    sxt_string text = sxt_symbols_view(pool->symbols, number);
-    return pool->renames ? intern_renamed(pool, text.data, text.size) : append_string(pool, text);
-}
-
-static uint64_t place_path(struct pool *pool, uint32_t number)
-{
-    uint64_t *offset = &pool->path_of[number];
-    if (*offset != NOT_PLACED)
-        return *offset;
-    const struct sxt_lidia_settings *settings = pool->settings;
-    sxt_buffer_clear(&pool->scratch);
-    if (settings->map_path != NULL &&
-        settings->map_path(settings->map_context, sxt_symbols_view(pool->symbols, number), &pool->scratch))
-        *offset = intern_renamed(pool, (const char *)pool->scratch.data, pool->scratch.size);
-    else
-        *offset = pool->renames || pool->function_of[number] == NOT_PLACED ? place_unchanged(pool, number)
-                                                                           : pool->function_of[number];
-    return *offset;
-}
-
-static uint64_t place_function(struct pool *pool, uint32_t number)
-{
-    uint64_t *offset = &pool->function_of[number];
-    if (*offset != NOT_PLACED)
-        return *offset;
-    sxt_buffer_clear(&pool->scratch);
-    if (pool->settings->rename != NULL &&
-        pool->settings->rename(sxt_symbols_view(pool->symbols, number), &pool->scratch))
-        *offset = intern_renamed(pool, (const char *)pool->scratch.data, pool->scratch.size);
-    else
-        *offset = pool->renames || pool->path_of[number] == NOT_PLACED ? place_unchanged(pool, number)
-                                                                       : pool->path_of[number];
-    return *offset;
-}
-
-static int place_strings(struct layout *layout, struct pool *pool, sxt_error *error)
-{
-    const struct sxt_range_list *list = &layout->list;
-    size_t bytes = (list->range_count + 1) * sizeof *layout->functions;
-    layout->functions = malloc(bytes);
-    layout->files = malloc(bytes);
-    layout->call_files = malloc(bytes);
-    if (layout->functions == NULL || layout->files == NULL || layout->call_files == NULL)
-        return sxt_fail_memory(error, 3 * bytes);
-    append_string(pool, (sxt_string){"", 0});
-    if (!pool->settings->nul_strings) {
-        static const char overflow[] = "[overflow]";
-        if (pool->renames) {
-            intern_renamed(pool, overflow, sizeof overflow - 1);
-        } else {
-            uint64_t offset = append_string(pool, (sxt_string){overflow, sizeof overflow - 1});
-            uint32_t number = sxt_strings_find(&pool->symbols->strings, overflow, sizeof overflow - 1);
-            if (number != SXT_STRINGS_FULL)
-                pool->path_of[number] = pool->function_of[number] = offset;
-        }
-    }
+    struct sxt_range_list *list = &layout->list;
+    struct sxt_lidia_pool *pool = &layout->pool;
+    int status = sxt_lidia_pool_open(pool, symbols, settings, error);
+    if (status == SXT_OK)
+        status = settings->reference ? copy_ranges(symbols, list, error) : sxt_ranges_one_file(symbols, list, error);
+    if (status != SXT_OK)
+        return status;
     for (size_t i = 0; i < list->range_count; i++) {
-        const struct sxt_model_range *range = &list->ranges[i];
-        layout->functions[i] = place_function(pool, range->function);
-        layout->files[i] = place_path(pool, range->file);
-        layout->call_files[i] = place_path(pool, range->call_file);
+        sxt_lidia_pool_add_function(pool, list->ranges[i].function);
+        sxt_lidia_pool_add_path(pool, list->ranges[i].file);
+        sxt_lidia_pool_add_path(pool, list->ranges[i].call_file);
     }
-    return sxt_buffer_status(&pool->bytes, error);
+    if (pool->failed)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting strings");
+    return settings->reference ? sxt_ranges_sort(list->ranges, list->range_count, error) : SXT_OK;
 }
 
 /* For each row how many rows back the nearest one is that covers its address; 0 for none. */
@@ -273,15 +116,16 @@ static bool repeats_line(const struct sxt_range_list *list, const struct sxt_mod
     return index > 0 && line[-1].line == line->line;
 }
 
-static void choose_sizes(struct layout *layout, const struct pool *pool, uint32_t *parents)
+static void choose_sizes(struct layout *layout, const uint32_t *parents)
 {
     const struct sxt_range_list *list = &layout->list;
+    const struct sxt_lidia_pool *pool = &layout->pool;
     uint64_t largest_field = 0, largest_line = 0;
     uint32_t farthest = 0;
     for (size_t i = 0; i < list->range_count; i++) {
         const struct sxt_model_range *range = &list->ranges[i];
-        largest_field |= range->length | range->depth | range->call_line | layout->functions[i] | layout->files[i] |
-                         layout->call_files[i];
+        largest_field |= range->length | range->depth | range->call_line | pool->function_of[range->function] |
+                         pool->path_of[range->file] | pool->path_of[range->call_file];
         for (uint32_t k = 0; k < range->line_count; k++) {
             const struct sxt_model_line *line = &list->lines[range->first_line + k];
             if (repeats_line(list, range, k))
@@ -302,7 +146,7 @@ static void choose_sizes(struct layout *layout, const struct pool *pool, uint32_
 
     layout->rows_at = SXT_LIDIA_HEADER_SIZE + (uint64_t)list->range_count * layout->address_size;
     layout->strings_at = layout->rows_at + (uint64_t)list->range_count * SXT_LIDIA_FIELDS * layout->field_size;
-    layout->lines_at = layout->strings_at + pool->bytes.size;
+    layout->lines_at = layout->strings_at + pool->size;
     layout->index_at = layout->lines_at + layout->line_count * 2 * layout->line_size;
     layout->size = layout->index_at;
     if (layout->parent_size != 0)
@@ -341,6 +185,7 @@ static void put_header(uint8_t *at, unsigned item_size, uint64_t count, uint64_t
 static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *lines)
 {
     const struct sxt_range_list *list = &layout->list;
+    const struct sxt_lidia_pool *pool = &layout->pool;
     uint8_t *addresses = file + SXT_LIDIA_HEADER_SIZE;
     uint8_t *row = file + layout->rows_at;
     uint64_t next_line = 0;
@@ -357,11 +202,11 @@ static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *line
         const uint64_t fields[SXT_LIDIA_FIELDS] = {
             range->length,
             range->depth,
-            layout->functions[i],
-            layout->files[i],
+            pool->function_of[range->function],
+            pool->path_of[range->file],
             next_line > first_line ? first_line : 0,
             next_line - first_line,
-            layout->call_files[i],
+            pool->path_of[range->call_file],
             range->call_line,
         };
         addresses = put(addresses, range->address, layout->address_size);
@@ -386,11 +231,11 @@ static void write_index(const struct layout *layout, const uint32_t *parents, ui
     put(header + 0x1c, sxt_crc32c(0, header, 0x1c), 4);
 }
 
-static void write_tables(const struct layout *layout, const struct pool *pool, const uint32_t *parents, uint8_t *file)
+static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file)
 {
     uint64_t count = layout->list.range_count;
     write_rows(layout, file, file + layout->lines_at);
-    memcpy(file + layout->strings_at, pool->bytes.data, pool->bytes.size);
+    sxt_lidia_pool_write(&layout->pool, file + layout->strings_at);
 
     memcpy(file, ".dia", 4);
     put(file + 4, 1, 4);
@@ -398,8 +243,8 @@ static void write_tables(const struct layout *layout, const struct pool *pool, c
                sxt_crc32c(0, file + SXT_LIDIA_HEADER_SIZE, layout->rows_at - SXT_LIDIA_HEADER_SIZE));
     put_header(file + 0x28, layout->field_size, count, layout->rows_at,
                sxt_crc32c(0, file + layout->rows_at, layout->strings_at - layout->rows_at));
-    put_header(file + 0x48, 0, pool->bytes.size, layout->strings_at,
-               sxt_crc32c(0, file + layout->strings_at, pool->bytes.size));
+    put_header(file + 0x48, 0, layout->pool.size, layout->strings_at,
+               sxt_crc32c(0, file + layout->strings_at, layout->pool.size));
     put_header(file + 0x60, layout->line_size, layout->line_count, layout->lines_at,
                sxt_crc32c(0, file + layout->lines_at, layout->index_at - layout->lines_at));
     if (layout->parent_size != 0)

@@ -70,7 +70,9 @@ class Dump(sextant.ProgramTest):
 
     def test_an_elf_file_is_dumped_as_its_archive_would_be(self):
         path = self.file("three.elf", symbol_file(THREE))
-        self.assertEqual(self.run_ok("dump", "--json", path).out, self.run_ok("dump", "--json", self.archive(path)).out)
+        lines = self.run_ok("dump", "--json", path).json_lines()
+        self.assertEqual([line["function"] for line in lines], ["_start", "main", "helper"])
+        self.assertEqual(lines, self.run_ok("dump", "--json", self.archive(path)).json_lines())
 
     def test_errors(self):
         self.run_error("dump", self.folder / "missing", naming="missing")
@@ -254,7 +256,10 @@ class Verify(sextant.ProgramTest):
     def test_our_own_archives(self):
         for options in ([], ["--mangled"], ["--compat"], ["--strings", "nul"], ["--no-index"]):
             with self.subTest(options=options):
-                self.run_ok("verify", self.archive(sextant.program(), *options))
+                path = self.archive(sextant.program(), *options)
+                self.run_ok("verify", path)
+                self.file("cut.lidia", path.read_bytes()[:-1])
+                self.assertEqual(sextant.run("verify", self.folder / "cut.lidia").status, 1)
 
     def test_errors(self):
         self.run_error("verify", self.folder / "missing", naming="missing")

@@ -59,11 +59,11 @@ class LidiaHostileTest(HostileTest):
         self.assert_all_borne(written)
 
     def assert_all_borne(self, written):
-        self.run_many("info", written, "--json")
-        self.run_each(some(written, 150), "lookup", "FILE", "--json", *QUESTIONS)
+        self.run_info(written)
+        self.run_each(some(written, 150), "lookup", "FILE", "--json", *QUESTIONS, answers=len(QUESTIONS))
         self.run_each(some(written, 100), "dump", "FILE", "--json")
         self.run_each(some(written, 20), "lookup", "FILE", "--name", "plain")
-        self.run_each(some(written, 20), "lookup", "FILE", "--check", *QUESTIONS)
+        self.run_each(some(written, 20), "lookup", "FILE", "--json", "--check", *QUESTIONS, answers=len(QUESTIONS))
 
 
 class Damage(LidiaHostileTest):

@@ -133,7 +133,9 @@ class Text(LookupTest):
                          "2000  plain\n")
 
     def test_there_is_no_colour_in_a_pipe(self):
-        self.assertNotIn(b"\x1b", self.run_ok("lookup", self.elf, "401020").out)
+        out = self.run_ok("lookup", self.elf, "401020").out
+        self.assertTrue(out)
+        self.assertNotIn(b"\x1b", out)
 
 
 class InlineChains(LookupTest):
@@ -336,7 +338,10 @@ class Translation(LookupTest):
             with self.subTest(content=content[:20]):
                 result = sextant.run("lookup", "--maps", self.file("maps", content), "--json", "401020")
                 self.assert_no_crash(result)
-                self.assertIn(result.status, (0, 1), f"\n{result}")
+                if result.status == 0:
+                    self.assertEqual(self.names(result.json_lines()), [None])
+                else:
+                    self.assert_one_error_line(result)
 
     def symbol(self, path, name):
         file = elf.ElfFile.open(path)

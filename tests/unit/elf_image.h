@@ -1,12 +1,11 @@
-/* elf_image.h: a small ELF file made by hand: x86-64, one loaded section of code, one symbol table. */
+/* elf_image.h: the plainest ELF file, for tests of what comes after reading it: x86-64 code and one symbol table. */
 #ifndef SXT_TESTS_ELF_IMAGE_H
 #define SXT_TESTS_ELF_IMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The code is loaded from here in the file, to here in memory. */
-#define SXT_TEST_CODE_OFFSET  0x80
+/* Where the code is loaded. */
 #define SXT_TEST_CODE_ADDRESS 0x401000
 #define SXT_TEST_CODE_SIZE    0x100
 
@@ -17,7 +16,7 @@ struct sxt_test_symbol {
     char binding; /* 'G' global, 'W' weak, 'L' local */
 };
 
-/* The file; to be freed. */
-uint8_t *sxt_test_elf_image(const struct sxt_test_symbol *symbols, size_t count, size_t *size);
+/* The file, and where its code begins in it. To be freed. */
+uint8_t *sxt_test_elf_image(const struct sxt_test_symbol *symbols, size_t count, size_t *size, uint64_t *code_offset);
 
 #endif

@@ -104,7 +104,8 @@ static void make_elf(void)
             names[i][k] = (char)('a' + rest % 3);
         symbols[i] = (struct sxt_test_symbol){i < 4 ? mangled[i] : names[i], 0x401000 + i % 64 * 4, 4, 'F', 'G'};
     }
-    elf = sxt_test_elf_image(symbols, COUNT, &elf_size);
+    uint64_t code_offset;
+    elf = sxt_test_elf_image(symbols, COUNT, &elf_size, &code_offset);
 }
 
 static void extract_and_write(struct outcome *outcome)

@@ -41,7 +41,8 @@ static int start(void **state)
     snprintf(folder, sizeof folder, "%s/sextant-archive-XXXXXX", place != NULL ? place : "/tmp");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
-    elf = sxt_test_elf_image(symbols, 3, &elf_size);
+    uint64_t code_offset;
+    elf = sxt_test_elf_image(symbols, 3, &elf_size, &code_offset);
     assert_int_equal(sxt_symbols_from_memory(elf, elf_size, NULL, &model, NULL), SXT_OK);
     return 0;
 }

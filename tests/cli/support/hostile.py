@@ -1,6 +1,7 @@
 """Runs the program on many damaged files, with little memory and little time, and finds the one that it cannot bear."""
 
 import concurrent.futures
+import json
 import os
 import tempfile
 
@@ -38,20 +39,32 @@ class HostileTest(sextant.ProgramTest):
             except AssertionError as error:
                 raise AssertionError(f"{label}: {error}") from None
 
-    def run_each(self, written, *command):
-        """Runs a command on every file alone; the word FILE in the command stands for it. The answer may be an error,
-        but a clear one."""
+    def run_info(self, written):
+        """info says of every file what it is or what is wrong with it."""
+        described = set()
+        complaints = ""
+        for result in self.run_many("info", written, "--json"):
+            described.update(line["file"] for line in result.json_lines())
+            complaints += result.err
+        silent = [label for label, path in written if str(path) not in described and f"{path}: " not in complaints]
+        self.assertEqual(silent[:20], [], f"info says nothing about {len(silent)} of {len(written)} files")
+
+    def run_each(self, written, *command, answers=None):
+        """Runs a command on every file alone; FILE in the command stands for its path, OUTPUT for one beside it. The
+        answer may be an error, but a clear one; otherwise it has ANSWERS lines of JSON, where that is given."""
 
         def run_one(item):
             label, path = item
-            words = [path if word == "FILE" else word for word in command]
+            names = {"FILE": path, "OUTPUT": f"{path}.lidia"}
             try:
-                result = self.run_limited(*words, timeout=30)
+                result = self.run_limited(*(names.get(word, word) for word in command), timeout=30)
                 self.assert_no_crash(result)
                 self.assertIn(result.status, (0, 1), f"\n{result}")
                 if result.status == 1:
-                    self.assertTrue(result.err.startswith("sextant: "), f"\n{result}")
-            except AssertionError as error:
+                    self.assertRegex(result.err, r"(?m)^sextant: ", f"\n{result}")
+                elif answers is not None:
+                    self.assertEqual(len(result.json_lines()), answers, f"\n{result}")
+            except (AssertionError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 return f"{label}: {error}"
             return None
 

@@ -1,0 +1,43 @@
+/*
+ * pool.h: the strings of a Lidia file that is being written: each once, in the order of first use. Private to this
+ * room.
+ *
+ * Nothing is copied until the file is: the pool notes which string comes next and where it will lie.
+ */
+#ifndef SXT_LIDIA_POOL_H
+#define SXT_LIDIA_POOL_H
+
+#include "base/buffer.h"
+#include "lidia/lidia.h"
+
+struct sxt_lidia_pool {
+    const struct sxt_symbols *symbols;
+    const struct sxt_lidia_settings *settings;
+    sxt_string *order; /* the strings, as they come in the file */
+    size_t count, capacity;
+    uint64_t size;              /* bytes that they take */
+    uint64_t *function_of;      /* by number in the model: offset as a function's name, or SXT_LIDIA_NOT_PLACED */
+    uint64_t *path_of;          /* the same as the path of a file */
+    bool renames;               /* do some strings go out in another form? */
+    struct sxt_strings renamed; /* then all that go out, because two may have become one */
+    uint64_t *renamed_offset;   /* by number in `renamed` */
+    size_t renamed_capacity;
+    struct sxt_buffer scratch;
+    bool failed;
+};
+
+#define SXT_LIDIA_NOT_PLACED UINT64_MAX
+
+/* A pool with the strings that every file begins with. */
+int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *symbols,
+                        const struct sxt_lidia_settings *settings, sxt_error *error);
+void sxt_lidia_pool_close(struct sxt_lidia_pool *pool);
+
+/* See to it that a string of the model is in the pool. Afterwards function_of or path_of has its offset. */
+void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number);
+void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number);
+
+/* Writes all strings to TO, which has room for `size` bytes. */
+void sxt_lidia_pool_write(const struct sxt_lidia_pool *pool, uint8_t *to);
+
+#endif
