@@ -16,7 +16,7 @@
 
 #define ROUNDS       7
 #define FRAMES       64
-#define BATCH        4096
+#define BATCH        256
 #define OPENS        2000
 #define THREADS_MOST 2
 

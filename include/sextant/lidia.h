@@ -1,9 +1,8 @@
 /*
  * sextant/lidia.h: writing Lidia archives. They are read with sextant/archive.h.
  *
- * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it; behind them,
- * when there are inlined calls, an index of ours that other readers do not notice. docs/formats/lidia.md has the
- * layout.
+ * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it; behind them
+ * an index of ours that other readers do not notice. docs/formats/lidia.md has the layout.
  */
 #ifndef SEXTANT_LIDIA_H
 #define SEXTANT_LIDIA_H

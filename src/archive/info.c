@@ -52,7 +52,7 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->lines = lidia->line_count;
     out->strings_size = lidia->strings_size;
     if (symbols == NULL) {
-        out->indexed = lidia->parents != NULL;
+        out->indexed = lidia->buckets != NULL;
         out->nul_strings = lidia->nul_strings;
         out->address_size = lidia->address_size;
         out->field_size = lidia->field_size;

@@ -4,6 +4,7 @@
 
 #include "archive/private.h"
 #include "base/array.h"
+#include "base/bytes.h"
 #include "source/demangle.h"
 
 struct places {
@@ -75,7 +76,9 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
 /* Functions that no symbol has; in an archive, all functions. */
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
 {
-    size_t symbols = places->count;
+    /* Symbols come in order of address, as rows do, so one look at each is enough. */
+    size_t symbols = places->count, next = 0;
+    uint64_t listed_until = 0; /* the end of what the symbols before this row cover */
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -85,11 +88,15 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
         if (function.data == NULL || !equal(function, name))
             continue;
         /* Pieces of a symbol that is listed already are not places of their own. */
-        bool listed = false;
-        for (size_t k = 0; k < symbols && !listed; k++)
-            listed = row.address - places->items[k].address < places->items[k].size ||
-                     row.address == places->items[k].address;
-        if (!listed)
+        bool starts_there = false;
+        for (; next < symbols && places->items[next].address <= row.address; next++) {
+            uint64_t end;
+            if (!sxt_add_u64(places->items[next].address, places->items[next].size, &end))
+                end = UINT64_MAX;
+            listed_until = end > listed_until ? end : listed_until;
+            starts_there = places->items[next].address == row.address;
+        }
+        if (!starts_there && row.address >= listed_until)
             add(places, &(sxt_named){function, row.address, row.length, 0});
     }
 }

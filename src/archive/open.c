@@ -39,6 +39,8 @@ static int open_archive(struct sxt_file file, const char *path, const sxt_open_o
                           "open options of another version; call sxt_open_options_init first");
     else if (archive == NULL)
         status = sxt_fail_memory(error, sizeof *archive);
+    else
+        status = sxt_extract_options_check(&options->extract, error);
     if (status != SXT_OK) {
         sxt_file_close(&file);
         free(archive);

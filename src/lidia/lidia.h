@@ -12,18 +12,24 @@
  *     0x00 4  magic ".dia"                           0  length                 0x00 4  magic "sxti"
  *     0x04 4  version 1                              1  depth                  0x04 4  version 1
  *     0x08 8  address size   0x10 8  count           2  function (string)      0x08 8  rows
- *     0x18 8  offset         0x20 4  CRC32C          3  file (string)          0x10 4  entry size 1, 2 or 4
- *     0x28 8  field size     0x30 8  count           4  first line entry       0x14 4  0
- *     0x38 8  offset         0x40 4  CRC32C          5  line entries           0x18 4  CRC32C of the entries
- *     0x48 8  strings size   0x50 8  offset          6  call file (string)     0x1c 4  CRC32C of the 28 bytes before
- *     0x58 4  CRC32C                                 7  call line              0x20    n entries
- *     0x60 8  line field size 0x68 8 count
- *     0x70 8  offset         0x78 4  CRC32C          (each CRC is followed by 4 bytes of 0)
+ *     0x18 8  offset         0x20 4  CRC32C          3  file (string)          0x10 4  size of a parent: 0, 1, 2 or 4
+ *     0x28 8  field size     0x30 8  count           4  first line entry       0x14 4  shift: a bucket has 2^shift
+ * addresses 0x38 8  offset         0x40 4  CRC32C          5  line entries           0x18 4  CRC32C of all behind the
+ * header 0x48 8  strings size   0x50 8  offset          6  call file (string)     0x1c 4  CRC32C of the 28 bytes before
+ *     0x58 4  CRC32C                                 7  call line              0x20    buckets: 4 bytes each, and one
+ * more 0x60 8  line field size 0x68 8 count                                             name sizes: 2 bytes a row 0x70
+ * 8  offset         0x78 4  CRC32C                                            parents: one a row
+ *
+ * (each CRC in the header is followed by 4 bytes of 0)
  *
  * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back until it
- * meets depth 0; every row on the way that covers the address is a frame. The index shortens the walk: entry i says how
- * many rows back the nearest row is that covers the address of row i (0: there is none), so only rows that enclose are
- * visited.
+ * meets depth 0; every row on the way that covers the address is a frame. The index makes that fast:
+ *
+ * - buckets cut the addresses from the first to the last into equal parts; each says how many rows come before it, so
+ *   that a search begins and ends inside one of them
+ * - name sizes (65535: too long, see the string) save a look at the string itself
+ * - a parent says how many rows back the nearest row is that covers the address of this row (0: there is none), so that
+ *   only rows that enclose are visited; there are none in a file without inlined calls
  */
 #ifndef SXT_LIDIA_LIDIA_H
 #define SXT_LIDIA_LIDIA_H
@@ -40,11 +46,14 @@
 #define SXT_LIDIA_HEADER_SIZE       128
 #define SXT_LIDIA_INDEX_HEADER_SIZE 32
 #define SXT_LIDIA_FIELDS            8
+#define SXT_LIDIA_LONG_NAME         UINT16_MAX
 
 /* An open file. Everything points into the file's bytes. Immutable, so any number of threads may use it. */
 struct sxt_lidia {
     const uint8_t *data;
     size_t size;
+    uint64_t first_address; /* with an index: where the first bucket begins */
+    uint64_t bucket_count;
     const uint8_t *addresses;
     const uint8_t *rows;
     uint64_t count;
@@ -52,12 +61,15 @@ struct sxt_lidia {
     uint64_t strings_size;
     const uint8_t *lines;
     uint64_t line_count;
-    const uint8_t *parents; /* entries of the index; NULL when there is none */
-    uint8_t address_size;   /* 4 or 8 */
-    uint8_t field_size;     /* 4 or 8 */
-    uint8_t line_size;      /* 2 or 4 */
-    uint8_t parent_size;    /* 1, 2 or 4 */
-    bool nul_strings;       /* strings end with NUL and have no length, as the published description says */
+    const uint8_t *buckets;    /* of the index; NULL when there is none */
+    const uint8_t *name_sizes; /* of the index */
+    const uint8_t *parents;    /* of the index; NULL when it has none */
+    uint8_t address_size;      /* 4 or 8 */
+    uint8_t field_size;        /* 4 or 8 */
+    uint8_t line_size;         /* 2 or 4 */
+    uint8_t parent_size;       /* 1, 2 or 4 */
+    uint8_t shift;             /* of the index: a bucket has 2^shift addresses */
+    bool nul_strings;          /* strings end with NUL and have no length, as the published description says */
 };
 
 /* The fields of a row, as they stand in the file. */
@@ -95,6 +107,15 @@ bool sxt_lidia_line(const struct sxt_lidia *lidia, const struct sxt_lidia_row *r
 size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity);
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first);
+
+/* Bytes of the index behind its header. Rows fit in memory and buckets are not more, so this cannot overflow. */
+static inline uint64_t sxt_lidia_index_size(uint64_t count, uint64_t bucket_count, unsigned parent_size)
+{
+    return (bucket_count + 1) * 4 + count * 2 + count * parent_size;
+}
+
+/* Entry INDEX of the parents. */
+uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index);
 
 /* How to write. */
 struct sxt_lidia_settings {

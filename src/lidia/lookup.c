@@ -12,44 +12,81 @@
 #define NO_ROW UINT64_MAX
 #define GROUP  16 /* addresses of a batch that are looked up together */
 
-static uint64_t search(const struct sxt_lidia *lidia, uint64_t address, uint64_t low, uint64_t high);
-static void find_rows(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
-                      uint64_t *rows);
-static void fetch_rows(const struct sxt_lidia *lidia, const uint64_t *rows, size_t count);
+/* The last answer of a batch. */
+struct answer {
+    uint64_t row;
+    uint64_t address;
+    const sxt_frame *frames;
+    size_t count;
+    struct sxt_lidia_row innermost; /* the row behind the first frame, as far as its lines are concerned */
+};
+
+static uint64_t search(const struct sxt_lidia *lidia, uint64_t address);
+static bool is_ascending(const uint64_t *addresses, size_t count);
+static void find_ascending(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
+                           uint64_t *rows);
+static void find_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows);
+static bool holds_again(const struct answer *last, uint64_t address, size_t room);
+static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t offset);
 static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t row_index, sxt_frame *frames,
-                       size_t capacity);
+                       size_t capacity, struct sxt_lidia_row *innermost);
 
 size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity)
 {
-    return chain_at(lidia, address, search(lidia, address, 0, lidia->count), frames, capacity);
+    struct sxt_lidia_row innermost;
+    return chain_at(lidia, address, search(lidia, address), frames, capacity, &innermost);
 }
 
 /*
- * Addresses are taken in small groups, and each step is done for the whole group before the next: while one row or
- * string is on its way from memory, the others are asked for too. Inside an ascending group each search starts where
- * the last one ended.
+ * Addresses are taken in small groups. In an ascending group each search starts where the last one ended, and
+ * neighbours often share most of their answer. In any other group each step is done for all before the next: while one
+ * row is on its way from memory, the others are asked for too.
  */
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first)
 {
     size_t used = 0;
-    uint64_t finger = NO_ROW;
+    struct answer last = {.row = NO_ROW};
     first[0] = 0;
     for (size_t at = 0; at < count; at += GROUP) {
         uint64_t rows[GROUP] = {0};
         size_t size = count - at < GROUP ? count - at : GROUP;
-        find_rows(lidia, addresses + at, size, finger, rows);
-        finger = rows[size - 1];
-        fetch_rows(lidia, rows, size);
+        if (is_ascending(addresses + at, size))
+            find_ascending(lidia, addresses + at, size, last.row, rows);
+        else
+            find_together(lidia, addresses + at, size, rows);
         for (size_t i = 0; i < size; i++) {
-            size_t wanted = chain_at(lidia, addresses[at + i], rows[i], frames + used, capacity - used);
-            if (wanted > capacity - used)
+            uint64_t address = addresses[at + i];
+            if (rows[i] != last.row || !holds_again(&last, address, capacity - used)) {
+                last.count = chain_at(lidia, address, rows[i], frames + used, capacity - used, &last.innermost);
+                last.row = rows[i];
+            } else if (last.count > 0) {
+                memmove(frames + used, last.frames, last.count * sizeof *frames);
+                frames[used].line = line_at(lidia, &last.innermost, address - last.innermost.address);
+            }
+            if (last.count > capacity - used)
                 return at + i;
-            used += wanted;
+            last.address = address;
+            last.frames = frames + used;
+            used += last.count;
             first[at + i + 1] = used;
         }
     }
     return count;
+}
+
+/*
+ * Is the answer for ADDRESS, which has the same last row, the last answer but for the line? Behind it, a range that
+ * ended before has not begun again; so all that was found must still be there. (NO_ROW has no frames.)
+ */
+static bool holds_again(const struct answer *last, uint64_t address, size_t room)
+{
+    if (address < last->address || last->count > room)
+        return false;
+    for (size_t i = 0; i < last->count; i++)
+        if (address - last->frames[i].start >= last->frames[i].length)
+            return false;
+    return true;
 }
 
 static inline uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
@@ -58,99 +95,140 @@ static inline uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
                                     : sxt_load_u64le(lidia->addresses + index * 8);
 }
 
-/* The last row in [low, high) at or before ADDRESS, low - 1 when there is none. The loops have no branch to mispredict.
+/*
+ * The last of COUNT ascending values at or before ADDRESS, -1 when there is none. Which half it is in is computed
+ * rather than branched on: a processor guesses that wrong every other time, which costs more than the step itself.
  */
-static uint64_t search(const struct sxt_lidia *lidia, uint64_t address, uint64_t low, uint64_t high)
+static inline uint64_t search_4(const uint8_t *values, uint64_t count, uint32_t address)
 {
-    uint64_t length = high - low;
-    if (lidia->address_size == 4) {
-        const uint8_t *base = lidia->addresses + low * 4;
-        uint32_t wanted = address > UINT32_MAX ? UINT32_MAX : (uint32_t)address;
-        while (length > 0) {
-            uint64_t half = (length + 1) / 2;
-            base = sxt_load_u32le(base + (half - 1) * 4) <= wanted ? base + half * 4 : base;
-            length -= half;
-        }
-        return (uint64_t)(base - lidia->addresses) / 4 - 1;
+    const uint8_t *base = values;
+    while (count > 0) {
+        uint64_t half = (count + 1) / 2;
+        base += -(uint64_t)(sxt_load_u32le(base + (half - 1) * 4) <= address) & half * 4;
+        count -= half;
     }
-    const uint8_t *base = lidia->addresses + low * 8;
-    while (length > 0) {
-        uint64_t half = (length + 1) / 2;
-        base = sxt_load_u64le(base + (half - 1) * 8) <= address ? base + half * 8 : base;
-        length -= half;
-    }
-    return (uint64_t)(base - lidia->addresses) / 8 - 1;
+    return (uint64_t)(base - values) / 4 - 1;
 }
 
-/* The same, starting near the last answer: a step, then steps of twice the size, then a search between the last two. */
+static inline uint64_t search_8(const uint8_t *values, uint64_t count, uint64_t address)
+{
+    const uint8_t *base = values;
+    while (count > 0) {
+        uint64_t half = (count + 1) / 2;
+        base += -(uint64_t)(sxt_load_u64le(base + (half - 1) * 8) <= address) & half * 8;
+        count -= half;
+    }
+    return (uint64_t)(base - values) / 8 - 1;
+}
+
+/* The last row in [low, high) at or before ADDRESS, low - 1 when there is none. */
+static uint64_t search_between(const struct sxt_lidia *lidia, uint64_t address, uint64_t low, uint64_t high)
+{
+    if (lidia->address_size == 8)
+        return low + search_8(lidia->addresses + low * 8, high - low, address);
+    return low +
+           search_4(lidia->addresses + low * 4, high - low, address > UINT32_MAX ? UINT32_MAX : (uint32_t)address);
+}
+
+/* The rows among which the last one at or before ADDRESS is, if it is not the one before them. */
+static inline void narrow(const struct sxt_lidia *lidia, uint64_t address, uint64_t *low, uint64_t *high)
+{
+    *low = 0;
+    *high = lidia->count;
+    if (lidia->buckets == NULL || address < lidia->first_address)
+        return;
+    uint64_t bucket = (address - lidia->first_address) >> lidia->shift;
+    if (bucket >= lidia->bucket_count)
+        bucket = lidia->bucket_count - 1;
+    uint64_t from = sxt_load_u32le(lidia->buckets + bucket * 4);
+    uint64_t to = sxt_load_u32le(lidia->buckets + bucket * 4 + 4);
+    if (from > to || to > lidia->count)
+        return; /* a damaged index */
+    *low = from;
+    *high = to;
+}
+
+/* The last row at or before ADDRESS, NO_ROW when there is none. */
+static uint64_t search(const struct sxt_lidia *lidia, uint64_t address)
+{
+    uint64_t low, high;
+    narrow(lidia, address, &low, &high);
+    return search_between(lidia, address, low, high);
+}
+
+/*
+ * The same, starting at the last answer, for an address that is not before it: often it is that row again. Otherwise a
+ * bucket is as near as any step could lead; without an index the steps double until one is too long.
+ */
 static uint64_t search_from(const struct sxt_lidia *lidia, uint64_t address, uint64_t finger)
 {
     uint64_t count = lidia->count;
     if (finger == NO_ROW || address < address_at(lidia, finger))
-        return search(lidia, address, 0, count);
+        return search(lidia, address);
     uint64_t low = finger;
     uint64_t step = 1;
+    if (count - low == 1 || address < address_at(lidia, low + 1))
+        return low;
+    if (lidia->buckets != NULL)
+        return search(lidia, address);
     while (step < count - low && address_at(lidia, low + step) <= address) {
         low += step;
         step *= 2;
     }
     uint64_t high = step < count - low ? low + step : count;
-    return search(lidia, address, low + 1, high);
+    return search_between(lidia, address, low + 1, high);
 }
 
-/* Searches of a group side by side: every step is the same for all, so their loads overlap. */
-static void search_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows)
-{
-    uint64_t low[GROUP] = {0};
-    for (uint64_t length = lidia->count; length > 0;) {
-        uint64_t half = (length + 1) / 2;
-        for (size_t i = 0; i < count; i++)
-            low[i] += address_at(lidia, low[i] + half - 1) <= addresses[i] ? half : 0;
-        length -= half;
-    }
-    for (size_t i = 0; i < count; i++)
-        rows[i] = low[i] - 1;
-}
-
-static void find_rows(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
-                      uint64_t *rows)
+static bool is_ascending(const uint64_t *addresses, size_t count)
 {
     bool ascending = true;
     for (size_t i = 1; i < count; i++)
         ascending &= addresses[i - 1] <= addresses[i];
-    if (!ascending) {
-        search_together(lidia, addresses, count, rows);
-        return;
-    }
+    return ascending;
+}
+
+static void find_ascending(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t finger,
+                           uint64_t *rows)
+{
     for (size_t i = 0; i < count; i++)
         finger = rows[i] = search_from(lidia, addresses[i], finger);
 }
 
-/* Asks for the rows, and then for what they point to. A prefetch of any address is harmless. */
-static void fetch_rows(const struct sxt_lidia *lidia, const uint64_t *rows, size_t count)
+static void find_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows)
 {
+    uint64_t low[GROUP], high[GROUP];
     size_t row_size = (size_t)SXT_LIDIA_FIELDS * lidia->field_size;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        narrow(lidia, addresses[i], &low[i], &high[i]);
+        /* With an index the answer is here or close by; a prefetch of any address is harmless. */
+        __builtin_prefetch(lidia->addresses + low[i] * lidia->address_size);
+        __builtin_prefetch(lidia->rows + low[i] * row_size);
+    }
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = search_between(lidia, addresses[i], low[i], high[i]);
         if (rows[i] != NO_ROW)
             __builtin_prefetch(lidia->rows + rows[i] * row_size);
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i] == NO_ROW)
-            continue;
-        const uint8_t *row = lidia->rows + rows[i] * row_size;
-        uint64_t function = lidia->field_size == 4 ? sxt_load_u32le(row + 8) : sxt_load_u64le(row + 16);
-        uint64_t line = lidia->field_size == 4 ? sxt_load_u32le(row + 16) : sxt_load_u64le(row + 32);
-        if (function < lidia->strings_size)
-            __builtin_prefetch(lidia->strings + function);
-        if (line < lidia->line_count)
-            __builtin_prefetch(lidia->lines + line * 2 * lidia->line_size);
     }
 }
 
-static uint64_t parent_of(const struct sxt_lidia *lidia, uint64_t index)
+/* The row to look at after row INDEX: the one around it, or where no index tells, the one before it. */
+static uint64_t next_row(const struct sxt_lidia *lidia, uint64_t index)
 {
-    const uint8_t *at = lidia->parents + index * lidia->parent_size;
-    uint64_t back = lidia->parent_size == 1 ? *at : lidia->parent_size == 2 ? sxt_load_u16le(at) : sxt_load_u32le(at);
+    if (lidia->parents == NULL)
+        return index - 1;
+    uint64_t back = sxt_lidia_parent(lidia, index);
     return back == 0 || back > index ? NO_ROW : index - back;
+}
+
+/* A function's name, without a look at the string where the index knows its size. */
+static sxt_string name_of(const struct sxt_lidia *lidia, uint64_t index, uint64_t offset)
+{
+    uint64_t head = lidia->nul_strings ? 0 : 4;
+    uint16_t size = lidia->name_sizes != NULL ? sxt_load_u16le(lidia->name_sizes + index * 2) : SXT_LIDIA_LONG_NAME;
+    if (size != SXT_LIDIA_LONG_NAME && offset < lidia->strings_size && head + size <= lidia->strings_size - offset)
+        return (sxt_string){(const char *)lidia->strings + offset + head, size};
+    sxt_string name = sxt_lidia_string(lidia, offset);
+    return name.data != NULL ? name : (sxt_string){"", 0};
 }
 
 /* The line in effect OFFSET bytes into the row's range; 0 when the row does not tell. */
@@ -176,41 +254,69 @@ static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_ro
     return found;
 }
 
+/* Field INDEX of a row. */
+static inline uint64_t field(const uint8_t *row, unsigned index, unsigned field_size)
+{
+    return field_size == 4 ? sxt_load_u32le(row + index * 4) : sxt_load_u64le(row + index * 8);
+}
+
 /*
  * The frames at ADDRESS, when ROW_INDEX is the last row at or before it. The innermost frame has its line from its own
- * entries; each outer one stands at the call that the frame inside it was inlined from.
+ * entries; each outer one stands at the call that the frame inside it was inlined from. *INNERMOST gets the parts of
+ * its row that line_at needs. Inlined with constant sizes, so that nothing is asked of a row that is not wanted.
  */
-static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t row_index, sxt_frame *frames,
-                       size_t capacity)
+__attribute__((always_inline)) static inline size_t chain_sized(const struct sxt_lidia *lidia, uint64_t address,
+                                                                uint64_t row_index, sxt_frame *frames, size_t capacity,
+                                                                struct sxt_lidia_row *innermost, unsigned address_size,
+                                                                unsigned field_size)
 {
     size_t count = 0;
     uint64_t call_file = 0, call_line = 0;
     while (row_index != NO_ROW) {
-        struct sxt_lidia_row row;
-        sxt_lidia_row(lidia, row_index, &row);
-        if (address - row.address < row.length && address >= row.address) {
+        const uint8_t *row = lidia->rows + row_index * SXT_LIDIA_FIELDS * field_size;
+        uint64_t start = field(lidia->addresses + row_index * address_size, 0, address_size);
+        uint64_t length = field(row, 0, field_size);
+        uint64_t depth = field(row, 1, field_size);
+        if (address - start < length && address >= start) {
+            uint64_t line = call_line;
+            uint64_t own_file = field(row, 3, field_size);
+            if (count == 0) {
+                innermost->address = start;
+                innermost->first_line = field(row, 4, field_size);
+                innermost->line_count = field(row, 5, field_size);
+                line = innermost->line_count != 0 ? line_at(lidia, innermost, address - start) : 0;
+                call_file = own_file;
+            }
             if (count < capacity) {
-                sxt_string function = sxt_lidia_string(lidia, row.function);
-                sxt_string file = sxt_lidia_optional_string(lidia, count > 0 ? call_file : row.file);
-                if (count > 0 && file.data == NULL)
-                    file = sxt_lidia_optional_string(lidia, row.file);
-                uint64_t line = count > 0 ? call_line : line_at(lidia, &row, address - row.address);
+                sxt_string file = {NULL, 0};
+                if (call_file != 0)
+                    file = sxt_lidia_optional_string(lidia, call_file);
+                if (file.data == NULL && own_file != 0)
+                    file = sxt_lidia_optional_string(lidia, own_file);
                 frames[count] = (sxt_frame){
-                    .function = function.data != NULL ? function : (sxt_string){"", 0},
+                    .function = name_of(lidia, row_index, field(row, 2, field_size)),
                     .file = file,
                     .line = line <= UINT32_MAX ? (uint32_t)line : 0,
-                    .depth = row.depth <= UINT32_MAX ? (uint32_t)row.depth : UINT32_MAX,
-                    .start = row.address,
-                    .length = row.length,
+                    .depth = depth <= UINT32_MAX ? (uint32_t)depth : UINT32_MAX,
+                    .start = start,
+                    .length = length,
                 };
             }
             count++;
-            call_file = row.call_file;
-            call_line = row.call_line;
+            call_file = field(row, 6, field_size);
+            call_line = field(row, 7, field_size);
         }
-        if (row.depth == 0)
+        if (depth == 0)
             break;
-        row_index = lidia->parents != NULL ? parent_of(lidia, row_index) : row_index - 1;
+        row_index = next_row(lidia, row_index);
     }
     return count;
+}
+
+static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t row_index, sxt_frame *frames,
+                       size_t capacity, struct sxt_lidia_row *innermost)
+{
+    if (lidia->address_size == 4 && lidia->field_size == 4)
+        return chain_sized(lidia, address, row_index, frames, capacity, innermost, 4, 4);
+    return chain_sized(lidia, address, row_index, frames, capacity, innermost, lidia->address_size, lidia->field_size);
 }

@@ -68,6 +68,7 @@ void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number)
         pool->function_of[number] = intern(pool, (const char *)pool->scratch.data, pool->scratch.size);
     else
         pool->function_of[number] = place(pool, number, pool->path_of[number]);
+    pool->failed |= pool->scratch.failed;
 }
 
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
@@ -81,6 +82,7 @@ void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
         pool->path_of[number] = intern(pool, (const char *)pool->scratch.data, pool->scratch.size);
     else
         pool->path_of[number] = place(pool, number, pool->function_of[number]);
+    pool->failed |= pool->scratch.failed;
 }
 
 /* A string of the model as it is. Where nothing is renamed, its number is enough to know whether it is there already.

@@ -112,7 +112,15 @@ static int check_sums(const struct sxt_lidia *lidia, sxt_error *error)
             return sxt_fail(error, SXT_ERROR_FORMAT, tables[i].field, "%s: CRC32C is %08x, the header says %08x",
                             tables[i].what, found, wanted);
     }
-    return SXT_OK;
+    if (lidia->buckets == NULL)
+        return SXT_OK;
+    uint32_t wanted = sxt_load_u32le(lidia->buckets - 8);
+    uint32_t found =
+        sxt_crc32c(0, lidia->buckets, sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size));
+    if (found == wanted)
+        return SXT_OK;
+    return sxt_fail(error, SXT_ERROR_FORMAT, (uint64_t)(lidia->buckets - 8 - lidia->data),
+                    "index: CRC32C is %08x, its header says %08x", found, wanted);
 }
 
 /*
@@ -131,6 +139,7 @@ static bool strings_have_lengths(const struct sxt_lidia *lidia)
     return true;
 }
 
+/* An index that does not fit the file is not there: all it does can be done without it. */
 static void find_index(struct sxt_lidia *lidia)
 {
     uint64_t line_bytes = lidia->line_count * 2 * lidia->line_size;
@@ -139,14 +148,34 @@ static void find_index(struct sxt_lidia *lidia)
         !sxt_fits(end, 1, SXT_LIDIA_INDEX_HEADER_SIZE, lidia->size))
         return;
     const uint8_t *header = lidia->data + end;
-    uint32_t entry_size = sxt_load_u32le(header + 0x10);
-    if (memcmp(header, "sxti", 4) != 0 || sxt_load_u32le(header + 4) != 1 ||
-        sxt_load_u64le(header + 8) != lidia->count || (entry_size != 1 && entry_size != 2 && entry_size != 4) ||
-        sxt_load_u32le(header + 0x1c) != sxt_crc32c(0, header, 0x1c) ||
-        !sxt_fits(end + SXT_LIDIA_INDEX_HEADER_SIZE, lidia->count, entry_size, lidia->size))
+    uint32_t parent_size = sxt_load_u32le(header + 0x10);
+    uint32_t shift = sxt_load_u32le(header + 0x14);
+    if (memcmp(header, "sxti", 4) != 0 || sxt_load_u32le(header + 4) != 1 || lidia->count == 0 ||
+        sxt_load_u64le(header + 8) != lidia->count || shift > 63 ||
+        (parent_size != 0 && parent_size != 1 && parent_size != 2 && parent_size != 4) ||
+        sxt_load_u32le(header + 0x1c) != sxt_crc32c(0, header, 0x1c))
         return;
-    lidia->parents = header + SXT_LIDIA_INDEX_HEADER_SIZE;
-    lidia->parent_size = (uint8_t)entry_size;
+    struct sxt_lidia_row first, last;
+    sxt_lidia_row(lidia, 0, &first);
+    sxt_lidia_row(lidia, lidia->count - 1, &last);
+    uint64_t buckets = ((last.address - first.address) >> shift) + 1;
+    if (last.address < first.address || buckets > lidia->count + 1 ||
+        !sxt_fits(end + SXT_LIDIA_INDEX_HEADER_SIZE, 1, sxt_lidia_index_size(lidia->count, buckets, parent_size),
+                  lidia->size))
+        return;
+    lidia->first_address = first.address;
+    lidia->bucket_count = buckets;
+    lidia->shift = (uint8_t)shift;
+    lidia->buckets = header + SXT_LIDIA_INDEX_HEADER_SIZE;
+    lidia->name_sizes = lidia->buckets + (buckets + 1) * 4;
+    lidia->parents = parent_size != 0 ? lidia->name_sizes + lidia->count * 2 : NULL;
+    lidia->parent_size = (uint8_t)parent_size;
+}
+
+uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index)
+{
+    const uint8_t *at = lidia->parents + index * lidia->parent_size;
+    return lidia->parent_size == 1 ? *at : lidia->parent_size == 2 ? sxt_load_u16le(at) : sxt_load_u32le(at);
 }
 
 void sxt_lidia_row(const struct sxt_lidia *lidia, uint64_t index, struct sxt_lidia_row *row)

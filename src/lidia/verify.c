@@ -19,12 +19,14 @@ struct check {
     void *context;
     uint64_t count;
     uint8_t *string_starts; /* a bit for each offset where a string begins; NULL when they were not walked */
+    uint64_t *line_breaks;  /* see find_line_breaks */
 };
 
 static bool check_header(struct check *check, const uint8_t *data, size_t size);
 static void check_layout(struct check *check);
 static void check_sums(struct check *check);
 static void check_strings(struct check *check);
+static void find_line_breaks(struct check *check);
 static void check_rows(struct check *check);
 static void check_index(struct check *check);
 
@@ -36,9 +38,11 @@ uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void
         check_layout(&check);
         check_sums(&check);
         check_strings(&check);
+        find_line_breaks(&check);
         check_rows(&check);
         check_index(&check);
         free(check.string_starts);
+        free(check.line_breaks);
     }
     return check.count;
 }
@@ -185,6 +189,28 @@ static void check_reference(struct check *check, uint64_t row_at, unsigned field
         report(check, at, "string-reference", "%s: no string begins at %llu", what, (unsigned long long)offset);
 }
 
+/*
+ * For every line entry, the first one from it on that does not come behind its predecessor. Rows may share entries, so
+ * asking each row's entries one by one could take forever.
+ */
+static void find_line_breaks(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    uint64_t count = lidia->line_count;
+    check->line_breaks = count > 0 ? malloc(count * sizeof *check->line_breaks) : NULL;
+    if (check->line_breaks == NULL)
+        return;
+    const struct sxt_lidia_row all = {.first_line = 0, .line_count = count};
+    uint64_t next = UINT64_MAX;
+    uint32_t line, offset = 0, later = 0;
+    for (uint64_t i = count; i-- > 0; later = offset) {
+        sxt_lidia_line(lidia, &all, i, &offset, &line);
+        if (i + 1 < count && later <= offset)
+            next = i + 1;
+        check->line_breaks[i] = next;
+    }
+}
+
 static void check_lines(struct check *check, uint64_t row_at, const struct sxt_lidia_row *row)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -196,18 +222,21 @@ static void check_lines(struct check *check, uint64_t row_at, const struct sxt_l
                (unsigned long long)lidia->line_count);
         return;
     }
-    uint32_t before = 0;
-    for (uint64_t i = 0; i < row->line_count; i++) {
-        uint32_t offset = 0, line = 0;
-        sxt_lidia_line(lidia, row, i, &offset, &line);
-        uint64_t at = (uint64_t)(lidia->lines - lidia->data) + (row->first_line + i) * 2 * lidia->line_size;
-        if (i > 0 && offset <= before)
-            report(check, at, "line-order", "line entry at offset %u comes behind one at offset %u", offset, before);
-        if (offset >= row->length)
-            report(check, at, "line-offset", "line entry at offset %u of a range of %llu bytes", offset,
-                   (unsigned long long)row->length);
-        before = offset;
+    uint64_t lines_at = (uint64_t)(lidia->lines - lidia->data);
+    uint64_t last = row->first_line + row->line_count - 1;
+    uint64_t next = check->line_breaks != NULL ? check->line_breaks[row->first_line] : UINT64_MAX;
+    uint32_t offset = 0, before = 0, line = 0;
+    if (next <= last) {
+        sxt_lidia_line(lidia, row, next - row->first_line, &offset, &line);
+        sxt_lidia_line(lidia, row, next - row->first_line - 1, &before, &line);
+        report(check, lines_at + next * 2 * lidia->line_size, "line-order",
+               "line entry at offset %u comes behind one at offset %u", offset, before);
+        return;
     }
+    sxt_lidia_line(lidia, row, row->line_count - 1, &offset, &line);
+    if (offset >= row->length)
+        report(check, lines_at + last * 2 * lidia->line_size, "line-offset",
+               "line entry at offset %u of a range of %llu bytes", offset, (unsigned long long)row->length);
 }
 
 /* The innermost range that is open at each depth, to see that inlined ranges lie inside what they are inlined into. */
@@ -258,8 +287,10 @@ static void check_rows(struct check *check)
                    (unsigned long long)before.depth);
         uint64_t end;
         if (!sxt_add_u64(row.address, row.length, &end)) {
-            report(check, row_at, "length", "range of %llu bytes at 0x%llx goes beyond the last address",
-                   (unsigned long long)row.length, (unsigned long long)row.address);
+            /* The last byte may be the last of all addresses. */
+            if (row.address + row.length != 0)
+                report(check, row_at, "length", "range of %llu bytes at 0x%llx goes beyond the last address",
+                       (unsigned long long)row.length, (unsigned long long)row.address);
             end = UINT64_MAX;
         }
         check_nesting(check, &nesting, row_at, &row, end);
@@ -273,16 +304,60 @@ static void check_rows(struct check *check)
 }
 
 /* Is the row BACK rows before row INDEX the one around it? Rows of depth 0 have none. */
-static bool index_entry_is_right(const struct sxt_lidia *lidia, uint64_t index, uint64_t back)
+static bool parent_is_right(const struct sxt_lidia *lidia, uint64_t index, const struct sxt_lidia_row *row,
+                            uint64_t back)
 {
-    struct sxt_lidia_row row, other;
-    sxt_lidia_row(lidia, index, &row);
+    struct sxt_lidia_row other;
     if (back > index)
         return false;
     if (back == 0)
-        return row.depth == 0;
+        return row->depth == 0;
     sxt_lidia_row(lidia, index - back, &other);
-    return other.depth + 1 == row.depth && row.address - other.address < other.length;
+    return other.depth + 1 == row->depth && row->address - other.address < other.length;
+}
+
+static bool name_size_is_right(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint16_t size)
+{
+    sxt_string name = sxt_lidia_string(lidia, row->function);
+    return name.size < SXT_LIDIA_LONG_NAME ? size == name.size : size == SXT_LIDIA_LONG_NAME;
+}
+
+/* Each bucket says how many rows begin before it; the one behind the last says how many there are. */
+static void check_buckets(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    uint64_t before = 0;
+    for (uint64_t i = 0; i <= lidia->bucket_count; i++) {
+        struct sxt_lidia_row row;
+        const uint8_t *at = lidia->buckets + i * 4;
+        for (; before < lidia->count; before++) {
+            sxt_lidia_row(lidia, before, &row);
+            if (i < lidia->bucket_count && (row.address - lidia->first_address) >> lidia->shift >= i)
+                break;
+        }
+        if (sxt_load_u32le(at) != before)
+            report(check, (uint64_t)(at - lidia->data), "index", "bucket %llu comes behind %u rows, not %llu",
+                   (unsigned long long)i, sxt_load_u32le(at), (unsigned long long)before);
+    }
+}
+
+static void check_index_rows(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    for (uint64_t i = 0; i < lidia->count; i++) {
+        struct sxt_lidia_row row;
+        sxt_lidia_row(lidia, i, &row);
+        const uint8_t *size_at = lidia->name_sizes + i * 2;
+        if (!name_size_is_right(lidia, &row, sxt_load_u16le(size_at)))
+            report(check, (uint64_t)(size_at - lidia->data), "index", "the name of row %llu does not have %u bytes",
+                   (unsigned long long)i, sxt_load_u16le(size_at));
+        uint64_t back = lidia->parents != NULL ? sxt_lidia_parent(lidia, i) : 0;
+        if (!parent_is_right(lidia, i, &row, back)) {
+            const uint8_t *at = lidia->parents != NULL ? lidia->parents + i * lidia->parent_size : size_at;
+            report(check, (uint64_t)(at - lidia->data), "index", "row %llu is not enclosed by the row %llu before it",
+                   (unsigned long long)i, (unsigned long long)back);
+        }
+    }
 }
 
 static void check_index(struct check *check)
@@ -293,7 +368,7 @@ static void check_index(struct check *check)
         return;
     uint64_t left = lidia->size - end;
     const uint8_t *header = lidia->data + end;
-    if (lidia->parents == NULL) {
+    if (lidia->buckets == NULL) {
         bool ours = left >= 4 && memcmp(header, "sxti", 4) == 0;
         report(check, end, ours ? "index" : "trailing-bytes",
                ours ? "the header of the index is damaged (%llu bytes)"
@@ -301,21 +376,14 @@ static void check_index(struct check *check)
                (unsigned long long)left);
         return;
     }
-    uint64_t size = lidia->count * lidia->parent_size;
+    uint64_t size = sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size);
     if (left != SXT_LIDIA_INDEX_HEADER_SIZE + size)
         report(check, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes", "%llu bytes behind the index",
                (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
-    uint32_t found = sxt_crc32c(0, lidia->parents, size);
+    uint32_t found = sxt_crc32c(0, lidia->buckets, size);
     if (found != sxt_load_u32le(header + 0x18))
         report(check, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,
                sxt_load_u32le(header + 0x18));
-    for (uint64_t i = 0; i < lidia->count; i++) {
-        const uint8_t *at = lidia->parents + i * lidia->parent_size;
-        uint64_t back = lidia->parent_size == 1   ? *at
-                        : lidia->parent_size == 2 ? sxt_load_u16le(at)
-                                                  : sxt_load_u32le(at);
-        if (!index_entry_is_right(lidia, i, back))
-            report(check, (uint64_t)(at - lidia->data), "index", "row %llu is not enclosed by the row %llu before it",
-                   (unsigned long long)i, (unsigned long long)back);
-    }
+    check_buckets(check);
+    check_index_rows(check);
 }

@@ -10,12 +10,17 @@
 #include "lidia/lidia.h"
 #include "lidia/pool.h"
 
+#define ROWS_A_BUCKET 4 /* at least, on average; at most twice as many */
+
 /* The file that is being put together. */
 struct layout {
     struct sxt_range_list list;
     struct sxt_lidia_pool pool;
     uint64_t line_count;
     unsigned address_size, field_size, line_size, parent_size;
+    bool indexed;
+    unsigned shift; /* of the index's buckets */
+    uint64_t bucket_count;
     uint64_t rows_at, strings_at, lines_at, index_at, size;
 };
 
@@ -141,7 +146,7 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
     layout->address_size = last > UINT32_MAX ? 8 : 4;
     layout->field_size = largest_field > UINT32_MAX ? 8 : 4;
     layout->line_size = largest_line > UINT16_MAX ? 4 : 2;
-    /* Without inlined ranges nobody has a parent, and there is nothing to shorten. */
+    /* Without inlined ranges nobody has a parent. */
     layout->parent_size = farthest == 0 ? 0 : farthest > UINT16_MAX ? 4 : farthest > UINT8_MAX ? 2 : 1;
 
     layout->rows_at = SXT_LIDIA_HEADER_SIZE + (uint64_t)list->range_count * layout->address_size;
@@ -149,8 +154,16 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
     layout->lines_at = layout->strings_at + pool->size;
     layout->index_at = layout->lines_at + layout->line_count * 2 * layout->line_size;
     layout->size = layout->index_at;
-    if (layout->parent_size != 0)
-        layout->size += SXT_LIDIA_INDEX_HEADER_SIZE + (uint64_t)list->range_count * layout->parent_size;
+    layout->indexed = parents != NULL && list->range_count > 0;
+    if (layout->indexed) {
+        /* The smallest buckets that are not more than one for ROWS_A_BUCKET rows; for few rows, one is enough. */
+        uint64_t span = last - list->ranges[0].address;
+        while (layout->shift < 63 && (span >> layout->shift) >= list->range_count / ROWS_A_BUCKET + 1)
+            layout->shift++;
+        layout->bucket_count = (span >> layout->shift) + 1;
+        layout->size += SXT_LIDIA_INDEX_HEADER_SIZE +
+                        sxt_lidia_index_size(list->range_count, layout->bucket_count, layout->parent_size);
+    }
 }
 
 static uint8_t *put(uint8_t *to, uint64_t value, unsigned width)
@@ -215,19 +228,37 @@ static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *line
     }
 }
 
+/* The strings are in place already: a name's size stands before it, or a NUL behind it. */
+static uint16_t name_size(const struct layout *layout, const uint8_t *file, uint32_t function)
+{
+    const uint8_t *name = file + layout->strings_at + layout->pool.function_of[function];
+    size_t size = layout->pool.settings->nul_strings ? strlen((const char *)name) : sxt_load_u32le(name);
+    return size < SXT_LIDIA_LONG_NAME ? (uint16_t)size : SXT_LIDIA_LONG_NAME;
+}
+
 static void write_index(const struct layout *layout, const uint32_t *parents, uint8_t *file)
 {
+    const struct sxt_range_list *list = &layout->list;
     uint8_t *header = file + layout->index_at;
-    uint8_t *entries = header + SXT_LIDIA_INDEX_HEADER_SIZE;
-    uint8_t *to = entries;
-    for (size_t i = 0; i < layout->list.range_count; i++)
+    uint8_t *content = header + SXT_LIDIA_INDEX_HEADER_SIZE;
+    uint8_t *to = content;
+    size_t row = 0;
+    for (uint64_t i = 0; i < layout->bucket_count; i++) {
+        while (row < list->range_count && (list->ranges[row].address - list->ranges[0].address) >> layout->shift < i)
+            row++;
+        to = put(to, row, 4);
+    }
+    to = put(to, list->range_count, 4);
+    for (size_t i = 0; i < list->range_count; i++)
+        to = put(to, name_size(layout, file, list->ranges[i].function), 2);
+    for (size_t i = 0; i < list->range_count && layout->parent_size != 0; i++)
         to = put(to, parents[i], layout->parent_size);
     memcpy(header, "sxti", 4);
     put(header + 0x04, 1, 4);
-    put(header + 0x08, layout->list.range_count, 8);
+    put(header + 0x08, list->range_count, 8);
     put(header + 0x10, layout->parent_size, 4);
-    put(header + 0x14, 0, 4);
-    put(header + 0x18, sxt_crc32c(0, entries, (size_t)(to - entries)), 4);
+    put(header + 0x14, layout->shift, 4);
+    put(header + 0x18, sxt_crc32c(0, content, (size_t)(to - content)), 4);
     put(header + 0x1c, sxt_crc32c(0, header, 0x1c), 4);
 }
 
@@ -247,6 +278,6 @@ static void write_tables(const struct layout *layout, const uint32_t *parents, u
                sxt_crc32c(0, file + layout->strings_at, layout->pool.size));
     put_header(file + 0x60, layout->line_size, layout->line_count, layout->lines_at,
                sxt_crc32c(0, file + layout->lines_at, layout->index_at - layout->lines_at));
-    if (layout->parent_size != 0)
+    if (layout->indexed)
         write_index(layout, parents, file);
 }

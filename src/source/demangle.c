@@ -29,8 +29,10 @@ bool sxt_demangle(sxt_string name, struct sxt_buffer *out)
     size_t size = at_sign != NULL ? (size_t)(at_sign - name.data) : name.size;
     char small[512];
     char *copy = size < sizeof small ? small : malloc(size + 1);
-    if (copy == NULL)
+    if (copy == NULL) {
+        out->failed = out->memory_was_short = true;
         return false;
+    }
     memcpy(copy, name.data, size);
     copy[size] = 0;
 

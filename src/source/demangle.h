@@ -11,7 +11,8 @@
 /*
  * Appends the readable form of NAME to OUT and returns true, or returns false and appends nothing when NAME is not
  * mangled, cannot be decoded, is over 64 KiB, or its readable form is over 1 MiB. Parameters and template arguments are
- * kept. A clone's suffix stays, as " [clone .cold]"; "@plt" and "@@VERSION" stay as they are. Safe from any thread.
+ * kept. When memory is short, OUT is marked as failed. A clone's suffix stays, as " [clone .cold]"; "@plt" and
+ * "@@VERSION" stay as they are. Safe from any thread.
  */
 bool sxt_demangle(sxt_string name, struct sxt_buffer *out);
 

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/inflate.h"
 
+#define SECTION_NAME_MAX 4096
+
 /* Not in every elf.h. */
 #define COMPRESS_ZSTD 2
 
@@ -208,11 +210,13 @@ static void name_sections(struct sxt_elf *elf, unsigned names)
         *name = (sxt_string){"", 0};
         if (!readable)
             continue;
-        struct sxt_cursor at = sxt_elf_cursor(elf, &table);
-        sxt_cursor_seek(&at, offset);
-        sxt_string text = sxt_cursor_cstring(&at);
-        if (text.data != NULL)
-            *name = text;
+        if (offset >= table.size)
+            continue;
+        const char *text = (const char *)table.data + offset;
+        size_t most = table.size - offset < SECTION_NAME_MAX ? table.size - offset : SECTION_NAME_MAX;
+        size_t length = strnlen(text, most);
+        if (length < most)
+            *name = (sxt_string){text, length};
     }
 }
 
@@ -431,16 +435,25 @@ static size_t build_id_in_notes(const struct sxt_elf *elf, uint64_t offset, uint
     return 0;
 }
 
+/* Notes that overlap are made to waste time: all together are no longer than the file. */
 size_t sxt_elf_build_id(const struct sxt_elf *elf, uint8_t *out, size_t capacity)
 {
     size_t found = 0;
-    for (size_t i = 0; i < elf->section_count && found == 0; i++)
-        if (elf->sections[i].type == SHT_NOTE)
-            found = build_id_in_notes(elf, elf->sections[i].offset, elf->sections[i].size, elf->sections[i].alignment,
-                                      out, capacity);
-    for (size_t i = 0; i < elf->segment_count && found == 0; i++)
-        if (elf->segments[i].type == PT_NOTE)
-            found = build_id_in_notes(elf, elf->segments[i].offset, elf->segments[i].file_size,
-                                      elf->segments[i].alignment, out, capacity);
+    uint64_t left = elf->size;
+    for (size_t i = 0; i < elf->section_count && found == 0; i++) {
+        const struct sxt_elf_section *section = &elf->sections[i];
+        if (section->type != SHT_NOTE || section->size > left)
+            continue;
+        left -= section->size;
+        found = build_id_in_notes(elf, section->offset, section->size, section->alignment, out, capacity);
+    }
+    left = elf->size;
+    for (size_t i = 0; i < elf->segment_count && found == 0; i++) {
+        const struct sxt_elf_segment *segment = &elf->segments[i];
+        if (segment->type != PT_NOTE || segment->file_size > left)
+            continue;
+        left -= segment->file_size;
+        found = build_id_in_notes(elf, segment->offset, segment->file_size, segment->alignment, out, capacity);
+    }
     return found;
 }

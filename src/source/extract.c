@@ -44,6 +44,14 @@ void sxt_extract_options_init(sxt_extract_options *options)
     options->inflate_limit = DEFAULT_INFLATE_LIMIT;
 }
 
+int sxt_extract_options_check(const sxt_extract_options *options, sxt_error *error)
+{
+    if (options == NULL || options->struct_size == sizeof *options)
+        return SXT_OK;
+    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                    "extract options of another version; call sxt_extract_options_init first");
+}
+
 int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
                 sxt_error *error)
 {
@@ -52,9 +60,6 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
     if (options == NULL) {
         sxt_extract_options_init(&defaults);
         options = &defaults;
-    } else if (options->struct_size != sizeof *options) {
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                        "extract options of another version; call sxt_extract_options_init first");
     }
     struct extraction extraction = {.options = options};
     int status = sxt_elf_open(&extraction.elf, file->data, file->size, options->inflate_limit, error);
@@ -76,7 +81,9 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
 static int extract_and_close(struct sxt_file *file, const char *path, const sxt_extract_options *options,
                              sxt_symbols **out, sxt_error *error)
 {
-    int status = sxt_file_inflate(file, options != NULL ? options->inflate_limit : DEFAULT_INFLATE_LIMIT, error);
+    int status = sxt_extract_options_check(options, error);
+    if (status == SXT_OK)
+        status = sxt_file_inflate(file, options != NULL ? options->inflate_limit : DEFAULT_INFLATE_LIMIT, error);
     if (status == SXT_OK)
         status = sxt_extract(file, path, options, out, error);
     sxt_file_close(file);

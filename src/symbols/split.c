@@ -90,29 +90,43 @@ static void add_cut(struct split *split, uint64_t address)
     split->cuts[split->cut_count++] = address;
 }
 
-/* Notes where RANGE is cut: where an open range above it is, and where its own lines change file; ascending. */
+/* Copies the parent's cuts from *PARENT on that lie in the range and before ADDRESS. */
+static void inherit_cuts(struct split *split, size_t *parent, size_t parent_end, uint64_t address)
+{
+    for (; *parent < parent_end && split->cuts[*parent] < address; *parent += 1)
+        add_cut(split, split->cuts[*parent]);
+}
+
+/* Notes where RANGE is cut: where the range around it is, and where its own lines change file; ascending. */
 static void find_cuts(struct split *split, const struct sxt_model_range *range, size_t parent, size_t parent_end)
 {
     const struct sxt_symbols *symbols = split->symbols;
-    bool own_cuts = changes_file(symbols, range);
+    /* The first cut of the parent that is inside. */
+    for (size_t high = parent_end; parent < high;) {
+        size_t middle = parent + (high - parent) / 2;
+        if (split->cuts[middle] <= range->address)
+            parent = middle + 1;
+        else
+            high = middle;
+    }
     uint32_t file = 0;
-    for (uint32_t i = 0; own_cuts && i < range->line_count; i++) {
+    uint64_t before = 0; /* offset of the last cut of its own */
+    uint32_t line_count = changes_file(symbols, range) ? range->line_count : 0;
+    for (uint32_t i = 0; i < line_count; i++) {
         const struct sxt_model_line *line = &symbols->lines[range->first_line + i];
         if (line->file == 0)
             continue;
-        uint64_t address = range->address + line->offset;
-        bool cut = file != 0 && line->file != file && line->offset > 0 && line->offset < range->length;
+        bool cut = file != 0 && line->file != file && line->offset > before && line->offset < range->length;
         file = line->file;
         if (!cut)
             continue;
-        for (; parent < parent_end && split->cuts[parent] <= address; parent++)
-            if (split->cuts[parent] > range->address && split->cuts[parent] != address)
-                add_cut(split, split->cuts[parent]);
-        add_cut(split, address);
+        before = line->offset;
+        inherit_cuts(split, &parent, parent_end, range->address + line->offset);
+        if (parent < parent_end && split->cuts[parent] == range->address + line->offset)
+            parent++;
+        add_cut(split, range->address + line->offset);
     }
-    for (; parent < parent_end && split->cuts[parent] < range->address + range->length; parent++)
-        if (split->cuts[parent] > range->address)
-            add_cut(split, split->cuts[parent]);
+    inherit_cuts(split, &parent, parent_end, range->address + range->length);
 }
 
 /* One piece of RANGE. *LINE is the first line entry that may begin inside it, and moves on. */

@@ -18,6 +18,8 @@
 #include "lidia_image.h"
 #include "support.h"
 
+#define PATIENCE_SECONDS 8.0
+
 static const struct sxt_test_symbol symbols[] = {
     {"_ZN3foo3barEi", 0x401020, 0x20, 'F', 'G'}, {"helper", 0x401040, 0x10, 'F', 'L'},
     {"main", 0x401000, 0x20, 'F', 'G'},          {"table", 0x401080, 0x40, 'O', 'G'},
@@ -406,6 +408,35 @@ static void names_lead_to_all_their_places_in_order(void **state)
     sxt_free(lidia);
 }
 
+static bool count_name(void *data, const sxt_named *named)
+{
+    uint64_t *last = data;
+    assert_true(named->address > *last);
+    *last = named->address;
+    return true;
+}
+
+static void a_name_of_very_many_places_is_not_quadratic(void **state)
+{
+    (void)state;
+    enum { COUNT = 200000 };
+    struct sxt_test_symbol *many = calloc(COUNT, sizeof *many);
+    assert_non_null(many);
+    for (size_t i = 0; i < COUNT; i++)
+        many[i] = (struct sxt_test_symbol){"same", 0x401000 + 4 * (uint64_t)i, 4, 'F', 'L'};
+    size_t size;
+    uint64_t offset;
+    uint8_t *large = sxt_test_elf_image(many, COUNT, &size, &offset);
+    free(many);
+    open_memory(large, size, NULL);
+    uint64_t last = 0;
+    double before = sxt_test_seconds();
+    assert_int_equal(sxt_archive_find_name(archive, "same", count_name, &last), COUNT);
+    assert_true(sxt_test_seconds() - before < PATIENCE_SECONDS);
+    sxt_archive_close(&archive);
+    free(large);
+}
+
 static void file_offsets_become_addresses_where_a_segment_is(void **state)
 {
     (void)state;
@@ -458,6 +489,7 @@ int main(void)
         TEST(rows_and_lines_are_read_one_by_one),
         TEST(the_figures_of_a_binary_and_of_an_archive),
         TEST(names_lead_to_all_their_places_in_order),
+        TEST(a_name_of_very_many_places_is_not_quadratic),
         TEST(file_offsets_become_addresses_where_a_segment_is),
         TEST(closing_nothing_does_nothing),
     };

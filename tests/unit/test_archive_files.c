@@ -313,6 +313,53 @@ static void options_choose_the_form(void **state)
     sxt_symbols_free(&nested);
 }
 
+static void paths_are_mapped_by_whole_components_and_the_first_map_counts(void **state)
+{
+    (void)state;
+    static const char *const paths[][2] = {
+        {"/build/a.c", "/src/a.c"},
+        {"/build", "/src"},
+        {"/builder/a.c", "/builder/a.c"},
+        {"/build/sub/a.c", "/src/sub/a.c"},
+        {"/tmp/x/a.c", "a.c"},
+        {"/tmp/x", "/tmp/x"},
+        {"rel/a.c", "rel/a.c"},
+        {"/other/a.c", "/src/a.c"},
+    };
+    enum { COUNT = sizeof paths / sizeof *paths };
+    const sxt_path_map maps[] = {
+        {"", "never"}, {"/build", "/src"}, {"/build/sub", "late"}, {"/tmp/x/", ""}, {"/other/", "/src/"}};
+    struct sxt_symbols *mapped = sxt_test_model();
+    for (unsigned i = 0; i < COUNT; i++) {
+        sxt_test_add_call(mapped, SXT_SOURCE_DWARF, 0, paths[i][0], 0x10 * i, 0x10, paths[i][0], NULL, 0);
+        sxt_test_add_call(mapped, SXT_SOURCE_DWARF, 1, "g", 0x10 * i, 4, NULL, paths[i][0], 5);
+    }
+    sxt_test_finish(mapped);
+    for (unsigned mangled = 0; mangled < 2; mangled++) {
+        sxt_lidia_options options;
+        sxt_lidia_options_init(&options);
+        options.mangled = mangled;
+        options.path_maps = maps;
+        options.path_map_count = sizeof maps / sizeof *maps;
+        void *data;
+        size_t size;
+        assert_int_equal(sxt_lidia_write_memory(mapped, &options, &data, &size, NULL), SXT_OK);
+        sxt_archive *archive;
+        assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
+        for (unsigned i = 0; i < COUNT; i++) {
+            sxt_range row;
+            assert_int_equal(sxt_archive_row(archive, 2 * i, &row), SXT_OK);
+            sxt_test_assert_text(row.function, paths[i][0]); /* a name is no path */
+            sxt_test_assert_text(row.file, paths[i][1]);
+            assert_int_equal(sxt_archive_row(archive, 2 * i + 1, &row), SXT_OK);
+            sxt_test_assert_text(row.call_file, paths[i][1]);
+        }
+        sxt_archive_close(&archive);
+        sxt_free(data);
+    }
+    sxt_symbols_free(&mapped);
+}
+
 /* The checksums are those of the worked example in the description of the format. */
 static void the_reference_choice_gives_the_worked_example(void **state)
 {
@@ -371,6 +418,7 @@ int main(void)
         TEST(places_that_cannot_be_written_are_refused),
         TEST(wrong_options_write_nothing),
         TEST(options_choose_the_form),
+        TEST(paths_are_mapped_by_whole_components_and_the_first_map_counts),
         TEST(the_reference_choice_gives_the_worked_example),
         TEST(a_damaged_file_is_described_by_path),
     };

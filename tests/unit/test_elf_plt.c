@@ -318,6 +318,26 @@ static void names_entries_of_aarch64(void **state)
     }
 }
 
+/* adrp; ldr; add; autia1716; br x17; nop */
+static void entries_of_aarch64_that_authenticate_are_longer(void **state)
+{
+    (void)state;
+    struct linked linked;
+    begin(&linked, true, EM_AARCH64, ".plt", true);
+    for (unsigned i = 0; i < 2; i++) {
+        jump_aarch64(&linked, false, SLOT + 8 * i);
+        sxt_builder_at(&linked.builder, linked.plt)->bytes.size -= 4;
+        code_u32(&linked, 0xd503219f);
+        code_u32(&linked, 0xd61f0220);
+        code_u32(&linked, 0xd503201f);
+    }
+    read_plt(&linked);
+    assert_int_equal(linked.symbols->symbol_count, 2);
+    expect(&linked, 0, "first@plt", PLT, 24);
+    expect(&linked, 1, "second@plt", PLT + 24, 24);
+    end(&linked);
+}
+
 static void a_slot_of_aarch64_may_lie_before_the_code(void **state)
 {
     (void)state;
@@ -360,6 +380,26 @@ static void names_entries_of_arm_also_with_a_way_in_for_thumb(void **state)
     expect(&linked, 0, "first@plt", start, 12);
     expect(&linked, 1, "second@plt", start + 12, 16);
     expect(&linked, 2, "third@plt", start + 28, 12);
+    end(&linked);
+}
+
+/* A linker that was asked for it writes entries that reach 4 GiB far, in four instructions. */
+static void names_long_entries_of_arm(void **state)
+{
+    (void)state;
+    struct linked linked;
+    begin(&linked, false, EM_ARM, ".plt", false);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t distance = (uint32_t)(SLOT + 8 * i - (here(&linked) + 8));
+        code_u32(&linked, 0xe28fc200 | distance >> 28);
+        code_u32(&linked, 0xe28cc600 | (distance >> 20 & 255));
+        code_u32(&linked, 0xe28cca00 | (distance >> 12 & 255));
+        code_u32(&linked, 0xe5bcf000 | (distance & 0xfff));
+    }
+    read_plt(&linked);
+    assert_int_equal(linked.symbols->symbol_count, 2);
+    expect(&linked, 0, "first@plt", PLT, 16);
+    expect(&linked, 1, "second@plt", PLT + 16, 16);
     end(&linked);
 }
 
@@ -543,8 +583,10 @@ int main(void)
         cmocka_unit_test(names_short_entries_of_i386),
         cmocka_unit_test(a_relative_slot_of_i386_may_lie_before_its_base),
         cmocka_unit_test(names_entries_of_aarch64),
+        cmocka_unit_test(entries_of_aarch64_that_authenticate_are_longer),
         cmocka_unit_test(a_slot_of_aarch64_may_lie_before_the_code),
         cmocka_unit_test(names_entries_of_arm_also_with_a_way_in_for_thumb),
+        cmocka_unit_test(names_long_entries_of_arm),
         cmocka_unit_test(names_entries_of_riscv),
         cmocka_unit_test(entries_of_other_machines_and_relocatable_files_are_left_alone),
         cmocka_unit_test(every_cut_of_the_code_is_survived),
