@@ -20,6 +20,7 @@ struct check {
     uint64_t count;
     uint8_t *string_starts; /* a bit for each offset where a string begins; NULL when they were not walked */
     uint64_t *line_breaks;  /* see find_line_breaks */
+    bool unordered;         /* addresses are not ascending */
 };
 
 static bool check_header(struct check *check, const uint8_t *data, size_t size);
@@ -176,6 +177,12 @@ static void check_strings(struct check *check)
     }
 }
 
+static bool string_begins_at(const struct check *check, uint64_t offset)
+{
+    return offset < check->lidia.strings_size &&
+           (check->string_starts == NULL || (check->string_starts[offset / 8] >> offset % 8 & 1) != 0);
+}
+
 static void check_reference(struct check *check, uint64_t row_at, unsigned field, const char *what, uint64_t offset)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -185,7 +192,7 @@ static void check_reference(struct check *check, uint64_t row_at, unsigned field
     if (offset >= lidia->strings_size)
         report(check, at, "string-reference", "%s: string at %llu of %llu", what, (unsigned long long)offset,
                (unsigned long long)lidia->strings_size);
-    else if (check->string_starts != NULL && (check->string_starts[offset / 8] >> offset % 8 & 1) == 0)
+    else if (!string_begins_at(check, offset))
         report(check, at, "string-reference", "%s: no string begins at %llu", what, (unsigned long long)offset);
 }
 
@@ -278,6 +285,7 @@ static void check_rows(struct check *check)
         sxt_lidia_row(lidia, i, &row);
         uint64_t address_at = (uint64_t)(lidia->addresses - lidia->data) + i * lidia->address_size;
         uint64_t row_at = (uint64_t)(lidia->rows - lidia->data) + i * SXT_LIDIA_FIELDS * lidia->field_size;
+        check->unordered |= i > 0 && row.address < before.address;
         if (i > 0 && row.address < before.address)
             report(check, address_at, "va-order", "address 0x%llx comes behind 0x%llx", (unsigned long long)row.address,
                    (unsigned long long)before.address);
@@ -316,9 +324,12 @@ static bool parent_is_right(const struct sxt_lidia *lidia, uint64_t index, const
     return other.depth + 1 == row->depth && row->address - other.address < other.length;
 }
 
-static bool name_size_is_right(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint16_t size)
+/* Where there is no name, that was reported already. */
+static bool name_size_is_right(const struct check *check, const struct sxt_lidia_row *row, uint16_t size)
 {
-    sxt_string name = sxt_lidia_string(lidia, row->function);
+    if (!string_begins_at(check, row->function))
+        return true;
+    sxt_string name = sxt_lidia_string(&check->lidia, row->function);
     return name.size < SXT_LIDIA_LONG_NAME ? size == name.size : size == SXT_LIDIA_LONG_NAME;
 }
 
@@ -348,7 +359,7 @@ static void check_index_rows(struct check *check)
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
         const uint8_t *size_at = lidia->name_sizes + i * 2;
-        if (!name_size_is_right(lidia, &row, sxt_load_u16le(size_at)))
+        if (!name_size_is_right(check, &row, sxt_load_u16le(size_at)))
             report(check, (uint64_t)(size_at - lidia->data), "index", "the name of row %llu does not have %u bytes",
                    (unsigned long long)i, sxt_load_u16le(size_at));
         uint64_t back = lidia->parents != NULL ? sxt_lidia_parent(lidia, i) : 0;
@@ -364,7 +375,9 @@ static void check_index(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
     uint64_t end;
-    if (!sxt_add_u64(header_word(check, 0x70), lidia->line_count * 2 * lidia->line_size, &end) || end >= lidia->size)
+    /* An index of addresses that are in no order can only be wrong. */
+    if (!sxt_add_u64(header_word(check, 0x70), lidia->line_count * 2 * lidia->line_size, &end) || end >= lidia->size ||
+        check->unordered)
         return;
     uint64_t left = lidia->size - end;
     const uint8_t *header = lidia->data + end;

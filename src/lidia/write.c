@@ -114,11 +114,17 @@ static uint32_t *find_parents(const struct sxt_range_list *list)
     return parents;
 }
 
-/* Consecutive entries with one line say the same. */
-static bool repeats_line(const struct sxt_range_list *list, const struct sxt_model_range *range, uint32_t index)
+/*
+ * Is line entry INDEX of RANGE written? Of several at one address the last counts, and one that says the same as LAST,
+ * the one written before it (NULL for none), says nothing.
+ */
+static bool is_written(const struct sxt_range_list *list, const struct sxt_model_range *range, uint32_t index,
+                       const struct sxt_model_line *last)
 {
     const struct sxt_model_line *line = &list->lines[range->first_line + index];
-    return index > 0 && line[-1].line == line->line;
+    if (index + 1 < range->line_count && line[1].offset == line->offset)
+        return false;
+    return last == NULL || last->line != line->line;
 }
 
 static void choose_sizes(struct layout *layout, const uint32_t *parents)
@@ -131,11 +137,12 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
         const struct sxt_model_range *range = &list->ranges[i];
         largest_field |= range->length | range->depth | range->call_line | pool->function_of[range->function] |
                          pool->path_of[range->file] | pool->path_of[range->call_file];
+        const struct sxt_model_line *last_line = NULL;
         for (uint32_t k = 0; k < range->line_count; k++) {
-            const struct sxt_model_line *line = &list->lines[range->first_line + k];
-            if (repeats_line(list, range, k))
+            if (!is_written(list, range, k, last_line))
                 continue;
-            largest_line |= line->offset | line->line;
+            last_line = &list->lines[range->first_line + k];
+            largest_line |= last_line->offset | last_line->line;
             layout->line_count++;
         }
         if (parents != NULL && parents[i] > farthest)
@@ -205,11 +212,13 @@ static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *line
     for (size_t i = 0; i < list->range_count; i++) {
         const struct sxt_model_range *range = &list->ranges[i];
         uint64_t first_line = next_line;
+        const struct sxt_model_line *last_line = NULL;
         for (uint32_t k = 0; k < range->line_count; k++) {
-            if (repeats_line(list, range, k))
+            if (!is_written(list, range, k, last_line))
                 continue;
-            lines = put(lines, list->lines[range->first_line + k].offset, layout->line_size);
-            lines = put(lines, list->lines[range->first_line + k].line, layout->line_size);
+            last_line = &list->lines[range->first_line + k];
+            lines = put(lines, last_line->offset, layout->line_size);
+            lines = put(lines, last_line->line, layout->line_size);
             next_line++;
         }
         const uint64_t fields[SXT_LIDIA_FIELDS] = {

@@ -64,6 +64,54 @@ static uint8_t *put_row(uint8_t *to, const struct sxt_test_row *row, unsigned wi
     return to;
 }
 
+static uint64_t span_to(const struct sxt_test_lidia *content, size_t row)
+{
+    return content->rows[row].address - content->rows[0].address;
+}
+
+static size_t bucket_count(const struct sxt_test_lidia *content, unsigned shift)
+{
+    return (size_t)(span_to(content, content->row_count - 1) >> shift) + 1;
+}
+
+/* As few addresses in a bucket as there can be with no more buckets than rows. */
+static unsigned shift_of(const struct sxt_test_lidia *content)
+{
+    unsigned shift = 0;
+    while (span_to(content, content->row_count - 1) >> shift >= content->row_count)
+        shift++;
+    return shift;
+}
+
+static uint64_t name_size(const struct sxt_test_lidia *content, size_t row)
+{
+    const struct sxt_test_strings *strings = content->strings;
+    uint64_t at = content->rows[row].function;
+    if (strings == NULL || at >= strings->size)
+        return 0;
+    return strings->nul ? strlen((const char *)strings->bytes + at) : sxt_test_load(strings->bytes + at, 4);
+}
+
+static void put_index(uint8_t *index, const struct sxt_test_lidia *content, unsigned parent_size)
+{
+    unsigned shift = shift_of(content);
+    memcpy(index, "sxti\1", 5);
+    sxt_test_store(index + 0x08, content->row_count, 8);
+    sxt_test_store(index + 0x10, parent_size, 4);
+    sxt_test_store(index + 0x14, shift, 4);
+    uint8_t *to = index + INDEX_HEADER_SIZE;
+    for (size_t bucket = 0; bucket <= bucket_count(content, shift); bucket++) {
+        size_t before = 0;
+        for (size_t i = 0; i < content->row_count; i++)
+            before += span_to(content, i) >> shift < bucket;
+        to = put(to, before, 4);
+    }
+    for (size_t i = 0; i < content->row_count; i++)
+        to = put(to, name_size(content, i), 2);
+    for (size_t i = 0; i < content->row_count; i++)
+        to = put(to, content->parents[i], parent_size);
+}
+
 uint8_t *sxt_test_lidia_image(const struct sxt_test_lidia *content, size_t *size)
 {
     const unsigned address_size = content->address_size != 0 ? content->address_size : 4;
@@ -77,7 +125,8 @@ uint8_t *sxt_test_lidia_image(const struct sxt_test_lidia *content, size_t *size
     const size_t index_at = lines_at + content->line_count * 2 * line_size;
     *size = index_at;
     if (content->parents != NULL)
-        *size += INDEX_HEADER_SIZE + content->row_count * parent_size;
+        *size += INDEX_HEADER_SIZE + (bucket_count(content, shift_of(content)) + 1) * 4 +
+                 content->row_count * (2 + parent_size);
     uint8_t *image = calloc(1, *size);
     if (image == NULL)
         abort();
@@ -104,13 +153,8 @@ uint8_t *sxt_test_lidia_image(const struct sxt_test_lidia *content, size_t *size
         memcpy(image + strings_at, content->strings->bytes, strings_size);
     for (size_t i = 0; i < content->line_count; i++)
         line = put(put(line, content->lines[i][0], line_size), content->lines[i][1], line_size);
-    if (content->parents != NULL) {
-        memcpy(image + index_at, "sxti\1", 5);
-        sxt_test_store(image + index_at + 0x08, content->row_count, 8);
-        sxt_test_store(image + index_at + 0x10, parent_size, 4);
-        for (size_t i = 0; i < content->row_count; i++)
-            sxt_test_store(image + index_at + INDEX_HEADER_SIZE + i * parent_size, content->parents[i], parent_size);
-    }
+    if (content->parents != NULL)
+        put_index(image + index_at, content, parent_size);
     sxt_test_lidia_seal(image, *size);
     return image;
 }
@@ -126,8 +170,7 @@ void sxt_test_lidia_seal(uint8_t *image, size_t size)
     if (index_at + INDEX_HEADER_SIZE > size)
         return;
     uint8_t *index = image + index_at;
-    size_t entries = (size_t)(sxt_test_load(index + 0x08, 8) * sxt_test_load(index + 0x10, 4));
-    sxt_test_store(index + 0x18, sxt_test_crc32c(index + INDEX_HEADER_SIZE, entries), 4);
+    sxt_test_store(index + 0x18, sxt_test_crc32c(index + INDEX_HEADER_SIZE, size - index_at - INDEX_HEADER_SIZE), 4);
     sxt_test_store(index + 0x1c, sxt_test_crc32c(index, 0x1c), 4);
 }
 
@@ -149,4 +192,22 @@ size_t sxt_test_lines_at(const uint8_t *image)
 size_t sxt_test_index_at(const uint8_t *image)
 {
     return sxt_test_lines_at(image) + (size_t)(sxt_test_load(image + 0x68, 8) * 2 * sxt_test_load(image + 0x60, 8));
+}
+
+static uint64_t address_at(const uint8_t *image, uint64_t row)
+{
+    unsigned width = (unsigned)sxt_test_load(image + 0x08, 8);
+    return sxt_test_load(image + HEADER_SIZE + row * width, width);
+}
+
+size_t sxt_test_name_sizes_at(const uint8_t *image)
+{
+    const uint8_t *index = image + sxt_test_index_at(image);
+    uint64_t span = address_at(image, sxt_test_load(image + 0x10, 8) - 1) - address_at(image, 0);
+    return sxt_test_index_at(image) + INDEX_HEADER_SIZE + (size_t)((span >> sxt_test_load(index + 0x14, 4)) + 2) * 4;
+}
+
+size_t sxt_test_parents_at(const uint8_t *image)
+{
+    return sxt_test_name_sizes_at(image) + (size_t)sxt_test_load(image + 0x10, 8) * 2;
 }

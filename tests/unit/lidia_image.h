@@ -29,7 +29,7 @@ struct sxt_test_lidia {
     const struct sxt_test_strings *strings; /* NULL: an empty table */
     const uint32_t (*lines)[2];
     size_t line_count;
-    const uint32_t *parents;                                   /* entries of the index; NULL: no index */
+    const uint32_t *parents;                                   /* of the index; NULL: no index */
     unsigned address_size, field_size, line_size, parent_size; /* 0: 4, 4, 2 and 1 */
 };
 
@@ -44,6 +44,10 @@ size_t sxt_test_rows_at(const uint8_t *image);
 size_t sxt_test_strings_at(const uint8_t *image);
 size_t sxt_test_lines_at(const uint8_t *image);
 size_t sxt_test_index_at(const uint8_t *image);
+
+/* Parts of the index, which must be there. */
+size_t sxt_test_name_sizes_at(const uint8_t *image);
+size_t sxt_test_parents_at(const uint8_t *image);
 
 uint32_t sxt_test_crc32c(const uint8_t *data, size_t size);
 uint64_t sxt_test_load(const uint8_t *from, unsigned width);

@@ -278,7 +278,7 @@ static void a_damaged_index_is_noticed_when_checksums_are_asked_for(void **state
     (void)state;
     make_image((struct sxt_test_lidia){0});
     size_t index_at = sxt_test_index_at(image);
-    image[index_at + SXT_LIDIA_INDEX_HEADER_SIZE + 2] = 2; /* row 2 leads to row 0 now, past row 1 */
+    image[sxt_test_parents_at(image) + 2] = 2; /* row 2 leads to row 0 now, past row 1 */
     sxt_error error = {0};
     assert_int_equal(open_image(true, &error), SXT_ERROR_FORMAT);
     assert_int_equal(error.offset, index_at + 0x18);

@@ -293,7 +293,13 @@ static void a_range_beyond_the_last_address_is_reported(void **state)
 {
     (void)state;
     free(image);
-    const struct sxt_test_row row = {UINT64_MAX - 7, 8, 0, 0, 0, 0, 0, 0, 0};
+    /* One that ends with the last address is fine. */
+    const struct sxt_test_row last = {UINT64_MAX - 7, 8, 0, 0, 0, 0, 0, 0, 0};
+    image =
+        sxt_test_lidia_image(&(struct sxt_test_lidia){.rows = &last, .row_count = 1, .address_size = 8}, &image_size);
+    assert_problems("");
+    free(image);
+    const struct sxt_test_row row = {UINT64_MAX - 7, 9, 0, 0, 0, 0, 0, 0, 0};
     image =
         sxt_test_lidia_image(&(struct sxt_test_lidia){.rows = &row, .row_count = 1, .address_size = 8}, &image_size);
     char expected[40];
@@ -320,13 +326,15 @@ static void each_rule_of_the_index_is_reported_where_it_is_broken(void **state)
 {
     (void)state;
     make_image((struct sxt_test_lidia){0});
-    const size_t entries = index_at + 0x20;
+    const size_t entries = sxt_test_parents_at(image);
     assert_change(entries + 0, 1, 1, "index", entries + 0);
     assert_change(entries + 1, 0, 1, "index", entries + 1);
     assert_change(entries + 2, 2, 1, "index", entries + 2);
     assert_change(entries + 2, 3, 1, "index", entries + 2);
     assert_change(entries + 3, 3, 1, "index", entries + 3);
     assert_change(entries + 4, 255, 1, "index", entries + 4);
+    assert_change(index_at + 0x20, 1, 4, "index", index_at + 0x20);
+    assert_change(sxt_test_name_sizes_at(image), 0, 2, "index", sxt_test_name_sizes_at(image));
     char expected[40];
     make_image((struct sxt_test_lidia){0});
     image[index_at + 0x19] ^= 1; /* its own sum covers this one */

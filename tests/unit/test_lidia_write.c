@@ -268,24 +268,78 @@ static void a_function_of_several_files_becomes_several_rows(void **state)
 
 /* --- the index --- */
 
-static void there_is_no_index_without_inlined_calls_or_when_it_is_not_wanted(void **state)
+static void there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted(void **state)
 {
     (void)state;
-    sxt_test_add_range(model, DWARF, 0, "f", 0, 0x20);
-    sxt_test_add_range(model, DWARF, 0, "g", 0x20, 0x20);
     finish_and_encode();
     assert_int_equal(file_size, sxt_test_index_at(file));
 
     sxt_symbols_free(&model);
     model = sxt_test_model();
     sxt_test_add_range(model, DWARF, 0, "f", 0, 0x20);
+    sxt_test_add_range(model, DWARF, 0, "g", 0x20, 0x20);
+    finish_and_encode();
+    /* One bucket and the end, two name sizes, and no parents where nothing is inlined. */
+    assert_int_equal(sxt_test_load(file + sxt_test_index_at(file) + 0x10, 4), 0);
+    assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2 * 4 + 2 * 2);
+
+    sxt_symbols_free(&model);
+    model = sxt_test_model();
+    sxt_test_add_range(model, DWARF, 0, "f", 0, 0x20);
     sxt_test_add_range(model, DWARF, 1, "g", 0, 0x20);
     finish_and_encode();
-    assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2);
+    assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2 * 4 + 2 * 2 + 2);
     encode((struct sxt_lidia_settings){.no_index = true});
     assert_int_equal(file_size, sxt_test_index_at(file));
     encode((struct sxt_lidia_settings){.nul_strings = true});
-    assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2);
+    assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2 * 4 + 2 * 2 + 2);
+}
+
+static void buckets_count_the_rows_before_them_and_names_have_their_sizes(void **state)
+{
+    (void)state;
+    enum { COUNT = 40 };
+    char name[COUNT + 1] = {0};
+    for (unsigned i = 0; i < COUNT; i++) {
+        memset(name, 'n', i + 1);
+        /* Closer together at first: 16 bytes apart, then 256. */
+        sxt_test_add_range(model, DWARF, 0, name, i < 20 ? 16 * i : 256 * (uint64_t)i, 16);
+    }
+    finish_and_encode();
+    const uint8_t *index = file + sxt_test_index_at(file);
+    unsigned shift = (unsigned)sxt_test_load(index + 0x14, 4);
+    uint64_t buckets = ((uint64_t)256 * (COUNT - 1) >> shift) + 1;
+    assert_in_range(buckets, COUNT / 8, COUNT / 4 + 1);
+    for (uint64_t bucket = 0; bucket <= buckets; bucket++) {
+        uint64_t before = 0;
+        for (unsigned i = 0; i < COUNT; i++)
+            before += (i < 20 ? 16 * i : 256 * (uint64_t)i) >> shift < bucket;
+        assert_int_equal(sxt_test_load(index + 0x20 + bucket * 4, 4), before);
+    }
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(sxt_test_load(file + sxt_test_name_sizes_at(file) + i * 2, 2), i + 1);
+}
+
+static void a_name_that_is_too_long_for_the_index_is_marked(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {65534, 65535, 65536};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        sxt_symbols_free(&model);
+        model = sxt_test_model();
+        char *name = calloc(1, sizes[i] + 1);
+        assert_non_null(name);
+        memset(name, 'n', sizes[i]);
+        sxt_test_add_range(model, DWARF, 0, name, 0, 16);
+        free(name);
+        finish_and_encode();
+        assert_int_equal(sxt_test_load(file + sxt_test_name_sizes_at(file), 2), sizes[i] < 65535 ? sizes[i] : 65535);
+        struct sxt_lidia lidia;
+        sxt_frame frame;
+        assert_int_equal(sxt_lidia_open(&lidia, file, file_size, true, NULL), SXT_OK);
+        assert_int_equal(sxt_lidia_lookup(&lidia, 4, &frame, 1), 1);
+        assert_int_equal(frame.function.size, sizes[i]);
+    }
 }
 
 /* A function with CALLS calls side by side; the last one lies CALLS rows behind its function. */
@@ -312,13 +366,14 @@ static void entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs(vo
         assert_memory_equal(index, "sxti\1\0\0\0", 8);
         assert_int_equal(sxt_test_load(index + 0x08, 8), cases[i].calls + 1);
         assert_int_equal(sxt_test_load(index + 0x10, 4), cases[i].width);
-        assert_int_equal(sxt_test_load(index + 0x14, 4), 0);
         size_t bytes = (size_t)(cases[i].calls + 1) * cases[i].width;
-        assert_int_equal(sxt_test_load(index + 0x18, 4), sxt_test_crc32c(index + 0x20, bytes));
+        size_t parents_at = sxt_test_parents_at(file);
+        assert_int_equal(file_size, parents_at + bytes);
+        size_t content_at = sxt_test_index_at(file) + 0x20;
+        assert_int_equal(sxt_test_load(index + 0x18, 4), sxt_test_crc32c(file + content_at, file_size - content_at));
         assert_int_equal(sxt_test_load(index + 0x1c, 4), sxt_test_crc32c(index, 0x1c));
-        assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + bytes);
         for (uint32_t k = 0; k <= cases[i].calls; k++)
-            assert_int_equal(sxt_test_load(index + 0x20 + k * cases[i].width, cases[i].width), k);
+            assert_int_equal(sxt_test_load(file + parents_at + k * cases[i].width, cases[i].width), k);
     }
 }
 
@@ -333,7 +388,7 @@ static void the_index_leads_to_the_row_around_each_row(void **state)
     sxt_test_add_range(model, DWARF, 0, "g", 0x40, 0x10);
     finish_and_encode();
     const uint8_t parents[] = {0, 1, 1, 2, 4, 0};
-    assert_memory_equal(file + sxt_test_index_at(file) + 0x20, parents, sizeof parents);
+    assert_memory_equal(file + sxt_test_parents_at(file), parents, sizeof parents);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_all)
@@ -349,7 +404,9 @@ int main(void)
         TEST(line_fields_take_two_bytes_until_one_needs_four),
         TEST(rows_hold_what_the_model_has),
         TEST(a_function_of_several_files_becomes_several_rows),
-        TEST(there_is_no_index_without_inlined_calls_or_when_it_is_not_wanted),
+        TEST(there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted),
+        TEST(buckets_count_the_rows_before_them_and_names_have_their_sizes),
+        TEST(a_name_that_is_too_long_for_the_index_is_marked),
         TEST(entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs),
         TEST(the_index_leads_to_the_row_around_each_row),
     };
