@@ -8,17 +8,25 @@
  *           lines           (offset in the range, line) pairs, each of 2 or 4 bytes
  *           index           ours, optional; other readers do not look behind the lines
  *
- *     header                                         row                       index
- *     0x00 4  magic ".dia"                           0  length                 0x00 4  magic "sxti"
- *     0x04 4  version 1                              1  depth                  0x04 4  version 1
- *     0x08 8  address size   0x10 8  count           2  function (string)      0x08 8  rows
- *     0x18 8  offset         0x20 4  CRC32C          3  file (string)          0x10 4  size of a parent: 0, 1, 2 or 4
- *     0x28 8  field size     0x30 8  count           4  first line entry       0x14 4  shift: a bucket has 2^shift
- * addresses 0x38 8  offset         0x40 4  CRC32C          5  line entries           0x18 4  CRC32C of all behind the
- * header 0x48 8  strings size   0x50 8  offset          6  call file (string)     0x1c 4  CRC32C of the 28 bytes before
- *     0x58 4  CRC32C                                 7  call line              0x20    buckets: 4 bytes each, and one
- * more 0x60 8  line field size 0x68 8 count                                             name sizes: 2 bytes a row 0x70
- * 8  offset         0x78 4  CRC32C                                            parents: one a row
+ *     header                                           row
+ *     0x00 4  magic ".dia"       0x04 4  version 1      0  length
+ *     0x08 8  address size       0x10 8  count          1  depth
+ *     0x18 8  offset             0x20 4  CRC32C         2  function (string)
+ *     0x28 8  field size         0x30 8  count          3  file (string)
+ *     0x38 8  offset             0x40 4  CRC32C         4  first line entry
+ *     0x48 8  strings size       0x50 8  offset         5  line entries
+ *     0x58 4  CRC32C             0x60 8  line size      6  call file (string)
+ *     0x68 8  line count         0x70 8  offset         7  call line
+ *     0x78 4  CRC32C
+ *
+ *     index
+ *     0x00 4  magic "sxti"       0x04 4  version 1
+ *     0x08 8  rows               0x10 4  size of a parent: 0, 1, 2 or 4
+ *     0x14 4  shift              0x18 4  CRC32C of all behind this header
+ *     0x1c 4  CRC32C of the 28 bytes before
+ *     0x20    buckets, 4 bytes each, and one more; each has 2^shift addresses
+ *             name sizes, 2 bytes a row
+ *             parents, one a row
  *
  * (each CRC in the header is followed by 4 bytes of 0)
  *
@@ -119,7 +127,10 @@ uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index);
 
 /* How to write. */
 struct sxt_lidia_settings {
-    /* Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. */
+    /*
+     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. Called from
+     * several threads at once; short of memory, it marks the buffer as failed.
+     */
     bool (*rename)(sxt_string name, struct sxt_buffer *out);
     /* The same for paths of files. */
     bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);

@@ -57,17 +57,18 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
             find_together(lidia, addresses + at, size, rows);
         for (size_t i = 0; i < size; i++) {
             uint64_t address = addresses[at + i];
+            sxt_frame *room = capacity > 0 ? frames + used : NULL;
             if (rows[i] != last.row || !holds_again(&last, address, capacity - used)) {
-                last.count = chain_at(lidia, address, rows[i], frames + used, capacity - used, &last.innermost);
+                last.count = chain_at(lidia, address, rows[i], room, capacity - used, &last.innermost);
                 last.row = rows[i];
             } else if (last.count > 0) {
-                memmove(frames + used, last.frames, last.count * sizeof *frames);
-                frames[used].line = line_at(lidia, &last.innermost, address - last.innermost.address);
+                memmove(room, last.frames, last.count * sizeof *frames);
+                room->line = line_at(lidia, &last.innermost, address - last.innermost.address);
             }
             if (last.count > capacity - used)
                 return at + i;
             last.address = address;
-            last.frames = frames + used;
+            last.frames = room;
             used += last.count;
             first[at + i + 1] = used;
         }

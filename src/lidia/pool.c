@@ -58,17 +58,14 @@ void sxt_lidia_pool_close(struct sxt_lidia_pool *pool)
     free(pool->renamed_offset);
 }
 
-void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number)
+void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number, sxt_string form)
 {
-    const struct sxt_lidia_settings *settings = pool->settings;
     if (pool->function_of[number] != NOT_PLACED)
         return;
-    sxt_buffer_clear(&pool->scratch);
-    if (settings->rename != NULL && settings->rename(sxt_symbols_view(pool->symbols, number), &pool->scratch))
-        pool->function_of[number] = intern(pool, (const char *)pool->scratch.data, pool->scratch.size);
+    if (form.data != NULL)
+        pool->function_of[number] = intern(pool, form.data, form.size);
     else
         pool->function_of[number] = place(pool, number, pool->path_of[number]);
-    pool->failed |= pool->scratch.failed;
 }
 
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)

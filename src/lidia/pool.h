@@ -33,8 +33,11 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
                         const struct sxt_lidia_settings *settings, sxt_error *error);
 void sxt_lidia_pool_close(struct sxt_lidia_pool *pool);
 
-/* See to it that a string of the model is in the pool. Afterwards function_of or path_of has its offset. */
-void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number);
+/*
+ * See to it that a string of the model is in the pool. Afterwards function_of or path_of has its offset. A function
+ * goes out as FORM where that is not absent.
+ */
+void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number, sxt_string form);
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number);
 
 /* Writes all strings to TO, which has room for `size` bytes. */

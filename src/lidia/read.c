@@ -158,8 +158,9 @@ static void find_index(struct sxt_lidia *lidia)
     struct sxt_lidia_row first, last;
     sxt_lidia_row(lidia, 0, &first);
     sxt_lidia_row(lidia, lidia->count - 1, &last);
-    uint64_t buckets = ((last.address - first.address) >> shift) + 1;
-    if (last.address < first.address || buckets > lidia->count + 1 ||
+    uint64_t span = (last.address - first.address) >> shift;
+    uint64_t buckets = span + 1;
+    if (last.address < first.address || span > lidia->count ||
         !sxt_fits(end + SXT_LIDIA_INDEX_HEADER_SIZE, 1, sxt_lidia_index_size(lidia->count, buckets, parent_size),
                   lidia->size))
         return;

@@ -133,7 +133,7 @@ static void find_cuts(struct split *split, const struct sxt_model_range *range, 
 static void add_piece(struct split *split, const struct sxt_model_range *range, uint64_t start, uint64_t end,
                       uint32_t *line)
 {
-    const struct sxt_model_line *lines = split->symbols->lines + range->first_line;
+    const struct sxt_model_line *lines = range->line_count > 0 ? &split->symbols->lines[range->first_line] : NULL;
     struct sxt_range_list *list = &split->list;
     void *ranges = sxt_array_grow(list->ranges, &split->range_capacity, list->range_count + 1, sizeof *list->ranges);
     void *room = sxt_array_grow(list->lines, &split->line_capacity, list->line_count + range->line_count + 1,

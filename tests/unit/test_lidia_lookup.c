@@ -46,6 +46,7 @@ static void open_content(struct sxt_test_lidia content)
     image = sxt_test_lidia_image(&content, &image_size);
     if (sxt_lidia_open(&lidia, image, image_size, true, &error) != SXT_OK)
         fail_msg("%s", error.text);
+    assert_int_equal(lidia.buckets != NULL, content.parents != NULL);
     assert_int_equal(lidia.parents != NULL, content.parents != NULL);
 }
 
@@ -267,6 +268,7 @@ static void without_a_function_the_walk_ends_at_the_first_row(void **state)
 /* --- random files --- */
 
 #define ROWS_MAX 400
+#define NAMES    7 /* of different sizes */
 #define SPACE    600
 
 struct random_file {
@@ -275,6 +277,8 @@ struct random_file {
     uint32_t lines[ROWS_MAX * 3][2];
     size_t row_count, line_count;
 };
+
+static uint64_t names[NAMES];
 
 static void add_row(struct random_file *file, struct sxt_test_random *random, size_t parent, uint64_t from, uint64_t to,
                     uint64_t depth)
@@ -286,7 +290,7 @@ static void add_row(struct random_file *file, struct sxt_test_random *random, si
     *row = (struct sxt_test_row){.address = from,
                                  .length = to - from,
                                  .depth = depth,
-                                 .function = self,
+                                 .function = names[self % NAMES],
                                  .first_line = file->line_count,
                                  .call_line = depth > 0 ? 1 + sxt_test_below(random, 50) : 0};
     file->parents[self] = depth > 0 ? (uint32_t)(self - parent) : 0;
@@ -305,11 +309,14 @@ static void add_row(struct random_file *file, struct sxt_test_random *random, si
     }
 }
 
-/* The rows are made in tree order, which is the file's order; `function` holds the number of the row. */
+/* The rows are made in tree order, which is the file's order. */
 static void make_random_file(struct random_file *file, uint64_t seed)
 {
     struct sxt_test_random random = {seed * 1000003};
     file->row_count = file->line_count = 0;
+    strings.size = 0;
+    for (unsigned i = 0; i < NAMES; i++)
+        names[i] = sxt_test_put_string(&strings, &"number"[i]);
     for (uint64_t at = sxt_test_below(&random, 5); at < SPACE - 100;) {
         uint64_t end = at + 1 + sxt_test_below(&random, 100);
         add_row(file, &random, 0, at, end, 0);
@@ -329,6 +336,7 @@ static void assert_chain(const struct random_file *file, uint64_t address, const
         assert_true(found < count);
         const sxt_frame *frame = &frames[found++];
         assert_true(frame->start == row->address && frame->length == row->length && frame->depth == row->depth);
+        sxt_test_assert_text(frame->function, &"number"[i % NAMES]);
         uint32_t line = 0;
         for (uint64_t k = row->first_line; k < row->first_line + row->line_count; k++)
             if (file->lines[k][0] <= address - row->address)
@@ -416,15 +424,55 @@ static void an_index_that_lies_never_leads_outside_or_in_circles(void **state)
     (void)state;
     static struct random_file file;
     make_random_file(&file, 77);
+    for (size_t i = 0; i < file.row_count; i++)
+        file.rows[i].function = 0;
     struct sxt_test_random random = {78};
-    for (unsigned trial = 0; trial < 50; trial++) {
+    for (unsigned trial = 0; trial < 60; trial++) {
         for (size_t i = 0; i < file.row_count; i++)
             file.parents[i] = sxt_test_below(&random, trial % 2 ? 300 : 3);
         open_content((struct sxt_test_lidia){
             .rows = file.rows, .row_count = file.row_count, .parents = file.parents, .parent_size = trial % 2 ? 2 : 1});
-        for (uint64_t address = 0; address < SPACE; address++)
-            assert_true(sxt_lidia_lookup(&lidia, address, NULL, 0) <= file.row_count);
+        uint32_t largest = trial % 3 == 0 ? (uint32_t)file.row_count + 2 : trial % 3 == 1 ? UINT32_MAX : 20;
+        for (size_t at = sxt_test_index_at(image) + SXT_LIDIA_INDEX_HEADER_SIZE; at < sxt_test_name_sizes_at(image);
+             at += 4)
+            sxt_test_store(image + at, sxt_test_below(&random, largest), 4);
+        for (size_t at = sxt_test_name_sizes_at(image); at < sxt_test_parents_at(image); at += 2)
+            sxt_test_store(image + at, sxt_test_next(&random), 2);
+        uint64_t addresses[SPACE];
+        size_t first[SPACE + 1];
+        for (uint64_t address = 0; address < SPACE; address++) {
+            sxt_frame frames[FRAMES_MAX];
+            size_t count = sxt_lidia_lookup(&lidia, address, frames, FRAMES_MAX);
+            assert_true(count <= file.row_count);
+            for (size_t i = 0; i < count && i < FRAMES_MAX; i++)
+                assert_true(frames[i].function.size <= strings.size);
+            addresses[address] = trial % 2 ? address : sxt_test_below(&random, SPACE);
+        }
+        static sxt_frame many[SPACE * FRAMES_MAX];
+        assert_true(sxt_lidia_lookup_batch(&lidia, addresses, SPACE, many, SPACE * FRAMES_MAX, first) > 0);
     }
+}
+
+static void an_index_knows_no_better_than_the_file_where_rows_share_addresses(void **state)
+{
+    (void)state;
+    struct sxt_test_row rows[100];
+    const uint32_t parents[100] = {0};
+    uint64_t a = text("a");
+    for (size_t i = 0; i < 100; i++)
+        rows[i] = (struct sxt_test_row){i < 50 ? 0x10 : i < 99 ? 0x30 : 0x1000000, i + 1, 0, a, 0, 0, 0, 0, 0};
+    open_content((struct sxt_test_lidia){.rows = rows, .row_count = 100, .parents = parents});
+    sxt_frame frame;
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x10, &frame, 1), 1);
+    assert_int_equal(frame.length, 50);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x2f, &frame, 1), 1);
+    assert_int_equal(frame.length, 50);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x30, &frame, 1), 1);
+    assert_int_equal(frame.length, 99);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x93, &frame, 1), 0);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0xffffff, &frame, 1), 0);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x1000063, &frame, 1), 1);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 0x0f, &frame, 1), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -446,6 +494,7 @@ int main(void)
         TEST(random_files_agree_with_brute_force_in_every_way_of_asking),
         TEST(a_batch_of_nothing_and_a_batch_without_room),
         TEST(an_index_that_lies_never_leads_outside_or_in_circles),
+        TEST(an_index_knows_no_better_than_the_file_where_rows_share_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,6 +317,23 @@ static void an_index_of_another_shape_is_not_used_even_with_a_right_checksum(voi
     }
 }
 
+/* From the first address to the last there are 2^64 buckets of one address: one more than a number can say. */
+static void an_index_of_more_buckets_than_can_be_counted_is_not_used(void **state)
+{
+    (void)state;
+    const struct sxt_test_row rows[] = {{.address = 0, .length = 16}, {.address = UINT64_MAX, .length = 1}};
+    const uint32_t parents[2] = {0};
+    image = sxt_test_lidia_image(
+        &(struct sxt_test_lidia){.rows = rows, .row_count = 2, .parents = parents, .address_size = 8}, &image_size);
+    assert_opens();
+    assert_non_null(lidia.buckets);
+    sxt_test_store(image + sxt_test_index_at(image) + 0x14, 0, 4);
+    sxt_test_lidia_seal(image, image_size);
+    assert_int_equal(open_image(false, NULL), SXT_OK);
+    assert_null(lidia.buckets);
+    assert_int_equal(sxt_lidia_lookup(&lidia, 4, NULL, 0), 1);
+}
+
 /* --- strings --- */
 
 /* Opens a file of one row whose string table is BYTES, and returns what the reader takes the strings for. */
@@ -435,6 +452,7 @@ int main(void)
         TEST(a_damaged_index_is_noticed_when_checksums_are_asked_for),
         TEST(an_index_with_a_damaged_header_is_not_used),
         TEST(an_index_of_another_shape_is_not_used_even_with_a_right_checksum),
+        TEST(an_index_of_more_buckets_than_can_be_counted_is_not_used),
         TEST(strings_that_end_with_nul_are_recognised),
         TEST(a_writer_need_not_begin_with_an_empty_string),
         TEST(strings_with_lengths_are_recognised),
