@@ -80,7 +80,8 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
                         "it has another build ID, so it belongs to another binary");
     }
-    if (elf->machine != debug->elf.machine || elf->is_64 != debug->elf.is_64) {
+    if (elf->machine != debug->elf.machine || elf->is_64 != debug->elf.is_64 ||
+        elf->big_endian != debug->elf.big_endian) {
         sxt_debug_file_close(debug);
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "it is for another architecture");
     }

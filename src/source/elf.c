@@ -17,6 +17,12 @@
 /* Not in every elf.h. */
 #define COMPRESS_ZSTD 2
 
+/* How many times its size, and how much more, an honest file may be asked for, and may expand to. */
+#define HAND_OUT_TIMES 8
+#define HAND_OUT_MORE  ((uint64_t)4 << 20)
+#define INFLATE_TIMES  64
+#define INFLATE_MORE   ((uint64_t)64 << 20)
+
 /* What the header says of the two tables. */
 struct tables {
     uint64_t segments; /* file offsets; 0 when there is no such table */
@@ -265,11 +271,16 @@ static int inflate_section(struct sxt_elf *elf, enum sxt_compression kind, const
         return sxt_fail(error, SXT_ERROR_LIMIT, out->offset,
                         "compressed section says it holds %llu bytes, over the limit of %llu",
                         (unsigned long long)expected, (unsigned long long)elf->inflate_limit);
+    if (expected > elf->inflate_limit - elf->inflated ||
+        elf->inflated + expected > (uint64_t)elf->size * INFLATE_TIMES + INFLATE_MORE)
+        return sxt_fail(error, SXT_ERROR_LIMIT, out->offset,
+                        "compressed sections expand to more than a file of %zu bytes is good for", elf->size);
     /* No stream expands by more than this (deflate: 1032), so a larger claim is a lie and not worth the memory. */
     uint64_t most = kind == SXT_COMPRESSION_ZLIB ? (uint64_t)size * 1040 + 64 : (uint64_t)size * 65536 + 65536;
     if (expected > most)
         return sxt_fail(error, SXT_ERROR_FORMAT, out->offset, "compressed section: %zu bytes cannot hold %llu", size,
                         (unsigned long long)expected);
+    elf->inflated += expected;
     uint8_t *to = sxt_arena_alloc(&elf->arena, expected);
     if (to == NULL)
         return sxt_fail_memory(error, expected);
@@ -298,6 +309,9 @@ int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *sec
         return sxt_fail(error, SXT_ERROR_FORMAT, section->offset,
                         "section '%.*s': %llu bytes do not fit in a file of %zu bytes", name_size, name,
                         (unsigned long long)section->size, elf->size);
+    if (section->size > (uint64_t)elf->size * HAND_OUT_TIMES + HAND_OUT_MORE - elf->handed_out)
+        return sxt_fail(error, SXT_ERROR_LIMIT, section->offset, "sections overlap too much to be worth reading");
+    elf->handed_out += section->size;
     out->data = elf->data + section->offset;
     out->size = section->size;
 

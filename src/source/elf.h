@@ -52,7 +52,9 @@ struct sxt_elf {
     size_t section_count;
     struct sxt_elf_segment *segments;
     size_t segment_count;
-    uint64_t inflate_limit; /* the most that one section may expand to */
+    uint64_t inflate_limit; /* the most that one section, and all that were asked for together, may expand to */
+    uint64_t inflated;      /* so far */
+    uint64_t handed_out; /* bytes of sections so far: sections may overlap, and the same bytes come again and again */
     struct sxt_arena arena; /* the two tables and inflated sections */
 };
 
@@ -79,7 +81,11 @@ bool sxt_elf_is(const uint8_t *data, size_t size);
 const struct sxt_elf_section *sxt_elf_section_named(const struct sxt_elf *elf, const char *name);
 const struct sxt_elf_section *sxt_elf_section_typed(const struct sxt_elf *elf, uint32_t type);
 
-/* Its bytes; fails for a section without bytes (NOBITS), outside the file, or with a damaged compressed stream. */
+/*
+ * Its bytes; fails for a section without bytes (NOBITS), outside the file, or with a damaged compressed stream. In all,
+ * a few times the size of the file is given out, and then SXT_ERROR_LIMIT: a file that needs more is made to waste
+ * time.
+ */
 int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
                           sxt_error *error);
 

@@ -30,9 +30,8 @@ typedef bool decode_entry(const struct sxt_elf *elf, const uint8_t *code, size_t
 
 static bool collect_slots(struct sxt_elf *elf, const struct sxt_elf_section *dynsym, struct slots *slots);
 static decode_entry *decoder_for(const struct sxt_elf *elf, size_t *step);
-static void name_entries(struct sxt_elf *elf, const struct sxt_elf_section *section,
-                         const struct sxt_elf_symbol_table *table, const struct slots *slots,
-                         struct sxt_symbols *symbols);
+static void name_entries(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_symbol_table *table,
+                         const struct slots *slots, struct sxt_symbols *symbols);
 
 int sxt_elf_add_plt(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error)
 {
@@ -158,7 +157,9 @@ static bool decode_aarch64(const struct sxt_elf *elf, const uint8_t *code, size_
     int64_t pages = (int64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
     pages = (pages ^ 0x100000) - 0x100000;
     *slot = ((address + at) & ~(uint64_t)0xfff) + (uint64_t)(pages * 4096) + (uint64_t)(ldr >> 10 & 0xfff) * 8;
-    *length = at == 0 ? 16 : 24;
+    /* With "bti c" in front, or "autia1716" before the jump, there are six instructions and not four. */
+    bool authenticates = at + 16 <= size && sxt_load_u32le(code + at + 12) == 0xd503219f;
+    *length = at == 0 && !authenticates ? 16 : 24;
     return true;
 }
 
@@ -176,16 +177,22 @@ static bool decode_arm(const struct sxt_elf *elf, const uint8_t *code, size_t si
     (void)got;
     /* BE8 files have little-endian code; older big-endian ones do not, and are left alone. */
     size_t at = size >= 4 && sxt_load_u32le(code) == 0x46c04778 ? 4 : 0; /* bx pc; nop: a way in for Thumb code */
-    if (at + 12 > size || (elf->big_endian && (elf->flags & EF_ARM_BE8) == 0))
+    if (elf->big_endian && (elf->flags & EF_ARM_BE8) == 0)
         return false;
-    uint32_t first = sxt_load_u32le(code + at);
-    uint32_t second = sxt_load_u32le(code + at + 4);
-    uint32_t third = sxt_load_u32le(code + at + 8);
-    if ((first & 0xfffff000) != 0xe28fc000 || (second & 0xfffff000) != 0xe28cc000 || (third & 0xfffff000) != 0xe5bcf000)
-        return false;
-    *slot = (uint32_t)(address + at + 8 + arm_immediate(first) + arm_immediate(second) + (third & 0xfff));
-    *length = at + 12;
-    return true;
+    /* add ip, pc, #N; one or two of add ip, ip, #N; ldr pc, [ip, #N]! */
+    uint32_t sum = (uint32_t)(address + at + 8);
+    for (unsigned i = 0; i < 4 && at + 4 <= size; i++, at += 4) {
+        uint32_t instruction = sxt_load_u32le(code + at);
+        if (i >= 2 && (instruction & 0xfffff000) == 0xe5bcf000) {
+            *slot = (uint32_t)(sum + (instruction & 0xfff));
+            *length = at + 4;
+            return true;
+        }
+        if ((instruction & 0xfffff000) != (i == 0 ? 0xe28fc000 : 0xe28cc000))
+            return false;
+        sum += arm_immediate(instruction);
+    }
+    return false;
 }
 
 static bool decode_riscv(const struct sxt_elf *elf, const uint8_t *code, size_t size, uint64_t address, uint64_t got,
@@ -227,7 +234,7 @@ static decode_entry *decoder_for(const struct sxt_elf *elf, size_t *step)
     }
 }
 
-static void add_entry(const struct sxt_elf_symbol_table *table, uint32_t index, uint64_t address, uint64_t size,
+static void add_entry(struct sxt_elf_symbol_table *table, uint32_t index, uint64_t address, uint64_t size,
                       uint32_t section, struct sxt_symbols *symbols)
 {
     if (index >= table->count)
@@ -248,9 +255,8 @@ static void add_entry(const struct sxt_elf_symbol_table *table, uint32_t index, 
                                                                .source = SXT_SOURCE_DYNSYM});
 }
 
-static void name_entries(struct sxt_elf *elf, const struct sxt_elf_section *section,
-                         const struct sxt_elf_symbol_table *table, const struct slots *slots,
-                         struct sxt_symbols *symbols)
+static void name_entries(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_symbol_table *table,
+                         const struct slots *slots, struct sxt_symbols *symbols)
 {
     struct sxt_elf_bytes bytes;
     if (sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)

@@ -36,6 +36,7 @@ int sxt_elf_symbol_table_open(struct sxt_elf *elf, const struct sxt_elf_section 
     if (status != SXT_OK)
         return status;
     table->count = table->entries.size / entry;
+    table->budget = sxt_elf_names_budget(table->strings.size);
     for (size_t i = 0; i < elf->section_count; i++)
         if (elf->sections[i].type == SHT_SYMTAB_SHNDX && elf->sections[i].link < elf->section_count &&
             &elf->sections[elf->sections[i].link] == section &&
@@ -69,16 +70,32 @@ struct sxt_elf_symbol sxt_elf_symbol_at(const struct sxt_elf_symbol_table *table
     };
 }
 
-sxt_string sxt_elf_symbol_name(const struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol)
+sxt_string sxt_elf_symbol_name(struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol)
 {
     if (symbol->name >= table->strings.size)
         return (sxt_string){NULL, 0};
     const char *start = (const char *)table->strings.data + symbol->name;
     size_t most = table->strings.size - symbol->name;
-    size_t size = strnlen(start, most < NAME_MAX_SIZE ? most : NAME_MAX_SIZE);
-    if (size == most || size == NAME_MAX_SIZE)
+    if (most > NAME_MAX_SIZE)
+        most = NAME_MAX_SIZE;
+    size_t size = strnlen(start, most < table->budget ? most : table->budget);
+    /* Looking for an end that is not there costs as much as a name. */
+    table->exhausted = table->exhausted || (size == table->budget && size < most);
+    table->budget -= size;
+    if (table->exhausted || size == most)
         return (sxt_string){NULL, 0};
     return (sxt_string){start, size};
+}
+
+uint64_t sxt_elf_names_budget(size_t size)
+{
+    return (uint64_t)size * 16 + ((uint64_t)1 << 20);
+}
+
+int sxt_elf_fail_exhausted(const struct sxt_elf_symbol_table *table, sxt_error *error)
+{
+    return sxt_fail(error, SXT_ERROR_LIMIT, table->strings.offset,
+                    "names of symbols overlap so much that they are not worth reading");
 }
 
 int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
@@ -88,8 +105,6 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
     int status = sxt_elf_symbol_table_open(elf, section, &table, error);
     if (status != SXT_OK)
         return status;
-    /* Names may share their tails, but a table where millions overlap is made to waste time and memory. */
-    uint64_t budget = (uint64_t)table.strings.size * 16 + ((uint64_t)1 << 20);
     uint32_t section_name = 0, section_index = UINT32_MAX;
     for (size_t i = 1; i < table.count; i++) {
         struct sxt_model_symbol symbol = {.source = source};
@@ -97,12 +112,10 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
             continue;
         struct sxt_elf_symbol raw = sxt_elf_symbol_at(&table, i);
         sxt_string name = sxt_elf_symbol_name(&table, &raw);
+        if (table.exhausted)
+            return sxt_elf_fail_exhausted(&table, error);
         if (name.size == 0 || is_mapping_symbol(elf, raw.info & 15, name))
             continue;
-        if (name.size >= budget)
-            return sxt_fail(error, SXT_ERROR_LIMIT, table.strings.offset,
-                            "names of symbols overlap so much that they are not worth reading");
-        budget -= name.size;
         symbol.name = sxt_symbols_string(symbols, name.data, name.size);
         /* convert left the section's number here; neighbours mostly share it. */
         if (symbol.section != section_index) {
@@ -182,10 +195,13 @@ static bool convert(const struct sxt_elf_symbol_table *table, size_t index, stru
     return true;
 }
 
-/* In the first PowerPC 64 ABI a function symbol names a descriptor in .opd, which begins with the entry's address. */
+/*
+ * In the first PowerPC 64 ABI a function symbol names a descriptor in .opd, which begins with the entry's address; in a
+ * relocatable file that is still to be filled in.
+ */
 static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address)
 {
-    if (elf->machine != EM_PPC64 || (elf->flags & 3) == 2 || section->name.size != 4 ||
+    if (elf->machine != EM_PPC64 || elf->type == ET_REL || (elf->flags & 3) == 2 || section->name.size != 4 ||
         memcmp(section->name.data, ".opd", 4) != 0)
         return address;
     const uint8_t *descriptor = sxt_elf_at_address(elf, address, 8);

@@ -23,6 +23,8 @@ struct sxt_elf_symbol_table {
     struct sxt_elf_bytes strings;
     struct sxt_elf_bytes indices; /* section numbers above 0xfeff; empty when there are none */
     size_t count;
+    uint64_t budget; /* bytes of names that are still looked at */
+    bool exhausted;  /* a name was not read because there was no more of it */
 };
 
 /* Opens the table in SECTION (SHT_SYMTAB or SHT_DYNSYM). */
@@ -32,8 +34,17 @@ int sxt_elf_symbol_table_open(struct sxt_elf *elf, const struct sxt_elf_section 
 /* Entry INDEX, which must be below count. */
 struct sxt_elf_symbol sxt_elf_symbol_at(const struct sxt_elf_symbol_table *table, size_t index);
 
-/* Its name; absent when the offset lies outside the strings, they do not end there, or it is over 1 MiB. */
-sxt_string sxt_elf_symbol_name(const struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol);
+/*
+ * Its name; absent when the offset lies outside the strings, they do not end there, or it is over 1 MiB. Names may
+ * share their tails, but a table where they overlap so much that reading them is a waste is exhausted after a while.
+ */
+sxt_string sxt_elf_symbol_name(struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol);
+
+/* How many bytes of names a table of strings of SIZE bytes is good for. */
+uint64_t sxt_elf_names_budget(size_t size);
+
+/* The error of an exhausted table. */
+int sxt_elf_fail_exhausted(const struct sxt_elf_symbol_table *table, sxt_error *error);
 
 /* Adds all defined symbols of a table. SOURCE is SXT_SOURCE_SYMTAB or SXT_SOURCE_DYNSYM. */
 int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,

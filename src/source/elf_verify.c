@@ -79,11 +79,17 @@ static void check_sections(struct check *check)
         if (section->type == SHT_NULL || section->type == SHT_NOBITS)
             continue;
         struct sxt_elf_bytes bytes;
-        sxt_error error;
+        sxt_error error = {0};
         if (sxt_elf_section_bytes(&check->elf, section, &bytes, &error) != SXT_OK)
             report_error(check, "section-bounds", &error);
-        else if (section->type == SHT_SYMTAB || section->type == SHT_DYNSYM)
+        else if (section->type != SHT_SYMTAB && section->type != SHT_DYNSYM)
+            continue;
+        else if (section == sxt_elf_section_typed(&check->elf, section->type))
             check_symbols(check, section);
+        else
+            report(check, section->offset, "symbol-table", "section %zu is a second symbol table of its type", i);
+        if (error.code == SXT_ERROR_LIMIT)
+            break; /* and so would all others be */
     }
 }
 
@@ -105,7 +111,13 @@ static void check_symbols(struct check *check, const struct sxt_elf_section *sec
     for (size_t i = 0; i < table.count; i++) {
         struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&table, i);
         uint64_t at = section->offset + (table.entries.inflated ? 0 : i * entry);
-        if (symbol.name != 0 && sxt_elf_symbol_name(&table, &symbol).data == NULL)
+        bool named = symbol.name == 0 || sxt_elf_symbol_name(&table, &symbol).data != NULL;
+        if (table.exhausted) {
+            (void)sxt_elf_fail_exhausted(&table, &error);
+            report_error(check, "symbol-name", &error);
+            return;
+        }
+        if (!named)
             report(check, at, "symbol-name", "symbol %zu: no name at %u of %zu", i, symbol.name, table.strings.size);
         if (symbol.section < SHN_LORESERVE && symbol.section >= check->elf.section_count)
             report(check, at, "symbol-section", "symbol %zu: section %u of %zu", i, symbol.section,

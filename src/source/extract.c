@@ -179,15 +179,13 @@ static void report(struct extraction *extraction, const sxt_error *problem)
         extraction->options->warning(extraction->options->warning_data, problem);
 }
 
-static void read_tables_of(struct extraction *extraction, struct sxt_elf *elf, uint32_t type, uint8_t source)
+/* A file has at most one table of each type; more are there to waste time and memory. */
+static void read_table_of(struct extraction *extraction, struct sxt_elf *elf, uint32_t type, uint8_t source)
 {
-    for (size_t i = 0; i < elf->section_count; i++) {
-        if (elf->sections[i].type != type)
-            continue;
-        sxt_error problem;
-        if (sxt_elf_add_symbols(elf, &elf->sections[i], source, extraction->symbols, &problem) != SXT_OK)
-            report(extraction, &problem);
-    }
+    const struct sxt_elf_section *section = sxt_elf_section_typed(elf, type);
+    sxt_error problem;
+    if (section != NULL && sxt_elf_add_symbols(elf, section, source, extraction->symbols, &problem) != SXT_OK)
+        report(extraction, &problem);
 }
 
 /* The order is that of the alias rule: .symtab before .dynsym. */
@@ -196,13 +194,13 @@ static void read_symbol_tables(struct extraction *extraction)
     uint32_t sources = extraction->options->sources;
     struct sxt_elf *elf = &extraction->elf;
     if (sources & SXT_SOURCE_SYMTAB) {
-        read_tables_of(extraction, elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+        read_table_of(extraction, elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
         if (extraction->debug.found)
-            read_tables_of(extraction, &extraction->debug.elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+            read_table_of(extraction, &extraction->debug.elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
         read_mini_debug_info(extraction);
     }
     if (sources & SXT_SOURCE_DYNSYM) {
-        read_tables_of(extraction, elf, SHT_DYNSYM, SXT_SOURCE_DYNSYM);
+        read_table_of(extraction, elf, SHT_DYNSYM, SXT_SOURCE_DYNSYM);
         /* A damaged .dynsym was reported just now. */
         (void)sxt_elf_add_plt(elf, extraction->symbols, NULL);
     }
@@ -227,7 +225,7 @@ static void read_mini_debug_info(struct extraction *extraction)
     if (status == SXT_OK)
         status = sxt_elf_open(&mini, inside, size, extraction->options->inflate_limit, &problem);
     if (status == SXT_OK) {
-        read_tables_of(extraction, &mini, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
+        read_table_of(extraction, &mini, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
         sxt_elf_close(&mini);
     } else {
         sxt_error whole;

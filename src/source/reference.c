@@ -22,17 +22,19 @@ enum outcome { TABLE_READ, TABLE_ABSENT, TABLE_BAD };
 static enum outcome open_table(struct sxt_elf *elf, uint32_t type, struct sxt_elf_symbol_table *table,
                                sxt_error *error);
 static bool versions_are_good(struct sxt_elf *elf, sxt_error *error);
-static void add_functions(const struct sxt_elf_symbol_table *table, uint8_t source, struct sxt_symbols *symbols);
+static int add_functions(struct sxt_elf_symbol_table *table, uint8_t source, struct sxt_symbols *symbols,
+                         sxt_error *error);
 
 int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols *symbols, sxt_error *error)
 {
     struct sxt_elf_symbol_table table;
     sxt_error first = {0}, second = {0};
     enum outcome symtab = TABLE_ABSENT, dynsym = TABLE_ABSENT;
+    int status = SXT_OK;
     if (sources & SXT_SOURCE_SYMTAB)
         symtab = open_table(elf, SHT_SYMTAB, &table, &first);
     if (symtab == TABLE_READ) {
-        add_functions(&table, SXT_SOURCE_SYMTAB, symbols);
+        status = add_functions(&table, SXT_SOURCE_SYMTAB, symbols, error);
     } else {
         if (sources & SXT_SOURCE_DYNSYM) {
             dynsym = open_table(elf, SHT_DYNSYM, &table, &second);
@@ -40,15 +42,15 @@ int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols
                 dynsym = TABLE_BAD;
         }
         if (dynsym == TABLE_READ)
-            add_functions(&table, SXT_SOURCE_DYNSYM, symbols);
+            status = add_functions(&table, SXT_SOURCE_DYNSYM, symbols, error);
         else if (symtab == TABLE_BAD || dynsym == TABLE_BAD)
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
                             "failed to read symbols from ELF file: %.90s, %.90s",
                             symtab == TABLE_BAD ? first.text : "no symbol section",
                             dynsym == TABLE_BAD ? second.text : "no symbol section");
     }
-    if ((sources & SXT_SOURCE_GO) == 0)
-        return SXT_OK;
+    if (status != SXT_OK || (sources & SXT_SOURCE_GO) == 0)
+        return status;
     return sxt_gopclntab_read_reference(elf, symbols, error);
 }
 
@@ -81,6 +83,7 @@ static enum outcome open_table(struct sxt_elf *elf, uint32_t type, struct sxt_el
         return TABLE_BAD;
     }
     table->count = table->entries.size / entry;
+    table->budget = sxt_elf_names_budget(table->strings.size);
     return TABLE_READ;
 }
 
@@ -99,6 +102,10 @@ static bool version_records_are_good(struct sxt_elf *elf, uint32_t type, size_t 
             sxt_fail(error, SXT_ERROR_FORMAT, section->offset + at, "%s %u", what, version);
             return false;
         }
+        if (type == SHT_GNU_verdef && sxt_load_u16(bytes.data + at + 6, elf->big_endian) == 0) {
+            sxt_fail(error, SXT_ERROR_FORMAT, section->offset + at, "dynamic version has no name");
+            return false;
+        }
         uint32_t next = sxt_load_u32(bytes.data + at + record_size - 4, elf->big_endian);
         if (next == 0)
             break;
@@ -115,12 +122,17 @@ static bool versions_are_good(struct sxt_elf *elf, sxt_error *error)
            version_records_are_good(elf, SHT_GNU_verneed, 16, "unexpected dynamic need version", error);
 }
 
-static void add_functions(const struct sxt_elf_symbol_table *table, uint8_t source, struct sxt_symbols *symbols)
+static int add_functions(struct sxt_elf_symbol_table *table, uint8_t source, struct sxt_symbols *symbols,
+                         sxt_error *error)
 {
     for (size_t i = 1; i < table->count; i++) {
         struct sxt_elf_symbol symbol = sxt_elf_symbol_at(table, i);
+        if ((symbol.info & 15) != STT_FUNC)
+            continue;
         sxt_string name = sxt_elf_symbol_name(table, &symbol);
-        if ((symbol.info & 15) != STT_FUNC || name.size == 0)
+        if (table->exhausted)
+            return sxt_elf_fail_exhausted(table, error);
+        if (name.size == 0)
             continue;
         sxt_symbols_add_range(symbols, &(struct sxt_model_range){
                                            .address = symbol.value,
@@ -129,4 +141,5 @@ static void add_functions(const struct sxt_elf_symbol_table *table, uint8_t sour
                                            .source = source,
                                        });
     }
+    return SXT_OK;
 }

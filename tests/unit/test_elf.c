@@ -136,10 +136,9 @@ static void refuses_what_is_no_elf_file(void **state)
     (void)state;
     struct sxt_elf elf;
     sxt_error error;
-    const char *const others[] = {"", "\x7f",
-                                  "\x7f"
-                                  "EL",
-                                  "MZ\x90", "not an ELF file at all, but long enough to hold a header of one ....."};
+    static const char *const others[] = {
+        "", "\x7f", "\177EL", "MZ\x90", "not an ELF file at all, but long enough to hold a header of one .....",
+    };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_false(sxt_elf_is((const uint8_t *)others[i], strlen(others[i])));
         assert_int_equal(sxt_elf_open(&elf, (const uint8_t *)others[i], strlen(others[i]), LIMIT, &error),
