@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <sextant/archive.h>
@@ -143,11 +144,40 @@ static void threads_write_one_model_at_the_same_time(void **state)
     sxt_symbols_free(&model);
 }
 
+/* So many names that they are made readable on several threads; every third is not mangled. */
+static void many_names_are_made_readable_each_its_own_way(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    struct sxt_symbols *model = sxt_test_model();
+    char name[64], readable[64];
+    for (unsigned i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, i % 3 ? "_ZN4name6n%05uEv" : "plain_%u", i);
+        sxt_test_add_function(model, name, 16 * (uint64_t)i, 16, 'G');
+    }
+    sxt_test_finish(model);
+    void *data;
+    size_t size;
+    sxt_archive *archive;
+    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, &size, NULL), SXT_OK);
+    assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
+    for (unsigned i = 0; i < COUNT; i++) {
+        sxt_frame frame;
+        snprintf(readable, sizeof readable, i % 3 ? "name::n%05u()" : "plain_%u", i);
+        assert_int_equal(sxt_archive_lookup(archive, 16 * (uint64_t)i + 7, &frame, 1), 1);
+        sxt_test_assert_text(frame.function, readable);
+    }
+    sxt_archive_close(&archive);
+    sxt_free(data);
+    sxt_symbols_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_an_archive_and_all_get_the_right_answers),
         cmocka_unit_test(threads_write_one_model_at_the_same_time),
+        cmocka_unit_test(many_names_are_made_readable_each_its_own_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
