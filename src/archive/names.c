@@ -60,13 +60,17 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
 {
     struct sxt_buffer readable;
     sxt_buffer_init(&readable, (size_t)2 << 20);
+    /* Short names that become very long ones are looked at for a while, and then compared as linked only. */
+    uint64_t made = 0, allowed = (uint64_t)64 << 20;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
         sxt_string linked = sxt_symbols_view(symbols, symbol->name);
         bool same = equal(linked, name);
         sxt_buffer_clear(&readable);
-        if (!same && linked.size > 1 && linked.data[0] == '_' && sxt_demangle(linked, &readable))
+        allowed += linked.size * 16;
+        if (!same && linked.size > 1 && linked.data[0] == '_' && made <= allowed && sxt_demangle(linked, &readable))
             same = equal((sxt_string){(const char *)readable.data, readable.size}, name);
+        made += readable.size;
         if (same)
             add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type});
     }

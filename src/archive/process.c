@@ -11,17 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/strings.h"
 
 #define VDSO_MAX_SIZE ((uint64_t)1 << 20)
 
 /* A file that is mapped somewhere. */
 struct module {
-    char *path; /* as it stands in the map; "[vdso]" is one too */
+    const char *path; /* as it stands in the map; "[vdso]" is one too */
     sxt_archive *archive;
     uint8_t *memory; /* the vdso's bytes, copied out of the process */
     char *problem;   /* why it could not be opened */
@@ -38,6 +40,7 @@ struct sxt_process {
     sxt_open_options options;
     struct mapping *mappings; /* ascending and disjoint, as the kernel lists them; sorted to be sure */
     size_t mapping_count, mapping_capacity;
+    struct sxt_strings paths; /* of the modules: string N + 1 is that of module N */
     struct module *modules;
     size_t module_count, module_capacity;
 };
@@ -58,7 +61,9 @@ static int open_process(long pid, const char *maps, const sxt_open_options *opti
         process->options = *options;
     else
         sxt_open_options_init(&process->options);
-    int status = read_maps(process, maps, error);
+    int status = sxt_strings_init(&process->paths, 0, error);
+    if (status == SXT_OK)
+        status = read_maps(process, maps, error);
     if (status != SXT_OK)
         sxt_process_close(&process);
     *out = process;
@@ -86,8 +91,8 @@ void sxt_process_close(struct sxt_process **process)
         sxt_archive_close(&all->modules[i].archive);
         free(all->modules[i].memory);
         free(all->modules[i].problem);
-        free(all->modules[i].path);
     }
+    sxt_strings_free(&all->paths);
     free(all->modules);
     free(all->mappings);
     free(all);
@@ -124,19 +129,15 @@ static int read_maps(struct sxt_process *process, const char *path, sxt_error *e
 /* The module with that path, which is added if it is new; SIZE_MAX when memory is short. */
 static size_t module_for(struct sxt_process *process, const char *path)
 {
-    /* Mappings of one file are neighbours, so the last module is nearly always the one. */
-    for (size_t i = process->module_count; i > 0; i--)
-        if (strcmp(process->modules[i - 1].path, path) == 0)
-            return i - 1;
+    uint32_t number = sxt_strings_add(&process->paths, path, strlen(path));
+    if (number == SXT_STRINGS_FULL || number <= process->module_count)
+        return number == SXT_STRINGS_FULL ? SIZE_MAX : number - 1;
     void *moved = sxt_array_grow(process->modules, &process->module_capacity, process->module_count + 1,
                                  sizeof *process->modules);
-    char *copy = strdup(path);
-    if (moved == NULL || copy == NULL) {
-        free(copy);
+    if (moved == NULL)
         return SIZE_MAX;
-    }
     process->modules = moved;
-    process->modules[process->module_count] = (struct module){.path = copy};
+    process->modules[process->module_count] = (struct module){.path = sxt_strings_get(&process->paths, number).data};
     return process->module_count++;
 }
 
@@ -212,9 +213,10 @@ static int open_vdso(struct sxt_process *process, struct module *module, const s
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     module->memory = malloc(size);
     ssize_t got = -1;
+    errno = fd >= 0 && module->memory == NULL ? ENOMEM : errno;
     if (fd >= 0 && module->memory != NULL)
         got = pread(fd, module->memory, size, (off_t)mapping->start);
-    int problem = errno;
+    int problem = got < 0 ? errno : EIO;
     if (fd >= 0)
         close(fd);
     if (got != (ssize_t)size)
@@ -222,19 +224,30 @@ static int open_vdso(struct sxt_process *process, struct module *module, const s
     return sxt_archive_open_memory(module->memory, size, &process->options, &module->archive, error);
 }
 
+/* A device that is mapped is nothing to read from, and a pipe that took the place of a file would keep us waiting. */
+static int open_regular(const char *path, struct sxt_process *process, struct module *module, sxt_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return sxt_fail_errno(error, errno, "cannot open");
+    if (!S_ISREG(status.st_mode))
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "is not a regular file");
+    return sxt_archive_open_path(path, &process->options, &module->archive, error);
+}
+
 /* The file as the process sees it: it may be deleted by now, or lie in another root. */
 static int open_mapped_file(struct sxt_process *process, struct module *module, const struct mapping *mapping,
                             sxt_error *error)
 {
     if (process->pid == 0)
-        return sxt_archive_open_path(module->path, &process->options, &module->archive, error);
+        return open_regular(module->path, process, module, error);
     char path[8192 + 64];
     snprintf(path, sizeof path, "/proc/%ld/root%s", process->pid, module->path);
-    int status = sxt_archive_open_path(path, &process->options, &module->archive, error);
+    int status = open_regular(path, process, module, error);
     if (status == SXT_ERROR_IO) {
         snprintf(path, sizeof path, "/proc/%ld/map_files/%llx-%llx", process->pid, (unsigned long long)mapping->start,
                  (unsigned long long)mapping->end);
-        if (sxt_archive_open_path(path, &process->options, &module->archive, NULL) == SXT_OK)
+        if (open_regular(path, process, module, NULL) == SXT_OK)
             return SXT_OK;
     }
     return status;

@@ -327,11 +327,11 @@ static void answer(struct question *question, const char *text)
     size_t count = known ? look_up(question, address, &place) : 0;
     if (place.problem != NULL)
         cli_warn(place.module, "%s", place.problem);
-    (void)cli_parse_address(word, &asked);
+    bool is_address = cli_parse_address(word, &asked);
     struct sxt_emit *emit = &question->emit;
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit))
-        print_json(emit, word, known || question->file_offsets, asked, question->frames, count, &place);
+        print_json(emit, word, is_address, asked, question->frames, count, &place);
     else
         print_text(emit, word, question->frames, count, &place);
     sxt_emit_record_end(emit);

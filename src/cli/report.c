@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-/* A file's name may hold anything; what would break the line or drive the terminal is shown as \\xNN. */
+/* Names and words may hold anything; what would break the line or drive the terminal is shown as \\xNN. */
 static void print_name(const char *name)
 {
     for (; *name != 0; name++)
@@ -26,7 +26,9 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
         fputs(": ", stderr);
     }
     fputs(kind, stderr);
-    vfprintf(stderr, format, arguments);
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    print_name(text);
     fputc('\n', stderr);
 }
 

@@ -11,6 +11,10 @@
 #define THREADS_WANTED 8    /* more do not help: the rest of the work is done by one */
 #define WORTH_A_THREAD 4096 /* names; below, starting threads takes longer than it saves */
 
+/* What the names of a chunk may become: so many times their size, and so much more. Beyond that they stay as linked. */
+#define GROWTH_TIMES 16
+#define GROWTH_MORE  ((size_t)4 << 20)
+
 struct job {
     struct sxt_lidia_names *names;
     const struct sxt_symbols *symbols;
@@ -85,9 +89,12 @@ static int rename_chunk(void *context, unsigned worker, size_t chunk)
     size_t first = chunk * CHUNK;
     size_t end = names->count - first < CHUNK ? names->count : first + CHUNK;
     sxt_buffer_init(text, SIZE_MAX);
+    size_t allowed = GROWTH_MORE;
     for (size_t i = first; i < end; i++) {
         size_t start = text->size;
-        bool renamed = job->settings->rename(sxt_symbols_view(job->symbols, names->numbers[i]), text);
+        sxt_string name = sxt_symbols_view(job->symbols, names->numbers[i]);
+        allowed += name.size * GROWTH_TIMES;
+        bool renamed = start <= allowed && job->settings->rename(name, text);
         if (text->failed)
             return SXT_ERROR_MEMORY;
         /* The buffer may still move: until it is full, a form is known by its size alone. */

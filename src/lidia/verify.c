@@ -311,11 +311,37 @@ static void check_rows(struct check *check)
     free(nesting.ends);
 }
 
+/* The rows that may still cover an address, the last one on top. */
+struct open_rows {
+    uint64_t *rows; /* NULL when memory is short */
+    uint64_t count;
+};
+
+/* How many rows before row INDEX the nearest one is that covers its address; 0 for none. Makes it an open row too. */
+static uint64_t nearest_around(const struct sxt_lidia *lidia, struct open_rows *open, uint64_t index, uint64_t address)
+{
+    uint64_t back = 0;
+    /* Addresses ascend, so a row that has ended stays ended. */
+    while (open->count > 0 && back == 0) {
+        uint64_t top = open->rows[open->count - 1];
+        struct sxt_lidia_row other;
+        sxt_lidia_row(lidia, top, &other);
+        if (address - other.address < other.length)
+            back = index - top;
+        else
+            open->count--;
+    }
+    open->rows[open->count++] = index;
+    return back;
+}
+
 /* Is the row BACK rows before row INDEX the one around it? Rows of depth 0 have none. */
-static bool parent_is_right(const struct sxt_lidia *lidia, uint64_t index, const struct sxt_lidia_row *row,
-                            uint64_t back)
+static bool parent_is_right(const struct sxt_lidia *lidia, struct open_rows *open, uint64_t index,
+                            const struct sxt_lidia_row *row, uint64_t back)
 {
     struct sxt_lidia_row other;
+    if (open->rows != NULL && nearest_around(lidia, open, index, row->address) != back)
+        return false;
     if (back > index)
         return false;
     if (back == 0)
@@ -355,6 +381,7 @@ static void check_buckets(struct check *check)
 static void check_index_rows(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
+    struct open_rows open = {.rows = malloc(lidia->count * sizeof *open.rows)};
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -363,12 +390,13 @@ static void check_index_rows(struct check *check)
             report(check, (uint64_t)(size_at - lidia->data), "index", "the name of row %llu does not have %u bytes",
                    (unsigned long long)i, sxt_load_u16le(size_at));
         uint64_t back = lidia->parents != NULL ? sxt_lidia_parent(lidia, i) : 0;
-        if (!parent_is_right(lidia, i, &row, back)) {
+        if (!parent_is_right(lidia, &open, i, &row, back)) {
             const uint8_t *at = lidia->parents != NULL ? lidia->parents + i * lidia->parent_size : size_at;
             report(check, (uint64_t)(at - lidia->data), "index", "row %llu is not enclosed by the row %llu before it",
                    (unsigned long long)i, (unsigned long long)back);
         }
     }
+    free(open.rows);
 }
 
 static void check_index(struct check *check)
