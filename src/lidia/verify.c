@@ -317,16 +317,22 @@ struct open_rows {
     uint64_t count;
 };
 
-/* How many rows before row INDEX the nearest one is that covers its address; 0 for none. Makes it an open row too. */
-static uint64_t nearest_around(const struct sxt_lidia *lidia, struct open_rows *open, uint64_t index, uint64_t address)
+/*
+ * How many rows before row INDEX the nearest one is that covers its address; 0 for none, and for a row of depth 0,
+ * where every walk ends. Makes it an open row too.
+ */
+static uint64_t nearest_around(const struct sxt_lidia *lidia, struct open_rows *open, uint64_t index,
+                               const struct sxt_lidia_row *row)
 {
+    if (row->depth == 0)
+        open->count = 0;
     uint64_t back = 0;
     /* Addresses ascend, so a row that has ended stays ended. */
     while (open->count > 0 && back == 0) {
         uint64_t top = open->rows[open->count - 1];
         struct sxt_lidia_row other;
         sxt_lidia_row(lidia, top, &other);
-        if (address - other.address < other.length)
+        if (row->address - other.address < other.length)
             back = index - top;
         else
             open->count--;
@@ -340,7 +346,7 @@ static bool parent_is_right(const struct sxt_lidia *lidia, struct open_rows *ope
                             const struct sxt_lidia_row *row, uint64_t back)
 {
     struct sxt_lidia_row other;
-    if (open->rows != NULL && nearest_around(lidia, open, index, row->address) != back)
+    if (open->rows != NULL && nearest_around(lidia, open, index, row) != back)
         return false;
     if (back > index)
         return false;
