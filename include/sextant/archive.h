@@ -129,13 +129,6 @@ SXT_API int sxt_archive_section_base(const sxt_archive *archive, size_t index, s
 SXT_API int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address,
                                           sxt_error *error);
 
-/* One thing that is wrong in a file. */
-typedef struct sxt_problem {
-    uint64_t offset;     /* of the byte where it is wrong */
-    const char *rule;    /* short stable name of the rule that is broken, e.g. "va-order" */
-    const char *message; /* one line; valid during the call only */
-} sxt_problem;
-
 /*
  * Checks structure, checksums and references of a file completely and calls PROBLEM for everything that is wrong.
  * Returns SXT_OK when the check was carried out (then *COUNT is the number of problems), or an error when the file

@@ -37,6 +37,13 @@ typedef struct sxt_error {
     char text[240];  /* one line, no newline, UTF-8, ends with the offset in words where there is one */
 } sxt_error;
 
+/* One thing that is wrong in a file. */
+typedef struct sxt_problem {
+    uint64_t offset;     /* of the byte where it is wrong */
+    const char *rule;    /* short stable name of the rule that is broken, e.g. "va-order" */
+    const char *message; /* one line; valid during the call only */
+} sxt_problem;
+
 /* A short name for a code ("damaged input"). Never NULL; the text is static. Safe from any thread. */
 SXT_API const char *sxt_status_text(sxt_status code);
 

@@ -4,20 +4,17 @@
  * Stricter than opening: the parts must follow each other as the format says, unused words must be zero, and every
  * reference must lead to the start of something. A file that the reference writer made passes.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/problems.h"
 #include "lidia/lidia.h"
 
 struct check {
     struct sxt_lidia lidia;
-    void (*problem)(void *context, const sxt_problem *problem);
-    void *context;
-    uint64_t count;
+    struct sxt_problems problems;
     uint8_t *string_starts; /* a bit for each offset where a string begins; NULL when they were not walked */
     uint64_t *line_breaks;  /* see find_line_breaks */
     bool unordered;         /* addresses are not ascending */
@@ -34,7 +31,7 @@ static void check_index(struct check *check);
 uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),
                           void *context)
 {
-    struct check check = {.problem = problem, .context = context};
+    struct check check = {.problems = {.found = problem, .context = context}};
     if (check_header(&check, data, size)) {
         check_layout(&check);
         check_sums(&check);
@@ -45,23 +42,7 @@ uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void
         free(check.string_starts);
         free(check.line_breaks);
     }
-    return check.count;
-}
-
-static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
-{
-    check->count++;
-    if (check->problem == NULL)
-        return;
-    char text[240];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    check->problem(check->context, &(sxt_problem){.offset = offset, .rule = rule, .message = text});
+    return check.problems.count;
 }
 
 /* What opening refuses ends the check: there is no telling where the parts are. */
@@ -70,11 +51,7 @@ static bool check_header(struct check *check, const uint8_t *data, size_t size)
     sxt_error error;
     if (sxt_lidia_open(&check->lidia, data, size, false, &error) == SXT_OK)
         return true;
-    /* The text ends with the offset, which is reported on its own. */
-    char *end = strstr(error.text, " (offset 0x");
-    if (end != NULL)
-        *end = 0;
-    report(check, error.offset != SXT_NO_OFFSET ? error.offset : 0, "header", "%s", error.text);
+    sxt_problems_add_error(&check->problems, "header", &error);
     return false;
 }
 
@@ -89,12 +66,12 @@ static void check_layout(struct check *check)
     static const unsigned reserved[] = {0x24, 0x44, 0x5c, 0x7c};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (sxt_load_u32le(lidia->data + reserved[i]) != 0)
-            report(check, reserved[i], "reserved", "reserved word is 0x%x, not 0",
-                   sxt_load_u32le(lidia->data + reserved[i]));
+            sxt_problems_add(&check->problems, reserved[i], "reserved", "reserved word is 0x%x, not 0",
+                             sxt_load_u32le(lidia->data + reserved[i]));
     uint64_t line_size = header_word(check, 0x60);
     if (line_size != 2 && line_size != 4)
-        report(check, 0x60, "line-size", "line table: field size %llu is neither 2 nor 4",
-               (unsigned long long)line_size);
+        sxt_problems_add(&check->problems, 0x60, "line-size", "line table: field size %llu is neither 2 nor 4",
+                         (unsigned long long)line_size);
 
     const struct {
         const char *what;
@@ -110,11 +87,13 @@ static void check_layout(struct check *check)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         uint64_t offset = header_word(check, parts[i].field);
         if (offset < expected)
-            report(check, parts[i].field, "overlap", "%s begins at 0x%llx, inside what ends at 0x%llx", parts[i].what,
-                   (unsigned long long)offset, (unsigned long long)expected);
+            sxt_problems_add(&check->problems, parts[i].field, "overlap",
+                             "%s begins at 0x%llx, inside what ends at 0x%llx", parts[i].what,
+                             (unsigned long long)offset, (unsigned long long)expected);
         else if (offset > expected)
-            report(check, parts[i].field, "gap", "%s begins at 0x%llx, not at 0x%llx where the part before it ends",
-                   parts[i].what, (unsigned long long)offset, (unsigned long long)expected);
+            sxt_problems_add(&check->problems, parts[i].field, "gap",
+                             "%s begins at 0x%llx, not at 0x%llx where the part before it ends", parts[i].what,
+                             (unsigned long long)offset, (unsigned long long)expected);
         /* Go on from where it is, so that one wrong offset is one problem. */
         if (!sxt_add_u64(offset, parts[i].size, &expected) || expected > lidia->size)
             expected = lidia->size;
@@ -139,8 +118,8 @@ static void check_sums(struct check *check)
         uint32_t found = sxt_crc32c(0, tables[i].table, tables[i].size);
         uint32_t wanted = sxt_load_u32le(lidia->data + tables[i].field);
         if (found != wanted)
-            report(check, tables[i].field, "crc", "%s: CRC32C is %08x, the header says %08x", tables[i].what, found,
-                   wanted);
+            sxt_problems_add(&check->problems, tables[i].field, "crc", "%s: CRC32C is %08x, the header says %08x",
+                             tables[i].what, found, wanted);
     }
 }
 
@@ -162,15 +141,16 @@ static void check_strings(struct check *check)
         if (lidia->nul_strings) {
             const uint8_t *end = memchr(lidia->strings + at, 0, left);
             if (end == NULL) {
-                report(check, base + at, "strings", "the last string has no NUL behind it");
+                sxt_problems_add(&check->problems, base + at, "strings", "the last string has no NUL behind it");
                 return;
             }
             at = (uint64_t)(end - lidia->strings) + 1;
             continue;
         }
         if (left < 4 || sxt_load_u32le(lidia->strings + at) > left - 4) {
-            report(check, base + at, "strings", "string of %llu bytes does not fit in the %llu that are left",
-                   left < 4 ? 4ull : (unsigned long long)sxt_load_u32le(lidia->strings + at), (unsigned long long)left);
+            sxt_problems_add(
+                &check->problems, base + at, "strings", "string of %llu bytes does not fit in the %llu that are left",
+                left < 4 ? 4ull : (unsigned long long)sxt_load_u32le(lidia->strings + at), (unsigned long long)left);
             return;
         }
         at += 4 + (uint64_t)sxt_load_u32le(lidia->strings + at);
@@ -190,10 +170,11 @@ static void check_reference(struct check *check, uint64_t row_at, unsigned field
         return;
     uint64_t at = row_at + (uint64_t)field * lidia->field_size;
     if (offset >= lidia->strings_size)
-        report(check, at, "string-reference", "%s: string at %llu of %llu", what, (unsigned long long)offset,
-               (unsigned long long)lidia->strings_size);
+        sxt_problems_add(&check->problems, at, "string-reference", "%s: string at %llu of %llu", what,
+                         (unsigned long long)offset, (unsigned long long)lidia->strings_size);
     else if (!string_begins_at(check, offset))
-        report(check, at, "string-reference", "%s: no string begins at %llu", what, (unsigned long long)offset);
+        sxt_problems_add(&check->problems, at, "string-reference", "%s: no string begins at %llu", what,
+                         (unsigned long long)offset);
 }
 
 /*
@@ -224,9 +205,9 @@ static void check_lines(struct check *check, uint64_t row_at, const struct sxt_l
     if (row->line_count == 0)
         return;
     if (row->first_line > lidia->line_count || row->line_count > lidia->line_count - row->first_line) {
-        report(check, row_at + 4ull * lidia->field_size, "line-reference", "%llu line entries from %llu on, of %llu",
-               (unsigned long long)row->line_count, (unsigned long long)row->first_line,
-               (unsigned long long)lidia->line_count);
+        sxt_problems_add(&check->problems, row_at + 4ull * lidia->field_size, "line-reference",
+                         "%llu line entries from %llu on, of %llu", (unsigned long long)row->line_count,
+                         (unsigned long long)row->first_line, (unsigned long long)lidia->line_count);
         return;
     }
     uint64_t lines_at = (uint64_t)(lidia->lines - lidia->data);
@@ -236,14 +217,14 @@ static void check_lines(struct check *check, uint64_t row_at, const struct sxt_l
     if (next <= last) {
         sxt_lidia_line(lidia, row, next - row->first_line, &offset, &line);
         sxt_lidia_line(lidia, row, next - row->first_line - 1, &before, &line);
-        report(check, lines_at + next * 2 * lidia->line_size, "line-order",
-               "line entry at offset %u comes behind one at offset %u", offset, before);
+        sxt_problems_add(&check->problems, lines_at + next * 2 * lidia->line_size, "line-order",
+                         "line entry at offset %u comes behind one at offset %u", offset, before);
         return;
     }
     sxt_lidia_line(lidia, row, row->line_count - 1, &offset, &line);
     if (offset >= row->length)
-        report(check, lines_at + last * 2 * lidia->line_size, "line-offset",
-               "line entry at offset %u of a range of %llu bytes", offset, (unsigned long long)row->length);
+        sxt_problems_add(&check->problems, lines_at + last * 2 * lidia->line_size, "line-offset",
+                         "line entry at offset %u of a range of %llu bytes", offset, (unsigned long long)row->length);
 }
 
 /* The innermost range that is open at each depth, to see that inlined ranges lie inside what they are inlined into. */
@@ -256,13 +237,15 @@ static void check_nesting(struct check *check, struct nesting *nesting, uint64_t
                           uint64_t end)
 {
     if (row->depth > nesting->levels) {
-        report(check, at + check->lidia.field_size, "nesting", "depth %llu without a range of depth %llu around it",
-               (unsigned long long)row->depth, (unsigned long long)row->depth - 1);
+        sxt_problems_add(&check->problems, at + check->lidia.field_size, "nesting",
+                         "depth %llu without a range of depth %llu around it", (unsigned long long)row->depth,
+                         (unsigned long long)row->depth - 1);
         return;
     }
     if (row->depth > 0 && end > nesting->ends[row->depth - 1])
-        report(check, at, "nesting", "range ends at 0x%llx, behind the range it is inlined into (0x%llx)",
-               (unsigned long long)end, (unsigned long long)nesting->ends[row->depth - 1]);
+        sxt_problems_add(&check->problems, at, "nesting",
+                         "range ends at 0x%llx, behind the range it is inlined into (0x%llx)", (unsigned long long)end,
+                         (unsigned long long)nesting->ends[row->depth - 1]);
     if (row->depth == nesting->capacity) {
         uint64_t capacity = nesting->capacity == 0 ? 64 : nesting->capacity * 2;
         uint64_t *moved = realloc(nesting->ends, capacity * sizeof *moved);
@@ -287,18 +270,19 @@ static void check_rows(struct check *check)
         uint64_t row_at = (uint64_t)(lidia->rows - lidia->data) + i * SXT_LIDIA_FIELDS * lidia->field_size;
         check->unordered |= i > 0 && row.address < before.address;
         if (i > 0 && row.address < before.address)
-            report(check, address_at, "va-order", "address 0x%llx comes behind 0x%llx", (unsigned long long)row.address,
-                   (unsigned long long)before.address);
+            sxt_problems_add(&check->problems, address_at, "va-order", "address 0x%llx comes behind 0x%llx",
+                             (unsigned long long)row.address, (unsigned long long)before.address);
         else if (i > 0 && row.address == before.address && row.depth < before.depth)
-            report(check, row_at + lidia->field_size, "depth-order",
-                   "depth %llu comes behind depth %llu at one address", (unsigned long long)row.depth,
-                   (unsigned long long)before.depth);
+            sxt_problems_add(&check->problems, row_at + lidia->field_size, "depth-order",
+                             "depth %llu comes behind depth %llu at one address", (unsigned long long)row.depth,
+                             (unsigned long long)before.depth);
         uint64_t end;
         if (!sxt_add_u64(row.address, row.length, &end)) {
             /* The last byte may be the last of all addresses. */
             if (row.address + row.length != 0)
-                report(check, row_at, "length", "range of %llu bytes at 0x%llx goes beyond the last address",
-                       (unsigned long long)row.length, (unsigned long long)row.address);
+                sxt_problems_add(&check->problems, row_at, "length",
+                                 "range of %llu bytes at 0x%llx goes beyond the last address",
+                                 (unsigned long long)row.length, (unsigned long long)row.address);
             end = UINT64_MAX;
         }
         check_nesting(check, &nesting, row_at, &row, end);
@@ -379,8 +363,9 @@ static void check_buckets(struct check *check)
                 break;
         }
         if (sxt_load_u32le(at) != before)
-            report(check, (uint64_t)(at - lidia->data), "index", "bucket %llu comes behind %u rows, not %llu",
-                   (unsigned long long)i, sxt_load_u32le(at), (unsigned long long)before);
+            sxt_problems_add(&check->problems, (uint64_t)(at - lidia->data), "index",
+                             "bucket %llu comes behind %u rows, not %llu", (unsigned long long)i, sxt_load_u32le(at),
+                             (unsigned long long)before);
     }
 }
 
@@ -393,13 +378,15 @@ static void check_index_rows(struct check *check)
         sxt_lidia_row(lidia, i, &row);
         const uint8_t *size_at = lidia->name_sizes + i * 2;
         if (!name_size_is_right(check, &row, sxt_load_u16le(size_at)))
-            report(check, (uint64_t)(size_at - lidia->data), "index", "the name of row %llu does not have %u bytes",
-                   (unsigned long long)i, sxt_load_u16le(size_at));
+            sxt_problems_add(&check->problems, (uint64_t)(size_at - lidia->data), "index",
+                             "the name of row %llu does not have %u bytes", (unsigned long long)i,
+                             sxt_load_u16le(size_at));
         uint64_t back = lidia->parents != NULL ? sxt_lidia_parent(lidia, i) : 0;
         if (!parent_is_right(lidia, &open, i, &row, back)) {
             const uint8_t *at = lidia->parents != NULL ? lidia->parents + i * lidia->parent_size : size_at;
-            report(check, (uint64_t)(at - lidia->data), "index", "row %llu is not enclosed by the row %llu before it",
-                   (unsigned long long)i, (unsigned long long)back);
+            sxt_problems_add(&check->problems, (uint64_t)(at - lidia->data), "index",
+                             "row %llu is not enclosed by the row %llu before it", (unsigned long long)i,
+                             (unsigned long long)back);
         }
     }
     free(open.rows);
@@ -417,20 +404,21 @@ static void check_index(struct check *check)
     const uint8_t *header = lidia->data + end;
     if (lidia->buckets == NULL) {
         bool ours = left >= 4 && memcmp(header, "sxti", 4) == 0;
-        report(check, end, ours ? "index" : "trailing-bytes",
-               ours ? "the header of the index is damaged (%llu bytes)"
-                    : "%llu bytes of unknown content behind the line table",
-               (unsigned long long)left);
+        sxt_problems_add(&check->problems, end, ours ? "index" : "trailing-bytes",
+                         ours ? "the header of the index is damaged (%llu bytes)"
+                              : "%llu bytes of unknown content behind the line table",
+                         (unsigned long long)left);
         return;
     }
     uint64_t size = sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size);
     if (left != SXT_LIDIA_INDEX_HEADER_SIZE + size)
-        report(check, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes", "%llu bytes behind the index",
-               (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
+        sxt_problems_add(&check->problems, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes",
+                         "%llu bytes behind the index",
+                         (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
     uint32_t found = sxt_crc32c(0, lidia->buckets, size);
     if (found != sxt_load_u32le(header + 0x18))
-        report(check, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,
-               sxt_load_u32le(header + 0x18));
+        sxt_problems_add(&check->problems, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,
+                         sxt_load_u32le(header + 0x18));
     check_buckets(check);
     check_index_rows(check);
 }

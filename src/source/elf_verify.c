@@ -2,63 +2,35 @@
 #include "source/elf_verify.h"
 
 #include <elf.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/problems.h"
 #include "source/elf.h"
 #include "source/elf_symbols.h"
 
 struct check {
     struct sxt_elf elf;
-    void (*problem)(void *context, const sxt_problem *problem);
-    void *context;
-    uint64_t count;
+    struct sxt_problems problems;
 };
 
 static void check_segments(struct check *check);
 static void check_sections(struct check *check);
 static void check_symbols(struct check *check, const struct sxt_elf_section *section);
 
-static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static void report(struct check *check, uint64_t offset, const char *rule, const char *format, ...)
-{
-    check->count++;
-    if (check->problem == NULL)
-        return;
-    char text[240];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    check->problem(check->context, &(sxt_problem){.offset = offset, .rule = rule, .message = text});
-}
-
-/* An error of the reader as a problem; its text ends with the offset, which is reported on its own. */
-static void report_error(struct check *check, const char *rule, sxt_error *error)
-{
-    char *end = strstr(error->text, " (offset 0x");
-    if (end != NULL)
-        *end = 0;
-    report(check, error->offset != SXT_NO_OFFSET ? error->offset : 0, rule, "%s", error->text);
-}
-
 uint64_t sxt_elf_verify(const uint8_t *data, size_t size, uint64_t inflate_limit,
                         void (*problem)(void *context, const sxt_problem *problem), void *context)
 {
-    struct check check = {.problem = problem, .context = context};
+    struct check check = {.problems = {.found = problem, .context = context}};
     sxt_error error;
     if (sxt_elf_open(&check.elf, data, size, inflate_limit, &error) != SXT_OK) {
-        report_error(&check, "header", &error);
-        return check.count;
+        sxt_problems_add_error(&check.problems, "header", &error);
+        return check.problems.count;
     }
     check_segments(&check);
     check_sections(&check);
     sxt_elf_close(&check.elf);
-    return check.count;
+    return check.problems.count;
 }
 
 static void check_segments(struct check *check)
@@ -66,9 +38,9 @@ static void check_segments(struct check *check)
     for (size_t i = 0; i < check->elf.segment_count; i++) {
         const struct sxt_elf_segment *segment = &check->elf.segments[i];
         if (segment->type != PT_NULL && !sxt_fits(segment->offset, segment->file_size, 1, check->elf.size))
-            report(check, segment->offset, "segment-bounds",
-                   "segment %zu: %llu bytes do not fit in a file of %zu bytes", i,
-                   (unsigned long long)segment->file_size, check->elf.size);
+            sxt_problems_add(&check->problems, segment->offset, "segment-bounds",
+                             "segment %zu: %llu bytes do not fit in a file of %zu bytes", i,
+                             (unsigned long long)segment->file_size, check->elf.size);
     }
 }
 
@@ -81,13 +53,14 @@ static void check_sections(struct check *check)
         struct sxt_elf_bytes bytes;
         sxt_error error = {0};
         if (sxt_elf_section_bytes(&check->elf, section, &bytes, &error) != SXT_OK)
-            report_error(check, "section-bounds", &error);
+            sxt_problems_add_error(&check->problems, "section-bounds", &error);
         else if (section->type != SHT_SYMTAB && section->type != SHT_DYNSYM)
             continue;
         else if (section == sxt_elf_section_typed(&check->elf, section->type))
             check_symbols(check, section);
         else
-            report(check, section->offset, "symbol-table", "section %zu is a second symbol table of its type", i);
+            sxt_problems_add(&check->problems, section->offset, "symbol-table",
+                             "section %zu is a second symbol table of its type", i);
         if (error.code == SXT_ERROR_LIMIT)
             break; /* and so would all others be */
     }
@@ -98,29 +71,30 @@ static void check_symbols(struct check *check, const struct sxt_elf_section *sec
     struct sxt_elf_symbol_table table;
     sxt_error error;
     if (sxt_elf_symbol_table_open(&check->elf, section, &table, &error) != SXT_OK) {
-        report_error(check, "symbol-table", &error);
+        sxt_problems_add_error(&check->problems, "symbol-table", &error);
         return;
     }
     size_t entry = check->elf.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     if (table.entries.size % entry != 0)
-        report(check, section->offset, "symbol-table", "%zu bytes are no whole number of symbols of %zu bytes",
-               table.entries.size, entry);
+        sxt_problems_add(&check->problems, section->offset, "symbol-table",
+                         "%zu bytes are no whole number of symbols of %zu bytes", table.entries.size, entry);
     if (check->elf.sections[section->link].type != SHT_STRTAB)
-        report(check, section->offset, "symbol-table", "its string table, section %u, is no string table",
-               section->link);
+        sxt_problems_add(&check->problems, section->offset, "symbol-table",
+                         "its string table, section %u, is no string table", section->link);
     for (size_t i = 0; i < table.count; i++) {
         struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&table, i);
         uint64_t at = section->offset + (table.entries.inflated ? 0 : i * entry);
         bool named = symbol.name == 0 || sxt_elf_symbol_name(&table, &symbol).data != NULL;
         if (table.exhausted) {
             (void)sxt_elf_fail_exhausted(&table, &error);
-            report_error(check, "symbol-name", &error);
+            sxt_problems_add_error(&check->problems, "symbol-name", &error);
             return;
         }
         if (!named)
-            report(check, at, "symbol-name", "symbol %zu: no name at %u of %zu", i, symbol.name, table.strings.size);
+            sxt_problems_add(&check->problems, at, "symbol-name", "symbol %zu: no name at %u of %zu", i, symbol.name,
+                             table.strings.size);
         if (symbol.section < SHN_LORESERVE && symbol.section >= check->elf.section_count)
-            report(check, at, "symbol-section", "symbol %zu: section %u of %zu", i, symbol.section,
-                   check->elf.section_count);
+            sxt_problems_add(&check->problems, at, "symbol-section", "symbol %zu: section %u of %zu", i, symbol.section,
+                             check->elf.section_count);
     }
 }

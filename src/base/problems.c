@@ -1,0 +1,29 @@
+/* problems.c: counting and handing on. */
+#include "base/problems.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_SIZE 240
+
+void sxt_problems_add(struct sxt_problems *problems, uint64_t offset, const char *rule, const char *format, ...)
+{
+    problems->count++;
+    if (problems->found == NULL)
+        return;
+    char text[TEXT_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    problems->found(problems->context, &(sxt_problem){.offset = offset, .rule = rule, .message = text});
+}
+
+void sxt_problems_add_error(struct sxt_problems *problems, const char *rule, const sxt_error *error)
+{
+    const char *end = strstr(error->text, " (offset 0x");
+    size_t size = end != NULL ? (size_t)(end - error->text) : strlen(error->text);
+    sxt_problems_add(problems, error->offset != SXT_NO_OFFSET ? error->offset : 0, rule, "%.*s", (int)size,
+                     error->text);
+}

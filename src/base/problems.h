@@ -1,0 +1,21 @@
+/* problems.h: what a check of a file finds, one problem at a time. The type of a problem is public, in sextant/error.h.
+ */
+#ifndef SXT_BASE_PROBLEMS_H
+#define SXT_BASE_PROBLEMS_H
+
+#include <sextant/error.h>
+
+struct sxt_problems {
+    void (*found)(void *context, const sxt_problem *problem); /* NULL when only the count is of interest */
+    void *context;
+    uint64_t count;
+};
+
+/* Counts a problem and hands it on. The text is cut after 240 bytes. */
+void sxt_problems_add(struct sxt_problems *problems, uint64_t offset, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same for what a reader complained of; the offset leaves its text, because it is reported on its own. */
+void sxt_problems_add_error(struct sxt_problems *problems, const char *rule, const sxt_error *error);
+
+#endif
