@@ -529,6 +529,23 @@ static void many_compressed_sections_that_are_the_same_bytes_cost_little(void **
     expect_cheap(&extraction);
 }
 
+/* 320 MiB of zeros, in fifty kilobytes. */
+static void mini_debug_info_that_would_expand_a_lot_is_given_up_soon(void **state)
+{
+    (void)state;
+    struct extraction extraction;
+    size_t size = (size_t)320 << 20, room = (size_t)1 << 20, used = 0;
+    uint8_t *zeros = calloc(1, size), *packed = malloc(room);
+    assert_true(zeros != NULL && packed != NULL);
+    assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_NONE, NULL, zeros, size, packed, &used, room), LZMA_OK);
+    free(zeros);
+    begin(&extraction, ET_EXEC);
+    add(&extraction, SHT_SYMTAB, "f", 0, 1);
+    sxt_builder_section(&extraction.builder, ".gnu_debugdata", SHT_PROGBITS, 0, packed, used);
+    free(packed);
+    expect_cheap(&extraction);
+}
+
 /* A relocatable file lists its sections, so their names are copied: tails of one text of half a megabyte. */
 static void many_sections_with_overlapping_names_cost_little(void **state)
 {
@@ -588,6 +605,7 @@ int main(void)
         cmocka_unit_test(options_of_another_size_are_a_usage_error),
         cmocka_unit_test(many_symbol_tables_that_are_the_same_bytes_cost_little),
         cmocka_unit_test(many_compressed_sections_that_are_the_same_bytes_cost_little),
+        cmocka_unit_test(mini_debug_info_that_would_expand_a_lot_is_given_up_soon),
         cmocka_unit_test(many_sections_with_overlapping_names_cost_little),
         cmocka_unit_test(many_zero_size_functions_at_one_address_are_extended_soon),
     };
