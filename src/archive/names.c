@@ -77,6 +77,17 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
     sxt_buffer_free(&readable);
 }
 
+/* Is that the string at OFFSET? No more of it is looked at than NAME has, however many rows share a long one. */
+static bool is_called(const struct sxt_lidia *lidia, uint64_t offset, sxt_string name)
+{
+    if (!lidia->nul_strings) {
+        sxt_string function = sxt_lidia_string(lidia, offset);
+        return function.data != NULL && equal(function, name);
+    }
+    return sxt_fits(offset, 1, (uint64_t)name.size + 1, lidia->strings_size) &&
+           memcmp(lidia->strings + offset, name.data, name.size) == 0 && lidia->strings[offset + name.size] == 0;
+}
+
 /* Functions that no symbol has; in an archive, all functions. */
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
 {
@@ -88,9 +99,9 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
         sxt_lidia_row(lidia, i, &row);
         if (row.depth != 0)
             continue;
-        sxt_string function = sxt_lidia_string(lidia, row.function);
-        if (function.data == NULL || !equal(function, name))
+        if (!is_called(lidia, row.function, name))
             continue;
+        sxt_string function = sxt_lidia_string(lidia, row.function);
         /* Pieces of a symbol that is listed already are not places of their own. */
         bool starts_there = false;
         for (; next < symbols && places->items[next].address <= row.address; next++) {

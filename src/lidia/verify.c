@@ -345,8 +345,16 @@ static bool name_size_is_right(const struct check *check, const struct sxt_lidia
 {
     if (!string_begins_at(check, row->function))
         return true;
-    sxt_string name = sxt_lidia_string(&check->lidia, row->function);
-    return name.size < SXT_LIDIA_LONG_NAME ? size == name.size : size == SXT_LIDIA_LONG_NAME;
+    uint64_t found;
+    if (check->lidia.nul_strings) {
+        /* Many rows may share a long name, so no more of it is looked at than the index can tell. */
+        uint64_t left = check->lidia.strings_size - row->function;
+        found = strnlen((const char *)check->lidia.strings + row->function,
+                        left < SXT_LIDIA_LONG_NAME ? left : SXT_LIDIA_LONG_NAME);
+    } else {
+        found = sxt_lidia_string(&check->lidia, row->function).size;
+    }
+    return size == (found < SXT_LIDIA_LONG_NAME ? found : SXT_LIDIA_LONG_NAME);
 }
 
 /* Each bucket says how many rows begin before it; the one behind the last says how many there are. */

@@ -35,7 +35,7 @@ struct tables {
 static int read_header(struct sxt_elf *elf, struct tables *tables, sxt_error *error);
 static int read_sections(struct sxt_elf *elf, const struct tables *tables, sxt_error *error);
 static int read_segments(struct sxt_elf *elf, const struct tables *tables, sxt_error *error);
-static void name_sections(struct sxt_elf *elf, unsigned names);
+static void name_sections(struct sxt_elf *elf);
 static void lay_out(struct sxt_elf *elf);
 
 bool sxt_elf_is(const uint8_t *data, size_t size)
@@ -92,7 +92,7 @@ static int read_header(struct sxt_elf *elf, struct tables *tables, sxt_error *er
     sxt_cursor_skip(&at, EI_NIDENT);
     elf->type = sxt_cursor_u16(&at);
     elf->machine = sxt_cursor_u16(&at);
-    sxt_cursor_skip(&at, 4); /* e_version */
+    elf->version = sxt_cursor_u32(&at);
     elf->entry = sxt_cursor_uint(&at, word);
     tables->segments = sxt_cursor_uint(&at, word);
     tables->sections = sxt_cursor_uint(&at, word);
@@ -151,12 +151,12 @@ static int read_segments(struct sxt_elf *elf, const struct tables *tables, sxt_e
     return SXT_OK;
 }
 
-static void read_section(struct sxt_elf *elf, uint64_t offset, struct sxt_elf_section *section, uint32_t *name)
+static void read_section(struct sxt_elf *elf, uint64_t offset, struct sxt_elf_section *section)
 {
     unsigned word = elf->is_64 ? 8 : 4;
     struct sxt_cursor at = sxt_cursor_make(elf->data, elf->size, 0, elf->big_endian);
     sxt_cursor_seek(&at, offset);
-    *name = sxt_cursor_u32(&at);
+    section->name_offset = sxt_cursor_u32(&at);
     section->type = sxt_cursor_u32(&at);
     section->flags = sxt_cursor_uint(&at, word);
     section->address = sxt_cursor_uint(&at, word);
@@ -177,10 +177,9 @@ static int read_sections(struct sxt_elf *elf, const struct tables *tables, sxt_e
         return SXT_OK;
     uint64_t real_count = tables->section_count;
     struct sxt_elf_section first = {0};
-    uint32_t name = 0;
     if (sxt_fits(offset, 1, entry, elf->size)) {
         /* Numbers that do not fit in the header stand in the first, otherwise empty, section. */
-        read_section(elf, offset, &first, &name);
+        read_section(elf, offset, &first);
         if (real_count == 0)
             real_count = first.size;
         if (names == SHN_XINDEX)
@@ -197,32 +196,29 @@ static int read_sections(struct sxt_elf *elf, const struct tables *tables, sxt_e
         return sxt_fail_memory(error, real_count * sizeof *elf->sections);
     elf->section_count = real_count;
     for (size_t i = 0; i < real_count; i++) {
-        read_section(elf, offset + i * entry, &elf->sections[i], &name);
-        elf->sections[i].name = (sxt_string){NULL, name};
+        read_section(elf, offset + i * entry, &elf->sections[i]);
+        elf->sections[i].name = (sxt_string){"", 0};
     }
-    name_sections(elf, names);
+    elf->names = names;
+    name_sections(elf);
     return SXT_OK;
 }
 
-/* Until now name.size is the offset of the name in the string table. */
-static void name_sections(struct sxt_elf *elf, unsigned names)
+static void name_sections(struct sxt_elf *elf)
 {
-    struct sxt_elf_bytes table = {0};
-    bool readable = names != 0 && names < elf->section_count &&
-                    sxt_elf_section_bytes(elf, &elf->sections[names], &table, NULL) == SXT_OK;
+    struct sxt_elf_bytes table;
+    if (elf->names == 0 || elf->names >= elf->section_count ||
+        sxt_elf_section_bytes(elf, &elf->sections[elf->names], &table, NULL) != SXT_OK)
+        return;
     for (size_t i = 0; i < elf->section_count; i++) {
-        sxt_string *name = &elf->sections[i].name;
-        uint64_t offset = name->size;
-        *name = (sxt_string){"", 0};
-        if (!readable)
-            continue;
+        uint32_t offset = elf->sections[i].name_offset;
         if (offset >= table.size)
             continue;
         const char *text = (const char *)table.data + offset;
         size_t most = table.size - offset < SECTION_NAME_MAX ? table.size - offset : SECTION_NAME_MAX;
         size_t length = strnlen(text, most);
         if (length < most)
-            *name = (sxt_string){text, length};
+            elf->sections[i].name = (sxt_string){text, length};
     }
 }
 

@@ -18,6 +18,7 @@
 
 struct sxt_elf_section {
     sxt_string name; /* "" when it cannot be read */
+    uint32_t name_offset;
     uint32_t type;
     uint64_t flags;
     uint64_t address; /* in a relocatable file: where it was laid out (see sxt_elf_open) */
@@ -46,8 +47,10 @@ struct sxt_elf {
     bool big_endian;
     uint16_t type;    /* ET_... */
     uint16_t machine; /* EM_... */
+    uint32_t version; /* e_version, which nobody looks at */
     uint32_t flags;
     uint64_t entry;
+    uint32_t names; /* the section that holds the names of sections; 0 for none */
     struct sxt_elf_section *sections;
     size_t section_count;
     struct sxt_elf_segment *segments;

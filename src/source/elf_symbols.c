@@ -204,8 +204,11 @@ static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_s
     if (elf->machine != EM_PPC64 || elf->type == ET_REL || (elf->flags & 3) == 2 || section->name.size != 4 ||
         memcmp(section->name.data, ".opd", 4) != 0)
         return address;
-    const uint8_t *descriptor = sxt_elf_at_address(elf, address, 8);
-    return descriptor != NULL ? sxt_load_u64(descriptor, elf->big_endian) : address;
+    if (section->type == SHT_NOBITS || (section->flags & SHF_COMPRESSED) ||
+        !sxt_fits(section->offset, section->size, 1, elf->size) ||
+        !sxt_fits(address - section->address, 1, 8, section->size))
+        return address;
+    return sxt_load_u64(elf->data + section->offset + (address - section->address), elf->big_endian);
 }
 
 static bool is_mapping_symbol(const struct sxt_elf *elf, uint8_t type, sxt_string name)

@@ -20,6 +20,8 @@
 #include "source/reference.h"
 
 #define DEFAULT_INFLATE_LIMIT ((uint64_t)4 << 30)
+#define MINI_DEBUG_INFO_TIMES 64
+#define MINI_DEBUG_INFO_MORE  ((uint64_t)64 << 20)
 
 /* One extraction under way. */
 struct extraction {
@@ -218,9 +220,12 @@ static void read_mini_debug_info(struct extraction *extraction)
     uint8_t *inside = NULL;
     size_t size = 0;
     int status = sxt_elf_section_bytes(elf, section, &bytes, &problem);
+    /* Symbol tables shrink to about a fifth; what would grow much more than that is no symbol table. */
+    uint64_t limit = (uint64_t)bytes.size * MINI_DEBUG_INFO_TIMES + MINI_DEBUG_INFO_MORE;
+    if (limit > extraction->options->inflate_limit)
+        limit = extraction->options->inflate_limit;
     if (status == SXT_OK)
-        status = sxt_inflate(SXT_COMPRESSION_XZ, bytes.data, bytes.size, extraction->options->inflate_limit, &inside,
-                             &size, &problem);
+        status = sxt_inflate(SXT_COMPRESSION_XZ, bytes.data, bytes.size, limit, &inside, &size, &problem);
     struct sxt_elf mini;
     if (status == SXT_OK)
         status = sxt_elf_open(&mini, inside, size, extraction->options->inflate_limit, &problem);

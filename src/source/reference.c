@@ -19,6 +19,7 @@
 /* What became of reading one symbol table. */
 enum outcome { TABLE_READ, TABLE_ABSENT, TABLE_BAD };
 
+static int check_file(struct sxt_elf *elf, sxt_error *error);
 static enum outcome open_table(struct sxt_elf *elf, uint32_t type, struct sxt_elf_symbol_table *table,
                                sxt_error *error);
 static bool versions_are_good(struct sxt_elf *elf, sxt_error *error);
@@ -30,7 +31,9 @@ int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols
     struct sxt_elf_symbol_table table;
     sxt_error first = {0}, second = {0};
     enum outcome symtab = TABLE_ABSENT, dynsym = TABLE_ABSENT;
-    int status = SXT_OK;
+    int status = check_file(elf, error);
+    if (status != SXT_OK)
+        return status;
     if (sources & SXT_SOURCE_SYMTAB)
         symtab = open_table(elf, SHT_SYMTAB, &table, &first);
     if (symtab == TABLE_READ) {
@@ -52,6 +55,34 @@ int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols
     if (status != SXT_OK || (sources & SXT_SOURCE_GO) == 0)
         return status;
     return sxt_gopclntab_read_reference(elf, symbols, error);
+}
+
+/* The reference refuses a file whose sections have no proper names, though it needs only two of them. */
+static int check_file(struct sxt_elf *elf, sxt_error *error)
+{
+    const char *problem = NULL;
+    struct sxt_elf_bytes names = {0};
+    sxt_error cause = {0};
+    if (elf->version != EV_CURRENT)
+        problem = "mismatched ELF version";
+    else if (elf->section_count == 0 || elf->names == 0)
+        return SXT_OK;
+    else if (elf->names >= elf->section_count)
+        problem = "invalid ELF shstrndx";
+    else if (elf->sections[elf->names].type != SHT_STRTAB)
+        problem = "invalid ELF section name string table type";
+    else if (sxt_elf_section_bytes(elf, &elf->sections[elf->names], &names, &cause) != SXT_OK)
+        problem = cause.text;
+    /* A name is good when a NUL comes at or behind its offset. */
+    size_t end = names.size;
+    while (end > 0 && names.data[end - 1] != 0)
+        end--;
+    for (size_t i = 0; i < elf->section_count && problem == NULL; i++)
+        if (elf->sections[i].name_offset >= end)
+            problem = "bad section name index";
+    if (problem == NULL)
+        return SXT_OK;
+    return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "failed to parse ELF file: %.150s", problem);
 }
 
 static enum outcome open_table(struct sxt_elf *elf, uint32_t type, struct sxt_elf_symbol_table *table, sxt_error *error)

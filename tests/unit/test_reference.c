@@ -77,6 +77,35 @@ static void expect_failure(struct reading *reading, const char *words)
     end(reading);
 }
 
+/* --- 0: which files --- */
+
+static void a_file_that_its_elf_reader_would_not_take_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned offset, width;
+        uint64_t value;
+        const char *words;
+    } changes[] = {
+        {20, 4, 2, "mismatched ELF version"},
+        {62, 2, 200, "invalid ELF shstrndx"},
+        {62, 2, 1, "invalid ELF section name string table type"},
+    };
+    struct reading reading;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        begin(&reading);
+        add(&reading, SHT_SYMTAB, "f", 0x10, 4);
+        sxt_builder_finish(&reading.builder);
+        sxt_builder_poke(&reading.builder, changes[i].offset, changes[i].value, changes[i].width);
+        expect_failure(&reading, changes[i].words);
+    }
+    begin(&reading);
+    add(&reading, SHT_SYMTAB, "f", 0x10, 4);
+    sxt_builder_finish(&reading.builder);
+    sxt_builder_lie_section(&reading.builder, 1, SXT_SECTION_NAME, 0x7fffffff);
+    expect_failure(&reading, "bad section name index");
+}
+
 /* --- 1: which table --- */
 
 static void symtab_is_taken_and_dynsym_left_alone(void **state)
@@ -362,6 +391,7 @@ static void overlapping_names_reach_a_limit_soon(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_its_elf_reader_would_not_take_is_refused),
         cmocka_unit_test(symtab_is_taken_and_dynsym_left_alone),
         cmocka_unit_test(a_symtab_without_functions_does_not_fall_back),
         cmocka_unit_test(dynsym_is_taken_where_symtab_cannot_be_read),
