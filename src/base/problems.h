@@ -1,5 +1,4 @@
-/* problems.h: what a check of a file finds, one problem at a time. The type of a problem is public, in sextant/error.h.
- */
+/* problems.h: what a check of a file finds, one problem at a time. The type is public, in sextant/error.h. */
 #ifndef SXT_BASE_PROBLEMS_H
 #define SXT_BASE_PROBLEMS_H
 

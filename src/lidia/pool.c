@@ -82,8 +82,7 @@ void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
     pool->failed |= pool->scratch.failed;
 }
 
-/* A string of the model as it is. Where nothing is renamed, its number is enough to know whether it is there already.
- */
+/* A string of the model as it is. Where nothing is renamed, its number tells whether it is there already. */
 static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t elsewhere)
 {
     sxt_string text = sxt_symbols_view(pool->symbols, number);

@@ -1,5 +1,4 @@
-/* test_lidia_strings.c: the string table that is written: order, each string once, renamed names, NUL-terminated form.
- */
+/* test_lidia_strings.c: the string table that is written: order, each string once, renamed names, NUL at the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
