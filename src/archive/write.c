@@ -75,17 +75,9 @@ int sxt_lidia_write_path(const sxt_symbols *symbols, const sxt_lidia_options *op
 {
     void *data;
     size_t size;
-    struct sxt_output output = {0};
     int status = sxt_lidia_write_memory(symbols, options, &data, &size, error);
-    if (status == SXT_OK) {
-        status = sxt_output_open(&output, path, error);
-        if (status == SXT_OK)
-            status = sxt_output_write(&output, data, size, error);
-        if (status == SXT_OK)
-            status = sxt_output_commit(&output, error);
-        else
-            sxt_output_abandon(&output);
-    }
+    if (status == SXT_OK)
+        status = sxt_output_save(path, data, size, error);
     free(data);
     return status;
 }

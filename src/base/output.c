@@ -112,6 +112,15 @@ void sxt_output_abandon(struct sxt_output *output)
     forget(output);
 }
 
+int sxt_output_save(const char *path, const void *data, size_t size, sxt_error *error)
+{
+    struct sxt_output output;
+    int status = sxt_output_open(&output, path, error);
+    if (status == SXT_OK)
+        status = sxt_output_write(&output, data, size, error);
+    return status == SXT_OK ? sxt_output_commit(&output, error) : status;
+}
+
 int sxt_write_all(int fd, const void *data, size_t size, sxt_error *error)
 {
     const uint8_t *from = data;

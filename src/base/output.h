@@ -34,6 +34,9 @@ int sxt_output_commit(struct sxt_output *output, sxt_error *error);
 /* Gives up: removes the temporary file. Does nothing after commit or on a zeroed output. */
 void sxt_output_abandon(struct sxt_output *output);
 
+/* The whole of it for content that is in memory already: open, write, commit. */
+int sxt_output_save(const char *path, const void *data, size_t size, sxt_error *error);
+
 /* Writes all SIZE bytes to FD. */
 int sxt_write_all(int fd, const void *data, size_t size, sxt_error *error);
 

@@ -55,7 +55,6 @@ static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_op
 static void free_path_maps(sxt_lidia_options *lidia);
 static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
                         const sxt_lidia_options *lidia);
-static int write_file(const char *path, const void *data, size_t size, sxt_error *error);
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
 static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
                      double seconds);
@@ -121,7 +120,7 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     size_t size;
     int written = sxt_lidia_write_memory(symbols, lidia, &data, &size, &error);
     if (written == SXT_OK)
-        written = write_file(output, data, size, &error);
+        written = sxt_output_save(output, data, size, &error);
     int status = written == SXT_OK ? summarise(arguments, output, data, size, now() - start) : cli_fail(output, &error);
     sxt_free(data);
     sxt_symbols_free(&symbols);
@@ -161,19 +160,6 @@ static void free_path_maps(sxt_lidia_options *lidia)
     free((void *)(uintptr_t)lidia->path_maps);
     lidia->path_maps = NULL;
     lidia->path_map_count = 0;
-}
-
-static int write_file(const char *path, const void *data, size_t size, sxt_error *error)
-{
-    struct sxt_output output;
-    int status = sxt_output_open(&output, path, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_output_write(&output, data, size, error);
-    if (status == SXT_OK)
-        return sxt_output_commit(&output, error);
-    sxt_output_abandon(&output);
-    return status;
 }
 
 static const char *extension_of(const char *path)

@@ -103,11 +103,7 @@ static unsigned mode_of(const char *path)
 
 static int write_file(const char *path, const char *text, sxt_error *error)
 {
-    struct sxt_output output;
-    int status = sxt_output_open(&output, path, error);
-    if (status == SXT_OK)
-        status = sxt_output_write(&output, text, strlen(text), error);
-    return status == SXT_OK ? sxt_output_commit(&output, error) : status;
+    return sxt_output_save(path, text, strlen(text), error);
 }
 
 static void appears_only_when_committed(void **state)
