@@ -39,6 +39,7 @@ typedef enum sxt_extract_flags {
     SXT_EXTRACT_NO_INLINES = 4,
     SXT_EXTRACT_EXTEND_ZERO_SIZE = 8, /* a function symbol of size 0 reaches to the next symbol (a guess) */
     SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* look at the file itself only */
+    SXT_EXTRACT_DETAILS = 64,         /* lines with column and discriminator, an entry for each change of them */
     SXT_EXTRACT_REFERENCE = 32        /* the choice of the reference Lidia writer, row for row, for --compat */
 } sxt_extract_flags;
 
@@ -52,7 +53,13 @@ typedef struct sxt_extract_options {
     /* Called for what is wrong but costs only a part of the result. May be NULL. */
     void (*warning)(void *data, const sxt_error *problem);
     void *warning_data;
-    uintptr_t reserved[8];
+    /* Called from time to time, on the thread that asked: DONE of TOTAL bytes of debug information. May be NULL. */
+    void (*progress)(void *data, uint64_t done, uint64_t total);
+    void *progress_data;
+    /* When only these addresses will be asked for: what is not needed for them need not be read. NULL: all. */
+    const uint64_t *addresses;
+    size_t address_count;
+    uintptr_t reserved[4];
 } sxt_extract_options;
 
 /* Fills in the defaults: all sources, no flags, search for debug files, 4 GiB inflate limit. */

@@ -46,6 +46,8 @@ void sxt_debug_file_close(struct sxt_debug_file *debug)
         return;
     sxt_elf_close(&debug->elf);
     sxt_file_close(&debug->file);
+    free(debug->path);
+    debug->path = NULL;
     debug->found = false;
 }
 
@@ -72,6 +74,7 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
         return status;
     }
     debug->found = true;
+    debug->path = strdup(candidate);
     uint8_t mine[BUILD_ID_SIZE], theirs[BUILD_ID_SIZE];
     size_t my_size = sxt_elf_build_id(elf, mine, sizeof mine);
     size_t their_size = sxt_elf_build_id(&debug->elf, theirs, sizeof theirs);

@@ -13,6 +13,7 @@
 struct sxt_debug_file {
     struct sxt_file file;
     struct sxt_elf elf;
+    char *path;
     bool found;
 };
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/inflate.h"
 #include "source/debug_file.h"
+#include "source/dwarf/dwarf.h"
 #include "source/elf.h"
 #include "source/elf_symbols.h"
 #include "source/gopclntab.h"
@@ -34,6 +35,8 @@ struct extraction {
 
 static int read_all(struct extraction *extraction, const char *path, sxt_error *error);
 static void describe_file(struct extraction *extraction);
+static bool wants_debug_file(const struct extraction *extraction);
+static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error);
 static void read_symbol_tables(struct extraction *extraction);
 static void read_mini_debug_info(struct extraction *extraction);
 static void read_go(struct extraction *extraction);
@@ -126,12 +129,13 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
         int status = sxt_reference_read(&extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
     }
-    /* A debug file adds nothing to a binary that still has its symbols. */
-    if (options->debug_path != NULL || sxt_elf_section_typed(&extraction->elf, SHT_SYMTAB) == NULL) {
-        int status = sxt_debug_file_open(&extraction->elf, path, options, &extraction->debug, error);
-        if (status != SXT_OK)
-            return status;
-    }
+    int status = SXT_OK;
+    if (wants_debug_file(extraction))
+        status = sxt_debug_file_open(&extraction->elf, path, options, &extraction->debug, error);
+    if (status == SXT_OK && (options->sources & SXT_SOURCE_DWARF))
+        status = read_dwarf(extraction, path, error);
+    if (status != SXT_OK)
+        return status;
     read_symbol_tables(extraction);
     if (options->sources & SXT_SOURCE_GO)
         read_go(extraction);
@@ -150,7 +154,7 @@ static void describe_file(struct extraction *extraction)
     struct sxt_symbols *symbols = extraction->symbols;
     symbols->arch = sxt_elf_arch(elf);
     symbols->build_id_size = sxt_elf_build_id(elf, symbols->build_id, sizeof symbols->build_id);
-    if (sxt_elf_section_named(elf, ".debug_info") != NULL || sxt_elf_section_named(elf, ".zdebug_info") != NULL)
+    if (sxt_dwarf_is_in(elf))
         symbols->sources |= SXT_SOURCE_DWARF;
     for (size_t i = 0; i < elf->segment_count; i++)
         if (elf->segments[i].type == PT_LOAD)
@@ -171,6 +175,47 @@ static void describe_file(struct extraction *extraction)
                                                                          .file_size = section->size,
                                                                          .address = section->address});
     }
+}
+
+/* A debug file adds nothing to a binary that still has all that is asked for. */
+static bool wants_debug_file(const struct extraction *extraction)
+{
+    uint32_t sources = extraction->options->sources;
+    return extraction->options->debug_path != NULL ||
+           ((sources & SXT_SOURCE_SYMTAB) && sxt_elf_section_typed(&extraction->elf, SHT_SYMTAB) == NULL) ||
+           ((sources & SXT_SOURCE_DWARF) && !sxt_dwarf_is_in(&extraction->elf));
+}
+
+/* From the file itself, otherwise from its debug file. A debug file that was named by the user comes first. */
+static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error)
+{
+    const sxt_extract_options *options = extraction->options;
+    struct sxt_elf *elf = &extraction->elf;
+    bool elsewhere = extraction->debug.found && sxt_dwarf_is_in(&extraction->debug.elf);
+    if (elsewhere && (options->debug_path != NULL || !sxt_dwarf_is_in(elf))) {
+        elf = &extraction->debug.elf;
+        path = extraction->debug.path;
+    }
+    if (!sxt_dwarf_is_in(elf))
+        return SXT_OK;
+    struct sxt_dwarf_settings settings = {
+        .path = path, .options = options, .details = (options->flags & SXT_EXTRACT_DETAILS) != 0};
+    struct sxt_dwarf *dwarf;
+    int status = sxt_dwarf_open(elf, &settings, &dwarf, error);
+    if (status != SXT_OK)
+        return status;
+    bool *wanted = NULL;
+    if (options->addresses != NULL) {
+        wanted = malloc(sxt_dwarf_unit_count(dwarf) + 1);
+        status = wanted == NULL
+                     ? sxt_fail_memory(error, sxt_dwarf_unit_count(dwarf))
+                     : sxt_dwarf_choose(dwarf, options->addresses, options->address_count, wanted, error);
+    }
+    if (status == SXT_OK)
+        status = sxt_dwarf_read(dwarf, wanted, extraction->symbols, error);
+    free(wanted);
+    sxt_dwarf_close(&dwarf);
+    return status;
 }
 
 static void report(struct extraction *extraction, const sxt_error *problem)

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/sort.h"
+#include "symbols/nameless.h"
 #include "symbols/nest.h"
 
 /* A range of depth 0 that wants its bytes. */
@@ -50,6 +51,7 @@ struct merge {
     struct sxt_model_range *ranges; /* the result */
     size_t range_count, range_capacity;
     size_t range_limit; /* where ranges cut each other up more than any compiler would */
+    struct sxt_nameless nameless;
 };
 
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error);
@@ -90,6 +92,7 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     free(merge.scratch);
     free(merge.heap);
     free(merge.pieces);
+    sxt_nameless_free(&merge.nameless);
     return status;
 }
 
@@ -213,7 +216,7 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
         return sxt_fail_memory(error, most * sizeof *merge->candidates);
 
     for (size_t i = 0; i < symbols->range_count; i++)
-        if (symbols->ranges[i].depth == 0)
+        if (symbols->ranges[i].depth == 0 && symbols->ranges[i].function != 0)
             add_candidate(merge, symbols->ranges[i].address, symbols->ranges[i].length, (uint32_t)i, 0,
                           symbols->ranges[i].source);
     size_t next = 0;
@@ -226,6 +229,8 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
             size = extended_size(symbols, i, &next);
         add_candidate(merge, symbol->address, size, NO_RANGE, (uint32_t)i, symbol->source);
     }
+    if (!sxt_nameless_collect(&merge->nameless, symbols))
+        return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.items);
     for (size_t i = 0; i < merge->candidate_count; i++)
         merge->order[i] = (struct sxt_sort_item){merge->candidates[i].start, (uint32_t)i};
     sxt_sort(merge->order, merge->scratch, merge->candidate_count);
@@ -361,10 +366,11 @@ static bool emit_candidate(struct merge *merge, const struct candidate *candidat
         const struct sxt_model_symbol *symbol = &symbols->symbols[candidate->symbol];
         for (size_t i = 0; i < count; i++) {
             const struct piece *piece = &merge->pieces[pieces[i].index];
-            if (!emit_range(merge, &(struct sxt_model_range){.address = piece->start,
-                                                             .length = piece->end - piece->start,
-                                                             .function = symbol->name,
-                                                             .source = symbol->source}))
+            struct sxt_model_range range = {.address = piece->start,
+                                            .length = piece->end - piece->start,
+                                            .function = symbol->name,
+                                            .source = symbol->source};
+            if (!sxt_nameless_lend(&merge->nameless, merge->symbols, &range) || !emit_range(merge, &range))
                 return false;
         }
         return true;

@@ -54,6 +54,7 @@ struct sxt_model_range {
     uint32_t first_line; /* index in `lines` */
     uint32_t line_count;
     uint8_t source;
+    bool linkage; /* the function's name is the one the linker knows; only DWARF tells */
 };
 
 struct sxt_model_line {
@@ -93,6 +94,9 @@ struct sxt_symbols {
     uint8_t build_id[SXT_BUILD_ID_MAX];
     size_t build_id_size;
     uint32_t sources; /* those that gave at least one symbol or range */
+    uint64_t unit_count;    /* of DWARF */
+    uint64_t broken_units;  /* those of them that are damaged */
+    uint64_t missing_units; /* those whose other half, in a file of its own, was not found */
     struct sxt_model_base *bases;
     size_t base_count, base_capacity;
     struct sxt_model_segment *segments;

@@ -1,0 +1,233 @@
+/* abbrev.c: tables of abbreviations, made ready for stepping over entries quickly. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "source/dwarf/unit.h"
+
+
+static uint8_t role_of(uint64_t tag);
+static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, const struct dwarf_unit *unit,
+                            const uint8_t **at, const uint8_t *end);
+
+void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs)
+{
+    *abbrevs = (struct dwarf_abbrevs){.offset = UINT64_MAX};
+}
+
+void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
+{
+    free(abbrevs->list);
+    free(abbrevs->attributes);
+    free(abbrevs->steps);
+    dwarf_abbrevs_init(abbrevs);
+}
+
+static int by_code(const void *a, const void *b)
+{
+    const struct dwarf_abbrev *first = a;
+    const struct dwarf_abbrev *second = b;
+    return first->code < second->code ? -1 : first->code > second->code;
+}
+
+const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code)
+{
+    struct dwarf_abbrev wanted = {.code = code};
+    return abbrevs->count == 0 ? NULL : bsearch(&wanted, abbrevs->list, abbrevs->count, sizeof wanted, by_code);
+}
+
+bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit)
+{
+    if (abbrevs->offset == unit->abbrev_offset && abbrevs->file == file && abbrevs->version == unit->version &&
+        abbrevs->address_size == unit->address_size && abbrevs->offset_size == unit->offset_size)
+        return true;
+    const struct dwarf_bytes *section = &file->sections[DWARF_ABBREV];
+    abbrevs->offset = UINT64_MAX;
+    abbrevs->count = abbrevs->attribute_count = abbrevs->step_count = 0;
+    if (unit->abbrev_offset >= section->size)
+        return false;
+    const uint8_t *at = section->data + unit->abbrev_offset;
+    const uint8_t *end = section->data + section->size;
+    bool dense = true, ordered = true;
+    for (;;) {
+        uint64_t code, tag;
+        if ((at = dwarf_uleb(at, end, &code)) == NULL)
+            return false;
+        if (code == 0)
+            break;
+        if ((at = dwarf_uleb(at, end, &tag)) == NULL || at >= end)
+            return false;
+        struct dwarf_abbrev *list = sxt_array_grow(abbrevs->list, &abbrevs->capacity, abbrevs->count + 1, sizeof *list);
+        if (list == NULL)
+            return false;
+        abbrevs->list = list;
+        struct dwarf_abbrev *abbrev = &list[abbrevs->count];
+        *abbrev = (struct dwarf_abbrev){.code = code,
+                                        .first = (uint32_t)abbrevs->attribute_count,
+                                        .first_step = (uint32_t)abbrevs->step_count,
+                                        .sibling_at = DWARF_NO_SIBLING,
+                                        .tag = (uint16_t)tag,
+                                        .role = role_of(tag),
+                                        .has_children = *at++ != 0};
+        if (!read_attributes(abbrevs, abbrev, unit, &at, end))
+            return false;
+        abbrev->is_declared = abbrev->is_declared && !abbrev->has_code;
+        dense = dense && code == abbrevs->count + 1;
+        ordered = ordered && (abbrevs->count == 0 || list[abbrevs->count - 1].code < code);
+        abbrevs->count++;
+    }
+    if (!ordered)
+        qsort(abbrevs->list, abbrevs->count, sizeof *abbrevs->list, by_code);
+    abbrevs->dense = dense;
+    abbrevs->file = file;
+    abbrevs->offset = unit->abbrev_offset;
+    abbrevs->version = unit->version;
+    abbrevs->address_size = unit->address_size;
+    abbrevs->offset_size = unit->offset_size;
+    return true;
+}
+
+static uint8_t role_of(uint64_t tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+        return DWARF_ROLE_FUNCTION;
+    case DW_TAG_inlined_subroutine:
+        return DWARF_ROLE_INLINED;
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+        return DWARF_ROLE_SCOPE;
+    case DW_TAG_array_type:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type:
+    case DW_TAG_call_site:
+    case DW_TAG_GNU_call_site:
+        return DWARF_ROLE_PRUNE;
+    default:
+        return DWARF_ROLE_NONE;
+    }
+}
+
+static void note_attribute(struct dwarf_abbrev *abbrev, uint64_t name)
+{
+    switch (name) {
+    case DW_AT_low_pc:
+    case DW_AT_ranges:
+        abbrev->has_code = true;
+        break;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+        abbrev->has_linkage = true;
+        break;
+    case DW_AT_declaration:
+        abbrev->is_declared = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Appends to the steps of the abbreviation that is being read: SIZE more bytes, or one value of FORM. */
+static bool add_step(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, uint8_t size, uint64_t form)
+{
+    struct dwarf_step *last = abbrev->step_count > 0 ? &abbrevs->steps[abbrevs->step_count - 1] : NULL;
+    if (last == NULL || last->form != 0 || last->bytes > UINT32_MAX / 2) {
+        struct dwarf_step *steps =
+            sxt_array_grow(abbrevs->steps, &abbrevs->step_capacity, abbrevs->step_count + 1, sizeof *steps);
+        if (steps == NULL || abbrevs->step_count >= UINT32_MAX)
+            return false;
+        abbrevs->steps = steps;
+        last = &steps[abbrevs->step_count++];
+        *last = (struct dwarf_step){0, 0};
+        abbrev->step_count++;
+    }
+    if (size == DWARF_VARIABLE)
+        last->form = (uint32_t)form;
+    else
+        last->bytes += size;
+    return true;
+}
+
+static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, const struct dwarf_unit *unit,
+                            const uint8_t **at, const uint8_t *end)
+{
+    for (;;) {
+        uint64_t name, form;
+        int64_t constant = 0;
+        if ((*at = dwarf_uleb(*at, end, &name)) == NULL || (*at = dwarf_uleb(*at, end, &form)) == NULL)
+            return false;
+        if (form == DW_FORM_implicit_const && (*at = dwarf_sleb(*at, end, &constant)) == NULL)
+            return false;
+        if (name == 0 && form == 0)
+            return true;
+        struct dwarf_attribute *attributes = sxt_array_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
+                                                            abbrevs->attribute_count + 1, sizeof *attributes);
+        if (attributes == NULL || abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
+            return false;
+        abbrevs->attributes = attributes;
+        uint8_t size = dwarf_fixed_size(unit, form);
+        attributes[abbrevs->attribute_count++] = (struct dwarf_attribute){
+            .name = name <= UINT16_MAX ? (uint16_t)name : 0, .form = (uint16_t)form, .size = size, .constant = constant};
+        abbrev->count++;
+        note_attribute(abbrev, name);
+        if (name == DW_AT_sibling && form == DW_FORM_ref4 && abbrev->step_count == 0)
+            abbrev->sibling_at = 0;
+        else if (name == DW_AT_sibling && form == DW_FORM_ref4 && abbrev->step_count == 1 &&
+                 abbrevs->steps[abbrevs->step_count - 1].form == 0)
+            abbrev->sibling_at = abbrevs->steps[abbrevs->step_count - 1].bytes;
+        if (!add_step(abbrevs, abbrev, size, form))
+            return false;
+    }
+}
+
+uint8_t dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form)
+{
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+        return 0;
+    case DW_FORM_data1:
+    case DW_FORM_ref1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1:
+        return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2:
+        return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3:
+        return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+        return 4;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8:
+        return 8;
+    case DW_FORM_data16:
+        return 16;
+    case DW_FORM_addr:
+        return unit->address_size;
+    case DW_FORM_strp:
+    case DW_FORM_sec_offset:
+    case DW_FORM_line_strp:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return unit->offset_size;
+    case DW_FORM_ref_addr:
+        return unit->version <= 2 ? unit->address_size : unit->offset_size;
+    default:
+        return DWARF_VARIABLE;
+    }
+}

@@ -1,0 +1,110 @@
+/* choose.c: which units have code at an address, from what their root entries say. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "source/dwarf/private.h"
+
+/* Collecting under way. */
+struct survey {
+    struct sxt_dwarf *dwarf;
+    size_t extent_capacity;
+    struct dwarf_abbrevs abbrevs;
+    struct dwarf_ranges ranges;
+};
+
+static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error);
+
+/* The first extent that begins behind ADDRESS. */
+static size_t extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
+{
+    size_t low = 0, high = dwarf->extent_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dwarf->extents[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int sxt_dwarf_choose(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t count, bool *wanted, sxt_error *error)
+{
+    int status = dwarf->unknown == NULL ? look_at_units(dwarf, error) : SXT_OK;
+    if (status != SXT_OK)
+        return status;
+    for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
+        wanted[i] = dwarf->unknown[i];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
+            if (dwarf->extents[k - 1].end > addresses[i])
+                wanted[dwarf->extents[k - 1].unit] = true;
+    return SXT_OK;
+}
+
+static void look_at_unit(struct survey *survey, size_t number)
+{
+    struct sxt_dwarf *dwarf = survey->dwarf;
+    const struct dwarf_unit *unit = &dwarf->main.units[number];
+    struct dwarf_context context;
+    struct dwarf_root root;
+    if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+        return;
+    if (!dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
+        /* Reading it will tell what is wrong. */
+        dwarf->unknown[number] = true;
+        return;
+    }
+    size_t first = survey->ranges.count;
+    bool read = dwarf_read_ranges(&context, &dwarf->dead, root.low.class == DWARF_ADDRESS ? root.low.number : 0,
+                                  &root.low, &root.high, &root.ranges, &survey->ranges);
+    bool silent = root.ranges.class == DWARF_NOTHING && root.high.class == DWARF_NOTHING;
+    dwarf->unknown[number] = !read || (silent && root.tag != DW_TAG_partial_unit);
+    size_t more = survey->ranges.count - first;
+    struct dwarf_extent *extents =
+        sxt_array_grow(dwarf->extents, &survey->extent_capacity, dwarf->extent_count + more + 1, sizeof *extents);
+    if (extents == NULL) {
+        survey->ranges.no_memory = true;
+        return;
+    }
+    dwarf->extents = extents;
+    for (size_t i = 0; i < more; i++)
+        extents[dwarf->extent_count++] = (struct dwarf_extent){
+            survey->ranges.list[first + i].start, survey->ranges.list[first + i].end, (uint32_t)number};
+    survey->ranges.count = 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct dwarf_extent *first = a;
+    const struct dwarf_extent *second = b;
+    if (first->start != second->start)
+        return first->start < second->start ? -1 : 1;
+    return first->unit < second->unit ? -1 : first->unit > second->unit;
+}
+
+static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
+{
+    size_t count = dwarf->main.info_unit_count;
+    struct survey survey = {.dwarf = dwarf};
+    dwarf_abbrevs_init(&survey.abbrevs);
+    survey.ranges.budget = (uint64_t)16 * dwarf->main.sections[DWARF_INFO].size + ((uint64_t)16 << 20);
+    dwarf->unknown = calloc(count + 1, sizeof *dwarf->unknown);
+    for (size_t i = 0; i < count && dwarf->unknown != NULL && !survey.ranges.no_memory; i++)
+        look_at_unit(&survey, i);
+    dwarf->reach = malloc((dwarf->extent_count + 1) * sizeof *dwarf->reach);
+    dwarf_abbrevs_free(&survey.abbrevs);
+    free(survey.ranges.list);
+    if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking at the units of DWARF");
+    if (dwarf->extent_count > 0)
+        qsort(dwarf->extents, dwarf->extent_count, sizeof *dwarf->extents, by_start);
+    uint64_t reach = 0;
+    for (size_t i = 0; i < dwarf->extent_count; i++) {
+        if (dwarf->extents[i].end > reach)
+            reach = dwarf->extents[i].end;
+        dwarf->reach[i] = reach;
+    }
+    return SXT_OK;
+}

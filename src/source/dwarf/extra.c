@@ -1,0 +1,298 @@
+/*
+ * extra.c: the files that DWARF may be spread over beside the one at hand: the alternate file of dwz, the .dwo files of
+ * split DWARF, and the .dwp package that they can be collected in. Only this machine's files are looked at.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cursor.h"
+#include "base/error.h"
+#include "source/dwarf/private.h"
+
+#define DEFAULT_DIRECTORY "/usr/lib/debug"
+#define BUILD_ID_MAX      64
+
+int dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t inflate_limit, bool split, sxt_error *error)
+{
+    memset(extra, 0, sizeof *extra);
+    int status = sxt_file_open(&extra->file, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_file_inflate(&extra->file, inflate_limit, error);
+    if (status == SXT_OK)
+        status = sxt_elf_open(&extra->elf, extra->file.data, extra->file.size, inflate_limit, error);
+    if (status != SXT_OK) {
+        sxt_file_close(&extra->file);
+        return status;
+    }
+    extra->is_open = true;
+    dwarf_load_sections(&extra->dwarf, &extra->elf, split);
+    return SXT_OK;
+}
+
+void dwarf_extra_close(struct dwarf_extra *extra)
+{
+    if (!extra->is_open)
+        return;
+    free(extra->dwarf.units);
+    sxt_elf_close(&extra->elf);
+    sxt_file_close(&extra->file);
+    memset(extra, 0, sizeof *extra);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* DIRECTORY/NAME, or NAME when that is absolute. False when it is too long. */
+static bool join_path(char *out, sxt_string directory, sxt_string name)
+{
+    if (name.size == 0 || memchr(name.data, 0, name.size) != NULL)
+        return false;
+    int length = name.data[0] == '/' || directory.size == 0
+                     ? snprintf(out, PATH_MAX, "%.*s", (int)name.size, name.data)
+                     : snprintf(out, PATH_MAX, "%.*s/%.*s", (int)directory.size, directory.data, (int)name.size,
+                                name.data);
+    return length > 0 && length < PATH_MAX;
+}
+
+/* The folder that the file at hand is in, following links. */
+static bool folder_of(const struct sxt_dwarf *dwarf, char *out)
+{
+    if (dwarf->settings.path == NULL || realpath(dwarf->settings.path, out) == NULL)
+        return false;
+    char *slash = strrchr(out, '/');
+    if (slash == NULL)
+        return false;
+    slash[slash == out ? 1 : 0] = 0;
+    return true;
+}
+
+/* .gnu_debugaltlink: a NUL-terminated path, and the build ID of the file. */
+struct alternate_link {
+    sxt_string path;
+    const uint8_t *id;
+    size_t id_size;
+};
+
+static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *link, const char *path)
+{
+    if (!is_file(path))
+        return false;
+    sxt_error cause;
+    if (dwarf_extra_open(&dwarf->alternate, path, dwarf->settings.options->inflate_limit, false, &cause) != SXT_OK) {
+        dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: %.80s", path, cause.text);
+        return false;
+    }
+    uint8_t id[BUILD_ID_MAX];
+    size_t size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
+    uint64_t bad;
+    if (size != link->id_size || memcmp(id, link->id, size) != 0) {
+        dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
+        dwarf_extra_close(&dwarf->alternate);
+        return false;
+    }
+    if (dwarf_find_units(&dwarf->alternate.dwarf, &bad, NULL) != SXT_OK) {
+        dwarf_extra_close(&dwarf->alternate);
+        return false;
+    }
+    return true;
+}
+
+static bool try_alternate_places(struct sxt_dwarf *dwarf, const struct alternate_link *link)
+{
+    const char *directory = dwarf->settings.options->debug_directory;
+    if (directory == NULL)
+        directory = DEFAULT_DIRECTORY;
+    char path[PATH_MAX], folder[PATH_MAX];
+    sxt_string beside = {folder, 0};
+    if (folder_of(dwarf, folder))
+        beside.size = strlen(folder);
+    if (join_path(path, beside, link->path) && try_alternate(dwarf, link, path))
+        return true;
+    if (link->id_size >= 2 && link->id_size <= BUILD_ID_MAX) {
+        int length = snprintf(path, sizeof path, "%s/.build-id/%02x/", directory, link->id[0]);
+        for (size_t i = 1; i < link->id_size && length > 0 && length < PATH_MAX - 16; i++)
+            length += snprintf(path + length, sizeof path - (size_t)length, "%02x", link->id[i]);
+        if (length > 0 && length < PATH_MAX - 16) {
+            strcpy(path + length, ".debug");
+            if (try_alternate(dwarf, link, path))
+                return true;
+        }
+    }
+    const char *name = link->path.data;
+    const char *slash = strrchr(name, '/');
+    int length = snprintf(path, sizeof path, "%s/.dwz/%s", directory, slash != NULL ? slash + 1 : name);
+    return length > 0 && length < PATH_MAX && try_alternate(dwarf, link, path);
+}
+
+void dwarf_open_alternate(struct sxt_dwarf *dwarf)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(dwarf->elf, ".gnu_debugaltlink");
+    struct sxt_elf_bytes bytes;
+    if (section == NULL || sxt_elf_section_bytes(dwarf->elf, section, &bytes, NULL) != SXT_OK)
+        return;
+    struct sxt_cursor at = sxt_elf_cursor(dwarf->elf, &bytes);
+    struct alternate_link link = {.path = sxt_cursor_cstring(&at)};
+    link.id_size = sxt_cursor_left(&at);
+    link.id = sxt_cursor_bytes(&at, link.id_size);
+    if (at.failed || link.path.size == 0)
+        return;
+    if (!try_alternate_places(dwarf, &link))
+        dwarf_warn(dwarf, "DWARF: the alternate file '%.100s' was not found; names and functions that are in it are lost",
+                   link.path.data);
+}
+
+void dwarf_open_package(struct sxt_dwarf *dwarf)
+{
+    char path[PATH_MAX];
+    if (dwarf->settings.path == NULL)
+        return;
+    int length = snprintf(path, sizeof path, "%s.dwp", dwarf->settings.path);
+    if (length <= 0 || length >= PATH_MAX || !is_file(path))
+        return;
+    sxt_error cause;
+    if (dwarf_extra_open(&dwarf->package, path, dwarf->settings.options->inflate_limit, true, &cause) != SXT_OK)
+        dwarf_warn(dwarf, "DWARF: package '%.80s' not used: %.80s", path, cause.text);
+}
+
+/* The columns of a package's index, by what they are of: numbers of version 5, and of GNU's version 2 where other. */
+static int section_of_column(uint32_t version, uint32_t id)
+{
+    switch (id) {
+    case 1:
+        return DWARF_INFO;
+    case 3:
+        return DWARF_ABBREV;
+    case 4:
+        return DWARF_LINE;
+    case 6:
+        return DWARF_STR_OFFSETS;
+    case 8:
+        return version >= 5 ? DWARF_RNGLISTS : DWARF_SECTION_COUNT;
+    default:
+        return DWARF_SECTION_COUNT;
+    }
+}
+
+/*
+ * .debug_cu_index: version, columns, units, slots; then a hash table of unit numbers (slots x 8 bytes), the row of each
+ * (slots x 4), the kinds of the columns, and two tables of offsets and sizes, a row for each unit.
+ */
+static bool find_in_package(const struct dwarf_file *package, uint64_t id, struct dwarf_file *part)
+{
+    const struct dwarf_bytes *index = &package->sections[DWARF_CU_INDEX];
+    struct sxt_cursor at = sxt_cursor_make(index->data, index->size, 0, package->big_endian);
+    /* Version 5 has 2 bytes for the version and 2 of padding. */
+    uint32_t version = sxt_cursor_u32(&at);
+    if (version != 2 && index->size >= 2)
+        version = sxt_load_u16(index->data, package->big_endian);
+    uint64_t columns = sxt_cursor_u32(&at), units = sxt_cursor_u32(&at), slots = sxt_cursor_u32(&at);
+    if (at.failed || (version != 2 && version != 5) || columns == 0 || slots == 0 || (slots & (slots - 1)) != 0)
+        return false;
+    uint64_t hashes = at.at, rows = hashes + slots * 8, kinds = rows + slots * 4, offsets = kinds + columns * 4,
+             sizes = offsets + units * columns * 4;
+    if (!sxt_fits(sizes, units * columns, 4, index->size))
+        return false;
+    uint64_t mask = slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
+    uint32_t row = 0;
+    for (uint64_t i = 0; i < slots && row == 0; i++, slot = (slot + step) & mask)
+        if (sxt_load_u64(index->data + hashes + slot * 8, package->big_endian) == id)
+            row = sxt_load_u32(index->data + rows + slot * 4, package->big_endian);
+    if (row == 0 || row > units)
+        return false;
+    *part = *package;
+    part->units = NULL;
+    part->unit_count = part->info_unit_count = 0;
+    for (uint64_t i = 0; i < columns; i++) {
+        int kind = section_of_column(version, sxt_load_u32(index->data + kinds + i * 4, package->big_endian));
+        uint64_t cell = ((uint64_t)(row - 1) * columns + i) * 4;
+        uint64_t offset = sxt_load_u32(index->data + offsets + cell, package->big_endian);
+        uint64_t size = sxt_load_u32(index->data + sizes + cell, package->big_endian);
+        if (kind == DWARF_SECTION_COUNT)
+            continue;
+        const struct dwarf_bytes *whole = &package->sections[kind];
+        if (!sxt_fits(offset, size, 1, whole->size))
+            return false;
+        part->sections[kind] = (struct dwarf_bytes){whole->data + offset, (size_t)size};
+    }
+    return true;
+}
+
+/* The number that a split unit carries: in its header, or (DWARF 4) in its root entry. */
+static uint64_t split_id(const struct dwarf_file *file, const struct dwarf_unit *unit)
+{
+    if (unit->version >= 5)
+        return unit->id;
+    struct dwarf_abbrevs abbrevs;
+    struct dwarf_context context;
+    struct dwarf_root root;
+    dwarf_abbrevs_init(&abbrevs);
+    uint64_t id = dwarf_enter(&context, &root, &abbrevs, file, unit, NULL) ? root.split_id : 0;
+    dwarf_abbrevs_free(&abbrevs);
+    return id;
+}
+
+/* The unit of the part that has the number; type units may stand before it. */
+static bool find_unit(struct dwarf_split *split, uint64_t id)
+{
+    const struct dwarf_bytes *info = &split->part.sections[DWARF_INFO];
+    for (uint64_t offset = 0; offset < info->size;) {
+        if (!dwarf_read_unit_header(&split->part, false, offset, &split->unit) || split->unit.version < 2 ||
+            split->unit.version > 5)
+            return false;
+        if (split->unit.type != DW_UT_split_type && split->unit.type != DW_UT_type &&
+            split_id(&split->part, &split->unit) == id)
+            return true;
+        offset = split->unit.end;
+    }
+    return false;
+}
+
+static bool try_split_file(const struct sxt_dwarf *dwarf, const char *path, uint64_t id, struct dwarf_split *split)
+{
+    if (!is_file(path) ||
+        dwarf_extra_open(&split->extra, path, dwarf->settings.options->inflate_limit, true, NULL) != SXT_OK)
+        return false;
+    split->part = split->extra.dwarf;
+    if (find_unit(split, id))
+        return true;
+    dwarf_extra_close(&split->extra);
+    return false;
+}
+
+bool dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, uint64_t id,
+                      struct dwarf_split *split)
+{
+    memset(split, 0, sizeof *split);
+    if (dwarf->package.is_open && find_in_package(&dwarf->package.dwarf, id, &split->part) && find_unit(split, id))
+        return true;
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (dwarf->settings.path == NULL || (dwarf->settings.options->flags & SXT_EXTRACT_NO_DEBUG_SEARCH))
+        return false;
+    if (join_path(path, root->directory, root->split_name) && try_split_file(dwarf, path, id, split))
+        return true;
+    if (!folder_of(dwarf, folder))
+        return false;
+    /* Beside the binary: with the path that it was given, and by its name alone. */
+    sxt_string beside = {folder, strlen(folder)}, name = root->split_name;
+    for (size_t i = name.size; i > 0; i--)
+        if (name.data[i - 1] == '/') {
+            name = (sxt_string){name.data + i, name.size - i};
+            break;
+        }
+    if (root->split_name.size > 0 && root->split_name.data[0] != '/' && join_path(path, beside, root->split_name) &&
+        try_split_file(dwarf, path, id, split))
+        return true;
+    return join_path(path, beside, name) && try_split_file(dwarf, path, id, split);
+}
+
+void dwarf_split_close(struct dwarf_split *split)
+{
+    dwarf_extra_close(&split->extra);
+}

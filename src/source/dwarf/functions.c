@@ -1,0 +1,367 @@
+/*
+ * functions.c: one walk over the entries of a unit.
+ *
+ * Most entries describe types and variables; they are stepped over, with all that is in them where nothing in them can
+ * be a function. Entries may nest as deep as they like: only functions, inlined calls and scopes are kept on a stack.
+ */
+#include "source/dwarf/functions.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "symbols/symbols.h"
+
+/* More functions and scopes inside each other than this are there to waste memory. */
+#define OPEN_MAX 65536
+
+/* The walk under way. */
+struct walk {
+    const struct dwarf_context *context;
+    const struct dwarf_dead *dead;
+    struct dwarf_functions *functions;
+    enum dwarf_walk mode;
+    bool scoped;      /* the language has scopes */
+    uint64_t base;    /* the unit's low address */
+    uint64_t level;   /* of nesting; the children of the root entry are at 1 */
+    const uint8_t *section;
+    const uint8_t *end;
+};
+
+/* The attributes of a function or inlined call that matter. */
+struct function_entry {
+    struct dwarf_value low, high, ranges, origin;
+    uint64_t call_file, call_line;
+    bool has_call_file;
+};
+
+static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at, uint64_t entry);
+static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                     uint64_t entry, uint32_t *opened);
+static void place(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope);
+static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                  uint32_t *opened);
+
+void dwarf_functions_free(struct dwarf_functions *functions)
+{
+    free(functions->nodes);
+    free(functions->ranges.list);
+    free(functions->scopes);
+    free(functions->placed);
+    free(functions->open);
+    *functions = (struct dwarf_functions){.node_count = 0};
+}
+
+bool dwarf_has_scopes(uint16_t language)
+{
+    switch (language) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_C17:
+    case DW_LANG_C23:
+    case DW_LANG_UPC:
+    case DW_LANG_Go:
+    case DW_LANG_Mips_Assembler:
+        return false;
+    default:
+        return true;
+    }
+}
+
+uint32_t dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry)
+{
+    size_t low = 0, high = functions->placed_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (functions->placed[middle].entry < entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->placed_count && functions->placed[low].entry == entry ? functions->placed[low].scope : 0;
+}
+
+static struct dwarf_open *innermost(const struct walk *walk)
+{
+    return &walk->functions->open[walk->functions->open_count - 1];
+}
+
+static bool push(struct walk *walk, uint64_t level, uint32_t node, uint32_t scope)
+{
+    struct dwarf_functions *functions = walk->functions;
+    struct dwarf_open *open =
+        sxt_array_grow(functions->open, &functions->open_capacity, functions->open_count + 1, sizeof *open);
+    if (open == NULL) {
+        functions->no_memory = true;
+        return false;
+    }
+    functions->open = open;
+    open[functions->open_count++] = (struct dwarf_open){level, node, scope};
+    return true;
+}
+
+static uint32_t add_scope(struct walk *walk, uint32_t parent, uint16_t tag, sxt_string name)
+{
+    struct dwarf_functions *functions = walk->functions;
+    struct dwarf_scope *scopes =
+        sxt_array_grow(functions->scopes, &functions->scope_capacity, functions->scope_count + 1, sizeof *scopes);
+    if (scopes == NULL || functions->scope_count >= DWARF_NONE) {
+        functions->no_memory = true;
+        return 0;
+    }
+    functions->scopes = scopes;
+    scopes[functions->scope_count] = (struct dwarf_scope){parent, tag, name};
+    return (uint32_t)functions->scope_count++;
+}
+
+uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root, const struct dwarf_dead *dead,
+                    enum dwarf_walk mode, struct dwarf_functions *functions)
+{
+    const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
+    functions->node_count = functions->ranges.count = functions->placed_count = 0;
+    functions->scope_count = functions->open_count = 0;
+    struct walk walk = {.context = context,
+                        .dead = dead,
+                        .functions = functions,
+                        .mode = mode,
+                        .scoped = dwarf_has_scopes(root->language),
+                        .base = root->low.class == DWARF_ADDRESS ? root->low.number : 0,
+                        .section = section->data,
+                        .end = section->data + context->unit->end};
+    add_scope(&walk, 0, 0, (sxt_string){NULL, 0});
+    if (!push(&walk, 0, DWARF_NONE, 0))
+        return context->unit->root;
+
+    const uint8_t *at = section->data + context->unit->root;
+    while (at < walk.end) {
+        const uint8_t *start = at;
+        uint64_t code;
+        if ((at = dwarf_uleb(at, walk.end, &code)) == NULL)
+            return (uint64_t)(start - section->data);
+        if (code == 0) {
+            /* The end of a list of children; zeros behind the last entry are padding. */
+            if (walk.level > 0)
+                walk.level--;
+            if (walk.level == 0)
+                break;
+            if (innermost(&walk)->level > walk.level)
+                functions->open_count--;
+            continue;
+        }
+        const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(context->abbrevs, code);
+        if (abbrev == NULL)
+            return (uint64_t)(start - section->data);
+        at = visit(&walk, abbrev, at, (uint64_t)(start - section->data));
+        if (at == NULL || functions->no_memory || functions->ranges.no_memory)
+            return (uint64_t)(start - section->data);
+        /* A root without children is all there is. */
+        if (walk.level == 0)
+            break;
+    }
+    return UINT64_MAX;
+}
+
+/* Where the entry behind this one and its children begins, or NULL when it does not say so. */
+static const uint8_t *sibling(const struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at)
+{
+    if (abbrev->sibling_at == DWARF_NO_SIBLING || (uint64_t)(walk->end - at) < (uint64_t)abbrev->sibling_at + 4)
+        return NULL;
+    uint64_t offset = walk->context->unit->offset +
+                      sxt_load_u32(at + abbrev->sibling_at, walk->context->file->big_endian);
+    const uint8_t *there = offset < walk->context->unit->end ? walk->section + offset : NULL;
+    return there > at ? there : NULL;
+}
+
+/* AT is behind the code of the entry; returns where the next entry (its first child, if it has children) begins. */
+static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at, uint64_t entry)
+{
+    uint32_t opened = DWARF_NONE; /* the stack's size, when something was pushed, is one more */
+    const uint8_t *next = NULL;
+    switch (abbrev->role) {
+    case DWARF_ROLE_FUNCTION:
+    case DWARF_ROLE_INLINED:
+        if (!abbrev->is_declared) {
+            next = visit_function(walk, abbrev, at, entry, &opened);
+            break;
+        }
+        /* Only its place matters, and only when its name alone would not tell. */
+        place(walk, abbrev, entry, innermost(walk)->scope);
+        if (abbrev->has_children && (next = sibling(walk, abbrev, at)) != NULL)
+            return next;
+        break;
+    case DWARF_ROLE_SCOPE:
+    case DWARF_ROLE_PRUNE:
+        if (abbrev->role == DWARF_ROLE_SCOPE && walk->scoped)
+            next = visit_scope(walk, abbrev, at, &opened);
+        else if (abbrev->has_children && (next = sibling(walk, abbrev, at)) != NULL)
+            return next; /* without scopes there are no functions in a structure either */
+        break;
+    default:
+        break;
+    }
+    if (next == NULL)
+        next = dwarf_skip(walk->context, abbrev, at, walk->end);
+    if (abbrev->has_children)
+        walk->level++;
+    else if (opened != DWARF_NONE)
+        walk->functions->open_count = opened;
+    return next;
+}
+
+static const uint8_t *read_function(const struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                    struct function_entry *out)
+{
+    const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first];
+    *out = (struct function_entry){.has_call_file = false};
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+        struct dwarf_value value, *wanted = &value;
+        switch (attribute->name) {
+        case DW_AT_low_pc:
+            wanted = &out->low;
+            break;
+        case DW_AT_high_pc:
+            wanted = &out->high;
+            break;
+        case DW_AT_ranges:
+            wanted = &out->ranges;
+            break;
+        case DW_AT_abstract_origin:
+            wanted = &out->origin;
+            break;
+        case DW_AT_call_file:
+        case DW_AT_call_line:
+            break;
+        default:
+            if (attribute->size != DWARF_VARIABLE) {
+                at = attribute->size <= walk->end - at ? at + attribute->size : NULL;
+                continue;
+            }
+            at = dwarf_skip_form(walk->context, attribute->form, at, walk->end);
+            continue;
+        }
+        at = dwarf_read_value(walk->context, attribute, at, walk->end, wanted);
+        if (attribute->name == DW_AT_call_file) {
+            out->call_file = value.number;
+            out->has_call_file = true;
+        } else if (attribute->name == DW_AT_call_line) {
+            out->call_line = value.number;
+        }
+    }
+    return at;
+}
+
+static void place(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope)
+{
+    struct dwarf_functions *functions = walk->functions;
+    if (scope == 0 || abbrev->has_linkage)
+        return;
+    struct dwarf_placed *placed =
+        sxt_array_grow(functions->placed, &functions->placed_capacity, functions->placed_count + 1, sizeof *placed);
+    if (placed == NULL) {
+        functions->no_memory = true;
+        return;
+    }
+    functions->placed = placed;
+    placed[functions->placed_count++] = (struct dwarf_placed){entry, scope};
+}
+
+static uint32_t add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, const struct function_entry *function,
+                         uint64_t entry, uint32_t parent)
+{
+    struct dwarf_functions *functions = walk->functions;
+    struct dwarf_node *nodes =
+        sxt_array_grow(functions->nodes, &functions->node_capacity, functions->node_count + 1, sizeof *nodes);
+    if (nodes == NULL || functions->node_count >= DWARF_NONE || functions->ranges.count >= DWARF_NONE) {
+        functions->no_memory = true;
+        return DWARF_NONE;
+    }
+    functions->nodes = nodes;
+    uint32_t number = (uint32_t)functions->node_count++;
+    struct dwarf_node *node = &nodes[number];
+    *node = (struct dwarf_node){.entry = entry,
+                                .origin = entry,
+                                .parent = parent,
+                                .root = parent == DWARF_NONE ? number : nodes[parent].root,
+                                .next = DWARF_NONE,
+                                .last = number,
+                                .depth = parent == DWARF_NONE ? 0 : nodes[parent].depth + 1,
+                                .first_range = (uint32_t)functions->ranges.count};
+    if (!abbrev->has_linkage &&
+        (function->origin.class == DWARF_REFERENCE || function->origin.class == DWARF_ALTERNATE)) {
+        node->origin = function->origin.number;
+        node->origin_is_alternate = function->origin.class == DWARF_ALTERNATE;
+    }
+    if (function->has_call_file && function->call_file < UINT32_MAX)
+        node->call_file = (uint32_t)function->call_file + 1;
+    node->call_line = function->call_line <= UINT32_MAX ? (uint32_t)function->call_line : 0;
+    return number;
+}
+
+/* Joins a node to the others of its root. */
+static void link_node(struct dwarf_functions *functions, uint32_t number)
+{
+    uint32_t root = functions->nodes[number].root;
+    functions->nodes[functions->nodes[root].last].next = number;
+    functions->nodes[root].last = number;
+}
+
+static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                     uint64_t entry, uint32_t *opened)
+{
+    struct dwarf_functions *functions = walk->functions;
+    uint32_t scope = innermost(walk)->scope;
+    uint32_t parent = abbrev->role == DWARF_ROLE_INLINED ? innermost(walk)->node : DWARF_NONE;
+    if (abbrev->role == DWARF_ROLE_FUNCTION)
+        place(walk, abbrev, entry, scope);
+    bool wanted = walk->mode == DWARF_WALK_FUNCTIONS ||
+                  (walk->mode == DWARF_WALK_ROOTS && abbrev->role == DWARF_ROLE_FUNCTION);
+    /* An inlined call outside any function, or one too deep, has no place to go. */
+    if (abbrev->role == DWARF_ROLE_INLINED &&
+        (parent == DWARF_NONE || functions->nodes[parent].depth >= SXT_SYMBOLS_MAX_DEPTH))
+        wanted = false;
+    uint32_t node = abbrev->role == DWARF_ROLE_INLINED ? parent : DWARF_NONE;
+    struct function_entry function;
+    const uint8_t *next = NULL;
+    if (wanted && (abbrev->has_code || abbrev->role == DWARF_ROLE_INLINED)) {
+        next = read_function(walk, abbrev, at, &function);
+        node = next != NULL ? add_node(walk, abbrev, &function, entry, parent) : DWARF_NONE;
+        if (node == DWARF_NONE)
+            return next;
+        if (parent != DWARF_NONE)
+            link_node(functions, node);
+        /* A damaged list costs the ranges behind the damage. */
+        (void)dwarf_read_ranges(walk->context, walk->dead, walk->base, &function.low, &function.high, &function.ranges,
+                                &functions->ranges);
+        functions->nodes[node].range_count = (uint32_t)functions->ranges.count - functions->nodes[node].first_range;
+    }
+    if (functions->open_count < OPEN_MAX) {
+        *opened = (uint32_t)functions->open_count;
+        push(walk, walk->level + 1, node, scope);
+    }
+    return next;
+}
+
+static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                  uint32_t *opened)
+{
+    struct dwarf_functions *functions = walk->functions;
+    if (!abbrev->has_children)
+        return NULL;
+    sxt_string name = {NULL, 0};
+    const uint8_t *next = at;
+    for (uint32_t i = 0; i < abbrev->count && next != NULL; i++) {
+        const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first + i];
+        struct dwarf_value value;
+        next = dwarf_read_value(walk->context, attribute, next, walk->end, &value);
+        if (attribute->name == DW_AT_name)
+            name = value.text;
+    }
+    if (next == NULL || functions->open_count >= OPEN_MAX)
+        return next;
+    uint32_t scope = add_scope(walk, innermost(walk)->scope, abbrev->tag, name);
+    uint32_t node = innermost(walk)->node;
+    *opened = (uint32_t)functions->open_count;
+    push(walk, walk->level + 1, node, scope);
+    return next;
+}

@@ -1,0 +1,83 @@
+/*
+ * functions.h: the functions of a unit and the calls that were inlined into them, as the entries nest. Private to this
+ * folder.
+ */
+#ifndef SXT_SOURCE_DWARF_FUNCTIONS_H
+#define SXT_SOURCE_DWARF_FUNCTIONS_H
+
+#include "source/dwarf/ranges.h"
+#include "source/dwarf/unit.h"
+
+#define DWARF_NONE UINT32_MAX
+
+/* A function that has code (a root), or an inlined call inside one. Nodes are in the order of their entries. */
+struct dwarf_node {
+    uint64_t entry;  /* offset in .debug_info */
+    uint64_t origin; /* the entry that tells the name: itself, or its abstract origin */
+    bool origin_is_alternate;
+    uint32_t parent; /* DWARF_NONE for a root */
+    uint32_t root;   /* itself for a root */
+    uint32_t next;   /* the next node of the same root, in order of entries, or DWARF_NONE */
+    uint32_t last;   /* of a root: its newest node */
+    uint32_t depth;  /* 0 for a root */
+    uint32_t first_range, range_count;
+    uint32_t call_file; /* one more than the number in the line table; 0 when there is none */
+    uint32_t call_line;
+};
+
+/* A namespace or class. Scope 0 is the unit itself. */
+struct dwarf_scope {
+    uint32_t parent;
+    uint16_t tag;
+    sxt_string name;
+};
+
+/* A function without a linkage name that is in a scope. */
+struct dwarf_placed {
+    uint64_t entry;
+    uint32_t scope;
+};
+
+/* What is open while the entries are walked. */
+struct dwarf_open {
+    uint64_t level;
+    uint32_t node;
+    uint32_t scope;
+};
+
+struct dwarf_functions {
+    struct dwarf_node *nodes;
+    size_t node_count, node_capacity;
+    struct dwarf_ranges ranges;
+    struct dwarf_scope *scopes;
+    size_t scope_count, scope_capacity;
+    struct dwarf_placed *placed; /* ascending */
+    size_t placed_count, placed_capacity;
+    struct dwarf_open *open;
+    size_t open_count, open_capacity;
+    bool no_memory;
+};
+
+/* What the walk keeps. */
+enum dwarf_walk {
+    DWARF_WALK_FUNCTIONS, /* everything */
+    DWARF_WALK_ROOTS,     /* no inlined calls */
+    DWARF_WALK_SCOPES,    /* only scopes and what is placed in them */
+};
+
+/*
+ * Walks over all entries of the unit. Returns UINT64_MAX, or the offset where the entries make no sense any more; what
+ * came before is kept.
+ */
+uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root, const struct dwarf_dead *dead,
+                    enum dwarf_walk mode, struct dwarf_functions *functions);
+
+/* The scope of the function at ENTRY. */
+uint32_t dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry);
+
+void dwarf_functions_free(struct dwarf_functions *functions);
+
+/* Do functions of this language have a scope? */
+bool dwarf_has_scopes(uint16_t language);
+
+#endif

@@ -1,0 +1,277 @@
+/* names.c: names of functions. */
+#include "source/dwarf/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry that points to another that points to another ...: real ones do so three times. */
+#define CHAIN_MAX 16
+/* Scopes inside each other that a name is given; the outermost ones beyond that are left out. */
+#define SCOPE_MAX 64
+#define KNOWN_MAX ((size_t)1 << 19)
+
+/* What an entry says of its name. */
+struct naming {
+    sxt_string linkage;
+    sxt_string name;
+    struct dwarf_value next; /* abstract origin or specification */
+};
+
+/* Where an entry is, and how to read it. */
+struct place {
+    const struct dwarf_context *context;
+    const struct dwarf_root *root;
+    const struct dwarf_functions *functions; /* NULL when its scopes were not walked yet */
+    struct dwarf_neighbour *neighbour;       /* NULL for the unit at hand */
+};
+
+static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
+                          bool *is_linkage);
+static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
+                   struct place *out);
+static bool read_naming(const struct dwarf_context *context, uint64_t entry, struct naming *out);
+static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
+
+bool dwarf_names_init(struct dwarf_names *names, bool gnu, uint64_t budget, sxt_error *error)
+{
+    memset(names, 0, sizeof *names);
+    names->gnu = gnu;
+    names->budget = budget;
+    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++)
+        dwarf_abbrevs_init(&names->neighbours[i].abbrevs);
+    sxt_buffer_init(&names->text, SIZE_MAX);
+    return sxt_strings_init(&names->strings, 0, error) == SXT_OK;
+}
+
+void dwarf_names_free(struct dwarf_names *names)
+{
+    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
+        dwarf_abbrevs_free(&names->neighbours[i].abbrevs);
+        dwarf_functions_free(&names->neighbours[i].scopes);
+    }
+    sxt_strings_free(&names->strings);
+    sxt_buffer_free(&names->text);
+    free(names->known);
+    memset(names, 0, sizeof *names);
+}
+
+void dwarf_names_forget(struct dwarf_names *names)
+{
+    if (names->known_count > 0)
+        memset(names->known, 0, names->known_capacity * sizeof *names->known);
+    names->known_count = 0;
+    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++)
+        names->neighbours[i].file = NULL;
+}
+
+static uint32_t add_string(struct dwarf_names *names, sxt_string text)
+{
+    uint32_t number = sxt_strings_add(&names->strings, text.data, text.size);
+    if (number != SXT_STRINGS_FULL)
+        return number;
+    names->no_memory = true;
+    return 0;
+}
+
+/* The slot of KEY in the table of known names, which has room. */
+static struct dwarf_known_name *find_known(const struct dwarf_names *names, uint64_t key)
+{
+    size_t mask = names->known_capacity - 1;
+    size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (names->known[slot].key != 0 && names->known[slot].key != key)
+        slot = (slot + 1) & mask;
+    return &names->known[slot];
+}
+
+static bool make_room(struct dwarf_names *names)
+{
+    if (names->known_count * 2 < names->known_capacity)
+        return true;
+    if (names->known_capacity >= KNOWN_MAX) {
+        memset(names->known, 0, names->known_capacity * sizeof *names->known);
+        names->known_count = 0;
+        return true;
+    }
+    struct dwarf_known_name *old = names->known;
+    size_t old_capacity = names->known_capacity;
+    size_t capacity = old_capacity == 0 ? 1024 : old_capacity * 2;
+    struct dwarf_known_name *larger = calloc(capacity, sizeof *larger);
+    if (larger == NULL) {
+        names->no_memory = true;
+        return false;
+    }
+    names->known = larger;
+    names->known_capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i].key != 0)
+            *find_known(names, old[i].key) = old[i];
+    free(old);
+    return true;
+}
+
+uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
+                             const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
+                             bool alternate, bool *is_linkage)
+{
+    if (!make_room(names))
+        return 0;
+    /* Entry 0 does not exist, so no key is 0. The top bit of a known name tells whether the linker knows it. */
+    uint64_t key = entry << 1 | alternate;
+    struct dwarf_known_name *known = find_known(names, key);
+    if (known->key == 0 && key != 0) {
+        struct place here = {context, root, functions, NULL};
+        uint32_t name = find_name(names, here, entry, alternate, is_linkage);
+        *known = (struct dwarf_known_name){key, name << 1 | *is_linkage};
+        names->known_count++;
+    }
+    *is_linkage = known->name & 1;
+    return known->name >> 1;
+}
+
+static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
+                          bool *is_linkage)
+{
+    struct place place = here;
+    sxt_string name = {NULL, 0};
+    const struct dwarf_file *file = alternate ? here.context->file->alternate : here.context->file;
+    *is_linkage = false;
+    for (int i = 0; i < CHAIN_MAX; i++) {
+        struct place there;
+        struct naming naming;
+        if (file == NULL || !locate(names, &here, file, entry, &there) || !read_naming(there.context, entry, &naming))
+            break;
+        place = there;
+        if (naming.linkage.size > 0) {
+            *is_linkage = true;
+            return add_string(names, naming.linkage);
+        }
+        if (name.size == 0)
+            name = naming.name;
+        if (naming.next.class != DWARF_REFERENCE && naming.next.class != DWARF_ALTERNATE)
+            break;
+        if (naming.next.class == DWARF_ALTERNATE)
+            file = file->alternate;
+        entry = naming.next.number;
+    }
+    if (name.size == 0)
+        return 0;
+    *is_linkage = !dwarf_has_scopes(place.root->language);
+    if (*is_linkage || names->gnu)
+        return add_string(names, name);
+    return qualified(names, &place, entry, name);
+}
+
+/* How to read ENTRY of FILE: it may be in the unit at hand, or in another one. */
+static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
+                   struct place *out)
+{
+    const struct dwarf_unit *own = here->context->unit;
+    if (file == here->context->file && entry >= own->root && entry < own->end) {
+        *out = *here;
+        return true;
+    }
+    const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
+    if (unit == NULL)
+        return false;
+    struct dwarf_neighbour *neighbour =
+        &names->neighbours[(size_t)(unit - file->units) % DWARF_NEIGHBOURS];
+    if (neighbour->file != file || neighbour->unit != unit) {
+        uint64_t cost = file->sections[DWARF_ABBREV].size > unit->abbrev_offset ? 4096 : 1;
+        if (names->budget < cost)
+            return false;
+        names->budget -= cost;
+        neighbour->file = file;
+        neighbour->unit = unit;
+        neighbour->has_scopes = false;
+        neighbour->broken = !dwarf_enter(&neighbour->context, &neighbour->root, &neighbour->abbrevs, file, unit, NULL);
+    }
+    *out = (struct place){&neighbour->context, &neighbour->root, NULL, neighbour};
+    return !neighbour->broken;
+}
+
+static bool read_naming(const struct dwarf_context *context, uint64_t entry, struct naming *out)
+{
+    const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
+    const uint8_t *end = section->data + context->unit->end;
+    uint64_t code;
+    *out = (struct naming){.linkage = {NULL, 0}};
+    const uint8_t *at = dwarf_uleb(section->data + entry, end, &code);
+    const struct dwarf_abbrev *abbrev = at != NULL ? dwarf_abbrev_find(context->abbrevs, code) : NULL;
+    if (abbrev == NULL)
+        return false;
+    const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first];
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+        struct dwarf_value value;
+        at = dwarf_read_value(context, attribute, at, end, &value);
+        if (at == NULL)
+            break;
+        switch (attribute->name) {
+        case DW_AT_linkage_name:
+        case DW_AT_MIPS_linkage_name:
+            out->linkage = value.text;
+            break;
+        case DW_AT_name:
+            out->name = value.text;
+            break;
+        case DW_AT_abstract_origin:
+        case DW_AT_specification:
+            out->next = value;
+            break;
+        default:
+            break;
+        }
+    }
+    return true;
+}
+
+static const char *anonymous(uint16_t tag)
+{
+    switch (tag) {
+    case DW_TAG_namespace:
+        return "(anonymous namespace)";
+    case DW_TAG_union_type:
+        return "(anonymous union)";
+    case DW_TAG_class_type:
+        return "(anonymous class)";
+    default:
+        return "(anonymous struct)";
+    }
+}
+
+/* NAME with the scopes around ENTRY before it. */
+static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name)
+{
+    if (place->functions == NULL) {
+        struct dwarf_neighbour *neighbour = place->neighbour;
+        uint64_t cost = neighbour->unit->end - neighbour->unit->offset;
+        if (!neighbour->has_scopes && names->budget >= cost) {
+            static const struct dwarf_dead nothing = {.narrow = false};
+            names->budget -= cost;
+            dwarf_walk(&neighbour->context, &neighbour->root, &nothing, DWARF_WALK_SCOPES, &neighbour->scopes);
+            neighbour->has_scopes = true;
+        }
+        place->functions = neighbour->has_scopes ? &neighbour->scopes : NULL;
+    }
+    uint32_t scope = place->functions != NULL ? dwarf_scope_of(place->functions, entry) : 0;
+    if (scope == 0)
+        return add_string(names, name);
+    uint32_t path[SCOPE_MAX];
+    size_t count = 0;
+    for (; scope != 0 && count < SCOPE_MAX; scope = place->functions->scopes[scope].parent)
+        path[count++] = scope;
+    names->text.size = 0;
+    while (count > 0) {
+        const struct dwarf_scope *around = &place->functions->scopes[path[--count]];
+        if (around->name.size > 0)
+            sxt_buffer_append(&names->text, around->name.data, around->name.size);
+        else
+            sxt_buffer_append(&names->text, anonymous(around->tag), strlen(anonymous(around->tag)));
+        sxt_buffer_append(&names->text, "::", 2);
+    }
+    sxt_buffer_append(&names->text, name.data, name.size);
+    if (names->text.failed) {
+        names->no_memory = true;
+        return 0;
+    }
+    return add_string(names, (sxt_string){(const char *)names->text.data, names->text.size});
+}

@@ -1,0 +1,284 @@
+/* read.c: all units of a file, on several threads, into the model. */
+#include "source/dwarf/dwarf.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "source/dwarf/private.h"
+
+#define THREADS_WANTED 16
+/* Bytes of .debug_info that are worth a thread. */
+#define WORTH_A_THREAD ((size_t)256 << 10)
+/* Units with something wrong that are told of one by one. */
+#define WARNINGS_MAX 5
+
+/* Reading under way. */
+struct reading {
+    struct sxt_dwarf *dwarf;
+    const bool *wanted;
+    struct dwarf_worker *workers;
+    struct dwarf_outcome *outcomes; /* by unit */
+    atomic_size_t done;             /* bytes of .debug_info */
+    size_t total;
+};
+
+static int read_item(void *context, unsigned worker, size_t item);
+static int join(struct reading *reading, unsigned threads, struct sxt_symbols *symbols, sxt_error *error);
+static void report(const struct reading *reading, struct sxt_symbols *symbols);
+
+bool sxt_dwarf_is_in(const struct sxt_elf *elf)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_info");
+    if (section == NULL)
+        section = sxt_elf_section_named(elf, ".zdebug_info");
+    return section != NULL && section->type != 8 /* SHT_NOBITS */;
+}
+
+int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *settings, struct sxt_dwarf **out,
+                   sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_dwarf *dwarf = calloc(1, sizeof *dwarf);
+    if (dwarf == NULL)
+        return sxt_fail_memory(error, sizeof *dwarf);
+    dwarf->elf = elf;
+    dwarf->settings = *settings;
+    dwarf->dead = dwarf_dead_of(elf);
+    dwarf_load_sections(&dwarf->main, elf, false);
+    int status = dwarf_find_units(&dwarf->main, &dwarf->bad_header, error);
+    if (status != SXT_OK) {
+        sxt_dwarf_close(&dwarf);
+        return status;
+    }
+    dwarf_open_alternate(dwarf);
+    dwarf_open_package(dwarf);
+    if (dwarf->alternate.is_open)
+        dwarf->main.alternate = &dwarf->alternate.dwarf;
+    *out = dwarf;
+    return SXT_OK;
+}
+
+void sxt_dwarf_close(struct sxt_dwarf **dwarf)
+{
+    if (*dwarf == NULL)
+        return;
+    dwarf_extra_close(&(*dwarf)->alternate);
+    dwarf_extra_close(&(*dwarf)->package);
+    free((*dwarf)->main.units);
+    free((*dwarf)->extents);
+    free((*dwarf)->reach);
+    free((*dwarf)->unknown);
+    free(*dwarf);
+    *dwarf = NULL;
+}
+
+void dwarf_warn(const struct sxt_dwarf *dwarf, const char *format, ...)
+{
+    const sxt_extract_options *options = dwarf->settings.options;
+    if (options->warning == NULL)
+        return;
+    char text[200];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    sxt_error problem;
+    sxt_fail(&problem, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s", text);
+    options->warning(options->warning_data, &problem);
+}
+
+size_t sxt_dwarf_unit_count(const struct sxt_dwarf *dwarf)
+{
+    return dwarf->main.info_unit_count;
+}
+
+int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbols *symbols, sxt_error *error)
+{
+    size_t count = dwarf->main.info_unit_count;
+    struct reading reading = {.dwarf = dwarf, .wanted = wanted};
+    for (size_t i = 0; i < count; i++)
+        if (wanted == NULL || wanted[i])
+            reading.total += (size_t)(dwarf->main.units[i].end - dwarf->main.units[i].offset);
+    unsigned threads = sxt_pool_threads();
+    size_t worth = reading.total / WORTH_A_THREAD + 1;
+    threads = threads < THREADS_WANTED ? threads : THREADS_WANTED;
+    threads = dwarf->package.is_open || threads < worth ? threads : (unsigned)worth;
+    reading.workers = calloc(threads, sizeof *reading.workers);
+    reading.outcomes = calloc(count + 1, sizeof *reading.outcomes);
+    int status = SXT_OK;
+    if (reading.workers == NULL || reading.outcomes == NULL)
+        status = sxt_fail_memory(error, (count + 1) * sizeof *reading.outcomes);
+    unsigned ready = 0;
+    for (; ready < threads && status == SXT_OK; ready++)
+        if (!dwarf_worker_init(&reading.workers[ready], dwarf, error))
+            status = SXT_ERROR_MEMORY;
+    if (status == SXT_OK && sxt_pool_run(threads, count, read_item, &reading) != SXT_OK)
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
+    if (status == SXT_OK)
+        status = join(&reading, threads, symbols, error);
+    if (status == SXT_OK)
+        report(&reading, symbols);
+    for (unsigned i = 0; i < ready; i++)
+        dwarf_worker_free(&reading.workers[i]);
+    free(reading.workers);
+    free(reading.outcomes);
+    return status;
+}
+
+static int read_item(void *context, unsigned worker, size_t item)
+{
+    struct reading *reading = context;
+    const struct sxt_dwarf *dwarf = reading->dwarf;
+    const struct dwarf_unit *unit = &dwarf->main.units[item];
+    struct dwarf_outcome *outcome = &reading->outcomes[item];
+    outcome->worker = worker;
+    outcome->broken_at = UINT64_MAX;
+    if (reading->wanted != NULL && !reading->wanted[item])
+        return SXT_OK;
+    if (!dwarf_read_unit(&reading->workers[worker], unit, outcome))
+        return SXT_ERROR_MEMORY;
+    size_t done = atomic_fetch_add(&reading->done, (size_t)(unit->end - unit->offset));
+    /* Worker 0 is the thread that called, so what it calls back is on that thread. */
+    const sxt_extract_options *options = dwarf->settings.options;
+    if (worker == 0 && options->progress != NULL)
+        options->progress(options->progress_data, done, reading->total);
+    return SXT_OK;
+}
+
+/* Where the parts of the model go, unit by unit. */
+struct joining {
+    const struct reading *reading;
+    struct sxt_symbols *symbols;
+    uint32_t **numbers;   /* by worker: from its strings to the model's */
+    size_t *first_range;  /* by unit */
+    size_t *first_line;
+};
+
+static int copy_unit(void *context, unsigned worker, size_t item)
+{
+    (void)worker;
+    const struct joining *joining = context;
+    const struct dwarf_outcome *outcome = &joining->reading->outcomes[item];
+    const struct dwarf_output *output = &joining->reading->workers[outcome->worker].output;
+    const uint32_t *numbers = joining->numbers[outcome->worker];
+    struct sxt_model_range *ranges = joining->symbols->ranges + joining->first_range[item];
+    struct sxt_model_line *lines = joining->symbols->lines + joining->first_line[item];
+    for (uint32_t i = 0; i < outcome->range_count; i++) {
+        ranges[i] = output->ranges[outcome->first_range + i];
+        ranges[i].function = numbers[ranges[i].function];
+        ranges[i].file = numbers[ranges[i].file];
+        ranges[i].call_file = numbers[ranges[i].call_file];
+        ranges[i].first_line = (uint32_t)(ranges[i].first_line - outcome->first_line + joining->first_line[item]);
+    }
+    for (uint32_t i = 0; i < outcome->line_count; i++) {
+        lines[i] = output->lines[outcome->first_line + i];
+        lines[i].file = numbers[lines[i].file];
+    }
+    return SXT_OK;
+}
+
+/* Room in the model for what the workers have; false when there is none. */
+static bool make_room(struct joining *joining)
+{
+    struct sxt_symbols *symbols = joining->symbols;
+    size_t count = joining->reading->dwarf->main.info_unit_count;
+    size_t ranges = symbols->range_count, lines = symbols->line_count;
+    for (size_t i = 0; i < count; i++) {
+        joining->first_range[i] = ranges;
+        joining->first_line[i] = lines;
+        ranges += joining->reading->outcomes[i].range_count;
+        lines += joining->reading->outcomes[i].line_count;
+    }
+    if (ranges >= UINT32_MAX || lines >= UINT32_MAX)
+        return false;
+    struct sxt_model_range *all_ranges = realloc(symbols->ranges, (ranges + 1) * sizeof *all_ranges);
+    if (all_ranges == NULL)
+        return false;
+    symbols->ranges = all_ranges;
+    symbols->range_capacity = ranges + 1;
+    struct sxt_model_line *all_lines = realloc(symbols->lines, (lines + 1) * sizeof *all_lines);
+    if (all_lines == NULL)
+        return false;
+    symbols->lines = all_lines;
+    symbols->line_capacity = lines + 1;
+    symbols->range_count = ranges;
+    symbols->line_count = lines;
+    return true;
+}
+
+static bool join_strings(struct joining *joining, unsigned threads)
+{
+    for (unsigned i = 0; i < threads; i++) {
+        const struct sxt_strings *strings = &joining->reading->workers[i].names.strings;
+        joining->numbers[i] = malloc(((size_t)strings->count + 1) * sizeof *joining->numbers[i]);
+        if (joining->numbers[i] == NULL)
+            return false;
+        for (uint32_t k = 0; k < strings->count; k++) {
+            sxt_string text = sxt_strings_get(strings, k);
+            joining->numbers[i][k] = sxt_symbols_string(joining->symbols, text.data, text.size);
+        }
+    }
+    return !joining->symbols->failed;
+}
+
+static int join(struct reading *reading, unsigned threads, struct sxt_symbols *symbols, sxt_error *error)
+{
+    size_t count = reading->dwarf->main.info_unit_count;
+    struct joining joining = {.reading = reading, .symbols = symbols};
+    joining.numbers = calloc(threads, sizeof *joining.numbers);
+    joining.first_range = malloc((count + 1) * sizeof *joining.first_range);
+    joining.first_line = malloc((count + 1) * sizeof *joining.first_line);
+    int status = SXT_OK;
+    if (joining.numbers == NULL || joining.first_range == NULL || joining.first_line == NULL ||
+        !join_strings(&joining, threads) || !make_room(&joining))
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
+    else
+        sxt_pool_run(threads, count, copy_unit, &joining);
+    for (unsigned i = 0; i < threads && joining.numbers != NULL; i++)
+        free(joining.numbers[i]);
+    free(joining.numbers);
+    free(joining.first_range);
+    free(joining.first_line);
+    return status;
+}
+
+/* Tells of the first few units that are damaged, and how many there are. */
+static void report(const struct reading *reading, struct sxt_symbols *symbols)
+{
+    const struct sxt_dwarf *dwarf = reading->dwarf;
+    uint64_t broken = 0, missing = 0;
+    if (dwarf->bad_header != UINT64_MAX) {
+        broken++;
+        dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a header that makes no sense",
+                   (unsigned long long)dwarf->bad_header);
+    }
+    for (size_t i = 0; i < dwarf->main.info_unit_count; i++) {
+        const struct dwarf_outcome *outcome = &reading->outcomes[i];
+        bool is_broken = outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->exhausted;
+        missing += outcome->missing_split;
+        if (!is_broken)
+            continue;
+        if (broken++ >= WARNINGS_MAX)
+            continue;
+        unsigned long long offset = dwarf->main.units[i].offset;
+        if (outcome->broken_at != UINT64_MAX)
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
+                       offset, (unsigned long long)outcome->broken_at);
+        else
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has %s; the rest of it is lost", offset,
+                       outcome->broken_lines ? "a damaged line table" : "range lists without end");
+    }
+    if (broken > WARNINGS_MAX)
+        dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
+    if (missing > 0)
+        dwarf_warn(dwarf, "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",
+                   (unsigned long long)missing);
+    symbols->unit_count += dwarf->main.info_unit_count;
+    symbols->broken_units += broken;
+    symbols->missing_units += missing;
+}

@@ -1,0 +1,265 @@
+/* unit.c: sections, unit headers, and what the root entry of a unit says. */
+#include "source/dwarf/unit.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "source/relocate.h"
+
+/* A unit has at least a header of 11 bytes. */
+#define NAME_MAX_SIZE 64
+
+static const char *const section_names[DWARF_SECTION_COUNT] = {
+    [DWARF_INFO] = "info",         [DWARF_TYPES] = "types",       [DWARF_ABBREV] = "abbrev",
+    [DWARF_LINE] = "line",         [DWARF_STR] = "str",           [DWARF_LINE_STR] = "line_str",
+    [DWARF_STR_OFFSETS] = "str_offsets", [DWARF_ADDR] = "addr",   [DWARF_RANGES] = "ranges",
+    [DWARF_RNGLISTS] = "rnglists", [DWARF_CU_INDEX] = "cu_index",
+};
+
+static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, const char *name, bool split)
+{
+    static const char *const prefixes[] = {".debug_", ".zdebug_"};
+    for (size_t i = 0; i < 2; i++) {
+        char full[NAME_MAX_SIZE];
+        size_t size = strlen(prefixes[i]);
+        memcpy(full, prefixes[i], size);
+        strcpy(full + size, name);
+        if (split)
+            strcat(full, ".dwo");
+        const struct sxt_elf_section *section = sxt_elf_section_named(elf, full);
+        if (section != NULL)
+            return section;
+    }
+    return NULL;
+}
+
+void dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split)
+{
+    memset(file, 0, sizeof *file);
+    file->big_endian = elf->big_endian;
+    file->split = split;
+    for (int kind = 0; kind < DWARF_SECTION_COUNT; kind++) {
+        const struct sxt_elf_section *section = find_section(elf, section_names[kind], split && kind != DWARF_CU_INDEX);
+        struct sxt_elf_bytes bytes;
+        if (section == NULL || section->type == SHT_NOBITS ||
+            sxt_elf_relocated_bytes(elf, section, &bytes, NULL, NULL) != SXT_OK)
+            continue;
+        file->sections[kind] = (struct dwarf_bytes){bytes.data, bytes.size};
+    }
+}
+
+bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit)
+{
+    const struct dwarf_bytes *section = &file->sections[in_types ? DWARF_TYPES : DWARF_INFO];
+    struct sxt_cursor at = sxt_cursor_make(section->data, section->size, 0, file->big_endian);
+    memset(unit, 0, sizeof *unit);
+    unit->offset = offset;
+    unit->in_types = in_types;
+    sxt_cursor_seek(&at, offset);
+    uint64_t length = sxt_cursor_u32(&at);
+    unit->offset_size = 4;
+    if (length == 0xffffffff) {
+        unit->offset_size = 8;
+        length = sxt_cursor_u64(&at);
+    } else if (length >= 0xfffffff0) {
+        return false;
+    }
+    if (at.failed || length > sxt_cursor_left(&at))
+        return false;
+    unit->end = at.at + length;
+    unit->version = sxt_cursor_u16(&at);
+    unit->type = in_types ? DW_UT_type : DW_UT_compile;
+    if (unit->version >= 5) {
+        unit->type = sxt_cursor_u8(&at);
+        unit->address_size = sxt_cursor_u8(&at);
+        unit->abbrev_offset = sxt_cursor_uint(&at, unit->offset_size);
+    } else {
+        unit->abbrev_offset = sxt_cursor_uint(&at, unit->offset_size);
+        unit->address_size = sxt_cursor_u8(&at);
+    }
+    if (unit->type == DW_UT_type || unit->type == DW_UT_split_type) {
+        unit->id = sxt_cursor_u64(&at);
+        unit->type_root = offset + sxt_cursor_uint(&at, unit->offset_size);
+    } else if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile) {
+        unit->id = sxt_cursor_u64(&at);
+    }
+    unit->root = at.at;
+    return !at.failed && unit->root <= unit->end;
+}
+
+static bool is_known(const struct dwarf_unit *unit)
+{
+    return unit->version >= 2 && unit->version <= 5 &&
+           (unit->address_size == 2 || unit->address_size == 4 || unit->address_size == 8);
+}
+
+static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacity, uint64_t *bad, sxt_error *error)
+{
+    const struct dwarf_bytes *section = &file->sections[in_types ? DWARF_TYPES : DWARF_INFO];
+    for (uint64_t offset = 0; offset < section->size;) {
+        struct dwarf_unit unit;
+        if (!dwarf_read_unit_header(file, in_types, offset, &unit)) {
+            /* Sections that were padded end with zeros. */
+            bool zeros = true;
+            for (uint64_t i = offset; i < section->size && zeros; i++)
+                zeros = section->data[i] == 0;
+            if (!zeros && *bad == UINT64_MAX)
+                *bad = offset;
+            return SXT_OK;
+        }
+        offset = unit.end;
+        if (!is_known(&unit)) {
+            /* A unit of another version, or empty: its length is all that can be relied on. */
+            if (unit.end > unit.offset + 4 && *bad == UINT64_MAX)
+                *bad = unit.offset;
+            continue;
+        }
+        struct dwarf_unit *units = sxt_array_grow(file->units, capacity, file->unit_count + 1, sizeof *units);
+        if (units == NULL)
+            return sxt_fail_memory(error, (file->unit_count + 1) * sizeof *units);
+        file->units = units;
+        units[file->unit_count++] = unit;
+    }
+    return SXT_OK;
+}
+
+int dwarf_find_units(struct dwarf_file *file, uint64_t *bad, sxt_error *error)
+{
+    size_t capacity = 0;
+    *bad = UINT64_MAX;
+    int status = find_units_in(file, false, &capacity, bad, error);
+    file->info_unit_count = file->unit_count;
+    if (status == SXT_OK)
+        status = find_units_in(file, true, &capacity, bad, error);
+    return status;
+}
+
+const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t offset)
+{
+    size_t low = 0, high = file->info_unit_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->units[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < file->info_unit_count && offset >= file->units[low].root ? &file->units[low] : NULL;
+}
+
+/* Values that need the bases of the unit (indexed strings) are read after the bases. */
+static bool needs_bases(uint16_t form)
+{
+    return form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) || form == DW_FORM_addrx ||
+           (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index ||
+           form == DW_FORM_GNU_str_index;
+}
+
+static void note_base(struct dwarf_context *context, struct dwarf_root *root, uint16_t name,
+                      const struct dwarf_value *value)
+{
+    switch (name) {
+    case DW_AT_str_offsets_base:
+        context->str_offsets_base = value->number;
+        break;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        context->addr_base = value->number;
+        break;
+    case DW_AT_rnglists_base:
+        context->rnglists_base = value->number;
+        break;
+    case DW_AT_GNU_ranges_base:
+        context->ranges_base = value->number;
+        break;
+    case DW_AT_GNU_dwo_id:
+        root->split_id = value->number;
+        break;
+    default:
+        break;
+    }
+}
+
+static void note_root(struct dwarf_root *root, uint16_t name, const struct dwarf_value *value)
+{
+    switch (name) {
+    case DW_AT_name:
+        root->name = value->text;
+        break;
+    case DW_AT_comp_dir:
+        root->directory = value->text;
+        break;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        root->split_name = value->text;
+        break;
+    case DW_AT_language:
+        root->language = (uint16_t)value->number;
+        break;
+    case DW_AT_stmt_list:
+        root->has_lines = true;
+        root->lines = value->number;
+        break;
+    case DW_AT_low_pc:
+        root->low = *value;
+        break;
+    case DW_AT_high_pc:
+        root->high = *value;
+        break;
+    case DW_AT_ranges:
+        root->ranges = *value;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool read_root(struct dwarf_context *context, struct dwarf_root *root)
+{
+    const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
+    const uint8_t *end = section->data + context->unit->end;
+    const uint8_t *first = section->data + context->unit->root;
+    uint64_t code;
+    first = dwarf_uleb(first, end, &code);
+    const struct dwarf_abbrev *abbrev = first != NULL ? dwarf_abbrev_find(context->abbrevs, code) : NULL;
+    if (abbrev == NULL)
+        return false;
+    root->tag = abbrev->tag;
+    for (int pass = 0; pass < 2; pass++) {
+        const uint8_t *at = first;
+        for (uint32_t i = 0; i < abbrev->count; i++) {
+            const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
+            struct dwarf_value value;
+            if ((at = dwarf_read_value(context, attribute, at, end, &value)) == NULL)
+                return false;
+            if (pass == 0)
+                note_base(context, root, attribute->name, &value);
+            if (pass == (needs_bases(attribute->form) ? 1 : 0))
+                note_root(root, attribute->name, &value);
+        }
+    }
+    return true;
+}
+
+bool dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
+                 const struct dwarf_file *file, const struct dwarf_unit *unit, const struct dwarf_context *skeleton)
+{
+    *context = (struct dwarf_context){.file = file, .main = file, .unit = unit, .abbrevs = abbrevs};
+    *root = (struct dwarf_root){.tag = 0};
+    unsigned header = unit->version >= 5 ? (unit->offset_size == 8 ? 16 : 8) : 0;
+    if (file->split) {
+        /* Offsets of a split unit begin behind the headers of the tables, and nothing says so. */
+        context->str_offsets_base = header;
+        context->rnglists_base = unit->version >= 5 ? (unit->offset_size == 8 ? 20 : 12) : 0;
+    }
+    if (skeleton != NULL) {
+        context->main = skeleton->main;
+        context->addr_base = skeleton->addr_base;
+        context->ranges_base = skeleton->ranges_base;
+    }
+    return dwarf_abbrevs_read(abbrevs, file, unit) && read_root(context, root);
+}

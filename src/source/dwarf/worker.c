@@ -1,0 +1,160 @@
+/* worker.c: one unit, from its header to ranges of the model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "source/dwarf/private.h"
+
+/* How often lists and neighbours may be read again, in all, as a multiple of the bytes that are there, and so much more. */
+#define BUDGET_TIMES 16
+#define BUDGET_MORE  ((uint64_t)16 << 20)
+
+static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
+static bool has_code(const struct dwarf_worker *worker);
+static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
+
+bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error)
+{
+    memset(worker, 0, sizeof *worker);
+    worker->dwarf = dwarf;
+    worker->lines_offset = UINT64_MAX;
+    dwarf_abbrevs_init(&worker->abbrevs);
+    dwarf_abbrevs_init(&worker->split_abbrevs);
+    uint64_t size = (uint64_t)dwarf->main.sections[DWARF_INFO].size + dwarf->main.sections[DWARF_ABBREV].size +
+                    dwarf->alternate.dwarf.sections[DWARF_INFO].size +
+                    dwarf->package.dwarf.sections[DWARF_INFO].size;
+    worker->functions.ranges.budget = size * BUDGET_TIMES + BUDGET_MORE;
+    return dwarf_names_init(&worker->names, dwarf->settings.gnu, size * BUDGET_TIMES + BUDGET_MORE, error);
+}
+
+void dwarf_worker_free(struct dwarf_worker *worker)
+{
+    dwarf_abbrevs_free(&worker->abbrevs);
+    dwarf_abbrevs_free(&worker->split_abbrevs);
+    dwarf_functions_free(&worker->functions);
+    dwarf_lines_free(&worker->lines);
+    dwarf_names_free(&worker->names);
+    dwarf_assembly_free(&worker->assembly);
+    free(worker->output.ranges);
+    free(worker->output.lines);
+    memset(worker, 0, sizeof *worker);
+}
+
+static bool out_of_memory(const struct dwarf_worker *worker)
+{
+    return worker->output.no_memory || worker->functions.no_memory || worker->functions.ranges.no_memory ||
+           worker->lines.no_memory || worker->names.no_memory;
+}
+
+/* The skeleton knows where the code and the lines are; the split unit, what is in them. */
+static bool enter_split(struct dwarf_worker *worker, const struct dwarf_split *split)
+{
+    struct dwarf_context skeleton = worker->context;
+    struct dwarf_root of_skeleton = worker->root;
+    if (!dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &split->part, &split->unit, &skeleton))
+        return false;
+    worker->root.has_lines = of_skeleton.has_lines;
+    worker->root.lines = of_skeleton.lines;
+    worker->root.low = of_skeleton.low;
+    if (of_skeleton.directory.size > 0)
+        worker->root.directory = of_skeleton.directory;
+    return true;
+}
+
+static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_outcome *outcome)
+{
+    struct dwarf_split split;
+    dwarf_names_forget(&worker->names);
+    dwarf_abbrevs_free(&worker->split_abbrevs);
+    if (!dwarf_split_open(worker->dwarf, &worker->root, id, &split))
+        outcome->missing_split = true;
+    else if (!enter_split(worker, &split))
+        outcome->broken_at = split.unit.root;
+    else
+        walk_unit(worker, outcome);
+    dwarf_split_close(&split);
+    dwarf_names_forget(&worker->names);
+}
+
+bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit, struct dwarf_outcome *outcome)
+{
+    const struct dwarf_file *file = &worker->dwarf->main;
+    struct dwarf_output *output = &worker->output;
+    outcome->first_range = (uint32_t)output->range_count;
+    outcome->first_line = (uint32_t)output->line_count;
+    outcome->broken_at = UINT64_MAX;
+    if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+        return true;
+    if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL)) {
+        outcome->broken_at = unit->root;
+    } else if (unit->type == DW_UT_skeleton || worker->root.split_name.size > 0) {
+        read_split(worker, unit->type == DW_UT_skeleton ? unit->id : worker->root.split_id, outcome);
+    } else if (worker->root.tag != DW_TAG_partial_unit || worker->root.low.class != DWARF_NOTHING ||
+               worker->root.ranges.class != DWARF_NOTHING) {
+        /* What several units share and was put in a unit of its own has no code. */
+        walk_unit(worker, outcome);
+    }
+    outcome->range_count = (uint32_t)(output->range_count - outcome->first_range);
+    outcome->line_count = (uint32_t)(output->line_count - outcome->first_line);
+    return !out_of_memory(worker);
+}
+
+static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome)
+{
+    uint32_t flags = worker->dwarf->settings.options->flags;
+    enum dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
+    outcome->broken_at =
+        dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
+    outcome->exhausted = worker->functions.ranges.exhausted;
+    if (!has_code(worker) || out_of_memory(worker))
+        return;
+    struct dwarf_unit_parts parts = {
+        .context = &worker->context,
+        .root = &worker->root,
+        .functions = &worker->functions,
+        .lines = read_lines(worker, outcome),
+        .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
+    };
+    dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
+    if (worker->output.cut_short)
+        outcome->exhausted = true;
+    worker->output.cut_short = false;
+}
+
+/* Assembler units say which code they have, but may have no functions. */
+static bool has_code(const struct dwarf_worker *worker)
+{
+    const struct dwarf_functions *functions = &worker->functions;
+    if (worker->root.low.class != DWARF_NOTHING || worker->root.ranges.class != DWARF_NOTHING)
+        return true;
+    for (size_t i = 0; i < functions->node_count; i++)
+        if (functions->nodes[i].parent == DWARF_NONE && functions->nodes[i].range_count > 0)
+            return true;
+    return false;
+}
+
+static bool is_dead(const void *dead, uint64_t start)
+{
+    return dwarf_start_is_dead(dead, start);
+}
+
+/* The files, and unless they are not wanted the rows. Units may share a table. */
+static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome)
+{
+    struct dwarf_lines *lines = &worker->lines;
+    const struct sxt_dwarf_settings *settings = &worker->dwarf->settings;
+    if (!worker->root.has_lines)
+        return NULL;
+    if (worker->lines_offset != worker->root.lines) {
+        worker->lines_offset = UINT64_MAX;
+        if (!dwarf_lines_read_header(lines, &worker->context, worker->root.lines)) {
+            outcome->broken_lines = true;
+            return NULL;
+        }
+        if ((settings->options->flags & SXT_EXTRACT_NO_LINES) == 0)
+            dwarf_lines_run(lines, settings->details, is_dead, &worker->dwarf->dead);
+        worker->lines_offset = worker->root.lines;
+    }
+    outcome->broken_lines = lines->damaged;
+    return lines;
+}

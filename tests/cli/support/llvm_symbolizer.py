@@ -1,0 +1,435 @@
+"""Compares what the program and llvm-symbolizer say about the same addresses of the same file.
+
+Both are asked for linkage names. A few ways to say the same thing count as equal, and each is counted under its name:
+
+    another name of the symbol      two symbols at one address; DWARF has one name and the symbol table another
+    clone suffix                    the symbol table says f.cold, f.part.0, f.constprop.1, DWARF says f
+    symbol version                  the symbol table says f@@VERSION
+    llvm doubles the directory      ./gmon/./gmon/gmon.c where the compilation directory ./gmon is relative
+    not normalised by llvm          /a/b/../c.h and /a/c.h
+    filler after a function         neither knows a function, llvm prints the line of the last row before it
+
+Everything else is a disagreement, sorted into classes that have a name too (see `Judge`).
+
+To compare one file by hand, in tests/cli:
+
+    python3 -m support.llvm_symbolizer FILE [--sample N] [--class WORD] [--limit N] [--against OTHER]
+"""
+
+import argparse
+import collections
+import glob
+import json
+import os
+import posixpath
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from . import elf_reader, sextant
+
+UNKNOWN_TO_LLVM = ("", "??")
+CLONE_SUFFIX = re.compile(r"(?<=[^.])\..*$", re.DOTALL)
+VERSION_SUFFIX = re.compile(r"(?<=[^@])@.*$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of an answer, innermost first in its list; what is unknown is None."""
+
+    function: str
+    file: str
+    line: int
+
+    def __str__(self):
+        return f"{self.function or '??'} {self.file or '??'}:{self.line or '?'}"
+
+
+# --- llvm-symbolizer
+
+
+def find_program():
+    """The newest llvm-symbolizer, or None."""
+    found = {}
+    for folder in os.environ.get("PATH", "").split(os.pathsep) + sorted(glob.glob("/usr/lib/llvm-*/bin")):
+        for path in glob.glob(os.path.join(glob.escape(folder), "llvm-symbolizer*")):
+            if re.fullmatch(r"llvm-symbolizer(-\d+)?", os.path.basename(path)) and os.access(path, os.X_OK):
+                found.setdefault(os.path.realpath(path), path)
+    return max(found.values(), key=version_of, default=None)
+
+
+def version_of(path):
+    asked = subprocess.run([path, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    number = re.search(rb"LLVM version (\d+)\.(\d+)\.(\d+)", asked.stdout)
+    return tuple(int(part) for part in number.groups()) if number else (0, 0, 0)
+
+
+def ask_llvm(file, addresses, program=None, options=(), timeout=600):
+    """A list of frames for each address, empty where llvm-symbolizer knows nothing."""
+    command = [program or find_program(), f"--obj={os.fspath(file)}", "--output-style=JSON", "--no-demangle",
+               "--no-debuginfod", *options]
+    output = ask(command, addresses, timeout)
+    answers = [frames_of_llvm(json.loads(line)) for line in output.splitlines() if line]
+    if len(answers) != len(addresses):
+        raise AssertionError(f"{command[0]} gave {len(answers)} answers to {len(addresses)} questions about {file}")
+    return answers
+
+
+def ask(command, addresses, timeout):
+    """What COMMAND prints when it is given the addresses, one a line. Its questions and answers go through files, so
+    that neither side waits for the other; its memory is its own affair."""
+    environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
+    with tempfile.TemporaryFile() as questions:
+        questions.write("".join(f"0x{address:x}\n" for address in addresses).encode())
+        questions.seek(0)
+        done = subprocess.run(command, stdin=questions, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment, timeout=timeout, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"$ {' '.join(command)}\nstatus {done.returncode}\n{done.stderr[:4000].decode()}")
+    return done.stdout.decode("utf-8", "backslashreplace")
+
+
+def frames_of_llvm(answer):
+    frames = [
+        Frame(
+            None if symbol["FunctionName"] in UNKNOWN_TO_LLVM else symbol["FunctionName"],
+            None if symbol["FileName"] in UNKNOWN_TO_LLVM else symbol["FileName"],
+            symbol["Line"] or None,
+        )
+        for symbol in answer.get("Symbol", [])
+    ]
+    return frames if any(frame != Frame(None, None, None) for frame in frames) else []
+
+
+# --- the program under test
+
+
+def ask_ours(file, addresses, options=(), timeout=600):
+    """A list of frames for each address, and what the program said on standard error."""
+    questions = "".join(f"0x{address:x}\n" for address in addresses)
+    result = sextant.run("lookup", file, "--mangled", "--json", *options, stdin=questions, timeout=timeout)
+    if result.status != 0:
+        raise AssertionError(f"{result}")
+    answers = [
+        [Frame(frame["function"], frame["file"], frame["line"]) for frame in answer["frames"]]
+        for answer in result.json_lines()
+    ]
+    if len(answers) != len(addresses):
+        raise AssertionError(f"{len(answers)} answers to {len(addresses)} questions\n{result}")
+    return answers, result.err
+
+
+# --- addresses to ask about
+
+
+def code_sections(elf):
+    wanted = elf_reader.SHF_ALLOC | elf_reader.SHF_EXECINSTR
+    return [section for section in elf.sections if section.flags & wanted == wanted and section.size]
+
+
+def random_addresses(elf, count, seed=1):
+    """COUNT different addresses in the executable sections, or all there are, in order."""
+    sections = code_sections(elf)
+    total = sum(section.size for section in sections)
+    picked = sorted(random.Random(seed).sample(range(total), min(count, total)))
+    addresses, first = [], 0
+    for section in sections:
+        for number in picked:
+            if first <= number < first + section.size:
+                addresses.append(section.address + number - first)
+        first += section.size
+    return addresses
+
+
+def instruction_addresses(file):
+    """The address of every instruction, as GNU objdump disassembles the executable sections."""
+    listing = sextant.tool("objdump", "-d", "--no-show-raw-insn", "-w", file).decode("utf-8", "replace")
+    return [int(match, 16) for match in re.findall(r"^ *([0-9a-f]+):\t", listing, re.MULTILINE)]
+
+
+# --- the comparison
+
+
+class Symbols:
+    """The names that the symbol tables have for an address. TABLES: the .symtab and .dynsym of one or more files."""
+
+    def __init__(self, *files):
+        self.names_at = collections.defaultdict(set)
+        self.starts_of = collections.defaultdict(set)
+        for elf in files:
+            for kind in (elf_reader.SHT_SYMTAB, elf_reader.SHT_DYNSYM):
+                self.add(elf, kind)
+
+    def add(self, elf, kind):
+        section = elf.symbol_section(kind)
+        if section is None or section.type == elf_reader.SHT_NOBITS or elf.sections[section.link].type == elf_reader.SHT_NOBITS:
+            return
+        for symbol in elf.symbols(kind):
+            if symbol.section != elf_reader.SHN_UNDEF and symbol.type not in (elf_reader.STT_SECTION, elf_reader.STT_FILE):
+                name = symbol.name.decode("utf-8", "replace")
+                self.names_at[symbol.value].add(name)
+                self.starts_of[name].add(symbol.value)
+
+    def aliases(self, name, address):
+        """All names at the place where the function NAME that has ADDRESS begins."""
+        starts = [start for start in self.starts_of.get(name, ()) if start <= address]
+        return self.names_at[max(starts)] if starts else set()
+
+
+@dataclass
+class Case:
+    """An address with both answers, and the judgement: does it count as equal, and which class is it in?"""
+
+    address: int
+    ours: list
+    llvm: list
+    equal: bool
+    name: str
+
+
+class Judge:
+    """Sorts pairs of answers into classes. ALTERNATE: the file refers to an alternate file (dwz -m), which
+    llvm-symbolizer does not read, so that it has no names for what is in there."""
+
+    def __init__(self, symbols, alternate=False):
+        self.symbols = symbols
+        self.alternate = alternate
+
+    def judge(self, address, ours, llvm):
+        notes = []
+        difference = self.difference(address, ours, llvm, notes)
+        if difference:
+            return Case(address, ours, llvm, False, difference)
+        return Case(address, ours, llvm, True, ", ".join(sorted(set(notes))) or "the same")
+
+    def difference(self, address, ours, llvm, notes):
+        """The name of the class of a disagreement, or None; what was needed to see them as equal goes to NOTES."""
+        if not ours or not llvm:
+            return self.one_is_silent(ours, llvm, notes)
+        if len(ours) != len(llvm):
+            return self.chains_differ(ours, llvm)
+        places = self.places_differ(ours, llvm, notes)
+        names = self.names_differ(address, ours, llvm, notes)
+        if names and places:
+            return f"{names}; {places}"
+        if places and "another name of the symbol" in notes:
+            return f"{places}; symbols share the address"
+        return names or places
+
+    def one_is_silent(self, ours, llvm, notes):
+        if not ours and not llvm:
+            return None
+        if not ours:
+            if not any(frame.function for frame in llvm):
+                notes.append("filler after a function")
+                return None
+            return "only llvm: a function " + ("with a line" if llvm[0].file else "without a line")
+        if ours[0].function and ours[0].function.endswith("@plt"):
+            return "only ours: a PLT entry"
+        return "only ours: a function " + ("with a line" if ours[0].file else "without a line")
+
+    def chains_differ(self, ours, llvm):
+        count = f"{len(ours)} frames, llvm {len(llvm)}" if min(len(ours), len(llvm)) < 3 else "frames"
+        if len(ours) > len(llvm):
+            return f"more inlined frames: {count}"
+        return f"fewer inlined frames: {count}"
+
+    def names_differ(self, address, ours, llvm, notes):
+        for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
+            outermost = depth == len(ours) - 1
+            difference = self.name_differs(address, mine.function, theirs.function, outermost, notes)
+            if difference:
+                return ("function: " if outermost else "inlined function: ") + difference
+        return None
+
+    def name_differs(self, address, mine, theirs, outermost, notes):
+        if mine == theirs:
+            return None
+        if not theirs:
+            if self.alternate:
+                notes.append("llvm does not read the alternate file")
+                return None
+            return "no name in llvm"
+        if not mine:
+            return "no name in ours"
+        if outermost:
+            note = self.same_symbol(address, mine, theirs)
+            if note:
+                notes.append(note)
+                return None
+        if mine.split("::")[-1] == theirs or re.sub(r"^.*[.]", "", mine) == theirs:
+            return "qualified name, llvm has the last part"
+        if outermost and theirs.startswith(("_Z", "_R", "_D", "__")) and not mine.startswith("_"):
+            return "linkage name only in the symbol table"
+        return "another name"
+
+    def same_symbol(self, address, mine, theirs):
+        """Why the names of the function itself mean the same one: DWARF's and the symbol table's differ by a rule."""
+        if without_version(theirs) == without_version(mine):
+            return "symbol version"
+        if without_clone(theirs) == mine:
+            return "clone suffix"
+        mine = without_version(mine)
+        aliases = {without_version(name) for name in self.symbols.aliases(theirs, address)}
+        if mine in aliases:
+            return "another name of the symbol"
+        if mine in {without_clone(name) for name in aliases}:
+            return "clone suffix"
+        return None
+
+    def places_differ(self, ours, llvm, notes):
+        for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
+            where = "" if depth == 0 else "call "
+            difference = self.file_differs(mine, theirs, notes) or self.line_differs(mine, theirs)
+            if difference:
+                return where + difference
+        return None
+
+    def file_differs(self, mine, theirs, notes):
+        if mine.file == theirs.file:
+            return None
+        if not mine.file:
+            return "file: only llvm" + ("" if theirs.line else ", with line 0")
+        if not theirs.file:
+            return "file: only ours"
+        note = same_path(mine.file, theirs.file)
+        if note:
+            notes.append(note)
+            return None
+        if posixpath.basename(mine.file) == posixpath.basename(theirs.file):
+            return "file: another directory"
+        return "file: another one"
+
+    def line_differs(self, mine, theirs):
+        if mine.line == theirs.line:
+            return None
+        if not mine.line:
+            return "line: only llvm"
+        if not theirs.line:
+            return "line: llvm has line 0"
+        return "line: another one"
+
+
+def without_version(name):
+    return VERSION_SUFFIX.sub("", name)
+
+
+def without_clone(name):
+    return CLONE_SUFFIX.sub("", name)
+
+
+def same_path(mine, theirs):
+    """Why the paths are the same file, or None. Ours are normalised, llvm's are put together and left alone."""
+    if mine == normalised(theirs):
+        return "not normalised by llvm"
+    for half in doubled_halves(theirs):
+        if mine == normalised(half):
+            return "llvm doubles the directory"
+    return None
+
+
+def normalised(path):
+    return re.sub(r"^//+", "/", posixpath.normpath(path))
+
+
+def doubled_halves(path):
+    """PATH without its beginning, for each beginning that comes twice in a row: llvm-symbolizer puts a relative
+    compilation directory before directories that start with it already."""
+    if path.startswith("/"):
+        return
+    parts = path.split("/")
+    for count in range(1, len(parts) // 2 + 1):
+        if parts[:count] == parts[count : 2 * count]:
+            yield "/".join(parts[count:])
+
+
+class Comparison:
+    """All cases of one file."""
+
+    def __init__(self, cases, warnings=""):
+        self.cases = cases
+        self.warnings = warnings
+
+    @property
+    def share(self):
+        return sum(case.equal for case in self.cases) / len(self.cases) if self.cases else 1.0
+
+    def classes(self):
+        """Class name to its cases, those that count as equal and the disagreements, most frequent first."""
+        sorted_out = {True: collections.defaultdict(list), False: collections.defaultdict(list)}
+        for case in self.cases:
+            sorted_out[case.equal][case.name].append(case)
+        return [dict(sorted(sorted_out[equal].items(), key=lambda item: -len(item[1]))) for equal in (True, False)]
+
+    def report(self, examples=2, word=""):
+        """A table of the classes, with the first addresses of each disagreement (and of classes named with WORD)."""
+        equal, different = self.classes()
+        lines = [f"{100 * self.share:.3f} % of {len(self.cases)} addresses agree"]
+        for sign, classes in (("=", equal), ("!", different)):
+            for name, cases in classes.items():
+                lines.append(f"  {sign} {len(cases):7}  {name}")
+                if (sign == "!" and not word) or (word and word in name):
+                    for case in spread(cases, examples):
+                        lines += describe(case)
+        if self.warnings:
+            lines.append("  warnings: " + self.warnings.strip()[:1000])
+        return "\n".join(lines)
+
+
+def spread(cases, count):
+    """COUNT of the cases, from all over the file."""
+    step = max(len(cases) // max(count, 1), 1)
+    return cases[::step][:count]
+
+
+def describe(case):
+    lines = [f"             0x{case.address:x}"]
+    for who, frames in (("ours", case.ours), ("llvm", case.llvm)):
+        lines.append(f"               {who}: " + (f"\n                     ".join(map(str, frames)) or "nothing"))
+    return lines
+
+
+def compare(file, addresses, against=None, program=None, options=(), llvm_options=(), timeout=600):
+    """Asks both about FILE. AGAINST: llvm-symbolizer looks at this file instead, the same program in another form that
+    it can read."""
+    reference = against or file
+    elf = elf_reader.ElfFile.open(reference)
+    symbols = Symbols(elf, *([elf_reader.ElfFile.open(file)] if against else []))
+    judge = Judge(symbols, alternate=elf.section(".gnu_debugaltlink") is not None)
+    llvm = ask_llvm(reference, addresses, program, llvm_options, timeout)
+    ours, warnings = ask_ours(file, addresses, options, timeout)
+    return Comparison([judge.judge(*answers) for answers in zip(addresses, ours, llvm)], warnings)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--sample", type=int, metavar="N", help="N random addresses instead of every instruction")
+    parser.add_argument("--seed", type=int, default=1, help="for other random addresses")
+    parser.add_argument("--address", action="append", help="this address (in hexadecimal) and no other")
+    parser.add_argument("--class", dest="word", default="", help="examples only of classes whose name contains this")
+    parser.add_argument("--limit", type=int, default=3, help="how many examples of a class")
+    parser.add_argument("--against", metavar="OTHER", help="let llvm-symbolizer read another form of the program")
+    parser.add_argument("--llvm", help="which llvm-symbolizer")
+    parser.add_argument("--dwp", help="the .dwp file for llvm-symbolizer")
+    options = parser.parse_args()
+    if options.llvm is None and find_program() is None:
+        sys.exit("llvm-symbolizer is not installed")
+    if options.address:
+        addresses = [int(text, 16) for text in options.address]
+    elif options.sample:
+        addresses = random_addresses(elf_reader.ElfFile.open(options.file), options.sample, options.seed)
+    else:
+        addresses = instruction_addresses(options.file)
+    comparison = compare(options.file, addresses, options.against, options.llvm and shutil.which(options.llvm),
+                         llvm_options=[f"--dwp={options.dwp}"] if options.dwp else [])
+    print(comparison.report(options.limit, options.word))
+    sys.exit(0 if comparison.share == 1 else 1)
+
+
+if __name__ == "__main__":
+    main()
