@@ -54,7 +54,7 @@ typedef struct sxt_frame {
     sxt_string file; /* absent when unknown */
     uint32_t line;   /* 0 when unknown */
     uint32_t depth;  /* inline depth: the function itself is 0 */
-    uint64_t start;  /* where the contiguous range of this frame begins */
+    uint64_t start;  /* where the row that gave this frame begins; see sxt_archive_whole_range */
     uint64_t length; /* and how long it is */
 } sxt_frame;
 
@@ -73,6 +73,12 @@ SXT_API size_t sxt_archive_lookup(const sxt_archive *archive, uint64_t address, 
  */
 SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64_t *addresses, size_t count,
                                         sxt_frame *frames, size_t capacity, size_t *first);
+
+/*
+ * Makes START and LENGTH of a frame of a lookup those of the whole contiguous range of its function or inlined call. A
+ * range whose lines change from one file to another is several rows of an archive, and a lookup gives those of its row.
+ */
+SXT_API void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame);
 
 /* One place that has a name. */
 typedef struct sxt_named {
@@ -114,6 +120,7 @@ typedef struct sxt_info {
     uint32_t field_size;
     uint32_t line_field_size;
     uint32_t section_base_count; /* relocatable ELF: how many sxt_archive_section_base knows */
+    sxt_units units;             /* of DWARF; for an archive all 0 */
 } sxt_info;
 
 /* Fills *OUT. Counts rows, so O(rows). */

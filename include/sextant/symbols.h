@@ -82,6 +82,14 @@ SXT_API int sxt_symbols_from_memory(const void *data, size_t size, const sxt_ext
 /* Frees *SYMBOLS and sets it to NULL. *SYMBOLS may be NULL. */
 SXT_API void sxt_symbols_free(sxt_symbols **symbols);
 
+/* The units of DWARF that were read, those that are damaged in part, and those whose .dwo or .dwp was not found. */
+typedef struct sxt_units {
+    uint64_t read;
+    uint64_t damaged;
+    uint64_t missing;
+} sxt_units;
+SXT_API sxt_units sxt_symbols_units(const sxt_symbols *symbols);
+
 /* One entry of a symbol table. */
 typedef struct sxt_symbol {
     uint64_t address;

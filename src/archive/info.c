@@ -62,6 +62,7 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->symbols = symbols->symbol_count;
     out->arch = symbols->arch;
     out->sources = symbols->sources;
+    out->units = symbols->units;
     out->section_base_count = (uint32_t)symbols->base_count;
     write_hex(out->build_id, symbols->build_id, symbols->build_id_size);
 }

@@ -148,6 +148,11 @@ size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64_t *addr
     return sxt_lidia_lookup_batch(&archive->lidia, addresses, count, frames, capacity, first);
 }
 
+void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame)
+{
+    sxt_lidia_whole_range(&archive->lidia, frame);
+}
+
 size_t sxt_archive_row_count(const sxt_archive *archive)
 {
     return archive->lidia.count;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/progress.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -41,10 +42,10 @@ const struct cli_verb cli_archive = {
     .name = "archive",
     .synopsis = "[OPTION...] INPUT -o OUTPUT",
     .summary = "make an archive from the symbols of a binary",
-    .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input)\n"
-                   "from its symbol tables, its Go function table, MiniDebugInfo and separate debug files,\n"
-                   "and writes them as an archive that addresses can be looked up in. The output appears\n"
-                   "whole or not at all.",
+    .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input),\n"
+                   "calls that were inlined into them, files and lines, from its DWARF, its Go function\n"
+                   "table, its symbol tables, MiniDebugInfo and separate debug files, and writes them as an\n"
+                   "archive that addresses can be looked up in. The output appears whole or not at all.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -57,7 +58,7 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
                         const sxt_lidia_options *lidia);
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
 static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
-                     double seconds);
+                     sxt_units units, double seconds);
 
 static double now(void)
 {
@@ -102,6 +103,23 @@ static int run(const struct cli_arguments *arguments)
     return status;
 }
 
+/* The library tells how far it is; the bar wants to know how much was added. */
+struct bar {
+    struct sxt_progress progress;
+    uint64_t done;
+};
+
+static void show_progress(void *data, uint64_t done, uint64_t total)
+{
+    struct bar *bar = data;
+    if (bar->done == 0)
+        sxt_progress_phase(&bar->progress, "reading DWARF", total);
+    if (done > bar->done) {
+        sxt_progress_advance(&bar->progress, done - bar->done);
+        bar->done = done;
+    }
+}
+
 static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
                         const sxt_lidia_options *lidia)
 {
@@ -109,9 +127,16 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     const char *output = cli_value(arguments, "output");
     double start = now();
     cli_expect_much_memory();
+    struct bar bar = {.done = 0};
+    sxt_extract_options with_bar = *extract;
+    with_bar.progress = show_progress;
+    with_bar.progress_data = &bar;
+    sxt_progress_open(&bar.progress, stderr, false);
     sxt_symbols *symbols;
     sxt_error error;
-    if (sxt_symbols_from_path(input, extract, &symbols, &error) != SXT_OK)
+    int read = sxt_symbols_from_path(input, cli_given(arguments, "quiet") ? extract : &with_bar, &symbols, &error);
+    sxt_progress_close(&bar.progress);
+    if (read != SXT_OK)
         return cli_fail(input, &error);
     if (sxt_symbols_range_count(symbols) == 0)
         cli_warn(input, "no functions found; the archive is empty%s",
@@ -121,7 +146,7 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     int written = sxt_lidia_write_memory(symbols, lidia, &data, &size, &error);
     if (written == SXT_OK)
         written = sxt_output_save(output, data, size, &error);
-    int status = written == SXT_OK ? summarise(arguments, output, data, size, now() - start) : cli_fail(output, &error);
+    int status = written == SXT_OK ? summarise(arguments, output, data, size, sxt_symbols_units(symbols), now() - start) : cli_fail(output, &error);
     sxt_free(data);
     sxt_symbols_free(&symbols);
     return status;
@@ -204,7 +229,7 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_open_op
 
 /* Everything that was said on the way went to stderr, and so does this, unless a program asked for it. */
 static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
-                     double seconds)
+                     sxt_units units, double seconds)
 {
     sxt_archive *archive;
     sxt_error error;
@@ -217,9 +242,13 @@ static int summarise(const struct cli_arguments *arguments, const char *output, 
     sxt_archive_info(archive, &info);
     sxt_archive_close(&archive);
     if (!json) {
-        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, %llu bytes, %.3f s\n", output,
+        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, %llu bytes, %.3f s", output,
                 (unsigned long long)info.functions, (unsigned long long)info.inlines, (unsigned long long)info.lines,
                 (unsigned long long)info.size, seconds);
+        if (units.damaged > 0 || units.missing > 0)
+            fprintf(stderr, "; %llu of %llu units of DWARF damaged, %llu missing", (unsigned long long)units.damaged,
+                    (unsigned long long)units.read, (unsigned long long)units.missing);
+        fputc('\n', stderr);
         return CLI_DONE;
     }
     struct sxt_emit emit;
@@ -231,6 +260,9 @@ static int summarise(const struct cli_arguments *arguments, const char *output, 
     sxt_emit_number(&emit, "inlines", info.inlines);
     sxt_emit_number(&emit, "lines", info.lines);
     sxt_emit_number(&emit, "size", info.size);
+    sxt_emit_number(&emit, "units", units.read);
+    sxt_emit_number(&emit, "damaged_units", units.damaged);
+    sxt_emit_number(&emit, "missing_units", units.missing);
     sxt_emit_number(&emit, "milliseconds", (uint64_t)(seconds * 1000));
     sxt_emit_record_end(&emit);
     return cli_finish(&emit, CLI_DONE);

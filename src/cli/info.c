@@ -100,6 +100,11 @@ static void print_info(const sxt_archive *archive, const char *file, struct sxt_
         sxt_emit_number(emit, "line_field_size", info.line_field_size);
         sxt_emit_bool(emit, "indexed", info.indexed);
     }
+    if (info.units.read > 0) {
+        sxt_emit_number(emit, "units", info.units.read);
+        sxt_emit_number(emit, "damaged_units", info.units.damaged);
+        sxt_emit_number(emit, "missing_units", info.units.missing);
+    }
     sxt_emit_number(emit, "size", info.size);
     if (info.section_base_count > 0)
         print_section_bases(archive, &info, emit);

@@ -1,5 +1,6 @@
 /* lookup.c: addresses to functions, files and lines; names to addresses. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,18 @@ const struct cli_verb cli_lookup = {
 
 #define FRAMES_AT_FIRST 64
 
+/* Standard input, as far as it was read. */
+struct input {
+    struct sxt_buffer pending; /* not answered yet */
+    bool ended;
+};
+
+#define LINE_MAX_SIZE ((size_t)1 << 20)
+#define READ_SIZE     ((size_t)64 << 10)
+
+/* With more questions than this, nearly everything has to be read anyway. */
+#define FEW_ADDRESSES 10000
+
 /* Where addresses are looked up, and what is done to them before. */
 struct question {
     const struct cli_arguments *arguments;
@@ -54,9 +67,14 @@ struct question {
     struct sxt_emit emit;
     sxt_frame *frames;
     size_t capacity;
+    struct input input;
+    uint64_t *addresses; /* all that will be asked, when that is known before the file is read */
+    size_t address_count;
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
+static int read_input(struct input *input);
+static void foresee(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
 static int answer_words(struct question *question, size_t first);
 static int answer_stdin(struct question *question);
@@ -80,6 +98,7 @@ static int run(const struct cli_arguments *arguments)
     struct question question = {.arguments = arguments};
     size_t first_address = 0;
     sxt_emit_init(&question.emit, stdout, cli_given(arguments, "json"));
+    sxt_buffer_init(&question.input.pending, LINE_MAX_SIZE);
     int status = open_question(&question, process ? NULL : arguments->words[0], &first_address);
     if (status == CLI_DONE && name != NULL)
         status = find_name(&question, name);
@@ -88,6 +107,8 @@ static int run(const struct cli_arguments *arguments)
     else if (status == CLI_DONE)
         status = answer_stdin(&question);
     status = cli_finish(&question.emit, status);
+    sxt_buffer_free(&question.input.pending);
+    free(question.addresses);
     free(question.frames);
     sxt_archive_close(&question.archive);
     sxt_process_close(&question.process);
@@ -117,6 +138,13 @@ static int open_question(struct question *question, const char *file, size_t *fi
     if (file != NULL) {
         uint64_t ignored;
         *first_address = 1;
+        if (cli_value(arguments, "name") == NULL && !question->file_offsets) {
+            if (arguments->word_count == 1 && (status = read_input(&question->input)) != CLI_DONE)
+                return status;
+            foresee(question, 1);
+            open.extract.addresses = question->addresses;
+            open.extract.address_count = question->address_count;
+        }
         if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK ||
             (question->file_offsets &&
              sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
@@ -182,11 +210,79 @@ static int find_name(struct question *question, const char *name)
     return cli_fail_text(question->file, "nothing is called '%s'", name);
 }
 
+/* A copy of TEXT without the blanks around it; NULL when memory is short. */
+static char *trimmed(const char *text, size_t size)
+{
+    while (size > 0 && (*text == ' ' || *text == '\t')) {
+        text++;
+        size--;
+    }
+    while (size > 0 && strchr(" \t\r", text[size - 1]) != NULL)
+        size--;
+    return strndup(text, size);
+}
+
 static int answer_words(struct question *question, size_t first)
 {
     for (size_t i = first; i < question->arguments->word_count; i++)
         answer(question, question->arguments->words[i]);
     return CLI_DONE;
+}
+
+/* Waits for something to read, and then reads all that is there. Behind the last line, *ENDED. */
+static int read_input(struct input *input)
+{
+    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+    do {
+        uint8_t *room = sxt_buffer_reserve(&input->pending, READ_SIZE);
+        if (room == NULL && memchr(input->pending.data, '\n', input->pending.size) != NULL)
+            break; /* enough to go on with */
+        ssize_t got = room != NULL ? read(STDIN_FILENO, room, READ_SIZE) : -1;
+        if (got < 0 && room != NULL && errno == EINTR)
+            continue;
+        if (got < 0)
+            return room != NULL ? cli_fail_text("-", "cannot read: %s", strerror(errno))
+                                : cli_fail_text("-", "a line of over 1 MiB is no address");
+        input->ended = got == 0;
+        if (got > 0)
+            input->pending.size += (size_t)got;
+        else if (input->pending.size > 0 && input->pending.data[input->pending.size - 1] != '\n')
+            sxt_buffer_u8(&input->pending, '\n');
+    } while (!input->ended && poll(&ready, 1, 0) > 0);
+    input->pending.failed = false;
+    return CLI_DONE;
+}
+
+/*
+ * When all questions are known (words, or an input that is at its end), only what they need has to be read of an ELF
+ * file.
+ */
+static void foresee(struct question *question, size_t first_word)
+{
+    const struct cli_arguments *arguments = question->arguments;
+    const struct sxt_buffer *pending = &question->input.pending;
+    bool words = arguments->word_count > first_word;
+    size_t most = words ? arguments->word_count - first_word : 0;
+    for (size_t i = 0; i < pending->size; i++)
+        most += pending->data[i] == '\n';
+    if ((!words && !question->input.ended) || most > FEW_ADDRESSES)
+        return;
+    question->addresses = malloc((most + 1) * sizeof *question->addresses);
+    if (question->addresses == NULL)
+        return;
+    uint64_t address;
+    for (size_t i = first_word; i < arguments->word_count; i++)
+        if (cli_parse_address(arguments->words[i], &address))
+            question->addresses[question->address_count++] = address - question->bias;
+    for (size_t start = 0; !words && start < pending->size;) {
+        const uint8_t *end = memchr(pending->data + start, '\n', pending->size - start);
+        size_t size = end != NULL ? (size_t)(end - pending->data) - start : pending->size - start;
+        char *word = trimmed((const char *)pending->data + start, size);
+        if (word != NULL && cli_parse_address(word, &address))
+            question->addresses[question->address_count++] = address - question->bias;
+        free(word);
+        start += size + 1;
+    }
 }
 
 /*
@@ -195,37 +291,25 @@ static int answer_words(struct question *question, size_t first)
  */
 static int answer_stdin(struct question *question)
 {
-    struct sxt_buffer pending;
-    sxt_buffer_init(&pending, (size_t)1 << 20);
-    int status = CLI_DONE;
-    for (bool more = true; more && status == CLI_DONE;) {
-        uint8_t *room = sxt_buffer_reserve(&pending, 64 << 10);
-        ssize_t got = room != NULL ? read(STDIN_FILENO, room, 64 << 10) : -1;
-        if (got < 0 && room != NULL && errno == EINTR)
-            continue;
-        if (got < 0)
-            status = room != NULL ? cli_fail_text("-", "cannot read: %s", strerror(errno))
-                                  : cli_fail_text("-", "a line of over 1 MiB is no address");
-        more = got > 0;
-        if (more)
-            pending.size += (size_t)got;
-        else if (status == CLI_DONE && pending.size > 0)
-            sxt_buffer_u8(&pending, '\n');
+    struct input *input = &question->input;
+    for (;;) {
+        struct sxt_buffer *pending = &input->pending;
         size_t start = 0;
-        for (uint8_t *end; start < pending.size && (end = memchr(pending.data + start, '\n', pending.size - start));) {
+        for (uint8_t *end; start < pending->size && (end = memchr(pending->data + start, '\n', pending->size - start));) {
             *end = 0;
-            answer(question, (const char *)pending.data + start);
-            start = (size_t)(end - pending.data) + 1;
+            answer(question, (const char *)pending->data + start);
+            start = (size_t)(end - pending->data) + 1;
         }
         if (start > 0)
-            memmove(pending.data, pending.data + start, pending.size - start);
-        pending.size -= start;
+            memmove(pending->data, pending->data + start, pending->size - start);
+        pending->size -= start;
         sxt_error error;
-        if (sxt_emit_finish(&question->emit, &error) != SXT_OK)
-            more = false;
+        if (sxt_emit_finish(&question->emit, &error) != SXT_OK || input->ended)
+            return CLI_DONE;
+        int status = read_input(input);
+        if (status != CLI_DONE)
+            return status;
     }
-    sxt_buffer_free(&pending);
-    return status;
 }
 
 static size_t look_up(struct question *question, uint64_t address, struct sxt_process_place *place)
@@ -313,18 +397,15 @@ static void print_text(struct sxt_emit *emit, const char *text, const sxt_frame 
 
 static void answer(struct question *question, const char *text)
 {
-    while (*text == ' ' || *text == '\t')
-        text++;
-    size_t size = strlen(text);
-    while (size > 0 && strchr(" \t\r", text[size - 1]) != NULL)
-        size--;
-    char *word = strndup(text, size);
+    char *word = trimmed(text, strlen(text));
     if (word == NULL)
         return;
     uint64_t address = 0, asked = 0;
     struct sxt_process_place place = {0};
     bool known = understand(question, word, &address);
     size_t count = known ? look_up(question, address, &place) : 0;
+    for (size_t i = 0; i < count && question->archive != NULL; i++)
+        sxt_archive_whole_range(question->archive, &question->frames[i]);
     if (place.problem != NULL)
         cli_warn(place.module, "%s", place.problem);
     bool is_address = cli_parse_address(word, &asked);

@@ -116,6 +116,9 @@ size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_fra
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first);
 
+/* As sxt_archive_whole_range. */
+void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame);
+
 /* Bytes of the index behind its header. Rows fit in memory and buckets are not more, so this cannot overflow. */
 static inline uint64_t sxt_lidia_index_size(uint64_t count, uint64_t bucket_count, unsigned parent_size)
 {

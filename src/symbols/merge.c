@@ -186,20 +186,41 @@ static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index, s
     return end > symbol->address ? end - symbol->address : 0;
 }
 
+#define LABEL_RANK 3
+
 static uint8_t source_rank(uint8_t source)
 {
     return source == SXT_SOURCE_DWARF ? 0 : source == SXT_SOURCE_GO ? 1 : 2;
 }
 
 static void add_candidate(struct merge *merge, uint64_t start, uint64_t size, uint32_t range, uint32_t symbol,
-                          uint8_t source)
+                          uint8_t rank)
 {
     if (size == 0)
         return;
     uint64_t end;
     if (!sxt_add_u64(start, size, &end))
         end = UINT64_MAX;
-    merge->candidates[merge->candidate_count++] = (struct candidate){start, end, range, symbol, source_rank(source)};
+    merge->candidates[merge->candidate_count++] = (struct candidate){start, end, range, symbol, rank};
+}
+
+/*
+ * A symbol without a size owns nothing, and one without a type need not be code. But lines that stand there without a
+ * function tell that it is a label of assembler code. Without a size it reaches to the next symbol, or the end of those
+ * lines. Names of assemblers' own labels are not for people.
+ */
+static uint64_t labelled_size(const struct merge *merge, size_t index, size_t *next)
+{
+    const struct sxt_symbols *symbols = merge->symbols;
+    const struct sxt_model_symbol *symbol = &symbols->symbols[index];
+    sxt_string name = sxt_symbols_view(symbols, symbol->name);
+    uint64_t lines_end = sxt_nameless_end(&merge->nameless, symbol->address);
+    if (lines_end <= symbol->address || name.size == 0 || name.data[0] == '$' || name.data[0] == '.')
+        return 0;
+    if (symbol->size > 0)
+        return symbol->size;
+    uint64_t size = extended_size(symbols, index, next);
+    return size < lines_end - symbol->address ? size : lines_end - symbol->address;
 }
 
 static int collect_candidates(struct merge *merge, sxt_error *error)
@@ -214,23 +235,28 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     merge->heap = malloc((most + 1) * sizeof *merge->heap);
     if (merge->candidates == NULL || merge->order == NULL || merge->scratch == NULL || merge->heap == NULL)
         return sxt_fail_memory(error, most * sizeof *merge->candidates);
+    if (!sxt_nameless_collect(&merge->nameless, symbols))
+        return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.parts);
 
     for (size_t i = 0; i < symbols->range_count; i++)
         if (symbols->ranges[i].depth == 0 && symbols->ranges[i].function != 0)
             add_candidate(merge, symbols->ranges[i].address, symbols->ranges[i].length, (uint32_t)i, 0,
-                          symbols->ranges[i].source);
+                          source_rank(symbols->ranges[i].source));
     size_t next = 0;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
-        if (!is_function(symbol))
-            continue;
         uint64_t size = symbol->size;
-        if (size == 0 && symbols->extend_zero_size)
+        uint8_t rank = source_rank(symbol->source);
+        if (size == 0 && symbols->extend_zero_size && is_function(symbol)) {
             size = extended_size(symbols, i, &next);
-        add_candidate(merge, symbol->address, size, NO_RANGE, (uint32_t)i, symbol->source);
+        } else if (merge->nameless.count > 0 && (symbol->type == 'N' || (size == 0 && is_function(symbol)))) {
+            size = labelled_size(merge, i, &next);
+            rank = LABEL_RANK;
+        } else if (!is_function(symbol)) {
+            continue;
+        }
+        add_candidate(merge, symbol->address, size, NO_RANGE, (uint32_t)i, rank);
     }
-    if (!sxt_nameless_collect(&merge->nameless, symbols))
-        return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.items);
     for (size_t i = 0; i < merge->candidate_count; i++)
         merge->order[i] = (struct sxt_sort_item){merge->candidates[i].start, (uint32_t)i};
     sxt_sort(merge->order, merge->scratch, merge->candidate_count);

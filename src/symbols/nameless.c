@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "symbols/nest.h"
 
 static bool is_nameless(const struct sxt_model_range *range)
@@ -15,29 +16,38 @@ static bool is_nameless(const struct sxt_model_range *range)
 bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols)
 {
     memset(nameless, 0, sizeof *nameless);
-    for (size_t i = 0; i < symbols->range_count; i++)
-        nameless->count += is_nameless(&symbols->ranges[i]);
-    if (nameless->count == 0)
-        return true;
-    nameless->items = malloc(2 * nameless->count * sizeof *nameless->items);
-    if (nameless->items == NULL)
-        return false;
     size_t count = 0;
-    for (size_t i = 0; i < symbols->range_count; i++) {
-        const struct sxt_model_range *range = &symbols->ranges[i];
-        if (!is_nameless(range))
-            continue;
-        nameless->items[count++] = (struct sxt_sort_item){range->address, (uint32_t)i};
-        if (range->length > nameless->longest)
-            nameless->longest = range->length;
+    for (size_t i = 0; i < symbols->range_count; i++)
+        count += is_nameless(&symbols->ranges[i]);
+    if (count == 0)
+        return true;
+    struct sxt_sort_item *items = malloc(2 * count * sizeof *items);
+    nameless->parts = malloc(count * sizeof *nameless->parts);
+    if (items == NULL || nameless->parts == NULL) {
+        free(items);
+        return false;
     }
-    sxt_sort(nameless->items, nameless->items + count, count);
+    count = 0;
+    for (size_t i = 0; i < symbols->range_count; i++)
+        if (is_nameless(&symbols->ranges[i]))
+            items[count++] = (struct sxt_sort_item){symbols->ranges[i].address, (uint32_t)i};
+    sxt_sort(items, items + count, count);
+    uint64_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = sxt_range_end(&symbols->ranges[items[i].index]);
+        uint64_t start = items[i].key > taken ? items[i].key : taken;
+        if (start < end) {
+            nameless->parts[nameless->count++] = (struct sxt_nameless_part){start, end, items[i].index};
+            taken = end;
+        }
+    }
+    free(items);
     return true;
 }
 
 void sxt_nameless_free(struct sxt_nameless *nameless)
 {
-    free(nameless->items);
+    free(nameless->parts);
     memset(nameless, 0, sizeof *nameless);
 }
 
@@ -78,27 +88,36 @@ static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lend
     return true;
 }
 
-bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols, struct sxt_model_range *range)
+/* The first part that ends behind ADDRESS. */
+static size_t part_near(const struct sxt_nameless *nameless, uint64_t address)
 {
-    uint64_t end = sxt_range_end(range);
-    uint64_t from = range->address > nameless->longest ? range->address - nameless->longest : 0;
     size_t low = 0, high = nameless->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (nameless->items[middle].key < from)
+        if (nameless->parts[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    range->first_line = (uint32_t)symbols->line_count;
+    return low;
+}
+
+uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address)
+{
+    size_t part = part_near(nameless, address);
+    return part < nameless->count && nameless->parts[part].start <= address ? nameless->parts[part].end : 0;
+}
+
+bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols, struct sxt_model_range *range)
+{
+    uint64_t end = sxt_range_end(range);
     uint64_t at = range->address;
-    for (; low < nameless->count && nameless->items[low].key < end; low++) {
-        struct sxt_model_range lender = symbols->ranges[nameless->items[low].index];
-        uint64_t lender_end = sxt_range_end(&lender);
-        uint64_t start = lender.address > at ? lender.address : at;
-        uint64_t until = lender_end < end ? lender_end : end;
-        if (start >= until)
-            continue;
+    range->first_line = (uint32_t)symbols->line_count;
+    for (size_t i = part_near(nameless, at); i < nameless->count && nameless->parts[i].start < end; i++) {
+        const struct sxt_nameless_part *part = &nameless->parts[i];
+        struct sxt_model_range lender = symbols->ranges[part->range];
+        uint64_t start = part->start > at ? part->start : at;
+        uint64_t until = part->end < end ? part->end : end;
         /* Between two of them nothing is known. */
         bool gap = start > at && range->line_count > 0 && at - range->address <= UINT32_MAX;
         if (gap && !add_line(symbols, range, (struct sxt_model_line){.offset = (uint32_t)(at - range->address)}))

@@ -8,18 +8,26 @@
 #ifndef SXT_SYMBOLS_NAMELESS_H
 #define SXT_SYMBOLS_NAMELESS_H
 
-#include "base/sort.h"
 #include "symbols/symbols.h"
 
+/* What a nameless range covers and none before it does. */
+struct sxt_nameless_part {
+    uint64_t start;
+    uint64_t end;
+    uint32_t range;
+};
+
 struct sxt_nameless {
-    struct sxt_sort_item *items; /* ranges, by address */
+    struct sxt_nameless_part *parts; /* disjoint, ascending */
     size_t count;
-    uint64_t longest;
 };
 
 /* False when memory is short. */
 bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols);
 void sxt_nameless_free(struct sxt_nameless *nameless);
+
+/* Where the nameless range that covers ADDRESS ends; 0 when there is none. */
+uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address);
 
 /* Gives RANGE, which has no lines, those that stand at its addresses. False when memory is short. */
 bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols,

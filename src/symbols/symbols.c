@@ -104,6 +104,11 @@ static sxt_string view_or_absent(const struct sxt_symbols *symbols, uint32_t num
     return number == 0 ? (sxt_string){NULL, 0} : sxt_symbols_view(symbols, number);
 }
 
+sxt_units sxt_symbols_units(const sxt_symbols *symbols)
+{
+    return symbols->units;
+}
+
 size_t sxt_symbols_symbol_count(const sxt_symbols *symbols)
 {
     return symbols->symbol_count;

@@ -94,9 +94,7 @@ struct sxt_symbols {
     uint8_t build_id[SXT_BUILD_ID_MAX];
     size_t build_id_size;
     uint32_t sources; /* those that gave at least one symbol or range */
-    uint64_t unit_count;    /* of DWARF */
-    uint64_t broken_units;  /* those of them that are damaged */
-    uint64_t missing_units; /* those whose other half, in a file of its own, was not found */
+    sxt_units units;
     struct sxt_model_base *bases;
     size_t base_count, base_capacity;
     struct sxt_model_segment *segments;

@@ -219,10 +219,6 @@ class FormsOfDebugInformation(DifferentialTest):
         for language in ("c", "cpp"):
             self.check_package("clang", language, 5, "llvm-dwp", "-DPACKED")
 
-    def test_a_package_of_split_dwarf5_by_gcc(self):
-        for language in ("c", "cpp"):
-            self.check_package("gcc", language, 5, "llvm-dwp", "-DPACKED")
-
     def test_a_package_with_types(self):
         self.check_package("clang", "cpp", 5, "llvm-dwp", "-fdebug-types-section", "-DPACKED")
         self.check_package("gcc", "cpp", 4, "dwp", "-fdebug-types-section", "-DPACKED")

@@ -36,9 +36,10 @@ class DifferentialTest(sextant.ProgramTest):
         step = -(-len(questions) // MOST_QUESTIONS) or 1
         questions = questions[::step]
         self.assertTrue(questions, f"readelf lists no function of {path}")
-        direct = self.lookup(path, questions, "--mangled", "--debug-dir", self.no_debug_files)
+        tables = ["--mangled", "--debug-dir", self.no_debug_files, "--sources", "symtab,dynsym"]
+        direct = self.lookup(path, questions, *tables)
         self.check(f"{path} itself", expected, questions, direct)
-        archive = self.archive(path, "--mangled", "--debug-dir", self.no_debug_files)
+        archive = self.archive(path, *tables)
         self.check(f"the archive of {path}", expected, questions, self.lookup(archive, questions))
         self.check_with_the_reference_reader(path, archive, expected, questions)
         return len(functions)

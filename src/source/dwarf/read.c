@@ -278,7 +278,7 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
     if (missing > 0)
         dwarf_warn(dwarf, "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",
                    (unsigned long long)missing);
-    symbols->unit_count += dwarf->main.info_unit_count;
-    symbols->broken_units += broken;
-    symbols->missing_units += missing;
+    symbols->units.read += dwarf->main.info_unit_count;
+    symbols->units.damaged += broken;
+    symbols->units.missing += missing;
 }

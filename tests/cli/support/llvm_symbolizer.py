@@ -5,9 +5,17 @@ Both are asked for linkage names. A few ways to say the same thing count as equa
     another name of the symbol      two symbols at one address; DWARF has one name and the symbol table another
     clone suffix                    the symbol table says f.cold, f.part.0, f.constprop.1, DWARF says f
     symbol version                  the symbol table says f@@VERSION
-    llvm doubles the directory      ./gmon/./gmon/gmon.c where the compilation directory ./gmon is relative
+    no linkage name in DWARF        then ours is DWARF's name with its scopes, n::f<int>; llvm has f<int> for an inlined
+                                    call and the symbol's name for the function itself
     not normalised by llvm          /a/b/../c.h and /a/c.h
-    filler after a function         neither knows a function, llvm prints the line of the last row before it
+    llvm repeats the directory      ./gmon/./gmon/gmon.c where the compilation directory ./gmon is relative
+    file of a symbol                no debug information; llvm has a file name from the symbol table, without a line
+
+Two kinds of addresses are left out, because no function is there, only code that fills gaps or that has no debug
+information and no function symbol with a size:
+
+    filler                          ours knows nothing, llvm no function but the line of the row that goes on
+    symbol without a size           llvm takes the code up to the next symbol for a part of it: start-up code, PLT
 
 Everything else is a disagreement, sorted into classes that have a name too (see `Judge`).
 
@@ -18,6 +26,7 @@ To compare one file by hand, in tests/cli:
 
 import argparse
 import collections
+import functools
 import glob
 import json
 import os
@@ -155,39 +164,56 @@ def instruction_addresses(file):
 
 
 class Symbols:
-    """The names that the symbol tables have for an address. TABLES: the .symtab and .dynsym of one or more files."""
+    """The names that the symbol tables (.symtab and .dynsym) of some files have for an address."""
 
     def __init__(self, *files):
         self.names_at = collections.defaultdict(set)
         self.starts_of = collections.defaultdict(set)
+        self.sized = set()
+        self.files = set()
         for elf in files:
             for kind in (elf_reader.SHT_SYMTAB, elf_reader.SHT_DYNSYM):
                 self.add(elf, kind)
 
     def add(self, elf, kind):
         section = elf.symbol_section(kind)
-        if section is None or section.type == elf_reader.SHT_NOBITS or elf.sections[section.link].type == elf_reader.SHT_NOBITS:
+        if section is None:
             return
         for symbol in elf.symbols(kind):
-            if symbol.section != elf_reader.SHN_UNDEF and symbol.type not in (elf_reader.STT_SECTION, elf_reader.STT_FILE):
-                name = symbol.name.decode("utf-8", "replace")
+            name = symbol.name.decode("utf-8", "replace")
+            if symbol.type == elf_reader.STT_FILE:
+                self.files.add(name)
+            elif symbol.section != elf_reader.SHN_UNDEF and symbol.type != elf_reader.STT_SECTION:
                 self.names_at[symbol.value].add(name)
                 self.starts_of[name].add(symbol.value)
+                if symbol.size:
+                    self.sized.add((name, symbol.value))
+
+    def start(self, name, address):
+        """Where the function NAME that has ADDRESS begins, or None."""
+        return max((start for start in self.starts_of.get(name, ()) if start <= address), default=None)
 
     def aliases(self, name, address):
         """All names at the place where the function NAME that has ADDRESS begins."""
-        starts = [start for start in self.starts_of.get(name, ()) if start <= address]
-        return self.names_at[max(starts)] if starts else set()
+        return self.names_at.get(self.start(name, address), set())
+
+    def without_size(self, name, address):
+        """Is it only a label?"""
+        start = self.start(name, address)
+        return start is not None and (name, start) not in self.sized
+
+
+EQUAL, DIFFERENT, LEFT_OUT = "=", "!", "~"
 
 
 @dataclass
 class Case:
-    """An address with both answers, and the judgement: does it count as equal, and which class is it in?"""
+    """An address with both answers and the judgement: EQUAL, DIFFERENT or LEFT_OUT, and the name of the class."""
 
     address: int
     ours: list
     llvm: list
-    equal: bool
+    verdict: str
     name: str
 
 
@@ -200,16 +226,28 @@ class Judge:
         self.alternate = alternate
 
     def judge(self, address, ours, llvm):
+        reason = self.nothing_to_compare(address, ours, llvm)
+        if reason:
+            return Case(address, ours, llvm, LEFT_OUT, reason)
         notes = []
         difference = self.difference(address, ours, llvm, notes)
         if difference:
-            return Case(address, ours, llvm, False, difference)
-        return Case(address, ours, llvm, True, ", ".join(sorted(set(notes))) or "the same")
+            return Case(address, ours, llvm, DIFFERENT, difference)
+        return Case(address, ours, llvm, EQUAL, ", ".join(sorted(set(notes))) or "the same")
+
+    def nothing_to_compare(self, address, ours, llvm):
+        """Why the address is left out, or None."""
+        if not ours and llvm and not any(frame.function for frame in llvm):
+            return "filler"
+        if len(llvm) == 1 and not llvm[0].line and self.symbols.without_size(llvm[0].function, address):
+            if not ours or (len(ours) == 1 and not ours[0].file):
+                return "symbol without a size"
+        return None
 
     def difference(self, address, ours, llvm, notes):
         """The name of the class of a disagreement, or None; what was needed to see them as equal goes to NOTES."""
         if not ours or not llvm:
-            return self.one_is_silent(ours, llvm, notes)
+            return self.one_is_silent(ours, llvm)
         if len(ours) != len(llvm):
             return self.chains_differ(ours, llvm)
         places = self.places_differ(ours, llvm, notes)
@@ -220,23 +258,14 @@ class Judge:
             return f"{places}; symbols share the address"
         return names or places
 
-    def one_is_silent(self, ours, llvm, notes):
+    def one_is_silent(self, ours, llvm):
         if not ours and not llvm:
             return None
-        if not ours:
-            if not any(frame.function for frame in llvm):
-                notes.append("filler after a function")
-                return None
-            return "only llvm: a function " + ("with a line" if llvm[0].file else "without a line")
-        if ours[0].function and ours[0].function.endswith("@plt"):
-            return "only ours: a PLT entry"
-        return "only ours: a function " + ("with a line" if ours[0].file else "without a line")
+        who, frames = ("llvm", llvm) if llvm else ("ours", ours)
+        return f"only {who}: a function " + ("with a line" if frames[0].line else "without a line")
 
     def chains_differ(self, ours, llvm):
-        count = f"{len(ours)} frames, llvm {len(llvm)}" if min(len(ours), len(llvm)) < 3 else "frames"
-        if len(ours) > len(llvm):
-            return f"more inlined frames: {count}"
-        return f"fewer inlined frames: {count}"
+        return ("more" if len(ours) > len(llvm) else "fewer") + " inlined frames than llvm"
 
     def names_differ(self, address, ours, llvm, notes):
         for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
@@ -249,69 +278,60 @@ class Judge:
     def name_differs(self, address, mine, theirs, outermost, notes):
         if mine == theirs:
             return None
-        if not theirs:
-            if self.alternate:
-                notes.append("llvm does not read the alternate file")
-                return None
-            return "no name in llvm"
-        if not mine:
-            return "no name in ours"
-        if outermost:
-            note = self.same_symbol(address, mine, theirs)
-            if note:
-                notes.append(note)
-                return None
-        if mine.split("::")[-1] == theirs or re.sub(r"^.*[.]", "", mine) == theirs:
-            return "qualified name, llvm has the last part"
-        if outermost and theirs.startswith(("_Z", "_R", "_D", "__")) and not mine.startswith("_"):
-            return "linkage name only in the symbol table"
-        return "another name"
+        if theirs and mine:
+            note = self.same_function(address, mine, theirs, outermost)
+        else:
+            note = "llvm does not read the alternate file" if mine and self.alternate else None
+        if note:
+            notes.append(note)
+            return None
+        return "no name in llvm" if not theirs else "no name in ours" if not mine else "another name"
 
-    def same_symbol(self, address, mine, theirs):
-        """Why the names of the function itself mean the same one: DWARF's and the symbol table's differ by a rule."""
+    def same_function(self, address, mine, theirs, outermost):
+        """Why the two names mean the same function, or None."""
+        if mine.endswith(("::" + theirs, "." + theirs)):
+            return "no linkage name in DWARF"
+        if not outermost:
+            return None
         if without_version(theirs) == without_version(mine):
             return "symbol version"
         if without_clone(theirs) == mine:
             return "clone suffix"
-        mine = without_version(mine)
         aliases = {without_version(name) for name in self.symbols.aliases(theirs, address)}
-        if mine in aliases:
+        if without_version(mine) in aliases:
             return "another name of the symbol"
         if mine in {without_clone(name) for name in aliases}:
             return "clone suffix"
+        if not is_mangled(mine) and any(plain_name(name) == plain_name(mine) for name in aliases if is_mangled(name)):
+            return "no linkage name in DWARF"
         return None
 
     def places_differ(self, ours, llvm, notes):
         for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
-            where = "" if depth == 0 else "call "
             difference = self.file_differs(mine, theirs, notes) or self.line_differs(mine, theirs)
             if difference:
-                return where + difference
+                return difference if depth == 0 else "call " + difference
         return None
 
     def file_differs(self, mine, theirs, notes):
         if mine.file == theirs.file:
             return None
-        if not mine.file:
-            return "file: only llvm" + ("" if theirs.line else ", with line 0")
-        if not theirs.file:
-            return "file: only ours"
-        note = same_path(mine.file, theirs.file)
+        if mine.file and theirs.file:
+            note = same_path(mine.file, theirs.file)
+        else:
+            note = "file of a symbol" if theirs.file in self.symbols.files and not theirs.line else None
         if note:
             notes.append(note)
             return None
-        if posixpath.basename(mine.file) == posixpath.basename(theirs.file):
-            return "file: another directory"
-        return "file: another one"
+        if not mine.file or not theirs.file:
+            return "file: only " + ("ours" if mine.file else "llvm") + ("" if mine.line or theirs.line else ", no line")
+        same_name = posixpath.basename(mine.file) == posixpath.basename(theirs.file)
+        return "file: another directory" if same_name else "file: another one"
 
     def line_differs(self, mine, theirs):
         if mine.line == theirs.line:
             return None
-        if not mine.line:
-            return "line: only llvm"
-        if not theirs.line:
-            return "line: llvm has line 0"
-        return "line: another one"
+        return "line: another one" if mine.line and theirs.line else "line: only " + ("ours" if mine.line else "llvm")
 
 
 def without_version(name):
@@ -322,13 +342,26 @@ def without_clone(name):
     return CLONE_SUFFIX.sub("", name)
 
 
+def is_mangled(name):
+    return name.startswith(("_Z", "_R", "_D"))
+
+
+@functools.lru_cache(maxsize=None)
+def plain_name(name):
+    """The last part of a name, without parameters, template arguments and clone suffix: `f` of n::f<int>(char)."""
+    if is_mangled(name):
+        name = sextant.tool("c++filt", "-p", without_clone(name)).decode().strip()
+    while re.search(r"[<({][^<>(){}]*[>)}]", name):
+        name = re.sub(r"[<({][^<>(){}]*[>)}]", "", name)
+    return re.split(r"::|[.]", name)[-1].partition(" [")[0]
+
+
 def same_path(mine, theirs):
     """Why the paths are the same file, or None. Ours are normalised, llvm's are put together and left alone."""
     if mine == normalised(theirs):
         return "not normalised by llvm"
-    for half in doubled_halves(theirs):
-        if mine == normalised(half):
-            return "llvm doubles the directory"
+    if any(mine == normalised(rest) for rest in without_repetition(theirs)):
+        return "llvm repeats the directory"
     return None
 
 
@@ -336,14 +369,14 @@ def normalised(path):
     return re.sub(r"^//+", "/", posixpath.normpath(path))
 
 
-def doubled_halves(path):
-    """PATH without its beginning, for each beginning that comes twice in a row: llvm-symbolizer puts a relative
-    compilation directory before directories that start with it already."""
+def without_repetition(path):
+    """PATH without its beginning, for each beginning that a relative compilation directory may be. llvm-symbolizer puts
+    it before directories that need none: they start with it already, or with the dot that replaced the same root."""
     if path.startswith("/"):
         return
     parts = path.split("/")
-    for count in range(1, len(parts) // 2 + 1):
-        if parts[:count] == parts[count : 2 * count]:
+    for count in range(1, len(parts)):
+        if parts[:count] == parts[count : 2 * count] or parts[0] == parts[count] == ".":
             yield "/".join(parts[count:])
 
 
@@ -356,23 +389,27 @@ class Comparison:
 
     @property
     def share(self):
-        return sum(case.equal for case in self.cases) / len(self.cases) if self.cases else 1.0
+        """The part of the addresses on which both agree, of those that are not left out."""
+        counts = collections.Counter(case.verdict for case in self.cases)
+        compared = counts[EQUAL] + counts[DIFFERENT]
+        return counts[EQUAL] / compared if compared else 0.0
 
-    def classes(self):
-        """Class name to its cases, those that count as equal and the disagreements, most frequent first."""
-        sorted_out = {True: collections.defaultdict(list), False: collections.defaultdict(list)}
+    def classes(self, verdict):
+        """Class name to its cases, most frequent first."""
+        found = collections.defaultdict(list)
         for case in self.cases:
-            sorted_out[case.equal][case.name].append(case)
-        return [dict(sorted(sorted_out[equal].items(), key=lambda item: -len(item[1]))) for equal in (True, False)]
+            if case.verdict == verdict:
+                found[case.name].append(case)
+        return sorted(found.items(), key=lambda item: -len(item[1]))
 
     def report(self, examples=2, word=""):
-        """A table of the classes, with the first addresses of each disagreement (and of classes named with WORD)."""
-        equal, different = self.classes()
-        lines = [f"{100 * self.share:.3f} % of {len(self.cases)} addresses agree"]
-        for sign, classes in (("=", equal), ("!", different)):
-            for name, cases in classes.items():
-                lines.append(f"  {sign} {len(cases):7}  {name}")
-                if (sign == "!" and not word) or (word and word in name):
+        """A table of the classes, with some addresses of each disagreement (or of the classes named with WORD)."""
+        left_out = sum(case.verdict == LEFT_OUT for case in self.cases)
+        lines = [f"{100 * self.share:.3f} % of {len(self.cases) - left_out} addresses agree, {left_out} are left out"]
+        for verdict in (EQUAL, LEFT_OUT, DIFFERENT):
+            for name, cases in self.classes(verdict):
+                lines.append(f"  {verdict} {len(cases):7}  {name}")
+                if word in name if word else verdict == DIFFERENT:
                     for case in spread(cases, examples):
                         lines += describe(case)
         if self.warnings:
@@ -389,7 +426,7 @@ def spread(cases, count):
 def describe(case):
     lines = [f"             0x{case.address:x}"]
     for who, frames in (("ours", case.ours), ("llvm", case.llvm)):
-        lines.append(f"               {who}: " + (f"\n                     ".join(map(str, frames)) or "nothing"))
+        lines.append(f"               {who}: " + ("\n                     ".join(map(str, frames)) or "nothing"))
     return lines
 
 

@@ -1,0 +1,65 @@
+/*
+ * whole.c: the rows that one contiguous range was cut into.
+ *
+ *     depth 0  [ f  a.c ][ f  table.inc ][ f  a.c ]         rows stand by address, outer ones first
+ *     depth 1     [ g   ][ g            ]
+ *
+ * The pieces of a range touch each other and agree in all but the file. Rows of other depths stand between them.
+ */
+#include "lidia/lidia.h"
+
+/* Rows that are looked at on either side: a range is cut a few times, not thousands of times. */
+#define ROWS_MAX 4096
+
+static bool is_same(const struct sxt_lidia_row *a, const struct sxt_lidia_row *b)
+{
+    return a->depth == b->depth && a->function == b->function && a->call_file == b->call_file &&
+           a->call_line == b->call_line;
+}
+
+/* The row with that address and depth; COUNT when there is none. */
+static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32_t depth, struct sxt_lidia_row *row)
+{
+    uint64_t low = 0, high = lidia->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        sxt_lidia_row(lidia, middle, row);
+        if (row->address < address || (row->address == address && row->depth < depth))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == lidia->count)
+        return low;
+    sxt_lidia_row(lidia, low, row);
+    return row->address == address && row->depth == depth ? low : lidia->count;
+}
+
+void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame)
+{
+    struct sxt_lidia_row row, other;
+    uint64_t at = find_row(lidia, frame->start, frame->depth, &row);
+    if (at == lidia->count)
+        return;
+    uint64_t start = row.address, end = row.address + row.length;
+    for (uint64_t i = at, seen = 0; i > 0 && seen < ROWS_MAX; i--, seen++) {
+        sxt_lidia_row(lidia, i - 1, &other);
+        if (other.depth != row.depth)
+            continue;
+        if (!is_same(&row, &other) || other.address + other.length != start)
+            break;
+        start = other.address;
+    }
+    for (uint64_t i = at + 1, seen = 0; i < lidia->count && seen < ROWS_MAX; i++, seen++) {
+        sxt_lidia_row(lidia, i, &other);
+        if (other.address > end)
+            break;
+        if (other.depth != row.depth)
+            continue;
+        if (!is_same(&row, &other) || other.address != end)
+            break;
+        end = other.address + other.length;
+    }
+    frame->start = start;
+    frame->length = end - start;
+}
