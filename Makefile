@@ -1,6 +1,7 @@
 # A thin front of meson and ninja. `make help` lists the targets; each installs the Debian packages it needs.
 #
-# Variables: BUILD (build), CC (cc; make CC=clang BUILD=build-clang), PREFIX (/usr/local), DESTDIR, FUZZ_SECONDS (60).
+# Variables: BUILD (build), CC (cc; make CC=clang BUILD=build-clang), PREFIX (/usr/local), DESTDIR, FUZZ_SECONDS (60),
+# BIG (1: test and bench use large debug packages too, a kernel's among them).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -8,6 +9,11 @@ FUZZ_SECONDS ?= 60
 
 ifneq ($(origin CC),default)
 export CC
+endif
+
+ifneq ($(BIG),)
+export SEXTANT_TEST_BIG := 1
+big := big
 endif
 
 SANITIZED := -Dtests=enabled -Db_lundef=false -Doptimization=1 -Dwerror=false
@@ -27,7 +33,7 @@ demo: all
 	@scripts/demo $(BUILD)
 
 test:
-	@scripts/setup test
+	@scripts/setup test $(big)
 	@scripts/build $(BUILD) -Dtests=enabled
 	@scripts/run-tests $(BUILD)
 
@@ -43,7 +49,7 @@ test-tsan:
 	@scripts/run-tests build-tsan --suite threads
 
 bench:
-	@scripts/setup bench
+	@scripts/setup bench $(big)
 	@scripts/build $(BUILD) -Dbench=true
 	@SEXTANT=$(abspath $(BUILD))/sextant bench/run $(BUILD)
 
@@ -73,7 +79,7 @@ clean:
 help:
 	@echo 'make              build/sextant and libsextant'
 	@echo 'make demo         build, archive a real binary, look addresses up'
-	@echo 'make test         all tests; test-asan and test-tsan run them under sanitizers'
+	@echo 'make test         all tests; test-asan and test-tsan run them under sanitizers; BIG=1 adds large packages'
 	@echo 'make bench        speed, side by side with other tools'
 	@echo 'make lint         format, layering, exported symbols, shell scripts'
 	@echo 'make fuzz         every fuzz harness for FUZZ_SECONDS (60); fuzz-smoke: seeds and 10 s'

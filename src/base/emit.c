@@ -94,13 +94,19 @@ void sxt_emit_cstring(struct sxt_emit *emit, const char *key, const char *value)
     sxt_emit_string(emit, key, (sxt_string){value, value != NULL ? strlen(value) : 0});
 }
 
+/* Puts the digits before *AT, and moves it there. */
+static void put_digits(char **at, uint64_t value)
+{
+    do
+        *--*at = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+}
+
 void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value)
 {
     char digits[DIGITS_MAX];
     char *at = digits + sizeof digits;
-    do
-        *--at = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
+    put_digits(&at, value);
     put_plain(emit, key, at, (size_t)(digits + sizeof digits - at));
 }
 
@@ -182,6 +188,11 @@ void sxt_emit_text(struct sxt_emit *emit, const char *format, ...)
 {
     if (emit->json)
         return;
+    if (strchr(format, '%') == NULL) {
+        sxt_buffer_append(&emit->line, format, strlen(format));
+        write_out_when_large(emit);
+        return;
+    }
     char text[512];
     va_list arguments, again;
     va_start(arguments, format);
@@ -207,6 +218,15 @@ void sxt_emit_name(struct sxt_emit *emit, sxt_string name)
         return;
     put_escaped(emit, name);
     write_out_when_large(emit);
+}
+
+void sxt_emit_digits(struct sxt_emit *emit, uint64_t value)
+{
+    char digits[DIGITS_MAX];
+    char *at = digits + sizeof digits;
+    put_digits(&at, value);
+    if (!emit->json)
+        sxt_buffer_append(&emit->line, at, (size_t)(digits + sizeof digits - at));
 }
 
 static bool colour_is_welcome(FILE *stream)

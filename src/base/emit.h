@@ -65,8 +65,10 @@ void sxt_emit_array_end(struct sxt_emit *emit);
 void sxt_emit_object(struct sxt_emit *emit, const char *key);
 void sxt_emit_object_end(struct sxt_emit *emit);
 
-/* Text form only: printed as it is; sxt_emit_name escapes control characters of an untrusted string. */
+/* Text form only: printed as it is; sxt_emit_name escapes control characters of an untrusted string, sxt_emit_digits
+ * is a quick "%llu". */
 void sxt_emit_text(struct sxt_emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sxt_emit_name(struct sxt_emit *emit, sxt_string name);
+void sxt_emit_digits(struct sxt_emit *emit, uint64_t value);
 
 #endif

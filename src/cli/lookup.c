@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
+#include "cli/answer.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -42,7 +42,9 @@ const struct cli_verb cli_lookup = {
     .run = run,
 };
 
-#define FRAMES_AT_FIRST 64
+/* Questions that are answered together, and the room for their frames. */
+#define BATCH           256
+#define FRAMES_AT_FIRST 4096
 
 /* Standard input, as far as it was read. */
 struct input {
@@ -78,7 +80,8 @@ static void foresee(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
 static int answer_words(struct question *question, size_t first);
 static int answer_stdin(struct question *question);
-static void answer(struct question *question, const char *text);
+static sxt_string trimmed(const char *text, size_t size);
+static void answer_batch(struct question *question, struct cli_answer *answers, size_t count);
 
 static int run(const struct cli_arguments *arguments)
 {
@@ -210,22 +213,18 @@ static int find_name(struct question *question, const char *name)
     return cli_fail_text(question->file, "nothing is called '%s'", name);
 }
 
-/* A copy of TEXT without the blanks around it; NULL when memory is short. */
-static char *trimmed(const char *text, size_t size)
-{
-    while (size > 0 && (*text == ' ' || *text == '\t')) {
-        text++;
-        size--;
-    }
-    while (size > 0 && strchr(" \t\r", text[size - 1]) != NULL)
-        size--;
-    return strndup(text, size);
-}
-
 static int answer_words(struct question *question, size_t first)
 {
-    for (size_t i = first; i < question->arguments->word_count; i++)
-        answer(question, question->arguments->words[i]);
+    struct cli_answer answers[BATCH];
+    size_t count = 0;
+    for (size_t i = first; i < question->arguments->word_count; i++) {
+        const char *word = question->arguments->words[i];
+        answers[count++] = (struct cli_answer){.text = trimmed(word, strlen(word))};
+        if (count == BATCH || i + 1 == question->arguments->word_count) {
+            answer_batch(question, answers, count);
+            count = 0;
+        }
+    }
     return CLI_DONE;
 }
 
@@ -277,10 +276,12 @@ static void foresee(struct question *question, size_t first_word)
     for (size_t start = 0; !words && start < pending->size;) {
         const uint8_t *end = memchr(pending->data + start, '\n', pending->size - start);
         size_t size = end != NULL ? (size_t)(end - pending->data) - start : pending->size - start;
-        char *word = trimmed((const char *)pending->data + start, size);
-        if (word != NULL && cli_parse_address(word, &address))
+        sxt_string word = trimmed((const char *)pending->data + start, size);
+        char text[32] = "";
+        if (word.size < sizeof text)
+            memcpy(text, word.data, word.size);
+        if (cli_parse_address(text, &address))
             question->addresses[question->address_count++] = address - question->bias;
-        free(word);
         start += size + 1;
     }
 }
@@ -294,12 +295,19 @@ static int answer_stdin(struct question *question)
     struct input *input = &question->input;
     for (;;) {
         struct sxt_buffer *pending = &input->pending;
-        size_t start = 0;
-        for (uint8_t *end; start < pending->size && (end = memchr(pending->data + start, '\n', pending->size - start));) {
-            *end = 0;
-            answer(question, (const char *)pending->data + start);
-            start = (size_t)(end - pending->data) + 1;
+        struct cli_answer answers[BATCH];
+        size_t start = 0, count = 0;
+        for (const uint8_t *end;
+             start < pending->size && (end = memchr(pending->data + start, '\n', pending->size - start)) != NULL;) {
+            size_t size = (size_t)(end - pending->data) - start;
+            answers[count++] = (struct cli_answer){.text = trimmed((const char *)pending->data + start, size)};
+            start += size + 1;
+            if (count == BATCH) {
+                answer_batch(question, answers, count);
+                count = 0;
+            }
         }
+        answer_batch(question, answers, count);
         if (start > 0)
             memmove(pending->data, pending->data + start, pending->size - start);
         pending->size -= start;
@@ -312,109 +320,104 @@ static int answer_stdin(struct question *question)
     }
 }
 
-static size_t look_up(struct question *question, uint64_t address, struct sxt_process_place *place)
+/* The blanks around a question are not part of it. */
+static sxt_string trimmed(const char *text, size_t size)
 {
-    for (;;) {
-        size_t count = question->process != NULL
-                           ? sxt_process_lookup(question->process, address, question->frames, question->capacity, place)
-                           : sxt_archive_lookup(question->archive, address, question->frames, question->capacity);
-        if (count <= question->capacity)
-            return count;
-        sxt_frame *moved = realloc(question->frames, count * sizeof *moved);
-        if (moved == NULL)
-            return question->capacity;
-        question->frames = moved;
-        question->capacity = count;
+    while (size > 0 && (*text == ' ' || *text == '\t')) {
+        text++;
+        size--;
     }
+    while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t' || text[size - 1] == '\r'))
+        size--;
+    return (sxt_string){text, size};
 }
 
-/* The virtual address that TEXT means; false when it means none. */
-static bool understand(struct question *question, const char *text, uint64_t *address)
+/* The virtual address that a question means; false when it means none. */
+static bool understand(struct question *question, struct cli_answer *answer, uint64_t *address)
 {
-    if (!cli_parse_address(text, address)) {
-        cli_warn(question->file, "'%s' is no address", text);
+    char text[32];
+    answer->is_address = answer->text.size < sizeof text;
+    if (answer->is_address) {
+        memcpy(text, answer->text.data, answer->text.size);
+        text[answer->text.size] = 0;
+        answer->is_address = cli_parse_address(text, &answer->asked);
+    }
+    if (!answer->is_address) {
+        cli_warn(question->file, "'%.*s' is no address", (int)(answer->text.size < 200 ? answer->text.size : 200),
+                 answer->text.data);
         return false;
     }
-    *address -= question->bias;
+    *address = answer->asked - question->bias;
     return !question->file_offsets ||
            sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
 }
 
-static void print_json(struct sxt_emit *emit, const char *text, bool known, uint64_t asked, const sxt_frame *frames,
-                       size_t count, const struct sxt_process_place *place)
+static void print(struct question *question, struct cli_answer *answer)
 {
-    if (known)
-        sxt_emit_address(emit, "address", asked);
-    else
-        sxt_emit_cstring(emit, "address", text);
-    sxt_emit_array(emit, "frames");
-    for (size_t i = 0; i < count; i++) {
-        sxt_emit_object(emit, NULL);
-        sxt_emit_string(emit, "function", frames[i].function);
-        sxt_emit_string(emit, "file", frames[i].file);
-        if (frames[i].line != 0)
-            sxt_emit_number(emit, "line", frames[i].line);
-        else
-            sxt_emit_null(emit, "line");
-        sxt_emit_address(emit, "start", frames[i].start);
-        sxt_emit_bool(emit, "inlined", frames[i].depth > 0);
-        sxt_emit_object_end(emit);
-    }
-    sxt_emit_array_end(emit);
-    if (place->module != NULL) {
-        sxt_emit_cstring(emit, "module", place->module);
-        sxt_emit_address(emit, "module_address", place->address);
-    }
+    for (size_t i = 0; i < answer->count && question->archive != NULL && sxt_emit_is_json(&question->emit); i++)
+        sxt_archive_whole_range(question->archive, &answer->frames[i]);
+    cli_print_answer(&question->emit, answer);
 }
 
-static void print_text(struct sxt_emit *emit, const char *text, const sxt_frame *frames, size_t count,
-                       const struct sxt_process_place *place)
+/* One address, with as many frames as there are. */
+static void answer_one(struct question *question, struct cli_answer *answer, uint64_t address)
 {
-    int width = (int)strlen(text);
-    sxt_emit_name(emit, (sxt_string){text, strlen(text)});
-    if (count == 0)
-        sxt_emit_text(emit, "  ??");
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            sxt_emit_text(emit, "\n%*s", width, "");
-        sxt_emit_text(emit, "  ");
-        sxt_emit_name(emit, frames[i].function);
-        if (frames[i].file.data != NULL) {
-            sxt_emit_text(emit, "  ");
-            sxt_emit_name(emit, frames[i].file);
-            if (frames[i].line != 0)
-                sxt_emit_text(emit, ":%u", frames[i].line);
-        }
-        if (frames[i].depth > 0)
-            sxt_emit_text(emit, "  [inlined]");
-    }
-    if (place->module != NULL) {
-        sxt_emit_text(emit, "  in ");
-        sxt_emit_name(emit, (sxt_string){place->module, strlen(place->module)});
-    }
-    sxt_emit_text(emit, "\n");
-}
-
-static void answer(struct question *question, const char *text)
-{
-    char *word = trimmed(text, strlen(text));
-    if (word == NULL)
-        return;
-    uint64_t address = 0, asked = 0;
     struct sxt_process_place place = {0};
-    bool known = understand(question, word, &address);
-    size_t count = known ? look_up(question, address, &place) : 0;
-    for (size_t i = 0; i < count && question->archive != NULL; i++)
-        sxt_archive_whole_range(question->archive, &question->frames[i]);
+    for (;;) {
+        answer->count =
+            question->process != NULL
+                ? sxt_process_lookup(question->process, address, question->frames, question->capacity, &place)
+                : sxt_archive_lookup(question->archive, address, question->frames, question->capacity);
+        if (answer->count <= question->capacity)
+            break;
+        sxt_frame *moved = realloc(question->frames, answer->count * sizeof *moved);
+        if (moved == NULL) {
+            answer->count = question->capacity;
+            break;
+        }
+        question->frames = moved;
+        question->capacity = answer->count;
+    }
     if (place.problem != NULL)
         cli_warn(place.module, "%s", place.problem);
-    bool is_address = cli_parse_address(word, &asked);
-    struct sxt_emit *emit = &question->emit;
-    sxt_emit_record(emit);
-    if (sxt_emit_is_json(emit))
-        print_json(emit, word, is_address, asked, question->frames, count, &place);
-    else
-        print_text(emit, word, question->frames, count, &place);
-    sxt_emit_record_end(emit);
-    free(word);
+    answer->frames = question->frames;
+    answer->module = place.module;
+    answer->module_address = place.address;
+    print(question, answer);
+}
+
+/* Several questions at once, which is quicker than one by one: while memory is fetched for one, others go on. */
+static void answer_batch(struct question *question, struct cli_answer *answers, size_t count)
+{
+    uint64_t addresses[BATCH];
+    size_t first[BATCH + 1], known[BATCH], known_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        answers[i].count = 0;
+        if (understand(question, &answers[i], &addresses[known_count]))
+            known[known_count++] = i;
+        else
+            known[known_count] = count;
+    }
+    size_t done = 0, next = 0;
+    while (next < count) {
+        size_t answered = question->archive != NULL
+                              ? sxt_archive_lookup_batch(question->archive, addresses + done, known_count - done,
+                                                         question->frames, question->capacity, first)
+                              : 0;
+        for (size_t i = 0; i < answered; i++) {
+            for (; next < known[done + i]; next++)
+                print(question, &answers[next]);
+            answers[next].frames = question->frames + first[i];
+            answers[next].count = first[i + 1] - first[i];
+            print(question, &answers[next++]);
+        }
+        done += answered;
+        for (; next < (done < known_count ? known[done] : count); next++)
+            print(question, &answers[next]);
+        /* A chain that is longer than the room for all, or an address of a process. */
+        if (done < known_count && next < count) {
+            answer_one(question, &answers[next++], addresses[done]);
+            done++;
+        }
+    }
 }

@@ -126,11 +126,21 @@ bool cli_parse_address(const char *text, uint64_t *address)
 {
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         text += 2;
-    if (*text == 0 || strspn(text, "0123456789abcdefABCDEF") != strlen(text))
+    uint64_t value = 0;
+    const char *at = text;
+    for (; *at != 0; at++) {
+        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a') + 10
+                         : *at >= 'A' && *at <= 'F' ? (unsigned)(*at - 'A') + 10
+                                                    : 16;
+        if (digit == 16 || value >> 60 != 0)
+            return false;
+        value = value << 4 | digit;
+    }
+    if (at == text)
         return false;
-    errno = 0;
-    *address = strtoull(text, NULL, 16);
-    return errno == 0;
+    *address = value;
+    return true;
 }
 
 int cli_finish(struct sxt_emit *emit, int status)

@@ -90,6 +90,12 @@ static bool holds_again(const struct answer *last, uint64_t address, size_t room
     return true;
 }
 
+/* Field INDEX of a row. */
+static inline uint64_t field(const uint8_t *row, unsigned index, unsigned field_size)
+{
+    return field_size == 4 ? sxt_load_u32le(row + index * 4) : sxt_load_u64le(row + index * 8);
+}
+
 static inline uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
 {
     return lidia->address_size == 4 ? sxt_load_u32le(lidia->addresses + index * 4)
@@ -207,8 +213,22 @@ static void find_together(const struct sxt_lidia *lidia, const uint64_t *address
     }
     for (size_t i = 0; i < count; i++) {
         rows[i] = search_between(lidia, addresses[i], low[i], high[i]);
-        if (rows[i] != NO_ROW)
-            __builtin_prefetch(lidia->rows + rows[i] * row_size);
+        if (rows[i] == NO_ROW)
+            continue;
+        __builtin_prefetch(lidia->rows + rows[i] * row_size);
+        if (lidia->parents != NULL)
+            __builtin_prefetch(lidia->parents + rows[i] * lidia->parent_size);
+        if (lidia->name_sizes != NULL)
+            __builtin_prefetch(lidia->name_sizes + rows[i] * 2);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i] == NO_ROW)
+            continue;
+        const uint8_t *row = lidia->rows + rows[i] * row_size;
+        uint64_t middle = field(row, 4, lidia->field_size) + field(row, 5, lidia->field_size) / 2;
+        __builtin_prefetch(lidia->lines + middle * 2 * lidia->line_size);
+        __builtin_prefetch(lidia->strings + field(row, 2, lidia->field_size));
+        __builtin_prefetch(lidia->strings + field(row, 3, lidia->field_size));
     }
 }
 
@@ -232,21 +252,17 @@ static sxt_string name_of(const struct sxt_lidia *lidia, uint64_t index, uint64_
     return name.data != NULL ? name : (sxt_string){"", 0};
 }
 
-/* The line in effect OFFSET bytes into the row's range; 0 when the row does not tell. */
-static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t offset)
+/* The last of COUNT entries that begins at or before OFFSET; 0 when there is none. */
+__attribute__((always_inline)) static inline uint32_t line_in(const uint8_t *entries, uint64_t count, uint64_t offset,
+                                                              unsigned size)
 {
-    uint32_t at, line, found = 0;
-    uint64_t low = 0, high = row->line_count;
-    if (row->first_line >= lidia->line_count)
-        return 0;
-    if (high > lidia->line_count - row->first_line)
-        high = lidia->line_count - row->first_line;
-    while (low < high) {
+    uint32_t found = 0;
+    for (uint64_t low = 0, high = count; low < high;) {
         uint64_t middle = low + (high - low) / 2;
-        if (!sxt_lidia_line(lidia, row, middle, &at, &line))
-            return 0;
+        const uint8_t *entry = entries + middle * 2 * size;
+        uint32_t at = size == 2 ? sxt_load_u16le(entry) : sxt_load_u32le(entry);
         if (at <= offset) {
-            found = line;
+            found = size == 2 ? sxt_load_u16le(entry + 2) : sxt_load_u32le(entry + 4);
             low = middle + 1;
         } else {
             high = middle;
@@ -255,10 +271,16 @@ static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_ro
     return found;
 }
 
-/* Field INDEX of a row. */
-static inline uint64_t field(const uint8_t *row, unsigned index, unsigned field_size)
+/* The line in effect OFFSET bytes into the row's range; 0 when the row does not tell. */
+static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t offset)
 {
-    return field_size == 4 ? sxt_load_u32le(row + index * 4) : sxt_load_u64le(row + index * 8);
+    if (row->first_line >= lidia->line_count)
+        return 0;
+    uint64_t count = row->line_count;
+    if (count > lidia->line_count - row->first_line)
+        count = lidia->line_count - row->first_line;
+    const uint8_t *entries = lidia->lines + row->first_line * 2 * lidia->line_size;
+    return lidia->line_size == 2 ? line_in(entries, count, offset, 2) : line_in(entries, count, offset, 4);
 }
 
 /*
@@ -319,5 +341,7 @@ static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t
 {
     if (lidia->address_size == 4 && lidia->field_size == 4)
         return chain_sized(lidia, address, row_index, frames, capacity, innermost, 4, 4);
+    if (lidia->address_size == 8 && lidia->field_size == 4)
+        return chain_sized(lidia, address, row_index, frames, capacity, innermost, 8, 4);
     return chain_sized(lidia, address, row_index, frames, capacity, innermost, lidia->address_size, lidia->field_size);
 }

@@ -35,6 +35,20 @@ static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32
     return row->address == address && row->depth == depth ? low : lidia->count;
 }
 
+/* The row before INDEX that is of that depth or less: deeper ones lie in it, and the index knows where they begin. */
+static uint64_t row_before(const struct sxt_lidia *lidia, uint64_t index, uint64_t depth, struct sxt_lidia_row *row)
+{
+    for (uint64_t seen = 0; index > 0 && seen < ROWS_MAX; seen++) {
+        sxt_lidia_row(lidia, --index, row);
+        if (row->depth == depth)
+            return index;
+        uint64_t back = row->depth > depth && lidia->parents != NULL ? sxt_lidia_parent(lidia, index) : 0;
+        if (back > 1 && back <= index)
+            index -= back - 1;
+    }
+    return lidia->count;
+}
+
 void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame)
 {
     struct sxt_lidia_row row, other;
@@ -42,11 +56,9 @@ void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame)
     if (at == lidia->count)
         return;
     uint64_t start = row.address, end = row.address + row.length;
-    for (uint64_t i = at, seen = 0; i > 0 && seen < ROWS_MAX; i--, seen++) {
-        sxt_lidia_row(lidia, i - 1, &other);
-        if (other.depth != row.depth)
-            continue;
-        if (!is_same(&row, &other) || other.address + other.length != start)
+    for (uint64_t i = at, seen = 0; seen < ROWS_MAX; seen++) {
+        i = row_before(lidia, i, row.depth, &other);
+        if (i == lidia->count || !is_same(&row, &other) || other.address + other.length != start)
             break;
         start = other.address;
     }

@@ -173,14 +173,20 @@ class FormsOfDebugInformation(DifferentialTest):
     def test_dwz_clang_dwarf4(self):
         self.check_dwz("clang", "cpp", 4)
 
-    def test_dwz_with_an_alternate_file(self):
+    def check_alternate(self, section, *flags):
         """llvm-symbolizer does not read the alternate file, so it is asked about the programs before dwz."""
-        plain = [self.workshop.compile("gcc", language, "-O2", "-g", f"-gdwarf-{version}")
-                 for language, version in (("cpp", 4), ("cpp", 5), ("c", 5))]
+        plain = [self.optimised("gcc", language, version) for language, version in (("cpp", 4), ("cpp", 5), ("c", 5))]
         plain.append(self.workshop.compile("gcc", "cpp", "-O3", "-g", "-gdwarf-5"))
-        for path, before in zip(self.workshop.dwz_with_alternate_file(plain), plain):
-            self.assertIsNotNone(elf_reader.ElfFile.open(path).section(".gnu_debugaltlink"))
+        for path, before in zip(self.workshop.dwz_with_alternate_file(plain, *flags), plain):
+            self.assertIsNotNone(elf_reader.ElfFile.open(path).section(section))
             self.compare_program(path, against=before)
+
+    def test_dwz_with_an_alternate_file(self):
+        self.check_alternate(".gnu_debugaltlink")
+
+    def test_dwz_with_a_supplementary_file(self):
+        """The same as DWARF 5 has it."""
+        self.check_alternate(".debug_sup", "--dwarf-5")
 
     def check_compressed(self, family, kind, section, flags):
         plain = self.optimised(family)

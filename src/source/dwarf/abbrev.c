@@ -137,9 +137,11 @@ static bool add_step(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev,
     if (last == NULL || last->form != 0 || last->bytes > UINT32_MAX / 2) {
         struct dwarf_step *steps =
             sxt_array_grow(abbrevs->steps, &abbrevs->step_capacity, abbrevs->step_count + 1, sizeof *steps);
-        if (steps == NULL || abbrevs->step_count >= UINT32_MAX)
+        if (steps == NULL)
             return false;
         abbrevs->steps = steps;
+        if (abbrevs->step_count >= UINT32_MAX)
+            return false;
         last = &steps[abbrevs->step_count++];
         *last = (struct dwarf_step){0, 0};
         abbrev->step_count++;
@@ -165,9 +167,11 @@ static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *
             return true;
         struct dwarf_attribute *attributes = sxt_array_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
                                                             abbrevs->attribute_count + 1, sizeof *attributes);
-        if (attributes == NULL || abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
+        if (attributes == NULL)
             return false;
         abbrevs->attributes = attributes;
+        if (abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
+            return false;
         uint8_t size = dwarf_fixed_size(unit, form);
         attributes[abbrevs->attribute_count++] = (struct dwarf_attribute){
             .name = name <= UINT16_MAX ? (uint16_t)name : 0, .form = (uint16_t)form, .size = size, .constant = constant};

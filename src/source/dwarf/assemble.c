@@ -223,11 +223,11 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
 {
     struct dwarf_output *out = sweep->out;
     struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    out->ranges = ranges != NULL ? ranges : out->ranges;
     if (ranges == NULL || out->range_count >= sweep->range_limit) {
         *(ranges == NULL ? &out->no_memory : &out->cut_short) = true;
         return;
     }
-    out->ranges = ranges;
     sweep->first_range = out->range_count;
     sweep->assembly->loose_count = 0;
     ranges[out->range_count++] =
@@ -281,11 +281,11 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
     struct dwarf_output *out = sweep->out;
     const struct dwarf_node *node = &sweep->unit->functions->nodes[number];
     struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    out->ranges = ranges != NULL ? ranges : out->ranges;
     if (ranges == NULL || out->range_count >= sweep->range_limit) {
         *(ranges == NULL ? &out->no_memory : &out->cut_short) = true;
         return;
     }
-    out->ranges = ranges;
     bool linkage;
     uint32_t name = dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
                                         node->origin, node->origin_is_alternate, &linkage);

@@ -106,11 +106,11 @@ static uint32_t add_scope(struct walk *walk, uint32_t parent, uint16_t tag, sxt_
     struct dwarf_functions *functions = walk->functions;
     struct dwarf_scope *scopes =
         sxt_array_grow(functions->scopes, &functions->scope_capacity, functions->scope_count + 1, sizeof *scopes);
+    functions->scopes = scopes != NULL ? scopes : functions->scopes;
     if (scopes == NULL || functions->scope_count >= DWARF_NONE) {
         functions->no_memory = true;
         return 0;
     }
-    functions->scopes = scopes;
     scopes[functions->scope_count] = (struct dwarf_scope){parent, tag, name};
     return (uint32_t)functions->scope_count++;
 }
@@ -272,11 +272,11 @@ static uint32_t add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, c
     struct dwarf_functions *functions = walk->functions;
     struct dwarf_node *nodes =
         sxt_array_grow(functions->nodes, &functions->node_capacity, functions->node_count + 1, sizeof *nodes);
+    functions->nodes = nodes != NULL ? nodes : functions->nodes;
     if (nodes == NULL || functions->node_count >= DWARF_NONE || functions->ranges.count >= DWARF_NONE) {
         functions->no_memory = true;
         return DWARF_NONE;
     }
-    functions->nodes = nodes;
     uint32_t number = (uint32_t)functions->node_count++;
     struct dwarf_node *node = &nodes[number];
     *node = (struct dwarf_node){.entry = entry,

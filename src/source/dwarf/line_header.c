@@ -46,11 +46,11 @@ bool dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t d
 {
     struct dwarf_file_entry *moved =
         sxt_array_grow(lines->files, &lines->file_capacity, lines->file_count + 1, sizeof *moved);
+    lines->files = moved != NULL ? moved : lines->files;
     if (moved == NULL || lines->file_count >= UINT32_MAX - 1) {
         lines->no_memory = true;
         return false;
     }
-    lines->files = moved;
     moved[lines->file_count++] = (struct dwarf_file_entry){name, directory};
     return true;
 }

@@ -5,6 +5,7 @@ form of the debug information afterwards: dwz, compression, packages of split DW
 once is kept, so forms of one program share it. A tool that is missing skips the test, with its name as the reason.
 """
 
+import concurrent.futures
 import glob
 import os
 import pathlib
@@ -53,11 +54,12 @@ class Workshop:
             if flag.startswith("-fuse-ld="):
                 sextant.need_tool("ld." + flag.partition("=")[2])
         home = self.new_folder()
-        objects = []
-        for source in self.sources(language):
-            object_file = f"{home}/{source.stem}.o"
-            self.run(compiler, *language_flags(language, home), *flags, "-c", source, "-o", object_file)
-            objects.append(object_file)
+        jobs = 1 if language == "fortran" else len(os.sched_getaffinity(0))
+        commands = [(compiler, *language_flags(language, home), *flags, "-c", source, "-o", f"{home}/{source.stem}.o")
+                    for source in self.sources(language)]
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda command: self.run(*command), commands))
+        objects = [command[-1] for command in commands]
         program = f"{home}/program"
         self.run(compiler, *flags, *objects, *link, "-o", program)
         return self.folder / program
@@ -89,7 +91,7 @@ class Workshop:
         self.run("dwz", "-o", made, path)
         return self.folder / made
 
-    def dwz_with_alternate_file(self, paths):
+    def dwz_with_alternate_file(self, paths, *flags):
         """Several files that share what they have in common through another one."""
         sextant.need_tool("dwz")
         home = self.new_folder()
@@ -97,7 +99,7 @@ class Workshop:
         for number, path in enumerate(paths):
             copies.append(f"{home}/program{number}")
             shutil.copy(path, self.folder / copies[-1])
-        self.run("dwz", "-m", f"{home}/common.debug", "-r", "-L0", "-l0", *copies)
+        self.run("dwz", *flags, "-m", f"{home}/common.debug", "-r", *copies)
         return [self.folder / copy for copy in copies]
 
     def compressed(self, path, kind):

@@ -14,7 +14,8 @@ Both are asked for linkage names. A few ways to say the same thing count as equa
 Two kinds of addresses are left out, because no function is there, only code that fills gaps or that has no debug
 information and no function symbol with a size:
 
-    filler                          ours knows nothing, llvm no function but the line of the row that goes on
+    filler                          ours knows nothing, llvm no function but the line of the row that goes on; or llvm
+                                    knows nothing and Go's own table gives the bytes to the function before them
     symbol without a size           llvm takes the code up to the next symbol for a part of it: start-up code, PLT
 
 Everything else is a disagreement, sorted into classes that have a name too (see `Judge`).
@@ -42,7 +43,13 @@ from dataclasses import dataclass
 from . import elf_reader, sextant
 
 UNKNOWN_TO_LLVM = ("", "??")
-CLONE_SUFFIX = re.compile(r"(?<=[^.])\..*$", re.DOTALL)
+MOST_FRAMES_SHOWN = 5
+LONGEST_NAME_SHOWN = 100
+FORTRAN_PROGRAM = "MAIN__"  # the symbol of what DWARF calls by the name that it has in the source
+CLONE_SUFFIX = re.compile(
+    r"(?<=.)(\.(\d+|cold|part|__part|constprop|isra|lto_priv|localalias|llvm|clone|actor|destroy|resolver|simdclone"
+    r"|cfi|cfi_jt|abi0|abiinternal))+$"
+)
 VERSION_SUFFIX = re.compile(r"(?<=[^@])@.*$", re.DOTALL)
 
 
@@ -55,7 +62,10 @@ class Frame:
     line: int
 
     def __str__(self):
-        return f"{self.function or '??'} {self.file or '??'}:{self.line or '?'}"
+        name = self.function or "??"
+        if len(name) > LONGEST_NAME_SHOWN:
+            name = f"{name[:LONGEST_NAME_SHOWN // 2]}...{name[-LONGEST_NAME_SHOWN // 2:]}"
+        return f"{name} {self.file or '??'}:{self.line or '?'}"
 
 
 # --- llvm-symbolizer
@@ -219,11 +229,12 @@ class Case:
 
 class Judge:
     """Sorts pairs of answers into classes. ALTERNATE: the file refers to an alternate file (dwz -m), which
-    llvm-symbolizer does not read, so that it has no names for what is in there."""
+    llvm-symbolizer does not read, so that it has no names for what is in there. GO: it has the Go runtime's table."""
 
-    def __init__(self, symbols, alternate=False):
+    def __init__(self, symbols, alternate=False, go=False):
         self.symbols = symbols
         self.alternate = alternate
+        self.go = go
 
     def judge(self, address, ours, llvm):
         reason = self.nothing_to_compare(address, ours, llvm)
@@ -238,6 +249,8 @@ class Judge:
     def nothing_to_compare(self, address, ours, llvm):
         """Why the address is left out, or None."""
         if not ours and llvm and not any(frame.function for frame in llvm):
+            return "filler"
+        if not llvm and self.go:
             return "filler"
         if len(llvm) == 1 and not llvm[0].line and self.symbols.without_size(llvm[0].function, address):
             if not ours or (len(ours) == 1 and not ours[0].file):
@@ -289,7 +302,7 @@ class Judge:
 
     def same_function(self, address, mine, theirs, outermost):
         """Why the two names mean the same function, or None."""
-        if mine.endswith(("::" + theirs, "." + theirs)):
+        if mine.endswith("::" + theirs):
             return "no linkage name in DWARF"
         if not outermost:
             return None
@@ -302,7 +315,9 @@ class Judge:
             return "another name of the symbol"
         if mine in {without_clone(name) for name in aliases}:
             return "clone suffix"
-        if not is_mangled(mine) and any(plain_name(name) == plain_name(mine) for name in aliases if is_mangled(name)):
+        if not is_mangled(mine) and plain_name(mine) in {plain_name(name) for name in aliases}:
+            return "no linkage name in DWARF"
+        if FORTRAN_PROGRAM in aliases:
             return "no linkage name in DWARF"
         return None
 
@@ -349,11 +364,13 @@ def is_mangled(name):
 @functools.lru_cache(maxsize=None)
 def plain_name(name):
     """The last part of a name, without parameters, template arguments and clone suffix: `f` of n::f<int>(char)."""
+    name = without_clone(name)
     if is_mangled(name):
-        name = sextant.tool("c++filt", "-p", without_clone(name)).decode().strip()
+        style = "dlang" if name.startswith("_D") else "auto"
+        name = sextant.tool("c++filt", "-p", "-s", style, name).decode().strip()
     while re.search(r"[<({][^<>(){}]*[>)}]", name):
         name = re.sub(r"[<({][^<>(){}]*[>)}]", "", name)
-    return re.split(r"::|[.]", name)[-1].partition(" [")[0]
+    return re.split(r"::|[.]", name)[-1]
 
 
 def same_path(mine, theirs):
@@ -426,7 +443,10 @@ def spread(cases, count):
 def describe(case):
     lines = [f"             0x{case.address:x}"]
     for who, frames in (("ours", case.ours), ("llvm", case.llvm)):
-        lines.append(f"               {who}: " + ("\n                     ".join(map(str, frames)) or "nothing"))
+        texts = [str(frame) for frame in frames] or ["nothing"]
+        if len(texts) > MOST_FRAMES_SHOWN:
+            texts[MOST_FRAMES_SHOWN - 2 : -1] = [f"... {len(texts) - MOST_FRAMES_SHOWN + 1} more ..."]
+        lines += [f"               {who if number == 0 else '':4}  {text}" for number, text in enumerate(texts)]
     return lines
 
 
@@ -436,7 +456,7 @@ def compare(file, addresses, against=None, program=None, options=(), llvm_option
     reference = against or file
     elf = elf_reader.ElfFile.open(reference)
     symbols = Symbols(elf, *([elf_reader.ElfFile.open(file)] if against else []))
-    judge = Judge(symbols, alternate=elf.section(".gnu_debugaltlink") is not None)
+    judge = Judge(symbols, alternate=elf.section(".gnu_debugaltlink") is not None, go=elf.section(".gopclntab") is not None)
     llvm = ask_llvm(reference, addresses, program, llvm_options, timeout)
     ours, warnings = ask_ours(file, addresses, options, timeout)
     return Comparison([judge.judge(*answers) for answers in zip(addresses, ours, llvm)], warnings)

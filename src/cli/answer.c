@@ -1,0 +1,70 @@
+/* answer.c: an address and its frames, as text or JSON. */
+#include "cli/answer.h"
+
+#include <string.h>
+
+static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
+{
+    if (answer->is_address)
+        sxt_emit_address(emit, "address", answer->asked);
+    else
+        sxt_emit_string(emit, "address", answer->text);
+    sxt_emit_array(emit, "frames");
+    for (size_t i = 0; i < answer->count; i++) {
+        const sxt_frame *frame = &answer->frames[i];
+        sxt_emit_object(emit, NULL);
+        sxt_emit_string(emit, "function", frame->function);
+        sxt_emit_string(emit, "file", frame->file);
+        if (frame->line != 0)
+            sxt_emit_number(emit, "line", frame->line);
+        else
+            sxt_emit_null(emit, "line");
+        sxt_emit_address(emit, "start", frame->start);
+        sxt_emit_bool(emit, "inlined", frame->depth > 0);
+        sxt_emit_object_end(emit);
+    }
+    sxt_emit_array_end(emit);
+    if (answer->module != NULL) {
+        sxt_emit_cstring(emit, "module", answer->module);
+        sxt_emit_address(emit, "module_address", answer->module_address);
+    }
+}
+
+static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
+{
+    sxt_emit_name(emit, answer->text);
+    if (answer->count == 0)
+        sxt_emit_text(emit, "  ??");
+    for (size_t i = 0; i < answer->count; i++) {
+        const sxt_frame *frame = &answer->frames[i];
+        if (i > 0)
+            sxt_emit_text(emit, "\n%*s", (int)answer->text.size, "");
+        sxt_emit_text(emit, "  ");
+        sxt_emit_name(emit, frame->function);
+        if (frame->file.data != NULL) {
+            sxt_emit_text(emit, "  ");
+            sxt_emit_name(emit, frame->file);
+            if (frame->line != 0) {
+                sxt_emit_text(emit, ":");
+                sxt_emit_digits(emit, frame->line);
+            }
+        }
+        if (frame->depth > 0)
+            sxt_emit_text(emit, "  [inlined]");
+    }
+    if (answer->module != NULL) {
+        sxt_emit_text(emit, "  in ");
+        sxt_emit_name(emit, (sxt_string){answer->module, strlen(answer->module)});
+    }
+    sxt_emit_text(emit, "\n");
+}
+
+void cli_print_answer(struct sxt_emit *emit, const struct cli_answer *answer)
+{
+    sxt_emit_record(emit);
+    if (sxt_emit_is_json(emit))
+        print_json(emit, answer);
+    else
+        print_text(emit, answer);
+    sxt_emit_record_end(emit);
+}

@@ -1,0 +1,21 @@
+/* answer.h: one answer of lookup, as it is printed. */
+#ifndef SXT_CLI_ANSWER_H
+#define SXT_CLI_ANSWER_H
+
+#include "archive/archive.h"
+#include "cli/cli.h"
+
+struct cli_answer {
+    sxt_string text;       /* the question as it was put */
+    bool is_address;       /* it is an address: */
+    uint64_t asked;        /* this one */
+    sxt_frame *frames;     /* innermost first */
+    size_t count;
+    const char *module;    /* of a process; NULL when there is none */
+    uint64_t module_address;
+};
+
+/* Prints a record of EMIT. */
+void cli_print_answer(struct sxt_emit *emit, const struct cli_answer *answer);
+
+#endif
