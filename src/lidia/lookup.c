@@ -201,6 +201,12 @@ static void find_ascending(const struct sxt_lidia *lidia, const uint64_t *addres
         finger = rows[i] = search_from(lidia, addresses[i], finger);
 }
 
+/* The numbers come from the file, and may lead anywhere. */
+static inline void prefetch(const uint8_t *table, uint64_t offset)
+{
+    __builtin_prefetch((const void *)((uintptr_t)table + (uintptr_t)offset));
+}
+
 static void find_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows)
 {
     uint64_t low[GROUP], high[GROUP];
@@ -208,8 +214,8 @@ static void find_together(const struct sxt_lidia *lidia, const uint64_t *address
     for (size_t i = 0; i < count; i++) {
         narrow(lidia, addresses[i], &low[i], &high[i]);
         /* With an index the answer is here or close by; a prefetch of any address is harmless. */
-        __builtin_prefetch(lidia->addresses + low[i] * lidia->address_size);
-        __builtin_prefetch(lidia->rows + low[i] * row_size);
+        prefetch(lidia->addresses, low[i] * lidia->address_size);
+        prefetch(lidia->rows, low[i] * row_size);
     }
     for (size_t i = 0; i < count; i++) {
         rows[i] = search_between(lidia, addresses[i], low[i], high[i]);
@@ -226,9 +232,9 @@ static void find_together(const struct sxt_lidia *lidia, const uint64_t *address
             continue;
         const uint8_t *row = lidia->rows + rows[i] * row_size;
         uint64_t middle = field(row, 4, lidia->field_size) + field(row, 5, lidia->field_size) / 2;
-        __builtin_prefetch(lidia->lines + middle * 2 * lidia->line_size);
-        __builtin_prefetch(lidia->strings + field(row, 2, lidia->field_size));
-        __builtin_prefetch(lidia->strings + field(row, 3, lidia->field_size));
+        prefetch(lidia->lines, middle * 2 * lidia->line_size);
+        prefetch(lidia->strings, field(row, 2, lidia->field_size));
+        prefetch(lidia->strings, field(row, 3, lidia->field_size));
     }
 }
 

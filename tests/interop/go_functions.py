@@ -329,7 +329,7 @@ class GoTest(sextant.ProgramTest):
     def check(self, program):
         path = program.path()
         archive = self.folder / "program.lidia"
-        made = sextant.run("archive", path, "-o", archive)
+        made = sextant.run("archive", path, "-o", archive, "--sources", "go,symtab,dynsym")
         self.assert_no_crash(made)
         self.assertEqual(made.status, 0, f"\n{made}")
         self.assertNotIn("go function table", made.err, "all of the table is readable")

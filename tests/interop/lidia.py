@@ -163,6 +163,32 @@ def ask_reference(*arguments, stdin=""):
 # Binaries and their archives
 
 
+LINES = """
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+namespace words {
+template <class T> static inline T twice(T value) { return value + value; }
+struct Counter {
+    std::map<std::string, int> seen;
+    void add(const std::string &word) { seen[twice(word)] += 1; }
+};
+}
+int main(int count, char **values)
+{
+    words::Counter counter;
+    std::vector<std::string> all(values, values + count);
+    std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.size() < b.size(); });
+    for (const auto &word : all)
+        counter.add(word);
+    for (const auto &entry : counter.seen)
+        std::printf("%s %d\\n", entry.first.c_str(), words::twice(entry.second));
+}
+"""
+
+
 @functools.cache
 def folder():
     path = tempfile.mkdtemp(prefix="sextant-interop-")
@@ -211,6 +237,19 @@ def odd_binaries():
 
 
 @functools.cache
+def binaries_with_lines():
+    """Programs with DWARF, and the debug file of the C library: inlined calls, files and lines."""
+    made = folder() / "lines"
+    made.mkdir()
+    if shutil.which("g++") is None:
+        return []
+    source = made / "lines.cpp"
+    source.write_text(LINES)
+    sextant.tool("g++", "-O2", "-g", "-o", made / "lines", source)
+    return [made / "lines"] + samples.debug_files()[:2]
+
+
+@functools.cache
 def go_binaries():
     """Go programs, with inlined calls: the one that is made of the module, stripped and not, and the toolchain's own."""
     program = reference()[0]
@@ -227,7 +266,8 @@ def big_binaries():
 def looked_up():
     """The binaries whose archives are asked ADDRESSES addresses each."""
     system = sorted(samples.system_files(), key=os.path.getsize)[-6:]
-    return compiled() + odd_binaries() + [sextant.program()] + system + go_binaries() + big_binaries()
+    return (compiled() + odd_binaries() + binaries_with_lines() + [sextant.program()] + system + go_binaries()
+            + big_binaries())
 
 
 @functools.cache

@@ -15,8 +15,7 @@ struct survey {
 
 static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error);
 
-/* The first extent that begins behind ADDRESS. */
-static size_t extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
+size_t dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
 {
     size_t low = 0, high = dwarf->extent_count;
     while (low < high) {
@@ -37,7 +36,7 @@ int sxt_dwarf_choose(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t 
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
         wanted[i] = dwarf->unknown[i];
     for (size_t i = 0; i < count; i++)
-        for (size_t k = extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
+        for (size_t k = dwarf_extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
             if (dwarf->extents[k - 1].end > addresses[i])
                 wanted[dwarf->extents[k - 1].unit] = true;
     return SXT_OK;

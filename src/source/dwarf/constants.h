@@ -6,6 +6,7 @@ enum {
     DW_TAG_array_type = 0x01,
     DW_TAG_class_type = 0x02,
     DW_TAG_enumeration_type = 0x04,
+    DW_TAG_member = 0x0d,
     DW_TAG_compile_unit = 0x11,
     DW_TAG_structure_type = 0x13,
     DW_TAG_subroutine_type = 0x15,
@@ -13,6 +14,7 @@ enum {
     DW_TAG_inlined_subroutine = 0x1d,
     DW_TAG_module = 0x1e,
     DW_TAG_subprogram = 0x2e,
+    DW_TAG_variable = 0x34,
     DW_TAG_interface_type = 0x38,
     DW_TAG_namespace = 0x39,
     DW_TAG_partial_unit = 0x3c,
@@ -23,6 +25,7 @@ enum {
 
 enum {
     DW_AT_sibling = 0x01,
+    DW_AT_location = 0x02,
     DW_AT_name = 0x03,
     DW_AT_stmt_list = 0x10,
     DW_AT_low_pc = 0x11,
@@ -31,6 +34,8 @@ enum {
     DW_AT_comp_dir = 0x1b,
     DW_AT_inline = 0x20,
     DW_AT_abstract_origin = 0x31,
+    DW_AT_decl_file = 0x3a,
+    DW_AT_decl_line = 0x3b,
     DW_AT_declaration = 0x3c,
     DW_AT_external = 0x3f,
     DW_AT_specification = 0x47,
@@ -121,6 +126,10 @@ enum {
 };
 
 enum {
+    DW_OP_addr = 0x03,
+};
+
+enum {
     DW_LNS_copy = 1,
     DW_LNS_advance_pc = 2,
     DW_LNS_advance_line = 3,
@@ -138,11 +147,16 @@ enum {
     DW_LNCT_directory_index = 2,
 };
 
-/* Languages in which a function has no scope but its file. */
+/* Languages in which a function has no scope but its file, or whose names GNU addr2line takes for linkage names. */
 enum {
     DW_LANG_C89 = 0x01,
     DW_LANG_C = 0x02,
+    DW_LANG_Cobol74 = 0x05,
+    DW_LANG_Cobol85 = 0x06,
+    DW_LANG_Fortran77 = 0x07,
+    DW_LANG_Pascal83 = 0x09,
     DW_LANG_C99 = 0x0c,
+    DW_LANG_PLI = 0x0f,
     DW_LANG_UPC = 0x12,
     DW_LANG_Go = 0x16,
     DW_LANG_C11 = 0x1d,

@@ -21,7 +21,8 @@ struct explaining {
     struct sxt_dwarf *dwarf;
     uint64_t address;
     struct sxt_arena *arena;
-    bool *wanted;
+    bool *wanted; /* by unit: has to be looked at */
+    bool *owns;   /* by unit: its root entry says that it has the address */
     /* The unit at hand. */
     struct dwarf_worker worker;
     struct dwarf_split split;
@@ -47,7 +48,6 @@ static void describe_frames(struct explaining *explaining, uint32_t root);
 static void trace_name(struct explaining *explaining, const struct dwarf_node *node, struct sxt_dwarf_frame *frame);
 static bool describe_lines(struct explaining *explaining);
 static void describe_missing(struct explaining *explaining, sxt_string split_name);
-static bool owns_address(const struct explaining *explaining, size_t number);
 
 int sxt_dwarf_explain(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *arena,
                       struct sxt_dwarf_explanation *out, sxt_error *error)
@@ -62,10 +62,9 @@ int sxt_dwarf_explain(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_aren
         if (!explaining->wanted[i])
             continue;
         bool entered = enter_unit(explaining, i);
-        bool owns = owns_address(explaining, i);
-        if (owns && !out->has_unit)
+        if (explaining->owns[i] && !out->has_unit)
             describe_unit(explaining);
-        if (owns && explaining->is_missing && missing.data == NULL) {
+        if (explaining->owns[i] && explaining->is_missing && missing.data == NULL) {
             missing = explaining->worker.root.split_name;
             tried = explaining->split_places;
         }
@@ -92,13 +91,17 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
     explaining->out = result;
     dwarf_abbrevs_init(&explaining->visitor);
     int status = SXT_OK;
-    explaining->wanted = malloc(dwarf->main.info_unit_count + 1);
-    if (explaining->wanted == NULL)
+    explaining->wanted = calloc(dwarf->main.info_unit_count + 1, sizeof *explaining->wanted);
+    explaining->owns = calloc(dwarf->main.info_unit_count + 1, sizeof *explaining->owns);
+    if (explaining->wanted == NULL || explaining->owns == NULL)
         status = sxt_fail_memory(error, dwarf->main.info_unit_count + 1);
     if (status == SXT_OK)
         status = sxt_dwarf_choose(dwarf, &address, 1, explaining->wanted, error);
     if (status == SXT_OK && !dwarf_worker_init(&explaining->worker, dwarf, error))
         status = SXT_ERROR_MEMORY;
+    for (size_t i = 0; status == SXT_OK && i < dwarf->extent_count; i++)
+        if (dwarf->extents[i].start <= address && address < dwarf->extents[i].end)
+            explaining->owns[dwarf->extents[i].unit] = true;
     *out = explaining;
     return status == SXT_OK ? status : finish(explaining, status, NULL);
 }
@@ -112,6 +115,7 @@ static int finish(struct explaining *explaining, int status, sxt_error *error)
     dwarf_worker_free(&explaining->worker);
     dwarf_abbrevs_free(&explaining->visitor);
     free(explaining->wanted);
+    free(explaining->owns);
     free(explaining);
     if (status != SXT_OK || !no_memory)
         return status;
@@ -125,16 +129,6 @@ static sxt_string keep(struct explaining *explaining, sxt_string text)
     if (copy == NULL && text.data != NULL)
         explaining->no_memory = true;
     return (sxt_string){copy, copy != NULL ? text.size : 0};
-}
-
-static bool owns_address(const struct explaining *explaining, size_t number)
-{
-    const struct sxt_dwarf *dwarf = explaining->dwarf;
-    for (size_t i = 0; i < dwarf->extent_count; i++)
-        if (dwarf->extents[i].unit == number && dwarf->extents[i].start <= explaining->address &&
-            explaining->address < dwarf->extents[i].end)
-            return true;
-    return false;
 }
 
 /* From a skeleton to its split unit. What the reader takes from the skeleton is taken from it here too. */
@@ -199,8 +193,7 @@ static uint64_t offset_base(const struct explaining *explaining)
     const struct dwarf_file *file = explaining->worker.context.file;
     if (!file->split || explaining->split.extra.is_open)
         return 0;
-    return (uint64_t)(file->sections[DWARF_INFO].data -
-                      explaining->dwarf->package.dwarf.sections[DWARF_INFO].data);
+    return (uint64_t)(file->sections[DWARF_INFO].data - explaining->dwarf->package.dwarf.sections[DWARF_INFO].data);
 }
 
 static void describe_unit(struct explaining *explaining)
@@ -270,17 +263,18 @@ static sxt_string name_of(struct explaining *explaining, const struct dwarf_node
     return sxt_strings_get(&worker->names.strings, number);
 }
 
-/* A function without a name has no say, because the symbols know better. */
+/* The best function of the unit, if it is better than what was found before. One without a name has no say. */
 static void look_for_function(struct explaining *explaining)
 {
     const struct dwarf_functions *functions = &explaining->worker.functions;
     struct sxt_dwarf_explanation *out = explaining->out;
+    uint32_t best = DWARF_NONE;
     for (uint32_t i = 0; i < functions->node_count && !explaining->no_memory; i++) {
         const struct dwarf_node *node = &functions->nodes[i];
         if (node->parent != DWARF_NONE || range_at(explaining, node) == NULL)
             continue;
         uint64_t start = run_start(explaining, node);
-        if (out->frame_count > 0 && start <= explaining->best_start)
+        if ((best != DWARF_NONE || out->frame_count > 0) && start <= explaining->best_start)
             continue;
         if (name_of(explaining, node).size == 0) {
             if (!out->has_nameless)
@@ -289,10 +283,13 @@ static void look_for_function(struct explaining *explaining)
             continue;
         }
         explaining->best_start = start;
-        describe_unit(explaining);
-        describe_frames(explaining, i);
-        describe_lines(explaining);
+        best = i;
     }
+    if (best == DWARF_NONE)
+        return;
+    describe_unit(explaining);
+    describe_frames(explaining, best);
+    describe_lines(explaining);
 }
 
 static void describe_frames(struct explaining *explaining, uint32_t root)
@@ -464,8 +461,7 @@ static bool describe_lines(struct explaining *explaining)
                         ? dwarf_file_name(&worker->names, &worker->lines, &worker->root, row->file - 1)
                         : 0;
     out->row = row->address;
-    out->row_file =
-        file != 0 ? keep(explaining, sxt_strings_get(&worker->names.strings, file)) : (sxt_string){NULL, 0};
+    out->row_file = file != 0 ? keep(explaining, sxt_strings_get(&worker->names.strings, file)) : (sxt_string){NULL, 0};
     out->row_line = row->line;
     out->row_column = row->column;
     return true;
@@ -515,12 +511,34 @@ static void want_neighbours(struct explaining *explaining)
         explaining->wanted[after->unit] = true;
 }
 
-static void note_near(struct explaining *explaining, const struct dwarf_node *node, const struct dwarf_range *range,
-                      struct sxt_dwarf_near *near)
+/* The functions of the unit at hand that are nearer than what was found before. */
+static void look_for_near(struct explaining *explaining, struct sxt_dwarf_near *before, struct sxt_dwarf_near *after)
 {
-    sxt_string name = name_of(explaining, node);
-    if (name.size > 0)
-        *near = (struct sxt_dwarf_near){keep(explaining, name), range->start, range->end};
+    const struct dwarf_functions *functions = &explaining->worker.functions;
+    struct {
+        uint32_t node;
+        struct dwarf_range range;
+    } left = {DWARF_NONE, {0, before->end}}, right = {DWARF_NONE, {after->start, 0}};
+    for (uint32_t i = 0; i < functions->node_count; i++) {
+        const struct dwarf_node *node = &functions->nodes[i];
+        for (uint32_t k = 0; node->parent == DWARF_NONE && k < node->range_count; k++) {
+            const struct dwarf_range *range = &functions->ranges.list[node->first_range + k];
+            if (range->end <= explaining->address && range->end > left.range.end) {
+                left.node = i;
+                left.range = *range;
+            }
+            if (range->start > explaining->address && (range->start < right.range.start || right.range.start == 0)) {
+                right.node = i;
+                right.range = *range;
+            }
+        }
+    }
+    if (left.node != DWARF_NONE)
+        *before = (struct sxt_dwarf_near){keep(explaining, name_of(explaining, &functions->nodes[left.node])),
+                                          left.range.start, left.range.end};
+    if (right.node != DWARF_NONE)
+        *after = (struct sxt_dwarf_near){keep(explaining, name_of(explaining, &functions->nodes[right.node])),
+                                         right.range.start, right.range.end};
 }
 
 int sxt_dwarf_nearest(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *arena, struct sxt_dwarf_near *before,
@@ -533,20 +551,8 @@ int sxt_dwarf_nearest(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_aren
     if (status != SXT_OK)
         return status;
     want_neighbours(explaining);
-    for (size_t i = 0; i < dwarf->main.info_unit_count && !explaining->no_memory; i++) {
-        const struct dwarf_functions *functions = &explaining->worker.functions;
-        if (!explaining->wanted[i] || !enter_unit(explaining, i))
-            continue;
-        for (uint32_t k = 0; k < functions->node_count; k++) {
-            const struct dwarf_node *node = &functions->nodes[k];
-            for (uint32_t n = 0; node->parent == DWARF_NONE && n < node->range_count; n++) {
-                const struct dwarf_range *range = &functions->ranges.list[node->first_range + n];
-                if (range->end <= address && (before->name.data == NULL || range->end > before->end))
-                    note_near(explaining, node, range, before);
-                if (range->start > address && (after->name.data == NULL || range->start < after->start))
-                    note_near(explaining, node, range, after);
-            }
-        }
-    }
+    for (size_t i = 0; i < dwarf->main.info_unit_count && !explaining->no_memory; i++)
+        if (explaining->wanted[i] && enter_unit(explaining, i))
+            look_for_near(explaining, before, after);
     return finish(explaining, SXT_OK, error);
 }

@@ -91,13 +91,12 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
     }
     uint8_t id[BUILD_ID_MAX];
     size_t size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
-    uint64_t bad;
     if (size != link->id_size || memcmp(id, link->id, size) != 0) {
         dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
         dwarf_extra_close(&dwarf->alternate);
         return false;
     }
-    if (dwarf_find_units(&dwarf->alternate.dwarf, &bad, NULL) != SXT_OK) {
+    if (dwarf_find_units(&dwarf->alternate.dwarf, NULL) != SXT_OK) {
         dwarf_extra_close(&dwarf->alternate);
         return false;
     }
@@ -243,8 +242,7 @@ static bool find_unit(struct dwarf_split *split, uint64_t id)
 {
     const struct dwarf_bytes *info = &split->part.sections[DWARF_INFO];
     for (uint64_t offset = 0; offset < info->size;) {
-        if (!dwarf_read_unit_header(&split->part, false, offset, &split->unit) || split->unit.version < 2 ||
-            split->unit.version > 5)
+        if (!dwarf_read_unit_header(&split->part, false, offset, &split->unit) || !dwarf_unit_is_known(&split->unit))
             return false;
         if (split->unit.type != DW_UT_split_type && split->unit.type != DW_UT_type &&
             split_id(&split->part, &split->unit) == id)

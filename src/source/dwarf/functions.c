@@ -314,7 +314,7 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
     uint32_t parent = abbrev->role == DWARF_ROLE_INLINED ? innermost(walk)->node : DWARF_NONE;
     if (abbrev->role == DWARF_ROLE_FUNCTION)
         place(walk, abbrev, entry, scope);
-    bool wanted = walk->mode == DWARF_WALK_FUNCTIONS ||
+    bool wanted = walk->mode == DWARF_WALK_FUNCTIONS || walk->mode == DWARF_WALK_GNU ||
                   (walk->mode == DWARF_WALK_ROOTS && abbrev->role == DWARF_ROLE_FUNCTION);
     /* An inlined call outside any function, or one too deep, has no place to go. */
     if (abbrev->role == DWARF_ROLE_INLINED &&
@@ -330,6 +330,8 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
             return next;
         if (parent != DWARF_NONE)
             link_node(functions, node);
+        if (walk->mode == DWARF_WALK_GNU && function.ranges.class == DWARF_LIST)
+            function.ranges.class = DWARF_NOTHING;
         /* A damaged list costs the ranges behind the damage. */
         (void)dwarf_read_ranges(walk->context, walk->dead, walk->base, &function.low, &function.high, &function.ranges,
                                 &functions->ranges);

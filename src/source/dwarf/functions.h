@@ -62,6 +62,7 @@ struct dwarf_functions {
 enum dwarf_walk {
     DWARF_WALK_FUNCTIONS, /* everything */
     DWARF_WALK_ROOTS,     /* no inlined calls */
+    DWARF_WALK_GNU,       /* everything that GNU addr2line sees: it does not know range lists by number */
     DWARF_WALK_SCOPES,    /* only scopes and what is placed in them */
 };
 

@@ -12,6 +12,7 @@ struct machine {
     bool details;
     bool backwards;     /* rows of this sequence are not in order */
     size_t first;       /* row of this sequence */
+    uint64_t start;     /* where the program put the first row, whatever is before it once all are in order */
     uint64_t address;
     uint32_t operation; /* in a very long instruction word */
     uint64_t file;
@@ -31,7 +32,7 @@ static void reset(struct machine *machine)
     machine->first = machine->lines->row_count;
     machine->address = 0;
     machine->operation = 0;
-    machine->file = 1;
+    machine->file = machine->lines->first_file;
     machine->line = 1;
     machine->column = 0;
     machine->discriminator = 0;
@@ -70,7 +71,7 @@ static inline void add_row(struct machine *machine)
 {
     struct dwarf_lines *lines = machine->lines;
     struct dwarf_row row = {.address = machine->address,
-                            .file = machine->file < UINT32_MAX - 1 ? (uint32_t)machine->file + 1 : 1,
+                            .file = machine->file < UINT32_MAX - 1 ? (uint32_t)machine->file + 1 : UINT32_MAX,
                             .line = machine->line};
     if (machine->details) {
         row.column = machine->column < UINT32_MAX ? (uint32_t)machine->column : 0;
@@ -79,6 +80,8 @@ static inline void add_row(struct machine *machine)
     machine->discriminator = 0;
     size_t count = lines->row_count - machine->first;
     struct dwarf_row *last = count > 0 ? &lines->rows[lines->row_count - 1] : NULL;
+    if (count == 0)
+        machine->start = row.address;
     if (last != NULL && last->address == row.address) {
         /* It takes the place of the row before it; and that may make it say the same as the one before that. */
         *last = row;
@@ -146,7 +149,8 @@ static void end_sequence(struct machine *machine, dwarf_is_dead *is_dead, const 
     void *moved = count > 0 ? sxt_array_grow(lines->sequences, &lines->sequence_capacity, lines->sequence_count + 1,
                                              sizeof *lines->sequences)
                             : lines->sequences;
-    if (count == 0 || is_dead(dead_context, start)) {
+    /* A sequence at -1 goes on at 0, and is dead all the same. */
+    if (count == 0 || is_dead(dead_context, start) || is_dead(dead_context, machine->start)) {
         lines->row_count = machine->first;
     } else if (moved == NULL || !make_room(lines)) {
         lines->no_memory = true;

@@ -47,6 +47,7 @@ struct dwarf_lines {
     /* The program, as the header describes it. */
     const uint8_t *program, *end;
     uint8_t instruction_length, operations, opcode_base, line_range;
+    uint8_t first_file; /* the file at the start of a sequence: 1, except for GNU addr2line in version 5 */
     int8_t line_base;
     uint8_t address_size;
     bool big_endian;

@@ -61,6 +61,7 @@ bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_conte
     lines->directory_count = lines->file_count = lines->row_count = lines->sequence_count = 0;
     lines->damaged = true;
     lines->program = lines->end = NULL;
+    lines->first_file = 1;
     lines->big_endian = context->main->big_endian;
     lines->address_size = context->unit->address_size;
 

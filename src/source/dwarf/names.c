@@ -29,7 +29,7 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
                           bool *is_linkage);
 static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
                    struct place *out);
-static bool read_naming(const struct dwarf_context *context, uint64_t entry, struct naming *out);
+static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out);
 static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
 
 bool dwarf_names_init(struct dwarf_names *names, bool gnu, uint64_t budget, sxt_error *error)
@@ -113,6 +113,7 @@ uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_conte
                              const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
                              bool alternate, bool *is_linkage)
 {
+    *is_linkage = false;
     if (!make_room(names))
         return 0;
     /* Entry 0 does not exist, so no key is 0. The top bit of a known name tells whether the linker knows it. */
@@ -128,19 +129,43 @@ uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_conte
     return known->name >> 1;
 }
 
+/* The languages whose names GNU addr2line takes for those that the linker knows. Newer ones of the kind are not there. */
+static bool gnu_is_linkage(uint16_t language)
+{
+    switch (language) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_Cobol74:
+    case DW_LANG_Cobol85:
+    case DW_LANG_Fortran77:
+    case DW_LANG_Pascal83:
+    case DW_LANG_C99:
+    case DW_LANG_PLI:
+    case DW_LANG_UPC:
+    case DW_LANG_C11:
+    case DW_LANG_Mips_Assembler:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
                           bool *is_linkage)
 {
     struct place place = here;
+    uint64_t last = entry; /* the end of the chain, as far as it can be read */
     sxt_string name = {NULL, 0};
     const struct dwarf_file *file = alternate ? here.context->file->alternate : here.context->file;
     *is_linkage = false;
     for (int i = 0; i < CHAIN_MAX; i++) {
         struct place there;
         struct naming naming;
-        if (file == NULL || !locate(names, &here, file, entry, &there) || !read_naming(there.context, entry, &naming))
+        if (file == NULL || !locate(names, &here, file, entry, &there) ||
+            !read_naming(there.context, entry, names->gnu, &naming))
             break;
         place = there;
+        last = entry;
         if (naming.linkage.size > 0) {
             *is_linkage = true;
             return add_string(names, naming.linkage);
@@ -155,10 +180,10 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
     }
     if (name.size == 0)
         return 0;
-    *is_linkage = !dwarf_has_scopes(place.root->language);
+    *is_linkage = names->gnu ? gnu_is_linkage(place.root->language) : !dwarf_has_scopes(place.root->language);
     if (*is_linkage || names->gnu)
         return add_string(names, name);
-    return qualified(names, &place, entry, name);
+    return qualified(names, &place, last, name);
 }
 
 /* How to read ENTRY of FILE: it may be in the unit at hand, or in another one. */
@@ -189,7 +214,7 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
     return !neighbour->broken;
 }
 
-static bool read_naming(const struct dwarf_context *context, uint64_t entry, struct naming *out)
+static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out)
 {
     const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
     const uint8_t *end = section->data + context->unit->end;
@@ -214,6 +239,10 @@ static bool read_naming(const struct dwarf_context *context, uint64_t entry, str
             out->name = value.text;
             break;
         case DW_AT_abstract_origin:
+            /* GNU addr2line takes one step of this kind, which is behind us, and no second one. */
+            if (!gnu)
+                out->next = value;
+            break;
         case DW_AT_specification:
             out->next = value;
             break;

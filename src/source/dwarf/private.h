@@ -31,13 +31,15 @@ struct sxt_dwarf {
     struct dwarf_extra alternate; /* what dwz put aside for several files */
     struct dwarf_extra package;   /* .dwp */
     struct dwarf_dead dead;
-    uint64_t bad_header; /* offset of the first unit header that makes no sense, or UINT64_MAX */
     /* Made by the first sxt_dwarf_choose. */
     struct dwarf_extent *extents; /* by start */
     uint64_t *reach;              /* the highest end of all extents up to here */
     size_t extent_count;
     bool *unknown; /* by unit: it does not say which code it has */
 };
+
+/* The first extent that begins behind ADDRESS. */
+size_t dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address);
 
 /* Finds and opens the file that .gnu_debugaltlink names. A failure is a warning. */
 void dwarf_open_alternate(struct sxt_dwarf *dwarf);

@@ -50,7 +50,7 @@ int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *setting
     dwarf->settings = *settings;
     dwarf->dead = dwarf_dead_of(elf);
     dwarf_load_sections(&dwarf->main, elf, false);
-    int status = dwarf_find_units(&dwarf->main, &dwarf->bad_header, error);
+    int status = dwarf_find_units(&dwarf->main, error);
     if (status != SXT_OK) {
         sxt_dwarf_close(&dwarf);
         return status;
@@ -251,19 +251,19 @@ static int join(struct reading *reading, unsigned threads, struct sxt_symbols *s
 static void report(const struct reading *reading, struct sxt_symbols *symbols)
 {
     const struct sxt_dwarf *dwarf = reading->dwarf;
-    uint64_t broken = 0, missing = 0;
-    if (dwarf->bad_header != UINT64_MAX) {
-        broken++;
+    uint64_t broken = dwarf->main.bad_count, missing = 0;
+    unsigned told = 0;
+    if (broken > 0)
         dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a header that makes no sense",
-                   (unsigned long long)dwarf->bad_header);
-    }
+                   (unsigned long long)dwarf->main.bad_header);
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++) {
         const struct dwarf_outcome *outcome = &reading->outcomes[i];
         bool is_broken = outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->exhausted;
         missing += outcome->missing_split;
         if (!is_broken)
             continue;
-        if (broken++ >= WARNINGS_MAX)
+        broken++;
+        if (told++ >= WARNINGS_MAX)
             continue;
         unsigned long long offset = dwarf->main.units[i].offset;
         if (outcome->broken_at != UINT64_MAX)
@@ -273,7 +273,7 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
             dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has %s; the rest of it is lost", offset,
                        outcome->broken_lines ? "a damaged line table" : "range lists without end");
     }
-    if (broken > WARNINGS_MAX)
+    if (told > WARNINGS_MAX || dwarf->main.bad_count > 1)
         dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
     if (missing > 0)
         dwarf_warn(dwarf, "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",

@@ -30,9 +30,18 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
         strcpy(full + size, name);
         if (split)
             strcat(full, ".dwo");
-        const struct sxt_elf_section *section = sxt_elf_section_named(elf, full);
-        if (section != NULL)
-            return section;
+        size_t length = strlen(full);
+        const struct sxt_elf_section *found = NULL;
+        for (size_t k = 0; k < elf->section_count; k++) {
+            const struct sxt_elf_section *section = &elf->sections[k];
+            if (section->name.size != length || memcmp(section->name.data, full, length) != 0)
+                continue;
+            /* An object file has a section of that name for each type that it shares with others; they have no code. */
+            if (found == NULL || ((found->flags & SHF_GROUP) && !(section->flags & SHF_GROUP)))
+                found = section;
+        }
+        if (found != NULL)
+            return found;
     }
     return NULL;
 }
@@ -91,31 +100,38 @@ bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64
     return !at.failed && unit->root <= unit->end;
 }
 
-static bool is_known(const struct dwarf_unit *unit)
+bool dwarf_unit_is_known(const struct dwarf_unit *unit)
 {
     return unit->version >= 2 && unit->version <= 5 &&
            (unit->address_size == 2 || unit->address_size == 4 || unit->address_size == 8);
 }
 
-static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacity, uint64_t *bad, sxt_error *error)
+static void note_bad(struct dwarf_file *file, uint64_t offset)
+{
+    if (file->bad_count++ == 0)
+        file->bad_header = offset;
+}
+
+static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacity, sxt_error *error)
 {
     const struct dwarf_bytes *section = &file->sections[in_types ? DWARF_TYPES : DWARF_INFO];
     for (uint64_t offset = 0; offset < section->size;) {
         struct dwarf_unit unit;
-        if (!dwarf_read_unit_header(file, in_types, offset, &unit)) {
+        bool is_whole = dwarf_read_unit_header(file, in_types, offset, &unit);
+        if (!is_whole && unit.end == 0) {
             /* Sections that were padded end with zeros. */
-            bool zeros = true;
-            for (uint64_t i = offset; i < section->size && zeros; i++)
-                zeros = section->data[i] == 0;
-            if (!zeros && *bad == UINT64_MAX)
-                *bad = offset;
+            for (uint64_t i = offset; i < section->size; i++)
+                if (section->data[i] != 0) {
+                    note_bad(file, offset);
+                    break;
+                }
             return SXT_OK;
         }
         offset = unit.end;
-        if (!is_known(&unit)) {
-            /* A unit of another version, or empty: its length is all that can be relied on. */
-            if (unit.end > unit.offset + 4 && *bad == UINT64_MAX)
-                *bad = unit.offset;
+        if (!is_whole || !dwarf_unit_is_known(&unit)) {
+            /* Of another version, or too short: its length is all that can be relied on. Without any, it is padding. */
+            if (unit.end > unit.offset + 4)
+                note_bad(file, unit.offset);
             continue;
         }
         struct dwarf_unit *units = sxt_array_grow(file->units, capacity, file->unit_count + 1, sizeof *units);
@@ -127,14 +143,13 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
     return SXT_OK;
 }
 
-int dwarf_find_units(struct dwarf_file *file, uint64_t *bad, sxt_error *error)
+int dwarf_find_units(struct dwarf_file *file, sxt_error *error)
 {
     size_t capacity = 0;
-    *bad = UINT64_MAX;
-    int status = find_units_in(file, false, &capacity, bad, error);
+    int status = find_units_in(file, false, &capacity, error);
     file->info_unit_count = file->unit_count;
     if (status == SXT_OK)
-        status = find_units_in(file, true, &capacity, bad, error);
+        status = find_units_in(file, true, &capacity, error);
     return status;
 }
 

@@ -60,6 +60,8 @@ struct dwarf_file {
     struct dwarf_unit *units; /* those of .debug_info by offset, then those of .debug_types */
     size_t unit_count;
     size_t info_unit_count; /* how many are in .debug_info */
+    uint64_t bad_header;    /* offset of the first unit whose header makes no sense */
+    uint64_t bad_count;     /* how many of them there are */
     const struct dwarf_file *alternate;
     bool big_endian;
     bool split; /* a .dwo or .dwp */
@@ -168,9 +170,17 @@ struct dwarf_root {
 /* Sections: the plain, .zdebug or (SPLIT) .dwo ones of an ELF file. Those that cannot be read are missing. */
 void dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split);
 
-/* Finds the units. A header that makes no sense ends the list; then *BAD is its offset, otherwise UINT64_MAX. */
-int dwarf_find_units(struct dwarf_file *file, uint64_t *bad, sxt_error *error);
+/*
+ * Finds the units. One whose header makes no sense is left out and counted; where not even its length does, nothing
+ * that follows can be found.
+ */
+int dwarf_find_units(struct dwarf_file *file, sxt_error *error);
+
+/* Reads the header of one unit. False when it makes no sense; its end is 0 when not even its length does. */
 bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit);
+
+/* Is it of a version that is known here, with addresses of a size that is? */
+bool dwarf_unit_is_known(const struct dwarf_unit *unit);
 
 /* The unit that the entry at OFFSET of .debug_info is in, or NULL. */
 const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t offset);

@@ -103,6 +103,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
 {
     uint32_t flags = worker->dwarf->settings.options->flags;
     enum dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
+    worker->functions.ranges.exhausted = false;
     outcome->broken_at =
         dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
     outcome->exhausted = worker->functions.ranges.exhausted;

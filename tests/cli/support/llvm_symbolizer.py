@@ -47,7 +47,7 @@ MOST_FRAMES_SHOWN = 5
 LONGEST_NAME_SHOWN = 100
 FORTRAN_PROGRAM = "MAIN__"  # the symbol of what DWARF calls by the name that it has in the source
 CLONE_SUFFIX = re.compile(
-    r"(?<=.)(\.(\d+|cold|part|__part|constprop|isra|lto_priv|localalias|llvm|clone|actor|destroy|resolver|simdclone"
+    r"(?<=.)(?:\.(?:\d+|cold|part|__part|constprop|isra|lto_priv|localalias|llvm|clone|actor|destroy|resolver|simdclone"
     r"|cfi|cfi_jt|abi0|abiinternal))+$"
 )
 VERSION_SUFFIX = re.compile(r"(?<=[^@])@.*$", re.DOTALL)
@@ -214,6 +214,7 @@ class Symbols:
 
 
 EQUAL, DIFFERENT, LEFT_OUT = "=", "!", "~"
+ALTERNATE_FILE = "llvm does not read the alternate file"
 
 
 @dataclass
@@ -252,8 +253,8 @@ class Judge:
             return "filler"
         if not llvm and self.go:
             return "filler"
-        if len(llvm) == 1 and not llvm[0].line and self.symbols.without_size(llvm[0].function, address):
-            if not ours or (len(ours) == 1 and not ours[0].file):
+        if len(llvm) == 1 and self.symbols.without_size(llvm[0].function, address):
+            if not ours or (len(ours) == 1 and not ours[0].file and not llvm[0].line):
                 return "symbol without a size"
         return None
 
@@ -294,32 +295,40 @@ class Judge:
         if theirs and mine:
             note = self.same_function(address, mine, theirs, outermost)
         else:
-            note = "llvm does not read the alternate file" if mine and self.alternate else None
+            note = ALTERNATE_FILE if mine and self.alternate else None
         if note:
             notes.append(note)
             return None
-        return "no name in llvm" if not theirs else "no name in ours" if not mine else "another name"
+        return self.other_name(address, theirs, outermost)
 
     def same_function(self, address, mine, theirs, outermost):
         """Why the two names mean the same function, or None."""
         if mine.endswith("::" + theirs):
             return "no linkage name in DWARF"
         if not outermost:
-            return None
+            unread = self.alternate and is_mangled(mine) and plain_name(mine) == plain_name(theirs)
+            return ALTERNATE_FILE if unread else None
         if without_version(theirs) == without_version(mine):
             return "symbol version"
-        if without_clone(theirs) == mine:
+        if is_clone(theirs, mine):
             return "clone suffix"
         aliases = {without_version(name) for name in self.symbols.aliases(theirs, address)}
         if without_version(mine) in aliases:
             return "another name of the symbol"
-        if mine in {without_clone(name) for name in aliases}:
+        if any(is_clone(name, mine) for name in aliases):
             return "clone suffix"
         if not is_mangled(mine) and plain_name(mine) in {plain_name(name) for name in aliases}:
             return "no linkage name in DWARF"
         if FORTRAN_PROGRAM in aliases:
             return "no linkage name in DWARF"
         return None
+
+    def other_name(self, address, theirs, outermost):
+        if not theirs:
+            return "no name in llvm"
+        if outermost and self.symbols.without_size(theirs, address):
+            return "llvm has a label inside the function"
+        return "another name"
 
     def places_differ(self, ours, llvm, notes):
         for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
@@ -355,6 +364,11 @@ def without_version(name):
 
 def without_clone(name):
     return CLONE_SUFFIX.sub("", name)
+
+
+def is_clone(name, original):
+    """Is NAME the original's with a suffix, or with one suffix more?"""
+    return name.startswith(original + ".") and CLONE_SUFFIX.sub("", name[len(original) - 1 :]) == original[-1]
 
 
 def is_mangled(name):

@@ -3,6 +3,7 @@
 import glob
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -102,3 +103,15 @@ def distinct_files(paths, largest):
         if real not in seen and os.path.isfile(real) and os.path.getsize(real) <= largest and is_elf(real):
             seen[real] = path
     return list(seen)
+
+
+def debug_files():
+    """Debug files of installed packages, that of the C library first."""
+    found = []
+    for library in glob.glob("/lib/*/libc.so.6") + glob.glob("/lib/*/libm.so.6"):
+        notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)
+        path = build_id and f"/usr/lib/debug/.build-id/{build_id[1][:2]}/{build_id[1][2:]}.debug"
+        if path and os.path.exists(path):
+            found.append(path)
+    return found

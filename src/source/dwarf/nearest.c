@@ -1,0 +1,272 @@
+/* nearest.c: questions about addresses, answered as GNU addr2line does; units are read when they are needed. */
+#include "source/dwarf/nearest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/pool.h"
+
+#define THREADS_WANTED 16
+/* Bytes of .debug_info that are worth a thread. */
+#define WORTH_A_THREAD ((size_t)256 << 10)
+#define BUDGET_TIMES   16
+#define BUDGET_MORE    ((uint64_t)16 << 20)
+/* Units that may have code at one address. More than a few are there to waste time. */
+#define UNITS_MAX 256
+
+/* What a file number that leads nowhere is called. */
+static const sxt_string unknown_file = {"<unknown>", 9};
+
+int sxt_nearest_open(struct sxt_dwarf *dwarf, struct sxt_nearest **out, sxt_error *error)
+{
+    *out = NULL;
+    size_t count = dwarf->main.info_unit_count;
+    struct sxt_nearest *nearest = calloc(1, sizeof *nearest);
+    if (nearest == NULL)
+        return sxt_fail_memory(error, sizeof *nearest);
+    nearest->dwarf = dwarf;
+    nearest->units = calloc(count + 1, sizeof *nearest->units);
+    nearest->is_read = calloc(count + 1, sizeof *nearest->is_read);
+    dwarf_abbrevs_init(&nearest->abbrevs);
+    uint64_t size = dwarf->main.sections[DWARF_INFO].size + dwarf->alternate.dwarf.sections[DWARF_INFO].size;
+    int status = SXT_OK;
+    if (nearest->units == NULL || nearest->is_read == NULL)
+        status = sxt_fail_memory(error, (count + 1) * sizeof *nearest->units);
+    else if (!dwarf_names_init(&nearest->names, true, size * BUDGET_TIMES + BUDGET_MORE, error))
+        status = SXT_ERROR_MEMORY;
+    if (status != SXT_OK)
+        sxt_nearest_close(&nearest);
+    *out = nearest;
+    return status;
+}
+
+void sxt_nearest_close(struct sxt_nearest **nearest)
+{
+    struct sxt_nearest *closing = *nearest;
+    if (closing == NULL)
+        return;
+    for (size_t i = 0; closing->units != NULL && i < closing->dwarf->main.info_unit_count; i++)
+        nearest_unit_free(closing->units[i]);
+    free(closing->units);
+    free(closing->is_read);
+    free(closing->variables.list);
+    dwarf_names_free(&closing->names);
+    dwarf_abbrevs_free(&closing->abbrevs);
+    free(closing);
+    *nearest = NULL;
+}
+
+/* Reading under way. */
+struct loading {
+    struct sxt_nearest *nearest;
+    const bool *wanted;
+    struct nearest_worker *workers;
+};
+
+static int load_item(void *context, unsigned worker, size_t item)
+{
+    struct loading *loading = context;
+    struct sxt_nearest *nearest = loading->nearest;
+    if (!loading->wanted[item])
+        return SXT_OK;
+    if (!nearest_unit_read(&loading->workers[worker], nearest->dwarf, item, &nearest->units[item]))
+        return SXT_ERROR_MEMORY;
+    nearest->is_read[item] = true;
+    return SXT_OK;
+}
+
+/* Reads the units that are WANTED. */
+static int load_units(struct sxt_nearest *nearest, const bool *wanted, sxt_error *error)
+{
+    size_t count = nearest->dwarf->main.info_unit_count, bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i])
+            bytes += (size_t)(nearest->dwarf->main.units[i].end - nearest->dwarf->main.units[i].offset);
+    if (bytes == 0)
+        return SXT_OK;
+    size_t worth = bytes / WORTH_A_THREAD + 1;
+    unsigned threads = sxt_pool_threads() < THREADS_WANTED ? sxt_pool_threads() : THREADS_WANTED;
+    threads = threads < worth ? threads : (unsigned)worth;
+    struct loading loading = {.nearest = nearest, .wanted = wanted};
+    loading.workers = calloc(threads, sizeof *loading.workers);
+    if (loading.workers == NULL)
+        return sxt_fail_memory(error, threads * sizeof *loading.workers);
+    for (unsigned i = 0; i < threads; i++)
+        nearest_worker_init(&loading.workers[i], nearest->dwarf);
+    int status = sxt_pool_run(threads, count, load_item, &loading);
+    for (unsigned i = 0; i < threads; i++)
+        nearest_worker_free(&loading.workers[i]);
+    free(loading.workers);
+    return status == SXT_OK
+               ? SXT_OK
+               : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
+}
+
+int sxt_nearest_load(struct sxt_nearest *nearest, const uint64_t *addresses, size_t count, sxt_error *error)
+{
+    size_t unit_count = nearest->dwarf->main.info_unit_count;
+    bool *wanted = malloc(unit_count + 1);
+    if (wanted == NULL)
+        return sxt_fail_memory(error, unit_count + 1);
+    int status = sxt_dwarf_choose(nearest->dwarf, addresses, count, wanted, error);
+    for (size_t i = 0; i < unit_count && status == SXT_OK; i++)
+        wanted[i] = wanted[i] && !nearest->is_read[i];
+    if (status == SXT_OK)
+        status = load_units(nearest, wanted, error);
+    free(wanted);
+    return status;
+}
+
+struct nearest_unit *nearest_unit_at(struct sxt_nearest *nearest, size_t number)
+{
+    if (!nearest->is_read[number]) {
+        struct nearest_worker worker;
+        nearest_worker_init(&worker, nearest->dwarf);
+        nearest->is_read[number] = nearest_unit_read(&worker, nearest->dwarf, number, &nearest->units[number]);
+        nearest_worker_free(&worker);
+    }
+    return nearest->units[number];
+}
+
+bool nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit)
+{
+    if (nearest->entered == unit)
+        return true;
+    nearest->entered = dwarf_enter(&nearest->context, &nearest->root, &nearest->abbrevs, &nearest->dwarf->main, unit, NULL)
+                           ? unit
+                           : NULL;
+    return nearest->entered != NULL;
+}
+
+/* --- one address --- */
+
+static uint32_t function_at(const struct nearest_unit *unit, uint64_t address)
+{
+    size_t low = 0, high = unit->piece_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unit->pieces[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? unit->pieces[low - 1].function : DWARF_NONE;
+}
+
+/* The row in effect at ADDRESS; NULL where no sequence is. */
+static const struct dwarf_row *row_at(const struct nearest_unit *unit, uint64_t address)
+{
+    const struct dwarf_row *rows = unit->lines.rows;
+    size_t low = 0, high = unit->lines.row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && rows[low - 1].file != 0 ? &rows[low - 1] : NULL;
+}
+
+sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number)
+{
+    if (number == 0)
+        return (sxt_string){NULL, 0};
+    if (number > unit->lines.file_count)
+        return unknown_file;
+    if (unit->paths == NULL)
+        unit->paths = calloc(unit->lines.file_count, sizeof *unit->paths);
+    if (unit->paths == NULL)
+        return unknown_file;
+    uint32_t *path = &unit->paths[number - 1];
+    if (*path == 0) {
+        struct dwarf_root root = {.directory = unit->directory};
+        *path = dwarf_file_name(&nearest->names, &unit->lines, &root, number - 1) + 1;
+    }
+    return *path > 1 ? sxt_strings_get(&nearest->names.strings, *path - 1) : unknown_file;
+}
+
+static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit, uint64_t address,
+                         struct sxt_nearest_place *place)
+{
+    if (unit == NULL)
+        return false;
+    uint32_t function = function_at(unit, address);
+    const struct dwarf_row *row = row_at(unit, address);
+    if (function == DWARF_NONE && row == NULL)
+        return false;
+    if (function != DWARF_NONE)
+        place->function = (struct sxt_nearest_function){unit, function};
+    if (row != NULL) {
+        place->file = nearest_path(nearest, unit, row->file);
+        place->line = row->line;
+        place->discriminator = row->discriminator;
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    return first < second ? -1 : first > second;
+}
+
+bool sxt_nearest_find(struct sxt_nearest *nearest, uint64_t address, struct sxt_nearest_place *place)
+{
+    const struct sxt_dwarf *dwarf = nearest->dwarf;
+    uint32_t units[UNITS_MAX];
+    size_t count = 0;
+    *place = (struct sxt_nearest_place){.line = 0};
+    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
+        if (dwarf->extents[k - 1].end > address)
+            units[count++] = dwarf->extents[k - 1].unit;
+    if (count > 1)
+        qsort(units, count, sizeof *units, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (find_in_unit(nearest, nearest->units[units[i]], address, place))
+            return true;
+    /* Units that do not say which code they have. */
+    for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
+        if (dwarf->unknown[i] && find_in_unit(nearest, nearest->units[i], address, place))
+            return true;
+    return false;
+}
+
+/* --- names and frames --- */
+
+sxt_string sxt_nearest_name(struct sxt_nearest *nearest, struct sxt_nearest_function which, bool *is_linkage)
+{
+    struct nearest_function *function = &which.unit->functions[which.number];
+    if (!function->is_named && nearest_enter(nearest, which.unit->header))
+        function->name = dwarf_function_name(&nearest->names, &nearest->context, &nearest->root, NULL, function->origin,
+                                             function->origin_is_alternate, &function->is_linkage);
+    function->is_named = true;
+    *is_linkage = function->is_linkage;
+    return function->name != 0 ? sxt_strings_get(&nearest->names.strings, function->name) : (sxt_string){NULL, 0};
+}
+
+void sxt_nearest_set_name(struct sxt_nearest *nearest, struct sxt_nearest_function which, sxt_string name)
+{
+    struct nearest_function *function = &which.unit->functions[which.number];
+    uint32_t number = name.data != NULL ? sxt_strings_add(&nearest->names.strings, name.data, name.size) : 0;
+    function->name = number != SXT_STRINGS_FULL ? number : 0;
+    function->is_linkage = true;
+}
+
+uint64_t sxt_nearest_start(struct sxt_nearest_function which)
+{
+    return which.unit->functions[which.number].start;
+}
+
+bool sxt_nearest_caller(struct sxt_nearest *nearest, struct sxt_nearest_place *place)
+{
+    struct nearest_unit *unit = place->function.unit;
+    if (unit == NULL || unit->functions[place->function.number].parent == DWARF_NONE)
+        return false;
+    const struct nearest_function *function = &unit->functions[place->function.number];
+    place->file = nearest_path(nearest, unit, function->call_file);
+    place->line = function->call_line;
+    place->function.number = function->parent;
+    return true;
+}

@@ -1,0 +1,103 @@
+/*
+ * nearest.h: a unit as GNU addr2line looks at it, and the variables of all units. Private to this folder.
+ *
+ *     functions   f [                        ]           pieces   f   g  h  g    f        -    which function has the
+ *                   g [         ]                  ▶              |   |  |  |    |        |    smallest range here
+ *                        h [ ]
+ */
+#ifndef SXT_SOURCE_DWARF_NEAREST_H
+#define SXT_SOURCE_DWARF_NEAREST_H
+
+#include "source/dwarf/private.h"
+
+struct nearest_function {
+    uint64_t origin; /* the entry that tells the name */
+    uint64_t start;
+    uint32_t parent; /* DWARF_NONE for a function of its own */
+    uint32_t call_file; /* as in dwarf_node */
+    uint32_t call_line;
+    uint32_t name; /* number in the names, once it is known */
+    bool origin_is_alternate;
+    bool is_named; /* the name was looked for */
+    bool is_linkage;
+};
+
+/* From START to the start of the next one, FUNCTION has the smallest range. */
+struct nearest_piece {
+    uint64_t start;
+    uint32_t function; /* DWARF_NONE: none has one */
+};
+
+struct nearest_unit {
+    const struct dwarf_unit *header;
+    sxt_string directory;
+    struct nearest_function *functions;
+    size_t function_count;
+    struct nearest_piece *pieces;
+    size_t piece_count;
+    struct dwarf_lines lines;
+    uint32_t *paths; /* by file: one more than the number of its path, 0 while unknown; NULL until one is asked for */
+};
+
+/* What a thread works with. */
+struct nearest_worker {
+    struct dwarf_abbrevs abbrevs;
+    struct dwarf_context context;
+    struct dwarf_root root;
+    struct dwarf_functions functions;
+    struct dwarf_lines lines;
+    struct dwarf_claim *claims;
+    size_t claim_capacity;
+    uint32_t *heap;
+    size_t heap_capacity;
+    struct nearest_piece *pieces;
+    size_t piece_count, piece_capacity;
+};
+
+/* A variable that has an address. */
+struct nearest_variable {
+    uint64_t address;
+    uint64_t entry;
+    uint32_t unit;
+};
+
+struct nearest_variables {
+    struct nearest_variable *list;
+    size_t count, capacity;
+};
+
+struct sxt_nearest {
+    struct sxt_dwarf *dwarf;
+    struct nearest_unit **units; /* by number; NULL while they are not read */
+    bool *is_read;
+    struct dwarf_names names;
+    /* The unit that names were looked up in last. */
+    const struct dwarf_unit *entered;
+    struct dwarf_abbrevs abbrevs;
+    struct dwarf_context context;
+    struct dwarf_root root;
+    struct nearest_variables variables; /* by address */
+    bool has_variables;                 /* were looked for */
+};
+
+void nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf);
+void nearest_worker_free(struct nearest_worker *worker);
+
+/*
+ * Reads unit NUMBER; *OUT is NULL when GNU addr2line can do nothing with it (no lines, or damaged ones). False when
+ * memory is short.
+ */
+bool nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
+                       struct nearest_unit **out);
+void nearest_unit_free(struct nearest_unit *unit);
+
+/* The path of file NUMBER of a line table, as dwarf_node and dwarf_row count them (0: no file). */
+sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number);
+
+/* Makes the unit ready for questions about its entries. */
+bool nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit);
+
+/* The unit with that number, read if need be; NULL when it cannot be. */
+struct nearest_unit *nearest_unit_at(struct sxt_nearest *nearest, size_t number);
+
+#endif

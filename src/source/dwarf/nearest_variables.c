@@ -1,0 +1,231 @@
+/* nearest_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "source/dwarf/nearest.h"
+
+#define CHAIN_MAX 16
+
+/* Searching under way: each thread has its own list. */
+struct search {
+    const struct sxt_dwarf *dwarf;
+    struct {
+        struct dwarf_abbrevs abbrevs;
+        struct nearest_variables found;
+    } *workers;
+};
+
+static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
+                        struct nearest_variables *found);
+
+static int search_item(void *context, unsigned worker, size_t item)
+{
+    struct search *search = context;
+    return search_unit(search->dwarf, item, &search->workers[worker].abbrevs, &search->workers[worker].found)
+               ? SXT_OK
+               : SXT_ERROR_MEMORY;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct nearest_variable *first = a;
+    const struct nearest_variable *second = b;
+    if (first->address != second->address)
+        return first->address < second->address ? -1 : 1;
+    return first->entry < second->entry ? -1 : first->entry > second->entry;
+}
+
+/* All variables of all threads in one list. */
+static bool join(struct search *search, unsigned threads, struct nearest_variables *out)
+{
+    for (unsigned i = 0; i < threads; i++) {
+        const struct nearest_variables *found = &search->workers[i].found;
+        struct nearest_variable *list =
+            sxt_array_grow(out->list, &out->capacity, out->count + found->count + 1, sizeof *list);
+        if (list == NULL)
+            return false;
+        out->list = list;
+        if (found->count > 0)
+            memcpy(list + out->count, found->list, found->count * sizeof *list);
+        out->count += found->count;
+    }
+    qsort(out->list, out->count, sizeof *out->list, by_address);
+    return true;
+}
+
+static int search_all(struct sxt_nearest *nearest, sxt_error *error)
+{
+    unsigned threads = sxt_pool_threads();
+    struct search search = {.dwarf = nearest->dwarf};
+    search.workers = calloc(threads, sizeof *search.workers);
+    if (search.workers == NULL)
+        return sxt_fail_memory(error, threads * sizeof *search.workers);
+    for (unsigned i = 0; i < threads; i++)
+        dwarf_abbrevs_init(&search.workers[i].abbrevs);
+    int status = sxt_pool_run(threads, nearest->dwarf->main.info_unit_count, search_item, &search);
+    if (status != SXT_OK || !join(&search, threads, &nearest->variables))
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking for variables in DWARF");
+    for (unsigned i = 0; i < threads; i++) {
+        dwarf_abbrevs_free(&search.workers[i].abbrevs);
+        free(search.workers[i].found.list);
+    }
+    free(search.workers);
+    return status;
+}
+
+/* The address that a location consists of; false when there is more to it. */
+static bool plain_address(const struct dwarf_context *context, uint16_t form, const uint8_t *at, const uint8_t *end,
+                          uint64_t *address)
+{
+    uint64_t size = 0;
+    bool big_endian = context->file->big_endian;
+    if (form == DW_FORM_exprloc || form == DW_FORM_block)
+        at = dwarf_uleb(at, end, &size);
+    else if (form == DW_FORM_block1 && at < end)
+        size = *at++;
+    else if (form == DW_FORM_block2 && end - at >= 2)
+        size = sxt_load_u16(at, big_endian), at += 2;
+    else if (form == DW_FORM_block4 && end - at >= 4)
+        size = sxt_load_u32(at, big_endian), at += 4;
+    unsigned width = context->unit->address_size;
+    if (at == NULL || size != width + 1u || size > (uint64_t)(end - at) || *at != DW_OP_addr)
+        return false;
+    *address = dwarf_uint(at + 1, width, big_endian);
+    return true;
+}
+
+/* Notes the variable whose values begin at AT, if it has an address; returns what is behind it. */
+static const uint8_t *visit(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                            const uint8_t *end, struct nearest_variable *variable, bool *has_address)
+{
+    const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first];
+    *has_address = false;
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+        if (attribute->name == DW_AT_location)
+            *has_address = plain_address(context, attribute->form, at, end, &variable->address);
+        struct dwarf_value value;
+        at = dwarf_read_value(context, attribute, at, end, &value);
+    }
+    return at;
+}
+
+/* Goes over all entries; how they nest does not matter. False when memory is short. */
+static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
+                        struct nearest_variables *found)
+{
+    const struct dwarf_unit *unit = &dwarf->main.units[number];
+    struct dwarf_context context;
+    struct dwarf_root root;
+    if (!dwarf_enter(&context, &root, abbrevs, &dwarf->main, unit, NULL))
+        return true;
+    const uint8_t *section = dwarf_unit_section(&dwarf->main, unit)->data;
+    const uint8_t *end = section + unit->end;
+    for (const uint8_t *at = section + unit->root; at != NULL && at < end;) {
+        struct nearest_variable variable = {.entry = (uint64_t)(at - section), .unit = (uint32_t)number};
+        uint64_t code;
+        bool has_address = false;
+        at = dwarf_uleb(at, end, &code);
+        if (at == NULL || code == 0)
+            continue;
+        const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(abbrevs, code);
+        if (abbrev == NULL)
+            return true;
+        if (abbrev->tag != DW_TAG_variable && abbrev->tag != DW_TAG_member)
+            at = dwarf_skip(&context, abbrev, at, end);
+        else
+            at = visit(&context, abbrev, at, end, &variable, &has_address);
+        if (!has_address)
+            continue;
+        struct nearest_variable *list = sxt_array_grow(found->list, &found->capacity, found->count + 1, sizeof *list);
+        if (list == NULL)
+            return false;
+        found->list = list;
+        list[found->count++] = variable;
+    }
+    return true;
+}
+
+/* What entries say of a variable. */
+struct declaration {
+    sxt_string name;
+    uint32_t unit; /* of the file number */
+    bool has_file;
+    uint64_t file, line;
+};
+
+/* Reads the entry, and the one that declares it as far as it leaves something out. */
+static void read_declaration(struct sxt_nearest *nearest, uint64_t entry, struct declaration *out)
+{
+    *out = (struct declaration){.line = 0};
+    const struct dwarf_file *file = &nearest->dwarf->main;
+    for (int i = 0; i < CHAIN_MAX; i++) {
+        const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
+        if (unit == NULL || !nearest_enter(nearest, unit))
+            return;
+        const struct dwarf_context *context = &nearest->context;
+        const uint8_t *section = dwarf_unit_section(file, unit)->data, *end = section + unit->end;
+        uint64_t code;
+        const uint8_t *at = dwarf_uleb(section + entry, end, &code);
+        const struct dwarf_abbrev *abbrev = at != NULL ? dwarf_abbrev_find(context->abbrevs, code) : NULL;
+        bool more = false;
+        for (uint32_t k = 0; abbrev != NULL && k < abbrev->count && at != NULL; k++) {
+            const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + k];
+            struct dwarf_value value;
+            at = dwarf_read_value(context, attribute, at, end, &value);
+            if (at == NULL)
+                break;
+            if (attribute->name == DW_AT_name && out->name.data == NULL)
+                out->name = value.text;
+            else if (attribute->name == DW_AT_decl_line && out->line == 0)
+                out->line = value.number;
+            else if (attribute->name == DW_AT_decl_file && !out->has_file) {
+                out->has_file = true;
+                out->file = value.number;
+                out->unit = (uint32_t)(unit - file->units);
+            } else if (attribute->name == DW_AT_specification && value.class == DWARF_REFERENCE) {
+                entry = value.number;
+                more = true;
+            }
+        }
+        if (!more)
+            return;
+    }
+}
+
+static bool contains(sxt_string text, sxt_string part)
+{
+    return part.data != NULL && (part.size == 0 || memmem(text.data, text.size, part.data, part.size) != NULL);
+}
+
+bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_string symbol,
+                          struct sxt_nearest_place *place, sxt_error *error)
+{
+    *place = (struct sxt_nearest_place){.line = 0};
+    sxt_error_clear(error);
+    if (!nearest->has_variables && search_all(nearest, error) != SXT_OK)
+        return false;
+    nearest->has_variables = true;
+    const struct nearest_variables *variables = &nearest->variables;
+    size_t low = 0, high = variables->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (variables->list[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < variables->count && variables->list[low].address == address; low++) {
+        struct declaration declaration;
+        read_declaration(nearest, variables->list[low].entry, &declaration);
+        struct nearest_unit *unit = declaration.has_file ? nearest_unit_at(nearest, declaration.unit) : NULL;
+        if (unit == NULL || !contains(symbol, declaration.name))
+            continue;
+        place->file = nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
+        place->line = declaration.line <= UINT32_MAX ? (uint32_t)declaration.line : 0;
+        return true;
+    }
+    return false;
+}
