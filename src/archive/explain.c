@@ -6,7 +6,6 @@
  */
 #include "archive/explain.h"
 
-#include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,7 @@
 #define WHY_LIMIT   ((size_t)16 << 10)
 
 static int open_elf(struct sxt_explainer *explainer, sxt_error *error);
-static void open_dwarf(struct sxt_explainer *explainer);
-static int begin(struct sxt_explainer *explainer, struct sxt_explanation *out);
+static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out);
 static int finish(struct sxt_explainer *explainer, sxt_error *error);
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address);
 static void add_dwarf_frames(struct sxt_explainer *explainer);
@@ -45,8 +43,8 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     sxt_arena_init(&explainer->arena, ARENA_LIMIT, sxt_arena_separate_default);
     sxt_buffer_init(&explainer->why, WHY_LIMIT);
     explainer->path = strdup(path);
-    int status = explainer->path != NULL ? sxt_file_open(&explainer->file, path, error)
-                                         : sxt_fail_memory(error, strlen(path));
+    int status =
+        explainer->path != NULL ? sxt_file_open(&explainer->file, path, error) : sxt_fail_memory(error, strlen(path));
     if (status == SXT_OK)
         status = sxt_file_inflate(&explainer->file, extract->inflate_limit, error);
     if (status == SXT_OK) {
@@ -69,9 +67,8 @@ void sxt_explainer_close(struct sxt_explainer **explainer)
     struct sxt_explainer *all = *explainer;
     if (all == NULL)
         return;
-    sxt_dwarf_close(&all->dwarf);
-    explain_close_tables(all);
-    sxt_debug_file_close(&all->debug);
+    sxt_explain_close_tables(all);
+    sxt_origins_close(&all->origins);
     sxt_elf_close(&all->elf);
     sxt_file_close(&all->file);
     sxt_arena_free(&all->arena);
@@ -81,37 +78,16 @@ void sxt_explainer_close(struct sxt_explainer **explainer)
     *explainer = NULL;
 }
 
-/* As extract.c does it when all sources are asked for. */
 static int open_elf(struct sxt_explainer *explainer, sxt_error *error)
 {
     const sxt_extract_options *extract = &explainer->options.extract;
     struct sxt_elf *elf = &explainer->elf;
     int status = sxt_elf_open(elf, explainer->file.data, explainer->file.size, extract->inflate_limit, error);
-    if (status != SXT_OK)
-        return status;
-    if (extract->debug_path != NULL || sxt_elf_section_typed(elf, SHT_SYMTAB) == NULL || !sxt_dwarf_is_in(elf))
-        status = sxt_debug_file_open(elf, explainer->path, extract, &explainer->debug, error);
-    if (status != SXT_OK)
-        return status;
-    open_dwarf(explainer);
-    explain_open_tables(explainer);
-    return SXT_OK;
-}
-
-static void open_dwarf(struct sxt_explainer *explainer)
-{
-    const sxt_extract_options *extract = &explainer->options.extract;
-    bool elsewhere = explainer->debug.found && sxt_dwarf_is_in(&explainer->debug.elf);
-    explainer->dwarf_elf = &explainer->elf;
-    explainer->dwarf_path = explainer->path;
-    if (elsewhere && (extract->debug_path != NULL || !sxt_dwarf_is_in(&explainer->elf))) {
-        explainer->dwarf_elf = &explainer->debug.elf;
-        explainer->dwarf_path = explainer->debug.path;
-    }
-    if (!sxt_dwarf_is_in(explainer->dwarf_elf))
-        return;
-    struct sxt_dwarf_settings settings = {.path = explainer->dwarf_path, .options = extract};
-    (void)sxt_dwarf_open(explainer->dwarf_elf, &settings, &explainer->dwarf, &explainer->dwarf_problem);
+    if (status == SXT_OK)
+        status = sxt_origins_open(elf, explainer->path, extract, &explainer->origins, error);
+    if (status == SXT_OK)
+        sxt_explain_open_tables(explainer);
+    return status;
 }
 
 int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_frame *frames, size_t count,
@@ -121,26 +97,36 @@ int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_fra
     explainer->frames = frames;
     explainer->count = count;
     if (explainer->kind == SXT_ARCHIVE_LIDIA) {
-        explain_rows(explainer, address);
+        sxt_explain_rows(explainer, address);
         return finish(explainer, error);
     }
-    if (explainer->dwarf != NULL) {
-        int status = sxt_dwarf_explain(explainer->dwarf, address, &explainer->arena, &explainer->of_dwarf, error);
+    if (explainer->origins.dwarf != NULL) {
+        int status =
+            sxt_dwarf_explain(explainer->origins.dwarf, address, &explainer->arena, &explainer->of_dwarf, error);
         if (status != SXT_OK)
             return status;
     }
     if (count == 0)
-        explain_no_answer(explainer, address);
+        sxt_explain_no_answer(explainer, address);
     else
         explain_answer(explainer, address);
     return finish(explainer, error);
 }
 
-static int begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
+int sxt_explain_offset(struct sxt_explainer *explainer, uint64_t offset, struct sxt_explanation *out, sxt_error *error)
+{
+    begin(explainer, out);
+    if (explainer->kind == SXT_ARCHIVE_ELF)
+        sxt_explain_unloaded(explainer, offset);
+    return finish(explainer, error);
+}
+
+static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
 {
     memset(out, 0, sizeof *out);
     sxt_arena_free(&explainer->arena);
     sxt_buffer_clear(&explainer->why);
+    out->is_archive = explainer->kind == SXT_ARCHIVE_LIDIA;
     explainer->out = out;
     explainer->no_memory = false;
     explainer->frames = NULL;
@@ -148,7 +134,6 @@ static int begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
     explainer->of_dwarf = (struct sxt_dwarf_explanation){.damaged_at = UINT64_MAX};
     out->todo = explainer->todo;
     out->tried = explainer->tried;
-    return SXT_OK;
 }
 
 static int finish(struct sxt_explainer *explainer, sxt_error *error)
@@ -163,46 +148,47 @@ static int finish(struct sxt_explainer *explainer, sxt_error *error)
 
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
 {
-    bool is_dwarf = explain_wants(explainer, SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0;
+    bool is_dwarf = sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0;
     if (is_dwarf) {
         add_dwarf_frames(explainer);
-    } else if (!explain_wants(explainer, SXT_SOURCE_GO) || !explain_go(explainer, address)) {
-        struct sxt_explained_frame *frame = explain_frames(explainer, 1);
-        if (frame != NULL && !explain_symbol(explainer, address, frame))
+    } else if (!sxt_explain_wants(explainer, SXT_SOURCE_GO) || !sxt_explain_go(explainer, address)) {
+        struct sxt_explained_frame *frame = sxt_explain_frames(explainer, 1);
+        if (frame != NULL && !sxt_explain_symbol(explainer, address, frame))
             explainer->out->frame_count = 0;
     }
-    if (explain_wants(explainer, SXT_SOURCE_DWARF))
+    if (sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && !explainer->out->has_line)
         add_dwarf_line(explainer);
     if (explainer->frames[0].line == 0)
-        explain_no_line(explainer, address);
+        sxt_explain_no_line(explainer, address);
 }
 
 /* "linkage name of the specification at 0x11 of its abstract origin at 0x2a" */
 static sxt_string describe_naming(struct sxt_explainer *explainer, const struct sxt_dwarf_frame *frame)
 {
     if (frame->name.size == 0)
-        return explain_print(explainer, "no name was found");
+        return sxt_explain_print(explainer, "no name was found");
     if (frame->hop_count == 0 && !frame->qualified)
         return (sxt_string){NULL, 0};
-    sxt_string text = explain_print(explainer, "%s", frame->hop_count == 0 ? " of the entry itself" : "");
+    sxt_string text = sxt_explain_print(explainer, "%s", frame->hop_count == 0 ? " of the entry itself" : "");
     for (size_t i = 0; i < frame->hop_count && text.data != NULL; i++) {
         const struct sxt_dwarf_hop *hop = &frame->hops[i];
-        text = explain_print(explainer, " of %s%s at 0x%llx%s%s", i == 0 ? "its " : "the ",
-                             hop->specification ? "specification" : "abstract origin", (unsigned long long)hop->entry,
-                             hop->alternate ? " of the alternate file" : "", text.data);
+        text =
+            sxt_explain_print(explainer, " of %s%s at 0x%llx%s%s", i == 0 ? "its " : "the ",
+                              hop->specification ? "specification" : "abstract origin", (unsigned long long)hop->entry,
+                              hop->alternate ? " of the alternate file" : "", text.data);
     }
-    return explain_print(explainer, "%s%s%s", frame->linkage ? "linkage name" : "name",
-                         text.data != NULL ? text.data : "", frame->qualified ? ", with the scopes around it" : "");
+    return sxt_explain_print(explainer, "%s%s%s", frame->linkage ? "linkage name" : "name",
+                             text.data != NULL ? text.data : "", frame->qualified ? ", with the scopes around it" : "");
 }
 
 static void add_dwarf_frames(struct sxt_explainer *explainer)
 {
     const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
-    struct sxt_explained_frame *frames = explain_frames(explainer, from->frame_count);
+    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, from->frame_count);
     for (size_t i = 0; i < from->frame_count && frames != NULL; i++) {
         const struct sxt_dwarf_frame *frame = &from->frames[i];
         frames[i] = (struct sxt_explained_frame){
-            .function = explain_readable(explainer, frame->name),
+            .function = sxt_explain_readable(explainer, frame->name),
             .record = frame->inlined ? "inlined call" : "function",
             .file = from->file,
             .section = {from->section, strlen(from->section)},
@@ -215,6 +201,9 @@ static void add_dwarf_frames(struct sxt_explainer *explainer)
             .name_from = describe_naming(explainer, frame),
         };
     }
+    if (frames != NULL && from->frames[from->frame_count - 1].end != 0)
+        sxt_explain_aliases(explainer, from->frames[from->frame_count - 1].start,
+                            frames[from->frame_count - 1].function, &frames[from->frame_count - 1]);
 }
 
 /* Code without a function of its own has lines too; then the line must be that of the answer. */
@@ -226,7 +215,7 @@ static void add_dwarf_line(struct sxt_explainer *explainer)
     static const char section[] = ".debug_line";
     explainer->out->has_line = true;
     explainer->out->line = (struct sxt_explained_line){
-        .file = {explainer->dwarf_path, strlen(explainer->dwarf_path)},
+        .file = {explainer->origins.dwarf_path, strlen(explainer->origins.dwarf_path)},
         .section = {section, sizeof section - 1},
         .table = from->lines,
         .address = from->row,
@@ -236,7 +225,7 @@ static void add_dwarf_line(struct sxt_explainer *explainer)
     };
 }
 
-sxt_string explain_print(struct sxt_explainer *explainer, const char *format, ...)
+sxt_string sxt_explain_print(struct sxt_explainer *explainer, const char *format, ...)
 {
     char text[4096];
     va_list values;
@@ -250,7 +239,7 @@ sxt_string explain_print(struct sxt_explainer *explainer, const char *format, ..
     return (sxt_string){copy, copy != NULL ? size : 0};
 }
 
-sxt_string explain_readable(struct sxt_explainer *explainer, sxt_string name)
+sxt_string sxt_explain_readable(struct sxt_explainer *explainer, sxt_string name)
 {
     struct sxt_buffer readable;
     sxt_buffer_init(&readable, (size_t)2 << 20);
@@ -264,17 +253,19 @@ sxt_string explain_readable(struct sxt_explainer *explainer, sxt_string name)
     return name;
 }
 
-void explain_why(struct sxt_explainer *explainer, const char *format, ...)
+void sxt_explain_why(struct sxt_explainer *explainer, const char *format, ...)
 {
     char text[2048];
     va_list values;
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    sxt_buffer_print(&explainer->why, "%s%s", explainer->why.size > 0 ? "; " : "", text);
+    const struct sxt_buffer *why = &explainer->why;
+    bool continues = why->size > 0 && why->data[why->size - 1] != ' ';
+    sxt_buffer_print(&explainer->why, "%s%s", continues ? "; " : "", text);
 }
 
-void explain_todo(struct sxt_explainer *explainer, const char *format, ...)
+void sxt_explain_todo(struct sxt_explainer *explainer, const char *format, ...)
 {
     char text[1024];
     va_list values;
@@ -282,16 +273,16 @@ void explain_todo(struct sxt_explainer *explainer, const char *format, ...)
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     if (explainer->out->todo_count < EXPLAIN_TODO_MAX)
-        explainer->todo[explainer->out->todo_count++] = explain_print(explainer, "%s", text);
+        explainer->todo[explainer->out->todo_count++] = sxt_explain_print(explainer, "%s", text);
 }
 
-void explain_tried(struct sxt_explainer *explainer, sxt_string path)
+void sxt_explain_tried(struct sxt_explainer *explainer, sxt_string path)
 {
     if (explainer->out->tried_count < EXPLAIN_TRIED_MAX)
         explainer->tried[explainer->out->tried_count++] = path;
 }
 
-struct sxt_explained_frame *explain_frames(struct sxt_explainer *explainer, size_t count)
+struct sxt_explained_frame *sxt_explain_frames(struct sxt_explainer *explainer, size_t count)
 {
     struct sxt_explained_frame *frames = sxt_arena_calloc(&explainer->arena, count, sizeof *frames);
     explainer->out->frames = frames;

@@ -35,7 +35,7 @@ static void describe_row(struct sxt_explainer *explainer, uint64_t index, const 
     static const char section[] = "rows";
     *out = (struct sxt_explained_frame){
         .function = sxt_lidia_string(lidia, row->function),
-        .record = row->depth > 0 ? "inlined call" : "function",
+        .record = "row",
         .file = {explainer->path, strlen(explainer->path)},
         .section = {section, sizeof section - 1},
         .entry = (uint64_t)(lidia->rows - lidia->data) + index * SXT_LIDIA_FIELDS * lidia->field_size,
@@ -45,14 +45,14 @@ static void describe_row(struct sxt_explainer *explainer, uint64_t index, const 
     };
 }
 
-void explain_rows(struct sxt_explainer *explainer, uint64_t address)
+void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
     if (explainer->count == 0) {
         explain_no_row(explainer, address);
         return;
     }
-    struct sxt_explained_frame *frames = explain_frames(explainer, explainer->count);
+    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
     size_t found = 0;
     for (uint64_t i = row_behind(lidia, address); i > 0 && frames != NULL && found < explainer->count; i--) {
         struct sxt_lidia_row row;
@@ -96,13 +96,14 @@ static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address
     if (explainer->frames[0].line != 0)
         return;
     if (explainer->out->has_line)
-        explain_why(explainer, "no line: the line entry says 0, which is code that no line of the source stands for");
+        sxt_explain_why(explainer,
+                        "no line: the line entry says 0, which is code that no line of the source stands for");
     else if (lidia->line_count == 0)
-        explain_why(explainer, "no line: the archive has no line entries at all");
+        sxt_explain_why(explainer, "no line: the archive has no line entries at all");
     else
-        explain_why(explainer, "no line: the row has no line entry for this address");
+        sxt_explain_why(explainer, "no line: the row has no line entry for this address");
     if (lidia->line_count == 0)
-        explain_todo(explainer, "make the archive anew from a file with debug information, and without --no-lines");
+        sxt_explain_todo(explainer, "make the archive anew from a file with debug information, and without --no-lines");
 }
 
 /* What is before, between or behind the rows. Only functions count; what is inlined lies inside them. */
@@ -129,23 +130,24 @@ static void explain_no_row(struct sxt_explainer *explainer, uint64_t address)
     }
     unsigned long long asked = address;
     if (lidia->count == 0) {
-        explain_why(explainer, "the archive has no rows");
-        explain_todo(explainer, "make it anew; 'sextant archive' says when it finds no symbols");
+        sxt_explain_why(explainer, "the archive has no rows");
+        sxt_explain_todo(explainer, "make it anew; 'sextant archive' says when it finds no symbols");
         return;
     }
     sxt_string left = sxt_lidia_string(lidia, before.function), right = sxt_lidia_string(lidia, after.function);
     if (!has_before)
-        explain_why(explainer, "0x%llx is before the first row, which is at 0x%llx ('%.*s')", asked,
-                    (unsigned long long)after.address, EXPLAIN_NAME(right));
+        sxt_explain_why(explainer, "0x%llx is before the first row, which is at 0x%llx ('%.*s')", asked,
+                        (unsigned long long)after.address, EXPLAIN_NAME(right));
     else if (!has_after)
-        explain_why(explainer, "0x%llx is behind the last row, which ends at 0x%llx ('%.*s')", asked,
-                    (unsigned long long)end_of(&before), EXPLAIN_NAME(left));
+        sxt_explain_why(explainer, "0x%llx is behind the last row, which ends at 0x%llx ('%.*s')", asked,
+                        (unsigned long long)end_of(&before), EXPLAIN_NAME(left));
     else
-        explain_why(explainer,
-                    "0x%llx is between two rows: 0x%llx bytes behind the end of '%.*s', and 0x%llx bytes before '%.*s'",
-                    asked, (unsigned long long)(address - end_of(&before)), EXPLAIN_NAME(left),
-                    (unsigned long long)(after.address - address), EXPLAIN_NAME(right));
-    explain_run_time(explainer, address, end);
+        sxt_explain_why(
+            explainer,
+            "0x%llx is between two rows: 0x%llx bytes behind the end of '%.*s', and 0x%llx bytes before '%.*s'", asked,
+            (unsigned long long)(address > end_of(&before) ? address - end_of(&before) : 0), EXPLAIN_NAME(left),
+            (unsigned long long)(after.address - address), EXPLAIN_NAME(right));
+    sxt_explain_run_time(explainer, address, end);
     if (explainer->out->todo_count == 0)
-        explain_todo(explainer, "ask the ELF file itself with --explain: it knows what the archive does not have");
+        sxt_explain_todo(explainer, "ask the ELF file itself with --explain: it knows what the archive does not have");
 }

@@ -13,16 +13,14 @@
 #define MINI_DEBUG_INFO_MORE  ((uint64_t)64 << 20)
 
 static bool open_mini_debug_info(struct sxt_explainer *explainer);
-static void list_aliases(struct sxt_explainer *explainer, const struct sxt_model_symbol *symbol, sxt_string name,
-                         struct sxt_explained_frame *out);
 
 /* A table that cannot be read is left out; the archive was opened with a warning then. */
 static void open_table(struct sxt_explainer *explainer, struct sxt_elf *elf, uint32_t type, uint32_t source,
                        const char *path, const char *what)
 {
     const struct sxt_elf_section *section = sxt_elf_section_typed(elf, type);
-    struct explain_table *table = &explainer->tables[explainer->table_count];
-    *table = (struct explain_table){.source = source, .path = path, .what = what};
+    struct sxt_explain_table *table = &explainer->tables[explainer->table_count];
+    *table = (struct sxt_explain_table){.source = source, .path = path, .what = what};
     if (section == NULL || sxt_elf_symbol_table_open(elf, section, &table->table, NULL) != SXT_OK ||
         sxt_symbols_new(&table->symbols, NULL) != SXT_OK)
         return;
@@ -32,8 +30,8 @@ static void open_table(struct sxt_explainer *explainer, struct sxt_elf *elf, uin
 
 static void open_plt(struct sxt_explainer *explainer)
 {
-    struct explain_table *table = &explainer->tables[explainer->table_count];
-    *table = (struct explain_table){.source = SXT_SOURCE_DYNSYM, .path = explainer->path, .what = ".plt"};
+    struct sxt_explain_table *table = &explainer->tables[explainer->table_count];
+    *table = (struct sxt_explain_table){.source = SXT_SOURCE_DYNSYM, .path = explainer->path, .what = ".plt"};
     if (sxt_symbols_new(&table->symbols, NULL) != SXT_OK)
         return;
     (void)sxt_elf_add_plt(&explainer->elf, table->symbols, NULL);
@@ -41,12 +39,13 @@ static void open_plt(struct sxt_explainer *explainer)
     explainer->table_count++;
 }
 
-void explain_open_tables(struct sxt_explainer *explainer)
+void sxt_explain_open_tables(struct sxt_explainer *explainer)
 {
     struct sxt_elf *elf = &explainer->elf;
     open_table(explainer, elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB, explainer->path, ".symtab");
-    if (explainer->debug.found)
-        open_table(explainer, &explainer->debug.elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB, explainer->debug.path, ".symtab");
+    if (explainer->origins.debug.found)
+        open_table(explainer, &explainer->origins.debug.elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB,
+                   explainer->origins.debug.path, ".symtab");
     if (open_mini_debug_info(explainer))
         open_table(explainer, &explainer->mini, SHT_SYMTAB, SXT_SOURCE_SYMTAB, explainer->path,
                    ".symtab in .gnu_debugdata");
@@ -69,7 +68,7 @@ static bool open_mini_debug_info(struct sxt_explainer *explainer)
            sxt_elf_open(&explainer->mini, explainer->mini_bytes, size, most, NULL) == SXT_OK;
 }
 
-void explain_close_tables(struct sxt_explainer *explainer)
+void sxt_explain_close_tables(struct sxt_explainer *explainer)
 {
     for (size_t i = 0; i < explainer->table_count; i++)
         sxt_symbols_free(&explainer->tables[i].symbols);
@@ -101,7 +100,7 @@ static bool is_called(const struct sxt_explainer *explainer, sxt_string name, sx
 }
 
 /* The number of SYMBOL in its table: the entry that has its name and size, and its address before it was adjusted. */
-static uint64_t index_of(struct explain_table *table, const struct sxt_model_symbol *symbol)
+static uint64_t index_of(struct sxt_explain_table *table, const struct sxt_model_symbol *symbol)
 {
     struct sxt_elf_symbol_table *raw = &table->table;
     sxt_string name = sxt_symbols_view(table->symbols, symbol->name);
@@ -128,12 +127,12 @@ static uint64_t index_of(struct explain_table *table, const struct sxt_model_sym
 
 /* Which symbol gave the answer: the one of that name which has the address, and of several the one that starts last. */
 static const struct sxt_model_symbol *find_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_string name,
-                                                  struct explain_table **table)
+                                                  struct sxt_explain_table **table)
 {
     const struct sxt_model_symbol *best = NULL;
     for (size_t i = 0; i < explainer->table_count; i++) {
-        struct explain_table *each = &explainer->tables[i];
-        for (size_t k = 0; explain_wants(explainer, each->source) && k < each->symbols->symbol_count; k++) {
+        struct sxt_explain_table *each = &explainer->tables[i];
+        for (size_t k = 0; sxt_explain_wants(explainer, each->source) && k < each->symbols->symbol_count; k++) {
             const struct sxt_model_symbol *symbol = &each->symbols->symbols[k];
             if ((!is_function(symbol) && symbol->type != 'N') || symbol->address > address ||
                 (symbol->size > 0 && end_of(symbol) <= address))
@@ -150,7 +149,7 @@ static const struct sxt_model_symbol *find_symbol(struct sxt_explainer *explaine
     return best;
 }
 
-static void describe_plt(struct sxt_explainer *explainer, const struct explain_table *table,
+static void describe_plt(struct sxt_explainer *explainer, const struct sxt_explain_table *table,
                          const struct sxt_model_symbol *symbol, struct sxt_explained_frame *out)
 {
     out->record = "PLT entry";
@@ -160,12 +159,12 @@ static void describe_plt(struct sxt_explainer *explainer, const struct explain_t
             explainer->elf.sections[i].name.size == out->section.size &&
             memcmp(explainer->elf.sections[i].name.data, out->section.data, out->section.size) == 0)
             out->entry = symbol->address - explainer->elf.sections[i].address;
-    out->name_from = explain_print(explainer, "the symbol of .dynsym whose address its slot gets");
+    out->name_from = sxt_explain_print(explainer, "the symbol of .dynsym whose address its slot gets");
 }
 
-bool explain_symbol(struct sxt_explainer *explainer, uint64_t address, struct sxt_explained_frame *out)
+bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, struct sxt_explained_frame *out)
 {
-    struct explain_table *table = NULL;
+    struct sxt_explain_table *table = NULL;
     sxt_string name = explainer->frames[explainer->count - 1].function;
     const struct sxt_model_symbol *symbol = find_symbol(explainer, address, name, &table);
     if (symbol == NULL)
@@ -186,42 +185,42 @@ bool explain_symbol(struct sxt_explainer *explainer, uint64_t address, struct sx
         if (out->index != SXT_NO_INDEX)
             out->entry = out->index * (table->table.elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
     }
-    list_aliases(explainer, symbol, name, out);
+    sxt_explain_aliases(explainer, symbol->address, name, out);
     return true;
 }
 
-/* Every other name that a wanted table has for the same address; some, when there are many. */
-static void list_aliases(struct sxt_explainer *explainer, const struct sxt_model_symbol *symbol, sxt_string name,
+void sxt_explain_aliases(struct sxt_explainer *explainer, uint64_t start, sxt_string name,
                          struct sxt_explained_frame *out)
 {
     sxt_string *aliases = sxt_arena_calloc(&explainer->arena, ALIASES_MAX, sizeof *aliases);
     size_t count = 0;
     for (size_t i = 0; i < explainer->table_count && aliases != NULL; i++) {
-        const struct explain_table *table = &explainer->tables[i];
-        if (!explain_wants(explainer, table->source))
+        const struct sxt_explain_table *table = &explainer->tables[i];
+        if (!sxt_explain_wants(explainer, table->source))
             continue;
         for (size_t k = 0; k < table->symbols->symbol_count && count < ALIASES_MAX; k++) {
             const struct sxt_model_symbol *other = &table->symbols->symbols[k];
             sxt_string linked = sxt_symbols_view(table->symbols, other->name);
-            if (other->address != symbol->address || !is_function(other) || is_called(explainer, linked, name))
+            if (other->address != start || !is_function(other) || is_called(explainer, linked, name))
                 continue;
             bool known = false;
             for (size_t n = 0; n < count && !known; n++)
                 known = is_called(explainer, linked, aliases[n]);
             if (!known)
-                aliases[count++] = explain_readable(explainer, linked);
+                aliases[count++] = sxt_explain_readable(explainer, linked);
         }
     }
     out->aliases = aliases;
     out->alias_count = count;
 }
 
-const struct sxt_model_symbol *explain_symbol_at(const struct sxt_explainer *explainer, uint64_t address,
-                                                 uint32_t sources, bool data, const struct explain_table **table)
+const struct sxt_model_symbol *sxt_explain_symbol_at(const struct sxt_explainer *explainer, uint64_t address,
+                                                     uint32_t sources, bool data,
+                                                     const struct sxt_explain_table **table)
 {
     const struct sxt_model_symbol *best = NULL;
     for (size_t i = 0; i < explainer->table_count; i++) {
-        const struct explain_table *each = &explainer->tables[i];
+        const struct sxt_explain_table *each = &explainer->tables[i];
         for (size_t k = 0; (each->source & sources) != 0 && k < each->symbols->symbol_count; k++) {
             const struct sxt_model_symbol *symbol = &each->symbols->symbols[k];
             if ((data ? symbol->type != 'O' : !is_function(symbol)) || symbol->address > address ||
@@ -235,19 +234,19 @@ const struct sxt_model_symbol *explain_symbol_at(const struct sxt_explainer *exp
 }
 
 /* Notes a symbol as the nearest one on one side. */
-static void note_near(struct explain_near *near, const struct explain_table *table,
+static void note_near(struct sxt_explain_near *near, const struct sxt_explain_table *table,
                       const struct sxt_model_symbol *symbol)
 {
-    *near = (struct explain_near){sxt_symbols_view(table->symbols, symbol->name), symbol->address, end_of(symbol)};
+    *near = (struct sxt_explain_near){sxt_symbols_view(table->symbols, symbol->name), symbol->address, end_of(symbol)};
 }
 
-void explain_near_symbols(struct sxt_explainer *explainer, uint64_t address, struct explain_near *before,
-                          struct explain_near *after, struct explain_near *unsized)
+void sxt_explain_near_symbols(struct sxt_explainer *explainer, uint64_t address, struct sxt_explain_near *before,
+                              struct sxt_explain_near *after, struct sxt_explain_near *unsized)
 {
-    *before = *after = *unsized = (struct explain_near){.start = 0};
+    *before = *after = *unsized = (struct sxt_explain_near){.start = 0};
     for (size_t i = 0; i < explainer->table_count; i++) {
-        const struct explain_table *table = &explainer->tables[i];
-        for (size_t k = 0; explain_wants(explainer, table->source) && k < table->symbols->symbol_count; k++) {
+        const struct sxt_explain_table *table = &explainer->tables[i];
+        for (size_t k = 0; sxt_explain_wants(explainer, table->source) && k < table->symbols->symbol_count; k++) {
             const struct sxt_model_symbol *symbol = &table->symbols->symbols[k];
             if (!is_function(symbol))
                 continue;
@@ -264,12 +263,12 @@ void explain_near_symbols(struct sxt_explainer *explainer, uint64_t address, str
     }
 }
 
-size_t explain_function_count(const struct sxt_explainer *explainer, uint32_t sources)
+size_t sxt_explain_function_count(const struct sxt_explainer *explainer, uint32_t sources)
 {
     size_t count = 0;
     for (size_t i = 0; i < explainer->table_count; i++)
         for (size_t k = 0; k < explainer->tables[i].symbols->symbol_count; k++)
-            count += (explainer->tables[i].source & sources) != 0 &&
-                     is_function(&explainer->tables[i].symbols->symbols[k]);
+            count +=
+                (explainer->tables[i].source & sources) != 0 && is_function(&explainer->tables[i].symbols->symbols[k]);
     return count;
 }

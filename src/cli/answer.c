@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/explain.h"
+
 static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
 {
     if (answer->is_address)
@@ -66,5 +68,7 @@ void cli_print_answer(struct sxt_emit *emit, const struct cli_answer *answer)
         print_json(emit, answer);
     else
         print_text(emit, answer);
+    if (answer->explanation != NULL)
+        cli_print_explanation(emit, answer->explanation);
     sxt_emit_record_end(emit);
 }

@@ -44,6 +44,7 @@ struct cli_verb {
     const struct cli_example *examples; /* ends with command == NULL */
     bool hidden;                        /* not in lists */
     int (*run)(const struct cli_arguments *arguments);
+    int (*run_words)(int argc, char **argv); /* in place of run, for a verb that parses for itself; argv[0] is its name */
 };
 
 struct cli_given {
@@ -63,7 +64,7 @@ struct cli_arguments {
 
 extern const struct cli_verb *const cli_verbs[]; /* ends with NULL */
 
-/* Runs VERB with what stands behind its name. Returns the exit status. */
+/* Runs VERB with what stands behind its name, which is argv[-1]. Returns the exit status. */
 int cli_run(const struct cli_verb *verb, int argc, char **argv);
 
 /* The option's last argument, or NULL when it was not given. NAME must be in the table. */

@@ -63,7 +63,8 @@ static void dump_text(const sxt_archive *archive, size_t index, const sxt_range 
     if (row->call_file.data != NULL || row->call_line != 0) {
         sxt_emit_text(emit, " called at ");
         sxt_emit_name(emit, row->call_file);
-        sxt_emit_text(emit, ":%u", row->call_line);
+        if (row->call_line != 0)
+            sxt_emit_text(emit, ":%u", row->call_line);
     }
     sxt_line line;
     for (size_t i = 0; i < row->line_count && sxt_archive_line(archive, index, i, &line) == SXT_OK; i++)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
+#include "cli/explain.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -14,6 +15,7 @@ static const struct cli_option options[] = {
     {"maps", 0, "FILE", "run-time addresses, by a copy of /proc/PID/maps; no FILE then", NULL},
     {"load-bias", 0, "0xADDRESS", "run-time addresses of FILE, loaded at this bias", NULL},
     {"file-offset", 0, NULL, "addresses are offsets in the ELF file", NULL},
+    {"explain", 0, NULL, "tell where each answer comes from; or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
     {"check", 0, NULL, "compare the archive's checksums first", NULL},
     CLI_OPTION_JSON,
@@ -72,6 +74,7 @@ struct question {
     struct input input;
     uint64_t *addresses; /* all that will be asked, when that is known before the file is read */
     size_t address_count;
+    struct cli_explain *explain; /* NULL when no explanations are asked for */
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
@@ -97,6 +100,8 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "no file given");
     if (name != NULL && arguments->word_count > 1)
         return cli_usage(arguments->verb, "--name takes a file and no addresses");
+    if (name != NULL && cli_given(arguments, "explain"))
+        return cli_usage(arguments->verb, "--explain is for addresses, not for --name");
 
     struct question question = {.arguments = arguments};
     size_t first_address = 0;
@@ -113,6 +118,7 @@ static int run(const struct cli_arguments *arguments)
     sxt_buffer_free(&question.input.pending);
     free(question.addresses);
     free(question.frames);
+    cli_explain_free(question.explain);
     sxt_archive_close(&question.archive);
     sxt_process_close(&question.process);
     return status;
@@ -136,7 +142,9 @@ static int open_question(struct question *question, const char *file, size_t *fi
         return cli_usage(arguments->verb, "'%s' is no hexadecimal address", bias);
     question->capacity = FRAMES_AT_FIRST;
     question->frames = malloc(question->capacity * sizeof *question->frames);
-    if (question->frames == NULL)
+    if (cli_given(arguments, "explain"))
+        question->explain = cli_explain_new(&open, pid);
+    if (question->frames == NULL || (question->explain == NULL && cli_given(arguments, "explain")))
         return cli_fail_text(NULL, "out of memory");
     if (file != NULL) {
         uint64_t ignored;
@@ -348,14 +356,18 @@ static bool understand(struct question *question, struct cli_answer *answer, uin
         return false;
     }
     *address = answer->asked - question->bias;
-    return !question->file_offsets ||
-           sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
+    answer->is_placed = !question->file_offsets ||
+                        sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
+    answer->address = *address;
+    return answer->is_placed;
 }
 
 static void print(struct question *question, struct cli_answer *answer)
 {
     for (size_t i = 0; i < answer->count && question->archive != NULL && sxt_emit_is_json(&question->emit); i++)
         sxt_archive_whole_range(question->archive, &answer->frames[i]);
+    if (question->explain != NULL)
+        answer->explanation = cli_explain(question->explain, question->file, answer);
     cli_print_answer(&question->emit, answer);
 }
 
@@ -383,6 +395,7 @@ static void answer_one(struct question *question, struct cli_answer *answer, uin
     answer->frames = question->frames;
     answer->module = place.module;
     answer->module_address = place.address;
+    answer->problem = place.problem;
     print(question, answer);
 }
 

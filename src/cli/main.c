@@ -1,7 +1,7 @@
 /* main.c: sextant VERB ... */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 static int print_overview(void)
 {
@@ -28,8 +28,19 @@ int main(int argc, char **argv)
     return finish(run(argc, argv));
 }
 
+/* "addr2line" and "x86_64-linux-gnu-addr2line" are names under which the program is that verb. */
+static bool is_addr2line(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t size = strlen(name);
+    return size >= 9 && strcmp(name + size - 9, "addr2line") == 0 && (size == 9 || name[size - 10] == '-');
+}
+
 static int run(int argc, char **argv)
 {
+    if (argc > 0 && is_addr2line(argv[0]))
+        return cli_addr2line.run_words(argc, argv);
     if (argc < 2) {
         fprintf(stderr, "sextant: no verb given; 'sextant --help' lists them\n");
         return CLI_USAGE;

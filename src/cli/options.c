@@ -21,6 +21,8 @@ static const struct cli_option *option_at(const struct cli_verb *verb, int which
 
 int cli_run(const struct cli_verb *verb, int argc, char **argv)
 {
+    if (verb->run_words != NULL)
+        return verb->run_words(argc + 1, argv - 1);
     struct cli_arguments arguments = {.verb = verb};
     arguments.words = calloc((size_t)argc + 1, sizeof *arguments.words);
     arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 
+extern const struct cli_verb cli_addr2line;
 extern const struct cli_verb cli_archive;
 extern const struct cli_verb cli_lookup;
 extern const struct cli_verb cli_dump;

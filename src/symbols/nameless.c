@@ -66,11 +66,25 @@ static bool add_line(struct sxt_symbols *symbols, struct sxt_model_range *range,
     return true;
 }
 
+/* The line of LENDER in effect at ADDRESS, or its first one. */
+static uint32_t line_near(const struct sxt_symbols *symbols, const struct sxt_model_range *lender, uint64_t address)
+{
+    uint32_t low = 0, high = lender->line_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (symbols->lines[lender->first_line + middle].offset <= address - lender->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
 /* The lines of LENDER from START up to END, for RANGE. */
 static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lender, uint64_t start, uint64_t end,
                  struct sxt_model_range *range)
 {
-    for (uint32_t i = 0; i < lender->line_count; i++) {
+    for (uint32_t i = line_near(symbols, lender, start); i < lender->line_count; i++) {
         struct sxt_model_line line = symbols->lines[lender->first_line + i];
         uint64_t from = lender->address + line.offset;
         uint64_t until = i + 1 < lender->line_count

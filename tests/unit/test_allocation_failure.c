@@ -14,6 +14,7 @@
 
 #include <sextant/sextant.h>
 
+#include "dwarf_builder.h"
 #include "elf_image.h"
 #include "support.h"
 
@@ -178,6 +179,77 @@ static void opening_a_binary_survives_every_failure(void **state)
     free(elf);
 }
 
+/* Units that need names and scopes of each other, lists of ranges, lines out of order, and compressed sections. */
+static void make_debug(struct debug *debug)
+{
+    debug_init(debug, (struct debug_shape){.version = 5});
+    debug->compression = ELFCOMPRESS_ZLIB;
+    debug_begin_lines(debug, &(struct debug_line_shape){.directory = "sub", .directory_index = 1}, "a.c b.c");
+    for (unsigned i = 4; i-- > 0;) {
+        debug_line_address(debug, TEXT + 0x100 * i + 8);
+        debug_line_row(debug, 0, 5);
+        debug_line_address(debug, TEXT + 0x100 * i);
+        debug_line_row(debug, 0, i);
+        debug_line_end(debug, 0x180);
+    }
+    debug_end_lines(debug);
+    uint64_t list = RANGE_LIST(debug, TEXT, TEXT + 0x40, TEXT + 0x100, TEXT + 0x180, TEXT + 0x80, TEXT + 0x90);
+    debug_begin_unit(debug, LANGUAGE(C_PLUS_PLUS));
+    OPEN(debug, DW_TAG_namespace, NAME("far"));
+    uint64_t origin = ENTRY(debug, DW_TAG_subprogram, NAME("away"));
+    debug_close(debug);
+    debug_end_unit(debug);
+    debug_new_abbreviations(debug);
+    debug_begin_unit(debug, LINES(0), LOW(TEXT), HIGH(0x200), LANGUAGE(C_PLUS_PLUS));
+    OPEN(debug, DW_TAG_namespace, NAME("n"));
+    OPEN(debug, DW_TAG_subprogram, NAME("f"), LIST(list));
+    for (unsigned i = 0; i < 80; i++)
+        ENTRY(debug, DW_TAG_inlined_subroutine, ORIGIN(origin), LOW(TEXT + i * 2), HIGH(1), CALL(1 + i % 2, i));
+    debug_close(debug);
+    debug_close(debug);
+    debug_end_unit(debug);
+    debug_finish(debug);
+}
+
+static struct debug debug;
+
+static void extract_debug_and_write(struct outcome *outcome)
+{
+    sxt_symbols *symbols;
+    sxt_extract_options options;
+    sxt_extract_options_init(&options);
+    options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    outcome->status = sxt_symbols_from_memory(debug.elf.data, debug.elf.size, &options, &symbols, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+    sxt_symbols_free(&symbols);
+}
+
+/* The same for a few addresses only. */
+static void extract_some_debug_and_write(struct outcome *outcome)
+{
+    static const uint64_t addresses[] = {TEXT, TEXT + 0x100};
+    sxt_symbols *symbols;
+    sxt_extract_options options;
+    sxt_extract_options_init(&options);
+    options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    options.addresses = addresses;
+    options.address_count = 2;
+    outcome->status = sxt_symbols_from_memory(debug.elf.data, debug.elf.size, &options, &symbols, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+    sxt_symbols_free(&symbols);
+}
+
+static void reading_debug_information_survives_every_failure(void **state)
+{
+    (void)state;
+    make_debug(&debug);
+    fail_each_allocation(extract_debug_and_write);
+    fail_each_allocation(extract_some_debug_and_write);
+    debug_free(&debug);
+}
+
 static sxt_symbols *model;
 
 static void write_model(struct outcome *outcome)
@@ -232,6 +304,7 @@ int main(void)
         cmocka_unit_test(extracting_and_writing_survive_every_failure),
         cmocka_unit_test(the_reference_choice_survives_every_failure),
         cmocka_unit_test(opening_a_binary_survives_every_failure),
+        cmocka_unit_test(reading_debug_information_survives_every_failure),
         cmocka_unit_test(writing_inlined_calls_and_lines_survives_every_failure),
         cmocka_unit_test(merging_survives_every_failure),
     };

@@ -4,6 +4,10 @@
 #include "base/array.h"
 #include "source/dwarf/unit.h"
 
+/* An entry of one byte can have any number of attributes that take no bytes; real ones have at most some dozens. */
+#define ATTRIBUTES_MAX 256
+/* Bytes of abbreviations that are read in the time that one byte of anything else takes. */
+#define BYTES_A_PIECE 4
 
 static uint8_t role_of(uint64_t tag);
 static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, const struct dwarf_unit *unit,
@@ -19,27 +23,47 @@ void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
     free(abbrevs->list);
     free(abbrevs->attributes);
     free(abbrevs->steps);
-    dwarf_abbrevs_init(abbrevs);
+    *abbrevs = (struct dwarf_abbrevs){.offset = UINT64_MAX, .effort = abbrevs->effort};
 }
 
 static int by_code(const void *a, const void *b)
 {
     const struct dwarf_abbrev *first = a;
     const struct dwarf_abbrev *second = b;
-    return first->code < second->code ? -1 : first->code > second->code;
+    if (first->code != second->code)
+        return first->code < second->code ? -1 : 1;
+    return first->number < second->number ? -1 : first->number > second->number;
+}
+
+/* Of those with the same code the first one counts. */
+static void sort(struct dwarf_abbrevs *abbrevs)
+{
+    qsort(abbrevs->list, abbrevs->count, sizeof *abbrevs->list, by_code);
+    size_t kept = 0;
+    for (size_t i = 0; i < abbrevs->count; i++)
+        if (kept == 0 || abbrevs->list[kept - 1].code != abbrevs->list[i].code)
+            abbrevs->list[kept++] = abbrevs->list[i];
+    abbrevs->count = kept;
 }
 
 const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code)
 {
-    struct dwarf_abbrev wanted = {.code = code};
-    return abbrevs->count == 0 ? NULL : bsearch(&wanted, abbrevs->list, abbrevs->count, sizeof wanted, by_code);
+    size_t low = 0, high = abbrevs->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (abbrevs->list[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < abbrevs->count && abbrevs->list[low].code == code ? &abbrevs->list[low] : NULL;
 }
 
 bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit)
 {
     if (abbrevs->offset == unit->abbrev_offset && abbrevs->file == file && abbrevs->version == unit->version &&
         abbrevs->address_size == unit->address_size && abbrevs->offset_size == unit->offset_size)
-        return true;
+        return dwarf_effort_pay(abbrevs->effort, abbrevs->size / BYTES_A_PIECE);
     const struct dwarf_bytes *section = &file->sections[DWARF_ABBREV];
     abbrevs->offset = UINT64_MAX;
     abbrevs->count = abbrevs->attribute_count = abbrevs->step_count = 0;
@@ -49,26 +73,32 @@ bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *
     const uint8_t *end = section->data + section->size;
     bool dense = true, ordered = true;
     for (;;) {
-        uint64_t code, tag;
-        if ((at = dwarf_uleb(at, end, &code)) == NULL)
+        const uint8_t *start = at;
+        uint64_t code = 0, tag;
+        /* The last table may end with the section. */
+        if (at < end && (at = dwarf_uleb(at, end, &code)) == NULL)
             return false;
         if (code == 0)
             break;
         if ((at = dwarf_uleb(at, end, &tag)) == NULL || at >= end)
             return false;
         struct dwarf_abbrev *list = sxt_array_grow(abbrevs->list, &abbrevs->capacity, abbrevs->count + 1, sizeof *list);
-        if (list == NULL)
+        if (list == NULL) {
+            abbrevs->no_memory = true;
             return false;
+        }
         abbrevs->list = list;
         struct dwarf_abbrev *abbrev = &list[abbrevs->count];
         *abbrev = (struct dwarf_abbrev){.code = code,
+                                        .number = (uint32_t)abbrevs->count,
                                         .first = (uint32_t)abbrevs->attribute_count,
                                         .first_step = (uint32_t)abbrevs->step_count,
                                         .sibling_at = DWARF_NO_SIBLING,
                                         .tag = (uint16_t)tag,
                                         .role = role_of(tag),
                                         .has_children = *at++ != 0};
-        if (!read_attributes(abbrevs, abbrev, unit, &at, end))
+        if (!read_attributes(abbrevs, abbrev, unit, &at, end) ||
+            !dwarf_effort_pay(abbrevs->effort, (uint64_t)(at - start) / BYTES_A_PIECE + 1))
             return false;
         abbrev->is_declared = abbrev->is_declared && !abbrev->has_code;
         dense = dense && code == abbrevs->count + 1;
@@ -76,8 +106,9 @@ bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *
         abbrevs->count++;
     }
     if (!ordered)
-        qsort(abbrevs->list, abbrevs->count, sizeof *abbrevs->list, by_code);
+        sort(abbrevs);
     abbrevs->dense = dense;
+    abbrevs->size = (size_t)(at - section->data) - (size_t)unit->abbrev_offset;
     abbrevs->file = file;
     abbrevs->offset = unit->abbrev_offset;
     abbrevs->version = unit->version;
@@ -137,8 +168,10 @@ static bool add_step(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev,
     if (last == NULL || last->form != 0 || last->bytes > UINT32_MAX / 2) {
         struct dwarf_step *steps =
             sxt_array_grow(abbrevs->steps, &abbrevs->step_capacity, abbrevs->step_count + 1, sizeof *steps);
-        if (steps == NULL)
+        if (steps == NULL) {
+            abbrevs->no_memory = true;
             return false;
+        }
         abbrevs->steps = steps;
         if (abbrevs->step_count >= UINT32_MAX)
             return false;
@@ -167,10 +200,12 @@ static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *
             return true;
         struct dwarf_attribute *attributes = sxt_array_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
                                                             abbrevs->attribute_count + 1, sizeof *attributes);
-        if (attributes == NULL)
+        if (attributes == NULL) {
+            abbrevs->no_memory = true;
             return false;
+        }
         abbrevs->attributes = attributes;
-        if (abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
+        if (abbrev->count >= ATTRIBUTES_MAX || abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
             return false;
         uint8_t size = dwarf_fixed_size(unit, form);
         attributes[abbrevs->attribute_count++] = (struct dwarf_attribute){

@@ -25,7 +25,6 @@ struct sweep {
     uint64_t previous_end; /* of the segment before */
     size_t row;            /* of the line table: the one in effect at the start of the segment */
     size_t first_range;    /* of this function, in the output */
-    size_t range_limit;
 };
 
 static void assemble_root(struct sweep *sweep, uint32_t root);
@@ -33,6 +32,7 @@ static void assemble_rest(struct sweep *sweep);
 static size_t collect_claims(struct sweep *sweep, uint32_t root);
 static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count);
 static void add_segment(struct sweep *sweep, uint32_t owner, uint64_t start, uint64_t end);
+static void close_ranges(struct sweep *sweep, uint32_t depth);
 static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint64_t end);
 static void sort_lines(struct sweep *sweep);
 
@@ -58,10 +58,7 @@ void dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *names, 
     }
     assembly->files = files;
     memset(files, 0, (file_count + 1) * sizeof *files);
-    /* Each claim opens a range, and more only where ranges leave their parents; then every level may be opened anew. */
-    size_t limit = out->range_count + 16 * (functions->ranges.count + functions->node_count) + 65536;
-    struct sweep sweep = {
-        .assembly = assembly, .names = names, .unit = unit, .out = out, .range_limit = limit < UINT32_MAX ? limit : UINT32_MAX};
+    struct sweep sweep = {.assembly = assembly, .names = names, .unit = unit, .out = out};
     for (uint32_t i = 0; i < functions->node_count; i++)
         if (functions->nodes[i].parent == DWARF_NONE && functions->nodes[i].range_count > 0 && !out->no_memory &&
             !out->cut_short)
@@ -83,6 +80,7 @@ static void assemble_root(struct sweep *sweep, uint32_t root)
     if (count == 0)
         return;
     sweep_claims(sweep, root, count);
+    close_ranges(sweep, 0);
     sort_lines(sweep);
 }
 
@@ -222,12 +220,16 @@ static size_t collect_roots(struct sweep *sweep)
 static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
 {
     struct dwarf_output *out = sweep->out;
-    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
-    out->ranges = ranges != NULL ? ranges : out->ranges;
-    if (ranges == NULL || out->range_count >= sweep->range_limit) {
-        *(ranges == NULL ? &out->no_memory : &out->cut_short) = true;
+    if (out->range_count >= UINT32_MAX - 1 || !dwarf_effort_pay(sweep->names->effort, sizeof *out->ranges)) {
+        out->cut_short = true;
         return;
     }
+    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    if (ranges == NULL) {
+        out->no_memory = true;
+        return;
+    }
+    out->ranges = ranges;
     sweep->first_range = out->range_count;
     sweep->assembly->loose_count = 0;
     ranges[out->range_count++] =
@@ -244,7 +246,6 @@ static void assemble_rest(struct sweep *sweep)
     const struct dwarf_claim *claims = sweep->assembly->claims;
     size_t next = 0;
     uint64_t taken = 0;
-    sweep->range_limit += lines->sequence_count + count;
     for (size_t i = 0; i < lines->sequence_count; i++) {
         const struct dwarf_sequence *sequence = &lines->sequences[i];
         uint64_t at = sequence->start > taken ? sequence->start : taken;
@@ -280,12 +281,16 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
 {
     struct dwarf_output *out = sweep->out;
     const struct dwarf_node *node = &sweep->unit->functions->nodes[number];
-    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
-    out->ranges = ranges != NULL ? ranges : out->ranges;
-    if (ranges == NULL || out->range_count >= sweep->range_limit) {
-        *(ranges == NULL ? &out->no_memory : &out->cut_short) = true;
+    if (out->range_count >= UINT32_MAX - 1 || !dwarf_effort_pay(sweep->names->effort, sizeof *out->ranges)) {
+        out->cut_short = true;
         return;
     }
+    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    if (ranges == NULL) {
+        out->no_memory = true;
+        return;
+    }
+    out->ranges = ranges;
     bool linkage;
     uint32_t name = dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
                                         node->origin, node->origin_is_alternate, &linkage);
@@ -297,36 +302,47 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
         .depth = node->depth,
         .function = name,
         .call_file = node->depth > 0 ? path_of(sweep, node->call_file) : 0,
-        .call_line = node->depth > 0 ? node->call_line : 0,
+        .call_line = node->depth > 0 && !sweep->unit->no_lines ? node->call_line : 0,
         .linkage = linkage,
         .source = SXT_SOURCE_DWARF,
     };
 }
 
+static bool is_open(const struct sweep *sweep, uint32_t number)
+{
+    uint32_t depth = sweep->unit->functions->nodes[number].depth;
+    return depth < sweep->open_count && sweep->assembly->open_nodes[depth] == number;
+}
+
+/* Ends the open ranges from DEPTH on, where the segment before ended. */
+static void close_ranges(struct sweep *sweep, uint32_t depth)
+{
+    while (sweep->open_count > depth) {
+        uint32_t number = sweep->assembly->open_ranges[--sweep->open_count];
+        struct sxt_model_range *range = &sweep->out->ranges[number];
+        range->length = sweep->previous_end - range->address;
+    }
+}
+
 static void add_segment(struct sweep *sweep, uint32_t owner, uint64_t start, uint64_t end)
 {
     const struct dwarf_node *nodes = sweep->unit->functions->nodes;
-    struct dwarf_assembly *assembly = sweep->assembly;
-    uint32_t chain[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth */
-    for (uint32_t node = owner; node != DWARF_NONE; node = nodes[node].parent)
-        chain[nodes[node].depth] = node;
-    uint32_t depth = nodes[owner].depth, same = 0;
-    if (start == sweep->previous_end)
-        while (same <= depth && same < sweep->open_count && assembly->open_nodes[same] == chain[same])
-            same++;
-    sweep->open_count = same;
+    uint32_t chain[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: what has to be opened */
+    if (start != sweep->previous_end)
+        close_ranges(sweep, 0);
+    uint32_t depth = nodes[owner].depth, same = depth + 1;
+    for (uint32_t node = owner; node != DWARF_NONE && !is_open(sweep, node); node = nodes[node].parent)
+        chain[--same] = node;
+    close_ranges(sweep, same);
+    sweep->previous_end = start;
     for (uint32_t i = same; i <= depth; i++) {
         open_range(sweep, chain[i], start);
         if (sweep->open_count != i + 1)
             return;
     }
-    for (uint32_t i = 0; i <= depth; i++) {
-        struct sxt_model_range *range = &sweep->out->ranges[assembly->open_ranges[i]];
-        range->length = end - range->address;
-    }
     sweep->previous_end = end;
     if (sweep->unit->lines != NULL)
-        add_lines(sweep, assembly->open_ranges[depth], start, end);
+        add_lines(sweep, sweep->assembly->open_ranges[depth], start, end);
 }
 
 static void add_line(struct sweep *sweep, uint32_t range, uint64_t offset, const struct dwarf_row *row)
@@ -334,6 +350,10 @@ static void add_line(struct sweep *sweep, uint32_t range, uint64_t offset, const
     struct dwarf_assembly *assembly = sweep->assembly;
     if (offset > UINT32_MAX)
         return;
+    if (!dwarf_effort_pay(sweep->names->effort, sizeof *sweep->assembly->loose)) {
+        sweep->out->cut_short = true;
+        return;
+    }
     struct dwarf_loose_line *loose =
         sxt_array_grow(assembly->loose, &assembly->loose_capacity, assembly->loose_count + 1, sizeof *loose);
     if (loose == NULL) {
@@ -378,7 +398,7 @@ static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint6
     while (row < lines->row_count && lines->rows[row].address <= start)
         row++;
     add_line(sweep, range, start - base, row > 0 ? &lines->rows[row - 1] : &unknown);
-    for (; row < lines->row_count && lines->rows[row].address < end; row++) {
+    for (; row < lines->row_count && lines->rows[row].address < end && !sweep->out->cut_short; row++) {
         if (row + 1 < lines->row_count && lines->rows[row + 1].address == lines->rows[row].address)
             continue;
         add_line(sweep, range, lines->rows[row].address - base, &lines->rows[row]);
@@ -425,12 +445,13 @@ static void sort_lines(struct sweep *sweep)
         struct sxt_model_range *range = &out->ranges[assembly->loose[i].range];
         const struct sxt_model_line *line = &assembly->loose[i].line;
         struct sxt_model_line *to = &out->lines[range->first_line + range->line_count];
-        if (range->line_count > 0 ? says_the_same(to - 1, line) : line->file == 0 && line->line == 0)
+        if (range->file == 0)
+            range->file = line->file;
+        if (sweep->unit->no_lines ||
+            (range->line_count > 0 ? says_the_same(to - 1, line) : line->file == 0 && line->line == 0))
             continue;
         *to = *line;
         range->line_count++;
-        if (range->file == 0)
-            range->file = line->file;
     }
     /* Close the gaps that were left. */
     uint32_t kept = (uint32_t)out->line_count;

@@ -18,7 +18,7 @@ struct dwarf_output {
     struct sxt_model_line *lines;
     size_t line_count, line_capacity;
     bool no_memory;
-    bool cut_short; /* there would have been more ranges than anybody can have written */
+    bool cut_short; /* there would have been more than the unit can pay for */
 };
 
 /* Part of [start, end) that is claimed by a node. */
@@ -57,6 +57,7 @@ struct dwarf_unit_parts {
     const struct dwarf_functions *functions;
     const struct dwarf_lines *lines; /* NULL when it has none */
     bool no_files;
+    bool no_lines; /* each range has the file of its first line */
 };
 
 /* Appends the unit's ranges to OUT. */

@@ -11,6 +11,7 @@ struct survey {
     size_t extent_capacity;
     struct dwarf_abbrevs abbrevs;
     struct dwarf_ranges ranges;
+    struct dwarf_effort effort;
 };
 
 static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error);
@@ -48,18 +49,22 @@ static void look_at_unit(struct survey *survey, size_t number)
     const struct dwarf_unit *unit = &dwarf->main.units[number];
     struct dwarf_context context;
     struct dwarf_root root;
-    if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+    if ((unit->type == DW_UT_type || unit->type == DW_UT_split_type) && dwarf->line_tables == NULL)
         return;
+    dwarf_effort_begin(&survey->effort, dwarf, unit);
     if (!dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
         /* Reading it will tell what is wrong. */
         dwarf->unknown[number] = true;
         return;
     }
+    if (dwarf->line_tables != NULL && root.has_lines)
+        dwarf->line_tables[number] = root.lines;
     size_t first = survey->ranges.count;
     bool read = dwarf_read_ranges(&context, &dwarf->dead, root.low.class == DWARF_ADDRESS ? root.low.number : 0,
                                   &root.low, &root.high, &root.ranges, &survey->ranges);
     bool silent = root.ranges.class == DWARF_NOTHING && root.high.class == DWARF_NOTHING;
-    dwarf->unknown[number] = !read || (silent && root.tag != DW_TAG_partial_unit);
+    bool is_code = unit->type != DW_UT_type && unit->type != DW_UT_split_type && root.tag != DW_TAG_partial_unit;
+    dwarf->unknown[number] = !read || (silent && is_code);
     size_t more = survey->ranges.count - first;
     struct dwarf_extent *extents =
         sxt_array_grow(dwarf->extents, &survey->extent_capacity, dwarf->extent_count + more + 1, sizeof *extents);
@@ -88,11 +93,16 @@ static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
     size_t count = dwarf->main.info_unit_count;
     struct survey survey = {.dwarf = dwarf};
     dwarf_abbrevs_init(&survey.abbrevs);
-    survey.ranges.budget = (uint64_t)16 * dwarf->main.sections[DWARF_INFO].size + ((uint64_t)16 << 20);
+    survey.abbrevs.effort = survey.ranges.effort = &survey.effort;
     dwarf->unknown = calloc(count + 1, sizeof *dwarf->unknown);
+    if (dwarf->settings.gnu && (dwarf->line_tables = malloc((count + 1) * sizeof *dwarf->line_tables)) == NULL)
+        survey.ranges.no_memory = true;
+    for (size_t i = 0; i < count && dwarf->line_tables != NULL; i++)
+        dwarf->line_tables[i] = UINT64_MAX;
     for (size_t i = 0; i < count && dwarf->unknown != NULL && !survey.ranges.no_memory; i++)
         look_at_unit(&survey, i);
     dwarf->reach = malloc((dwarf->extent_count + 1) * sizeof *dwarf->reach);
+    survey.ranges.no_memory = survey.ranges.no_memory || survey.abbrevs.no_memory;
     dwarf_abbrevs_free(&survey.abbrevs);
     free(survey.ranges.list);
     if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "source/dwarf/explain_places.h"
+#include "source/explain.h"
 
 /* As in names.c. */
 #define HOPS_MAX 16
@@ -33,6 +34,7 @@ struct explaining {
     struct dwarf_abbrevs visitor; /* of a unit that is visited for a name */
     unsigned visits;
     uint64_t best_start; /* where the function that was found starts */
+    uint64_t rest_start; /* where the code with lines but without a function starts that was found */
     bool uses_alternate;
     struct sxt_dwarf_explanation *out;
     bool no_memory;
@@ -43,6 +45,7 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
 static int finish(struct explaining *explaining, int status, sxt_error *error);
 static bool enter_unit(struct explaining *explaining, size_t number);
 static void look_for_function(struct explaining *explaining);
+static void look_for_lines(struct explaining *explaining);
 static void describe_unit(struct explaining *explaining);
 static void describe_frames(struct explaining *explaining, uint32_t root);
 static void trace_name(struct explaining *explaining, const struct dwarf_node *node, struct sxt_dwarf_frame *frame);
@@ -70,8 +73,8 @@ int sxt_dwarf_explain(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_aren
         }
         if (entered)
             look_for_function(explaining);
-        if (entered && out->frame_count == 0 && !out->has_row && describe_lines(explaining))
-            describe_unit(explaining);
+        if (entered && out->frame_count == 0)
+            look_for_lines(explaining);
     }
     explaining->split_places = tried;
     describe_missing(explaining, missing);
@@ -95,10 +98,14 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
     explaining->owns = calloc(dwarf->main.info_unit_count + 1, sizeof *explaining->owns);
     if (explaining->wanted == NULL || explaining->owns == NULL)
         status = sxt_fail_memory(error, dwarf->main.info_unit_count + 1);
+    /* An earlier call may have run out of memory half-way. */
+    else if (dwarf->unknown != NULL && dwarf->reach == NULL)
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking at the units of DWARF");
     if (status == SXT_OK)
         status = sxt_dwarf_choose(dwarf, &address, 1, explaining->wanted, error);
     if (status == SXT_OK && !dwarf_worker_init(&explaining->worker, dwarf, error))
         status = SXT_ERROR_MEMORY;
+    explaining->visitor.effort = &explaining->worker.effort;
     for (size_t i = 0; status == SXT_OK && i < dwarf->extent_count; i++)
         if (dwarf->extents[i].start <= address && address < dwarf->extents[i].end)
             explaining->owns[dwarf->extents[i].unit] = true;
@@ -142,6 +149,8 @@ static bool enter_split(struct explaining *explaining, uint64_t id)
         explaining->is_missing = true;
         return false;
     }
+    worker->effort.left +=
+        (explaining->split.unit.end - explaining->split.unit.offset) * DWARF_EFFORT_UNIT_TIMES; /* it brings its own share */
     if (!dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &explaining->split.part,
                      &explaining->split.unit, &skeleton)) {
         explaining->damaged_at = explaining->split.unit.root;
@@ -168,6 +177,7 @@ static bool enter_unit(struct explaining *explaining, size_t number)
     memset(&explaining->split, 0, sizeof explaining->split);
     explaining->is_missing = false;
     explaining->damaged_at = UINT64_MAX;
+    dwarf_effort_begin(&worker->effort, dwarf, unit);
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return false;
     if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, &dwarf->main, unit, NULL)) {
@@ -467,6 +477,42 @@ static bool describe_lines(struct explaining *explaining)
     return true;
 }
 
+/* Where the lines without a function begin that the unit at hand has: behind a function, or where its lines begin. */
+static uint64_t rest_start(const struct explaining *explaining)
+{
+    const struct dwarf_lines *lines = &explaining->worker.lines;
+    const struct dwarf_functions *functions = &explaining->worker.functions;
+    uint64_t start = 0;
+    for (size_t i = 0; i < lines->sequence_count; i++)
+        if (lines->sequences[i].start <= explaining->address && explaining->address < lines->sequences[i].end) {
+            start = lines->sequences[i].start;
+            break;
+        }
+    for (uint32_t i = 0; i < functions->node_count; i++)
+        for (uint32_t k = 0; functions->nodes[i].parent == DWARF_NONE && k < functions->nodes[i].range_count; k++) {
+            uint64_t end = functions->ranges.list[functions->nodes[i].first_range + k].end;
+            if (end <= explaining->address && end > start)
+                start = end;
+        }
+    return start;
+}
+
+/* Of several units that have lines here but no function, the one counts whose lines begin first. */
+static void look_for_lines(struct explaining *explaining)
+{
+    struct sxt_dwarf_explanation *out = explaining->out, before = *out;
+    bool found = describe_lines(explaining);
+    uint64_t start = found ? rest_start(explaining) : 0;
+    if (before.has_row && (!found || start >= explaining->rest_start)) {
+        *out = before;
+        return;
+    }
+    if (!found)
+        return;
+    explaining->rest_start = start;
+    describe_unit(explaining);
+}
+
 /* The files that were not found, and the path of the alternate one that was. */
 static void describe_missing(struct explaining *explaining, sxt_string split_name)
 {
@@ -541,8 +587,8 @@ static void look_for_near(struct explaining *explaining, struct sxt_dwarf_near *
                                          right.range.start, right.range.end};
 }
 
-int sxt_dwarf_nearest(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *arena, struct sxt_dwarf_near *before,
-                      struct sxt_dwarf_near *after, sxt_error *error)
+int sxt_dwarf_around(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *arena, struct sxt_dwarf_near *before,
+                     struct sxt_dwarf_near *after, sxt_error *error)
 {
     struct sxt_dwarf_explanation ignored;
     struct explaining *explaining;

@@ -14,6 +14,8 @@
 
 #define DEFAULT_DIRECTORY "/usr/lib/debug"
 #define BUILD_ID_MAX      64
+/* A third of a package's hash table is empty, so a few steps lead to what is looked for, or to nothing. */
+#define PROBES_MAX 1024
 
 int dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t inflate_limit, bool split, sxt_error *error)
 {
@@ -29,8 +31,10 @@ int dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t infla
         return status;
     }
     extra->is_open = true;
-    dwarf_load_sections(&extra->dwarf, &extra->elf, split);
-    return SXT_OK;
+    status = dwarf_load_sections(&extra->dwarf, &extra->elf, split, error);
+    if (status != SXT_OK)
+        dwarf_extra_close(extra);
+    return status;
 }
 
 void dwarf_extra_close(struct dwarf_extra *extra)
@@ -80,6 +84,22 @@ struct alternate_link {
     size_t id_size;
 };
 
+/* .debug_sup: the version 5, whether this is the supplementary file, its path when it is not, and its number. */
+static bool read_supplementary(struct sxt_elf *elf, bool is_supplementary, struct alternate_link *link)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_sup");
+    struct sxt_elf_bytes bytes;
+    if (section == NULL || sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
+        return false;
+    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
+    if (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != is_supplementary)
+        return false;
+    link->path = sxt_cursor_cstring(&at);
+    link->id_size = (size_t)sxt_cursor_uleb128(&at);
+    link->id = sxt_cursor_bytes(&at, link->id_size);
+    return !at.failed;
+}
+
 static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *link, const char *path)
 {
     if (!is_file(path))
@@ -90,8 +110,12 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
         return false;
     }
     uint8_t id[BUILD_ID_MAX];
-    size_t size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
-    if (size != link->id_size || memcmp(id, link->id, size) != 0) {
+    struct alternate_link own = {.id = id};
+    if (!read_supplementary(&dwarf->alternate.elf, true, &own)) {
+        own.id = id;
+        own.id_size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
+    }
+    if (own.id_size != link->id_size || memcmp(own.id, link->id, own.id_size) != 0) {
         dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
         dwarf_extra_close(&dwarf->alternate);
         return false;
@@ -130,17 +154,25 @@ static bool try_alternate_places(struct sxt_dwarf *dwarf, const struct alternate
     return length > 0 && length < PATH_MAX && try_alternate(dwarf, link, path);
 }
 
+static bool read_link(struct sxt_elf *elf, struct alternate_link *link)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
+    struct sxt_elf_bytes bytes;
+    if (section == NULL)
+        return read_supplementary(elf, false, link);
+    if (sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
+        return false;
+    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
+    link->path = sxt_cursor_cstring(&at);
+    link->id_size = sxt_cursor_left(&at);
+    link->id = sxt_cursor_bytes(&at, link->id_size);
+    return !at.failed;
+}
+
 void dwarf_open_alternate(struct sxt_dwarf *dwarf)
 {
-    const struct sxt_elf_section *section = sxt_elf_section_named(dwarf->elf, ".gnu_debugaltlink");
-    struct sxt_elf_bytes bytes;
-    if (section == NULL || sxt_elf_section_bytes(dwarf->elf, section, &bytes, NULL) != SXT_OK)
-        return;
-    struct sxt_cursor at = sxt_elf_cursor(dwarf->elf, &bytes);
-    struct alternate_link link = {.path = sxt_cursor_cstring(&at)};
-    link.id_size = sxt_cursor_left(&at);
-    link.id = sxt_cursor_bytes(&at, link.id_size);
-    if (at.failed || link.path.size == 0)
+    struct alternate_link link;
+    if (!read_link(dwarf->elf, &link) || link.path.size == 0)
         return;
     if (!try_alternate_places(dwarf, &link))
         dwarf_warn(dwarf, "DWARF: the alternate file '%.100s' was not found; names and functions that are in it are lost",
@@ -200,9 +232,14 @@ static bool find_in_package(const struct dwarf_file *package, uint64_t id, struc
         return false;
     uint64_t mask = slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
     uint32_t row = 0;
-    for (uint64_t i = 0; i < slots && row == 0; i++, slot = (slot + step) & mask)
-        if (sxt_load_u64(index->data + hashes + slot * 8, package->big_endian) == id)
-            row = sxt_load_u32(index->data + rows + slot * 4, package->big_endian);
+    for (uint64_t i = 0; i < slots && i < PROBES_MAX && row == 0; i++, slot = (slot + step) & mask) {
+        uint64_t there = sxt_load_u64(index->data + hashes + slot * 8, package->big_endian);
+        uint32_t its_row = sxt_load_u32(index->data + rows + slot * 4, package->big_endian);
+        if (there == 0 && its_row == 0)
+            break;
+        if (there == id)
+            row = its_row;
+    }
     if (row == 0 || row > units)
         return false;
     *part = *package;

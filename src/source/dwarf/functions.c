@@ -120,6 +120,7 @@ uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root
 {
     const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
     functions->node_count = functions->ranges.count = functions->placed_count = 0;
+    functions->ranges.damaged = false;
     functions->scope_count = functions->open_count = 0;
     struct walk walk = {.context = context,
                         .dead = dead,

@@ -52,6 +52,8 @@ struct dwarf_lines {
     uint8_t address_size;
     bool big_endian;
     const uint8_t *operand_counts; /* of the standard opcodes, from 1 on */
+    size_t size;                   /* of the whole table, in bytes */
+    struct dwarf_effort *effort;   /* pays for reading it; NULL: nobody does */
     bool damaged;   /* the program or the header was broken off somewhere */
     bool no_memory; /* memory ran out */
 };

@@ -26,7 +26,7 @@ void dwarf_lines_free(struct dwarf_lines *lines)
     free(lines->rows);
     free(lines->sequences);
     free(lines->spare);
-    *lines = (struct dwarf_lines){.version = 0};
+    *lines = (struct dwarf_lines){.effort = lines->effort};
 }
 
 static bool add_directory(struct dwarf_lines *lines, sxt_string name)
@@ -80,6 +80,9 @@ bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_conte
     if (length < sxt_cursor_left(&at))
         at.size = at.at + length;
     bool whole = length <= sxt_cursor_left(&at);
+    lines->size = sxt_cursor_left(&at);
+    if (!dwarf_effort_pay(lines->effort, lines->size))
+        return false;
     shape.version = lines->version = sxt_cursor_u16(&at);
     if (at.failed || lines->version < 2 || lines->version > 5)
         return false;

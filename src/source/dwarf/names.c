@@ -9,6 +9,7 @@
 /* Scopes inside each other that a name is given; the outermost ones beyond that are left out. */
 #define SCOPE_MAX 64
 #define KNOWN_MAX ((size_t)1 << 19)
+#define KNOWN_KEPT ((size_t)1 << 14)
 
 /* What an entry says of its name. */
 struct naming {
@@ -32,13 +33,15 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
 static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out);
 static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
 
-bool dwarf_names_init(struct dwarf_names *names, bool gnu, uint64_t budget, sxt_error *error)
+bool dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error)
 {
     memset(names, 0, sizeof *names);
     names->gnu = gnu;
-    names->budget = budget;
-    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++)
+    names->effort = effort;
+    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
         dwarf_abbrevs_init(&names->neighbours[i].abbrevs);
+        names->neighbours[i].abbrevs.effort = effort;
+    }
     sxt_buffer_init(&names->text, SIZE_MAX);
     return sxt_strings_init(&names->strings, 0, error) == SXT_OK;
 }
@@ -57,8 +60,14 @@ void dwarf_names_free(struct dwarf_names *names)
 
 void dwarf_names_forget(struct dwarf_names *names)
 {
-    if (names->known_count > 0)
+    /* One unit with many names would make it slow for all the others. */
+    if (names->known_capacity > KNOWN_KEPT) {
+        free(names->known);
+        names->known = NULL;
+        names->known_capacity = 0;
+    } else if (names->known_count > 0) {
         memset(names->known, 0, names->known_capacity * sizeof *names->known);
+    }
     names->known_count = 0;
     for (size_t i = 0; i < DWARF_NEIGHBOURS; i++)
         names->neighbours[i].file = NULL;
@@ -66,6 +75,8 @@ void dwarf_names_forget(struct dwarf_names *names)
 
 static uint32_t add_string(struct dwarf_names *names, sxt_string text)
 {
+    if (!dwarf_effort_pay(names->effort, text.size))
+        return 0;
     uint32_t number = sxt_strings_add(&names->strings, text.data, text.size);
     if (number != SXT_STRINGS_FULL)
         return number;
@@ -201,14 +212,14 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
     struct dwarf_neighbour *neighbour =
         &names->neighbours[(size_t)(unit - file->units) % DWARF_NEIGHBOURS];
     if (neighbour->file != file || neighbour->unit != unit) {
-        uint64_t cost = file->sections[DWARF_ABBREV].size > unit->abbrev_offset ? 4096 : 1;
-        if (names->budget < cost)
-            return false;
-        names->budget -= cost;
         neighbour->file = file;
         neighbour->unit = unit;
         neighbour->has_scopes = false;
         neighbour->broken = !dwarf_enter(&neighbour->context, &neighbour->root, &neighbour->abbrevs, file, unit, NULL);
+        names->no_memory = names->no_memory || neighbour->abbrevs.no_memory;
+        /* The next unit may be able to afford it. */
+        if (neighbour->broken && names->effort != NULL && names->effort->exhausted)
+            neighbour->file = NULL;
     }
     *out = (struct place){&neighbour->context, &neighbour->root, NULL, neighbour};
     return !neighbour->broken;
@@ -273,11 +284,11 @@ static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64
     if (place->functions == NULL) {
         struct dwarf_neighbour *neighbour = place->neighbour;
         uint64_t cost = neighbour->unit->end - neighbour->unit->offset;
-        if (!neighbour->has_scopes && names->budget >= cost) {
+        if (!neighbour->has_scopes && dwarf_effort_pay(names->effort, cost)) {
             static const struct dwarf_dead nothing = {.narrow = false};
-            names->budget -= cost;
             dwarf_walk(&neighbour->context, &neighbour->root, &nothing, DWARF_WALK_SCOPES, &neighbour->scopes);
             neighbour->has_scopes = true;
+            names->no_memory = names->no_memory || neighbour->scopes.no_memory;
         }
         place->functions = neighbour->has_scopes ? &neighbour->scopes : NULL;
     }
@@ -285,9 +296,13 @@ static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64
     if (scope == 0)
         return add_string(names, name);
     uint32_t path[SCOPE_MAX];
-    size_t count = 0;
-    for (; scope != 0 && count < SCOPE_MAX; scope = place->functions->scopes[scope].parent)
+    size_t count = 0, size = name.size;
+    for (; scope != 0 && count < SCOPE_MAX; scope = place->functions->scopes[scope].parent) {
         path[count++] = scope;
+        size += place->functions->scopes[scope].name.size;
+    }
+    if (!dwarf_effort_pay(names->effort, size))
+        return 0;
     names->text.size = 0;
     while (count > 0) {
         const struct dwarf_scope *around = &place->functions->scopes[path[--count]];

@@ -37,13 +37,13 @@ struct dwarf_names {
     struct dwarf_neighbour neighbours[DWARF_NEIGHBOURS];
     struct dwarf_known_name *known; /* of entries of the current file and its alternate */
     size_t known_count, known_capacity;
-    uint64_t budget; /* bytes of abbreviations and entries that may still be read for other units' sake */
+    struct dwarf_effort *effort; /* pays for other units and for new names; NULL: nobody does */
     struct sxt_buffer text;
     bool gnu; /* names and paths as GNU addr2line gives them: no scopes, nothing normalised */
     bool no_memory;
 };
 
-bool dwarf_names_init(struct dwarf_names *names, bool gnu, uint64_t budget, sxt_error *error);
+bool dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error);
 void dwarf_names_free(struct dwarf_names *names);
 
 /* Forgets what is known of entries: another file comes. */

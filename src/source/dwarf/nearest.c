@@ -28,13 +28,17 @@ int sxt_nearest_open(struct sxt_dwarf *dwarf, struct sxt_nearest **out, sxt_erro
     nearest->dwarf = dwarf;
     nearest->units = calloc(count + 1, sizeof *nearest->units);
     nearest->is_read = calloc(count + 1, sizeof *nearest->is_read);
+    nearest->first_user = calloc(count + 1, sizeof *nearest->first_user);
+    nearest->unknown = calloc(count + 1, sizeof *nearest->unknown);
     dwarf_abbrevs_init(&nearest->abbrevs);
     uint64_t size = dwarf->main.sections[DWARF_INFO].size + dwarf->alternate.dwarf.sections[DWARF_INFO].size;
     int status = SXT_OK;
-    if (nearest->units == NULL || nearest->is_read == NULL)
+    if (nearest->units == NULL || nearest->is_read == NULL || nearest->first_user == NULL ||
+        nearest->unknown == NULL)
         status = sxt_fail_memory(error, (count + 1) * sizeof *nearest->units);
-    else if (!dwarf_names_init(&nearest->names, true, size * BUDGET_TIMES + BUDGET_MORE, error))
+    else if (!dwarf_names_init(&nearest->names, true, &nearest->effort, error))
         status = SXT_ERROR_MEMORY;
+    nearest->effort.left = size * BUDGET_TIMES + BUDGET_MORE;
     if (status != SXT_OK)
         sxt_nearest_close(&nearest);
     *out = nearest;
@@ -50,6 +54,8 @@ void sxt_nearest_close(struct sxt_nearest **nearest)
         nearest_unit_free(closing->units[i]);
     free(closing->units);
     free(closing->is_read);
+    free(closing->first_user);
+    free(closing->unknown);
     free(closing->variables.list);
     dwarf_names_free(&closing->names);
     dwarf_abbrevs_free(&closing->abbrevs);
@@ -103,15 +109,60 @@ static int load_units(struct sxt_nearest *nearest, const bool *wanted, sxt_error
                : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    return first < second ? -1 : first > second;
+}
+
+/* The units whose code has ADDRESS and the first ones that share a line table with them, in the order of the file. */
+static size_t units_at(const struct sxt_nearest *nearest, uint64_t address, uint32_t units[UNITS_MAX])
+{
+    const struct sxt_dwarf *dwarf = nearest->dwarf;
+    size_t count = 0;
+    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
+        if (dwarf->extents[k - 1].end > address)
+            units[count++] = dwarf->extents[k - 1].unit;
+    for (size_t i = count; i > 0 && count < UNITS_MAX; i--)
+        if (nearest->first_user[units[i - 1]] != units[i - 1])
+            units[count++] = nearest->first_user[units[i - 1]];
+    if (count > 1)
+        qsort(units, count, sizeof *units, by_number);
+    return count;
+}
+
+/* Looks at the root entries of all units. */
+static int get_ready(struct sxt_nearest *nearest, bool *scratch, sxt_error *error)
+{
+    if (nearest->is_ready)
+        return SXT_OK;
+    int status = sxt_dwarf_choose(nearest->dwarf, NULL, 0, scratch, error);
+    if (status != SXT_OK)
+        return status;
+    if (!nearest_find_first_users(nearest))
+        return sxt_fail_memory(error, nearest->dwarf->main.info_unit_count);
+    for (size_t i = 0; i < nearest->dwarf->main.info_unit_count; i++)
+        if (nearest->dwarf->unknown[i])
+            nearest->unknown[nearest->unknown_count++] = (uint32_t)i;
+    nearest->is_ready = true;
+    return SXT_OK;
+}
+
 int sxt_nearest_load(struct sxt_nearest *nearest, const uint64_t *addresses, size_t count, sxt_error *error)
 {
     size_t unit_count = nearest->dwarf->main.info_unit_count;
-    bool *wanted = malloc(unit_count + 1);
+    bool *wanted = calloc(unit_count + 1, sizeof *wanted);
     if (wanted == NULL)
         return sxt_fail_memory(error, unit_count + 1);
-    int status = sxt_dwarf_choose(nearest->dwarf, addresses, count, wanted, error);
-    for (size_t i = 0; i < unit_count && status == SXT_OK; i++)
-        wanted[i] = wanted[i] && !nearest->is_read[i];
+    int status = get_ready(nearest, wanted, error);
+    memset(wanted, 0, unit_count * sizeof *wanted);
+    for (size_t i = 0; i < count && status == SXT_OK; i++) {
+        uint32_t units[UNITS_MAX];
+        for (size_t k = units_at(nearest, addresses[i], units); k > 0; k--)
+            wanted[units[k - 1]] = !nearest->is_read[units[k - 1]];
+    }
+    for (size_t i = 0; i < nearest->unknown_count; i++)
+        wanted[nearest->unknown[i]] = !nearest->is_read[nearest->unknown[i]];
     if (status == SXT_OK)
         status = load_units(nearest, wanted, error);
     free(wanted);
@@ -192,6 +243,7 @@ static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit,
 {
     if (unit == NULL)
         return false;
+    unit->was_asked = true;
     uint32_t function = function_at(unit, address);
     const struct dwarf_row *row = row_at(unit, address);
     if (function == DWARF_NONE && row == NULL)
@@ -206,29 +258,35 @@ static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit,
     return true;
 }
 
-static int by_number(const void *a, const void *b)
+/*
+ * Behind a function there may be padding, which the line table has and the list of the unit's code has not. GNU
+ * addr2line finds it in the line tables that it has read so far: those of units that earlier questions led to.
+ */
+static bool find_in_padding(struct sxt_nearest *nearest, uint64_t address, struct sxt_nearest_place *place)
 {
-    uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-    return first < second ? -1 : first > second;
+    const struct sxt_dwarf *dwarf = nearest->dwarf;
+    size_t behind = dwarf_extent_behind(dwarf, address);
+    for (size_t k = behind; k > 0 && behind - k < UNITS_MAX; k--) {
+        if (dwarf->extents[k - 1].end != dwarf->reach[behind - 1])
+            continue;
+        struct nearest_unit *unit = nearest->units[nearest->first_user[dwarf->extents[k - 1].unit]];
+        return unit != NULL && unit->was_asked && find_in_unit(nearest, unit, address, place);
+    }
+    return false;
 }
 
 bool sxt_nearest_find(struct sxt_nearest *nearest, uint64_t address, struct sxt_nearest_place *place)
 {
-    const struct sxt_dwarf *dwarf = nearest->dwarf;
     uint32_t units[UNITS_MAX];
-    size_t count = 0;
     *place = (struct sxt_nearest_place){.line = 0};
-    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
-        if (dwarf->extents[k - 1].end > address)
-            units[count++] = dwarf->extents[k - 1].unit;
-    if (count > 1)
-        qsort(units, count, sizeof *units, by_number);
+    size_t count = nearest->is_ready ? units_at(nearest, address, units) : 0;
     for (size_t i = 0; i < count; i++)
         if (find_in_unit(nearest, nearest->units[units[i]], address, place))
             return true;
-    /* Units that do not say which code they have. */
-    for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
-        if (dwarf->unknown[i] && find_in_unit(nearest, nearest->units[i], address, place))
+    if (count == 0 && nearest->is_ready && find_in_padding(nearest, address, place))
+        return true;
+    for (size_t i = 0; i < nearest->unknown_count; i++)
+        if (find_in_unit(nearest, nearest->units[nearest->unknown[i]], address, place))
             return true;
     return false;
 }

@@ -36,11 +36,13 @@ struct nearest_unit {
     struct nearest_piece *pieces;
     size_t piece_count;
     struct dwarf_lines lines;
+    bool was_asked; /* GNU addr2line knows its line table by now */
     uint32_t *paths; /* by file: one more than the number of its path, 0 while unknown; NULL until one is asked for */
 };
 
 /* What a thread works with. */
 struct nearest_worker {
+    struct dwarf_effort effort; /* for all its units */
     struct dwarf_abbrevs abbrevs;
     struct dwarf_context context;
     struct dwarf_root root;
@@ -70,6 +72,11 @@ struct sxt_nearest {
     struct sxt_dwarf *dwarf;
     struct nearest_unit **units; /* by number; NULL while they are not read */
     bool *is_read;
+    uint32_t *first_user; /* by unit: the one that answers for its line table */
+    uint32_t *unknown; /* units that do not say which code they have */
+    size_t unknown_count;
+    bool is_ready; /* the root entries of all units were looked at */
+    struct dwarf_effort effort; /* for names */
     struct dwarf_names names;
     /* The unit that names were looked up in last. */
     const struct dwarf_unit *entered;
@@ -90,6 +97,9 @@ void nearest_worker_free(struct nearest_worker *worker);
 bool nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
                        struct nearest_unit **out);
 void nearest_unit_free(struct nearest_unit *unit);
+
+/* Fills in first_user, once the root entries were looked at. False when memory is short. */
+bool nearest_find_first_users(struct sxt_nearest *nearest);
 
 /* The path of file NUMBER of a line table, as dwarf_node and dwarf_row count them (0: no file). */
 sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number);

@@ -18,7 +18,8 @@ void nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *
 {
     memset(worker, 0, sizeof *worker);
     dwarf_abbrevs_init(&worker->abbrevs);
-    worker->functions.ranges.budget = (uint64_t)dwarf->main.sections[DWARF_INFO].size * BUDGET_TIMES + BUDGET_MORE;
+    worker->effort.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * BUDGET_TIMES + BUDGET_MORE;
+    worker->abbrevs.effort = worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
 }
 
 void nearest_worker_free(struct nearest_worker *worker)
@@ -95,6 +96,7 @@ static struct nearest_unit *make_unit(struct nearest_worker *worker, const struc
     unit->piece_count = worker->piece_count;
     unit->pieces = copy_of(worker->pieces, worker->piece_count, sizeof *unit->pieces);
     unit->lines = worker->lines;
+    unit->lines.effort = NULL;
     unit->lines.sequences = NULL;
     unit->lines.sequence_count = unit->lines.sequence_capacity = 0;
     unit->lines.spare = NULL;

@@ -106,11 +106,13 @@ uint32_t dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *li
         directory = lines->directories[file->directory];
     /* In DWARF 5 directory 0 is the unit's own. */
     if (lines->version >= 5 && lines->directory_count > 0 && !names->gnu) {
-        if (own.size == 0)
+        if (own.size == 0 || (!is_absolute(own) && is_absolute(lines->directories[0])))
             own = lines->directories[0];
         if (file->directory == 0)
             directory = (sxt_string){NULL, 0};
     }
+    if (!dwarf_effort_pay(names->effort, own.size + directory.size + file->name.size))
+        return 0;
     names->text.size = 0;
     if (names->gnu)
         build_gnu(&names->text, own, directory, file->name);

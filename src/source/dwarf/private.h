@@ -36,6 +36,7 @@ struct sxt_dwarf {
     uint64_t *reach;              /* the highest end of all extents up to here */
     size_t extent_count;
     bool *unknown; /* by unit: it does not say which code it has */
+    uint64_t *line_tables; /* by unit: the offset of its line table; UINT64_MAX for none. Only for GNU addr2line */
 };
 
 /* The first extent that begins behind ADDRESS. */
@@ -67,6 +68,7 @@ void dwarf_split_close(struct dwarf_split *split);
 /* What a thread works with. */
 struct dwarf_worker {
     const struct sxt_dwarf *dwarf;
+    struct dwarf_effort effort;
     struct dwarf_abbrevs abbrevs, split_abbrevs;
     struct dwarf_context context;
     struct dwarf_root root;
@@ -85,9 +87,13 @@ struct dwarf_outcome {
     uint32_t first_line, line_count;
     uint64_t broken_at;  /* offset in its section where it makes no sense; UINT64_MAX: nowhere */
     bool broken_lines;   /* the line table is damaged */
+    bool broken_ranges;  /* a list of ranges is damaged */
     bool missing_split;  /* its other half was not found */
-    bool exhausted;      /* its range lists are longer than can be meant */
+    bool exhausted;      /* it asked for more than it can pay for */
 };
+
+/* A unit of the file at hand begins. */
+void dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit);
 
 bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error);
 void dwarf_worker_free(struct dwarf_worker *worker);

@@ -51,14 +51,9 @@ static void add_range(struct dwarf_ranges *out, const struct dwarf_dead *dead, u
 }
 
 /* Is another entry allowed? */
-static bool spend(struct dwarf_ranges *out)
+static bool pay(struct dwarf_ranges *out)
 {
-    if (out->budget == 0 || out->no_memory) {
-        out->exhausted = true;
-        return false;
-    }
-    out->budget--;
-    return true;
+    return !out->no_memory && dwarf_effort_pay(out->effort, sizeof *out->list);
 }
 
 /* The offset of list number INDEX, by the table behind the header of .debug_rnglists. */
@@ -74,9 +69,9 @@ static bool list_offset(const struct dwarf_context *context, uint64_t index, uin
     return sxt_add_u64(context->rnglists_base, dwarf_uint(section->data + at, width, file->big_endian), offset);
 }
 
-bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
-                       const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,
-                       struct dwarf_ranges *out)
+static bool read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
+                        const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,
+                        struct dwarf_ranges *out)
 {
     uint64_t offset = ranges->number;
     if (ranges->class == DWARF_LIST && !list_offset(context, ranges->number, &offset))
@@ -84,13 +79,24 @@ bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_d
     if (ranges->class == DWARF_LIST || ranges->class == DWARF_OFFSET || ranges->class == DWARF_CONSTANT)
         return context->unit->version >= 5 ? read_list(context, dead, base, offset, out)
                                            : read_old_list(context, dead, base, offset, out);
-    if (low->class != DWARF_ADDRESS || high->class == DWARF_NOTHING)
+    if (low->class != DWARF_ADDRESS || high->class == DWARF_NOTHING || dwarf_start_is_dead(dead, low->number))
         return true;
     uint64_t end = high->number;
+    /* One that goes beyond the last address is as good as inverted. */
     if (high->class != DWARF_ADDRESS && !sxt_add_u64(low->number, high->number, &end))
-        return false;
+        return true;
     add_range(out, dead, low->number, end);
     return true;
+}
+
+bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
+                       const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,
+                       struct dwarf_ranges *out)
+{
+    if (read_ranges(context, dead, base, low, high, ranges, out))
+        return true;
+    out->damaged = true;
+    return false;
 }
 
 static bool read_old_list(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
@@ -103,7 +109,7 @@ static bool read_old_list(const struct dwarf_context *context, const struct dwar
     if (context->file->split && !sxt_add_u64(offset, context->ranges_base, &offset))
         return false;
     sxt_cursor_seek(&at, offset);
-    while (spend(out)) {
+    while (pay(out)) {
         uint64_t start = sxt_cursor_uint(&at, width);
         uint64_t end = sxt_cursor_uint(&at, width);
         if (at.failed)
@@ -164,7 +170,7 @@ static bool read_list(const struct dwarf_context *context, const struct dwarf_de
     const struct dwarf_bytes *section = &file->sections[DWARF_RNGLISTS];
     struct sxt_cursor at = sxt_cursor_make(section->data, section->size, 0, file->big_endian);
     sxt_cursor_seek(&at, offset);
-    while (spend(out)) {
+    while (pay(out)) {
         uint8_t kind = sxt_cursor_u8(&at);
         uint64_t start, end;
         if (at.failed)

@@ -12,9 +12,9 @@ struct dwarf_range {
 struct dwarf_ranges {
     struct dwarf_range *list;
     size_t count, capacity;
-    uint64_t budget; /* how many more list entries may be read: lists can be shared by any number of entries */
+    struct dwarf_effort *effort; /* pays for lists, which can be shared by any number of entries; NULL: nobody does */
     bool no_memory;
-    bool exhausted; /* the budget was not enough */
+    bool damaged; /* a list was */
 };
 
 /*
@@ -39,7 +39,8 @@ static inline bool dwarf_start_is_dead(const struct dwarf_dead *dead, uint64_t s
 
 /*
  * Appends the ranges of an entry: those of RANGES if it has them, otherwise LOW to HIGH. BASE is the unit's own low
- * address. Empty, inverted and dead ones are left out. False when a list is damaged; what came before stays.
+ * address. Empty, inverted and dead ones are left out. False, and noted in OUT, when a list is damaged; what came before
+ * stays.
  */
 bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
                        const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,

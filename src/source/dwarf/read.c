@@ -49,8 +49,9 @@ int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *setting
     dwarf->elf = elf;
     dwarf->settings = *settings;
     dwarf->dead = dwarf_dead_of(elf);
-    dwarf_load_sections(&dwarf->main, elf, false);
-    int status = dwarf_find_units(&dwarf->main, error);
+    int status = dwarf_load_sections(&dwarf->main, elf, false, error);
+    if (status == SXT_OK)
+        status = dwarf_find_units(&dwarf->main, error);
     if (status != SXT_OK) {
         sxt_dwarf_close(&dwarf);
         return status;
@@ -73,6 +74,7 @@ void sxt_dwarf_close(struct sxt_dwarf **dwarf)
     free((*dwarf)->extents);
     free((*dwarf)->reach);
     free((*dwarf)->unknown);
+    free((*dwarf)->line_tables);
     free(*dwarf);
     *dwarf = NULL;
 }
@@ -258,7 +260,8 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
                    (unsigned long long)dwarf->main.bad_header);
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++) {
         const struct dwarf_outcome *outcome = &reading->outcomes[i];
-        bool is_broken = outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->exhausted;
+        bool is_broken = outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->broken_ranges ||
+                         outcome->exhausted;
         missing += outcome->missing_split;
         if (!is_broken)
             continue;
@@ -266,12 +269,15 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
         if (told++ >= WARNINGS_MAX)
             continue;
         unsigned long long offset = dwarf->main.units[i].offset;
-        if (outcome->broken_at != UINT64_MAX)
+        if (outcome->exhausted)
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; the rest of it is lost",
+                       offset);
+        else if (outcome->broken_at != UINT64_MAX)
             dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
                        offset, (unsigned long long)outcome->broken_at);
         else
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has %s; the rest of it is lost", offset,
-                       outcome->broken_lines ? "a damaged line table" : "range lists without end");
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost", offset,
+                       outcome->broken_lines ? "line table" : "list of ranges");
     }
     if (told > WARNINGS_MAX || dwarf->main.bad_count > 1)
         dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);

@@ -20,6 +20,20 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_RNGLISTS] = "rnglists", [DWARF_CU_INDEX] = "cu_index",
 };
 
+/* Does the section begin with a type unit of DWARF 5, or belong to a group as those of DWARF 4 do? */
+static bool has_types(const struct sxt_elf *elf, const struct sxt_elf_section *section)
+{
+    if (section->flags & SHF_GROUP)
+        return true;
+    uint64_t at = section->offset;
+    if (section->type == SHT_NOBITS || (section->flags & SHF_COMPRESSED) || section->size < 20 ||
+        !sxt_fits(at, section->size, 1, elf->size))
+        return false;
+    const uint8_t *data = elf->data + at;
+    data += sxt_load_u32(data, elf->big_endian) == 0xffffffff ? 12 : 4;
+    return sxt_load_u16(data, elf->big_endian) == 5 && (data[2] == DW_UT_type || data[2] == DW_UT_split_type);
+}
+
 static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, const char *name, bool split)
 {
     static const char *const prefixes[] = {".debug_", ".zdebug_"};
@@ -36,8 +50,9 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
             const struct sxt_elf_section *section = &elf->sections[k];
             if (section->name.size != length || memcmp(section->name.data, full, length) != 0)
                 continue;
-            /* An object file has a section of that name for each type that it shares with others; they have no code. */
-            if (found == NULL || ((found->flags & SHF_GROUP) && !(section->flags & SHF_GROUP)))
+            /* An object or .dwo file has a section of that name for each type that it shares with others; they have no
+             * code. The flag of the group is gone from a .dwo file. */
+            if (found == NULL || (has_types(elf, found) && !has_types(elf, section)))
                 found = section;
         }
         if (found != NULL)
@@ -46,7 +61,7 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
     return NULL;
 }
 
-void dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split)
+int dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error)
 {
     memset(file, 0, sizeof *file);
     file->big_endian = elf->big_endian;
@@ -54,11 +69,15 @@ void dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool spli
     for (int kind = 0; kind < DWARF_SECTION_COUNT; kind++) {
         const struct sxt_elf_section *section = find_section(elf, section_names[kind], split && kind != DWARF_CU_INDEX);
         struct sxt_elf_bytes bytes;
-        if (section == NULL || section->type == SHT_NOBITS ||
-            sxt_elf_relocated_bytes(elf, section, &bytes, NULL, NULL) != SXT_OK)
+        if (section == NULL || section->type == SHT_NOBITS)
             continue;
-        file->sections[kind] = (struct dwarf_bytes){bytes.data, bytes.size};
+        int status = sxt_elf_relocated_bytes(elf, section, &bytes, NULL, error);
+        if (status == SXT_ERROR_MEMORY)
+            return status;
+        if (status == SXT_OK)
+            file->sections[kind] = (struct dwarf_bytes){bytes.data, bytes.size};
     }
+    return SXT_OK;
 }
 
 bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit)
@@ -166,10 +185,10 @@ const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t o
     return low < file->info_unit_count && offset >= file->units[low].root ? &file->units[low] : NULL;
 }
 
-/* Values that need the bases of the unit (indexed strings) are read after the bases. */
+/* Values that need the bases of the unit (by their number in a table), or may need them, are read after the bases. */
 static bool needs_bases(uint16_t form)
 {
-    return form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) || form == DW_FORM_addrx ||
+    return form == DW_FORM_indirect || form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) || form == DW_FORM_addrx ||
            (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index ||
            form == DW_FORM_GNU_str_index;
 }

@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "source/dwarf/constants.h"
+#include "source/dwarf/effort.h"
 #include "source/elf.h"
 
 enum dwarf_section {
@@ -88,6 +89,7 @@ enum dwarf_role {
 
 struct dwarf_abbrev {
     uint64_t code;
+    uint32_t number; /* its place in the table */
     uint32_t first; /* in attributes */
     uint32_t count;
     uint32_t first_step; /* in steps */
@@ -118,6 +120,9 @@ struct dwarf_abbrevs {
     struct dwarf_step *steps;
     size_t step_count, step_capacity;
     bool dense; /* code n is list[n - 1] */
+    size_t size; /* bytes in .debug_abbrev */
+    struct dwarf_effort *effort; /* pays for reading them; NULL: nobody does */
+    bool no_memory;
     /* What it is for; offset UINT64_MAX: nothing yet. */
     const struct dwarf_file *file;
     uint64_t offset;
@@ -167,8 +172,9 @@ struct dwarf_root {
     uint64_t split_id;
 };
 
-/* Sections: the plain, .zdebug or (SPLIT) .dwo ones of an ELF file. Those that cannot be read are missing. */
-void dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split);
+/* Sections: the plain, .zdebug or (SPLIT) .dwo ones of an ELF file. Those that cannot be read are missing; fails only
+ * when memory is short. */
+int dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error);
 
 /*
  * Finds the units. One whose header makes no sense is left out and counted; where not even its length does, nothing

@@ -5,6 +5,8 @@
 
 /* Forms that say which form follows can say so again; nobody needs more than one. */
 #define INDIRECT_MAX 4
+/* The end of a string is not looked for further away than this: names are shorter. */
+#define STRING_MAX ((size_t)64 << 10)
 
 static const uint8_t *skip_bytes(const uint8_t *at, const uint8_t *end, uint64_t size)
 {
@@ -54,7 +56,8 @@ sxt_string dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset)
     if (offset >= section->size)
         return (sxt_string){NULL, 0};
     const uint8_t *start = section->data + offset;
-    const uint8_t *end = memchr(start, 0, section->size - offset);
+    size_t most = section->size - offset < STRING_MAX ? section->size - (size_t)offset : STRING_MAX;
+    const uint8_t *end = memchr(start, 0, most);
     return end != NULL ? (sxt_string){(const char *)start, (size_t)(end - start)} : (sxt_string){NULL, 0};
 }
 

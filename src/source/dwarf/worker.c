@@ -5,13 +5,24 @@
 #include "base/error.h"
 #include "source/dwarf/private.h"
 
-/* How often lists and neighbours may be read again, in all, as a multiple of the bytes that are there, and so much more. */
-#define BUDGET_TIMES 16
-#define BUDGET_MORE  ((uint64_t)16 << 20)
+/* Looking for a file and opening it, in bytes that could be read meanwhile. */
+#define SPLIT_COST 4096
 
 static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 static bool has_code(const struct dwarf_worker *worker);
 static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
+
+void dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
+{
+    const struct dwarf_file *files[] = {&dwarf->main, &dwarf->alternate.dwarf, &dwarf->package.dwarf};
+    uint64_t size = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t k = 0; k < DWARF_SECTION_COUNT; k++)
+            size += files[i]->sections[k].size;
+    uint64_t all = size * DWARF_EFFORT_FILE_TIMES + DWARF_EFFORT_FILE_MORE;
+    effort->left = (unit->end - unit->offset) * DWARF_EFFORT_UNIT_TIMES + all / dwarf->main.info_unit_count;
+    effort->exhausted = false;
+}
 
 bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error)
 {
@@ -20,11 +31,9 @@ bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwar
     worker->lines_offset = UINT64_MAX;
     dwarf_abbrevs_init(&worker->abbrevs);
     dwarf_abbrevs_init(&worker->split_abbrevs);
-    uint64_t size = (uint64_t)dwarf->main.sections[DWARF_INFO].size + dwarf->main.sections[DWARF_ABBREV].size +
-                    dwarf->alternate.dwarf.sections[DWARF_INFO].size +
-                    dwarf->package.dwarf.sections[DWARF_INFO].size;
-    worker->functions.ranges.budget = size * BUDGET_TIMES + BUDGET_MORE;
-    return dwarf_names_init(&worker->names, dwarf->settings.gnu, size * BUDGET_TIMES + BUDGET_MORE, error);
+    worker->abbrevs.effort = worker->split_abbrevs.effort = &worker->effort;
+    worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
+    return dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->effort, error);
 }
 
 void dwarf_worker_free(struct dwarf_worker *worker)
@@ -43,7 +52,8 @@ void dwarf_worker_free(struct dwarf_worker *worker)
 static bool out_of_memory(const struct dwarf_worker *worker)
 {
     return worker->output.no_memory || worker->functions.no_memory || worker->functions.ranges.no_memory ||
-           worker->lines.no_memory || worker->names.no_memory;
+           worker->lines.no_memory || worker->names.no_memory || worker->abbrevs.no_memory ||
+           worker->split_abbrevs.no_memory;
 }
 
 /* The skeleton knows where the code and the lines are; the split unit, what is in them. */
@@ -66,8 +76,16 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     struct dwarf_split split;
     dwarf_names_forget(&worker->names);
     dwarf_abbrevs_free(&worker->split_abbrevs);
-    if (!dwarf_split_open(worker->dwarf, &worker->root, id, &split))
+    if (!dwarf_effort_pay(&worker->effort, SPLIT_COST))
+        return;
+    if (!dwarf_split_open(worker->dwarf, &worker->root, id, &split)) {
         outcome->missing_split = true;
+        return;
+    }
+    /* It brings its own share. What was inflated for it is gone when the next one comes. */
+    worker->effort.left += (split.unit.end - split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
+    if (!dwarf_effort_pay(&worker->effort, split.extra.elf.inflated))
+        outcome->broken_at = split.unit.root;
     else if (!enter_split(worker, &split))
         outcome->broken_at = split.unit.root;
     else
@@ -85,6 +103,7 @@ bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit,
     outcome->broken_at = UINT64_MAX;
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return true;
+    dwarf_effort_begin(&worker->effort, worker->dwarf, unit);
     if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL)) {
         outcome->broken_at = unit->root;
     } else if (unit->type == DW_UT_skeleton || worker->root.split_name.size > 0) {
@@ -96,6 +115,7 @@ bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit,
     }
     outcome->range_count = (uint32_t)(output->range_count - outcome->first_range);
     outcome->line_count = (uint32_t)(output->line_count - outcome->first_line);
+    outcome->exhausted = worker->effort.exhausted;
     return !out_of_memory(worker);
 }
 
@@ -103,10 +123,9 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
 {
     uint32_t flags = worker->dwarf->settings.options->flags;
     enum dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
-    worker->functions.ranges.exhausted = false;
     outcome->broken_at =
         dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
-    outcome->exhausted = worker->functions.ranges.exhausted;
+    outcome->broken_ranges = worker->functions.ranges.damaged;
     if (!has_code(worker) || out_of_memory(worker))
         return;
     struct dwarf_unit_parts parts = {
@@ -115,10 +134,9 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
         .functions = &worker->functions,
         .lines = read_lines(worker, outcome),
         .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
+        .no_lines = (flags & SXT_EXTRACT_NO_LINES) != 0,
     };
     dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
-    if (worker->output.cut_short)
-        outcome->exhausted = true;
     worker->output.cut_short = false;
 }
 
@@ -152,9 +170,12 @@ static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct 
             outcome->broken_lines = true;
             return NULL;
         }
-        if ((settings->options->flags & SXT_EXTRACT_NO_LINES) == 0)
+        uint32_t neither = SXT_EXTRACT_NO_LINES | SXT_EXTRACT_NO_FILES;
+        if ((settings->options->flags & neither) != neither)
             dwarf_lines_run(lines, settings->details, is_dead, &worker->dwarf->dead);
         worker->lines_offset = worker->root.lines;
+    } else if (!dwarf_effort_pay(&worker->effort, lines->size)) {
+        return NULL;
     }
     outcome->broken_lines = lines->damaged;
     return lines;

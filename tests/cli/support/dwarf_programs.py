@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import unittest
-from dataclasses import dataclass
 
 from . import sextant
 
@@ -21,15 +20,6 @@ COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang"
              ("gcc", "fortran"): "gfortran", ("gcc", "d"): "gdc"}
 SUFFIXES = {"c": (".c", ".S"), "cpp": (".cpp",), "fortran": (".f90",), "d": (".d",)}
 TOOL_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program to compare. PLAIN: the same code with debug information in a form that every reader knows, where that
-    of the program itself is one that llvm-symbolizer does not read."""
-
-    path: pathlib.Path
-    plain: pathlib.Path = None
 
 
 class Workshop:
@@ -41,15 +31,18 @@ class Workshop:
     # --- compilers
 
     def compile(self, family, language, *flags, link=()):
-        """The program that FAMILY (gcc or clang) makes of the sources of LANGUAGE."""
+        """The program that FAMILY (gcc, clang, or the name of a machine for its gcc) makes of the sources of LANGUAGE."""
         key = (family, language, flags, tuple(link))
         if key not in self.built:
             self.built[key] = self.compile_anew(family, language, flags, link)
         return self.built[key]
 
-    def compile_anew(self, family, language, flags, link):
-        compiler = COMPILERS[family, language]
+    def compile_anew(self, family, language, flags, link=()):
+        """The same, in a folder of its own."""
+        compiler = COMPILERS.get((family, language), f"{family}-gcc")
         sextant.need_tool(compiler)
+        if family not in ("gcc", "clang") and not self.works(compiler, "-fsyntax-only", "sources/c/main.c"):
+            raise unittest.SkipTest(f"{compiler} has no C library")
         for flag in (*flags, *link):
             if flag.startswith("-fuse-ld="):
                 sextant.need_tool("ld." + flag.partition("=")[2])

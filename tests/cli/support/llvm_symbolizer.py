@@ -9,13 +9,16 @@ Both are asked for linkage names. A few ways to say the same thing count as equa
                                     call and the symbol's name for the function itself
     not normalised by llvm          /a/b/../c.h and /a/c.h
     llvm repeats the directory      ./gmon/./gmon/gmon.c where the compilation directory ./gmon is relative
+    llvm has a label                it takes the last symbol, even if that has no size and is inside a function that has
+    functions folded into one       by the linker: llvm has the debug information of one, ours that of the other
     file of a symbol                no debug information; llvm has a file name from the symbol table, without a line
 
-Two kinds of addresses are left out, because no function is there, only code that fills gaps or that has no debug
+Three kinds of addresses are left out, because no function is there, only code that fills gaps or that has no debug
 information and no function symbol with a size:
 
     filler                          ours knows nothing, llvm no function but the line of the row that goes on; or llvm
                                     knows nothing and Go's own table gives the bytes to the function before them
+    PLT entry                       only ours has names for them
     symbol without a size           llvm takes the code up to the next symbol for a part of it: start-up code, PLT
 
 Everything else is a disagreement, sorted into classes that have a name too (see `Judge`).
@@ -99,8 +102,7 @@ def ask_llvm(file, addresses, program=None, options=(), timeout=600):
 
 
 def ask(command, addresses, timeout):
-    """What COMMAND prints when it is given the addresses, one a line. Its questions and answers go through files, so
-    that neither side waits for the other; its memory is its own affair."""
+    """What COMMAND prints when it is given the addresses, one a line."""
     environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
     with tempfile.TemporaryFile() as questions:
         questions.write("".join(f"0x{address:x}\n" for address in addresses).encode())
@@ -127,10 +129,10 @@ def frames_of_llvm(answer):
 # --- the program under test
 
 
-def ask_ours(file, addresses, options=(), timeout=600):
+def ask_ours(file, addresses, timeout=600):
     """A list of frames for each address, and what the program said on standard error."""
     questions = "".join(f"0x{address:x}\n" for address in addresses)
-    result = sextant.run("lookup", file, "--mangled", "--json", *options, stdin=questions, timeout=timeout)
+    result = sextant.run("lookup", file, "--mangled", "--json", stdin=questions, timeout=timeout)
     if result.status != 0:
         raise AssertionError(f"{result}")
     answers = [
@@ -178,30 +180,26 @@ class Symbols:
 
     def __init__(self, *files):
         self.names_at = collections.defaultdict(set)
-        self.starts_of = collections.defaultdict(set)
-        self.sized = set()
+        self.sizes_of = collections.defaultdict(dict)  # name: {where it begins: size}
         self.files = set()
         for elf in files:
             for kind in (elf_reader.SHT_SYMTAB, elf_reader.SHT_DYNSYM):
                 self.add(elf, kind)
 
     def add(self, elf, kind):
-        section = elf.symbol_section(kind)
-        if section is None:
-            return
         for symbol in elf.symbols(kind):
             name = symbol.name.decode("utf-8", "replace")
             if symbol.type == elf_reader.STT_FILE:
                 self.files.add(name)
             elif symbol.section != elf_reader.SHN_UNDEF and symbol.type != elf_reader.STT_SECTION:
-                self.names_at[symbol.value].add(name)
-                self.starts_of[name].add(symbol.value)
-                if symbol.size:
-                    self.sized.add((name, symbol.value))
+                thumb = elf.machine == elf_reader.EM_ARM and symbol.type == elf_reader.STT_FUNC
+                start = symbol.value & ~1 if thumb else symbol.value
+                self.names_at[start].add(name)
+                self.sizes_of[name][start] = max(symbol.size, self.sizes_of[name].get(start, 0))
 
     def start(self, name, address):
         """Where the function NAME that has ADDRESS begins, or None."""
-        return max((start for start in self.starts_of.get(name, ()) if start <= address), default=None)
+        return max((start for start in self.sizes_of.get(name, ()) if start <= address), default=None)
 
     def aliases(self, name, address):
         """All names at the place where the function NAME that has ADDRESS begins."""
@@ -210,7 +208,12 @@ class Symbols:
     def without_size(self, name, address):
         """Is it only a label?"""
         start = self.start(name, address)
-        return start is not None and (name, start) not in self.sized
+        return start is not None and self.sizes_of[name][start] == 0
+
+    def covers(self, name, address):
+        """Does the symbol NAME say that it has ADDRESS?"""
+        start = self.start(name, address)
+        return start is not None and address < start + self.sizes_of[name][start]
 
 
 EQUAL, DIFFERENT, LEFT_OUT = "=", "!", "~"
@@ -229,13 +232,17 @@ class Case:
 
 
 class Judge:
-    """Sorts pairs of answers into classes. ALTERNATE: the file refers to an alternate file (dwz -m), which
-    llvm-symbolizer does not read, so that it has no names for what is in there. GO: it has the Go runtime's table."""
+    """Sorts pairs of answers into classes.
 
-    def __init__(self, symbols, alternate=False, go=False):
+    ALTERNATE: the file refers to an alternate file (dwz -m), which llvm-symbolizer does not read, so that it has no
+    names for what is in there. GO: it has the Go runtime's table. FOLDED: the linker has folded functions with the same
+    code, and the debug information of any of them is right."""
+
+    def __init__(self, symbols, alternate=False, go=False, folded=False):
         self.symbols = symbols
         self.alternate = alternate
         self.go = go
+        self.folded = folded
 
     def judge(self, address, ours, llvm):
         reason = self.nothing_to_compare(address, ours, llvm)
@@ -253,28 +260,33 @@ class Judge:
             return "filler"
         if not llvm and self.go:
             return "filler"
-        if len(llvm) == 1 and self.symbols.without_size(llvm[0].function, address):
-            if not ours or (len(ours) == 1 and not ours[0].file and not llvm[0].line):
+        if not llvm and len(ours) == 1 and ours[0].function.endswith("@plt"):
+            return "PLT entry"
+        if len(llvm) == 1 and not llvm[0].line and self.symbols.without_size(llvm[0].function, address):
+            if not ours or (len(ours) == 1 and not ours[0].file):
                 return "symbol without a size"
         return None
 
     def difference(self, address, ours, llvm, notes):
         """The name of the class of a disagreement, or None; what was needed to see them as equal goes to NOTES."""
         if not ours or not llvm:
-            return self.one_is_silent(ours, llvm)
+            return self.one_is_silent(address, ours, llvm)
         if len(ours) != len(llvm):
             return self.chains_differ(ours, llvm)
         places = self.places_differ(ours, llvm, notes)
         names = self.names_differ(address, ours, llvm, notes)
         if names and places:
             return f"{names}; {places}"
-        if places and "another name of the symbol" in notes:
-            return f"{places}; symbols share the address"
+        if places and self.folded and "another name of the symbol" in notes:
+            notes.append("functions folded into one")
+            return None
         return names or places
 
-    def one_is_silent(self, ours, llvm):
+    def one_is_silent(self, address, ours, llvm):
         if not ours and not llvm:
             return None
+        if len(llvm) == 1 and self.symbols.without_size(llvm[0].function, address):
+            return "only llvm: a line, and the last label before it"
         who, frames = ("llvm", llvm) if llvm else ("ours", ours)
         return f"only {who}: a function " + ("with a line" if frames[0].line else "without a line")
 
@@ -299,11 +311,11 @@ class Judge:
         if note:
             notes.append(note)
             return None
-        return self.other_name(address, theirs, outermost)
+        return "another name" if theirs else "no name in llvm"
 
     def same_function(self, address, mine, theirs, outermost):
         """Why the two names mean the same function, or None."""
-        if mine.endswith("::" + theirs):
+        if mine.endswith("::" + theirs) or (self.go and mine.replace("\u00b7", ".") == theirs):
             return "no linkage name in DWARF"
         if not outermost:
             unread = self.alternate and is_mangled(mine) and plain_name(mine) == plain_name(theirs)
@@ -321,14 +333,9 @@ class Judge:
             return "no linkage name in DWARF"
         if FORTRAN_PROGRAM in aliases:
             return "no linkage name in DWARF"
+        if self.symbols.without_size(theirs, address) and self.symbols.covers(mine, address):
+            return "llvm has a label"
         return None
-
-    def other_name(self, address, theirs, outermost):
-        if not theirs:
-            return "no name in llvm"
-        if outermost and self.symbols.without_size(theirs, address):
-            return "llvm has a label inside the function"
-        return "another name"
 
     def places_differ(self, ours, llvm, notes):
         for depth, (mine, theirs) in enumerate(zip(ours, llvm)):
@@ -419,11 +426,14 @@ class Comparison:
         self.warnings = warnings
 
     @property
+    def compared(self):
+        """How many addresses are not left out."""
+        return sum(case.verdict != LEFT_OUT for case in self.cases)
+
+    @property
     def share(self):
-        """The part of the addresses on which both agree, of those that are not left out."""
-        counts = collections.Counter(case.verdict for case in self.cases)
-        compared = counts[EQUAL] + counts[DIFFERENT]
-        return counts[EQUAL] / compared if compared else 0.0
+        """The part of those on which both agree."""
+        return sum(case.verdict == EQUAL for case in self.cases) / max(self.compared, 1)
 
     def classes(self, verdict):
         """Class name to its cases, most frequent first."""
@@ -435,8 +445,8 @@ class Comparison:
 
     def report(self, examples=2, word=""):
         """A table of the classes, with some addresses of each disagreement (or of the classes named with WORD)."""
-        left_out = sum(case.verdict == LEFT_OUT for case in self.cases)
-        lines = [f"{100 * self.share:.3f} % of {len(self.cases) - left_out} addresses agree, {left_out} are left out"]
+        left_out = len(self.cases) - self.compared
+        lines = [f"{100 * self.share:.3f} % of {self.compared} addresses agree, {left_out} are left out"]
         for verdict in (EQUAL, LEFT_OUT, DIFFERENT):
             for name, cases in self.classes(verdict):
                 lines.append(f"  {verdict} {len(cases):7}  {name}")
@@ -464,15 +474,20 @@ def describe(case):
     return lines
 
 
-def compare(file, addresses, against=None, program=None, options=(), llvm_options=(), timeout=600):
+def compare(file, addresses, against=None, program=None, folded=False, llvm_options=(), timeout=600):
     """Asks both about FILE. AGAINST: llvm-symbolizer looks at this file instead, the same program in another form that
-    it can read."""
+    it can read, or its debug file."""
     reference = against or file
     elf = elf_reader.ElfFile.open(reference)
-    symbols = Symbols(elf, *([elf_reader.ElfFile.open(file)] if against else []))
-    judge = Judge(symbols, alternate=elf.section(".gnu_debugaltlink") is not None, go=elf.section(".gopclntab") is not None)
+    others = [elf_reader.ElfFile.open(file)] if against else []
+    judge = Judge(
+        Symbols(elf, *others),
+        alternate=elf.section(".gnu_debugaltlink") is not None,
+        go=elf.section(".gopclntab") is not None,
+        folded=folded,
+    )
     llvm = ask_llvm(reference, addresses, program, llvm_options, timeout)
-    ours, warnings = ask_ours(file, addresses, options, timeout)
+    ours, warnings = ask_ours(file, addresses, timeout)
     return Comparison([judge.judge(*answers) for answers in zip(addresses, ours, llvm)], warnings)
 
 

@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) unsigned step(unsigned value)
 
 static inline __attribute__((always_inline)) unsigned step_twice(unsigned value)
 {
-    return step(value) ^
+    return step(value) ^ /* one statement, two lines */
            step(value + 17);
 }
 
@@ -37,5 +37,11 @@ unsigned cold_paths(unsigned seed, const char *text);
 unsigned twins(unsigned seed);
 unsigned generated(unsigned seed);
 unsigned from_assembler(unsigned seed);
+unsigned elsewhere(unsigned value);
+unsigned weak_one(unsigned value);
+unsigned first_twin(unsigned value);
+unsigned second_twin(unsigned value);
+unsigned nobody_calls_this(unsigned value);
+unsigned nor_this(unsigned value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Functions that optimisers copy and cut: constants and unused parts of arguments known, an early exit before a body. */
+/* Functions that optimisers copy and cut: known arguments, unused parts of arguments, an early exit before a body. */
 #include "chain.h"
 
 struct wide {

@@ -5,7 +5,7 @@
 
         .text
         .globl  from_assembler
-        .type   from_assembler, @function
+        .type   from_assembler, %function
 from_assembler:
 #if defined(__x86_64__)
         mov     %edi, %eax
@@ -21,11 +21,11 @@ from_assembler:
         ldp     x29, x30, [sp], 16
         ret
 #else
-#error "no code for this machine"
+        .zero   16
 #endif
         .size   from_assembler, . - from_assembler
 
-        .type   helper, @function
+        .type   helper, %function
 helper:
 #if defined(__x86_64__)
         xor     $0x55, %eax
@@ -34,7 +34,9 @@ helper:
 #elif defined(__aarch64__)
         add     w0, w0, w0
         ret
+#else
+        .zero   8
 #endif
         .size   helper, . - helper
 
-        .section .note.GNU-stack, "", @progbits
+        .section .note.GNU-stack, "", %progbits

@@ -1,6 +1,6 @@
 // Lambdas of all kinds, exceptions through inlined frames, the standard library's templates.
-#include "containers.h"
-#include "shapes.h"
+#include "containers.hpp"
+#include "shapes.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// What shapes.h declares; a namespace without a name, a class inside a function.
-#include "shapes.h"
+// What shapes.hpp declares; a namespace without a name, a class inside a function.
+#include "shapes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

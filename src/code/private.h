@@ -1,0 +1,30 @@
+/* private.h: what each architecture gives to calls.c, and the parts of x86 to each other. */
+#ifndef SXT_CODE_PRIVATE_H
+#define SXT_CODE_PRIVATE_H
+
+#include "code/code.h"
+
+/* As sxt_code_find_calls, for one architecture. */
+typedef int sxt_call_search(const uint8_t *code, size_t size, uint64_t address, sxt_call_found *found, void *context,
+                            sxt_error *error);
+
+sxt_call_search sxt_find_calls_x86_64;
+sxt_call_search sxt_find_calls_x86_32;
+sxt_call_search sxt_find_calls_aarch64;
+
+/* No instruction of x86 is longer. */
+#define SXT_X86_LENGTH_MAX 15
+
+/*
+ * The length of the x86-64 instruction at CODE, where SXT_X86_LENGTH_MAX bytes can be read, and in *CALL whether it is
+ * a call. 0 when it is none that is known here: then a complete decoder has to look.
+ */
+unsigned sxt_x86_quick_length(const uint8_t *code, bool *call);
+
+/*
+ * The length of an x86 instruction that the complete decoder does not know, by its form: vector instructions and
+ * those in the two long maps, which is where new ones are added. No call is among them. 0 for anything else.
+ */
+unsigned sxt_x86_new_length(const uint8_t *code, size_t size);
+
+#endif

@@ -1,0 +1,227 @@
+/* model.c: ranges of the model into a symbfile, and back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "symbfile/symbfile.h"
+
+/* --- from the model --- */
+
+/* Strings in the form in which they go out, by their numbers in the model; absent until the first one is needed. */
+struct forms {
+    const struct sxt_symbols *symbols;
+    const struct sxt_symbfile_settings *settings;
+    sxt_string *functions, *paths; /* NULL where nothing is renamed */
+    struct sxt_arena arena;
+    struct sxt_buffer scratch;
+};
+
+static int open_forms(struct forms *forms, sxt_error *error);
+static void close_forms(struct forms *forms);
+static sxt_string function_form(struct forms *forms, uint32_t number);
+static sxt_string path_form(struct forms *forms, uint32_t number);
+static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_model_range *range,
+                           struct sxt_symbfile_line *lines);
+
+int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sxt_symbfile_settings *settings,
+                              struct sxt_symbfile_writer *writer, sxt_error *error)
+{
+    struct forms forms = {.symbols = symbols, .settings = settings};
+    struct sxt_range_list list = {0};
+    struct sxt_symbfile_line *lines = NULL;
+    size_t line_capacity = 0;
+    int status = open_forms(&forms, error);
+    if (status == SXT_OK)
+        status = sxt_ranges_one_file(symbols, &list, error);
+    for (size_t i = 0; i < list.range_count && status == SXT_OK; i++) {
+        const struct sxt_model_range *range = &list.ranges[i];
+        void *moved = sxt_array_grow(lines, &line_capacity, (size_t)range->line_count + 1, sizeof *lines);
+        if (moved == NULL) {
+            status = sxt_fail_memory(error, range->line_count * sizeof *lines);
+            break;
+        }
+        lines = moved;
+        struct sxt_symbfile_range record = {
+            .address = range->address,
+            .length = range->length,
+            .depth = range->depth,
+            .call_line = range->call_line,
+            .function = function_form(&forms, range->function),
+            .file = path_form(&forms, range->file),
+            .call_file = path_form(&forms, range->call_file),
+            .lines = lines,
+            .line_count = choose_lines(&list, range, lines),
+        };
+        status = forms.scratch.failed ? sxt_buffer_status(&forms.scratch, error)
+                                      : sxt_symbfile_add_range(writer, &record, error);
+    }
+    free(lines);
+    sxt_range_list_free(&list);
+    close_forms(&forms);
+    return status;
+}
+
+static int open_forms(struct forms *forms, sxt_error *error)
+{
+    uint32_t count = forms->symbols->strings.count;
+    sxt_arena_init(&forms->arena, 0, sxt_arena_separate_default);
+    sxt_buffer_init(&forms->scratch, SIZE_MAX);
+    bool renames = forms->settings->rename != NULL, maps = forms->settings->map_path != NULL;
+    forms->functions = renames ? calloc(count, sizeof *forms->functions) : NULL;
+    forms->paths = maps ? calloc(count, sizeof *forms->paths) : NULL;
+    if ((renames && forms->functions == NULL) || (maps && forms->paths == NULL))
+        return sxt_fail_memory(error, count * sizeof *forms->functions);
+    return SXT_OK;
+}
+
+static void close_forms(struct forms *forms)
+{
+    free(forms->functions);
+    free(forms->paths);
+    sxt_arena_free(&forms->arena);
+    sxt_buffer_free(&forms->scratch);
+}
+
+/* What is in scratch, if RENAMED, or TEXT. It lasts as long as the forms. */
+static sxt_string keep_form(struct forms *forms, bool renamed, sxt_string text)
+{
+    if (!renamed || forms->scratch.failed)
+        return text;
+    size_t size = forms->scratch.size;
+    char *copy = sxt_arena_copy(&forms->arena, size > 0 ? (const void *)forms->scratch.data : "", size);
+    if (copy == NULL)
+        forms->scratch.failed = forms->scratch.memory_was_short = true;
+    return copy != NULL ? (sxt_string){copy, size} : text;
+}
+
+static sxt_string function_form(struct forms *forms, uint32_t number)
+{
+    sxt_string text = sxt_symbols_view(forms->symbols, number);
+    if (forms->functions == NULL || forms->scratch.failed)
+        return text;
+    if (forms->functions[number].data == NULL) {
+        sxt_buffer_clear(&forms->scratch);
+        forms->functions[number] = keep_form(forms, forms->settings->rename(text, &forms->scratch), text);
+    }
+    return forms->functions[number];
+}
+
+static sxt_string path_form(struct forms *forms, uint32_t number)
+{
+    sxt_string text = number != 0 ? sxt_symbols_view(forms->symbols, number) : (sxt_string){NULL, 0};
+    if (number == 0 || forms->paths == NULL || forms->scratch.failed)
+        return text;
+    if (forms->paths[number].data == NULL) {
+        sxt_buffer_clear(&forms->scratch);
+        bool mapped = forms->settings->map_path(forms->settings->map_context, text, &forms->scratch);
+        forms->paths[number] = keep_form(forms, mapped, text);
+    }
+    return forms->paths[number];
+}
+
+/* Of several entries at one address the last counts, and one that says the same as the one before it says nothing. */
+static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_model_range *range,
+                           struct sxt_symbfile_line *lines)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < range->line_count; i++) {
+        const struct sxt_model_line *line = &list->lines[range->first_line + i];
+        bool is_last = i + 1 == range->line_count || line[1].offset != line->offset;
+        if (is_last && (count == 0 || lines[count - 1].line != line->line))
+            lines[count++] = (struct sxt_symbfile_line){line->offset, line->line};
+    }
+    return count;
+}
+
+/* --- into the model --- */
+
+/* The ranges around the next one, if it lies inside; outermost first. */
+struct nesting {
+    struct open_range {
+        uint64_t address, length;
+        uint32_t depth; /* in the file */
+    } open[SXT_SYMBOLS_MAX_DEPTH + 1];
+    uint32_t levels;
+};
+
+static void add_range(struct sxt_symbols *symbols, struct nesting *nesting, const struct sxt_symbfile_range *range);
+
+int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symbols *symbols, sxt_error *error)
+{
+    struct nesting nesting = {.levels = 0};
+    struct sxt_symbfile_record record;
+    int status;
+    while ((status = sxt_symbfile_read(reader, &record, error)) == SXT_OK && record.kind != SXT_SYMBFILE_END) {
+        if (record.kind == SXT_SYMBFILE_RANGE)
+            add_range(symbols, &nesting, &record.range);
+        if (symbols->failed)
+            return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading ranges");
+    }
+    return status;
+}
+
+/*
+ * The depth of RANGE in the model: how many ranges are around it. In a file there may be more, because a call without a
+ * name is left out while those inside it are not. An inlined call with nothing around it keeps its depth.
+ */
+static uint32_t find_depth(struct nesting *nesting, const struct sxt_symbfile_range *range)
+{
+    while (nesting->levels > 0) {
+        const struct open_range *around = &nesting->open[nesting->levels - 1];
+        if (around->depth < range->depth && range->address - around->address < around->length)
+            return nesting->levels;
+        nesting->levels--;
+    }
+    return range->depth;
+}
+
+/*
+ * Does RANGE go on where the range that was added last ended, in another file? Then it is a piece of the same one.
+ * Writers that cut a range so put its pieces before all that is inlined into any of them, where only the last piece
+ * would be taken for the one around.
+ */
+static bool goes_on(const struct sxt_symbols *symbols, const struct sxt_model_range *range,
+                    const struct sxt_symbfile_line *lines, size_t line_count)
+{
+    if (symbols->range_count == 0 || line_count == 0 || range->file == 0 || lines[0].offset != 0)
+        return false;
+    const struct sxt_model_range *last = &symbols->ranges[symbols->range_count - 1];
+    if (last->line_count == 0 || last->depth != range->depth || last->function != range->function ||
+        last->call_file != range->call_file || last->call_line != range->call_line)
+        return false;
+    const struct sxt_model_line *end = &symbols->lines[symbols->line_count - 1];
+    return end->file != 0 && end->file != range->file && end->offset < last->length &&
+           last->length <= UINT32_MAX - lines[line_count - 1].offset && range->address - last->address == last->length;
+}
+
+static void add_range(struct sxt_symbols *symbols, struct nesting *nesting, const struct sxt_symbfile_range *range)
+{
+    uint32_t depth = find_depth(nesting, range);
+    struct sxt_model_range added = {
+        .address = range->address,
+        .length = range->length,
+        .depth = depth,
+        .function = sxt_symbols_string(symbols, range->function.data, range->function.size),
+        .file = sxt_symbols_string(symbols, range->file.data, range->file.size),
+        .call_file = sxt_symbols_string(symbols, range->call_file.data, range->call_file.size),
+        .call_line = range->call_line,
+    };
+    uint32_t moved = 0;
+    if (goes_on(symbols, &added, range->lines, range->line_count)) {
+        struct sxt_model_range *last = &symbols->ranges[symbols->range_count - 1];
+        moved = (uint32_t)last->length;
+        last->length += range->length;
+    } else {
+        sxt_symbols_add_range(symbols, &added);
+    }
+    for (size_t i = 0; i < range->line_count; i++)
+        sxt_symbols_add_line(symbols, &(struct sxt_model_line){.offset = moved + range->lines[i].offset,
+                                                               .file = added.file,
+                                                               .line = range->lines[i].line});
+    if (nesting->levels <= SXT_SYMBOLS_MAX_DEPTH && !symbols->failed) {
+        const struct sxt_model_range *last = &symbols->ranges[symbols->range_count - 1];
+        nesting->open[nesting->levels++] = (struct open_range){last->address, last->length, range->depth};
+    }
+}

@@ -1,0 +1,176 @@
+/*
+ * symbfile.h: the symbol format of the OpenTelemetry profiler: a stream of small protobuf messages.
+ *
+ *     0  8  magic "symbfile"
+ *     8     messages up to the end, each: length of its body (varint), type (varint), body
+ *
+ *     1 Header         no fields; the first message, and never again
+ *     2 RangeV1        who owns these bytes, as in the model
+ *     3 ReturnPadV1    a return address, less one, and the whole inline chain there
+ *     4 StringTableV1  1 strings (string, repeated); replaces the table before it
+ *
+ *     RangeV1                                     ReturnPadV1
+ *      1 | 12  address: delta (sint64) | whole     1 | 5  address: delta (sint64) | whole
+ *      2       length                              2      functions (references, packed)
+ *      3 | 9   function: text | reference          3      files (references, packed; "" is unknown)
+ *      4 | 10  file: text | reference              4      lines (packed)
+ *      5       line of the call
+ *      6 | 11  file of the call: text | reference  LineTable
+ *      7       depth                               1      offsets (packed, each from the one before)
+ *      8       LineTable                           2      lines (packed)
+ *
+ * Fields are written in this order. A delta counts from the record before, of either kind; the first record of a file
+ * has a whole address. A reference is a place in the string table that was read last. Numbers that are 0 and lists that
+ * are empty are left out, a file that is unknown too.
+ *
+ * A writer keeps records back until it knows which of their strings occur more than once. Then it writes one table with
+ * those (and with all strings of pads, which cannot hold text), and behind it the records, with the other strings in
+ * place. The table is in the order of first use, those for pads alone behind the others, so the same records give the
+ * same bytes.
+ */
+#ifndef SXT_SYMBFILE_SYMBFILE_H
+#define SXT_SYMBFILE_SYMBFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/symbols.h>
+
+#include "base/buffer.h"
+#include "base/output.h"
+#include "symbols/symbols.h"
+
+/* The largest body of a message, for readers and writers. */
+#define SXT_SYMBFILE_MESSAGE_MAX ((size_t)16 << 20)
+
+/* The longest string that is written; the rest is cut off, between two characters. Three of them fit in a message. */
+#define SXT_SYMBFILE_STRING_MAX ((size_t)4 << 20)
+
+/* The most frames of a return pad, for readers and writers. */
+#define SXT_SYMBFILE_FRAMES_MAX 65536
+
+struct sxt_symbfile_line {
+    uint32_t offset; /* from the range's address; valid up to the next entry */
+    uint32_t line;   /* 0 when unknown */
+};
+
+struct sxt_symbfile_range {
+    uint64_t address;
+    uint64_t length;
+    uint32_t depth;
+    uint32_t call_line; /* 0 when unknown */
+    sxt_string function;
+    sxt_string file;      /* absent when unknown */
+    sxt_string call_file; /* absent when unknown */
+    const struct sxt_symbfile_line *lines;
+    size_t line_count;
+};
+
+struct sxt_symbfile_frame {
+    sxt_string function;
+    sxt_string file; /* absent when unknown */
+    uint32_t line;   /* 0 when unknown */
+};
+
+struct sxt_symbfile_pad {
+    uint64_t address;
+    const struct sxt_symbfile_frame *frames; /* outermost first */
+    size_t frame_count;
+};
+
+/* Are these the first bytes of a symbfile? */
+bool sxt_symbfile_is(const uint8_t *data, size_t size);
+
+/* The line at ADDRESS: of the last entry at or before it; 0 when there is none. Does not look at the range's length. */
+uint32_t sxt_symbfile_line_at(const struct sxt_symbfile_range *range, uint64_t address);
+
+/* --- reading --- */
+
+enum sxt_symbfile_kind { SXT_SYMBFILE_END, SXT_SYMBFILE_RANGE, SXT_SYMBFILE_PAD };
+
+struct sxt_symbfile_record {
+    enum sxt_symbfile_kind kind;
+    uint64_t offset; /* of its message in the file */
+    union {
+        struct sxt_symbfile_range range;
+        struct sxt_symbfile_pad pad;
+    };
+};
+
+struct sxt_symbfile_reader;
+
+/* Up to SIZE bytes to TO; *GOT says how many, 0 at the end of the stream. */
+typedef int sxt_symbfile_source(void *context, void *to, size_t size, size_t *got, sxt_error *error);
+
+/*
+ * Begins to read: bytes that stay in memory, or a stream of any length. Of a stream no more than one message and one
+ * string table are kept. Both fail when the beginning is not that of a symbfile, and then *OUT is NULL.
+ */
+int sxt_symbfile_reader_open(struct sxt_symbfile_reader **out, const uint8_t *data, size_t size, sxt_error *error);
+int sxt_symbfile_reader_open_stream(struct sxt_symbfile_reader **out, sxt_symbfile_source *source, void *context,
+                                    sxt_error *error);
+void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader);
+
+/*
+ * The next record; its kind is SXT_SYMBFILE_END behind the last one. What it points to is valid until the next call.
+ * Messages and fields that are not known are skipped. After a failure the reader only fails again.
+ */
+int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_record *record, sxt_error *error);
+
+/* Reports everything that is wrong. Returns how many problems there are; PROBLEM may be NULL. */
+uint64_t sxt_symbfile_verify(const uint8_t *data, size_t size,
+                             void (*problem)(void *context, const sxt_problem *problem), void *context);
+
+/* --- writing --- */
+
+struct sxt_symbfile_writer;
+
+/* Takes SIZE bytes of the file, one part after the other. */
+struct sxt_symbfile_sink {
+    int (*write)(void *context, const void *data, size_t size, sxt_error *error);
+    void *context;
+};
+
+struct sxt_symbfile_sink sxt_symbfile_to_buffer(struct sxt_buffer *buffer);
+struct sxt_symbfile_sink sxt_symbfile_to_output(struct sxt_output *output);
+
+/*
+ * Begins a file. Records go to the sink when enough are there, and when the file is finished; a writer that is closed
+ * before has written a part only. After a failure all calls fail the same way.
+ *
+ * Strings are UTF-8 in a symbfile: each byte that is not becomes U+FFFD. A range with more lines than a message can
+ * hold becomes several, see write.c. Lines must be in order of their offsets.
+ */
+int sxt_symbfile_writer_open(struct sxt_symbfile_writer **out, struct sxt_symbfile_sink sink, sxt_error *error);
+int sxt_symbfile_add_range(struct sxt_symbfile_writer *writer, const struct sxt_symbfile_range *range,
+                           sxt_error *error);
+int sxt_symbfile_add_pad(struct sxt_symbfile_writer *writer, const struct sxt_symbfile_pad *pad, sxt_error *error);
+int sxt_symbfile_writer_finish(struct sxt_symbfile_writer *writer, sxt_error *error);
+void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
+
+/* --- from and to the model --- */
+
+struct sxt_symbfile_settings {
+    /*
+     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. Called from
+     * several threads at once; short of memory, it marks the buffer as failed.
+     */
+    bool (*rename)(sxt_string name, struct sxt_buffer *out);
+    /* The same for paths of files, on one thread. */
+    bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);
+    const void *map_context;
+};
+
+/* Adds the ranges of a finished model, by (address, depth), cut where their file changes. */
+int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sxt_symbfile_settings *settings,
+                              struct sxt_symbfile_writer *writer, sxt_error *error);
+
+/*
+ * Adds all ranges that are left in the stream to a model, in tree order; pads are passed over. The caller finishes the
+ * model. The pieces of a range that was cut where its file changes are put together again, and where a depth is left
+ * out, deeper ranges move up.
+ */
+int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symbols *symbols, sxt_error *error);
+
+#endif

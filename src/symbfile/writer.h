@@ -1,0 +1,44 @@
+/*
+ * writer.h: a writer, and the records that it keeps back. Private to this room.
+ *
+ * Such a record is most of its message already: only what its strings become is not known yet. It lies in one buffer
+ * with the others, as a `struct sxt_symbfile_pending` and the bytes that it counts.
+ *
+ *     range   pending | address, length | line of the call | depth, line table
+ *     pad     pending | address         | lines            | numbers of the functions, numbers of the files
+ */
+#ifndef SXT_SYMBFILE_WRITER_H
+#define SXT_SYMBFILE_WRITER_H
+
+#include "symbfile/window.h"
+
+/* `file` or `call_file` of a range that has none. */
+#define SXT_SYMBFILE_NO_STRING (UINT32_MAX - 1)
+
+struct sxt_symbfile_pending {
+    uint32_t function, file, call_file; /* numbers in the window; of a range */
+    uint32_t frame_count;               /* of a pad */
+    uint32_t tail_size;                 /* of the third part; of a pad, it is that of the second */
+    uint8_t type;
+    uint8_t head_size;      /* of the first part */
+    uint8_t call_line_size; /* of the second part of a range */
+};
+
+struct sxt_symbfile_writer {
+    struct sxt_symbfile_sink sink;
+    struct sxt_symbfile_window window;
+    struct sxt_buffer pending;
+    size_t record_count;
+    struct sxt_buffer output;
+    uint64_t address; /* of the record before */
+    bool has_address;
+    sxt_error failure; /* its code is SXT_OK until something failed */
+};
+
+/* Writes the table and all records of the window, and begins another one. */
+int sxt_symbfile_flush(struct sxt_symbfile_writer *writer, sxt_error *error);
+
+/* Hands the output to the sink if there are ENOUGH bytes of it. */
+int sxt_symbfile_write_out(struct sxt_symbfile_writer *writer, size_t enough, sxt_error *error);
+
+#endif

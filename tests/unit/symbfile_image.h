@@ -1,0 +1,43 @@
+/*
+ * symbfile_image.h: symbfiles made by hand, byte by byte, and the records of one as text, so that a test says what it
+ * expects in one line. Shares no code with the writer.
+ */
+#ifndef SXT_TESTS_SYMBFILE_IMAGE_H
+#define SXT_TESTS_SYMBFILE_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+/* Appends the bytes that TEXT has in hexadecimal; spaces do not count, and 'word' stands for its letters. */
+void sxt_test_put_hex(struct sxt_buffer *out, const char *text);
+
+/* Appends an integer with seven bits a byte. */
+void sxt_test_put_varint(struct sxt_buffer *out, uint64_t value);
+
+/* Appends a message of TYPE whose body is TEXT, in hexadecimal. */
+void sxt_test_put_message(struct sxt_buffer *out, uint64_t type, const char *text);
+
+/* Empties OUT, and begins a file: magic and header. */
+void sxt_test_begin_symbfile(struct sxt_buffer *out);
+
+/* Are the bytes of FILE those of TEXT? On failure both are shown from where they differ. */
+void sxt_test_assert_hex(const struct sxt_buffer *file, const char *text);
+
+/*
+ * The records of a symbfile, one a line, all numbers but lines in hexadecimal; to be freed:
+ *
+ *     1000+40 main a.c {0:10 8:11}           address, length, function, file (- when unknown), lines
+ *     > 1010+8 inner a.h < a.c:12 {0:3}      depth 1; called from a.c, line 12
+ *     1007 main a.c 12, inner a.h 3          a return pad with its frames
+ *     ! what is wrong (offset 0x...)         the end, when it is a failure
+ *
+ * BLOCK is how many bytes a read of a stream gives; 0: the file is in memory.
+ */
+char *sxt_test_symbfile_text(const uint8_t *data, size_t size, size_t block);
+
+/* Reads the file from memory and as streams of different blocks. All must give EXPECTED. */
+void sxt_test_assert_records(const struct sxt_buffer *file, const char *expected);
+
+#endif
