@@ -18,7 +18,7 @@ struct sxt_addr2line {
     sxt_archive *archive; /* ...an archive */
     sxt_frame *frames;    /* of the archive's last answer */
     size_t frame_count, frame_capacity;
-    size_t frame;  /* that was given last */
+    size_t frame; /* that was given last */
     enum sxt_gnu_style style;
     bool no_limit;
     struct sxt_buffer text;
@@ -151,8 +151,7 @@ static void copy_archive_frame(const struct sxt_addr2line *addr2line, struct sxt
 
 static bool find_in_archive(struct sxt_addr2line *addr2line, uint64_t address, struct sxt_addr2line_frame *frame)
 {
-    size_t count =
-        sxt_archive_lookup(addr2line->archive, address, addr2line->frames, addr2line->frame_capacity);
+    size_t count = sxt_archive_lookup(addr2line->archive, address, addr2line->frames, addr2line->frame_capacity);
     if (count > addr2line->frame_capacity) {
         sxt_frame *more = realloc(addr2line->frames, count * sizeof *more);
         if (more != NULL) {

@@ -68,7 +68,7 @@ struct sxt_explained_line {
 };
 
 struct sxt_explanation {
-    bool is_archive; /* the records are those of an archive */
+    bool is_archive;                          /* the records are those of an archive */
     const struct sxt_explained_frame *frames; /* as those of the answer: innermost first */
     size_t frame_count;
     bool has_line;

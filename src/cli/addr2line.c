@@ -25,8 +25,8 @@ static const struct cli_option options[] = {
     {"pretty-print", 'p', NULL, "print each frame on one line", NULL},
     {"basenames", 's', NULL, "print file names without folders", NULL},
     {"functions", 'f', NULL, "print the function before the file", NULL},
-    {"demangle", 'C', NULL, "print readable names; --demangle=STYLE picks one of auto,\ngnu-v3, java, gnat, dlang, rust, none",
-     NULL},
+    {"demangle", 'C', NULL,
+     "print readable names; --demangle=STYLE picks one of auto,\ngnu-v3, java, gnat, dlang, rust, none", NULL},
     {"recurse-limit", 'R', NULL, "limit how deep names may nest (the default)", NULL},
     {"no-recurse-limit", 'r', NULL, "do not", NULL},
     {NULL, 0, NULL, NULL, NULL},
@@ -218,9 +218,9 @@ static int check_file(const struct request *request)
 
 static bool is_target(const char *name)
 {
-    static const char *const others[] = {"default", "binary",     "ihex",    "pdb",    "pe-bigobj-x86-64",
+    static const char *const others[] = {"default", "binary",     "ihex",     "pdb",        "pe-bigobj-x86-64",
                                          "pe-i386", "pe-x86-64",  "pei-i386", "pei-x86-64", "plugin",
-                                         "srec",    "symbolsrec", "tekhex",  "verilog"};
+                                         "srec",    "symbolsrec", "tekhex",   "verilog"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return true;
@@ -256,6 +256,7 @@ static int open_file(struct request *request)
     case SXT_ERROR_NOT_FOUND:
         return fail(request, "%s: cannot find section %s", request->file, request->open.section);
     case SXT_ERROR_FORMAT:
+    case SXT_ERROR_UNSUPPORTED:
         return fail(request, "%s: file format not recognized", request->file);
     default:
         return fail(request, "%s: %s", request->file, error.text);

@@ -178,11 +178,10 @@ static bool convert(const struct sxt_elf_symbol_table *table, size_t index, stru
     if (number < elf->section_count) {
         const struct sxt_elf_section *section = &elf->sections[number];
         out->section = number;
-        if (elf->type == ET_REL) {
-            if ((section->flags & SHF_ALLOC) == 0)
-                return false;
+        if ((section->flags & SHF_ALLOC) == 0)
+            return false; /* its value is a place in a section that is not loaded */
+        if (elf->type == ET_REL)
             out->address += section->address;
-        }
         if (out->type == 'F' || out->type == 'I')
             out->address = function_entry(elf, section, out->address);
         if (!sxt_add_u64(section->address, section->size, &out->section_end))

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_SIZE    ((size_t)64 << 10)
-#define RESULT_MAX_SIZE  ((size_t)1 << 20)
-#define NESTED_MAX_SIZE  ((size_t)4 << 10)
-#define D_ESTIMATE_MAX   ((uint64_t)4 << 20)
-#define DECODER_OPTIONS  (DMGL_PARAMS | DMGL_ANSI)
+#define NAME_MAX_SIZE   ((size_t)64 << 10)
+#define RESULT_MAX_SIZE ((size_t)1 << 20)
+#define NESTED_MAX_SIZE ((size_t)4 << 10)
+#define D_ESTIMATE_MAX  ((uint64_t)4 << 20)
+#define DECODER_OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
 /* What the decoder has written so far. */
 struct text {
@@ -34,9 +34,8 @@ bool sxt_gnu_style_named(const char *name, enum sxt_gnu_style *style)
     static const struct {
         const char *name;
         enum sxt_gnu_style style;
-    } styles[] = {{"none", SXT_GNU_NONE},   {"auto", SXT_GNU_AUTO}, {"gnu-v3", SXT_GNU_CPLUSPLUS},
-                  {"java", SXT_GNU_JAVA},   {"gnat", SXT_GNU_ADA},  {"dlang", SXT_GNU_D},
-                  {"rust", SXT_GNU_RUST}};
+    } styles[] = {{"none", SXT_GNU_NONE}, {"auto", SXT_GNU_AUTO}, {"gnu-v3", SXT_GNU_CPLUSPLUS}, {"java", SXT_GNU_JAVA},
+                  {"gnat", SXT_GNU_ADA},  {"dlang", SXT_GNU_D},   {"rust", SXT_GNU_RUST}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp(styles[i].name, name) == 0) {
             *style = styles[i].style;

@@ -289,14 +289,15 @@ static bool make_names(struct sxt_gnu_symbols *symbols, struct sxt_gnu_names *na
             continue;
         if (demangled)
             name = (sxt_string){(const char *)text.data, text.size};
-        uint32_t before = names->strings.count;
-        uint32_t number = sxt_strings_add(&names->strings, name.data, name.size);
-        if (number == SXT_STRINGS_FULL || number < before)
+        uint32_t number = name.data != NULL ? sxt_strings_add(&names->strings, name.data, name.size) : SXT_STRINGS_FULL;
+        if (number == SXT_STRINGS_FULL || (number < names->count && names->symbols[number] != 0))
             continue;
-        uint32_t *list = sxt_array_grow(names->symbols, &names->capacity, (size_t)number + 1, sizeof *list);
+        uint32_t *list = sxt_array_grow(names->symbols, &names->capacity, names->strings.count, sizeof *list);
         done = list != NULL;
         if (done) {
             names->symbols = list;
+            for (; names->count < names->strings.count; names->count++)
+                list[names->count] = 0;
             list[number] = (uint32_t)i;
         }
     }
@@ -310,7 +311,7 @@ static bool find_name(struct sxt_gnu_symbols *symbols, struct sxt_gnu_names *nam
     if (!names->is_made && !make_names(symbols, names, demangled, style, no_limit))
         return false;
     uint32_t number = sxt_strings_find(&names->strings, name.data, name.size);
-    if (number == SXT_STRINGS_FULL || number == 0)
+    if (number >= names->count || names->symbols[number] == 0)
         return false;
     *symbol = names->symbols[number];
     return true;
@@ -320,9 +321,8 @@ bool sxt_gnu_symbols_named(struct sxt_gnu_symbols *symbols, sxt_string name, enu
                            uint64_t *address)
 {
     uint32_t index;
-    if (!symbols->is_there ||
-        (!find_name(symbols, &symbols->linked, false, name, style, no_limit, &index) &&
-         !find_name(symbols, &symbols->demangled, true, name, style, no_limit, &index)))
+    if (!symbols->is_there || (!find_name(symbols, &symbols->linked, false, name, style, no_limit, &index) &&
+                               !find_name(symbols, &symbols->demangled, true, name, style, no_limit, &index)))
         return false;
     struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&symbols->table, index);
     /* A common symbol has no address yet; its size stands for it. */

@@ -20,11 +20,11 @@ struct sxt_gnu_function {
     uint32_t file;   /* index of the symbol that names the file; 0 for none */
 };
 
-/* Names of all symbols; number N - 1 of the strings is the name of `symbols[N]`. */
+/* Names of all symbols, each with the first symbol that has it. */
 struct sxt_gnu_names {
     struct sxt_strings strings;
-    uint32_t *symbols;
-    size_t capacity;
+    uint32_t *symbols; /* by number of the name; 0: none (the empty name may be nobody's) */
+    size_t count, capacity;
     bool is_made;
 };
 

@@ -332,14 +332,14 @@ static const uint8_t *take_column(const struct body *body, const uint8_t *at, co
     size_t size = 1;
     if (key->wire == SXT_WIRE_BYTES)
         end = take_bytes(body, at, &at, &size);
-    if (end == NULL)
-        return NULL;
+    if (end == NULL || size == 0)
+        return end;
     if (column->count == 0)
         column->offset = offset_of(body, at);
     /* A number takes a byte at least. Where there may be many, they are counted. */
-    size_t most = size < 1024 ? size : count_numbers(at, size);
+    size_t most = size < 1024 ? size : count_numbers(at, size) + 1;
     void *moved = sxt_array_grow(column->items, &column->capacity, column->count + most, sizeof *column->items);
-    if (moved == NULL && most > 0) {
+    if (moved == NULL) {
         sxt_symbfile_no_memory(body->failure, (column->count + most) * sizeof *column->items);
         return NULL;
     }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "symbfile/recent.h"
 #include "symbfile/symbfile.h"
 
 /* --- from the model --- */
@@ -137,28 +138,36 @@ static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_m
 
 /* --- into the model --- */
 
-/* The ranges around the next one, if it lies inside; outermost first. */
-struct nesting {
+struct import {
+    struct sxt_symbols *symbols;
+    /* The ranges around the next one, if it lies inside; outermost first. */
     struct open_range {
         uint64_t address, length;
         uint32_t depth; /* in the file */
     } open[SXT_SYMBOLS_MAX_DEPTH + 1];
     uint32_t levels;
+    struct sxt_symbfile_recent recent;
 };
 
-static void add_range(struct sxt_symbols *symbols, struct nesting *nesting, const struct sxt_symbfile_range *range);
+static void add_range(struct import *import, const struct sxt_symbfile_range *range);
 
 int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symbols *symbols, sxt_error *error)
 {
-    struct nesting nesting = {.levels = 0};
+    struct import *import = calloc(1, sizeof *import);
+    if (import == NULL)
+        return sxt_fail_memory(error, sizeof *import);
+    import->symbols = symbols;
     struct sxt_symbfile_record record;
     int status;
     while ((status = sxt_symbfile_read(reader, &record, error)) == SXT_OK && record.kind != SXT_SYMBFILE_END) {
         if (record.kind == SXT_SYMBFILE_RANGE)
-            add_range(symbols, &nesting, &record.range);
-        if (symbols->failed)
-            return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading ranges");
+            add_range(import, &record.range);
+        if (symbols->failed) {
+            status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading ranges");
+            break;
+        }
     }
+    free(import);
     return status;
 }
 
@@ -166,13 +175,13 @@ int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symb
  * The depth of RANGE in the model: how many ranges are around it. In a file there may be more, because a call without a
  * name is left out while those inside it are not. An inlined call with nothing around it keeps its depth.
  */
-static uint32_t find_depth(struct nesting *nesting, const struct sxt_symbfile_range *range)
+static uint32_t find_depth(struct import *import, const struct sxt_symbfile_range *range)
 {
-    while (nesting->levels > 0) {
-        const struct open_range *around = &nesting->open[nesting->levels - 1];
+    while (import->levels > 0) {
+        const struct open_range *around = &import->open[import->levels - 1];
         if (around->depth < range->depth && range->address - around->address < around->length)
-            return nesting->levels;
-        nesting->levels--;
+            return import->levels;
+        import->levels--;
     }
     return range->depth;
 }
@@ -196,16 +205,25 @@ static bool goes_on(const struct sxt_symbols *symbols, const struct sxt_model_ra
            last->length <= UINT32_MAX - lines[line_count - 1].offset && range->address - last->address == last->length;
 }
 
-static void add_range(struct sxt_symbols *symbols, struct nesting *nesting, const struct sxt_symbfile_range *range)
+static uint32_t add_string(struct import *import, sxt_string text)
 {
-    uint32_t depth = find_depth(nesting, range);
+    uint32_t number = sxt_symbfile_recent_add(&import->recent, &import->symbols->strings, text);
+    if (number != SXT_STRINGS_FULL)
+        return number;
+    import->symbols->failed = true;
+    return 0;
+}
+
+static void add_range(struct import *import, const struct sxt_symbfile_range *range)
+{
+    struct sxt_symbols *symbols = import->symbols;
     struct sxt_model_range added = {
         .address = range->address,
         .length = range->length,
-        .depth = depth,
-        .function = sxt_symbols_string(symbols, range->function.data, range->function.size),
-        .file = sxt_symbols_string(symbols, range->file.data, range->file.size),
-        .call_file = sxt_symbols_string(symbols, range->call_file.data, range->call_file.size),
+        .depth = find_depth(import, range),
+        .function = add_string(import, range->function),
+        .file = add_string(import, range->file),
+        .call_file = add_string(import, range->call_file),
         .call_line = range->call_line,
     };
     uint32_t moved = 0;
@@ -220,8 +238,8 @@ static void add_range(struct sxt_symbols *symbols, struct nesting *nesting, cons
         sxt_symbols_add_line(symbols, &(struct sxt_model_line){.offset = moved + range->lines[i].offset,
                                                                .file = added.file,
                                                                .line = range->lines[i].line});
-    if (nesting->levels <= SXT_SYMBOLS_MAX_DEPTH && !symbols->failed) {
+    if (import->levels <= SXT_SYMBOLS_MAX_DEPTH && !symbols->failed) {
         const struct sxt_model_range *last = &symbols->ranges[symbols->range_count - 1];
-        nesting->open[nesting->levels++] = (struct open_range){last->address, last->length, range->depth};
+        import->open[import->levels++] = (struct open_range){last->address, last->length, range->depth};
     }
 }

@@ -153,11 +153,11 @@ void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
 
 struct sxt_symbfile_settings {
     /*
-     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. Called from
-     * several threads at once; short of memory, it marks the buffer as failed.
+     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. May be
+     * called from several threads at once; short of memory, it marks the buffer as failed.
      */
     bool (*rename)(sxt_string name, struct sxt_buffer *out);
-    /* The same for paths of files, on one thread. */
+    /* The same for paths of files. */
     bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);
     const void *map_context;
 };

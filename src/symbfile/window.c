@@ -41,30 +41,16 @@ void sxt_symbfile_window_free(struct sxt_symbfile_window *window)
 int sxt_symbfile_window_reset(struct sxt_symbfile_window *window, sxt_error *error)
 {
     sxt_strings_free(&window->strings);
-    memset(window->recent, 0, sizeof window->recent);
+    memset(&window->recent, 0, sizeof window->recent);
     window->use_count = window->table_count = window->table_size = 0;
     window->empty_before = UINT32_MAX;
     window->estimate = 0;
     return sxt_strings_init(&window->strings, 0, error);
 }
 
-/* As sxt_strings_add. Most strings come again soon, and from the same place. */
-static uint32_t find_number(struct sxt_symbfile_window *window, sxt_string text)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)text.data * UINT64_C(0x9e3779b97f4a7c15);
-    struct sxt_symbfile_recent *recent = &window->recent[hash >> 52];
-    if (text.size > 0 && recent->given.data == text.data && recent->given.size == text.size &&
-        memcmp(recent->copy, text.data, text.size) == 0)
-        return recent->number;
-    uint32_t number = sxt_strings_add(&window->strings, text.data, text.size);
-    if (number != SXT_STRINGS_FULL)
-        *recent = (struct sxt_symbfile_recent){text, sxt_strings_get(&window->strings, number).data, number};
-    return number;
-}
-
 uint32_t sxt_symbfile_window_add(struct sxt_symbfile_window *window, sxt_string text, bool is_in_pad)
 {
-    uint32_t number = find_number(window, text);
+    uint32_t number = sxt_symbfile_recent_add(&window->recent, &window->strings, text);
     if (number == SXT_STRINGS_FULL)
         return SXT_SYMBFILE_WINDOW_FULL;
     while (window->use_count <= number)

@@ -5,6 +5,7 @@
 #ifndef SXT_SYMBFILE_WINDOW_H
 #define SXT_SYMBFILE_WINDOW_H
 
+#include "symbfile/recent.h"
 #include "symbfile/symbfile.h"
 
 /* What sxt_symbfile_window_add returns when memory is short. */
@@ -30,12 +31,7 @@ struct sxt_symbfile_window {
     size_t table_count, table_capacity;
     size_t table_size; /* bytes that they take there */
     struct sxt_buffer scratch;
-    /* Strings that were given before, by their place in the caller's memory; what they were is compared. */
-    struct sxt_symbfile_recent {
-        sxt_string given;
-        const char *copy;
-        uint32_t number;
-    } recent[SXT_SYMBFILE_RECENT];
+    struct sxt_symbfile_recent recent;
 };
 
 int sxt_symbfile_window_open(struct sxt_symbfile_window *window, sxt_error *error);

@@ -1,7 +1,8 @@
 /*
  * fuzz_dwarf.c: debug sections. They come packed, so that a fuzzer spends its changes on them alone:
  *
- *     kind (1 byte), flags of the extraction (1 byte), then any number of: which section (1 byte), size (2 bytes), bytes
+ *     kind (1 byte), flags of the extraction (1 byte), then any number of: which section (1 byte), size (2 bytes),
+ * bytes
  *
  * The kind picks width, byte order and type of the ELF file that they are put into. Sections may come more than once;
  * then they are joined. 0x40 in a section's number puts it into a package (FILE.dwp) beside the file, 0x80 into the
@@ -17,7 +18,7 @@
 #include "../unit/elf_builder.h"
 #include "property.h"
 
-#define TEXT  0x1000
+#define TEXT 0x401000
 #define FLAGS                                                                                                          \
     (SXT_EXTRACT_NO_LINES | SXT_EXTRACT_NO_FILES | SXT_EXTRACT_NO_INLINES | SXT_EXTRACT_EXTEND_ZERO_SIZE |             \
      SXT_EXTRACT_DETAILS)

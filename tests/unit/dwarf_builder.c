@@ -17,9 +17,9 @@ static const char *const section_names[DEBUG_SECTION_COUNT] = {
     ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_types", ".debug_cu_index",
 };
 static const char *const split_names[DEBUG_SECTION_COUNT] = {
-    ".debug_info.dwo",        ".debug_abbrev.dwo", ".debug_line.dwo",   ".debug_str.dwo",      ".debug_line_str.dwo",
-    ".debug_str_offsets.dwo", ".debug_addr.dwo",   ".debug_ranges.dwo", ".debug_rnglists.dwo", ".debug_types.dwo",
-    ".debug_cu_index",
+    ".debug_info.dwo",     ".debug_abbrev.dwo",      ".debug_line.dwo", ".debug_str.dwo",
+    ".debug_line_str.dwo", ".debug_str_offsets.dwo", ".debug_addr.dwo", ".debug_ranges.dwo",
+    ".debug_rnglists.dwo", ".debug_types.dwo",       ".debug_cu_index",
 };
 
 void debug_init(struct debug *debug, struct debug_shape shape)
@@ -344,7 +344,7 @@ static void put_files(struct debug *debug, const struct debug_line_shape *shape,
         static const uint8_t entries[] = {2, DW_LNCT_path, DW_FORM_string, DW_LNCT_directory_index, DW_FORM_udata};
         debug_bytes(debug, LINE, directories, sizeof directories);
         debug_uleb(debug, LINE, shape->directory != NULL ? 2 : 1);
-        debug_string(debug, LINE, "/src");
+        debug_string(debug, LINE, shape->own_directory != NULL ? shape->own_directory : "/src");
         if (shape->directory != NULL)
             debug_string(debug, LINE, shape->directory);
         debug_bytes(debug, LINE, entries, sizeof entries);
@@ -523,7 +523,8 @@ char *debug_text(const struct debug *debug, const struct sxt_symbols *symbols)
         for (uint32_t depth = 0; depth < range->depth; depth++)
             fputc('>', out);
         fprintf(out, "%s@%llx-%llx", sxt_symbols_view(symbols, range->function).data,
-                (unsigned long long)(range->address - base), (unsigned long long)(range->address + range->length - base));
+                (unsigned long long)(range->address - base),
+                (unsigned long long)(range->address + range->length - base));
         if (range->depth > 0) {
             fputc('(', out);
             print_place(out, symbols, range->call_file, range->call_line);

@@ -64,11 +64,11 @@ struct debug {
     struct debug_shape shape;
     unsigned address_size, offset_size;
     struct sxt_buffer sections[DEBUG_SECTION_COUNT];
-    uint64_t abbrev_offset; /* of the table for the next units */
-    uint32_t codes;         /* abbreviations in it */
-    uint64_t length_at;     /* of the unit or line table that is open */
-    struct sxt_builder elf; /* more can be put into it before debug_finish */
-    unsigned text;          /* the section with the code */
+    uint64_t abbrev_offset;                /* of the table for the next units */
+    uint32_t codes;                        /* abbreviations in it */
+    uint64_t length_at;                    /* of the unit or line table that is open */
+    struct sxt_builder elf;                /* more can be put into it before debug_finish */
+    unsigned text;                         /* the section with the code */
     unsigned numbers[DEBUG_SECTION_COUNT]; /* of the sections, after debug_finish; 0: it is empty */
     bool is_finished;
     uint32_t compression; /* ELFCOMPRESS_... for all debug sections; 0: none */
@@ -83,22 +83,35 @@ struct debug_value {
     uint16_t following;
 };
 
-#define VALUE(name_, form_, number_) {.attribute = (name_), .form = (form_), .number = (number_)}
-#define TEXT_VALUE(name_, text_)     {.attribute = (name_), .form = DW_FORM_string, .text = (text_)}
-#define NAME(text_)                  TEXT_VALUE(DW_AT_name, text_)
-#define LINKAGE(text_)               TEXT_VALUE(DW_AT_linkage_name, text_)
-#define LOW(address_)                VALUE(DW_AT_low_pc, DW_FORM_addr, address_)
+#define VALUE(name_, form_, number_)                                                                                   \
+    {                                                                                                                  \
+        .attribute = (name_), .form = (form_), .number = (number_)                                                     \
+    }
+#define TEXT_VALUE(name_, text_)                                                                                       \
+    {                                                                                                                  \
+        .attribute = (name_), .form = DW_FORM_string, .text = (text_)                                                  \
+    }
+#define NAME(text_)    TEXT_VALUE(DW_AT_name, text_)
+#define LINKAGE(text_) TEXT_VALUE(DW_AT_linkage_name, text_)
+#define LOW(address_)  VALUE(DW_AT_low_pc, DW_FORM_addr, address_)
 /* How far it is to the end; in versions 2 and 3 as an address. */
-#define HIGH(size_)             VALUE(DW_AT_high_pc, DW_FORM_udata, size_)
-#define LIST(offset_)           VALUE(DW_AT_ranges, DW_FORM_sec_offset, offset_)
-#define LINES(offset_)          VALUE(DW_AT_stmt_list, DW_FORM_sec_offset, offset_)
-#define LANGUAGE(number_)       VALUE(DW_AT_language, DW_FORM_data2, number_)
-#define ORIGIN(offset_)         VALUE(DW_AT_abstract_origin, DW_FORM_ref_addr, offset_)
-#define SPECIFICATION(offset_)  VALUE(DW_AT_specification, DW_FORM_ref_addr, offset_)
-#define CALL(file_, line_)                                                                                             \
-    VALUE(DW_AT_call_file, DW_FORM_udata, file_), VALUE(DW_AT_call_line, DW_FORM_udata, line_)
-#define DECLARATION {.attribute = DW_AT_declaration, .form = DW_FORM_flag, .number = 1}
-#define NOTHING     {.attribute = 0}
+#define HIGH(size_)            VALUE(DW_AT_high_pc, DW_FORM_udata, size_)
+#define LIST(offset_)          VALUE(DW_AT_ranges, DW_FORM_sec_offset, offset_)
+#define LINES(offset_)         VALUE(DW_AT_stmt_list, DW_FORM_sec_offset, offset_)
+#define LANGUAGE(number_)      VALUE(DW_AT_language, DW_FORM_data2, number_)
+#define ORIGIN(offset_)        VALUE(DW_AT_abstract_origin, DW_FORM_ref_addr, offset_)
+#define SPECIFICATION(offset_) VALUE(DW_AT_specification, DW_FORM_ref_addr, offset_)
+/* Two values: where the call was. */
+#define CALL(file_, line_)     NUMBER(DW_AT_call_file, file_), NUMBER(DW_AT_call_line, line_)
+#define NUMBER(name_, number_) VALUE(name_, DW_FORM_udata, number_)
+#define DECLARATION                                                                                                    \
+    {                                                                                                                  \
+        .attribute = DW_AT_declaration, .form = DW_FORM_flag, .number = 1                                              \
+    }
+#define NOTHING                                                                                                        \
+    {                                                                                                                  \
+        .attribute = 0                                                                                                 \
+    }
 #define C_PLUS_PLUS 0x21
 
 void debug_init(struct debug *debug, struct debug_shape shape);
@@ -123,17 +136,14 @@ void debug_begin_header(struct debug *debug, unsigned type, uint64_t id);
 void debug_end_header(struct debug *debug);
 
 /* A compilation unit: name "a.c", directory "/src", language C, and MORE in its root entry. */
-#define debug_begin_unit(debug, ...)                                                                                   \
-    debug_begin_unit_with(debug, (const struct debug_value[]){__VA_ARGS__, {0}})
+#define debug_begin_unit(debug, ...) debug_begin_unit_with(debug, (const struct debug_value[]){__VA_ARGS__, {0}})
 void debug_begin_unit_with(struct debug *debug, const struct debug_value *more);
 /* The end of the root's children, and of the unit. */
 void debug_end_unit(struct debug *debug);
 
 /* Entries without and with children; they return the offset of the entry in .debug_info. */
-#define ENTRY(debug, tag, ...)                                                                                         \
-    debug_entry(debug, tag, false, (const struct debug_value[]){__VA_ARGS__, {0}})
-#define OPEN(debug, tag, ...)                                                                                          \
-    debug_entry(debug, tag, true, (const struct debug_value[]){__VA_ARGS__, {0}})
+#define ENTRY(debug, tag, ...) debug_entry(debug, tag, false, (const struct debug_value[]){__VA_ARGS__, {0}})
+#define OPEN(debug, tag, ...)  debug_entry(debug, tag, true, (const struct debug_value[]){__VA_ARGS__, {0}})
 uint64_t debug_entry(struct debug *debug, uint16_t tag, bool children, const struct debug_value *values);
 /* The end of the children. */
 void debug_close(struct debug *debug);
@@ -162,6 +172,7 @@ struct debug_line_shape {
     uint8_t line_range;         /* 0: 14 */
     bool no_line_range;         /* really 0 */
     const char *directory;      /* directory 1; NULL: there is none */
+    const char *own_directory;  /* directory 0, which only version 5 has; NULL: /src */
     uint64_t directory_index;   /* of all files */
 };
 

@@ -23,15 +23,15 @@ static const struct debug_shape shapes[] = {
 #define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
 
 static const uint16_t all_forms[] = {
-    DW_FORM_addr,     DW_FORM_block2,   DW_FORM_block4,       DW_FORM_data2,          DW_FORM_data4,
-    DW_FORM_data8,    DW_FORM_string,   DW_FORM_block,        DW_FORM_block1,         DW_FORM_data1,
-    DW_FORM_flag,     DW_FORM_sdata,    DW_FORM_strp,         DW_FORM_udata,          DW_FORM_ref_addr,
-    DW_FORM_ref1,     DW_FORM_ref2,     DW_FORM_ref4,         DW_FORM_ref8,           DW_FORM_ref_udata,
-    DW_FORM_indirect, DW_FORM_exprloc,  DW_FORM_flag_present, DW_FORM_sec_offset,     DW_FORM_strx,
-    DW_FORM_addrx,    DW_FORM_ref_sup4, DW_FORM_strp_sup,     DW_FORM_data16,         DW_FORM_line_strp,
-    DW_FORM_ref_sig8, DW_FORM_loclistx, DW_FORM_rnglistx,     DW_FORM_implicit_const, DW_FORM_ref_sup8,
-    DW_FORM_strx1,    DW_FORM_strx2,    DW_FORM_strx3,        DW_FORM_strx4,          DW_FORM_addrx1,
-    DW_FORM_addrx2,   DW_FORM_addrx3,   DW_FORM_addrx4,       DW_FORM_GNU_addr_index, DW_FORM_GNU_str_index,
+    DW_FORM_addr,        DW_FORM_block2,       DW_FORM_block4,       DW_FORM_data2,          DW_FORM_data4,
+    DW_FORM_data8,       DW_FORM_string,       DW_FORM_block,        DW_FORM_block1,         DW_FORM_data1,
+    DW_FORM_flag,        DW_FORM_sdata,        DW_FORM_strp,         DW_FORM_udata,          DW_FORM_ref_addr,
+    DW_FORM_ref1,        DW_FORM_ref2,         DW_FORM_ref4,         DW_FORM_ref8,           DW_FORM_ref_udata,
+    DW_FORM_indirect,    DW_FORM_exprloc,      DW_FORM_flag_present, DW_FORM_sec_offset,     DW_FORM_strx,
+    DW_FORM_addrx,       DW_FORM_ref_sup4,     DW_FORM_strp_sup,     DW_FORM_data16,         DW_FORM_line_strp,
+    DW_FORM_ref_sig8,    DW_FORM_loclistx,     DW_FORM_rnglistx,     DW_FORM_implicit_const, DW_FORM_ref_sup8,
+    DW_FORM_strx1,       DW_FORM_strx2,        DW_FORM_strx3,        DW_FORM_strx4,          DW_FORM_addrx1,
+    DW_FORM_addrx2,      DW_FORM_addrx3,       DW_FORM_addrx4,       DW_FORM_GNU_addr_index, DW_FORM_GNU_str_index,
     DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt,
 };
 #define FORM_COUNT (sizeof all_forms / sizeof *all_forms)
@@ -43,7 +43,8 @@ static struct debug_value anything(uint16_t form)
         .attribute = DW_AT_unknown, .form = form, .number = 3, .text = "abc", .following = DW_FORM_block1};
 }
 
-/* Before every attribute that is read, in entries of every kind that is read or stepped over, stands one of the form. */
+/* Before every attribute that is read, in entries of every kind that is read or stepped over, stands one of the form.
+ */
 static void every_form_is_stepped_over(void **state)
 {
     (void)state;
@@ -88,8 +89,9 @@ static void a_name_can_have_every_form_of_strings(void **state)
     static const struct {
         uint16_t form;
         uint64_t number;
-    } forms[] = {{DW_FORM_string, 0},  {DW_FORM_strp, 2},  {DW_FORM_line_strp, 2}, {DW_FORM_strx, 3}, {DW_FORM_strx1, 3},
-                 {DW_FORM_strx2, 3},   {DW_FORM_strx3, 3}, {DW_FORM_strx4, 3},     {DW_FORM_GNU_str_index, 3}};
+    } forms[] = {{DW_FORM_string, 0}, {DW_FORM_strp, 2},  {DW_FORM_line_strp, 2},
+                 {DW_FORM_strx, 3},   {DW_FORM_strx1, 3}, {DW_FORM_strx2, 3},
+                 {DW_FORM_strx3, 3},  {DW_FORM_strx4, 3}, {DW_FORM_GNU_str_index, 3}};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t i = 0; i < 2 * sizeof forms / sizeof *forms; i++) {
             struct debug debug;

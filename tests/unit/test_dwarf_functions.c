@@ -289,12 +289,12 @@ static void expect_sibling(struct debug_value sibling, bool fits, const char *ex
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LOW(TEXT), HIGH(0x100));
-    uint64_t at = OPEN(&debug, DW_TAG_structure_type, NAME("s"), sibling);
+    uint64_t at = OPEN(&debug, DW_TAG_structure_type, sibling, NAME("s"));
     ENTRY(&debug, DW_TAG_variable, NAME("member"));
     debug_close(&debug);
     uint64_t next = debug_size(&debug, INFO);
     if (fits)
-        debug_poke(&debug, INFO, at + 3, next, 4);
+        debug_poke(&debug, INFO, at + 1, next, 4);
     function(&debug, "f", 0, 0x10);
     debug_close(&debug);
     debug_end_unit(&debug);
@@ -325,7 +325,8 @@ static void a_sibling_that_leads_nowhere_is_not_followed(void **state)
         expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, lies[i]), false, "f@0-10");
 }
 
-/* It can lead into the middle of anything behind it. What is found there is a matter of luck, but it comes to an end. */
+/* It can lead into the middle of anything behind it. What is found there is a matter of luck, but it comes to an end.
+ */
 static void a_sibling_that_lies_costs_at_most_the_unit(void **state)
 {
     (void)state;
@@ -368,7 +369,8 @@ static void functions_and_scopes_nest_without_end(void **state)
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 20});
         debug_begin_unit(&debug, LOW(TEXT), HIGH(0x100000), LANGUAGE(C_PLUS_PLUS));
-        debug_abbreviation(&debug, 9, kind == 0 ? DW_TAG_namespace : DW_TAG_subprogram, true, kind == 0 ? values : code);
+        debug_abbreviation(&debug, 9, kind == 0 ? DW_TAG_namespace : DW_TAG_subprogram, true,
+                           kind == 0 ? values : code);
         for (unsigned i = 0; i < DEPTH; i++) {
             debug_uleb(&debug, INFO, 9);
             if (kind == 0) {

@@ -1,4 +1,5 @@
-/* What functions are called: through origins and specifications, with the scopes around them, and when that goes wrong. */
+/* What functions are called: through origins and specifications, with the scopes around them, and when that goes wrong.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

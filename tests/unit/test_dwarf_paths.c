@@ -18,7 +18,8 @@ static void expect(uint16_t version, const char *unit, const char *directory, ui
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = version});
-    debug_begin_lines(&debug, &(struct debug_line_shape){.directory = directory, .directory_index = index}, name);
+    struct debug_line_shape shape = {.directory = directory, .own_directory = unit, .directory_index = index};
+    debug_begin_lines(&debug, &shape, name);
     debug_line_address(&debug, TEXT);
     debug_line_row(&debug, 0, 7);
     debug_line_end(&debug, 4);
@@ -71,14 +72,32 @@ static void dots_and_double_slashes_are_taken_out(void **state)
 static void without_an_absolute_directory_paths_stay_relative(void **state)
 {
     (void)state;
-    for (uint16_t version = 2; version <= 4; version++)
-        expect(version, "", "sub", 1, "a.c", "sub/a.c");
-    /* Directory 0 of a table of version 5 is the unit's own. */
-    expect(5, "", "sub", 1, "a.c", "/src/sub/a.c");
+    expect_all_versions("", "sub", 1, "a.c", "sub/a.c");
     expect_all_versions("rel", "sub", 1, "a.c", "rel/sub/a.c");
     expect_all_versions("rel", "..", 1, "a.c", "a.c");
     expect_all_versions("rel", "../..", 1, "../a.c", "../../a.c");
     expect_all_versions(".", "./sub", 1, "a.c", "sub/a.c");
+}
+
+/* A table of version 5 has the compilation directory, too, and may know it better. */
+static void directory_0_of_version_5_counts_where_the_unit_has_none(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"", "rel", "."};
+    for (unsigned i = 0; i < 3; i++) {
+        struct debug debug;
+        debug_init(&debug, (struct debug_shape){.version = 5});
+        debug_begin_lines(&debug, &(struct debug_line_shape){.directory = "sub", .directory_index = 1}, "a.c");
+        debug_line_address(&debug, TEXT);
+        debug_line_row(&debug, 0, 7);
+        debug_line_end(&debug, 4);
+        debug_end_lines(&debug);
+        debug_begin_unit(&debug, LINES(0), LOW(TEXT), HIGH(4), TEXT_VALUE(DW_AT_comp_dir, units[i]));
+        ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(4));
+        debug_end_unit(&debug);
+        debug_expect(&debug, "f@0-4{0:/src/sub/a.c:7}");
+        debug_free(&debug);
+    }
 }
 
 static void a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it(void **state)
@@ -100,17 +119,18 @@ static void directory_numbers_out_of_range_are_the_compilation_directory(void **
 static void names_of_all_kinds_are_borne(void **state)
 {
     (void)state;
-    static const char *const names[] = {"/", "//", ".", "..", "../", "./", "a/", "/..", "/../..", "a/..", "...", "\xff\xfe"};
+    static const char *const names[] = {"/",  "//",  ".",      "..",   "../", "./",
+                                        "a/", "/..", "/../..", "a/..", "...", "\xff\xfe"};
     static const char *const directories[] = {"", "/", "//", ".", "..", "../", "./", "a/..", "/..", "\x80"};
     for (size_t d = 0; d < sizeof directories / sizeof *directories; d++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             for (uint16_t version = 4; version <= 5; version++) {
                 struct debug debug;
                 debug_init(&debug, (struct debug_shape){.version = version});
-                debug_begin_lines(&debug,
-                                  &(struct debug_line_shape){.directory = d > 0 ? directories[d] : NULL,
-                                                             .directory_index = 1},
-                                  names[i]);
+                debug_begin_lines(
+                    &debug,
+                    &(struct debug_line_shape){.directory = d > 0 ? directories[d] : NULL, .directory_index = 1},
+                    names[i]);
                 debug_line_address(&debug, TEXT);
                 debug_line_row(&debug, 0, 7);
                 debug_line_end(&debug, 4);
@@ -137,6 +157,7 @@ int main(void)
         cmocka_unit_test(absolute_parts_stand_alone),
         cmocka_unit_test(dots_and_double_slashes_are_taken_out),
         cmocka_unit_test(without_an_absolute_directory_paths_stay_relative),
+        cmocka_unit_test(directory_0_of_version_5_counts_where_the_unit_has_none),
         cmocka_unit_test(a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it),
         cmocka_unit_test(directory_numbers_out_of_range_are_the_compilation_directory),
         cmocka_unit_test(names_of_all_kinds_are_borne),

@@ -140,8 +140,7 @@ static void new_lists_have_all_kinds_of_entries(void **state)
     (void)state;
     for (unsigned i = 0; i < 8; i++) {
         struct debug_shape shape = {.version = 5, .narrow = i & 1, .big_endian = i & 2, .wide_offsets = i & 4};
-        expect_list(shape, TEXT, put_all_kinds,
-                    "f@0-4 f@10-20 f@30-38 f@100-110 f@200-210 f@301-305 f@430-434");
+        expect_list(shape, TEXT, put_all_kinds, "f@0-4 f@10-20 f@30-38 f@100-110 f@200-210 f@301-305 f@430-434");
     }
 }
 
@@ -150,8 +149,8 @@ static void lists_are_found_by_number(void **state)
     (void)state;
     for (unsigned i = 0; i < 8; i++) {
         struct debug debug;
-        debug_init(&debug, (struct debug_shape){
-                               .version = 5, .narrow = i & 1, .big_endian = i & 2, .wide_offsets = i & 4});
+        debug_init(&debug,
+                   (struct debug_shape){.version = 5, .narrow = i & 1, .big_endian = i & 2, .wide_offsets = i & 4});
         debug_number(&debug, RNGLISTS, 0, 12);
         uint64_t table = debug_size(&debug, RNGLISTS);
         debug_number(&debug, RNGLISTS, 0, debug.offset_size);
@@ -256,7 +255,8 @@ static void functions_that_the_linker_threw_away_are_dropped(void **state)
     for (uint16_t version = 2; version <= 5; version++)
         for (size_t i = 0; i < 4; i++) {
             expect_low_high((struct debug_shape){.version = version}, tombstones[i], 0x20, "");
-            expect_low_high((struct debug_shape){.version = version, .narrow = true}, (uint32_t)tombstones[i], 0x20, "");
+            expect_low_high((struct debug_shape){.version = version, .narrow = true}, (uint32_t)tombstones[i], 0x20,
+                            "");
         }
 }
 

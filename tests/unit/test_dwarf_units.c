@@ -65,7 +65,8 @@ static void compressed_sections_read_the_same(void **state)
     }
 }
 
-/* GNU's own format from before ELF had one: "ZLIB", the size in big endian, and the stream, in a section .zdebug_info. */
+/* GNU's own format from before ELF had one: "ZLIB", the size in big endian, and the stream, in a section .zdebug_info.
+ */
 static void sections_in_the_older_compressed_format_are_found(void **state)
 {
     (void)state;

@@ -166,6 +166,16 @@ static void the_record_441506_ends_a_window(void **state)
         add_range(i, 1, "f", NULL);
     finish();
     assert_memory_equal(file.data + file.size - 11, "\0\4\7\2\10\2\20\1\32\1f", 11);
+
+    /* Nothing of a window is left in the next one. */
+    begin_again();
+    const char *name = "f";
+    for (uint64_t i = 0; i < 441506; i++)
+        add_range(i, 1, name, NULL);
+    add_range(441506, 1, "g", NULL);
+    add_range(441507, 1, name, NULL);
+    finish();
+    assert_memory_equal(file.data + file.size - 18, "\7\2\10\2\20\1\32\1g\7\2\10\2\20\1\32\1f", 18);
 }
 
 /* Adds ranges whose names take ESTIMATE bytes by the rule of the reference: 5 more than they have. */
@@ -245,6 +255,18 @@ static void a_window_ends_before_strings_that_a_table_has_no_room_for(void **sta
     count_messages(counts);
     assert_int_equal(counts[4], 2);
     assert_int_equal(counts[3], 5);
+
+    /* Bad bytes become three each, and then it is too much. */
+    begin_again();
+    for (size_t i = 0; i < 3; i++)
+        add_pad(i, names[i], names[3] + (SXT_SYMBFILE_STRING_MAX >> 1), 0);
+    char *bad = names[4] + SXT_SYMBFILE_STRING_MAX - 1300000;
+    memset(bad, '\xff', 1299990);
+    add_pad(4, bad, NULL, 0);
+    finish();
+    count_messages(counts);
+    assert_int_equal(counts[4], 2);
+    assert_int_equal(counts[3], 4);
     for (size_t i = 0; i < 5; i++)
         free(names[i]);
 }

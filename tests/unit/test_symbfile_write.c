@@ -94,9 +94,9 @@ static void all_fields_of_a_range_stand_in_the_order_of_the_reference(void **sta
     struct sxt_symbfile_range range = {0x401000, 0x1000, 2, 7, view("f"), view("f.c"), view("main.c"), lines, 4};
     assert_int_equal(sxt_symbfile_add_range(writer, &range, NULL), SXT_OK);
     assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
-    sxt_test_assert_hex(&file, BEGINNING "00 04 2d 02"
+    sxt_test_assert_hex(&file, BEGINNING "00 04 2c 02"
                                          "60 80a08002  10 8020  1a 01 'f'  22 03 'f.c'  28 07  32 06 'main.c'  38 02"
-                                         "42 0d  0a 05 00 04 00 80 01  12 05 0a ac 02 0b 00");
+                                         "42 0e  0a 05 00 04 00 80 01  12 05 0a ac 02 0b 00");
 }
 
 static void zeros_and_unknown_things_are_left_out_but_not_a_choice(void **state)

@@ -88,6 +88,20 @@ static int by_start(const void *a, const void *b)
     return first->unit < second->unit ? -1 : first->unit > second->unit;
 }
 
+/* As if nobody had looked, so that the next one tries again. */
+static void forget_survey(struct sxt_dwarf *dwarf)
+{
+    free(dwarf->unknown);
+    free(dwarf->reach);
+    free(dwarf->extents);
+    free(dwarf->line_tables);
+    dwarf->unknown = NULL;
+    dwarf->reach = NULL;
+    dwarf->extents = NULL;
+    dwarf->line_tables = NULL;
+    dwarf->extent_count = 0;
+}
+
 static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
 {
     size_t count = dwarf->main.info_unit_count;
@@ -105,8 +119,10 @@ static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
     survey.ranges.no_memory = survey.ranges.no_memory || survey.abbrevs.no_memory;
     dwarf_abbrevs_free(&survey.abbrevs);
     free(survey.ranges.list);
-    if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory)
+    if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory) {
+        forget_survey(dwarf);
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking at the units of DWARF");
+    }
     if (dwarf->extent_count > 0)
         qsort(dwarf->extents, dwarf->extent_count, sizeof *dwarf->extents, by_start);
     uint64_t reach = 0;

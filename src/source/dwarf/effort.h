@@ -4,8 +4,8 @@
  * Entries are small, and what they point to can be large: a line table, abbreviations, a list of ranges, a name. Honest
  * units share little of it. Where thousands of entries point to the same large thing, reading it for each of them takes
  * hours, and writing it down takes more memory than there is. So everything that is read or put out for a unit is paid
- * for, in bytes. A unit has some times its own size, and an equal part of some times the size of all debug sections: for
- * all units together that is linear in the size of the file. One that needs more is cut off there.
+ * for, in bytes. A unit has some times its own size, and an equal part of some times the size of all debug sections:
+ * for all units together that is linear in the size of the file. One that needs more is cut off there.
  */
 #ifndef SXT_SOURCE_DWARF_EFFORT_H
 #define SXT_SOURCE_DWARF_EFFORT_H

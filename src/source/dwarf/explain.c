@@ -149,8 +149,8 @@ static bool enter_split(struct explaining *explaining, uint64_t id)
         explaining->is_missing = true;
         return false;
     }
-    worker->effort.left +=
-        (explaining->split.unit.end - explaining->split.unit.offset) * DWARF_EFFORT_UNIT_TIMES; /* it brings its own share */
+    /* It brings its own share. */
+    worker->effort.left += (explaining->split.unit.end - explaining->split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
     if (!dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &explaining->split.part,
                      &explaining->split.unit, &skeleton)) {
         explaining->damaged_at = explaining->split.unit.root;

@@ -86,20 +86,34 @@ static const char *last_component(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* The path and build ID in .gnu_debugaltlink, or in .debug_sup (DWARF 5) behind a version and a flag. */
+static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id, size_t *id_size)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
+    bool supplementary = section == NULL;
+    struct sxt_elf_bytes bytes;
+    if (supplementary)
+        section = sxt_elf_section_named(elf, ".debug_sup");
+    if (section == NULL || sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
+        return false;
+    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
+    if (supplementary && (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != 0))
+        return false;
+    *path = sxt_cursor_cstring(&at);
+    *id_size = supplementary ? (size_t)sxt_cursor_uleb128(&at) : (size_t)sxt_cursor_left(&at);
+    *id = sxt_cursor_bytes(&at, *id_size);
+    return !at.failed && path->size > 0 && path->size < PATH_MAX;
+}
+
 void dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
                                struct dwarf_places *places)
 {
+    sxt_string path;
+    const uint8_t *id;
+    size_t id_size;
     *name = (sxt_string){NULL, 0};
     places->count = 0;
-    const struct sxt_elf_section *section = sxt_elf_section_named(dwarf->elf, ".gnu_debugaltlink");
-    struct sxt_elf_bytes bytes;
-    if (section == NULL || sxt_elf_section_bytes(dwarf->elf, section, &bytes, NULL) != SXT_OK)
-        return;
-    struct sxt_cursor at = sxt_elf_cursor(dwarf->elf, &bytes);
-    sxt_string path = sxt_cursor_cstring(&at);
-    size_t id_size = sxt_cursor_left(&at);
-    const uint8_t *id = sxt_cursor_bytes(&at, id_size);
-    if (at.failed || path.size == 0 || path.size >= PATH_MAX)
+    if (!read_link(dwarf->elf, &path, &id, &id_size))
         return;
     *name = path;
     const char *directory = dwarf->settings.options->debug_directory;

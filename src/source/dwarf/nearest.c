@@ -33,8 +33,7 @@ int sxt_nearest_open(struct sxt_dwarf *dwarf, struct sxt_nearest **out, sxt_erro
     dwarf_abbrevs_init(&nearest->abbrevs);
     uint64_t size = dwarf->main.sections[DWARF_INFO].size + dwarf->alternate.dwarf.sections[DWARF_INFO].size;
     int status = SXT_OK;
-    if (nearest->units == NULL || nearest->is_read == NULL || nearest->first_user == NULL ||
-        nearest->unknown == NULL)
+    if (nearest->units == NULL || nearest->is_read == NULL || nearest->first_user == NULL || nearest->unknown == NULL)
         status = sxt_fail_memory(error, (count + 1) * sizeof *nearest->units);
     else if (!dwarf_names_init(&nearest->names, true, &nearest->effort, error))
         status = SXT_ERROR_MEMORY;
@@ -104,9 +103,8 @@ static int load_units(struct sxt_nearest *nearest, const bool *wanted, sxt_error
     for (unsigned i = 0; i < threads; i++)
         nearest_worker_free(&loading.workers[i]);
     free(loading.workers);
-    return status == SXT_OK
-               ? SXT_OK
-               : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
+    return status == SXT_OK ? SXT_OK
+                            : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
 }
 
 static int by_number(const void *a, const void *b)
@@ -120,7 +118,8 @@ static size_t units_at(const struct sxt_nearest *nearest, uint64_t address, uint
 {
     const struct sxt_dwarf *dwarf = nearest->dwarf;
     size_t count = 0;
-    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
+    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX;
+         k--)
         if (dwarf->extents[k - 1].end > address)
             units[count++] = dwarf->extents[k - 1].unit;
     for (size_t i = count; i > 0 && count < UNITS_MAX; i--)
@@ -184,9 +183,9 @@ bool nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit)
 {
     if (nearest->entered == unit)
         return true;
-    nearest->entered = dwarf_enter(&nearest->context, &nearest->root, &nearest->abbrevs, &nearest->dwarf->main, unit, NULL)
-                           ? unit
-                           : NULL;
+    nearest->entered =
+        dwarf_enter(&nearest->context, &nearest->root, &nearest->abbrevs, &nearest->dwarf->main, unit, NULL) ? unit
+                                                                                                             : NULL;
     return nearest->entered != NULL;
 }
 

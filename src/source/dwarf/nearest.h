@@ -13,7 +13,7 @@
 struct nearest_function {
     uint64_t origin; /* the entry that tells the name */
     uint64_t start;
-    uint32_t parent; /* DWARF_NONE for a function of its own */
+    uint32_t parent;    /* DWARF_NONE for a function of its own */
     uint32_t call_file; /* as in dwarf_node */
     uint32_t call_line;
     uint32_t name; /* number in the names, once it is known */
@@ -36,7 +36,7 @@ struct nearest_unit {
     struct nearest_piece *pieces;
     size_t piece_count;
     struct dwarf_lines lines;
-    bool was_asked; /* GNU addr2line knows its line table by now */
+    bool was_asked;  /* GNU addr2line knows its line table by now */
     uint32_t *paths; /* by file: one more than the number of its path, 0 while unknown; NULL until one is asked for */
 };
 
@@ -73,9 +73,9 @@ struct sxt_nearest {
     struct nearest_unit **units; /* by number; NULL while they are not read */
     bool *is_read;
     uint32_t *first_user; /* by unit: the one that answers for its line table */
-    uint32_t *unknown; /* units that do not say which code they have */
+    uint32_t *unknown;    /* units that do not say which code they have */
     size_t unknown_count;
-    bool is_ready; /* the root entries of all units were looked at */
+    bool is_ready;              /* the root entries of all units were looked at */
     struct dwarf_effort effort; /* for names */
     struct dwarf_names names;
     /* The unit that names were looked up in last. */

@@ -18,9 +18,9 @@
 /* Going over the units as GNU addr2line does. */
 struct journey {
     const struct sxt_dwarf *dwarf;
-    bool *has_code; /* by unit: it says so */
-    bool *is_read;  /* by unit: it was come by, or read ahead */
-    bool *is_asked; /* by unit: its line table is known */
+    bool *has_code;    /* by unit: it says so */
+    bool *is_read;     /* by unit: it was come by, or read ahead */
+    bool *is_asked;    /* by unit: its line table is known */
     uint32_t *waiting; /* units whose entries are still to be looked at */
     size_t waiting_count, waiting_capacity;
     struct dwarf_effort effort;
@@ -127,8 +127,8 @@ static void ask(struct journey *journey, size_t unit)
 {
     if (journey->is_asked[unit] || journey->dwarf->line_tables[unit] == UINT64_MAX)
         return;
-    uint32_t *waiting = sxt_array_grow(journey->waiting, &journey->waiting_capacity, journey->waiting_count + 1,
-                                       sizeof *waiting);
+    uint32_t *waiting =
+        sxt_array_grow(journey->waiting, &journey->waiting_capacity, journey->waiting_count + 1, sizeof *waiting);
     if (waiting == NULL) {
         journey->no_memory = true;
         return;
@@ -139,14 +139,15 @@ static void ask(struct journey *journey, size_t unit)
 }
 
 /* Entries of functions and variables are followed to where their name is. Returns that attribute, or NULL. */
-static const struct dwarf_attribute *reference_of(const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev)
+static const struct dwarf_attribute *reference_of(const struct dwarf_abbrevs *abbrevs,
+                                                  const struct dwarf_abbrev *abbrev)
 {
     bool is_function = abbrev->role == DWARF_ROLE_FUNCTION || abbrev->role == DWARF_ROLE_INLINED;
     bool is_variable = abbrev->tag == DW_TAG_variable || abbrev->tag == DW_TAG_member;
     for (uint32_t i = 0; i < abbrev->count && (is_function || is_variable); i++) {
         const struct dwarf_attribute *attribute = &abbrevs->attributes[abbrev->first + i];
-        if (attribute->form == DW_FORM_ref_addr && (attribute->name == DW_AT_specification ||
-                                                    (is_function && attribute->name == DW_AT_abstract_origin)))
+        if (attribute->form == DW_FORM_ref_addr &&
+            (attribute->name == DW_AT_specification || (is_function && attribute->name == DW_AT_abstract_origin)))
             return attribute;
     }
     return NULL;

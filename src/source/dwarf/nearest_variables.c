@@ -1,4 +1,5 @@
-/* nearest_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at. */
+/* nearest_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct search {
     struct {
         struct dwarf_abbrevs abbrevs;
         struct nearest_variables found;
-    } *workers;
+    } * workers;
 };
 
 static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
@@ -197,7 +198,7 @@ static void read_declaration(struct sxt_nearest *nearest, uint64_t entry, struct
 
 static bool contains(sxt_string text, sxt_string part)
 {
-    return part.data != NULL && (part.size == 0 || memmem(text.data, text.size, part.data, part.size) != NULL);
+    return part.data != NULL && text.data != NULL && memmem(text.data, text.size, part.data, part.size) != NULL;
 }
 
 bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_string symbol,
@@ -223,7 +224,8 @@ bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_str
         struct nearest_unit *unit = declaration.has_file ? nearest_unit_at(nearest, declaration.unit) : NULL;
         if (unit == NULL || !contains(symbol, declaration.name))
             continue;
-        place->file = nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
+        place->file =
+            nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
         place->line = declaration.line <= UINT32_MAX ? (uint32_t)declaration.line : 0;
         return true;
     }

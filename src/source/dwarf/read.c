@@ -270,14 +270,14 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
             continue;
         unsigned long long offset = dwarf->main.units[i].offset;
         if (outcome->exhausted)
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; the rest of it is lost",
-                       offset);
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; %s", offset,
+                       "the rest of it is lost");
         else if (outcome->broken_at != UINT64_MAX)
             dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
                        offset, (unsigned long long)outcome->broken_at);
         else
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost", offset,
-                       outcome->broken_lines ? "line table" : "list of ranges");
+            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost",
+                       offset, outcome->broken_lines ? "line table" : "list of ranges");
     }
     if (told > WARNINGS_MAX || dwarf->main.bad_count > 1)
         dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
