@@ -238,6 +238,34 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
     sort_lines(sweep);
 }
 
+/*
+ * Of what no function covers, only that which the unit claims as its own: by that claim units are chosen when not all of
+ * them are read.
+ */
+static void add_claimed(struct sweep *sweep, uint64_t start, uint64_t end)
+{
+    const struct dwarf_ranges *extents = sweep->unit->extents;
+    if (extents == NULL) {
+        add_nameless(sweep, start, end);
+        return;
+    }
+    size_t low = 0, high = extents->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (extents->list[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < extents->count && extents->list[low].start < end && !sweep->out->no_memory; low++) {
+        uint64_t from = extents->list[low].start > start ? extents->list[low].start : start;
+        uint64_t until = extents->list[low].end < end ? extents->list[low].end : end;
+        if (from < until)
+            add_nameless(sweep, from, until);
+        start = until > start ? until : start;
+    }
+}
+
 /* What the line table covers and no function does: assembler code, mostly, and the bytes between functions. */
 static void assemble_rest(struct sweep *sweep)
 {
@@ -257,7 +285,7 @@ static void assemble_rest(struct sweep *sweep)
             if (taken > at)
                 at = taken;
             else {
-                add_nameless(sweep, at, until);
+                add_claimed(sweep, at, until);
                 at = until;
             }
         }

@@ -56,6 +56,7 @@ struct dwarf_unit_parts {
     const struct dwarf_root *root;
     const struct dwarf_functions *functions;
     const struct dwarf_lines *lines; /* NULL when it has none */
+    const struct dwarf_ranges *extents; /* the code that its root entry claims, ascending; NULL when it claims none */
     bool no_files;
     bool no_lines; /* each range has the file of its first line */
 };

@@ -68,10 +68,12 @@ void dwarf_split_close(struct dwarf_split *split);
 /* What a thread works with. */
 struct dwarf_worker {
     const struct sxt_dwarf *dwarf;
-    struct dwarf_effort effort;
+    struct dwarf_effort effort;      /* of the unit at hand */
+    struct dwarf_effort line_effort; /* of all line tables: units may share a large one, and it need not be read again */
     struct dwarf_abbrevs abbrevs, split_abbrevs;
     struct dwarf_context context;
     struct dwarf_root root;
+    struct dwarf_ranges extents; /* of the unit's root entry */
     struct dwarf_functions functions;
     struct dwarf_lines lines;
     uint64_t lines_offset; /* of the program that was run last; UINT64_MAX: none */

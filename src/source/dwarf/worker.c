@@ -32,7 +32,10 @@ bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwar
     dwarf_abbrevs_init(&worker->abbrevs);
     dwarf_abbrevs_init(&worker->split_abbrevs);
     worker->abbrevs.effort = worker->split_abbrevs.effort = &worker->effort;
-    worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
+    worker->functions.ranges.effort = worker->extents.effort = &worker->effort;
+    worker->lines.effort = &worker->line_effort;
+    worker->line_effort.left =
+        (uint64_t)dwarf->main.sections[DWARF_LINE].size * DWARF_EFFORT_FILE_TIMES + DWARF_EFFORT_FILE_MORE;
     return dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->effort, error);
 }
 
@@ -44,6 +47,7 @@ void dwarf_worker_free(struct dwarf_worker *worker)
     dwarf_lines_free(&worker->lines);
     dwarf_names_free(&worker->names);
     dwarf_assembly_free(&worker->assembly);
+    free(worker->extents.list);
     free(worker->output.ranges);
     free(worker->output.lines);
     memset(worker, 0, sizeof *worker);
@@ -53,7 +57,7 @@ static bool out_of_memory(const struct dwarf_worker *worker)
 {
     return worker->output.no_memory || worker->functions.no_memory || worker->functions.ranges.no_memory ||
            worker->lines.no_memory || worker->names.no_memory || worker->abbrevs.no_memory ||
-           worker->split_abbrevs.no_memory;
+           worker->split_abbrevs.no_memory || worker->extents.no_memory;
 }
 
 /* The skeleton knows where the code and the lines are; the split unit, what is in them. */
@@ -94,6 +98,31 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     dwarf_names_forget(&worker->names);
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const struct dwarf_range *first = a;
+    const struct dwarf_range *second = b;
+    return first->start < second->start ? -1 : first->start > second->start;
+}
+
+/* The code that the unit says it has. */
+static void read_extents(struct dwarf_worker *worker)
+{
+    const struct dwarf_root *root = &worker->root;
+    struct dwarf_ranges *extents = &worker->extents;
+    extents->count = 0;
+    if (!dwarf_read_ranges(&worker->context, &worker->dwarf->dead,
+                           root->low.class == DWARF_ADDRESS ? root->low.number : 0, &root->low, &root->high,
+                           &root->ranges, extents))
+        extents->count = 0; /* a damaged list says nothing */
+    if (extents->count > 1)
+        qsort(extents->list, extents->count, sizeof *extents->list, by_start);
+    /* Ends ascend too, so that they can be searched. */
+    for (size_t i = 1; i < extents->count; i++)
+        if (extents->list[i].end < extents->list[i - 1].end)
+            extents->list[i].end = extents->list[i - 1].end;
+}
+
 bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit, struct dwarf_outcome *outcome)
 {
     const struct dwarf_file *file = &worker->dwarf->main;
@@ -104,7 +133,10 @@ bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit,
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return true;
     dwarf_effort_begin(&worker->effort, worker->dwarf, unit);
-    if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL)) {
+    bool entered = dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL);
+    if (entered)
+        read_extents(worker);
+    if (!entered) {
         outcome->broken_at = unit->root;
     } else if (unit->type == DW_UT_skeleton || worker->root.split_name.size > 0) {
         read_split(worker, unit->type == DW_UT_skeleton ? unit->id : worker->root.split_id, outcome);
@@ -133,6 +165,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
         .root = &worker->root,
         .functions = &worker->functions,
         .lines = read_lines(worker, outcome),
+        .extents = worker->extents.count > 0 ? &worker->extents : NULL,
         .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
         .no_lines = (flags & SXT_EXTRACT_NO_LINES) != 0,
     };
@@ -174,8 +207,6 @@ static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct 
         if ((settings->options->flags & neither) != neither)
             dwarf_lines_run(lines, settings->details, is_dead, &worker->dwarf->dead);
         worker->lines_offset = worker->root.lines;
-    } else if (!dwarf_effort_pay(&worker->effort, lines->size)) {
-        return NULL;
     }
     outcome->broken_lines = lines->damaged;
     return lines;
