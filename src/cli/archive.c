@@ -146,7 +146,8 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     int written = sxt_lidia_write_memory(symbols, lidia, &data, &size, &error);
     if (written == SXT_OK)
         written = sxt_output_save(output, data, size, &error);
-    int status = written == SXT_OK ? summarise(arguments, output, data, size, sxt_symbols_units(symbols), now() - start) : cli_fail(output, &error);
+    int status = written == SXT_OK ? summarise(arguments, output, data, size, sxt_symbols_units(symbols), now() - start)
+                                   : cli_fail(output, &error);
     sxt_free(data);
     sxt_symbols_free(&symbols);
     return status;

@@ -356,8 +356,8 @@ static bool understand(struct question *question, struct cli_answer *answer, uin
         return false;
     }
     *address = answer->asked - question->bias;
-    answer->is_placed = !question->file_offsets ||
-                        sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
+    answer->is_placed =
+        !question->file_offsets || sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
     answer->address = *address;
     return answer->is_placed;
 }

@@ -207,9 +207,8 @@ static int read_dwarf(struct extraction *extraction, const char *path, sxt_error
     bool *wanted = NULL;
     if (options->addresses != NULL) {
         wanted = malloc(sxt_dwarf_unit_count(dwarf) + 1);
-        status = wanted == NULL
-                     ? sxt_fail_memory(error, sxt_dwarf_unit_count(dwarf))
-                     : sxt_dwarf_choose(dwarf, options->addresses, options->address_count, wanted, error);
+        status = wanted == NULL ? sxt_fail_memory(error, sxt_dwarf_unit_count(dwarf))
+                                : sxt_dwarf_choose(dwarf, options->addresses, options->address_count, wanted, error);
     }
     if (status == SXT_OK)
         status = sxt_dwarf_read(dwarf, wanted, extraction->symbols, error);

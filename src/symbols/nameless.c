@@ -87,9 +87,8 @@ static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lend
     for (uint32_t i = line_near(symbols, lender, start); i < lender->line_count; i++) {
         struct sxt_model_line line = symbols->lines[lender->first_line + i];
         uint64_t from = lender->address + line.offset;
-        uint64_t until = i + 1 < lender->line_count
-                             ? lender->address + symbols->lines[lender->first_line + i + 1].offset
-                             : end;
+        uint64_t until =
+            i + 1 < lender->line_count ? lender->address + symbols->lines[lender->first_line + i + 1].offset : end;
         if (until <= start)
             continue;
         if (from >= end)

@@ -30,7 +30,6 @@ void sxt_nameless_free(struct sxt_nameless *nameless);
 uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address);
 
 /* Gives RANGE, which has no lines, those that stand at its addresses. False when memory is short. */
-bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols,
-                       struct sxt_model_range *range);
+bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols, struct sxt_model_range *range);
 
 #endif

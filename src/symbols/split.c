@@ -30,8 +30,8 @@ static void split_range(struct split *split, const struct sxt_model_range *range
 int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error)
 {
     struct split split = {.symbols = symbols};
-    size_t first_cut[SXT_SYMBOLS_MAX_DEPTH + 2]; /* by depth: where the cuts of the open range begin in `cuts` */
-    size_t end_cut[SXT_SYMBOLS_MAX_DEPTH + 2];
+    size_t first_cut[SXT_SYMBOLS_MAX_DEPTH + 2] = {0}; /* by depth: where the cuts of the open range begin in `cuts` */
+    size_t end_cut[SXT_SYMBOLS_MAX_DEPTH + 2] = {0};
     for (size_t i = 0; i < symbols->range_count && !split.failed; i++) {
         const struct sxt_model_range *range = &symbols->ranges[i];
         size_t parent_first = 0, parent_count = 0;

@@ -13,12 +13,12 @@ static uint8_t role_of(uint64_t tag);
 static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, const struct dwarf_unit *unit,
                             const uint8_t **at, const uint8_t *end);
 
-void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs)
+void sxt_dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs)
 {
     *abbrevs = (struct dwarf_abbrevs){.offset = UINT64_MAX};
 }
 
-void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
+void sxt_dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
 {
     free(abbrevs->list);
     free(abbrevs->attributes);
@@ -46,7 +46,7 @@ static void sort(struct dwarf_abbrevs *abbrevs)
     abbrevs->count = kept;
 }
 
-const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code)
+const struct dwarf_abbrev *sxt_dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code)
 {
     size_t low = 0, high = abbrevs->count;
     while (low < high) {
@@ -59,7 +59,7 @@ const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *abbre
     return low < abbrevs->count && abbrevs->list[low].code == code ? &abbrevs->list[low] : NULL;
 }
 
-bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit)
+bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit)
 {
     if (abbrevs->offset == unit->abbrev_offset && abbrevs->file == file && abbrevs->version == unit->version &&
         abbrevs->address_size == unit->address_size && abbrevs->offset_size == unit->offset_size)
@@ -207,9 +207,12 @@ static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *
         abbrevs->attributes = attributes;
         if (abbrev->count >= ATTRIBUTES_MAX || abbrevs->attribute_count >= UINT32_MAX || form > UINT16_MAX)
             return false;
-        uint8_t size = dwarf_fixed_size(unit, form);
-        attributes[abbrevs->attribute_count++] = (struct dwarf_attribute){
-            .name = name <= UINT16_MAX ? (uint16_t)name : 0, .form = (uint16_t)form, .size = size, .constant = constant};
+        uint8_t size = sxt_dwarf_fixed_size(unit, form);
+        attributes[abbrevs->attribute_count++] =
+            (struct dwarf_attribute){.name = name <= UINT16_MAX ? (uint16_t)name : 0,
+                                     .form = (uint16_t)form,
+                                     .size = size,
+                                     .constant = constant};
         abbrev->count++;
         note_attribute(abbrev, name);
         if (name == DW_AT_sibling && form == DW_FORM_ref4 && abbrev->step_count == 0)
@@ -222,7 +225,7 @@ static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *
     }
 }
 
-uint8_t dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form)
+uint8_t sxt_dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form)
 {
     switch (form) {
     case DW_FORM_flag_present:

@@ -36,7 +36,7 @@ static void close_ranges(struct sweep *sweep, uint32_t depth);
 static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint64_t end);
 static void sort_lines(struct sweep *sweep);
 
-void dwarf_assembly_free(struct dwarf_assembly *assembly)
+void sxt_dwarf_assembly_free(struct dwarf_assembly *assembly)
 {
     free(assembly->claims);
     free(assembly->heap);
@@ -46,8 +46,8 @@ void dwarf_assembly_free(struct dwarf_assembly *assembly)
     memset(assembly, 0, sizeof *assembly);
 }
 
-void dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *names, const struct dwarf_unit_parts *unit,
-                    struct dwarf_output *out)
+void sxt_dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *names, const struct dwarf_unit_parts *unit,
+                        struct dwarf_output *out)
 {
     const struct dwarf_functions *functions = unit->functions;
     size_t file_count = unit->lines != NULL ? unit->lines->file_count : 0;
@@ -101,9 +101,8 @@ static size_t collect_claims(struct sweep *sweep, uint32_t root)
     size_t count = 0;
     bool ordered = true;
     for (uint32_t node = root; node != DWARF_NONE; node = functions->nodes[node].next) {
-        const struct dwarf_range *ranges = functions->nodes[node].range_count > 0
-                                               ? &functions->ranges.list[functions->nodes[node].first_range]
-                                               : NULL;
+        const struct dwarf_range *ranges =
+            functions->nodes[node].range_count > 0 ? &functions->ranges.list[functions->nodes[node].first_range] : NULL;
         size_t more = functions->nodes[node].range_count;
         struct dwarf_claim *claims =
             sxt_array_grow(assembly->claims, &assembly->claim_capacity, count + more + 1, sizeof *claims);
@@ -224,7 +223,8 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
         out->cut_short = true;
         return;
     }
-    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    struct sxt_model_range *ranges =
+        sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
     if (ranges == NULL) {
         out->no_memory = true;
         return;
@@ -239,8 +239,8 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
 }
 
 /*
- * Of what no function covers, only that which the unit claims as its own: by that claim units are chosen when not all of
- * them are read.
+ * Of what no function covers, only that which the unit claims as its own: by that claim units are chosen when not all
+ * of them are read.
  */
 static void add_claimed(struct sweep *sweep, uint64_t start, uint64_t end)
 {
@@ -300,7 +300,7 @@ static uint32_t path_of(struct sweep *sweep, uint32_t file)
         return 0;
     uint32_t *known = &sweep->assembly->files[file - 1];
     if (*known == 0)
-        *known = dwarf_file_name(sweep->names, sweep->unit->lines, sweep->unit->root, file - 1) + 1;
+        *known = sxt_dwarf_file_name(sweep->names, sweep->unit->lines, sweep->unit->root, file - 1) + 1;
     return *known - 1;
 }
 
@@ -313,15 +313,16 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
         out->cut_short = true;
         return;
     }
-    struct sxt_model_range *ranges = sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
+    struct sxt_model_range *ranges =
+        sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
     if (ranges == NULL) {
         out->no_memory = true;
         return;
     }
     out->ranges = ranges;
     bool linkage;
-    uint32_t name = dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
-                                        node->origin, node->origin_is_alternate, &linkage);
+    uint32_t name = sxt_dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root,
+                                            sweep->unit->functions, node->origin, node->origin_is_alternate, &linkage);
     sweep->assembly->open_nodes[sweep->open_count] = number;
     sweep->assembly->open_ranges[sweep->open_count] = (uint32_t)out->range_count;
     sweep->open_count++;
@@ -450,8 +451,8 @@ static void sort_lines(struct sweep *sweep)
     size_t range_count = out->range_count - sweep->first_range;
     uint32_t *counts =
         sxt_array_grow(assembly->counts, &assembly->count_capacity, range_count + 1, sizeof *assembly->counts);
-    void *room =
-        sxt_array_grow(out->lines, &out->line_capacity, out->line_count + assembly->loose_count + 1, sizeof *out->lines);
+    void *room = sxt_array_grow(out->lines, &out->line_capacity, out->line_count + assembly->loose_count + 1,
+                                sizeof *out->lines);
     if (counts != NULL)
         assembly->counts = counts;
     if (room != NULL)

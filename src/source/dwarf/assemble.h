@@ -55,16 +55,16 @@ struct dwarf_unit_parts {
     const struct dwarf_context *context;
     const struct dwarf_root *root;
     const struct dwarf_functions *functions;
-    const struct dwarf_lines *lines; /* NULL when it has none */
+    const struct dwarf_lines *lines;    /* NULL when it has none */
     const struct dwarf_ranges *extents; /* the code that its root entry claims, ascending; NULL when it claims none */
     bool no_files;
     bool no_lines; /* each range has the file of its first line */
 };
 
 /* Appends the unit's ranges to OUT. */
-void dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *names, const struct dwarf_unit_parts *unit,
-                    struct dwarf_output *out);
+void sxt_dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *names, const struct dwarf_unit_parts *unit,
+                        struct dwarf_output *out);
 
-void dwarf_assembly_free(struct dwarf_assembly *assembly);
+void sxt_dwarf_assembly_free(struct dwarf_assembly *assembly);
 
 #endif

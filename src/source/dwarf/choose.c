@@ -16,7 +16,7 @@ struct survey {
 
 static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error);
 
-size_t dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
+size_t sxt_dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
 {
     size_t low = 0, high = dwarf->extent_count;
     while (low < high) {
@@ -37,7 +37,7 @@ int sxt_dwarf_choose(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t 
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
         wanted[i] = dwarf->unknown[i];
     for (size_t i = 0; i < count; i++)
-        for (size_t k = dwarf_extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
+        for (size_t k = sxt_dwarf_extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
             if (dwarf->extents[k - 1].end > addresses[i])
                 wanted[dwarf->extents[k - 1].unit] = true;
     return SXT_OK;
@@ -51,8 +51,8 @@ static void look_at_unit(struct survey *survey, size_t number)
     struct dwarf_root root;
     if ((unit->type == DW_UT_type || unit->type == DW_UT_split_type) && dwarf->line_tables == NULL)
         return;
-    dwarf_effort_begin(&survey->effort, dwarf, unit);
-    if (!dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
+    sxt_dwarf_effort_begin(&survey->effort, dwarf, unit);
+    if (!sxt_dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
         /* Reading it will tell what is wrong. */
         dwarf->unknown[number] = true;
         return;
@@ -60,8 +60,8 @@ static void look_at_unit(struct survey *survey, size_t number)
     if (dwarf->line_tables != NULL && root.has_lines)
         dwarf->line_tables[number] = root.lines;
     size_t first = survey->ranges.count;
-    bool read = dwarf_read_ranges(&context, &dwarf->dead, root.low.class == DWARF_ADDRESS ? root.low.number : 0,
-                                  &root.low, &root.high, &root.ranges, &survey->ranges);
+    bool read = sxt_dwarf_read_ranges(&context, &dwarf->dead, root.low.class == DWARF_ADDRESS ? root.low.number : 0,
+                                      &root.low, &root.high, &root.ranges, &survey->ranges);
     bool silent = root.ranges.class == DWARF_NOTHING && root.high.class == DWARF_NOTHING;
     bool is_code = unit->type != DW_UT_type && unit->type != DW_UT_split_type && root.tag != DW_TAG_partial_unit;
     dwarf->unknown[number] = !read || (silent && is_code);
@@ -74,8 +74,8 @@ static void look_at_unit(struct survey *survey, size_t number)
     }
     dwarf->extents = extents;
     for (size_t i = 0; i < more; i++)
-        extents[dwarf->extent_count++] = (struct dwarf_extent){
-            survey->ranges.list[first + i].start, survey->ranges.list[first + i].end, (uint32_t)number};
+        extents[dwarf->extent_count++] = (struct dwarf_extent){survey->ranges.list[first + i].start,
+                                                               survey->ranges.list[first + i].end, (uint32_t)number};
     survey->ranges.count = 0;
 }
 
@@ -106,7 +106,7 @@ static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
 {
     size_t count = dwarf->main.info_unit_count;
     struct survey survey = {.dwarf = dwarf};
-    dwarf_abbrevs_init(&survey.abbrevs);
+    sxt_dwarf_abbrevs_init(&survey.abbrevs);
     survey.abbrevs.effort = survey.ranges.effort = &survey.effort;
     dwarf->unknown = calloc(count + 1, sizeof *dwarf->unknown);
     if (dwarf->settings.gnu && (dwarf->line_tables = malloc((count + 1) * sizeof *dwarf->line_tables)) == NULL)
@@ -117,7 +117,7 @@ static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
         look_at_unit(&survey, i);
     dwarf->reach = malloc((dwarf->extent_count + 1) * sizeof *dwarf->reach);
     survey.ranges.no_memory = survey.ranges.no_memory || survey.abbrevs.no_memory;
-    dwarf_abbrevs_free(&survey.abbrevs);
+    sxt_dwarf_abbrevs_free(&survey.abbrevs);
     free(survey.ranges.list);
     if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory) {
         forget_survey(dwarf);

@@ -47,8 +47,8 @@ int sxt_dwarf_choose(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t 
 int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbols *symbols, sxt_error *error);
 
 /*
- * What GNU addr2line finds. It looks at a unit as a heap of functions and inlined calls, each with ranges of its own: of
- * those that have an address the one with the smallest range counts, and the frames around it are those around its
+ * What GNU addr2line finds. It looks at a unit as a heap of functions and inlined calls, each with ranges of its own:
+ * of those that have an address the one with the smallest range counts, and the frames around it are those around its
  * entry. The line comes from the line table alone. The first unit, in the order of the file, that has a function or a
  * line at the address answers. Units are read when an address first needs them, and kept. One thread at a time.
  */

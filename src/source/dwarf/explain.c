@@ -92,7 +92,7 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
     explaining->address = address;
     explaining->arena = arena;
     explaining->out = result;
-    dwarf_abbrevs_init(&explaining->visitor);
+    sxt_dwarf_abbrevs_init(&explaining->visitor);
     int status = SXT_OK;
     explaining->wanted = calloc(dwarf->main.info_unit_count + 1, sizeof *explaining->wanted);
     explaining->owns = calloc(dwarf->main.info_unit_count + 1, sizeof *explaining->owns);
@@ -103,7 +103,7 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking at the units of DWARF");
     if (status == SXT_OK)
         status = sxt_dwarf_choose(dwarf, &address, 1, explaining->wanted, error);
-    if (status == SXT_OK && !dwarf_worker_init(&explaining->worker, dwarf, error))
+    if (status == SXT_OK && !sxt_dwarf_worker_init(&explaining->worker, dwarf, error))
         status = SXT_ERROR_MEMORY;
     explaining->visitor.effort = &explaining->worker.effort;
     for (size_t i = 0; status == SXT_OK && i < dwarf->extent_count; i++)
@@ -118,9 +118,9 @@ static int finish(struct explaining *explaining, int status, sxt_error *error)
     const struct dwarf_worker *worker = &explaining->worker;
     bool no_memory = explaining->no_memory || worker->functions.no_memory || worker->functions.ranges.no_memory ||
                      worker->lines.no_memory || worker->names.no_memory;
-    dwarf_split_close(&explaining->split);
-    dwarf_worker_free(&explaining->worker);
-    dwarf_abbrevs_free(&explaining->visitor);
+    sxt_dwarf_split_close(&explaining->split);
+    sxt_dwarf_worker_free(&explaining->worker);
+    sxt_dwarf_abbrevs_free(&explaining->visitor);
     free(explaining->wanted);
     free(explaining->owns);
     free(explaining);
@@ -144,15 +144,15 @@ static bool enter_split(struct explaining *explaining, uint64_t id)
     struct dwarf_worker *worker = &explaining->worker;
     struct dwarf_context skeleton = worker->context;
     struct dwarf_root of_skeleton = worker->root;
-    dwarf_places_of_split(explaining->dwarf, &of_skeleton, explaining->arena, &explaining->split_places);
-    if (!dwarf_split_open(explaining->dwarf, &of_skeleton, id, &explaining->split)) {
+    sxt_dwarf_places_of_split(explaining->dwarf, &of_skeleton, explaining->arena, &explaining->split_places);
+    if (!sxt_dwarf_split_open(explaining->dwarf, &of_skeleton, id, &explaining->split)) {
         explaining->is_missing = true;
         return false;
     }
     /* It brings its own share. */
     worker->effort.left += (explaining->split.unit.end - explaining->split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
-    if (!dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &explaining->split.part,
-                     &explaining->split.unit, &skeleton)) {
+    if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &explaining->split.part,
+                         &explaining->split.unit, &skeleton)) {
         explaining->damaged_at = explaining->split.unit.root;
         return false;
     }
@@ -171,16 +171,16 @@ static bool enter_unit(struct explaining *explaining, size_t number)
     struct dwarf_worker *worker = &explaining->worker;
     const struct dwarf_unit *unit = &dwarf->main.units[number];
     /* Nothing may be left that points into the split unit before. */
-    dwarf_names_forget(&worker->names);
-    dwarf_abbrevs_free(&worker->split_abbrevs);
-    dwarf_split_close(&explaining->split);
+    sxt_dwarf_names_forget(&worker->names);
+    sxt_dwarf_abbrevs_free(&worker->split_abbrevs);
+    sxt_dwarf_split_close(&explaining->split);
     memset(&explaining->split, 0, sizeof explaining->split);
     explaining->is_missing = false;
     explaining->damaged_at = UINT64_MAX;
-    dwarf_effort_begin(&worker->effort, dwarf, unit);
+    sxt_dwarf_effort_begin(&worker->effort, dwarf, unit);
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return false;
-    if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, &dwarf->main, unit, NULL)) {
+    if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, &dwarf->main, unit, NULL)) {
         explaining->damaged_at = unit->root;
         return false;
     }
@@ -192,8 +192,8 @@ static bool enter_unit(struct explaining *explaining, size_t number)
         return false;
     }
     bool no_inlines = (dwarf->settings.options->flags & SXT_EXTRACT_NO_INLINES) != 0;
-    explaining->damaged_at = dwarf_walk(&worker->context, &worker->root, &dwarf->dead,
-                                        no_inlines ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS, &worker->functions);
+    explaining->damaged_at = sxt_dwarf_walk(&worker->context, &worker->root, &dwarf->dead,
+                                            no_inlines ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS, &worker->functions);
     return true;
 }
 
@@ -219,7 +219,7 @@ static void describe_unit(struct explaining *explaining)
     out->file = (sxt_string){settings->path, settings->path != NULL ? strlen(settings->path) : 0};
     if (explaining->split.extra.is_open)
         out->file =
-            dwarf_place_of(&explaining->split.extra, &explaining->split_places, settings->options->inflate_limit);
+            sxt_dwarf_place_of(&explaining->split.extra, &explaining->split_places, settings->options->inflate_limit);
     else if (context->file->split && explaining->split_places.count > 0)
         out->file = explaining->split_places.paths[0];
 }
@@ -268,8 +268,8 @@ static sxt_string name_of(struct explaining *explaining, const struct dwarf_node
 {
     struct dwarf_worker *worker = &explaining->worker;
     bool linkage;
-    uint32_t number = dwarf_function_name(&worker->names, &worker->context, &worker->root, &worker->functions,
-                                          node->origin, node->origin_is_alternate, &linkage);
+    uint32_t number = sxt_dwarf_function_name(&worker->names, &worker->context, &worker->root, &worker->functions,
+                                              node->origin, node->origin_is_alternate, &linkage);
     return sxt_strings_get(&worker->names.strings, number);
 }
 
@@ -348,7 +348,7 @@ static bool locate(struct explaining *explaining, const struct dwarf_file *file,
     *out = worker->context;
     if (file == worker->context.file && entry >= own->root && entry < own->end)
         return true;
-    const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
+    const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
     if (unit == NULL)
         return false;
     const struct dwarf_neighbour *neighbour =
@@ -358,7 +358,7 @@ static bool locate(struct explaining *explaining, const struct dwarf_file *file,
         return !neighbour->broken;
     }
     struct dwarf_root root;
-    return explaining->visits++ < VISITS_MAX && dwarf_enter(out, &root, &explaining->visitor, file, unit, NULL);
+    return explaining->visits++ < VISITS_MAX && sxt_dwarf_enter(out, &root, &explaining->visitor, file, unit, NULL);
 }
 
 static bool read_naming(struct explaining *explaining, const struct dwarf_file *file, uint64_t entry,
@@ -376,7 +376,7 @@ static bool read_naming(struct explaining *explaining, const struct dwarf_file *
     for (uint32_t i = 0; abbrev != NULL && i < abbrev->count && at != NULL; i++) {
         const struct dwarf_attribute *attribute = &context.abbrevs->attributes[abbrev->first + i];
         struct dwarf_value value;
-        if ((at = dwarf_read_value(&context, attribute, at, end, &value)) == NULL)
+        if ((at = sxt_dwarf_read_value(&context, attribute, at, end, &value)) == NULL)
             break;
         if (attribute->name == DW_AT_linkage_name || attribute->name == DW_AT_MIPS_linkage_name)
             out->linkage = value.text;
@@ -441,9 +441,9 @@ static const struct dwarf_row *row_at(struct explaining *explaining)
 {
     struct dwarf_worker *worker = &explaining->worker;
     struct dwarf_lines *lines = &worker->lines;
-    if (!dwarf_lines_read_header(lines, &worker->context, worker->root.lines))
+    if (!sxt_dwarf_lines_read_header(lines, &worker->context, worker->root.lines))
         return NULL;
-    dwarf_lines_run(lines, true, is_dead, &explaining->dwarf->dead);
+    sxt_dwarf_lines_run(lines, true, is_dead, &explaining->dwarf->dead);
     size_t low = 0, high = lines->row_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -468,7 +468,7 @@ static bool describe_lines(struct explaining *explaining)
     if (row == NULL)
         return false;
     uint32_t file = (flags & SXT_EXTRACT_NO_FILES) == 0
-                        ? dwarf_file_name(&worker->names, &worker->lines, &worker->root, row->file - 1)
+                        ? sxt_dwarf_file_name(&worker->names, &worker->lines, &worker->root, row->file - 1)
                         : 0;
     out->row = row->address;
     out->row_file = file != 0 ? keep(explaining, sxt_strings_get(&worker->names.strings, file)) : (sxt_string){NULL, 0};
@@ -521,9 +521,9 @@ static void describe_missing(struct explaining *explaining, sxt_string split_nam
     struct dwarf_places places = {.count = 0};
     sxt_string alternate = {NULL, 0};
     if (explaining->uses_alternate || !dwarf->alternate.is_open)
-        dwarf_places_of_alternate(dwarf, explaining->arena, &alternate, &places);
+        sxt_dwarf_places_of_alternate(dwarf, explaining->arena, &alternate, &places);
     if (dwarf->alternate.is_open)
-        out->alternate = dwarf_place_of(&dwarf->alternate, &places, dwarf->settings.options->inflate_limit);
+        out->alternate = sxt_dwarf_place_of(&dwarf->alternate, &places, dwarf->settings.options->inflate_limit);
     else
         out->missing_alternate = alternate;
     out->missing_split = keep(explaining, split_name);

@@ -54,8 +54,8 @@ static int printable(sxt_string text)
     return text.size < PATH_MAX ? (int)text.size : PATH_MAX;
 }
 
-void dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
-                           struct dwarf_places *places)
+void sxt_dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
+                               struct dwarf_places *places)
 {
     char folder[PATH_MAX];
     sxt_string name = root->split_name, directory = root->directory;
@@ -105,8 +105,8 @@ static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id,
     return !at.failed && path->size > 0 && path->size < PATH_MAX;
 }
 
-void dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
-                               struct dwarf_places *places)
+void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
+                                   struct dwarf_places *places)
 {
     sxt_string path;
     const uint8_t *id;
@@ -145,7 +145,8 @@ static bool has_content_of(const char *path, const struct sxt_file *file, uint64
     return same;
 }
 
-sxt_string dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places, uint64_t inflate_limit)
+sxt_string sxt_dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places,
+                              uint64_t inflate_limit)
 {
     for (size_t i = 0; i < places->count; i++)
         if (has_content_of(places->paths[i].data, &extra->file, inflate_limit))

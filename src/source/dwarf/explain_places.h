@@ -14,14 +14,15 @@ struct dwarf_places {
 };
 
 /* Of the package and the .dwo of the skeleton whose root entry is ROOT; the package comes first. */
-void dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
-                           struct dwarf_places *places);
-
-/* Of the alternate file, whose *NAME is set; there are none when no such file is named. */
-void dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
+void sxt_dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
                                struct dwarf_places *places);
 
+/* Of the alternate file, whose *NAME is set; there are none when no such file is named. */
+void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
+                                   struct dwarf_places *places);
+
 /* The path, among PLACES, of the file that is open as EXTRA: the first with the same content. Absent: none has. */
-sxt_string dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places, uint64_t inflate_limit);
+sxt_string sxt_dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places,
+                              uint64_t inflate_limit);
 
 #endif

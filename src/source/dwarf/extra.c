@@ -17,7 +17,8 @@
 /* A third of a package's hash table is empty, so a few steps lead to what is looked for, or to nothing. */
 #define PROBES_MAX 1024
 
-int dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t inflate_limit, bool split, sxt_error *error)
+int sxt_dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t inflate_limit, bool split,
+                         sxt_error *error)
 {
     memset(extra, 0, sizeof *extra);
     int status = sxt_file_open(&extra->file, path, error);
@@ -31,13 +32,13 @@ int dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t infla
         return status;
     }
     extra->is_open = true;
-    status = dwarf_load_sections(&extra->dwarf, &extra->elf, split, error);
+    status = sxt_dwarf_load_sections(&extra->dwarf, &extra->elf, split, error);
     if (status != SXT_OK)
-        dwarf_extra_close(extra);
+        sxt_dwarf_extra_close(extra);
     return status;
 }
 
-void dwarf_extra_close(struct dwarf_extra *extra)
+void sxt_dwarf_extra_close(struct dwarf_extra *extra)
 {
     if (!extra->is_open)
         return;
@@ -58,10 +59,9 @@ static bool join_path(char *out, sxt_string directory, sxt_string name)
 {
     if (name.size == 0 || memchr(name.data, 0, name.size) != NULL)
         return false;
-    int length = name.data[0] == '/' || directory.size == 0
-                     ? snprintf(out, PATH_MAX, "%.*s", (int)name.size, name.data)
-                     : snprintf(out, PATH_MAX, "%.*s/%.*s", (int)directory.size, directory.data, (int)name.size,
-                                name.data);
+    int length = name.data[0] == '/' || directory.size == 0 ? snprintf(out, PATH_MAX, "%.*s", (int)name.size, name.data)
+                                                            : snprintf(out, PATH_MAX, "%.*s/%.*s", (int)directory.size,
+                                                                       directory.data, (int)name.size, name.data);
     return length > 0 && length < PATH_MAX;
 }
 
@@ -105,8 +105,9 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
     if (!is_file(path))
         return false;
     sxt_error cause;
-    if (dwarf_extra_open(&dwarf->alternate, path, dwarf->settings.options->inflate_limit, false, &cause) != SXT_OK) {
-        dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: %.80s", path, cause.text);
+    if (sxt_dwarf_extra_open(&dwarf->alternate, path, dwarf->settings.options->inflate_limit, false, &cause) !=
+        SXT_OK) {
+        sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: %.80s", path, cause.text);
         return false;
     }
     uint8_t id[BUILD_ID_MAX];
@@ -116,12 +117,12 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
         own.id_size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
     }
     if (own.id_size != link->id_size || memcmp(own.id, link->id, own.id_size) != 0) {
-        dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
-        dwarf_extra_close(&dwarf->alternate);
+        sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
+        sxt_dwarf_extra_close(&dwarf->alternate);
         return false;
     }
-    if (dwarf_find_units(&dwarf->alternate.dwarf, NULL) != SXT_OK) {
-        dwarf_extra_close(&dwarf->alternate);
+    if (sxt_dwarf_find_units(&dwarf->alternate.dwarf, NULL) != SXT_OK) {
+        sxt_dwarf_extra_close(&dwarf->alternate);
         return false;
     }
     return true;
@@ -169,17 +170,18 @@ static bool read_link(struct sxt_elf *elf, struct alternate_link *link)
     return !at.failed;
 }
 
-void dwarf_open_alternate(struct sxt_dwarf *dwarf)
+void sxt_dwarf_open_alternate(struct sxt_dwarf *dwarf)
 {
     struct alternate_link link;
     if (!read_link(dwarf->elf, &link) || link.path.size == 0)
         return;
     if (!try_alternate_places(dwarf, &link))
-        dwarf_warn(dwarf, "DWARF: the alternate file '%.100s' was not found; names and functions that are in it are lost",
-                   link.path.data);
+        sxt_dwarf_warn(dwarf,
+                       "DWARF: the alternate file '%.100s' was not found; names and functions that are in it are lost",
+                       link.path.data);
 }
 
-void dwarf_open_package(struct sxt_dwarf *dwarf)
+void sxt_dwarf_open_package(struct sxt_dwarf *dwarf)
 {
     char path[PATH_MAX];
     if (dwarf->settings.path == NULL)
@@ -188,8 +190,8 @@ void dwarf_open_package(struct sxt_dwarf *dwarf)
     if (length <= 0 || length >= PATH_MAX || !is_file(path))
         return;
     sxt_error cause;
-    if (dwarf_extra_open(&dwarf->package, path, dwarf->settings.options->inflate_limit, true, &cause) != SXT_OK)
-        dwarf_warn(dwarf, "DWARF: package '%.80s' not used: %.80s", path, cause.text);
+    if (sxt_dwarf_extra_open(&dwarf->package, path, dwarf->settings.options->inflate_limit, true, &cause) != SXT_OK)
+        sxt_dwarf_warn(dwarf, "DWARF: package '%.80s' not used: %.80s", path, cause.text);
 }
 
 /* The columns of a package's index, by what they are of: numbers of version 5, and of GNU's version 2 where other. */
@@ -268,9 +270,9 @@ static uint64_t split_id(const struct dwarf_file *file, const struct dwarf_unit 
     struct dwarf_abbrevs abbrevs;
     struct dwarf_context context;
     struct dwarf_root root;
-    dwarf_abbrevs_init(&abbrevs);
-    uint64_t id = dwarf_enter(&context, &root, &abbrevs, file, unit, NULL) ? root.split_id : 0;
-    dwarf_abbrevs_free(&abbrevs);
+    sxt_dwarf_abbrevs_init(&abbrevs);
+    uint64_t id = sxt_dwarf_enter(&context, &root, &abbrevs, file, unit, NULL) ? root.split_id : 0;
+    sxt_dwarf_abbrevs_free(&abbrevs);
     return id;
 }
 
@@ -279,7 +281,8 @@ static bool find_unit(struct dwarf_split *split, uint64_t id)
 {
     const struct dwarf_bytes *info = &split->part.sections[DWARF_INFO];
     for (uint64_t offset = 0; offset < info->size;) {
-        if (!dwarf_read_unit_header(&split->part, false, offset, &split->unit) || !dwarf_unit_is_known(&split->unit))
+        if (!sxt_dwarf_read_unit_header(&split->part, false, offset, &split->unit) ||
+            !sxt_dwarf_unit_is_known(&split->unit))
             return false;
         if (split->unit.type != DW_UT_split_type && split->unit.type != DW_UT_type &&
             split_id(&split->part, &split->unit) == id)
@@ -292,17 +295,17 @@ static bool find_unit(struct dwarf_split *split, uint64_t id)
 static bool try_split_file(const struct sxt_dwarf *dwarf, const char *path, uint64_t id, struct dwarf_split *split)
 {
     if (!is_file(path) ||
-        dwarf_extra_open(&split->extra, path, dwarf->settings.options->inflate_limit, true, NULL) != SXT_OK)
+        sxt_dwarf_extra_open(&split->extra, path, dwarf->settings.options->inflate_limit, true, NULL) != SXT_OK)
         return false;
     split->part = split->extra.dwarf;
     if (find_unit(split, id))
         return true;
-    dwarf_extra_close(&split->extra);
+    sxt_dwarf_extra_close(&split->extra);
     return false;
 }
 
-bool dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, uint64_t id,
-                      struct dwarf_split *split)
+bool sxt_dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, uint64_t id,
+                          struct dwarf_split *split)
 {
     memset(split, 0, sizeof *split);
     if (dwarf->package.is_open && find_in_package(&dwarf->package.dwarf, id, &split->part) && find_unit(split, id))
@@ -327,7 +330,7 @@ bool dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root *ro
     return join_path(path, beside, name) && try_split_file(dwarf, path, id, split);
 }
 
-void dwarf_split_close(struct dwarf_split *split)
+void sxt_dwarf_split_close(struct dwarf_split *split)
 {
-    dwarf_extra_close(&split->extra);
+    sxt_dwarf_extra_close(&split->extra);
 }

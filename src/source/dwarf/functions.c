@@ -19,10 +19,10 @@ struct walk {
     const struct dwarf_context *context;
     const struct dwarf_dead *dead;
     struct dwarf_functions *functions;
-    enum dwarf_walk mode;
-    bool scoped;      /* the language has scopes */
-    uint64_t base;    /* the unit's low address */
-    uint64_t level;   /* of nesting; the children of the root entry are at 1 */
+    enum sxt_dwarf_walk mode;
+    bool scoped;    /* the language has scopes */
+    uint64_t base;  /* the unit's low address */
+    uint64_t level; /* of nesting; the children of the root entry are at 1 */
     const uint8_t *section;
     const uint8_t *end;
 };
@@ -41,7 +41,7 @@ static void place(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t
 static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                                   uint32_t *opened);
 
-void dwarf_functions_free(struct dwarf_functions *functions)
+void sxt_dwarf_functions_free(struct dwarf_functions *functions)
 {
     free(functions->nodes);
     free(functions->ranges.list);
@@ -51,7 +51,7 @@ void dwarf_functions_free(struct dwarf_functions *functions)
     *functions = (struct dwarf_functions){.node_count = 0};
 }
 
-bool dwarf_has_scopes(uint16_t language)
+bool sxt_dwarf_has_scopes(uint16_t language)
 {
     switch (language) {
     case DW_LANG_C89:
@@ -69,7 +69,7 @@ bool dwarf_has_scopes(uint16_t language)
     }
 }
 
-uint32_t dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry)
+uint32_t sxt_dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry)
 {
     size_t low = 0, high = functions->placed_count;
     while (low < high) {
@@ -115,8 +115,8 @@ static uint32_t add_scope(struct walk *walk, uint32_t parent, uint16_t tag, sxt_
     return (uint32_t)functions->scope_count++;
 }
 
-uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root, const struct dwarf_dead *dead,
-                    enum dwarf_walk mode, struct dwarf_functions *functions)
+uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root,
+                        const struct dwarf_dead *dead, enum sxt_dwarf_walk mode, struct dwarf_functions *functions)
 {
     const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
     functions->node_count = functions->ranges.count = functions->placed_count = 0;
@@ -126,7 +126,7 @@ uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root
                         .dead = dead,
                         .functions = functions,
                         .mode = mode,
-                        .scoped = dwarf_has_scopes(root->language),
+                        .scoped = sxt_dwarf_has_scopes(root->language),
                         .base = root->low.class == DWARF_ADDRESS ? root->low.number : 0,
                         .section = section->data,
                         .end = section->data + context->unit->end};
@@ -168,8 +168,8 @@ static const uint8_t *sibling(const struct walk *walk, const struct dwarf_abbrev
 {
     if (abbrev->sibling_at == DWARF_NO_SIBLING || (uint64_t)(walk->end - at) < (uint64_t)abbrev->sibling_at + 4)
         return NULL;
-    uint64_t offset = walk->context->unit->offset +
-                      sxt_load_u32(at + abbrev->sibling_at, walk->context->file->big_endian);
+    uint64_t offset =
+        walk->context->unit->offset + sxt_load_u32(at + abbrev->sibling_at, walk->context->file->big_endian);
     const uint8_t *there = offset < walk->context->unit->end ? walk->section + offset : NULL;
     return there > at ? there : NULL;
 }
@@ -238,10 +238,10 @@ static const uint8_t *read_function(const struct walk *walk, const struct dwarf_
                 at = attribute->size <= walk->end - at ? at + attribute->size : NULL;
                 continue;
             }
-            at = dwarf_skip_form(walk->context, attribute->form, at, walk->end);
+            at = sxt_dwarf_skip_form(walk->context, attribute->form, at, walk->end);
             continue;
         }
-        at = dwarf_read_value(walk->context, attribute, at, walk->end, wanted);
+        at = sxt_dwarf_read_value(walk->context, attribute, at, walk->end, wanted);
         if (attribute->name == DW_AT_call_file) {
             out->call_file = value.number;
             out->has_call_file = true;
@@ -334,8 +334,8 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
         if (walk->mode == DWARF_WALK_GNU && function.ranges.class == DWARF_LIST)
             function.ranges.class = DWARF_NOTHING;
         /* A damaged list costs the ranges behind the damage. */
-        (void)dwarf_read_ranges(walk->context, walk->dead, walk->base, &function.low, &function.high, &function.ranges,
-                                &functions->ranges);
+        (void)sxt_dwarf_read_ranges(walk->context, walk->dead, walk->base, &function.low, &function.high,
+                                    &function.ranges, &functions->ranges);
         functions->nodes[node].range_count = (uint32_t)functions->ranges.count - functions->nodes[node].first_range;
     }
     if (functions->open_count < OPEN_MAX) {
@@ -356,7 +356,7 @@ static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *
     for (uint32_t i = 0; i < abbrev->count && next != NULL; i++) {
         const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first + i];
         struct dwarf_value value;
-        next = dwarf_read_value(walk->context, attribute, next, walk->end, &value);
+        next = sxt_dwarf_read_value(walk->context, attribute, next, walk->end, &value);
         if (attribute->name == DW_AT_name)
             name = value.text;
     }

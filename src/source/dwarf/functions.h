@@ -59,7 +59,7 @@ struct dwarf_functions {
 };
 
 /* What the walk keeps. */
-enum dwarf_walk {
+enum sxt_dwarf_walk {
     DWARF_WALK_FUNCTIONS, /* everything */
     DWARF_WALK_ROOTS,     /* no inlined calls */
     DWARF_WALK_GNU,       /* everything that GNU addr2line sees: it does not know range lists by number */
@@ -70,15 +70,15 @@ enum dwarf_walk {
  * Walks over all entries of the unit. Returns UINT64_MAX, or the offset where the entries make no sense any more; what
  * came before is kept.
  */
-uint64_t dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root, const struct dwarf_dead *dead,
-                    enum dwarf_walk mode, struct dwarf_functions *functions);
+uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root,
+                        const struct dwarf_dead *dead, enum sxt_dwarf_walk mode, struct dwarf_functions *functions);
 
 /* The scope of the function at ENTRY. */
-uint32_t dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry);
+uint32_t sxt_dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry);
 
-void dwarf_functions_free(struct dwarf_functions *functions);
+void sxt_dwarf_functions_free(struct dwarf_functions *functions);
 
 /* Do functions of this language have a scope? */
-bool dwarf_has_scopes(uint16_t language);
+bool sxt_dwarf_has_scopes(uint16_t language);
 
 #endif

@@ -10,9 +10,9 @@
 struct machine {
     struct dwarf_lines *lines;
     bool details;
-    bool backwards;     /* rows of this sequence are not in order */
-    size_t first;       /* row of this sequence */
-    uint64_t start;     /* where the program put the first row, whatever is before it once all are in order */
+    bool backwards; /* rows of this sequence are not in order */
+    size_t first;   /* row of this sequence */
+    uint64_t start; /* where the program put the first row, whatever is before it once all are in order */
     uint64_t address;
     uint32_t operation; /* in a very long instruction word */
     uint64_t file;
@@ -98,7 +98,8 @@ static inline void add_row(struct machine *machine)
     lines->rows[lines->row_count++] = row;
 }
 
-/* The order of the program where addresses are equal: rows keep the place they came from in their column of the sort. */
+/* The order of the program where addresses are equal: rows keep the place they came from in their column of the sort.
+ */
 static int by_address(const void *a, const void *b)
 {
     const struct dwarf_row *first = a;
@@ -166,7 +167,7 @@ static void end_sequence(struct machine *machine, dwarf_is_dead *is_dead, const 
     reset(machine);
 }
 
-void dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead *is_dead, const void *dead_context)
+void sxt_dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead *is_dead, const void *dead_context)
 {
     lines->row_count = lines->sequence_count = 0;
     struct machine machine = {.lines = lines, .details = details};
@@ -260,7 +261,7 @@ static const uint8_t *run_extended(struct machine *machine, const uint8_t *at, c
         const uint8_t *name_end = memchr(at, 0, (size_t)(next - at));
         uint64_t directory = 0;
         if (lines->version < 5 && name_end != NULL && dwarf_uleb(name_end + 1, next, &directory) != NULL)
-            dwarf_lines_add_file(lines, (sxt_string){(const char *)at, (size_t)(name_end - at)}, directory);
+            sxt_dwarf_lines_add_file(lines, (sxt_string){(const char *)at, (size_t)(name_end - at)}, directory);
         break;
     }
     case DW_LNE_set_discriminator:

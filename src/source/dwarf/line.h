@@ -54,25 +54,25 @@ struct dwarf_lines {
     const uint8_t *operand_counts; /* of the standard opcodes, from 1 on */
     size_t size;                   /* of the whole table, in bytes */
     struct dwarf_effort *effort;   /* pays for reading it; NULL: nobody does */
-    bool damaged;   /* the program or the header was broken off somewhere */
-    bool no_memory; /* memory ran out */
+    bool damaged;                  /* the program or the header was broken off somewhere */
+    bool no_memory;                /* memory ran out */
 };
 
 /* Which sequences are of functions that the linker threw away. */
 typedef bool dwarf_is_dead(const void *context, uint64_t start);
 
 /* Reads the header at OFFSET of .debug_line: directories and files. False when there is none to speak of. */
-bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_context *context, uint64_t offset);
+bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_context *context, uint64_t offset);
 
 /*
  * Runs the program whose header was read. Without DETAILS, columns and discriminators are left out, and so are rows
  * that say the same as the one before.
  */
-void dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead *is_dead, const void *dead_context);
+void sxt_dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead *is_dead, const void *dead_context);
 
 /* One more file, as a program of DWARF 2 to 4 may define. */
-bool dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t directory);
+bool sxt_dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t directory);
 
-void dwarf_lines_free(struct dwarf_lines *lines);
+void sxt_dwarf_lines_free(struct dwarf_lines *lines);
 
 #endif

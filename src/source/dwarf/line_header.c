@@ -19,7 +19,7 @@ static bool read_tables(struct dwarf_lines *lines, struct sxt_cursor *at);
 static bool read_tables_5(struct dwarf_lines *lines, const struct dwarf_context *context, struct dwarf_unit *shape,
                           struct sxt_cursor *at);
 
-void dwarf_lines_free(struct dwarf_lines *lines)
+void sxt_dwarf_lines_free(struct dwarf_lines *lines)
 {
     free(lines->directories);
     free(lines->files);
@@ -42,7 +42,7 @@ static bool add_directory(struct dwarf_lines *lines, sxt_string name)
     return true;
 }
 
-bool dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t directory)
+bool sxt_dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t directory)
 {
     struct dwarf_file_entry *moved =
         sxt_array_grow(lines->files, &lines->file_capacity, lines->file_count + 1, sizeof *moved);
@@ -55,7 +55,7 @@ bool dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t d
     return true;
 }
 
-bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_context *context, uint64_t offset)
+bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_context *context, uint64_t offset)
 {
     const struct dwarf_bytes *section = &context->main->sections[DWARF_LINE];
     lines->directory_count = lines->file_count = lines->row_count = lines->sequence_count = 0;
@@ -103,7 +103,8 @@ bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_conte
     lines->line_range = sxt_cursor_u8(&at);
     lines->opcode_base = sxt_cursor_u8(&at);
     lines->operand_counts = sxt_cursor_bytes(&at, lines->opcode_base > 0 ? lines->opcode_base - 1u : 0);
-    if (at.failed || lines->opcode_base == 0 || (lines->address_size != 2 && lines->address_size != 4 && lines->address_size != 8))
+    if (at.failed || lines->opcode_base == 0 ||
+        (lines->address_size != 2 && lines->address_size != 4 && lines->address_size != 8))
         return false;
     if (lines->operations == 0)
         lines->operations = 1;
@@ -116,7 +117,7 @@ bool dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_conte
 /* Directory 0 is the unit's own, file 0 does not exist. */
 static bool read_tables(struct dwarf_lines *lines, struct sxt_cursor *at)
 {
-    if (!add_directory(lines, (sxt_string){NULL, 0}) || !dwarf_lines_add_file(lines, (sxt_string){NULL, 0}, 0))
+    if (!add_directory(lines, (sxt_string){NULL, 0}) || !sxt_dwarf_lines_add_file(lines, (sxt_string){NULL, 0}, 0))
         return false;
     for (;;) {
         sxt_string name = sxt_cursor_cstring(at);
@@ -136,7 +137,7 @@ static bool read_tables(struct dwarf_lines *lines, struct sxt_cursor *at)
         uint64_t directory = sxt_cursor_uleb128(at);
         sxt_cursor_uleb128(at); /* time */
         sxt_cursor_uleb128(at); /* size */
-        if (at->failed || !dwarf_lines_add_file(lines, name, directory))
+        if (at->failed || !sxt_dwarf_lines_add_file(lines, name, directory))
             return false;
     }
 }
@@ -161,9 +162,9 @@ static bool read_entry(const struct dwarf_context *context, const struct formats
     *entry = (struct dwarf_file_entry){{NULL, 0}, 0};
     for (uint8_t i = 0; i < formats->count; i++) {
         uint16_t form = (uint16_t)formats->list[i].form;
-        struct dwarf_attribute attribute = {.form = form, .size = dwarf_fixed_size(context->unit, form)};
+        struct dwarf_attribute attribute = {.form = form, .size = sxt_dwarf_fixed_size(context->unit, form)};
         struct dwarf_value value;
-        const uint8_t *next = dwarf_read_value(context, &attribute, at->data + at->at, at->data + at->size, &value);
+        const uint8_t *next = sxt_dwarf_read_value(context, &attribute, at->data + at->at, at->data + at->size, &value);
         if (next == NULL)
             return false;
         at->at = (size_t)(next - at->data);
@@ -194,7 +195,8 @@ static bool read_tables_5(struct dwarf_lines *lines, const struct dwarf_context 
             size_t before = at->at;
             if (!read_entry(&own, &formats, at, &entry) || at->at == before)
                 return false;
-            if (files ? !dwarf_lines_add_file(lines, entry.name, entry.directory) : !add_directory(lines, entry.name))
+            if (files ? !sxt_dwarf_lines_add_file(lines, entry.name, entry.directory)
+                      : !add_directory(lines, entry.name))
                 return false;
         }
     }

@@ -7,8 +7,8 @@
 /* An entry that points to another that points to another ...: real ones do so three times. */
 #define CHAIN_MAX 16
 /* Scopes inside each other that a name is given; the outermost ones beyond that are left out. */
-#define SCOPE_MAX 64
-#define KNOWN_MAX ((size_t)1 << 19)
+#define SCOPE_MAX  64
+#define KNOWN_MAX  ((size_t)1 << 19)
 #define KNOWN_KEPT ((size_t)1 << 14)
 
 /* What an entry says of its name. */
@@ -33,24 +33,24 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
 static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out);
 static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
 
-bool dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error)
+bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error)
 {
     memset(names, 0, sizeof *names);
     names->gnu = gnu;
     names->effort = effort;
     for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
-        dwarf_abbrevs_init(&names->neighbours[i].abbrevs);
+        sxt_dwarf_abbrevs_init(&names->neighbours[i].abbrevs);
         names->neighbours[i].abbrevs.effort = effort;
     }
     sxt_buffer_init(&names->text, SIZE_MAX);
     return sxt_strings_init(&names->strings, 0, error) == SXT_OK;
 }
 
-void dwarf_names_free(struct dwarf_names *names)
+void sxt_dwarf_names_free(struct dwarf_names *names)
 {
     for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
-        dwarf_abbrevs_free(&names->neighbours[i].abbrevs);
-        dwarf_functions_free(&names->neighbours[i].scopes);
+        sxt_dwarf_abbrevs_free(&names->neighbours[i].abbrevs);
+        sxt_dwarf_functions_free(&names->neighbours[i].scopes);
     }
     sxt_strings_free(&names->strings);
     sxt_buffer_free(&names->text);
@@ -58,7 +58,7 @@ void dwarf_names_free(struct dwarf_names *names)
     memset(names, 0, sizeof *names);
 }
 
-void dwarf_names_forget(struct dwarf_names *names)
+void sxt_dwarf_names_forget(struct dwarf_names *names)
 {
     /* One unit with many names would make it slow for all the others. */
     if (names->known_capacity > KNOWN_KEPT) {
@@ -120,9 +120,9 @@ static bool make_room(struct dwarf_names *names)
     return true;
 }
 
-uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
-                             const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
-                             bool alternate, bool *is_linkage)
+uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
+                                 const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
+                                 bool alternate, bool *is_linkage)
 {
     *is_linkage = false;
     if (!make_room(names))
@@ -140,7 +140,8 @@ uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_conte
     return known->name >> 1;
 }
 
-/* The languages whose names GNU addr2line takes for those that the linker knows. Newer ones of the kind are not there. */
+/* The languages whose names GNU addr2line takes for those that the linker knows. Newer ones of the kind are not there.
+ */
 static bool gnu_is_linkage(uint16_t language)
 {
     switch (language) {
@@ -191,7 +192,7 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
     }
     if (name.size == 0)
         return 0;
-    *is_linkage = names->gnu ? gnu_is_linkage(place.root->language) : !dwarf_has_scopes(place.root->language);
+    *is_linkage = names->gnu ? gnu_is_linkage(place.root->language) : !sxt_dwarf_has_scopes(place.root->language);
     if (*is_linkage || names->gnu)
         return add_string(names, name);
     return qualified(names, &place, last, name);
@@ -206,16 +207,16 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
         *out = *here;
         return true;
     }
-    const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
+    const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
     if (unit == NULL)
         return false;
-    struct dwarf_neighbour *neighbour =
-        &names->neighbours[(size_t)(unit - file->units) % DWARF_NEIGHBOURS];
+    struct dwarf_neighbour *neighbour = &names->neighbours[(size_t)(unit - file->units) % DWARF_NEIGHBOURS];
     if (neighbour->file != file || neighbour->unit != unit) {
         neighbour->file = file;
         neighbour->unit = unit;
         neighbour->has_scopes = false;
-        neighbour->broken = !dwarf_enter(&neighbour->context, &neighbour->root, &neighbour->abbrevs, file, unit, NULL);
+        neighbour->broken =
+            !sxt_dwarf_enter(&neighbour->context, &neighbour->root, &neighbour->abbrevs, file, unit, NULL);
         names->no_memory = names->no_memory || neighbour->abbrevs.no_memory;
         /* The next unit may be able to afford it. */
         if (neighbour->broken && names->effort != NULL && names->effort->exhausted)
@@ -238,7 +239,7 @@ static bool read_naming(const struct dwarf_context *context, uint64_t entry, boo
     const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first];
     for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
         struct dwarf_value value;
-        at = dwarf_read_value(context, attribute, at, end, &value);
+        at = sxt_dwarf_read_value(context, attribute, at, end, &value);
         if (at == NULL)
             break;
         switch (attribute->name) {
@@ -286,13 +287,13 @@ static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64
         uint64_t cost = neighbour->unit->end - neighbour->unit->offset;
         if (!neighbour->has_scopes && dwarf_effort_pay(names->effort, cost)) {
             static const struct dwarf_dead nothing = {.narrow = false};
-            dwarf_walk(&neighbour->context, &neighbour->root, &nothing, DWARF_WALK_SCOPES, &neighbour->scopes);
+            sxt_dwarf_walk(&neighbour->context, &neighbour->root, &nothing, DWARF_WALK_SCOPES, &neighbour->scopes);
             neighbour->has_scopes = true;
             names->no_memory = names->no_memory || neighbour->scopes.no_memory;
         }
         place->functions = neighbour->has_scopes ? &neighbour->scopes : NULL;
     }
-    uint32_t scope = place->functions != NULL ? dwarf_scope_of(place->functions, entry) : 0;
+    uint32_t scope = place->functions != NULL ? sxt_dwarf_scope_of(place->functions, entry) : 0;
     if (scope == 0)
         return add_string(names, name);
     uint32_t path[SCOPE_MAX];

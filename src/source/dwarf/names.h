@@ -43,22 +43,22 @@ struct dwarf_names {
     bool no_memory;
 };
 
-bool dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error);
-void dwarf_names_free(struct dwarf_names *names);
+bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error);
+void sxt_dwarf_names_free(struct dwarf_names *names);
 
 /* Forgets what is known of entries: another file comes. */
-void dwarf_names_forget(struct dwarf_names *names);
+void sxt_dwarf_names_forget(struct dwarf_names *names);
 
 /*
  * The number of the name of the function at ENTRY (of CONTEXT's file, or of its alternate one); 0 when it has none.
  * FUNCTIONS has the scopes of CONTEXT's unit. *IS_LINKAGE tells whether it is the name the linker knows.
  */
-uint32_t dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
-                             const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
-                             bool alternate, bool *is_linkage);
+uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
+                                 const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
+                                 bool alternate, bool *is_linkage);
 
 /* The number of the path of file NUMBER of the line table; 0 when there is none. */
-uint32_t dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
-                         uint64_t number);
+uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
+                             uint64_t number);
 
 #endif

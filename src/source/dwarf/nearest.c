@@ -30,12 +30,12 @@ int sxt_nearest_open(struct sxt_dwarf *dwarf, struct sxt_nearest **out, sxt_erro
     nearest->is_read = calloc(count + 1, sizeof *nearest->is_read);
     nearest->first_user = calloc(count + 1, sizeof *nearest->first_user);
     nearest->unknown = calloc(count + 1, sizeof *nearest->unknown);
-    dwarf_abbrevs_init(&nearest->abbrevs);
+    sxt_dwarf_abbrevs_init(&nearest->abbrevs);
     uint64_t size = dwarf->main.sections[DWARF_INFO].size + dwarf->alternate.dwarf.sections[DWARF_INFO].size;
     int status = SXT_OK;
     if (nearest->units == NULL || nearest->is_read == NULL || nearest->first_user == NULL || nearest->unknown == NULL)
         status = sxt_fail_memory(error, (count + 1) * sizeof *nearest->units);
-    else if (!dwarf_names_init(&nearest->names, true, &nearest->effort, error))
+    else if (!sxt_dwarf_names_init(&nearest->names, true, &nearest->effort, error))
         status = SXT_ERROR_MEMORY;
     nearest->effort.left = size * BUDGET_TIMES + BUDGET_MORE;
     if (status != SXT_OK)
@@ -50,14 +50,14 @@ void sxt_nearest_close(struct sxt_nearest **nearest)
     if (closing == NULL)
         return;
     for (size_t i = 0; closing->units != NULL && i < closing->dwarf->main.info_unit_count; i++)
-        nearest_unit_free(closing->units[i]);
+        sxt_nearest_unit_free(closing->units[i]);
     free(closing->units);
     free(closing->is_read);
     free(closing->first_user);
     free(closing->unknown);
     free(closing->variables.list);
-    dwarf_names_free(&closing->names);
-    dwarf_abbrevs_free(&closing->abbrevs);
+    sxt_dwarf_names_free(&closing->names);
+    sxt_dwarf_abbrevs_free(&closing->abbrevs);
     free(closing);
     *nearest = NULL;
 }
@@ -75,7 +75,7 @@ static int load_item(void *context, unsigned worker, size_t item)
     struct sxt_nearest *nearest = loading->nearest;
     if (!loading->wanted[item])
         return SXT_OK;
-    if (!nearest_unit_read(&loading->workers[worker], nearest->dwarf, item, &nearest->units[item]))
+    if (!sxt_nearest_unit_read(&loading->workers[worker], nearest->dwarf, item, &nearest->units[item]))
         return SXT_ERROR_MEMORY;
     nearest->is_read[item] = true;
     return SXT_OK;
@@ -98,10 +98,10 @@ static int load_units(struct sxt_nearest *nearest, const bool *wanted, sxt_error
     if (loading.workers == NULL)
         return sxt_fail_memory(error, threads * sizeof *loading.workers);
     for (unsigned i = 0; i < threads; i++)
-        nearest_worker_init(&loading.workers[i], nearest->dwarf);
+        sxt_nearest_worker_init(&loading.workers[i], nearest->dwarf);
     int status = sxt_pool_run(threads, count, load_item, &loading);
     for (unsigned i = 0; i < threads; i++)
-        nearest_worker_free(&loading.workers[i]);
+        sxt_nearest_worker_free(&loading.workers[i]);
     free(loading.workers);
     return status == SXT_OK ? SXT_OK
                             : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
@@ -118,8 +118,8 @@ static size_t units_at(const struct sxt_nearest *nearest, uint64_t address, uint
 {
     const struct sxt_dwarf *dwarf = nearest->dwarf;
     size_t count = 0;
-    for (size_t k = dwarf_extent_behind(dwarf, address); k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX;
-         k--)
+    for (size_t k = sxt_dwarf_extent_behind(dwarf, address);
+         k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
         if (dwarf->extents[k - 1].end > address)
             units[count++] = dwarf->extents[k - 1].unit;
     for (size_t i = count; i > 0 && count < UNITS_MAX; i--)
@@ -138,7 +138,7 @@ static int get_ready(struct sxt_nearest *nearest, bool *scratch, sxt_error *erro
     int status = sxt_dwarf_choose(nearest->dwarf, NULL, 0, scratch, error);
     if (status != SXT_OK)
         return status;
-    if (!nearest_find_first_users(nearest))
+    if (!sxt_nearest_find_first_users(nearest))
         return sxt_fail_memory(error, nearest->dwarf->main.info_unit_count);
     for (size_t i = 0; i < nearest->dwarf->main.info_unit_count; i++)
         if (nearest->dwarf->unknown[i])
@@ -168,24 +168,24 @@ int sxt_nearest_load(struct sxt_nearest *nearest, const uint64_t *addresses, siz
     return status;
 }
 
-struct nearest_unit *nearest_unit_at(struct sxt_nearest *nearest, size_t number)
+struct nearest_unit *sxt_nearest_unit_at(struct sxt_nearest *nearest, size_t number)
 {
     if (!nearest->is_read[number]) {
         struct nearest_worker worker;
-        nearest_worker_init(&worker, nearest->dwarf);
-        nearest->is_read[number] = nearest_unit_read(&worker, nearest->dwarf, number, &nearest->units[number]);
-        nearest_worker_free(&worker);
+        sxt_nearest_worker_init(&worker, nearest->dwarf);
+        nearest->is_read[number] = sxt_nearest_unit_read(&worker, nearest->dwarf, number, &nearest->units[number]);
+        sxt_nearest_worker_free(&worker);
     }
     return nearest->units[number];
 }
 
-bool nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit)
+bool sxt_nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit)
 {
     if (nearest->entered == unit)
         return true;
     nearest->entered =
-        dwarf_enter(&nearest->context, &nearest->root, &nearest->abbrevs, &nearest->dwarf->main, unit, NULL) ? unit
-                                                                                                             : NULL;
+        sxt_dwarf_enter(&nearest->context, &nearest->root, &nearest->abbrevs, &nearest->dwarf->main, unit, NULL) ? unit
+                                                                                                                 : NULL;
     return nearest->entered != NULL;
 }
 
@@ -219,7 +219,7 @@ static const struct dwarf_row *row_at(const struct nearest_unit *unit, uint64_t 
     return low > 0 && rows[low - 1].file != 0 ? &rows[low - 1] : NULL;
 }
 
-sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number)
+sxt_string sxt_nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number)
 {
     if (number == 0)
         return (sxt_string){NULL, 0};
@@ -232,7 +232,7 @@ sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, 
     uint32_t *path = &unit->paths[number - 1];
     if (*path == 0) {
         struct dwarf_root root = {.directory = unit->directory};
-        *path = dwarf_file_name(&nearest->names, &unit->lines, &root, number - 1) + 1;
+        *path = sxt_dwarf_file_name(&nearest->names, &unit->lines, &root, number - 1) + 1;
     }
     return *path > 1 ? sxt_strings_get(&nearest->names.strings, *path - 1) : unknown_file;
 }
@@ -250,7 +250,7 @@ static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit,
     if (function != DWARF_NONE)
         place->function = (struct sxt_nearest_function){unit, function};
     if (row != NULL) {
-        place->file = nearest_path(nearest, unit, row->file);
+        place->file = sxt_nearest_path(nearest, unit, row->file);
         place->line = row->line;
         place->discriminator = row->discriminator;
     }
@@ -264,7 +264,7 @@ static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit,
 static bool find_in_padding(struct sxt_nearest *nearest, uint64_t address, struct sxt_nearest_place *place)
 {
     const struct sxt_dwarf *dwarf = nearest->dwarf;
-    size_t behind = dwarf_extent_behind(dwarf, address);
+    size_t behind = sxt_dwarf_extent_behind(dwarf, address);
     for (size_t k = behind; k > 0 && behind - k < UNITS_MAX; k--) {
         if (dwarf->extents[k - 1].end != dwarf->reach[behind - 1])
             continue;
@@ -295,9 +295,10 @@ bool sxt_nearest_find(struct sxt_nearest *nearest, uint64_t address, struct sxt_
 sxt_string sxt_nearest_name(struct sxt_nearest *nearest, struct sxt_nearest_function which, bool *is_linkage)
 {
     struct nearest_function *function = &which.unit->functions[which.number];
-    if (!function->is_named && nearest_enter(nearest, which.unit->header))
-        function->name = dwarf_function_name(&nearest->names, &nearest->context, &nearest->root, NULL, function->origin,
-                                             function->origin_is_alternate, &function->is_linkage);
+    if (!function->is_named && sxt_nearest_enter(nearest, which.unit->header))
+        function->name =
+            sxt_dwarf_function_name(&nearest->names, &nearest->context, &nearest->root, NULL, function->origin,
+                                    function->origin_is_alternate, &function->is_linkage);
     function->is_named = true;
     *is_linkage = function->is_linkage;
     return function->name != 0 ? sxt_strings_get(&nearest->names.strings, function->name) : (sxt_string){NULL, 0};
@@ -322,7 +323,7 @@ bool sxt_nearest_caller(struct sxt_nearest *nearest, struct sxt_nearest_place *p
     if (unit == NULL || unit->functions[place->function.number].parent == DWARF_NONE)
         return false;
     const struct nearest_function *function = &unit->functions[place->function.number];
-    place->file = nearest_path(nearest, unit, function->call_file);
+    place->file = sxt_nearest_path(nearest, unit, function->call_file);
     place->line = function->call_line;
     place->function.number = function->parent;
     return true;

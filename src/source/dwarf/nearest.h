@@ -87,27 +87,27 @@ struct sxt_nearest {
     bool has_variables;                 /* were looked for */
 };
 
-void nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf);
-void nearest_worker_free(struct nearest_worker *worker);
+void sxt_nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf);
+void sxt_nearest_worker_free(struct nearest_worker *worker);
 
 /*
  * Reads unit NUMBER; *OUT is NULL when GNU addr2line can do nothing with it (no lines, or damaged ones). False when
  * memory is short.
  */
-bool nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
-                       struct nearest_unit **out);
-void nearest_unit_free(struct nearest_unit *unit);
+bool sxt_nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
+                           struct nearest_unit **out);
+void sxt_nearest_unit_free(struct nearest_unit *unit);
 
 /* Fills in first_user, once the root entries were looked at. False when memory is short. */
-bool nearest_find_first_users(struct sxt_nearest *nearest);
+bool sxt_nearest_find_first_users(struct sxt_nearest *nearest);
 
 /* The path of file NUMBER of a line table, as dwarf_node and dwarf_row count them (0: no file). */
-sxt_string nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number);
+sxt_string sxt_nearest_path(struct sxt_nearest *nearest, struct nearest_unit *unit, uint32_t number);
 
 /* Makes the unit ready for questions about its entries. */
-bool nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit);
+bool sxt_nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *unit);
 
 /* The unit with that number, read if need be; NULL when it cannot be. */
-struct nearest_unit *nearest_unit_at(struct sxt_nearest *nearest, size_t number);
+struct nearest_unit *sxt_nearest_unit_at(struct sxt_nearest *nearest, size_t number);
 
 #endif

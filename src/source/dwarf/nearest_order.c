@@ -69,7 +69,7 @@ static uint32_t *order_by_table(const struct sxt_dwarf *dwarf, bool *shared)
     return units;
 }
 
-bool nearest_find_first_users(struct sxt_nearest *nearest)
+bool sxt_nearest_find_first_users(struct sxt_nearest *nearest)
 {
     const struct sxt_dwarf *dwarf = nearest->dwarf;
     size_t count = dwarf->main.info_unit_count;
@@ -85,15 +85,15 @@ bool nearest_find_first_users(struct sxt_nearest *nearest)
     journey.has_code = calloc(count + 1, sizeof *journey.has_code);
     journey.is_read = calloc(count + 1, sizeof *journey.is_read);
     journey.is_asked = calloc(count + 1, sizeof *journey.is_asked);
-    dwarf_abbrevs_init(&journey.abbrevs);
-    dwarf_abbrevs_init(&journey.target_abbrevs);
+    sxt_dwarf_abbrevs_init(&journey.abbrevs);
+    sxt_dwarf_abbrevs_init(&journey.target_abbrevs);
     journey.abbrevs.effort = journey.target_abbrevs.effort = &journey.effort;
     journey.effort.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * EFFORT_TIMES + EFFORT_MORE;
     bool done = journey.has_code != NULL && journey.is_read != NULL && journey.is_asked != NULL && travel(&journey);
     if (done)
         choose_first(nearest, &journey, units);
-    dwarf_abbrevs_free(&journey.abbrevs);
-    dwarf_abbrevs_free(&journey.target_abbrevs);
+    sxt_dwarf_abbrevs_free(&journey.abbrevs);
+    sxt_dwarf_abbrevs_free(&journey.target_abbrevs);
     free(journey.has_code);
     free(journey.is_read);
     free(journey.is_asked);
@@ -165,7 +165,7 @@ static bool has_references(const struct dwarf_abbrevs *abbrevs)
 static bool names_a_file(struct journey *journey, const struct dwarf_unit *unit, uint64_t entry)
 {
     const struct dwarf_file *file = &journey->dwarf->main;
-    if (!dwarf_abbrevs_read(&journey->target_abbrevs, file, unit))
+    if (!sxt_dwarf_abbrevs_read(&journey->target_abbrevs, file, unit))
         return false;
     const uint8_t *section = dwarf_unit_section(file, unit)->data;
     uint64_t code;
@@ -181,7 +181,7 @@ static bool names_a_file(struct journey *journey, const struct dwarf_unit *unit,
 static void follow(struct journey *journey, uint64_t entry)
 {
     const struct dwarf_file *file = &journey->dwarf->main;
-    const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
+    const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
     if (unit == NULL)
         return;
     size_t number = (size_t)(unit - file->units);
@@ -198,7 +198,7 @@ static void look_at_entries(struct journey *journey, size_t number)
     const struct dwarf_unit *unit = &file->units[number];
     struct dwarf_context context;
     struct dwarf_root root;
-    if (!dwarf_enter(&context, &root, &journey->abbrevs, file, unit, NULL) || !has_references(&journey->abbrevs))
+    if (!sxt_dwarf_enter(&context, &root, &journey->abbrevs, file, unit, NULL) || !has_references(&journey->abbrevs))
         return;
     const uint8_t *section = dwarf_unit_section(file, unit)->data, *end = section + unit->end;
     for (const uint8_t *at = section + unit->root; at != NULL && at < end && !journey->effort.exhausted;) {
@@ -216,7 +216,7 @@ static void look_at_entries(struct journey *journey, size_t number)
         }
         for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
             struct dwarf_value value;
-            at = dwarf_read_value(&context, attribute, at, end, &value);
+            at = sxt_dwarf_read_value(&context, attribute, at, end, &value);
             if (attribute == reference && at != NULL && value.class == DWARF_REFERENCE)
                 follow(journey, value.number);
         }

@@ -14,33 +14,33 @@ static struct nearest_unit *make_unit(struct nearest_worker *worker, const struc
 static bool collect_claims(struct nearest_worker *worker, size_t *count);
 static bool sweep(struct nearest_worker *worker, size_t count);
 
-void nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf)
+void sxt_nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf)
 {
     memset(worker, 0, sizeof *worker);
-    dwarf_abbrevs_init(&worker->abbrevs);
+    sxt_dwarf_abbrevs_init(&worker->abbrevs);
     worker->effort.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * BUDGET_TIMES + BUDGET_MORE;
     worker->abbrevs.effort = worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
 }
 
-void nearest_worker_free(struct nearest_worker *worker)
+void sxt_nearest_worker_free(struct nearest_worker *worker)
 {
-    dwarf_abbrevs_free(&worker->abbrevs);
-    dwarf_functions_free(&worker->functions);
-    dwarf_lines_free(&worker->lines);
+    sxt_dwarf_abbrevs_free(&worker->abbrevs);
+    sxt_dwarf_functions_free(&worker->functions);
+    sxt_dwarf_lines_free(&worker->lines);
     free(worker->claims);
     free(worker->heap);
     free(worker->pieces);
     memset(worker, 0, sizeof *worker);
 }
 
-void nearest_unit_free(struct nearest_unit *unit)
+void sxt_nearest_unit_free(struct nearest_unit *unit)
 {
     if (unit == NULL)
         return;
     free(unit->functions);
     free(unit->pieces);
     free(unit->paths);
-    dwarf_lines_free(&unit->lines);
+    sxt_dwarf_lines_free(&unit->lines);
     free(unit);
 }
 
@@ -51,20 +51,20 @@ static bool nothing_is_dead(const void *context, uint64_t start)
     return false;
 }
 
-bool nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
-                       struct nearest_unit **out)
+bool sxt_nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
+                           struct nearest_unit **out)
 {
     /* GNU addr2line does not know that linkers throw code away. */
     static const struct dwarf_dead nothing = {.code_at_zero = true, .code_at_one = true};
     const struct dwarf_unit *header = &dwarf->main.units[number];
     *out = NULL;
-    if (!dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, &dwarf->main, header, NULL) ||
-        !worker->root.has_lines || !dwarf_lines_read_header(&worker->lines, &worker->context, worker->root.lines))
+    if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, &dwarf->main, header, NULL) ||
+        !worker->root.has_lines || !sxt_dwarf_lines_read_header(&worker->lines, &worker->context, worker->root.lines))
         return true;
     if (worker->lines.version >= 5)
         worker->lines.first_file = 0;
-    dwarf_lines_run(&worker->lines, true, nothing_is_dead, NULL);
-    dwarf_walk(&worker->context, &worker->root, &nothing, DWARF_WALK_GNU, &worker->functions);
+    sxt_dwarf_lines_run(&worker->lines, true, nothing_is_dead, NULL);
+    sxt_dwarf_walk(&worker->context, &worker->root, &nothing, DWARF_WALK_GNU, &worker->functions);
     size_t count;
     if (worker->lines.no_memory || worker->functions.no_memory || worker->functions.ranges.no_memory ||
         !collect_claims(worker, &count) || !sweep(worker, count))
@@ -106,7 +106,7 @@ static struct nearest_unit *make_unit(struct nearest_worker *worker, const struc
     unit->lines.rows = copy_of(worker->lines.rows, worker->lines.row_count, sizeof(struct dwarf_row));
     if (unit->functions == NULL || unit->pieces == NULL || unit->lines.directories == NULL ||
         unit->lines.files == NULL || unit->lines.rows == NULL) {
-        nearest_unit_free(unit);
+        sxt_nearest_unit_free(unit);
         return NULL;
     }
     for (size_t i = 0; i < functions->node_count; i++) {

@@ -65,12 +65,12 @@ static int search_all(struct sxt_nearest *nearest, sxt_error *error)
     if (search.workers == NULL)
         return sxt_fail_memory(error, threads * sizeof *search.workers);
     for (unsigned i = 0; i < threads; i++)
-        dwarf_abbrevs_init(&search.workers[i].abbrevs);
+        sxt_dwarf_abbrevs_init(&search.workers[i].abbrevs);
     int status = sxt_pool_run(threads, nearest->dwarf->main.info_unit_count, search_item, &search);
     if (status != SXT_OK || !join(&search, threads, &nearest->variables))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking for variables in DWARF");
     for (unsigned i = 0; i < threads; i++) {
-        dwarf_abbrevs_free(&search.workers[i].abbrevs);
+        sxt_dwarf_abbrevs_free(&search.workers[i].abbrevs);
         free(search.workers[i].found.list);
     }
     free(search.workers);
@@ -108,7 +108,7 @@ static const uint8_t *visit(const struct dwarf_context *context, const struct dw
         if (attribute->name == DW_AT_location)
             *has_address = plain_address(context, attribute->form, at, end, &variable->address);
         struct dwarf_value value;
-        at = dwarf_read_value(context, attribute, at, end, &value);
+        at = sxt_dwarf_read_value(context, attribute, at, end, &value);
     }
     return at;
 }
@@ -120,7 +120,7 @@ static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwa
     const struct dwarf_unit *unit = &dwarf->main.units[number];
     struct dwarf_context context;
     struct dwarf_root root;
-    if (!dwarf_enter(&context, &root, abbrevs, &dwarf->main, unit, NULL))
+    if (!sxt_dwarf_enter(&context, &root, abbrevs, &dwarf->main, unit, NULL))
         return true;
     const uint8_t *section = dwarf_unit_section(&dwarf->main, unit)->data;
     const uint8_t *end = section + unit->end;
@@ -163,8 +163,8 @@ static void read_declaration(struct sxt_nearest *nearest, uint64_t entry, struct
     *out = (struct declaration){.line = 0};
     const struct dwarf_file *file = &nearest->dwarf->main;
     for (int i = 0; i < CHAIN_MAX; i++) {
-        const struct dwarf_unit *unit = dwarf_unit_at(file, entry);
-        if (unit == NULL || !nearest_enter(nearest, unit))
+        const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
+        if (unit == NULL || !sxt_nearest_enter(nearest, unit))
             return;
         const struct dwarf_context *context = &nearest->context;
         const uint8_t *section = dwarf_unit_section(file, unit)->data, *end = section + unit->end;
@@ -175,7 +175,7 @@ static void read_declaration(struct sxt_nearest *nearest, uint64_t entry, struct
         for (uint32_t k = 0; abbrev != NULL && k < abbrev->count && at != NULL; k++) {
             const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + k];
             struct dwarf_value value;
-            at = dwarf_read_value(context, attribute, at, end, &value);
+            at = sxt_dwarf_read_value(context, attribute, at, end, &value);
             if (at == NULL)
                 break;
             if (attribute->name == DW_AT_name && out->name.data == NULL)
@@ -221,11 +221,11 @@ bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_str
     for (; low < variables->count && variables->list[low].address == address; low++) {
         struct declaration declaration;
         read_declaration(nearest, variables->list[low].entry, &declaration);
-        struct nearest_unit *unit = declaration.has_file ? nearest_unit_at(nearest, declaration.unit) : NULL;
+        struct nearest_unit *unit = declaration.has_file ? sxt_nearest_unit_at(nearest, declaration.unit) : NULL;
         if (unit == NULL || !contains(symbol, declaration.name))
             continue;
         place->file =
-            nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
+            sxt_nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
         place->line = declaration.line <= UINT32_MAX ? (uint32_t)declaration.line : 0;
         return true;
     }

@@ -23,8 +23,8 @@ static sxt_string first_component(sxt_string path)
 static bool begins_alike(sxt_string a, sxt_string b)
 {
     sxt_string first = first_component(a), second = first_component(b);
-    return first.size > 0 && second.size < b.size && first.size == second.size && memcmp(first.data, second.data, first.size) == 0 &&
-           !(first.size == 2 && memcmp(first.data, "..", 2) == 0);
+    return first.size > 0 && second.size < b.size && first.size == second.size &&
+           memcmp(first.data, second.data, first.size) == 0 && !(first.size == 2 && memcmp(first.data, "..", 2) == 0);
 }
 
 static void append_path(struct sxt_buffer *text, sxt_string part)
@@ -93,8 +93,8 @@ static void build(struct sxt_buffer *text, sxt_string own, sxt_string directory,
         text->size = normalise((char *)text->data, text->size);
 }
 
-uint32_t dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
-                         uint64_t number)
+uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
+                             uint64_t number)
 {
     if (number >= lines->file_count || (number == 0 && lines->version < 5))
         return 0;

@@ -28,7 +28,7 @@ static bool is_code(const struct sxt_elf *elf, uint64_t address)
     return false;
 }
 
-struct dwarf_dead dwarf_dead_of(const struct sxt_elf *elf)
+struct dwarf_dead sxt_dwarf_dead_of(const struct sxt_elf *elf)
 {
     return (struct dwarf_dead){
         .code_at_zero = is_code(elf, 0),
@@ -89,9 +89,9 @@ static bool read_ranges(const struct dwarf_context *context, const struct dwarf_
     return true;
 }
 
-bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
-                       const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,
-                       struct dwarf_ranges *out)
+bool sxt_dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
+                           const struct dwarf_value *low, const struct dwarf_value *high,
+                           const struct dwarf_value *ranges, struct dwarf_ranges *out)
 {
     if (read_ranges(context, dead, base, low, high, ranges, out))
         return true;
@@ -134,12 +134,12 @@ static bool read_entry(const struct dwarf_context *context, uint8_t kind, uint64
     *start = *end = 0;
     switch (kind) {
     case DW_RLE_base_addressx:
-        return dwarf_indexed_address(context, sxt_cursor_uleb128(at), base);
+        return sxt_dwarf_indexed_address(context, sxt_cursor_uleb128(at), base);
     case DW_RLE_startx_endx:
-        return dwarf_indexed_address(context, sxt_cursor_uleb128(at), start) &&
-               dwarf_indexed_address(context, sxt_cursor_uleb128(at), end);
+        return sxt_dwarf_indexed_address(context, sxt_cursor_uleb128(at), start) &&
+               sxt_dwarf_indexed_address(context, sxt_cursor_uleb128(at), end);
     case DW_RLE_startx_length:
-        if (!dwarf_indexed_address(context, sxt_cursor_uleb128(at), start))
+        if (!sxt_dwarf_indexed_address(context, sxt_cursor_uleb128(at), start))
             return false;
         *end = *start + sxt_cursor_uleb128(at);
         return true;

@@ -28,7 +28,7 @@ struct dwarf_dead {
     bool narrow; /* addresses of four bytes: -1 is 0xffffffff */
 };
 
-struct dwarf_dead dwarf_dead_of(const struct sxt_elf *elf);
+struct dwarf_dead sxt_dwarf_dead_of(const struct sxt_elf *elf);
 
 static inline bool dwarf_start_is_dead(const struct dwarf_dead *dead, uint64_t start)
 {
@@ -39,11 +39,11 @@ static inline bool dwarf_start_is_dead(const struct dwarf_dead *dead, uint64_t s
 
 /*
  * Appends the ranges of an entry: those of RANGES if it has them, otherwise LOW to HIGH. BASE is the unit's own low
- * address. Empty, inverted and dead ones are left out. False, and noted in OUT, when a list is damaged; what came before
- * stays.
+ * address. Empty, inverted and dead ones are left out. False, and noted in OUT, when a list is damaged; what came
+ * before stays.
  */
-bool dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
-                       const struct dwarf_value *low, const struct dwarf_value *high, const struct dwarf_value *ranges,
-                       struct dwarf_ranges *out);
+bool sxt_dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
+                           const struct dwarf_value *low, const struct dwarf_value *high,
+                           const struct dwarf_value *ranges, struct dwarf_ranges *out);
 
 #endif

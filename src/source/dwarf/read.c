@@ -48,16 +48,16 @@ int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *setting
         return sxt_fail_memory(error, sizeof *dwarf);
     dwarf->elf = elf;
     dwarf->settings = *settings;
-    dwarf->dead = dwarf_dead_of(elf);
-    int status = dwarf_load_sections(&dwarf->main, elf, false, error);
+    dwarf->dead = sxt_dwarf_dead_of(elf);
+    int status = sxt_dwarf_load_sections(&dwarf->main, elf, false, error);
     if (status == SXT_OK)
-        status = dwarf_find_units(&dwarf->main, error);
+        status = sxt_dwarf_find_units(&dwarf->main, error);
     if (status != SXT_OK) {
         sxt_dwarf_close(&dwarf);
         return status;
     }
-    dwarf_open_alternate(dwarf);
-    dwarf_open_package(dwarf);
+    sxt_dwarf_open_alternate(dwarf);
+    sxt_dwarf_open_package(dwarf);
     if (dwarf->alternate.is_open)
         dwarf->main.alternate = &dwarf->alternate.dwarf;
     *out = dwarf;
@@ -68,8 +68,8 @@ void sxt_dwarf_close(struct sxt_dwarf **dwarf)
 {
     if (*dwarf == NULL)
         return;
-    dwarf_extra_close(&(*dwarf)->alternate);
-    dwarf_extra_close(&(*dwarf)->package);
+    sxt_dwarf_extra_close(&(*dwarf)->alternate);
+    sxt_dwarf_extra_close(&(*dwarf)->package);
     free((*dwarf)->main.units);
     free((*dwarf)->extents);
     free((*dwarf)->reach);
@@ -79,7 +79,7 @@ void sxt_dwarf_close(struct sxt_dwarf **dwarf)
     *dwarf = NULL;
 }
 
-void dwarf_warn(const struct sxt_dwarf *dwarf, const char *format, ...)
+void sxt_dwarf_warn(const struct sxt_dwarf *dwarf, const char *format, ...)
 {
     const sxt_extract_options *options = dwarf->settings.options;
     if (options->warning == NULL)
@@ -117,7 +117,7 @@ int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbo
         status = sxt_fail_memory(error, (count + 1) * sizeof *reading.outcomes);
     unsigned ready = 0;
     for (; ready < threads && status == SXT_OK; ready++)
-        if (!dwarf_worker_init(&reading.workers[ready], dwarf, error))
+        if (!sxt_dwarf_worker_init(&reading.workers[ready], dwarf, error))
             status = SXT_ERROR_MEMORY;
     if (status == SXT_OK && sxt_pool_run(threads, count, read_item, &reading) != SXT_OK)
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
@@ -126,7 +126,7 @@ int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbo
     if (status == SXT_OK)
         report(&reading, symbols);
     for (unsigned i = 0; i < ready; i++)
-        dwarf_worker_free(&reading.workers[i]);
+        sxt_dwarf_worker_free(&reading.workers[i]);
     free(reading.workers);
     free(reading.outcomes);
     return status;
@@ -142,7 +142,7 @@ static int read_item(void *context, unsigned worker, size_t item)
     outcome->broken_at = UINT64_MAX;
     if (reading->wanted != NULL && !reading->wanted[item])
         return SXT_OK;
-    if (!dwarf_read_unit(&reading->workers[worker], unit, outcome))
+    if (!sxt_dwarf_read_unit(&reading->workers[worker], unit, outcome))
         return SXT_ERROR_MEMORY;
     size_t done = atomic_fetch_add(&reading->done, (size_t)(unit->end - unit->offset));
     /* Worker 0 is the thread that called, so what it calls back is on that thread. */
@@ -156,8 +156,8 @@ static int read_item(void *context, unsigned worker, size_t item)
 struct joining {
     const struct reading *reading;
     struct sxt_symbols *symbols;
-    uint32_t **numbers;   /* by worker: from its strings to the model's */
-    size_t *first_range;  /* by unit */
+    uint32_t **numbers;  /* by worker: from its strings to the model's */
+    size_t *first_range; /* by unit */
     size_t *first_line;
 };
 
@@ -256,12 +256,12 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
     uint64_t broken = dwarf->main.bad_count, missing = 0;
     unsigned told = 0;
     if (broken > 0)
-        dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a header that makes no sense",
-                   (unsigned long long)dwarf->main.bad_header);
+        sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a header that makes no sense",
+                       (unsigned long long)dwarf->main.bad_header);
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++) {
         const struct dwarf_outcome *outcome = &reading->outcomes[i];
-        bool is_broken = outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->broken_ranges ||
-                         outcome->exhausted;
+        bool is_broken =
+            outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->broken_ranges || outcome->exhausted;
         missing += outcome->missing_split;
         if (!is_broken)
             continue;
@@ -270,20 +270,22 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
             continue;
         unsigned long long offset = dwarf->main.units[i].offset;
         if (outcome->exhausted)
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; %s", offset,
-                       "the rest of it is lost");
+            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; %s",
+                           offset, "the rest of it is lost");
         else if (outcome->broken_at != UINT64_MAX)
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
-                       offset, (unsigned long long)outcome->broken_at);
+            sxt_dwarf_warn(dwarf,
+                           "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
+                           offset, (unsigned long long)outcome->broken_at);
         else
-            dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost",
-                       offset, outcome->broken_lines ? "line table" : "list of ranges");
+            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost",
+                           offset, outcome->broken_lines ? "line table" : "list of ranges");
     }
     if (told > WARNINGS_MAX || dwarf->main.bad_count > 1)
-        dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
+        sxt_dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
     if (missing > 0)
-        dwarf_warn(dwarf, "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",
-                   (unsigned long long)missing);
+        sxt_dwarf_warn(dwarf,
+                       "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",
+                       (unsigned long long)missing);
     symbols->units.read += dwarf->main.info_unit_count;
     symbols->units.damaged += broken;
     symbols->units.missing += missing;

@@ -14,10 +14,17 @@
 #define NAME_MAX_SIZE 64
 
 static const char *const section_names[DWARF_SECTION_COUNT] = {
-    [DWARF_INFO] = "info",         [DWARF_TYPES] = "types",       [DWARF_ABBREV] = "abbrev",
-    [DWARF_LINE] = "line",         [DWARF_STR] = "str",           [DWARF_LINE_STR] = "line_str",
-    [DWARF_STR_OFFSETS] = "str_offsets", [DWARF_ADDR] = "addr",   [DWARF_RANGES] = "ranges",
-    [DWARF_RNGLISTS] = "rnglists", [DWARF_CU_INDEX] = "cu_index",
+    [DWARF_INFO] = "info",
+    [DWARF_TYPES] = "types",
+    [DWARF_ABBREV] = "abbrev",
+    [DWARF_LINE] = "line",
+    [DWARF_STR] = "str",
+    [DWARF_LINE_STR] = "line_str",
+    [DWARF_STR_OFFSETS] = "str_offsets",
+    [DWARF_ADDR] = "addr",
+    [DWARF_RANGES] = "ranges",
+    [DWARF_RNGLISTS] = "rnglists",
+    [DWARF_CU_INDEX] = "cu_index",
 };
 
 /* Does the section begin with a type unit of DWARF 5, or belong to a group as those of DWARF 4 do? */
@@ -61,7 +68,7 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
     return NULL;
 }
 
-int dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error)
+int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error)
 {
     memset(file, 0, sizeof *file);
     file->big_endian = elf->big_endian;
@@ -80,7 +87,7 @@ int dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split
     return SXT_OK;
 }
 
-bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit)
+bool sxt_dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit)
 {
     const struct dwarf_bytes *section = &file->sections[in_types ? DWARF_TYPES : DWARF_INFO];
     struct sxt_cursor at = sxt_cursor_make(section->data, section->size, 0, file->big_endian);
@@ -119,7 +126,7 @@ bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64
     return !at.failed && unit->root <= unit->end;
 }
 
-bool dwarf_unit_is_known(const struct dwarf_unit *unit)
+bool sxt_dwarf_unit_is_known(const struct dwarf_unit *unit)
 {
     return unit->version >= 2 && unit->version <= 5 &&
            (unit->address_size == 2 || unit->address_size == 4 || unit->address_size == 8);
@@ -136,7 +143,7 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
     const struct dwarf_bytes *section = &file->sections[in_types ? DWARF_TYPES : DWARF_INFO];
     for (uint64_t offset = 0; offset < section->size;) {
         struct dwarf_unit unit;
-        bool is_whole = dwarf_read_unit_header(file, in_types, offset, &unit);
+        bool is_whole = sxt_dwarf_read_unit_header(file, in_types, offset, &unit);
         if (!is_whole && unit.end == 0) {
             /* Sections that were padded end with zeros. */
             for (uint64_t i = offset; i < section->size; i++)
@@ -147,7 +154,7 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
             return SXT_OK;
         }
         offset = unit.end;
-        if (!is_whole || !dwarf_unit_is_known(&unit)) {
+        if (!is_whole || !sxt_dwarf_unit_is_known(&unit)) {
             /* Of another version, or too short: its length is all that can be relied on. Without any, it is padding. */
             if (unit.end > unit.offset + 4)
                 note_bad(file, unit.offset);
@@ -162,7 +169,7 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
     return SXT_OK;
 }
 
-int dwarf_find_units(struct dwarf_file *file, sxt_error *error)
+int sxt_dwarf_find_units(struct dwarf_file *file, sxt_error *error)
 {
     size_t capacity = 0;
     int status = find_units_in(file, false, &capacity, error);
@@ -172,7 +179,7 @@ int dwarf_find_units(struct dwarf_file *file, sxt_error *error)
     return status;
 }
 
-const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t offset)
+const struct dwarf_unit *sxt_dwarf_unit_at(const struct dwarf_file *file, uint64_t offset)
 {
     size_t low = 0, high = file->info_unit_count;
     while (low < high) {
@@ -188,9 +195,9 @@ const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t o
 /* Values that need the bases of the unit (by their number in a table), or may need them, are read after the bases. */
 static bool needs_bases(uint16_t form)
 {
-    return form == DW_FORM_indirect || form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) || form == DW_FORM_addrx ||
-           (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index ||
-           form == DW_FORM_GNU_str_index;
+    return form == DW_FORM_indirect || form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) ||
+           form == DW_FORM_addrx || (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) ||
+           form == DW_FORM_GNU_addr_index || form == DW_FORM_GNU_str_index;
 }
 
 static void note_base(struct dwarf_context *context, struct dwarf_root *root, uint16_t name,
@@ -268,7 +275,7 @@ static bool read_root(struct dwarf_context *context, struct dwarf_root *root)
         for (uint32_t i = 0; i < abbrev->count; i++) {
             const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
             struct dwarf_value value;
-            if ((at = dwarf_read_value(context, attribute, at, end, &value)) == NULL)
+            if ((at = sxt_dwarf_read_value(context, attribute, at, end, &value)) == NULL)
                 return false;
             if (pass == 0)
                 note_base(context, root, attribute->name, &value);
@@ -279,8 +286,8 @@ static bool read_root(struct dwarf_context *context, struct dwarf_root *root)
     return true;
 }
 
-bool dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
-                 const struct dwarf_file *file, const struct dwarf_unit *unit, const struct dwarf_context *skeleton)
+bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
+                     const struct dwarf_file *file, const struct dwarf_unit *unit, const struct dwarf_context *skeleton)
 {
     *context = (struct dwarf_context){.file = file, .main = file, .unit = unit, .abbrevs = abbrevs};
     *root = (struct dwarf_root){.tag = 0};
@@ -295,5 +302,5 @@ bool dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct 
         context->addr_base = skeleton->addr_base;
         context->ranges_base = skeleton->ranges_base;
     }
-    return dwarf_abbrevs_read(abbrevs, file, unit) && read_root(context, root);
+    return sxt_dwarf_abbrevs_read(abbrevs, file, unit) && read_root(context, root);
 }

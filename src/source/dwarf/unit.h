@@ -90,7 +90,7 @@ enum dwarf_role {
 struct dwarf_abbrev {
     uint64_t code;
     uint32_t number; /* its place in the table */
-    uint32_t first; /* in attributes */
+    uint32_t first;  /* in attributes */
     uint32_t count;
     uint32_t first_step; /* in steps */
     uint32_t step_count;
@@ -119,8 +119,8 @@ struct dwarf_abbrevs {
     size_t attribute_count, attribute_capacity;
     struct dwarf_step *steps;
     size_t step_count, step_capacity;
-    bool dense; /* code n is list[n - 1] */
-    size_t size; /* bytes in .debug_abbrev */
+    bool dense;                  /* code n is list[n - 1] */
+    size_t size;                 /* bytes in .debug_abbrev */
     struct dwarf_effort *effort; /* pays for reading them; NULL: nobody does */
     bool no_memory;
     /* What it is for; offset UINT64_MAX: nothing yet. */
@@ -133,7 +133,8 @@ struct dwarf_abbrevs {
 /* Everything that is needed to read the entries of a unit. */
 struct dwarf_context {
     const struct dwarf_file *file; /* where the entries are */
-    const struct dwarf_file *main; /* where addresses, lines and old range lists are; the same unless the unit is split */
+    const struct dwarf_file
+        *main; /* where addresses, lines and old range lists are; the same unless the unit is split */
     const struct dwarf_unit *unit;
     const struct dwarf_abbrevs *abbrevs;
     uint64_t str_offsets_base;
@@ -174,22 +175,22 @@ struct dwarf_root {
 
 /* Sections: the plain, .zdebug or (SPLIT) .dwo ones of an ELF file. Those that cannot be read are missing; fails only
  * when memory is short. */
-int dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error);
+int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error);
 
 /*
  * Finds the units. One whose header makes no sense is left out and counted; where not even its length does, nothing
  * that follows can be found.
  */
-int dwarf_find_units(struct dwarf_file *file, sxt_error *error);
+int sxt_dwarf_find_units(struct dwarf_file *file, sxt_error *error);
 
 /* Reads the header of one unit. False when it makes no sense; its end is 0 when not even its length does. */
-bool dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit);
+bool sxt_dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit);
 
 /* Is it of a version that is known here, with addresses of a size that is? */
-bool dwarf_unit_is_known(const struct dwarf_unit *unit);
+bool sxt_dwarf_unit_is_known(const struct dwarf_unit *unit);
 
 /* The unit that the entry at OFFSET of .debug_info is in, or NULL. */
-const struct dwarf_unit *dwarf_unit_at(const struct dwarf_file *file, uint64_t offset);
+const struct dwarf_unit *sxt_dwarf_unit_at(const struct dwarf_file *file, uint64_t offset);
 
 /* The bytes of the section that UNIT is in. */
 static inline const struct dwarf_bytes *dwarf_unit_section(const struct dwarf_file *file, const struct dwarf_unit *unit)
@@ -198,23 +199,24 @@ static inline const struct dwarf_bytes *dwarf_unit_section(const struct dwarf_fi
 }
 
 /* Reads the abbreviations of UNIT, unless ABBREVS has them already. False when they are damaged or memory is short. */
-bool dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit);
-void dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs);
-void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs);
+bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file,
+                            const struct dwarf_unit *unit);
+void sxt_dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs);
+void sxt_dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs);
 
 static inline const struct dwarf_abbrev *dwarf_abbrev_dense(const struct dwarf_abbrevs *abbrevs, uint64_t code)
 {
     return code - 1 < abbrevs->count ? &abbrevs->list[code - 1] : NULL;
 }
-const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code);
+const struct dwarf_abbrev *sxt_dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code);
 
 static inline const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *abbrevs, uint64_t code)
 {
-    return abbrevs->dense ? dwarf_abbrev_dense(abbrevs, code) : dwarf_abbrev_search(abbrevs, code);
+    return abbrevs->dense ? dwarf_abbrev_dense(abbrevs, code) : sxt_dwarf_abbrev_search(abbrevs, code);
 }
 
 /* The size of all values of FORM in UNIT, or DWARF_VARIABLE. */
-uint8_t dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form);
+uint8_t sxt_dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form);
 
 /* A number of up to 64 bits; higher bits are dropped. NULL when it is cut off. */
 static inline const uint8_t *dwarf_uleb(const uint8_t *at, const uint8_t *end, uint64_t *value)
@@ -273,8 +275,8 @@ static inline uint64_t dwarf_uint(const uint8_t *at, unsigned width, bool big_en
 }
 
 /* Steps over one value of a form without a fixed size; NULL when it is cut off or unknown. */
-const uint8_t *dwarf_skip_form(const struct dwarf_context *context, uint32_t form, const uint8_t *at,
-                               const uint8_t *end);
+const uint8_t *sxt_dwarf_skip_form(const struct dwarf_context *context, uint32_t form, const uint8_t *at,
+                                   const uint8_t *end);
 
 /* Steps over all values of an entry. */
 static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
@@ -285,27 +287,28 @@ static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, con
         if ((uint64_t)(end - at) < step->bytes)
             return NULL;
         at += step->bytes;
-        if (step->form != 0 && (at = dwarf_skip_form(context, step->form, at, end)) == NULL)
+        if (step->form != 0 && (at = sxt_dwarf_skip_form(context, step->form, at, end)) == NULL)
             return NULL;
     }
     return at;
 }
 
 /* Reads one value. NULL when it is cut off or of an unknown form. */
-const uint8_t *dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
-                                const uint8_t *at, const uint8_t *end, struct dwarf_value *value);
+const uint8_t *sxt_dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
+                                    const uint8_t *at, const uint8_t *end, struct dwarf_value *value);
 
 /* The string at OFFSET of a section; absent when it is not inside or has no end. */
-sxt_string dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset);
+sxt_string sxt_dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset);
 
 /* Address number INDEX of the unit; false when there is none. */
-bool dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, uint64_t *address);
+bool sxt_dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, uint64_t *address);
 
 /*
  * Makes CONTEXT ready for UNIT of FILE and reads what its root entry says. ABBREVS is filled with its abbreviations. A
  * split unit inherits bases from its skeleton: SKELETON is that one's context, otherwise NULL.
  */
-bool dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
-                 const struct dwarf_file *file, const struct dwarf_unit *unit, const struct dwarf_context *skeleton);
+bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
+                     const struct dwarf_file *file, const struct dwarf_unit *unit,
+                     const struct dwarf_context *skeleton);
 
 #endif

@@ -13,8 +13,8 @@ static const uint8_t *skip_bytes(const uint8_t *at, const uint8_t *end, uint64_t
     return at != NULL && size <= (uint64_t)(end - at) ? at + size : NULL;
 }
 
-const uint8_t *dwarf_skip_form(const struct dwarf_context *context, uint32_t form, const uint8_t *at,
-                               const uint8_t *end)
+const uint8_t *sxt_dwarf_skip_form(const struct dwarf_context *context, uint32_t form, const uint8_t *at,
+                                   const uint8_t *end)
 {
     uint64_t size = 0;
     switch (form) {
@@ -44,14 +44,14 @@ const uint8_t *dwarf_skip_form(const struct dwarf_context *context, uint32_t for
     case DW_FORM_indirect: {
         struct dwarf_value value;
         struct dwarf_attribute attribute = {.form = DW_FORM_indirect, .size = DWARF_VARIABLE};
-        return dwarf_read_value(context, &attribute, at, end, &value);
+        return sxt_dwarf_read_value(context, &attribute, at, end, &value);
     }
     default:
         return NULL;
     }
 }
 
-sxt_string dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset)
+sxt_string sxt_dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset)
 {
     if (offset >= section->size)
         return (sxt_string){NULL, 0};
@@ -69,11 +69,11 @@ static sxt_string indexed_string(const struct dwarf_context *context, uint64_t i
     if (!sxt_mul_u64(index, width, &at) || !sxt_add_u64(at, context->str_offsets_base, &at) || offsets->size < width ||
         at > offsets->size - width)
         return (sxt_string){NULL, 0};
-    return dwarf_string_at(&context->file->sections[DWARF_STR],
-                           dwarf_uint(offsets->data + at, width, context->file->big_endian));
+    return sxt_dwarf_string_at(&context->file->sections[DWARF_STR],
+                               dwarf_uint(offsets->data + at, width, context->file->big_endian));
 }
 
-bool dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, uint64_t *address)
+bool sxt_dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, uint64_t *address)
 {
     const struct dwarf_bytes *addresses = &context->main->sections[DWARF_ADDR];
     unsigned width = context->unit->address_size;
@@ -88,12 +88,12 @@ bool dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, 
 static void set_string(const struct dwarf_file *file, int section, uint64_t offset, struct dwarf_value *value)
 {
     value->class = DWARF_STRING;
-    value->text = file != NULL ? dwarf_string_at(&file->sections[section], offset) : (sxt_string){NULL, 0};
+    value->text = file != NULL ? sxt_dwarf_string_at(&file->sections[section], offset) : (sxt_string){NULL, 0};
 }
 
 static void set_indexed_address(const struct dwarf_context *context, uint64_t index, struct dwarf_value *value)
 {
-    value->class = dwarf_indexed_address(context, index, &value->number) ? DWARF_ADDRESS : DWARF_OTHER;
+    value->class = sxt_dwarf_indexed_address(context, index, &value->number) ? DWARF_ADDRESS : DWARF_OTHER;
 }
 
 /* A value whose bytes are a plain number, which is in value->number. */
@@ -184,7 +184,7 @@ static const uint8_t *read_variable(const struct dwarf_context *context, uint16_
         return at;
     case DW_FORM_string: {
         const uint8_t *start = at;
-        at = dwarf_skip_form(context, form, at, end);
+        at = sxt_dwarf_skip_form(context, form, at, end);
         if (at != NULL) {
             value->class = DWARF_STRING;
             value->text = (sxt_string){(const char *)start, (size_t)(at - start) - 1};
@@ -193,7 +193,7 @@ static const uint8_t *read_variable(const struct dwarf_context *context, uint16_
     }
     default:
         value->class = DWARF_OTHER;
-        return dwarf_skip_form(context, form, at, end);
+        return sxt_dwarf_skip_form(context, form, at, end);
     }
 }
 
@@ -207,12 +207,12 @@ static const uint8_t *read_indirect(const struct dwarf_context *context, const u
             return NULL;
     if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX)
         return NULL;
-    struct dwarf_attribute attribute = {.form = (uint16_t)form, .size = dwarf_fixed_size(context->unit, form)};
-    return dwarf_read_value(context, &attribute, at, end, value);
+    struct dwarf_attribute attribute = {.form = (uint16_t)form, .size = sxt_dwarf_fixed_size(context->unit, form)};
+    return sxt_dwarf_read_value(context, &attribute, at, end, value);
 }
 
-const uint8_t *dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
-                                const uint8_t *at, const uint8_t *end, struct dwarf_value *value)
+const uint8_t *sxt_dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
+                                    const uint8_t *at, const uint8_t *end, struct dwarf_value *value)
 {
     *value = (struct dwarf_value){.class = DWARF_CONSTANT};
     switch (attribute->size) {

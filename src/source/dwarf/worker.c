@@ -12,7 +12,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
 static bool has_code(const struct dwarf_worker *worker);
 static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 
-void dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
+void sxt_dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
 {
     const struct dwarf_file *files[] = {&dwarf->main, &dwarf->alternate.dwarf, &dwarf->package.dwarf};
     uint64_t size = 0;
@@ -24,29 +24,29 @@ void dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwa
     effort->exhausted = false;
 }
 
-bool dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error)
+bool sxt_dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error)
 {
     memset(worker, 0, sizeof *worker);
     worker->dwarf = dwarf;
     worker->lines_offset = UINT64_MAX;
-    dwarf_abbrevs_init(&worker->abbrevs);
-    dwarf_abbrevs_init(&worker->split_abbrevs);
+    sxt_dwarf_abbrevs_init(&worker->abbrevs);
+    sxt_dwarf_abbrevs_init(&worker->split_abbrevs);
     worker->abbrevs.effort = worker->split_abbrevs.effort = &worker->effort;
     worker->functions.ranges.effort = worker->extents.effort = &worker->effort;
     worker->lines.effort = &worker->line_effort;
     worker->line_effort.left =
         (uint64_t)dwarf->main.sections[DWARF_LINE].size * DWARF_EFFORT_FILE_TIMES + DWARF_EFFORT_FILE_MORE;
-    return dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->effort, error);
+    return sxt_dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->effort, error);
 }
 
-void dwarf_worker_free(struct dwarf_worker *worker)
+void sxt_dwarf_worker_free(struct dwarf_worker *worker)
 {
-    dwarf_abbrevs_free(&worker->abbrevs);
-    dwarf_abbrevs_free(&worker->split_abbrevs);
-    dwarf_functions_free(&worker->functions);
-    dwarf_lines_free(&worker->lines);
-    dwarf_names_free(&worker->names);
-    dwarf_assembly_free(&worker->assembly);
+    sxt_dwarf_abbrevs_free(&worker->abbrevs);
+    sxt_dwarf_abbrevs_free(&worker->split_abbrevs);
+    sxt_dwarf_functions_free(&worker->functions);
+    sxt_dwarf_lines_free(&worker->lines);
+    sxt_dwarf_names_free(&worker->names);
+    sxt_dwarf_assembly_free(&worker->assembly);
     free(worker->extents.list);
     free(worker->output.ranges);
     free(worker->output.lines);
@@ -65,7 +65,8 @@ static bool enter_split(struct dwarf_worker *worker, const struct dwarf_split *s
 {
     struct dwarf_context skeleton = worker->context;
     struct dwarf_root of_skeleton = worker->root;
-    if (!dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &split->part, &split->unit, &skeleton))
+    if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &split->part, &split->unit,
+                         &skeleton))
         return false;
     worker->root.has_lines = of_skeleton.has_lines;
     worker->root.lines = of_skeleton.lines;
@@ -78,11 +79,11 @@ static bool enter_split(struct dwarf_worker *worker, const struct dwarf_split *s
 static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_outcome *outcome)
 {
     struct dwarf_split split;
-    dwarf_names_forget(&worker->names);
-    dwarf_abbrevs_free(&worker->split_abbrevs);
+    sxt_dwarf_names_forget(&worker->names);
+    sxt_dwarf_abbrevs_free(&worker->split_abbrevs);
     if (!dwarf_effort_pay(&worker->effort, SPLIT_COST))
         return;
-    if (!dwarf_split_open(worker->dwarf, &worker->root, id, &split)) {
+    if (!sxt_dwarf_split_open(worker->dwarf, &worker->root, id, &split)) {
         outcome->missing_split = true;
         return;
     }
@@ -94,8 +95,8 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
         outcome->broken_at = split.unit.root;
     else
         walk_unit(worker, outcome);
-    dwarf_split_close(&split);
-    dwarf_names_forget(&worker->names);
+    sxt_dwarf_split_close(&split);
+    sxt_dwarf_names_forget(&worker->names);
 }
 
 static int by_start(const void *a, const void *b)
@@ -111,9 +112,9 @@ static void read_extents(struct dwarf_worker *worker)
     const struct dwarf_root *root = &worker->root;
     struct dwarf_ranges *extents = &worker->extents;
     extents->count = 0;
-    if (!dwarf_read_ranges(&worker->context, &worker->dwarf->dead,
-                           root->low.class == DWARF_ADDRESS ? root->low.number : 0, &root->low, &root->high,
-                           &root->ranges, extents))
+    if (!sxt_dwarf_read_ranges(&worker->context, &worker->dwarf->dead,
+                               root->low.class == DWARF_ADDRESS ? root->low.number : 0, &root->low, &root->high,
+                               &root->ranges, extents))
         extents->count = 0; /* a damaged list says nothing */
     if (extents->count > 1)
         qsort(extents->list, extents->count, sizeof *extents->list, by_start);
@@ -123,7 +124,7 @@ static void read_extents(struct dwarf_worker *worker)
             extents->list[i].end = extents->list[i - 1].end;
 }
 
-bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit, struct dwarf_outcome *outcome)
+bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit, struct dwarf_outcome *outcome)
 {
     const struct dwarf_file *file = &worker->dwarf->main;
     struct dwarf_output *output = &worker->output;
@@ -132,8 +133,8 @@ bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit,
     outcome->broken_at = UINT64_MAX;
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return true;
-    dwarf_effort_begin(&worker->effort, worker->dwarf, unit);
-    bool entered = dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL);
+    sxt_dwarf_effort_begin(&worker->effort, worker->dwarf, unit);
+    bool entered = sxt_dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL);
     if (entered)
         read_extents(worker);
     if (!entered) {
@@ -154,9 +155,9 @@ bool dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit,
 static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome)
 {
     uint32_t flags = worker->dwarf->settings.options->flags;
-    enum dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
+    enum sxt_dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
     outcome->broken_at =
-        dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
+        sxt_dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
     outcome->broken_ranges = worker->functions.ranges.damaged;
     if (!has_code(worker) || out_of_memory(worker))
         return;
@@ -169,7 +170,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
         .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
         .no_lines = (flags & SXT_EXTRACT_NO_LINES) != 0,
     };
-    dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
+    sxt_dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
     worker->output.cut_short = false;
 }
 
@@ -199,13 +200,13 @@ static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct 
         return NULL;
     if (worker->lines_offset != worker->root.lines) {
         worker->lines_offset = UINT64_MAX;
-        if (!dwarf_lines_read_header(lines, &worker->context, worker->root.lines)) {
+        if (!sxt_dwarf_lines_read_header(lines, &worker->context, worker->root.lines)) {
             outcome->broken_lines = true;
             return NULL;
         }
         uint32_t neither = SXT_EXTRACT_NO_LINES | SXT_EXTRACT_NO_FILES;
         if ((settings->options->flags & neither) != neither)
-            dwarf_lines_run(lines, settings->details, is_dead, &worker->dwarf->dead);
+            sxt_dwarf_lines_run(lines, settings->details, is_dead, &worker->dwarf->dead);
         worker->lines_offset = worker->root.lines;
     }
     outcome->broken_lines = lines->damaged;
