@@ -380,13 +380,18 @@ static void end_nested(struct sxt_emit *emit, char bracket)
     end_value(emit);
 }
 
-/* True when one of the eight bytes is a control character, '"', '\\', DEL, or not ASCII. May err towards true. */
-static bool needs_care(uint64_t bytes)
+/* Sixteen bytes at a time, in whatever vectors the machine has. */
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+
+/* True when one of the bytes is a control character, '"', '\\', DEL, or not ASCII. */
+static bool needs_care(const char *data)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
-    uint64_t quote = bytes ^ (ones * '"'), backslash = bytes ^ (ones * '\\'), delete = bytes ^ (ones * 0x7f);
-    uint64_t found = (bytes - ones * 0x20) | (quote - ones) | (backslash - ones) | (delete - ones) | bytes;
-    return (found & highs) != 0;
+    sixteen bytes;
+    memcpy(&bytes, data, sizeof bytes);
+    sixteen found = (sixteen)((bytes < 0x20) | (bytes >= 0x7f) | (bytes == '"') | (bytes == '\\'));
+    uint64_t halves[2];
+    memcpy(halves, &found, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
 }
 
 static bool is_plain(unsigned char byte)
@@ -398,13 +403,8 @@ static bool is_plain(unsigned char byte)
 static size_t plain_length(const char *data, size_t size)
 {
     size_t at = 0;
-    uint64_t bytes;
-    while (size - at >= sizeof bytes) {
-        memcpy(&bytes, data + at, sizeof bytes);
-        if (needs_care(bytes))
-            break;
-        at += sizeof bytes;
-    }
+    while (size - at >= sizeof(sixteen) && !needs_care(data + at))
+        at += sizeof(sixteen);
     while (at < size && is_plain((unsigned char)data[at]))
         at++;
     return at;

@@ -44,8 +44,8 @@ struct cli_verb {
     const struct cli_example *examples; /* ends with command == NULL */
     bool hidden;                        /* not in lists */
     int (*run)(const struct cli_arguments *arguments);
-    int (*run_words)(int argc,
-                     char **argv); /* in place of run, for a verb that parses for itself; argv[0] is its name */
+    /* In place of run, for a verb that parses for itself; argv[0] is its name. */
+    int (*run_words)(int argc, char **argv);
 };
 
 struct cli_given {

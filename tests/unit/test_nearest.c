@@ -33,8 +33,9 @@ static void append_answer(char *text, struct sxt_gnu *gnu, uint64_t address)
             snprintf(line, sizeof line, "%u", frame.line);
         sprintf(text + strlen(text), "%s%.*s %.*s:%s", first ? "" : " < ",
                 frame.function.size > 0 ? (int)frame.function.size : 2,
-                frame.function.size > 0 ? frame.function.data : "??", frame.file.data != NULL ? (int)frame.file.size : 2,
-                frame.file.data != NULL ? frame.file.data : "??", line);
+                frame.function.size > 0 ? frame.function.data : "??",
+                frame.file.data != NULL ? (int)frame.file.size : 2, frame.file.data != NULL ? frame.file.data : "??",
+                line);
         if (frame.discriminator != 0)
             sprintf(text + strlen(text), "/%u", frame.discriminator);
         more = sxt_gnu_caller(gnu, &frame);
@@ -55,7 +56,7 @@ static bool ask_gnu(const struct debug *debug, const uint64_t *addresses, size_t
     assert_true(fd >= 0);
     assert_int_equal(write(fd, debug->elf.data, debug->elf.size), (ssize_t)debug->elf.size);
     close(fd);
-    int size = snprintf(command, sizeof command, "LC_ALL=C addr2line -afi -e %s", path);
+    int size = snprintf(command, sizeof command, "LC_ALL=C addr2line 2>/dev/null -afi -e %s", path);
     for (size_t i = 0; i < count; i++)
         size += snprintf(command + size, sizeof command - (size_t)size, " %llx", (unsigned long long)addresses[i]);
     FILE *pipe = popen(command, "r");
@@ -128,7 +129,7 @@ static void the_smallest_range_counts(void **state)
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 64, 10);
-    uint64_t pieces = RANGE_LIST(&debug, TEXT + 4, TEXT + 8, TEXT + 16, TEXT + 48);
+    uint64_t pieces = RANGE_LIST(&debug, 4, 8, 16, 48);
     debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(64));
     OPEN(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(64));
     OPEN(&debug, DW_TAG_inlined_subroutine, NAME("outer"), LIST(pieces), CALL(1, 20));
@@ -154,7 +155,7 @@ static void ranges_that_touch_are_one(void **state)
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 64, 10);
-    uint64_t pieces = RANGE_LIST(&debug, TEXT, TEXT + 8, TEXT + 8, TEXT + 32);
+    uint64_t pieces = RANGE_LIST(&debug, 0, 8, 8, 32);
     debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(64));
     OPEN(&debug, DW_TAG_subprogram, NAME("f"), LIST(pieces));
     ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("g"), LOW(TEXT), HIGH(16), CALL(1, 20));
@@ -207,7 +208,10 @@ static void a_unit_without_code_answers_for_a_shared_line_table(void **state)
     EXPECT(&debug, "symbol /src/a.c:11; f ??:?; ", 4, 20);
 }
 
-/* The first unit refers to the third, so that the second one is passed over while the third is looked for. */
+/*
+ * The first unit refers to the third, so that the second one is passed over while the third is looked for. GNU does all
+ * that for the first question, whose answer is lost on the way.
+ */
 static void a_unit_that_is_passed_over_does_not_answer(void **state)
 {
     (void)state;
@@ -229,9 +233,9 @@ static void a_unit_that_is_passed_over_does_not_answer(void **state)
         /* Behind the code of the entry, which takes one byte. */
         debug_poke(&debug, INFO, user + 1, decoded ? middle : last, 4);
         if (decoded)
-            EXPECT(&debug, "?? /src/a.c:11; ", 4);
+            EXPECT(&debug, "??; ?? /src/a.c:11; ", 100, 4);
         else
-            EXPECT(&debug, "f /src/a.c:11; ", 4);
+            EXPECT(&debug, "??; f /src/a.c:11; ", 100, 4);
     }
 }
 
@@ -310,21 +314,11 @@ static void a_sequence_begins_with_the_first_file(void **state)
     debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(24));
     ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(24));
     debug_end_unit(&debug);
-    debug_finish(&debug);
-    struct sxt_file file;
-    struct sxt_gnu *gnu = NULL;
-    char text[ANSWERS_MAX] = "", gnu_text[ANSWERS_MAX];
-    const uint64_t addresses[] = {TEXT, TEXT + 8, TEXT + 16};
-    sxt_file_from_memory(&file, debug.elf.data, debug.elf.size);
-    assert_int_equal(sxt_gnu_open(&file, "/nowhere/program", NULL, &gnu, NULL), SXT_OK);
-    assert_int_equal(sxt_gnu_load(gnu, addresses, 3, NULL), SXT_OK);
-    for (size_t i = 0; i < 3; i++)
-        append_answer(text, gnu, addresses[i]);
-    sxt_gnu_close(&gnu);
-    assert_non_null(strstr(text, "f <unknown>:12; "));
-    if (ask_gnu(&debug, addresses, 3, gnu_text))
-        assert_string_equal(text, gnu_text);
-    debug_free(&debug);
+    /* File 0 is mostly the same as file 1, but it need not be. */
+    char *name = memmem(debug.sections[LINE].data, debug.sections[LINE].size, "b.c", 3);
+    assert_non_null(name);
+    name[0] = 'z';
+    EXPECT(&debug, "f /src/z.c:10; f /src/c.c:11; f <unknown>:12; ", 0, 8, 16);
 }
 
 static void a_call_without_a_file_has_none(void **state)
