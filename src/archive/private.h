@@ -2,9 +2,12 @@
 #ifndef SXT_ARCHIVE_PRIVATE_H
 #define SXT_ARCHIVE_PRIVATE_H
 
+#include <sextant/symbfile.h>
+
 #include "archive/archive.h"
 #include "base/file.h"
 #include "lidia/lidia.h"
+#include "symbfile/symbfile.h"
 #include "symbols/symbols.h"
 
 enum sxt_archive_kind { SXT_ARCHIVE_UNKNOWN, SXT_ARCHIVE_ELF, SXT_ARCHIVE_LIDIA };
@@ -20,5 +23,16 @@ enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size);
 
 /* The error for a file of SIZE bytes that is of no known kind. */
 int sxt_fail_unknown_kind(size_t size, sxt_error *error);
+
+/* A path with its prefix replaced by the first map that matches; false when none does. */
+bool sxt_map_path(const sxt_path_map *maps, size_t count, sxt_string path, struct sxt_buffer *out);
+
+/* How to write, from the options; NULL is the defaults. */
+int sxt_symbfile_settings_of(const sxt_symbfile_options *options, struct sxt_symbfile_settings *settings,
+                             sxt_error *error);
+
+/* A symbfile at PATH, filled by WRITE; it appears whole or not at all. */
+typedef int sxt_symbfile_fill(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
+int sxt_symbfile_save(const char *path, sxt_symbfile_fill *write, void *context, sxt_error *error);
 
 #endif

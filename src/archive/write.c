@@ -15,12 +15,11 @@ void sxt_lidia_options_init(sxt_lidia_options *options)
     options->struct_size = sizeof *options;
 }
 
-/* context is the options. A prefix ends where a component of the path does. */
-static bool map_path(const void *context, sxt_string path, struct sxt_buffer *out)
+/* A prefix ends where a component of the path does. */
+bool sxt_map_path(const sxt_path_map *maps, size_t count, sxt_string path, struct sxt_buffer *out)
 {
-    const sxt_lidia_options *options = context;
-    for (size_t i = 0; i < options->path_map_count; i++) {
-        const sxt_path_map *map = &options->path_maps[i];
+    for (size_t i = 0; i < count; i++) {
+        const sxt_path_map *map = &maps[i];
         size_t size = strlen(map->old_prefix);
         if (size == 0 || size > path.size || memcmp(path.data, map->old_prefix, size) != 0 ||
             (size < path.size && map->old_prefix[size - 1] != '/' && path.data[size] != '/'))
@@ -30,6 +29,12 @@ static bool map_path(const void *context, sxt_string path, struct sxt_buffer *ou
         return true;
     }
     return false;
+}
+
+static bool map_path(const void *context, sxt_string path, struct sxt_buffer *out)
+{
+    const sxt_lidia_options *options = context;
+    return sxt_map_path(options->path_maps, options->path_map_count, path, out);
 }
 
 int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data, size_t *size,

@@ -1,6 +1,7 @@
 /* archive.c: symbols of a binary into an archive. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia; by default what FILE's extension says", "lidia"},
+    {"format", 'f', "FORMAT", "lidia, symbfile or returnpads; by default what FILE's extension says",
+     "lidia symbfile returnpads"},
+    {"returnpads", 0, "FILE", "with a symbfile: write its return pads to FILE too", NULL},
     CLI_OPTIONS_EXTRACT,
     {"no-lines", 0, NULL, "leave line numbers out", NULL},
     {"no-files", 0, NULL, "leave file names out", NULL},
@@ -32,6 +35,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if that is installed"},
     {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a file of their own"},
+    {"sextant archive app -o app.symbfile --returnpads app.returnpads", "both files of the OpenTelemetry profiler"},
     {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer would give"},
     {NULL, NULL},
 };
@@ -54,11 +58,21 @@ const struct cli_verb cli_archive = {
 static int check_words(const struct cli_arguments *arguments);
 static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_options *lidia);
 static void free_path_maps(sxt_lidia_options *lidia);
+static const char *format_of(const struct cli_arguments *arguments);
 static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
                         const sxt_lidia_options *lidia);
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
-static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
-                     sxt_units units, double seconds);
+
+/* What was written. */
+struct made {
+    uint64_t functions, inlines, lines;
+    uint64_t pads;
+    uint64_t size;
+    sxt_units units;
+    double seconds;
+};
+
+static int summarise(const struct cli_arguments *arguments, const struct made *made);
 
 static double now(void)
 {
@@ -120,6 +134,71 @@ static void show_progress(void *data, uint64_t done, uint64_t total)
     }
 }
 
+static int write_lidia(const sxt_symbols *symbols, const sxt_lidia_options *lidia, const char *output,
+                       struct made *made, sxt_error *error)
+{
+    void *data;
+    size_t size;
+    sxt_archive *archive = NULL;
+    int status = sxt_lidia_write_memory(symbols, lidia, &data, &size, error);
+    if (status == SXT_OK)
+        status = sxt_output_save(output, data, size, error);
+    if (status == SXT_OK)
+        status = sxt_archive_open_memory(data, size, NULL, &archive, error);
+    if (status == SXT_OK) {
+        sxt_info info;
+        sxt_archive_info(archive, &info);
+        made->functions = info.functions;
+        made->inlines = info.inlines;
+        made->lines = info.lines;
+        made->size = size;
+    }
+    sxt_archive_close(&archive);
+    sxt_free(data);
+    return status;
+}
+
+static void count_ranges(const sxt_symbols *symbols, struct made *made)
+{
+    sxt_range range;
+    for (size_t i = 0; sxt_symbols_range(symbols, i, &range) == SXT_OK; i++) {
+        *(range.depth == 0 ? &made->functions : &made->inlines) += 1;
+        made->lines += range.line_count;
+    }
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat attributes;
+    return strcmp(path, "-") != 0 && stat(path, &attributes) == 0 ? (uint64_t)attributes.st_size : 0;
+}
+
+/* Ranges, return pads, or both, from one reading. *FAILED is the file that could not be written. */
+static int write_symbfiles(const struct cli_arguments *arguments, const sxt_symbols *symbols,
+                           const sxt_lidia_options *lidia, struct made *made, const char **failed, sxt_error *error)
+{
+    const char *input = arguments->words[0];
+    const char *output = cli_value(arguments, "output");
+    const char *pads = cli_value(arguments, "returnpads");
+    sxt_symbfile_options symbfile;
+    sxt_symbfile_options_init(&symbfile);
+    symbfile.mangled = lidia->mangled;
+    symbfile.path_maps = lidia->path_maps;
+    symbfile.path_map_count = lidia->path_map_count;
+    count_ranges(symbols, made);
+    int status = SXT_OK;
+    if (strcmp(format_of(arguments), "returnpads") == 0)
+        pads = output;
+    else
+        status = sxt_symbfile_write_ranges_path(symbols, &symbfile, output, error);
+    if (status == SXT_OK && pads != NULL) {
+        *failed = pads;
+        status = sxt_symbfile_write_pads_path(symbols, input, &symbfile, pads, &made->pads, error);
+    }
+    made->size = size_of(output);
+    return status;
+}
+
 static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
                         const sxt_lidia_options *lidia)
 {
@@ -141,16 +220,14 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     if (sxt_symbols_range_count(symbols) == 0)
         cli_warn(input, "no functions found; the archive is empty%s",
                  extract->debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
-    void *data;
-    size_t size;
-    int written = sxt_lidia_write_memory(symbols, lidia, &data, &size, &error);
-    if (written == SXT_OK)
-        written = sxt_output_save(output, data, size, &error);
-    int status = written == SXT_OK ? summarise(arguments, output, data, size, sxt_symbols_units(symbols), now() - start)
-                                   : cli_fail(output, &error);
-    sxt_free(data);
+    struct made made = {.units = sxt_symbols_units(symbols)};
+    const char *failed = output;
+    int written = strcmp(format_of(arguments), "lidia") == 0
+                      ? write_lidia(symbols, lidia, output, &made, &error)
+                      : write_symbfiles(arguments, symbols, lidia, &made, &failed, &error);
     sxt_symbols_free(&symbols);
-    return status;
+    made.seconds = now() - start;
+    return written == SXT_OK ? summarise(arguments, &made) : cli_fail(failed, &error);
 }
 
 /* Each "OLD=NEW" becomes two strings of one allocation, which begins with OLD. */
@@ -195,6 +272,35 @@ static const char *extension_of(const char *path)
     return dot != NULL ? dot + 1 : "";
 }
 
+static const char *const formats[] = {"lidia", "symbfile", "returnpads"};
+
+/* The format that was asked for, or that the output's extension says; NULL when neither does. */
+static const char *format_of(const struct cli_arguments *arguments)
+{
+    const char *format = cli_value(arguments, "format");
+    if (format == NULL)
+        format = extension_of(cli_value(arguments, "output"));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(format, formats[i]) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* Options that only one format has. */
+static int check_format(const struct cli_arguments *arguments, const char *format)
+{
+    static const char *const of_lidia[] = {"compat", "strings", "no-index"};
+    for (size_t i = 0; i < sizeof of_lidia / sizeof *of_lidia; i++)
+        if (strcmp(format, "lidia") != 0 && cli_given(arguments, of_lidia[i]))
+            return cli_usage(arguments->verb, "--%s is for lidia, not %s", of_lidia[i], format);
+    if (strcmp(format, "symbfile") != 0 && cli_given(arguments, "returnpads"))
+        return cli_usage(arguments->verb, "--returnpads is for symbfile, not %s", format);
+    bool pads = strcmp(format, "returnpads") == 0 || cli_given(arguments, "returnpads");
+    if (pads && strcmp(arguments->words[0], "-") == 0)
+        return cli_usage(arguments->verb, "return pads need the code once more, which standard input cannot give");
+    return CLI_DONE;
+}
+
 static int check_words(const struct cli_arguments *arguments)
 {
     const char *output = cli_value(arguments, "output");
@@ -205,11 +311,12 @@ static int check_words(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
-    if (format == NULL && strcmp(extension_of(output), "lidia") != 0)
-        return cli_usage(arguments->verb, "'%s' does not end in .lidia; say which format (-f lidia)", output);
-    if (format != NULL && strcmp(format, "lidia") != 0)
-        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia", format);
-    return CLI_DONE;
+    if (format != NULL && format_of(arguments) == NULL)
+        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads", format);
+    if (format_of(arguments) == NULL)
+        return cli_usage(arguments->verb,
+                         "'%s' does not end in .lidia, .symbfile or .returnpads; say which format (-f lidia)", output);
+    return check_format(arguments, format_of(arguments));
 }
 
 static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open)
@@ -229,26 +336,22 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_open_op
 }
 
 /* Everything that was said on the way went to stderr, and so does this, unless a program asked for it. */
-static int summarise(const struct cli_arguments *arguments, const char *output, const void *data, size_t size,
-                     sxt_units units, double seconds)
+static int summarise(const struct cli_arguments *arguments, const struct made *made)
 {
-    sxt_archive *archive;
-    sxt_error error;
-    bool json = cli_given(arguments, "json");
-    if (cli_given(arguments, "quiet") && !json)
-        return CLI_DONE;
-    if (sxt_archive_open_memory(data, size, NULL, &archive, &error) != SXT_OK)
-        return cli_fail(output, &error);
-    sxt_info info;
-    sxt_archive_info(archive, &info);
-    sxt_archive_close(&archive);
-    if (!json) {
-        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, %llu bytes, %.3f s", output,
-                (unsigned long long)info.functions, (unsigned long long)info.inlines, (unsigned long long)info.lines,
-                (unsigned long long)info.size, seconds);
-        if (units.damaged > 0 || units.missing > 0)
-            fprintf(stderr, "; %llu of %llu units of DWARF damaged, %llu missing", (unsigned long long)units.damaged,
-                    (unsigned long long)units.read, (unsigned long long)units.missing);
+    const char *output = cli_value(arguments, "output");
+    if (!cli_given(arguments, "json")) {
+        if (cli_given(arguments, "quiet"))
+            return CLI_DONE;
+        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, ", output,
+                (unsigned long long)made->functions, (unsigned long long)made->inlines,
+                (unsigned long long)made->lines);
+        if (made->pads > 0)
+            fprintf(stderr, "%llu return pads, ", (unsigned long long)made->pads);
+        fprintf(stderr, "%llu bytes, %.3f s", (unsigned long long)made->size, made->seconds);
+        if (made->units.damaged > 0 || made->units.missing > 0)
+            fprintf(stderr, "; %llu of %llu units of DWARF damaged, %llu missing",
+                    (unsigned long long)made->units.damaged, (unsigned long long)made->units.read,
+                    (unsigned long long)made->units.missing);
         fputc('\n', stderr);
         return CLI_DONE;
     }
@@ -256,15 +359,16 @@ static int summarise(const struct cli_arguments *arguments, const char *output, 
     sxt_emit_init(&emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
     sxt_emit_record(&emit);
     sxt_emit_cstring(&emit, "output", output);
-    sxt_emit_cstring(&emit, "format", info.format);
-    sxt_emit_number(&emit, "functions", info.functions);
-    sxt_emit_number(&emit, "inlines", info.inlines);
-    sxt_emit_number(&emit, "lines", info.lines);
-    sxt_emit_number(&emit, "size", info.size);
-    sxt_emit_number(&emit, "units", units.read);
-    sxt_emit_number(&emit, "damaged_units", units.damaged);
-    sxt_emit_number(&emit, "missing_units", units.missing);
-    sxt_emit_number(&emit, "milliseconds", (uint64_t)(seconds * 1000));
+    sxt_emit_cstring(&emit, "format", format_of(arguments));
+    sxt_emit_number(&emit, "functions", made->functions);
+    sxt_emit_number(&emit, "inlines", made->inlines);
+    sxt_emit_number(&emit, "lines", made->lines);
+    sxt_emit_number(&emit, "return_pads", made->pads);
+    sxt_emit_number(&emit, "size", made->size);
+    sxt_emit_number(&emit, "units", made->units.read);
+    sxt_emit_number(&emit, "damaged_units", made->units.damaged);
+    sxt_emit_number(&emit, "missing_units", made->units.missing);
+    sxt_emit_number(&emit, "milliseconds", (uint64_t)(made->seconds * 1000));
     sxt_emit_record_end(&emit);
     return cli_finish(&emit, CLI_DONE);
 }

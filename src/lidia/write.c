@@ -8,7 +8,6 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "lidia/lidia.h"
-#include "lidia/names.h"
 #include "lidia/pool.h"
 
 #define ROWS_A_BUCKET 4 /* at least, on average; at most twice as many */
@@ -81,16 +80,16 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
     int status = sxt_lidia_pool_open(pool, symbols, settings, error);
     if (status == SXT_OK)
         status = settings->reference ? copy_ranges(symbols, list, error) : sxt_ranges_one_file(symbols, list, error);
-    struct sxt_lidia_names names = {0};
+    struct sxt_names names = {0};
     if (status == SXT_OK)
-        status = sxt_lidia_names_make(&names, symbols, list, settings, error);
+        status = sxt_names_make(&names, symbols, list, settings->rename, error);
     for (size_t i = 0; i < list->range_count && status == SXT_OK; i++) {
         uint32_t function = list->ranges[i].function;
-        sxt_lidia_pool_add_function(pool, function, sxt_lidia_names_get(&names, function));
+        sxt_lidia_pool_add_function(pool, function, sxt_names_get(&names, function));
         sxt_lidia_pool_add_path(pool, list->ranges[i].file);
         sxt_lidia_pool_add_path(pool, list->ranges[i].call_file);
     }
-    sxt_lidia_names_free(&names);
+    sxt_names_free(&names);
     if (status == SXT_OK && pool->failed)
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting strings");
     if (status != SXT_OK)

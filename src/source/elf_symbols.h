@@ -53,4 +53,21 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
 /* Adds a function "name@plt" for every PLT entry whose target can be told (x86, ARM and RISC-V). */
 int sxt_elf_add_plt(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error);
 
+/*
+ * Where code ends and data begins, by the mapping symbols of ARM, AArch64 and RISC-V ($x, $d); ascending. Files of other
+ * machines have none.
+ */
+struct sxt_elf_mark {
+    uint64_t address;
+    bool is_data;
+};
+
+struct sxt_elf_marks {
+    struct sxt_elf_mark *list; /* to be freed */
+    size_t count, capacity;
+};
+
+/* Fails only when memory is short: what cannot be read marks nothing. */
+int sxt_elf_read_marks(struct sxt_elf *elf, struct sxt_elf_marks *marks, sxt_error *error);
+
 #endif

@@ -10,18 +10,19 @@
 
 /* --- from the model --- */
 
-/* Strings in the form in which they go out, by their numbers in the model; absent until the first one is needed. */
+/* Strings in the form in which they go out; a path is absent until it is needed. */
 struct forms {
     const struct sxt_symbols *symbols;
     const struct sxt_symbfile_settings *settings;
-    sxt_string *functions, *paths; /* NULL where nothing is renamed */
+    struct sxt_names functions;
+    sxt_string *paths; /* NULL where nothing is renamed */
     struct sxt_arena arena;
     struct sxt_buffer scratch;
 };
 
-static int open_forms(struct forms *forms, sxt_error *error);
+static int open_forms(struct forms *forms, const struct sxt_range_list *list, sxt_error *error);
 static void close_forms(struct forms *forms);
-static sxt_string function_form(struct forms *forms, uint32_t number);
+static sxt_string function_form(const struct forms *forms, uint32_t number);
 static sxt_string path_form(struct forms *forms, uint32_t number);
 static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_model_range *range,
                            struct sxt_symbfile_line *lines);
@@ -32,10 +33,12 @@ int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sx
     struct forms forms = {.symbols = symbols, .settings = settings};
     struct sxt_range_list list = {0};
     struct sxt_symbfile_line *lines = NULL;
+    sxt_arena_init(&forms.arena, 0, sxt_arena_separate_default);
+    sxt_buffer_init(&forms.scratch, SIZE_MAX);
     size_t line_capacity = 0;
-    int status = open_forms(&forms, error);
+    int status = sxt_ranges_one_file(symbols, &list, error);
     if (status == SXT_OK)
-        status = sxt_ranges_one_file(symbols, &list, error);
+        status = open_forms(&forms, &list, error);
     for (size_t i = 0; i < list.range_count && status == SXT_OK; i++) {
         const struct sxt_model_range *range = &list.ranges[i];
         void *moved = sxt_array_grow(lines, &line_capacity, (size_t)range->line_count + 1, sizeof *lines);
@@ -64,22 +67,20 @@ int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sx
     return status;
 }
 
-static int open_forms(struct forms *forms, sxt_error *error)
+static int open_forms(struct forms *forms, const struct sxt_range_list *list, sxt_error *error)
 {
     uint32_t count = forms->symbols->strings.count;
-    sxt_arena_init(&forms->arena, 0, sxt_arena_separate_default);
-    sxt_buffer_init(&forms->scratch, SIZE_MAX);
-    bool renames = forms->settings->rename != NULL, maps = forms->settings->map_path != NULL;
-    forms->functions = renames ? calloc(count, sizeof *forms->functions) : NULL;
-    forms->paths = maps ? calloc(count, sizeof *forms->paths) : NULL;
-    if ((renames && forms->functions == NULL) || (maps && forms->paths == NULL))
-        return sxt_fail_memory(error, count * sizeof *forms->functions);
-    return SXT_OK;
+    if (forms->settings->map_path != NULL) {
+        forms->paths = calloc(count, sizeof *forms->paths);
+        if (forms->paths == NULL)
+            return sxt_fail_memory(error, count * sizeof *forms->paths);
+    }
+    return sxt_names_make(&forms->functions, forms->symbols, list, forms->settings->rename, error);
 }
 
 static void close_forms(struct forms *forms)
 {
-    free(forms->functions);
+    sxt_names_free(&forms->functions);
     free(forms->paths);
     sxt_arena_free(&forms->arena);
     sxt_buffer_free(&forms->scratch);
@@ -97,16 +98,10 @@ static sxt_string keep_form(struct forms *forms, bool renamed, sxt_string text)
     return copy != NULL ? (sxt_string){copy, size} : text;
 }
 
-static sxt_string function_form(struct forms *forms, uint32_t number)
+static sxt_string function_form(const struct forms *forms, uint32_t number)
 {
-    sxt_string text = sxt_symbols_view(forms->symbols, number);
-    if (forms->functions == NULL || forms->scratch.failed)
-        return text;
-    if (forms->functions[number].data == NULL) {
-        sxt_buffer_clear(&forms->scratch);
-        forms->functions[number] = keep_form(forms, forms->settings->rename(text, &forms->scratch), text);
-    }
-    return forms->functions[number];
+    sxt_string form = sxt_names_get(&forms->functions, number);
+    return form.data != NULL ? form : sxt_symbols_view(forms->symbols, number);
 }
 
 static sxt_string path_form(struct forms *forms, uint32_t number)

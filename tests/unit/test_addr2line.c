@@ -169,6 +169,18 @@ static void dynamic_symbols_count_where_there_are_no_others(void **state)
     assert_function(&fixture, 0, NULL, NULL);
     assert_function(&fixture, 8, "known", NULL);
     end(&fixture);
+
+    /* A table with nothing in it is as good as none. */
+    static const char nobody[sizeof(Elf64_Sym)];
+    begin(&fixture, true, EM_X86_64);
+    add(&fixture, SHT_DYNSYM, "exported", STT_FUNC, STB_GLOBAL, TEXT, 4);
+    unsigned strings = sxt_builder_section(&fixture.builder, ".strtab", SHT_STRTAB, 0, "", 1);
+    unsigned table = sxt_builder_section(&fixture.builder, ".symtab", SHT_SYMTAB, 0, nobody, sizeof nobody);
+    sxt_builder_at(&fixture.builder, table)->link = strings;
+    sxt_builder_at(&fixture.builder, table)->entry_size = sizeof nobody;
+    open_symbols(&fixture);
+    assert_function(&fixture, 0, "exported", NULL);
+    end(&fixture);
 }
 
 static void mapping_symbols_are_no_functions(void **state)

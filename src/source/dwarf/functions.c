@@ -213,9 +213,9 @@ static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev
 static const uint8_t *read_function(const struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                                     struct function_entry *out)
 {
-    const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first];
     *out = (struct function_entry){.has_call_file = false};
-    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+        const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first + i];
         struct dwarf_value value, *wanted = &value;
         switch (attribute->name) {
         case DW_AT_low_pc:

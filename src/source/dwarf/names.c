@@ -236,8 +236,8 @@ static bool read_naming(const struct dwarf_context *context, uint64_t entry, boo
     const struct dwarf_abbrev *abbrev = at != NULL ? dwarf_abbrev_find(context->abbrevs, code) : NULL;
     if (abbrev == NULL)
         return false;
-    const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first];
-    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+        const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
         struct dwarf_value value;
         at = sxt_dwarf_read_value(context, attribute, at, end, &value);
         if (at == NULL)

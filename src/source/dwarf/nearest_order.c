@@ -209,12 +209,12 @@ static void look_at_entries(struct journey *journey, size_t number)
         if (abbrev == NULL)
             return;
         const struct dwarf_attribute *reference = reference_of(&journey->abbrevs, abbrev);
-        const struct dwarf_attribute *attribute = &journey->abbrevs.attributes[abbrev->first];
         if (reference == NULL) {
             at = dwarf_skip(&context, abbrev, at, end);
             continue;
         }
-        for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+        for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+            const struct dwarf_attribute *attribute = &journey->abbrevs.attributes[abbrev->first + i];
             struct dwarf_value value;
             at = sxt_dwarf_read_value(&context, attribute, at, end, &value);
             if (attribute == reference && at != NULL && value.class == DWARF_REFERENCE)

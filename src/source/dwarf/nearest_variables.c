@@ -102,9 +102,9 @@ static bool plain_address(const struct dwarf_context *context, uint16_t form, co
 static const uint8_t *visit(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                             const uint8_t *end, struct nearest_variable *variable, bool *has_address)
 {
-    const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first];
     *has_address = false;
-    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++, attribute++) {
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+        const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
         if (attribute->name == DW_AT_location)
             *has_address = plain_address(context, attribute->form, at, end, &variable->address);
         struct dwarf_value value;

@@ -282,8 +282,8 @@ const uint8_t *sxt_dwarf_skip_form(const struct dwarf_context *context, uint32_t
 static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
                                         const uint8_t *at, const uint8_t *end)
 {
-    const struct dwarf_step *step = &context->abbrevs->steps[abbrev->first_step];
-    for (uint32_t i = 0; i < abbrev->step_count; i++, step++) {
+    for (uint32_t i = 0; i < abbrev->step_count; i++) {
+        const struct dwarf_step *step = &context->abbrevs->steps[abbrev->first_step + i];
         if ((uint64_t)(end - at) < step->bytes)
             return NULL;
         at += step->bytes;

@@ -1,5 +1,5 @@
 /* names.c: chunks of names, each renamed into a buffer of its own by whichever thread is free. */
-#include "lidia/names.h"
+#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,14 @@
 #define GROWTH_MORE  ((size_t)4 << 20)
 
 struct job {
-    struct sxt_lidia_names *names;
+    struct sxt_names *names;
     const struct sxt_symbols *symbols;
-    const struct sxt_lidia_settings *settings;
+    bool (*rename)(sxt_string name, struct sxt_buffer *out);
 };
 
 static int rename_chunk(void *context, unsigned worker, size_t chunk);
 
-static bool allocate(struct sxt_lidia_names *names, const struct sxt_symbols *symbols,
-                     const struct sxt_range_list *list)
+static bool allocate(struct sxt_names *names, const struct sxt_symbols *symbols, const struct sxt_range_list *list)
 {
     size_t most = list->range_count < symbols->strings.count ? list->range_count : symbols->strings.count;
     names->numbers = malloc((most + 1) * sizeof *names->numbers);
@@ -47,15 +46,15 @@ static bool allocate(struct sxt_lidia_names *names, const struct sxt_symbols *sy
     return names->forms != NULL && names->chunks != NULL;
 }
 
-int sxt_lidia_names_make(struct sxt_lidia_names *names, const struct sxt_symbols *symbols,
-                         const struct sxt_range_list *list, const struct sxt_lidia_settings *settings, sxt_error *error)
+int sxt_names_make(struct sxt_names *names, const struct sxt_symbols *symbols, const struct sxt_range_list *list,
+                   bool (*rename)(sxt_string name, struct sxt_buffer *out), sxt_error *error)
 {
     memset(names, 0, sizeof *names);
-    if (settings->rename == NULL)
+    if (rename == NULL)
         return SXT_OK;
     if (!allocate(names, symbols, list))
         return sxt_fail_memory(error, symbols->strings.count * sizeof *names->place_of);
-    struct job job = {names, symbols, settings};
+    struct job job = {names, symbols, rename};
     unsigned threads = names->count < WORTH_A_THREAD ? 1 : sxt_pool_threads();
     if (threads > THREADS_WANTED)
         threads = THREADS_WANTED;
@@ -64,7 +63,7 @@ int sxt_lidia_names_make(struct sxt_lidia_names *names, const struct sxt_symbols
     return SXT_OK;
 }
 
-void sxt_lidia_names_free(struct sxt_lidia_names *names)
+void sxt_names_free(struct sxt_names *names)
 {
     for (size_t i = 0; i < names->chunk_count && names->chunks != NULL; i++)
         sxt_buffer_free(&names->chunks[i]);
@@ -75,7 +74,7 @@ void sxt_lidia_names_free(struct sxt_lidia_names *names)
     memset(names, 0, sizeof *names);
 }
 
-sxt_string sxt_lidia_names_get(const struct sxt_lidia_names *names, uint32_t number)
+sxt_string sxt_names_get(const struct sxt_names *names, uint32_t number)
 {
     return names->forms != NULL ? names->forms[names->place_of[number]] : (sxt_string){NULL, 0};
 }
@@ -84,7 +83,7 @@ static int rename_chunk(void *context, unsigned worker, size_t chunk)
 {
     (void)worker;
     const struct job *job = context;
-    struct sxt_lidia_names *names = job->names;
+    struct sxt_names *names = job->names;
     struct sxt_buffer *text = &names->chunks[chunk];
     size_t first = chunk * CHUNK;
     size_t end = names->count - first < CHUNK ? names->count : first + CHUNK;
@@ -94,7 +93,7 @@ static int rename_chunk(void *context, unsigned worker, size_t chunk)
         size_t start = text->size;
         sxt_string name = sxt_symbols_view(job->symbols, names->numbers[i]);
         allowed += name.size * GROWTH_TIMES;
-        bool renamed = start <= allowed && job->settings->rename(name, text);
+        bool renamed = start <= allowed && job->rename(name, text);
         if (text->failed)
             return SXT_ERROR_MEMORY;
         /* The buffer may still move: until it is full, a form is known by its size alone. */
