@@ -54,8 +54,8 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
 int sxt_elf_add_plt(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error);
 
 /*
- * Where code ends and data begins, by the mapping symbols of ARM, AArch64 and RISC-V ($x, $d); ascending. Files of other
- * machines have none.
+ * Where code ends and data begins, by the mapping symbols of ARM, AArch64 and RISC-V ($x, $d); ascending. Files of
+ * other machines have none.
  */
 struct sxt_elf_mark {
     uint64_t address;

@@ -224,7 +224,8 @@ class Questions(Addr2lineTest):
     ODD = ("0xzz", ",", "", " ", "12 34", "foo", "f00d", "f00d+1", "+1060", "++", "+", "0x", "0X1139", "main", "main+4",
            "main+0x10", "main + 8", " main", "main ", "main+zz", "main+-4", "nobody", "nobody+5", "table", ".text",
            "_start+", "0x00000000000000000000001139", "0xffffffffffffffffff", "ffffffffffffffff", "1139q",
-           "0x1139,0x1140", "é", "??", "1_000", "0b1", "-", "main@plt", "printf", "printf@plt", "_DYNAMIC", "deadbeef", "DEADBEEF+1")
+           "0x1139,0x1140", "é", "??", "1_000", "0b1", "-", "main@plt", "printf", "printf@plt", "_DYNAMIC",
+           "deadbeef", "DEADBEEF+1")
 
     def test_odd_words(self):
         for path in (self.c, self.cpp):
