@@ -405,6 +405,9 @@ static size_t plain_length(const char *data, size_t size)
     size_t at = 0;
     while (size - at >= sizeof(sixteen) && !needs_care(data + at))
         at += sizeof(sixteen);
+    /* What is left of a longer string, together with some bytes for the second time. */
+    if (size >= sizeof(sixteen) && size - at < sizeof(sixteen) && !needs_care(data + size - sizeof(sixteen)))
+        return size;
     while (at < size && is_plain((unsigned char)data[at]))
         at++;
     return at;

@@ -61,6 +61,9 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
             if (rows[i] != last.row || !holds_again(&last, address, capacity - used)) {
                 last.count = chain_at(lidia, address, rows[i], room, capacity - used, &last.innermost);
                 last.row = rows[i];
+                /* Names are not looked at here, but surely soon. */
+                for (size_t k = 0; k < last.count && k < capacity - used; k++)
+                    __builtin_prefetch(room[k].function.data);
             } else if (last.count > 0) {
                 memmove(room, last.frames, last.count * sizeof *frames);
                 room->line = line_at(lidia, &last.innermost, address - last.innermost.address);
@@ -88,6 +91,12 @@ static bool holds_again(const struct answer *last, uint64_t address, size_t room
         if (address - last->frames[i].start >= last->frames[i].length)
             return false;
     return true;
+}
+
+/* The numbers come from the file, and may lead anywhere. */
+static inline void prefetch(const uint8_t *table, uint64_t offset)
+{
+    __builtin_prefetch((const void *)((uintptr_t)table + (uintptr_t)offset));
 }
 
 /* Field INDEX of a row. */
@@ -160,6 +169,13 @@ static uint64_t search(const struct sxt_lidia *lidia, uint64_t address)
 {
     uint64_t low, high;
     narrow(lidia, address, &low, &high);
+    /* The row is one of a few, so what will be asked of it can be on its way already. */
+    uint64_t row_size = (uint64_t)SXT_LIDIA_FIELDS * lidia->field_size;
+    prefetch(lidia->rows, low * row_size);
+    prefetch(lidia->rows, (low + 2) * row_size);
+    prefetch(lidia->rows, (low + 4) * row_size);
+    prefetch(lidia->name_sizes, low * 2);
+    prefetch(lidia->parents, low * lidia->parent_size);
     return search_between(lidia, address, low, high);
 }
 
@@ -199,12 +215,6 @@ static void find_ascending(const struct sxt_lidia *lidia, const uint64_t *addres
 {
     for (size_t i = 0; i < count; i++)
         finger = rows[i] = search_from(lidia, addresses[i], finger);
-}
-
-/* The numbers come from the file, and may lead anywhere. */
-static inline void prefetch(const uint8_t *table, uint64_t offset)
-{
-    __builtin_prefetch((const void *)((uintptr_t)table + (uintptr_t)offset));
 }
 
 static void find_together(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, uint64_t *rows)
