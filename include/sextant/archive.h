@@ -121,7 +121,14 @@ typedef struct sxt_info {
     uint32_t line_field_size;
     uint32_t section_base_count; /* relocatable ELF: how many sxt_archive_section_base knows */
     sxt_units units;             /* of DWARF; for an archive all 0 */
+    uint64_t return_pads;        /* symbfile: how many it has */
 } sxt_info;
+
+/*
+ * The FileID of a file, by which the OpenTelemetry profiler names executables: 16 bytes as lower-case hex, and as
+ * base64url without padding. Both are NUL-terminated.
+ */
+SXT_API int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *error);
 
 /* Fills *OUT. Counts rows, so O(rows). */
 SXT_API void sxt_archive_info(const sxt_archive *archive, sxt_info *out);

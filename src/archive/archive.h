@@ -137,4 +137,30 @@ bool sxt_addr2line_caller(struct sxt_addr2line *addr2line, struct sxt_addr2line_
 /* The readable form of a name, or the name itself where there is none. It lives until the next call. */
 sxt_string sxt_addr2line_readable(struct sxt_addr2line *addr2line, sxt_string name);
 
+/*
+ * Every record of a symbfile, in the order of the file. A callback returns false to end it. What they get is valid
+ * during the call.
+ */
+struct sxt_pad_frame {
+    sxt_string function;
+    sxt_string file; /* absent when unknown */
+    uint32_t line;   /* 0 when unknown */
+};
+
+struct sxt_record_visitor {
+    bool (*range)(void *data, const sxt_range *range, const sxt_line *lines);
+    bool (*pad)(void *data, uint64_t address, const struct sxt_pad_frame *frames, size_t count); /* outermost first */
+    void *data;
+};
+
+/* Is the file a symbfile? (As sxt_verify_path opens it.) */
+int sxt_symbfile_visit(const char *path, const struct sxt_record_visitor *visitor, bool *is_symbfile, sxt_error *error);
+
+/*
+ * The ranges of archives (Lidia files, ranges files of the symbfile format and parts of them), together in one model,
+ * as they stand in them. *FAILED is the file that could not be read.
+ */
+int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
+                              sxt_error *error);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 
 #define FILE_ID_BLOCK 4096
+#define FILE_ID_SIZE  16
 
 static void write_hex(char *to, const uint8_t *bytes, size_t size)
 {
@@ -15,7 +16,7 @@ static void write_hex(char *to, const uint8_t *bytes, size_t size)
 }
 
 /* The first and the last 4 KiB and the size, hashed: an identity that profilers can compute quickly. */
-static void write_file_id(const struct sxt_file *file, char to[33])
+static void compute_file_id(const struct sxt_file *file, uint8_t id[FILE_ID_SIZE])
 {
     size_t block = file->size < FILE_ID_BLOCK ? file->size : FILE_ID_BLOCK;
     uint8_t size[8];
@@ -28,7 +29,32 @@ static void write_file_id(const struct sxt_file *file, char to[33])
     sxt_sha256_add(&hash, file->data + file->size - block, block);
     sxt_sha256_add(&hash, size, sizeof size);
     sxt_sha256_end(&hash, digest);
-    write_hex(to, digest, 16);
+    memcpy(id, digest, FILE_ID_SIZE);
+}
+
+/* The alphabet of base64 for URLs; without padding. */
+static void write_base64(char *to, const uint8_t *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    for (size_t bit = 0; bit < size * 8; bit += 6) {
+        unsigned pair = (unsigned)bytes[bit / 8] << 8 | (bit / 8 + 1 < size ? bytes[bit / 8 + 1] : 0u);
+        *to++ = digits[pair >> (10 - bit % 8) & 63];
+    }
+    *to = 0;
+}
+
+int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *error)
+{
+    struct sxt_file file;
+    int status = sxt_file_open(&file, path, error);
+    if (status != SXT_OK)
+        return status;
+    uint8_t id[FILE_ID_SIZE];
+    compute_file_id(&file, id);
+    write_hex(hex, id, sizeof id);
+    write_base64(base64url, id, sizeof id);
+    sxt_file_close(&file);
+    return SXT_OK;
 }
 
 void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
@@ -36,10 +62,14 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     const struct sxt_lidia *lidia = &archive->lidia;
     const struct sxt_symbols *symbols = archive->symbols;
     memset(out, 0, sizeof *out);
-    out->format = symbols != NULL ? "elf" : "lidia";
+    bool is_symbfile = archive->kind == SXT_ARCHIVE_SYMBFILE;
+    out->format = symbols != NULL ? "elf" : !is_symbfile ? "lidia" : archive->pads > 0 ? "returnpads" : "symbfile";
     out->version = symbols != NULL ? 0 : 1;
+    out->return_pads = archive->pads;
     out->size = archive->file.size;
-    write_file_id(&archive->file, out->file_id);
+    uint8_t id[FILE_ID_SIZE];
+    compute_file_id(&archive->file, id);
+    write_hex(out->file_id, id, sizeof id);
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -51,6 +81,8 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->symbols = out->functions;
     out->lines = lidia->line_count;
     out->strings_size = lidia->strings_size;
+    if (is_symbfile)
+        return;
     if (symbols == NULL) {
         out->indexed = lidia->buckets != NULL;
         out->nul_strings = lidia->nul_strings;

@@ -95,7 +95,10 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     int status = sxt_file_inflate(&archive->file, options->extract.inflate_limit, error);
     if (status != SXT_OK)
         return status;
-    switch (sxt_archive_kind_of(archive->file.data, archive->file.size)) {
+    archive->kind = sxt_archive_kind_of(archive->file.data, archive->file.size);
+    switch (archive->kind) {
+    case SXT_ARCHIVE_SYMBFILE:
+        return sxt_archive_open_symbfile(archive, error);
     case SXT_ARCHIVE_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
     case SXT_ARCHIVE_ELF:
@@ -109,6 +112,8 @@ enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size)
 {
     if (sxt_lidia_is(data, size))
         return SXT_ARCHIVE_LIDIA;
+    if (sxt_symbfile_is(data, size))
+        return SXT_ARCHIVE_SYMBFILE;
     if (sxt_elf_is(data, size))
         return SXT_ARCHIVE_ELF;
     return SXT_ARCHIVE_UNKNOWN;

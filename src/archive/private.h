@@ -10,19 +10,27 @@
 #include "symbfile/symbfile.h"
 #include "symbols/symbols.h"
 
-enum sxt_archive_kind { SXT_ARCHIVE_UNKNOWN, SXT_ARCHIVE_ELF, SXT_ARCHIVE_LIDIA };
+enum sxt_archive_kind { SXT_ARCHIVE_UNKNOWN, SXT_ARCHIVE_ELF, SXT_ARCHIVE_LIDIA, SXT_ARCHIVE_SYMBFILE };
 
 struct sxt_archive {
+    enum sxt_archive_kind kind;
     struct sxt_file file;
     struct sxt_lidia lidia;      /* what lookups read */
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
-    uint8_t *image;              /* ELF: the bytes behind `lidia` */
+    uint8_t *image;              /* ELF and symbfile: the bytes behind `lidia` */
+    uint64_t pads;               /* symbfile: how many return pads it has */
 };
 
 enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size);
 
 /* The error for a file of SIZE bytes that is of no known kind. */
 int sxt_fail_unknown_kind(size_t size, sxt_error *error);
+
+/* Fills `lidia` from the records of a symbfile: its ranges, or where it has none, its return pads. */
+int sxt_archive_open_symbfile(sxt_archive *archive, sxt_error *error);
+
+/* Adds the ranges of a symbfile to a model. */
+int sxt_archive_read_symbfile(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error);
 
 /* A path with its prefix replaced by the first map that matches; false when none does. */
 bool sxt_map_path(const sxt_path_map *maps, size_t count, sxt_string path, struct sxt_buffer *out);

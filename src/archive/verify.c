@@ -15,6 +15,9 @@ static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_p
         case SXT_ARCHIVE_LIDIA:
             *count = sxt_lidia_verify(file->data, file->size, problem, data);
             break;
+        case SXT_ARCHIVE_SYMBFILE:
+            *count = sxt_symbfile_verify(file->data, file->size, problem, data);
+            break;
         case SXT_ARCHIVE_ELF:
             *count = sxt_elf_verify(file->data, file->size, INFLATE_LIMIT, problem, data);
             break;

@@ -72,8 +72,9 @@ struct batch {
 
 enum { LINE_MAX_SIZE = 99, READ_SIZE = 64 << 10 };
 
-/* From libiberty: replaces "@FILE" by the words in FILE. */
+/* From libiberty: replaces "@FILE" by the words in FILE; then the list and its words are new. */
 extern void expandargv(int *argc, char ***argv);
+extern void freeargv(char **argv);
 
 static int parse(struct request *request, int argc, char **argv, bool *done);
 static int open_file(struct request *request);
@@ -81,12 +82,11 @@ static bool add_word(struct request *request, struct batch *batch, const char *w
 static int answer_batch(struct request *request, struct batch *batch);
 static int answer_stdin(struct request *request, struct batch *batch);
 
-static int run_words(int argc, char **argv)
+static int run_expanded(int argc, char **argv)
 {
     struct request request = {.program = argv[0], .file = "a.out"};
     struct batch batch = {.count = 0};
     bool done = false;
-    expandargv(&argc, &argv);
     int status = parse(&request, argc, argv, &done);
     if (done || status != CLI_DONE)
         return status;
@@ -101,6 +101,16 @@ static int run_words(int argc, char **argv)
     }
     free(batch.addresses);
     sxt_addr2line_close(&request.addr2line);
+    return status;
+}
+
+static int run_words(int argc, char **argv)
+{
+    char **given = argv;
+    expandargv(&argc, &argv);
+    int status = run_expanded(argc, argv);
+    if (argv != given)
+        freeargv(argv);
     return status;
 }
 

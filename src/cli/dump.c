@@ -1,6 +1,8 @@
 /* dump.c: every record of an archive, one a line. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -28,7 +30,7 @@ const struct cli_verb cli_dump = {
     .run = run,
 };
 
-static void dump_json(const sxt_archive *archive, size_t index, const sxt_range *row, struct sxt_emit *emit)
+static void dump_json(const sxt_range *row, const sxt_line *lines, struct sxt_emit *emit)
 {
     sxt_emit_address(emit, "va", row->address);
     sxt_emit_number(emit, "length", row->length);
@@ -41,17 +43,16 @@ static void dump_json(const sxt_archive *archive, size_t index, const sxt_range 
     else
         sxt_emit_null(emit, "call_line");
     sxt_emit_array(emit, "lines");
-    sxt_line line;
-    for (size_t i = 0; i < row->line_count && sxt_archive_line(archive, index, i, &line) == SXT_OK; i++) {
+    for (size_t i = 0; i < row->line_count; i++) {
         sxt_emit_array(emit, NULL);
-        sxt_emit_number(emit, NULL, line.offset);
-        sxt_emit_number(emit, NULL, line.line);
+        sxt_emit_number(emit, NULL, lines[i].offset);
+        sxt_emit_number(emit, NULL, lines[i].line);
         sxt_emit_array_end(emit);
     }
     sxt_emit_array_end(emit);
 }
 
-static void dump_text(const sxt_archive *archive, size_t index, const sxt_range *row, struct sxt_emit *emit)
+static void dump_text(const sxt_range *row, const sxt_line *lines, struct sxt_emit *emit)
 {
     sxt_emit_text(emit, "0x%llx %llu %u ", (unsigned long long)row->address, (unsigned long long)row->length,
                   row->depth);
@@ -66,10 +67,89 @@ static void dump_text(const sxt_archive *archive, size_t index, const sxt_range 
         if (row->call_line != 0)
             sxt_emit_text(emit, ":%u", row->call_line);
     }
-    sxt_line line;
-    for (size_t i = 0; i < row->line_count && sxt_archive_line(archive, index, i, &line) == SXT_OK; i++)
-        sxt_emit_text(emit, "%s+%u:%u", i == 0 ? " lines " : ",", line.offset, line.line);
+    for (size_t i = 0; i < row->line_count; i++)
+        sxt_emit_text(emit, "%s+%u:%u", i == 0 ? " lines " : ",", lines[i].offset, lines[i].line);
     sxt_emit_text(emit, "\n");
+}
+
+static bool dump_range(void *data, const sxt_range *row, const sxt_line *lines)
+{
+    struct sxt_emit *emit = data;
+    sxt_emit_record(emit);
+    if (sxt_emit_is_json(emit))
+        dump_json(row, lines, emit);
+    else
+        dump_text(row, lines, emit);
+    sxt_emit_record_end(emit);
+    return !emit->failed;
+}
+
+static void dump_frame(const struct sxt_pad_frame *frame, bool first, struct sxt_emit *emit)
+{
+    sxt_emit_object(emit, NULL);
+    if (sxt_emit_is_json(emit)) {
+        sxt_emit_string(emit, "function", frame->function);
+        sxt_emit_string(emit, "file", frame->file);
+        if (frame->line != 0)
+            sxt_emit_number(emit, "line", frame->line);
+        else
+            sxt_emit_null(emit, "line");
+    }
+    sxt_emit_text(emit, first ? " " : " > ");
+    sxt_emit_name(emit, frame->function);
+    if (frame->file.data != NULL) {
+        sxt_emit_text(emit, " ");
+        sxt_emit_name(emit, frame->file);
+        if (frame->line != 0)
+            sxt_emit_text(emit, ":%u", frame->line);
+    }
+    sxt_emit_object_end(emit);
+}
+
+static bool dump_pad(void *data, uint64_t address, const struct sxt_pad_frame *frames, size_t count)
+{
+    struct sxt_emit *emit = data;
+    sxt_emit_record(emit);
+    if (sxt_emit_is_json(emit)) {
+        sxt_emit_address(emit, "va", address);
+        sxt_emit_array(emit, "frames");
+    }
+    sxt_emit_text(emit, "0x%llx", (unsigned long long)address);
+    for (size_t i = 0; i < count; i++)
+        dump_frame(&frames[i], i == 0, emit);
+    if (sxt_emit_is_json(emit))
+        sxt_emit_array_end(emit);
+    sxt_emit_text(emit, "\n");
+    sxt_emit_record_end(emit);
+    return !emit->failed;
+}
+
+/* The rows of an archive that is open, with all their lines. */
+static int dump_rows(const sxt_archive *archive, struct sxt_emit *emit)
+{
+    sxt_line *lines = NULL;
+    size_t capacity = 0;
+    sxt_range row;
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && sxt_archive_row(archive, i, &row) == SXT_OK; i++) {
+        if (row.line_count > capacity) {
+            sxt_line *more = realloc(lines, row.line_count * sizeof *lines);
+            if (more == NULL) {
+                status = cli_fail_text(NULL, "out of memory");
+                break;
+            }
+            lines = more;
+            capacity = row.line_count;
+        }
+        size_t count = 0;
+        while (count < row.line_count && sxt_archive_line(archive, i, count, &lines[count]) == SXT_OK)
+            count++;
+        row.line_count = count;
+        if (!dump_range(emit, &row, lines))
+            break;
+    }
+    free(lines);
+    return status;
 }
 
 static int run(const struct cli_arguments *arguments)
@@ -82,21 +162,20 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     open.check_crc = cli_given(arguments, "check");
-    sxt_archive *archive;
-    sxt_error error;
-    if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK)
-        return cli_fail(file, &error);
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
-    sxt_range row;
-    for (size_t i = 0; !emit.failed && sxt_archive_row(archive, i, &row) == SXT_OK; i++) {
-        sxt_emit_record(&emit);
-        if (sxt_emit_is_json(&emit))
-            dump_json(archive, i, &row, &emit);
-        else
-            dump_text(archive, i, &row, &emit);
-        sxt_emit_record_end(&emit);
-    }
+    const struct sxt_record_visitor visitor = {.range = dump_range, .pad = dump_pad, .data = &emit};
+    bool is_symbfile = false;
+    sxt_error error;
+    /* The records of a symbfile come as they stand in it; standard input can be read only once. */
+    if (strcmp(file, "-") != 0 && sxt_symbfile_visit(file, &visitor, &is_symbfile, &error) != SXT_OK)
+        status = cli_fail(file, &error);
+    if (status != CLI_DONE || is_symbfile)
+        return cli_finish(&emit, status);
+    sxt_archive *archive;
+    if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK)
+        return cli_fail(file, &error);
+    status = dump_rows(archive, &emit);
     sxt_archive_close(&archive);
-    return cli_finish(&emit, CLI_DONE);
+    return cli_finish(&emit, status);
 }

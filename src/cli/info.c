@@ -92,7 +92,9 @@ static void print_info(const sxt_archive *archive, const char *file, struct sxt_
     sxt_emit_number(emit, "functions", info.functions);
     sxt_emit_number(emit, "inlines", info.inlines);
     sxt_emit_number(emit, "lines", info.lines);
-    if (!elf) {
+    if (info.return_pads > 0)
+        sxt_emit_number(emit, "return_pads", info.return_pads);
+    if (strcmp(info.format, "lidia") == 0) {
         sxt_emit_number(emit, "strings_size", info.strings_size);
         sxt_emit_cstring(emit, "strings", info.nul_strings ? "nul" : "length");
         sxt_emit_number(emit, "address_size", info.address_size);

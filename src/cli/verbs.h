@@ -7,7 +7,9 @@
 extern const struct cli_verb cli_addr2line;
 extern const struct cli_verb cli_archive;
 extern const struct cli_verb cli_lookup;
+extern const struct cli_verb cli_convert;
 extern const struct cli_verb cli_dump;
+extern const struct cli_verb cli_fileid;
 extern const struct cli_verb cli_info;
 extern const struct cli_verb cli_verify;
 extern const struct cli_verb cli_generate;

@@ -98,6 +98,13 @@ int sxt_symbols_finish_raw(struct sxt_symbols *symbols, sxt_error *error)
     return SXT_OK;
 }
 
+int sxt_symbols_finish_sorted(struct sxt_symbols *symbols, sxt_error *error)
+{
+    if (symbols->failed)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting ranges");
+    return sxt_ranges_sort(symbols->ranges, symbols->range_count, error);
+}
+
 /* Unknown strings are absent for users of the public view. */
 static sxt_string view_or_absent(const struct sxt_symbols *symbols, uint32_t number)
 {

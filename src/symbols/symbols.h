@@ -135,6 +135,9 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error);
 /* Leaves the rows as they were added (the reference writer's view); only reports a failure to add. */
 int sxt_symbols_finish_raw(struct sxt_symbols *symbols, sxt_error *error);
 
+/* Keeps the ranges as they were added, sorted: they come from an archive, and were merged when it was made. */
+int sxt_symbols_finish_sorted(struct sxt_symbols *symbols, sxt_error *error);
+
 static inline sxt_string sxt_symbols_view(const struct sxt_symbols *symbols, uint32_t number)
 {
     return sxt_strings_get(&symbols->strings, number);

@@ -1,0 +1,77 @@
+/* convert.c: archives of one format into another. */
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/archive.h"
+#include "cli/verbs.h"
+
+static const struct cli_option options[] = {
+    {"output", 'o', "FILE", "write to FILE (- for standard output)", NULL},
+    {"format", 'f', "FORMAT", "lidia or symbfile; by default what FILE's extension says", "lidia symbfile"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cli_example examples[] = {
+    {"sextant convert app.symbfile -o app.lidia", "for quick lookups"},
+    {"sextant convert part0 part1 part2 -o app.symbfile", "the parts of a symbfile, together again"},
+    {NULL, NULL},
+};
+
+static int run(const struct cli_arguments *arguments);
+
+const struct cli_verb cli_convert = {
+    .name = "convert",
+    .synopsis = "[OPTION...] INPUT... -o OUTPUT",
+    .summary = "turn archives into another format, or several into one",
+    .description = "Ranges of Lidia archives and symbfiles go from one format to the other without loss: functions,\n"
+                   "files, calls and lines stay as they are. The output appears whole or not at all.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+static const char *extension_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL ? dot + 1 : "";
+}
+
+static int write_format(const sxt_symbols *symbols, const char *format, const char *output, sxt_error *error)
+{
+    if (strcmp(format, "symbfile") == 0) {
+        sxt_symbfile_options as_they_are;
+        sxt_symbfile_options_init(&as_they_are);
+        as_they_are.mangled = true;
+        return sxt_symbfile_write_ranges_path(symbols, &as_they_are, output, error);
+    }
+    sxt_lidia_options as_they_are;
+    sxt_lidia_options_init(&as_they_are);
+    as_they_are.mangled = true;
+    return sxt_lidia_write_path(symbols, &as_they_are, output, error);
+}
+
+static int run(const struct cli_arguments *arguments)
+{
+    const char *output = cli_value(arguments, "output");
+    const char *format = cli_value(arguments, "format");
+    if (arguments->word_count == 0)
+        return cli_usage(arguments->verb, "no input given");
+    if (output == NULL)
+        return cli_usage(arguments->verb, "no output given (-o FILE)");
+    if (format == NULL)
+        format = extension_of(output);
+    if (strcmp(format, "lidia") != 0 && strcmp(format, "symbfile") != 0)
+        return cli_usage(arguments->verb, "cannot convert to '%s'; known: lidia, symbfile (-f FORMAT)", format);
+    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+    cli_expect_much_memory();
+    sxt_symbols *symbols;
+    const char *failed;
+    sxt_error error;
+    if (sxt_symbols_from_archives(arguments->words, arguments->word_count, &symbols, &failed, &error) != SXT_OK)
+        return cli_fail(failed, &error);
+    int written = write_format(symbols, format, output, &error);
+    sxt_symbols_free(&symbols);
+    return written == SXT_OK ? CLI_DONE : cli_fail(output, &error);
+}

@@ -1,0 +1,128 @@
+"""A second reader of symbfiles, written from the description of the format alone: slow, plain, and strict."""
+
+MAGIC = b"symbfile"
+HEADER, RANGE, PAD, STRINGS = 1, 2, 3, 4
+
+
+class Range:
+    def __init__(self, va, length, depth, function, file, call_file, call_line, lines):
+        self.va, self.length, self.depth, self.function = va, length, depth, function
+        self.file, self.call_file, self.call_line, self.lines = file, call_file, call_line, lines
+
+    def as_json(self):
+        return {"va": f"0x{self.va:x}", "length": self.length, "depth": self.depth, "function": self.function,
+                "file": self.file, "call_file": self.call_file, "call_line": self.call_line or None,
+                "lines": [list(entry) for entry in self.lines]}
+
+
+class Pad:
+    def __init__(self, va, frames):
+        self.va, self.frames = va, frames
+
+    def as_json(self):
+        return {"va": f"0x{self.va:x}",
+                "frames": [{"function": f, "file": file or None, "line": line or None} for f, file, line in self.frames]}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+
+
+def fields(body):
+    """[(number, value)]: an int for varints, bytes for what has a length."""
+    at, found = 0, []
+    while at < len(body):
+        key, at = varint(body, at)
+        if key & 7 == 0:
+            value, at = varint(body, at)
+        elif key & 7 == 2:
+            size, at = varint(body, at)
+            value, at = body[at : at + size], at + size
+            assert len(value) == size, "cut off"
+        else:
+            raise AssertionError(f"wire type {key & 7}")
+        found.append((key >> 3, value))
+    return found
+
+
+def packed(data):
+    at, numbers = 0, []
+    while at < len(data):
+        number, at = varint(data, at)
+        numbers.append(number)
+    return numbers
+
+
+def zigzag(value):
+    return (value >> 1) ^ -(value & 1)
+
+
+def messages(data):
+    """(type, body) of each message."""
+    assert data[:8] == MAGIC, data[:8]
+    at = 8
+    while at < len(data):
+        size, at = varint(data, at)
+        kind, at = varint(data, at)
+        assert at + size <= len(data), "cut off"
+        yield kind, data[at : at + size]
+        at += size
+
+
+def records(data):
+    """Every range and pad, in the order of the file."""
+    table, va, found = [], None, []
+    for number, (kind, body) in enumerate(messages(data)):
+        assert (kind == HEADER) == (number == 0)
+        if kind == STRINGS:
+            table = [value.decode() for key, value in fields(body) if key == 1]
+        elif kind == RANGE:
+            va, record = read_range(fields(body), table, va)
+            found.append(record)
+        elif kind == PAD:
+            va, record = read_pad(fields(body), table, va)
+            found.append(record)
+    return found
+
+
+def address(values, whole, before):
+    if whole in values:
+        return values[whole]
+    assert before is not None, "a delta comes first"
+    return (before + zigzag(values[1])) & 0xFFFFFFFFFFFFFFFF
+
+
+def text(values, inline, reference, table):
+    if inline in values:
+        return values[inline].decode()
+    return table[values[reference]] if reference in values else None
+
+
+def read_range(found, table, before):
+    values = dict(found)
+    va = address(values, 12, before)
+    lines, at = [], 0
+    if 8 in values:
+        columns = dict(fields(values[8]))
+        offsets, numbers = packed(columns.get(1, b"")), packed(columns.get(2, b""))
+        assert len(offsets) == len(numbers)
+        for delta, line in zip(offsets, numbers):
+            at += delta
+            lines.append((at, line))
+    return va, Range(va, values.get(2, 0), values.get(7, 0), text(values, 3, 9, table), text(values, 4, 10, table),
+                     text(values, 6, 11, table), values.get(5, 0), lines)
+
+
+def read_pad(found, table, before):
+    values = dict(found)
+    va = address(values, 5, before)
+    columns = [packed(values.get(number, b"")) for number in (2, 3, 4)]
+    assert len({len(column) for column in columns}) == 1
+    return va, Pad(va, [(table[function], table[file], line) for function, file, line in zip(*columns)])
