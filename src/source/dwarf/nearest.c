@@ -191,19 +191,6 @@ bool sxt_nearest_enter(struct sxt_nearest *nearest, const struct dwarf_unit *uni
 
 /* --- one address --- */
 
-static uint32_t function_at(const struct nearest_unit *unit, uint64_t address)
-{
-    size_t low = 0, high = unit->piece_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->pieces[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? unit->pieces[low - 1].function : DWARF_NONE;
-}
-
 /* The row in effect at ADDRESS; NULL where no sequence is. */
 static const struct dwarf_row *row_at(const struct nearest_unit *unit, uint64_t address)
 {
@@ -243,7 +230,7 @@ static bool find_in_unit(struct sxt_nearest *nearest, struct nearest_unit *unit,
     if (unit == NULL)
         return false;
     unit->was_asked = true;
-    uint32_t function = function_at(unit, address);
+    uint32_t function = sxt_nearest_function_at(unit, address);
     const struct dwarf_row *row = row_at(unit, address);
     if (function == DWARF_NONE && row == NULL)
         return false;

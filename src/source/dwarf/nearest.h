@@ -33,8 +33,11 @@ struct nearest_unit {
     sxt_string directory;
     struct nearest_function *functions;
     size_t function_count;
-    struct nearest_piece *pieces;
+    struct dwarf_claim *claims; /* all ranges of all functions, until there are pieces */
+    size_t claim_count;
+    struct nearest_piece *pieces; /* NULL while few questions were asked */
     size_t piece_count;
+    uint32_t questions;
     struct dwarf_lines lines;
     bool was_asked;  /* GNU addr2line knows its line table by now */
     uint32_t *paths; /* by file: one more than the number of its path, 0 while unknown; NULL until one is asked for */
@@ -48,12 +51,6 @@ struct nearest_worker {
     struct dwarf_root root;
     struct dwarf_functions functions;
     struct dwarf_lines lines;
-    struct dwarf_claim *claims;
-    size_t claim_capacity;
-    uint32_t *heap;
-    size_t heap_capacity;
-    struct nearest_piece *pieces;
-    size_t piece_count, piece_capacity;
 };
 
 /* A variable that has an address. */
@@ -97,6 +94,9 @@ void sxt_nearest_worker_free(struct nearest_worker *worker);
 bool sxt_nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
                            struct nearest_unit **out);
 void sxt_nearest_unit_free(struct nearest_unit *unit);
+
+/* The function or inlined call with the smallest range at ADDRESS; DWARF_NONE when there is none. */
+uint32_t sxt_nearest_function_at(struct nearest_unit *unit, uint64_t address);
 
 /* Fills in first_user, once the root entries were looked at. False when memory is short. */
 bool sxt_nearest_find_first_users(struct sxt_nearest *nearest);

@@ -1,0 +1,153 @@
+/*
+ * nearest_pieces.c: which function has the smallest range at an address.
+ *
+ * The ranges of a unit are as they were read. A few questions are answered by looking at all of them; a unit that is
+ * asked more often gets pieces, each with the one function that counts there.
+ */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "source/dwarf/nearest.h"
+
+/* Questions after which pieces are worth making. */
+#define QUESTIONS_BEFORE 8
+
+/* Making pieces. */
+struct sweep {
+    struct dwarf_claim *claims; /* by start */
+    size_t claim_count;
+    uint32_t *heap; /* claims that have begun; the best is on top */
+    size_t heap_size;
+    struct nearest_piece *pieces;
+    size_t piece_count, piece_capacity;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct dwarf_claim *first = a;
+    const struct dwarf_claim *second = b;
+    if (first->start != second->start)
+        return first->start < second->start ? -1 : 1;
+    return first->node < second->node ? -1 : first->node > second->node;
+}
+
+/* Of two functions at an address the one with the smaller range counts, and of equals the later one. */
+static bool is_better(const struct dwarf_claim *a, const struct dwarf_claim *b)
+{
+    uint64_t first = a->end - a->start, second = b->end - b->start;
+    return first != second ? first < second : a->node > b->node;
+}
+
+static void heap_push(struct sweep *sweep, uint32_t claim)
+{
+    const struct dwarf_claim *claims = sweep->claims;
+    uint32_t *heap = sweep->heap;
+    size_t at = sweep->heap_size++;
+    for (; at > 0 && is_better(&claims[claim], &claims[heap[(at - 1) / 2]]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = claim;
+}
+
+static void heap_pop(struct sweep *sweep)
+{
+    const struct dwarf_claim *claims = sweep->claims;
+    uint32_t *heap = sweep->heap;
+    uint32_t last = heap[--sweep->heap_size];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= sweep->heap_size)
+            break;
+        if (child + 1 < sweep->heap_size && is_better(&claims[heap[child + 1]], &claims[heap[child]]))
+            child++;
+        if (!is_better(&claims[heap[child]], &claims[last]))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+}
+
+static bool add_piece(struct sweep *sweep, uint64_t start, uint32_t function)
+{
+    if (sweep->piece_count > 0 && sweep->pieces[sweep->piece_count - 1].function == function)
+        return true;
+    struct nearest_piece *pieces =
+        sxt_array_grow(sweep->pieces, &sweep->piece_capacity, sweep->piece_count + 1, sizeof *pieces);
+    if (pieces == NULL)
+        return false;
+    sweep->pieces = pieces;
+    pieces[sweep->piece_count++] = (struct nearest_piece){start, function};
+    return true;
+}
+
+/* Goes over the addresses where a range begins or ends. */
+static bool go_over(struct sweep *sweep)
+{
+    const struct dwarf_claim *claims = sweep->claims;
+    size_t next = 0;
+    uint64_t at = 0;
+    while (next < sweep->claim_count || sweep->heap_size > 0) {
+        if (sweep->heap_size == 0)
+            at = claims[next].start;
+        while (next < sweep->claim_count && claims[next].start <= at)
+            heap_push(sweep, (uint32_t)next++);
+        while (sweep->heap_size > 0 && claims[sweep->heap[0]].end <= at)
+            heap_pop(sweep);
+        uint32_t owner = sweep->heap_size > 0 ? claims[sweep->heap[0]].node : DWARF_NONE;
+        if (!add_piece(sweep, at, owner))
+            return false;
+        if (sweep->heap_size == 0)
+            continue;
+        at = claims[sweep->heap[0]].end;
+        if (next < sweep->claim_count && claims[next].start < at)
+            at = claims[next].start;
+    }
+    return true;
+}
+
+/* Turns the unit's claims into pieces. Where memory is short for that, it stays as it is. */
+static void make_pieces(struct nearest_unit *unit)
+{
+    struct sweep sweep = {.claims = unit->claims, .claim_count = unit->claim_count};
+    qsort(unit->claims, unit->claim_count, sizeof *unit->claims, by_start);
+    sweep.heap = malloc((unit->claim_count + 1) * sizeof *sweep.heap);
+    if (sweep.heap != NULL && go_over(&sweep) && sweep.pieces != NULL) {
+        unit->pieces = sweep.pieces;
+        unit->piece_count = sweep.piece_count;
+        free(unit->claims);
+        unit->claims = NULL;
+        unit->claim_count = 0;
+    } else {
+        free(sweep.pieces);
+    }
+    free(sweep.heap);
+}
+
+static uint32_t look_at_all(const struct nearest_unit *unit, uint64_t address)
+{
+    const struct dwarf_claim *best = NULL;
+    for (size_t i = 0; i < unit->claim_count; i++) {
+        const struct dwarf_claim *claim = &unit->claims[i];
+        if (address >= claim->start && address < claim->end && (best == NULL || is_better(claim, best)))
+            best = claim;
+    }
+    return best != NULL ? best->node : DWARF_NONE;
+}
+
+uint32_t sxt_nearest_function_at(struct nearest_unit *unit, uint64_t address)
+{
+    if (unit->pieces == NULL && unit->questions++ == QUESTIONS_BEFORE)
+        make_pieces(unit);
+    if (unit->pieces == NULL)
+        return look_at_all(unit, address);
+    size_t low = 0, high = unit->piece_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unit->pieces[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? unit->pieces[low - 1].function : DWARF_NONE;
+}
