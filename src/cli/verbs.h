@@ -11,6 +11,7 @@ extern const struct cli_verb cli_convert;
 extern const struct cli_verb cli_dump;
 extern const struct cli_verb cli_fileid;
 extern const struct cli_verb cli_info;
+extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;
 extern const struct cli_verb cli_generate;
 

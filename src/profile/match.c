@@ -1,0 +1,326 @@
+/*
+ * match.c: the forms in which programs print addresses, and a matcher for them.
+ *
+ * A pattern is text with these signs:
+ *
+ *     blank  one or more blanks            ~   blanks, or none
+ *     ^ $    begin and end of the line     |   begin of a word
+ *     %d     decimal digits                %x  address    %o  offset    %z  size, all hexadecimal
+ *     %m     module, without parentheses   %w  the same without blanks and brackets
+ *     %s     symbol, as short as the rest allows          %i  the same, only letters, digits and . _ $
+ *     %b     perhaps "+0x", offset         %B  perhaps " (BuildId: ...)"    %K  perhaps " [module]"
+ *     { }    here goes the answer, in place of what is between
+ */
+#include "profile/match.h"
+
+#include <string.h>
+
+struct pattern {
+    const char *text;
+    enum sxt_match_kind kind;
+    bool is_return;
+    const char *separator;
+};
+
+/* Of those that match at the same place, the first counts. */
+static const struct pattern patterns[] = {
+    /* perf script: a frame on its own line, and a sample on one line. */
+    {"^ %x %s%b (%m){}$", SXT_MATCH_PERF, false, " "},
+    {": %x %s%b (%m){}$", SXT_MATCH_PERF, false, " "},
+
+    /* Sanitizers print addresses inside the call, not behind it. */
+    {"#%d 0x%x{} (%m+0x%o)%B", SXT_MATCH_VIRTUAL, false, " in "},
+    {"#%d 0x%x in %s (%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
+    {"#%d {<null> <null>} (%m+0x%o)%B", SXT_MATCH_VIRTUAL, false, ""},
+    {"#%d %s <null> (%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
+    {"(%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
+
+    /* backtrace_symbols and backtrace_symbols_fd. */
+    {"|%w(+0x%o)~[0x%x]{}", SXT_MATCH_VIRTUAL, true, " "},
+    {"|%w(%i+0x%o)~[0x%x]{}", SXT_MATCH_SYMBOL, true, " "},
+    {"|%w()~[0x%x]{}", SXT_MATCH_ABSOLUTE, true, " "},
+    {"|%w[0x%x]{}", SXT_MATCH_ABSOLUTE, true, " "},
+    {"|%w(+0x%o){}", SXT_MATCH_VIRTUAL, true, " "},
+    {"|%w(%i+0x%o){}", SXT_MATCH_SYMBOL, true, " "},
+
+    /* The kernel's oopses and stack traces. */
+    {"RIP: %d:%i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
+    {"EIP: %i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
+    {"pc : %i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
+    {"|%i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, true, " "},
+};
+
+/* A path is not longer, and neither is a name that somebody prints; and a line full of beginnings of matches must not
+ * take long. */
+#define MODULE_MAX 4096
+#define SYMBOL_MAX 4096
+
+struct matcher {
+    const char *line;
+    size_t size;
+    size_t begin; /* of this attempt */
+    struct sxt_match *match;
+};
+
+static bool match_from(struct matcher *matcher, const char *pattern, size_t at);
+static bool match_sign(struct matcher *matcher, const char *pattern, size_t at);
+
+/* Could a match of PATTERN begin at AT? A quick look that saves most attempts. */
+static bool may_begin(const struct pattern *pattern, const char *line, size_t at)
+{
+    char first = pattern->text[0];
+    if (first == '^')
+        return at == 0;
+    if (first == '|')
+        return at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t';
+    return line[at] == first;
+}
+
+/* Could any? Most places of most lines are none. */
+static bool may_any_begin(const char *line, size_t at)
+{
+    if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t')
+        return true;
+    switch (line[at]) {
+    case ':':
+    case '#':
+    case '(':
+    case 'R':
+    case 'E':
+    case 'p':
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Every pattern has one of these in it. */
+static bool may_match(const char *line, size_t size)
+{
+    return size > 0 && (memchr(line, '(', size) != NULL || memmem(line, size, "0x", 2) != NULL);
+}
+
+bool sxt_match_next(const char *line, size_t size, size_t begin, struct sxt_match *match)
+{
+    struct matcher matcher = {.line = line, .size = size, .match = match};
+    if (!may_match(line, size))
+        return false;
+    for (size_t at = begin; at < size; at++)
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns && may_any_begin(line, at); i++) {
+            if (!may_begin(&patterns[i], line, at))
+                continue;
+            *match = (struct sxt_match){.kind = patterns[i].kind, .is_return = patterns[i].is_return};
+            match->separator = patterns[i].separator;
+            match->start = matcher.begin = at;
+            if (match_from(&matcher, patterns[i].text, at))
+                return true;
+        }
+    return false;
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static size_t skip_blanks(const struct matcher *matcher, size_t at)
+{
+    while (at < matcher->size && is_blank(matcher->line[at]))
+        at++;
+    return at;
+}
+
+/* The recursion is as deep as the pattern has signs. */
+static bool match_from(struct matcher *matcher, const char *pattern, size_t at)
+{
+    for (; *pattern != 0; pattern++) {
+        switch (*pattern) {
+        case '^':
+        case '|':
+            break;
+        case '$':
+            at = skip_blanks(matcher, at);
+            at += at < matcher->size && matcher->line[at] == '\r';
+            if (at != matcher->size)
+                return false;
+            break;
+        case ' ':
+            if (at == matcher->size || !is_blank(matcher->line[at]))
+                return false;
+            at = skip_blanks(matcher, at);
+            break;
+        case '~':
+            at = skip_blanks(matcher, at);
+            break;
+        case '{':
+            matcher->match->from = at;
+            break;
+        case '}':
+            matcher->match->to = at;
+            break;
+        case '%':
+            return match_sign(matcher, pattern + 1, at);
+        default:
+            if (at == matcher->size || matcher->line[at] != *pattern)
+                return false;
+            at++;
+        }
+    }
+    matcher->match->end = at;
+    return true;
+}
+
+static unsigned digit_value(char digit)
+{
+    return digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
+           : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
+           : digit >= 'A' && digit <= 'F' ? (unsigned)(digit - 'A') + 10
+                                          : 16;
+}
+
+/* The number of at most 16 digits at AT, and its end; AT when there is none. */
+static size_t read_number(const struct matcher *matcher, size_t at, unsigned base, uint64_t *value)
+{
+    size_t end = at;
+    *value = 0;
+    while (end < matcher->size && end - at < 17 && digit_value(matcher->line[end]) < base)
+        *value = *value * base + digit_value(matcher->line[end++]);
+    return end - at < 17 ? end : at;
+}
+
+static bool is_identifier(char byte)
+{
+    return digit_value(byte) < 16 || (byte >= 'g' && byte <= 'z') || (byte >= 'G' && byte <= 'Z') || byte == '_' ||
+           byte == '.' || byte == '$';
+}
+
+static bool begins(const struct matcher *matcher, size_t at, const char *text)
+{
+    size_t size = strlen(text);
+    return matcher->size - at >= size && memcmp(matcher->line + at, text, size) == 0;
+}
+
+/* The bytes from AT to END in a field, and then the rest of the pattern. */
+static bool take(struct matcher *matcher, sxt_string *field, size_t at, size_t end, const char *rest)
+{
+    *field = (sxt_string){matcher->line + at, end - at};
+    return match_from(matcher, rest, end);
+}
+
+static bool match_number(struct matcher *matcher, const char *pattern, size_t at)
+{
+    struct sxt_match *match = matcher->match;
+    uint64_t value;
+    size_t end = read_number(matcher, at, *pattern == 'd' ? 10 : 16, &value);
+    if (end == at)
+        return false;
+    if (*pattern == 'x') {
+        match->address = value;
+        match->has_address = true;
+    } else if (*pattern == 'o') {
+        match->offset = value;
+        match->has_offset = true;
+    } else if (*pattern == 'z') {
+        match->size = value;
+        match->has_size = true;
+    }
+    return match_from(matcher, pattern + 1, end);
+}
+
+/* May BYTE stand behind BEFORE in a module (%m, %w) or a symbol (%s)? A colon and a blank end an event of perf. */
+static bool may_continue(char sign, char before, char byte)
+{
+    if (sign == 's')
+        return before != ':' || !is_blank(byte);
+    return byte != '(' && byte != ')' && (sign == 'm' || (!is_blank(byte) && byte != '[' && byte != ']'));
+}
+
+/* As short as the rest of the pattern allows. */
+static bool match_text(struct matcher *matcher, const char *pattern, size_t at)
+{
+    struct sxt_match *match = matcher->match;
+    sxt_string *field = *pattern == 's' ? &match->symbol : &match->module;
+    size_t most = *pattern == 's' ? SYMBOL_MAX : MODULE_MAX;
+    for (size_t end = at + 1; end <= matcher->size && end - at <= most; end++) {
+        if (!may_continue(*pattern, end - 1 > at ? matcher->line[end - 2] : 0, matcher->line[end - 1]))
+            return false;
+        if (take(matcher, field, at, end, pattern + 1))
+            return true;
+    }
+    return false;
+}
+
+static bool match_identifier(struct matcher *matcher, const char *pattern, size_t at)
+{
+    size_t end = at;
+    while (end < matcher->size && is_identifier(matcher->line[end]))
+        end++;
+    return end > at && take(matcher, &matcher->match->symbol, at, end, pattern + 1);
+}
+
+/* "+0x12" behind a symbol, which may be missing. */
+static bool match_behind(struct matcher *matcher, const char *pattern, size_t at)
+{
+    struct sxt_match *match = matcher->match;
+    match->has_offset = false;
+    if (begins(matcher, at, "+0x")) {
+        size_t end = read_number(matcher, at + 3, 16, &match->offset);
+        match->has_offset = end > at + 3;
+        if (match->has_offset && match_from(matcher, pattern + 1, end))
+            return true;
+        match->has_offset = false;
+    }
+    return match_from(matcher, pattern + 1, at);
+}
+
+/* " (BuildId: 0123abcd)", which may be missing. */
+static bool match_build_id(struct matcher *matcher, const char *pattern, size_t at)
+{
+    static const char before[] = " (BuildId: ";
+    if (begins(matcher, at, before)) {
+        size_t start = at + sizeof before - 1, end = start;
+        while (end < matcher->size && digit_value(matcher->line[end]) < 16)
+            end++;
+        if (end > start && end < matcher->size && matcher->line[end] == ')') {
+            matcher->match->build_id = (sxt_string){matcher->line + start, end - start};
+            at = end + 1;
+        }
+    }
+    return match_from(matcher, pattern + 1, at);
+}
+
+/* " [ext4]", " [nvidia(OE)]", " [xfs 0123abcd...]", which may be missing. */
+static bool match_kernel_module(struct matcher *matcher, const char *pattern, size_t at)
+{
+    if (begins(matcher, at, " [")) {
+        size_t start = at + 2, end = start;
+        while (end < matcher->size && (is_identifier(matcher->line[end]) || matcher->line[end] == '-'))
+            end++;
+        const char *close = end > start ? memchr(matcher->line + end, ']', matcher->size - end) : NULL;
+        if (close != NULL) {
+            matcher->match->module = (sxt_string){matcher->line + start, end - start};
+            at = (size_t)(close - matcher->line) + 1;
+        }
+    }
+    return match_from(matcher, pattern + 1, at);
+}
+
+static bool match_sign(struct matcher *matcher, const char *pattern, size_t at)
+{
+    switch (*pattern) {
+    case 'm':
+    case 'w':
+    case 's':
+        return match_text(matcher, pattern, at);
+    case 'i':
+        return match_identifier(matcher, pattern, at);
+    case 'b':
+        return match_behind(matcher, pattern, at);
+    case 'B':
+        return match_build_id(matcher, pattern, at);
+    case 'K':
+        return match_kernel_module(matcher, pattern, at);
+    default:
+        return match_number(matcher, pattern, at);
+    }
+}

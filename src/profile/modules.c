@@ -1,0 +1,192 @@
+/* modules.c: modules by what they were asked for, and opening them. */
+#include "profile/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "profile/find.h"
+
+/* Archives that stay open for text. An ELF file that is open holds all its symbols in memory. */
+#define OPEN_MAX    32
+#define MODULES_MAX ((size_t)1 << 20)
+
+int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modules **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_modules *modules = calloc(1, sizeof *modules);
+    if (modules == NULL)
+        return sxt_fail_memory(error, sizeof *modules);
+    modules->options = *options;
+    modules->most = MODULES_MAX;
+    sxt_search_init(&modules->search, options->directories, options->directory_count);
+    int status = sxt_strings_init(&modules->keys, 0, error);
+    if (status != SXT_OK)
+        sxt_modules_close(&modules);
+    *out = modules;
+    return status;
+}
+
+static void free_module(struct sxt_module *module)
+{
+    sxt_archive_close(&module->opened);
+    sxt_layout_free(&module->layout);
+    free(module->archive);
+    free(module->binary);
+    free(module->debug);
+    free(module->problem);
+    free(module);
+}
+
+void sxt_modules_close(struct sxt_modules **modules)
+{
+    struct sxt_modules *all = *modules;
+    if (all == NULL)
+        return;
+    for (size_t i = 0; i < all->count; i++)
+        free_module(all->all[i]);
+    free(all->all);
+    sxt_strings_free(&all->keys);
+    sxt_search_free(&all->search);
+    free(all);
+    *modules = NULL;
+}
+
+/* The key is "NAME\0BUILD ID\0", so both are NUL-terminated where it is kept. NULL when memory is short. */
+static char *make_key(sxt_string name, sxt_string build_id)
+{
+    char *key = calloc(name.size + build_id.size + 2, 1);
+    if (key != NULL && name.size > 0)
+        memcpy(key, name.data, name.size);
+    if (key != NULL && build_id.size > 0)
+        memcpy(key + name.size + 1, build_id.data, build_id.size);
+    return key;
+}
+
+/* A module without files, under a key that is new. */
+static struct sxt_module *add_module(struct sxt_modules *modules, const char *key, size_t size, size_t build_id_at)
+{
+    struct sxt_module *module = calloc(1, sizeof *module);
+    void *moved = sxt_array_grow(modules->all, &modules->capacity, modules->count + 1, sizeof(struct sxt_module *));
+    if (moved != NULL)
+        modules->all = moved;
+    uint32_t number = module != NULL && moved != NULL ? sxt_strings_add(&modules->keys, key, size) : SXT_STRINGS_FULL;
+    if (number == SXT_STRINGS_FULL) {
+        free(module);
+        return NULL;
+    }
+    const char *kept = sxt_strings_get(&modules->keys, number).data;
+    module->name = (sxt_string){kept, strlen(kept)};
+    module->build_id = (sxt_string){kept + build_id_at, strlen(kept + build_id_at)};
+    module->number = modules->count;
+    modules->all[modules->count++] = module;
+    return module;
+}
+
+struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name, sxt_string build_id)
+{
+    char *key = make_key(name, build_id);
+    if (key == NULL)
+        return NULL;
+    size_t size = name.size + build_id.size + 2;
+    uint32_t number = sxt_strings_find(&modules->keys, key, size);
+    struct sxt_module *module = NULL;
+    if (number != SXT_STRINGS_FULL) {
+        module = modules->all[number - 1];
+    } else if (modules->count < modules->most) {
+        module = add_module(modules, key, size, name.size + 1);
+        if (module != NULL)
+            sxt_find_files(modules, module);
+    }
+    free(key);
+    return module;
+}
+
+static void note_problem(struct sxt_module *module, const char *text)
+{
+    free(module->problem);
+    module->problem = strdup(text);
+}
+
+bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive)
+{
+    if (module->has_layout)
+        return true;
+    struct sxt_probe probe = {0};
+    if (module->binary != NULL)
+        sxt_probe_path(module->binary, &probe, &module->layout);
+    if (!probe.is_elf && archive != NULL)
+        sxt_layout_of_archive(&module->layout, archive);
+    else if (!probe.is_elf)
+        note_problem(module, "cannot be read as an ELF file");
+    module->has_layout = probe.is_elf || archive != NULL;
+    return module->has_layout;
+}
+
+struct warning {
+    const struct sxt_modules_options *options;
+    const char *path;
+};
+
+static void pass_warning(void *data, const sxt_error *problem)
+{
+    const struct warning *warning = data;
+    warning->options->warning(warning->options->warning_data, warning->path, problem);
+}
+
+int sxt_module_open(struct sxt_modules *modules, struct sxt_module *module, const uint64_t *addresses, size_t count,
+                    bool mangled, sxt_archive **out)
+{
+    sxt_open_options options = modules->options.open;
+    struct warning warning = {&modules->options, sxt_module_path(module)};
+    options.mangled = mangled;
+    options.extract.addresses = count > 0 ? addresses : NULL;
+    options.extract.address_count = count;
+    options.extract.warning = modules->options.warning != NULL ? pass_warning : NULL;
+    options.extract.warning_data = &warning;
+    if (module->archive == NULL && module->debug != NULL)
+        options.extract.debug_path = module->debug;
+    sxt_error error;
+    int status = sxt_archive_open_path(warning.path, &options, out, &error);
+    if (status != SXT_OK)
+        note_problem(module, error.text);
+    return status;
+}
+
+static void close_oldest(struct sxt_modules *modules)
+{
+    struct sxt_module *oldest = NULL;
+    for (size_t i = 0; i < modules->count; i++)
+        if (modules->all[i]->opened != NULL && (oldest == NULL || modules->all[i]->last_use < oldest->last_use))
+            oldest = modules->all[i];
+    if (oldest == NULL)
+        return;
+    sxt_archive_close(&oldest->opened);
+    modules->open_count--;
+}
+
+const sxt_archive *sxt_module_keep(struct sxt_modules *modules, struct sxt_module *module)
+{
+    module->last_use = ++modules->clock;
+    if (module->opened != NULL || module->problem != NULL || !sxt_module_is_found(module))
+        return module->opened;
+    if (modules->open_count >= OPEN_MAX)
+        close_oldest(modules);
+    if (sxt_module_open(modules, module, NULL, 0, modules->options.open.mangled, &module->opened) == SXT_OK)
+        modules->open_count++;
+    return module->opened;
+}
+
+void sxt_modules_missing(const struct sxt_modules *modules,
+                         void (*missing)(void *data, sxt_string name, sxt_string build_id, const char *why), void *data)
+{
+    for (size_t i = 0; i < modules->count; i++) {
+        const struct sxt_module *module = modules->all[i];
+        const char *why = module->problem;
+        if (!sxt_module_is_found(module))
+            why = sxt_unresolved_text(module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
+        if (why != NULL)
+            missing(data, module->name, module->build_id, why);
+    }
+}

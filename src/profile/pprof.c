@@ -1,0 +1,376 @@
+/*
+ * pprof.c: reading a profile, and adding lines to it.
+ *
+ * It is read in two passes: mappings, locations and strings first, then the samples, which stand before them in the
+ * file and say which locations are leaves.
+ */
+#include "profile/pprof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/sort.h"
+#include "profile/wire.h"
+
+/* An empty message takes two bytes, and a record of ours many more: a profile that has more of them is made to fill
+ * memory. */
+#define MAPPINGS_MAX  ((size_t)1 << 20)
+#define LOCATIONS_MAX ((size_t)1 << 24)
+#define STRINGS_MAX   ((size_t)1 << 25)
+
+/* Numbers of a mapping that stand for strings, until the whole table is known. */
+struct mapping_names {
+    uint64_t name, build_id;
+};
+
+struct reading {
+    struct sxt_pprof *pprof;
+    struct mapping_names *mapping_names;
+    size_t mapping_names_capacity;
+    uint64_t *mapping_ids; /* of the locations */
+    size_t mapping_ids_capacity;
+    bool has_sample_type;
+    sxt_error *error;
+};
+
+static int read_tables(struct reading *reading);
+static int resolve_strings(struct reading *reading);
+static int resolve_mappings(struct reading *reading);
+static int read_samples(struct reading *reading);
+
+int sxt_pprof_read(struct sxt_pprof *pprof, const uint8_t *data, size_t size, sxt_error *error)
+{
+    *pprof = (struct sxt_pprof){.data = data, .size = size};
+    struct reading reading = {.pprof = pprof, .error = error};
+    int status = sxt_strings_init(&pprof->names, 0, error);
+    if (status == SXT_OK)
+        status = sxt_strings_init(&pprof->function_keys, 0, error);
+    if (status == SXT_OK && size == 0)
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the profile is empty");
+    if (status == SXT_OK)
+        status = read_tables(&reading);
+    if (status == SXT_OK && !reading.has_sample_type && pprof->string_count == 0)
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "not a pprof profile");
+    if (status == SXT_OK)
+        status = resolve_strings(&reading);
+    if (status == SXT_OK)
+        status = resolve_mappings(&reading);
+    if (status == SXT_OK)
+        status = read_samples(&reading);
+    free(reading.mapping_names);
+    free(reading.mapping_ids);
+    if (status != SXT_OK)
+        sxt_pprof_free(pprof);
+    return status;
+}
+
+void sxt_pprof_free(struct sxt_pprof *pprof)
+{
+    sxt_strings_free(&pprof->names);
+    sxt_strings_free(&pprof->function_keys);
+    free(pprof->mappings);
+    free(pprof->locations);
+    free(pprof->strings);
+    free(pprof->table_index);
+    free(pprof->new_strings);
+    free(pprof->functions);
+    free(pprof->lines);
+    *pprof = (struct sxt_pprof){0};
+}
+
+static int fail_damaged(const struct sxt_cursor *cursor, sxt_error *error)
+{
+    return sxt_fail(error, SXT_ERROR_FORMAT, sxt_cursor_offset(cursor), "damaged, or not a pprof profile");
+}
+
+static int fail_too_many(struct reading *reading, const char *what, size_t most)
+{
+    return sxt_fail(reading->error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "has more than %zu %s", most, what);
+}
+
+/* Room for one more of each kind of record. ITEMS is the address of the array. */
+static bool grow(void *items, size_t *capacity, size_t count, size_t item_size)
+{
+    void *old;
+    memcpy(&old, items, sizeof old);
+    void *moved = sxt_array_grow(old, capacity, count + 1, item_size);
+    if (moved == NULL)
+        return false;
+    memcpy(items, &moved, sizeof moved);
+    return true;
+}
+
+static int read_mapping(struct reading *reading, struct sxt_cursor message)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    if (pprof->mapping_count == MAPPINGS_MAX)
+        return fail_too_many(reading, "mappings", MAPPINGS_MAX);
+    if (!grow(&pprof->mappings, &pprof->mapping_capacity, pprof->mapping_count, sizeof *pprof->mappings) ||
+        !grow(&reading->mapping_names, &reading->mapping_names_capacity, pprof->mapping_count,
+              sizeof *reading->mapping_names))
+        return sxt_fail_memory(reading->error, sizeof *pprof->mappings);
+    struct sxt_pprof_mapping *mapping = &pprof->mappings[pprof->mapping_count];
+    struct mapping_names *names = &reading->mapping_names[pprof->mapping_count++];
+    *mapping = (struct sxt_pprof_mapping){0};
+    *names = (struct mapping_names){0};
+    uint64_t *fields[] = {NULL,         &mapping->id,    &mapping->start, &mapping->limit, &mapping->offset,
+                          &names->name, &names->build_id};
+    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
+        if (field.type == SXT_WIRE_VARINT && field.number < sizeof fields / sizeof *fields)
+            *fields[field.number] = field.value;
+    return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
+}
+
+static int read_location(struct reading *reading, struct sxt_cursor message)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    if (pprof->location_count == LOCATIONS_MAX)
+        return fail_too_many(reading, "locations", LOCATIONS_MAX);
+    if (!grow(&pprof->locations, &pprof->location_capacity, pprof->location_count, sizeof *pprof->locations) ||
+        !grow(&reading->mapping_ids, &reading->mapping_ids_capacity, pprof->location_count,
+              sizeof *reading->mapping_ids))
+        return sxt_fail_memory(reading->error, sizeof *pprof->locations);
+    struct sxt_pprof_location *location = &pprof->locations[pprof->location_count];
+    uint64_t *mapping_id = &reading->mapping_ids[pprof->location_count++];
+    *location = (struct sxt_pprof_location){.mapping = SXT_PPROF_NONE};
+    *mapping_id = 0;
+    uint64_t *fields[] = {NULL, &location->id, mapping_id, &location->address};
+    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
+        if (field.type == SXT_WIRE_VARINT && field.number < sizeof fields / sizeof *fields)
+            *fields[field.number] = field.value;
+        else if (field.type == SXT_WIRE_BYTES && field.number == 4)
+            location->has_lines = true;
+    return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
+}
+
+/* Of a function only the id matters: new ones need others. */
+static int read_function(struct reading *reading, struct sxt_cursor message)
+{
+    uint64_t id = 0;
+    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
+        if (field.type == SXT_WIRE_VARINT && field.number == 1)
+            id = field.value;
+    if (id > reading->pprof->last_function)
+        reading->pprof->last_function = id;
+    return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
+}
+
+static int read_string(struct reading *reading, const struct sxt_wire_field *field)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    if (pprof->string_count == STRINGS_MAX)
+        return fail_too_many(reading, "strings", STRINGS_MAX);
+    if (!grow(&pprof->strings, &pprof->string_capacity, pprof->string_count, sizeof *pprof->strings))
+        return sxt_fail_memory(reading->error, sizeof *pprof->strings);
+    pprof->strings[pprof->string_count++] = (sxt_string){(const char *)field->data, field->size};
+    return SXT_OK;
+}
+
+static int read_tables(struct reading *reading)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
+    int status = SXT_OK;
+    for (struct sxt_wire_field field; status == SXT_OK && sxt_wire_next(&profile, &field);) {
+        if (field.type != SXT_WIRE_BYTES)
+            continue;
+        if (field.number == 1)
+            reading->has_sample_type = true;
+        else if (field.number == 3)
+            status = read_mapping(reading, sxt_wire_inside(&profile, &field));
+        else if (field.number == 4)
+            status = read_location(reading, sxt_wire_inside(&profile, &field));
+        else if (field.number == 5)
+            status = read_function(reading, sxt_wire_inside(&profile, &field));
+        else if (field.number == 6)
+            status = read_string(reading, &field);
+    }
+    return status == SXT_OK && profile.failed ? fail_damaged(&profile, reading->error) : status;
+}
+
+/* Gives NUMBER in names the place INDEX in the table, if it has none yet. */
+static bool place_name(struct sxt_pprof *pprof, uint32_t number, uint32_t index)
+{
+    void *moved =
+        sxt_array_grow(pprof->table_index, &pprof->table_capacity, (size_t)number + 1, sizeof *pprof->table_index);
+    if (moved == NULL)
+        return false;
+    pprof->table_index = moved;
+    pprof->table_index[number] = index;
+    return true;
+}
+
+static sxt_string string_at(const struct sxt_pprof *pprof, uint64_t index)
+{
+    return index < pprof->string_count ? pprof->strings[index] : (sxt_string){"", 0};
+}
+
+static int resolve_strings(struct reading *reading)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    /* The empty string is number 0 in names as it is in the table, also where the table is missing. */
+    if (!place_name(pprof, 0, 0))
+        return sxt_fail_memory(reading->error, sizeof *pprof->table_index);
+    for (size_t i = 0; i < pprof->string_count; i++) {
+        uint32_t before = pprof->names.count;
+        uint32_t number = sxt_strings_add(&pprof->names, pprof->strings[i].data, pprof->strings[i].size);
+        if (number == SXT_STRINGS_FULL || (number == before && !place_name(pprof, number, (uint32_t)i)))
+            return sxt_fail_memory(reading->error, pprof->strings[i].size);
+    }
+    for (size_t i = 0; i < pprof->mapping_count; i++) {
+        pprof->mappings[i].name = string_at(pprof, reading->mapping_names[i].name);
+        pprof->mappings[i].build_id = string_at(pprof, reading->mapping_names[i].build_id);
+    }
+    return SXT_OK;
+}
+
+/* Ids in order, with what they belong to. */
+struct id_table {
+    struct sxt_sort_item *items;
+    size_t count;
+};
+
+static bool make_id_table(struct id_table *table, size_t count)
+{
+    table->count = count;
+    table->items = malloc((count + 1) * sizeof *table->items);
+    return table->items != NULL;
+}
+
+static int sort_id_table(struct id_table *table, sxt_error *error)
+{
+    struct sxt_sort_item *scratch = malloc((table->count + 1) * sizeof *scratch);
+    if (scratch == NULL)
+        return sxt_fail_memory(error, table->count * sizeof *scratch);
+    sxt_sort(table->items, scratch, table->count);
+    free(scratch);
+    return SXT_OK;
+}
+
+/* The index of the record with that id, or SXT_PPROF_NONE. Nearly all profiles number from 1 on. */
+static uint32_t find_id(const struct id_table *table, uint64_t id)
+{
+    size_t low = 0, high = table->count;
+    if (id - 1 < table->count && table->items[id - 1].key == id)
+        return table->items[id - 1].index;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->items[middle].key < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->count && table->items[low].key == id ? table->items[low].index : SXT_PPROF_NONE;
+}
+
+static int resolve_mappings(struct reading *reading)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    struct id_table table;
+    if (!make_id_table(&table, pprof->mapping_count))
+        return sxt_fail_memory(reading->error, pprof->mapping_count);
+    for (size_t i = 0; i < pprof->mapping_count; i++)
+        table.items[i] = (struct sxt_sort_item){pprof->mappings[i].id, (uint32_t)i};
+    int status = sort_id_table(&table, reading->error);
+    /* Id 0 means that there is no mapping. */
+    for (size_t i = 0; i < pprof->location_count && status == SXT_OK; i++)
+        if (reading->mapping_ids[i] != 0)
+            pprof->locations[i].mapping = find_id(&table, reading->mapping_ids[i]);
+    free(table.items);
+    return status;
+}
+
+static void mark_return(struct sxt_pprof *pprof, const struct id_table *table, uint64_t id)
+{
+    uint32_t location = find_id(table, id);
+    if (location != SXT_PPROF_NONE)
+        pprof->locations[location].is_return = true;
+}
+
+/* The ids stand packed in one field, or each in its own. */
+static int read_sample(struct sxt_pprof *pprof, const struct id_table *table, struct sxt_cursor message,
+                       sxt_error *error)
+{
+    bool is_leaf = true;
+    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);) {
+        if (field.number != 1)
+            continue;
+        if (field.type == SXT_WIRE_VARINT) {
+            if (!is_leaf)
+                mark_return(pprof, table, field.value);
+            is_leaf = false;
+        } else if (field.type == SXT_WIRE_BYTES) {
+            struct sxt_cursor ids = sxt_wire_inside(&message, &field);
+            while (sxt_cursor_left(&ids) > 0 && !ids.failed) {
+                uint64_t id = sxt_cursor_uleb128(&ids);
+                if (!is_leaf && !ids.failed)
+                    mark_return(pprof, table, id);
+                is_leaf = false;
+            }
+            if (ids.failed)
+                return fail_damaged(&ids, error);
+        }
+    }
+    return message.failed ? fail_damaged(&message, error) : SXT_OK;
+}
+
+static int read_samples(struct reading *reading)
+{
+    struct sxt_pprof *pprof = reading->pprof;
+    struct id_table table;
+    if (!make_id_table(&table, pprof->location_count))
+        return sxt_fail_memory(reading->error, pprof->location_count);
+    for (size_t i = 0; i < pprof->location_count; i++)
+        table.items[i] = (struct sxt_sort_item){pprof->locations[i].id, (uint32_t)i};
+    int status = sort_id_table(&table, reading->error);
+    struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
+    for (struct sxt_wire_field field; status == SXT_OK && sxt_wire_next(&profile, &field);)
+        if (field.type == SXT_WIRE_BYTES && field.number == 2)
+            status = read_sample(pprof, &table, sxt_wire_inside(&profile, &field), reading->error);
+    free(table.items);
+    return status;
+}
+
+uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size)
+{
+    uint32_t before = pprof->names.count;
+    uint32_t number = sxt_strings_add(&pprof->names, data, size);
+    if (number == SXT_STRINGS_FULL || number != before)
+        return number;
+    /* A profile without a string table gets one, and that begins with "". */
+    size_t first = pprof->string_count > 0 ? pprof->string_count : 1;
+    if (!place_name(pprof, number, (uint32_t)(first + pprof->new_string_count)) ||
+        !grow(&pprof->new_strings, &pprof->new_string_capacity, pprof->new_string_count, sizeof *pprof->new_strings))
+        return SXT_STRINGS_FULL;
+    pprof->new_strings[pprof->new_string_count++] = number;
+    return number;
+}
+
+/* The index of a function like this, which is added if it is new. */
+static uint32_t add_function(struct sxt_pprof *pprof, const struct sxt_pprof_function *function)
+{
+    uint32_t number = sxt_strings_add(&pprof->function_keys, (const char *)function, sizeof *function);
+    if (number == SXT_STRINGS_FULL || number <= pprof->function_count)
+        return number == SXT_STRINGS_FULL ? SXT_PPROF_NONE : number - 1;
+    if (!grow(&pprof->functions, &pprof->function_capacity, pprof->function_count, sizeof *pprof->functions))
+        return SXT_PPROF_NONE;
+    pprof->functions[pprof->function_count] = *function;
+    return (uint32_t)pprof->function_count++;
+}
+
+bool sxt_pprof_add_line(struct sxt_pprof *pprof, size_t location, const struct sxt_pprof_function *function,
+                        uint32_t line)
+{
+    struct sxt_pprof_location *to = &pprof->locations[location];
+    uint32_t index = add_function(pprof, function);
+    if (index == SXT_PPROF_NONE || pprof->line_count == UINT32_MAX ||
+        !grow(&pprof->lines, &pprof->line_capacity, pprof->line_count, sizeof *pprof->lines))
+        return false;
+    if (to->line_count == 0)
+        to->first_line = (uint32_t)pprof->line_count;
+    pprof->lines[pprof->line_count++] = (struct sxt_pprof_line){index, line};
+    to->line_count++;
+    return true;
+}

@@ -1,0 +1,103 @@
+/*
+ * profile.h: names for the addresses of profiles and of text. This is what the program uses of this room.
+ *
+ * Which files the addresses come from, an sxt_modules finds: below directories that the user names, then on this
+ * machine. One thread at a time.
+ */
+#ifndef SXT_PROFILE_PROFILE_H
+#define SXT_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/archive.h>
+
+#include "base/buffer.h"
+
+struct sxt_modules;
+
+struct sxt_modules_options {
+    const char *const *directories; /* searched with all that is below them; a file is fine too */
+    size_t directory_count;
+    bool no_local;         /* only there: the name in a mapping is not looked for on this machine */
+    sxt_open_options open; /* how ELF files are read; its warning is not used */
+    /* What is wrong in the file at PATH but costs only a part of the result. May be NULL. */
+    void (*warning)(void *data, const char *path, const sxt_error *problem);
+    void *warning_data;
+};
+
+/* OPTIONS and what they point to must outlive the result. */
+int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modules **out, sxt_error *error);
+void sxt_modules_close(struct sxt_modules **modules);
+
+/* Why a location has no lines. */
+enum sxt_unresolved {
+    SXT_UNRESOLVED_MAPPING,  /* it belongs to no mapping */
+    SXT_UNRESOLVED_FILE,     /* no file was found for its mapping */
+    SXT_UNRESOLVED_BUILD_ID, /* only one with another build ID */
+    SXT_UNRESOLVED_DAMAGED,  /* the file cannot be read */
+    SXT_UNRESOLVED_OUTSIDE,  /* its address is not in its mapping, or nothing of the file is loaded there */
+    SXT_UNRESOLVED_UNKNOWN,  /* the file has no symbol there */
+    SXT_UNRESOLVED_KINDS
+};
+
+/* One line for people: "no file found". */
+const char *sxt_unresolved_text(enum sxt_unresolved reason);
+
+/* What became of a mapping. Texts live during the call only. */
+struct sxt_profile_mapping {
+    sxt_string name;
+    sxt_string build_id;
+    const char *file;    /* that was used; NULL when there is none */
+    const char *problem; /* why it could not be read; NULL when it could */
+    uint64_t locations;  /* without lines at first */
+    uint64_t symbolized;
+    uint64_t unresolved[SXT_UNRESOLVED_KINDS];
+};
+
+struct sxt_profile_report {
+    uint64_t locations;
+    uint64_t kept; /* had lines already, and keep them */
+    uint64_t symbolized;
+    uint64_t functions; /* new ones */
+    uint64_t unresolved[SXT_UNRESOLVED_KINDS];
+};
+
+struct sxt_profile_options {
+    bool force;   /* replace lines that are there */
+    bool mangled; /* names as linked */
+    /* Called for each mapping that has locations to symbolize, in the order of the profile. May be NULL. */
+    void (*mapping)(void *data, const struct sxt_profile_mapping *mapping);
+    void *mapping_data;
+};
+
+/* Appends the profile at DATA (pprof, not compressed) to OUT, with lines in its locations. */
+int sxt_profile_symbolize(const uint8_t *data, size_t size, struct sxt_modules *modules,
+                          const struct sxt_profile_options *options, struct sxt_buffer *out,
+                          struct sxt_profile_report *report, sxt_error *error);
+
+/* Appends DATA to OUT as one gzip member. */
+int sxt_profile_gzip(const uint8_t *data, size_t size, struct sxt_buffer *out, sxt_error *error);
+
+/*
+ * A filter for text: lines that speak of addresses (match.c has the forms) come out with names, files and lines; others
+ * byte for byte. A line of over 64 KiB is not looked at.
+ */
+struct sxt_text;
+
+int sxt_text_open(struct sxt_modules *modules, struct sxt_text **out, sxt_error *error);
+void sxt_text_close(struct sxt_text **text);
+
+/* Appends to OUT what SIZE more bytes lead to: all lines that are complete. Fails when OUT does. */
+int sxt_text_feed(struct sxt_text *text, const char *data, size_t size, struct sxt_buffer *out, sxt_error *error);
+
+/* The same for what is left at the end: a line without a newline. */
+int sxt_text_end(struct sxt_text *text, struct sxt_buffer *out, sxt_error *error);
+
+/* Calls MISSING for each module that was asked for and not found, or not readable, with the reason. */
+void sxt_modules_missing(const struct sxt_modules *modules,
+                         void (*missing)(void *data, sxt_string name, sxt_string build_id, const char *why),
+                         void *data);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * symbolize.c: lines for the locations of a profile, module by module.
+ *
+ * All locations of one file are looked up together, in order of address: an archive answers a sorted batch quickest, of
+ * an ELF file only the units are read that the addresses need, and no file is open longer than its own locations take.
+ *
+ * An address that a call returns to belongs to the instruction behind the call, maybe to another line or, behind a call
+ * that never returns, to another function. So such an address is looked up minus one. A profiler may store one location
+ * for an address that is a leaf in one sample and returned to in another; then minus one is right for the one and at
+ * most an instruction off for the other. Addresses that a profiler has moved back into the call already stay in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sort.h"
+#include "profile/modules.h"
+#include "profile/pprof.h"
+#include "source/demangle.h"
+
+/* With more questions than this, nearly all of an ELF file has to be read anyway. */
+#define FEW_ADDRESSES   10000
+#define FRAMES_AT_FIRST 4096
+#define NAME_MAX_SIZE   ((size_t)2 << 20)
+
+struct work {
+    struct sxt_pprof *pprof;
+    struct sxt_modules *modules;
+    const struct sxt_profile_options *options;
+    struct sxt_profile_report *report;
+    struct sxt_module **module_of;       /* by mapping */
+    struct sxt_profile_mapping *results; /* by mapping */
+    struct sxt_sort_item *items;         /* locations that want lines; later those of one file by virtual address */
+    struct sxt_sort_item *scratch;
+    uint64_t *addresses;
+    size_t *first;
+    sxt_frame *frames;
+    size_t frame_capacity;
+    uint32_t *readable; /* by number of a name as linked: that of the readable one + 1; 0 when not known yet */
+    size_t readable_count;
+    struct sxt_buffer name;
+    sxt_error *error;
+};
+
+static int prepare(struct work *work);
+static int symbolize_groups(struct work *work);
+static void give_reports(struct work *work);
+static void release(struct work *work);
+
+const char *sxt_unresolved_text(enum sxt_unresolved reason)
+{
+    static const char *const texts[SXT_UNRESOLVED_KINDS] = {
+        [SXT_UNRESOLVED_MAPPING] = "without a mapping",
+        [SXT_UNRESOLVED_FILE] = "no file found",
+        [SXT_UNRESOLVED_BUILD_ID] = "only a file with another build ID found",
+        [SXT_UNRESOLVED_DAMAGED] = "file cannot be read",
+        [SXT_UNRESOLVED_OUTSIDE] = "not loaded from the file",
+        [SXT_UNRESOLVED_UNKNOWN] = "no symbol there",
+    };
+    return texts[reason];
+}
+
+int sxt_profile_symbolize(const uint8_t *data, size_t size, struct sxt_modules *modules,
+                          const struct sxt_profile_options *options, struct sxt_buffer *out,
+                          struct sxt_profile_report *report, sxt_error *error)
+{
+    struct sxt_pprof pprof;
+    *report = (struct sxt_profile_report){0};
+    int status = sxt_pprof_read(&pprof, data, size, error);
+    if (status != SXT_OK)
+        return status;
+    struct work work = {.pprof = &pprof, .modules = modules, .options = options, .report = report, .error = error};
+    status = prepare(&work);
+    if (status == SXT_OK)
+        status = symbolize_groups(&work);
+    if (status == SXT_OK) {
+        give_reports(&work);
+        report->functions = pprof.function_count;
+        status = sxt_pprof_write(&pprof, out, error);
+    }
+    release(&work);
+    sxt_pprof_free(&pprof);
+    return status;
+}
+
+static int prepare(struct work *work)
+{
+    const struct sxt_pprof *pprof = work->pprof;
+    size_t locations = pprof->location_count + 1, mappings = pprof->mapping_count + 1;
+    sxt_buffer_init(&work->name, NAME_MAX_SIZE);
+    work->frame_capacity = FRAMES_AT_FIRST;
+    work->module_of = calloc(mappings, sizeof(struct sxt_module *));
+    work->results = calloc(mappings, sizeof *work->results);
+    work->items = malloc(locations * sizeof *work->items);
+    work->scratch = malloc(locations * sizeof *work->scratch);
+    work->addresses = malloc(locations * sizeof *work->addresses);
+    work->first = malloc((locations + 1) * sizeof *work->first);
+    work->frames = malloc(work->frame_capacity * sizeof *work->frames);
+    if (work->module_of == NULL || work->results == NULL || work->items == NULL || work->scratch == NULL ||
+        work->addresses == NULL || work->first == NULL || work->frames == NULL)
+        return sxt_fail_memory(work->error, locations * sizeof *work->items);
+    return SXT_OK;
+}
+
+static void release(struct work *work)
+{
+    sxt_buffer_free(&work->name);
+    free(work->module_of);
+    free(work->results);
+    free(work->items);
+    free(work->scratch);
+    free(work->addresses);
+    free(work->first);
+    free(work->frames);
+    free(work->readable);
+}
+
+static void note_unresolved(struct work *work, const struct sxt_pprof_location *location, enum sxt_unresolved reason)
+{
+    work->report->unresolved[reason]++;
+    if (location->mapping != SXT_PPROF_NONE)
+        work->results[location->mapping].unresolved[reason]++;
+}
+
+/* The locations that want lines and have a mapping, sorted by the file that it comes from. Returns how many. */
+static size_t collect(struct work *work)
+{
+    const struct sxt_pprof *pprof = work->pprof;
+    size_t count = 0;
+    work->report->locations = pprof->location_count;
+    for (size_t i = 0; i < pprof->location_count; i++) {
+        const struct sxt_pprof_location *location = &pprof->locations[i];
+        if (location->has_lines && !work->options->force) {
+            work->report->kept++;
+        } else if (location->mapping == SXT_PPROF_NONE) {
+            note_unresolved(work, location, SXT_UNRESOLVED_MAPPING);
+        } else {
+            work->results[location->mapping].locations++;
+            work->items[count++] = (struct sxt_sort_item){0, (uint32_t)i};
+        }
+    }
+    return count;
+}
+
+/* Only mappings that something is asked of have files searched for. */
+static int find_modules(struct work *work)
+{
+    for (size_t i = 0; i < work->pprof->mapping_count; i++) {
+        const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[i];
+        if (work->results[i].locations == 0)
+            continue;
+        work->module_of[i] = sxt_modules_find(work->modules, mapping->name, mapping->build_id);
+        if (work->module_of[i] == NULL)
+            return sxt_fail_memory(work->error, sizeof(struct sxt_module));
+    }
+    return SXT_OK;
+}
+
+static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count);
+
+static int symbolize_groups(struct work *work)
+{
+    size_t count = collect(work);
+    int status = find_modules(work);
+    if (status != SXT_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        work->items[i].key = work->module_of[work->pprof->locations[work->items[i].index].mapping]->number;
+    sxt_sort(work->items, work->scratch, count);
+    for (size_t begin = 0, end; begin < count && status == SXT_OK; begin = end) {
+        for (end = begin + 1; end < count && work->items[end].key == work->items[begin].key;)
+            end++;
+        uint32_t mapping = work->pprof->locations[work->items[begin].index].mapping;
+        status = symbolize_group(work, work->module_of[mapping], work->items + begin, end - begin);
+    }
+    return status;
+}
+
+static void give_up(struct work *work, const struct sxt_sort_item *items, size_t count, enum sxt_unresolved reason)
+{
+    for (size_t i = 0; i < count; i++)
+        note_unresolved(work, &work->pprof->locations[items[i].index], reason);
+}
+
+/* Makes the keys of ITEMS virtual addresses, in order. Those that have none are left out. Returns how many are left. */
+static size_t place(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count)
+{
+    size_t placed = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sxt_pprof_location *location = &work->pprof->locations[items[i].index];
+        const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[location->mapping];
+        struct sxt_layout_mapping from = {mapping->start, mapping->limit, mapping->offset, mapping->name};
+        uint64_t address = location->address, limit = mapping->limit != 0 ? mapping->limit : UINT64_MAX;
+        bool is_inside = address >= mapping->start && address <= limit;
+        if (location->is_return && address > mapping->start)
+            address--;
+        struct sxt_sort_item item = {0, items[i].index};
+        if (is_inside && address < limit && sxt_layout_place(&module->layout, &from, address, &item.key))
+            items[placed++] = item;
+        else
+            note_unresolved(work, location, SXT_UNRESOLVED_OUTSIDE);
+    }
+    sxt_sort(items, work->scratch, placed);
+    for (size_t i = 0; i < placed; i++)
+        work->addresses[i] = items[i].key;
+    return placed;
+}
+
+static int look_up(struct work *work, const sxt_archive *archive, const struct sxt_sort_item *items, size_t count);
+
+/* An archive is opened first, because only it knows its addresses; an ELF file last, when it is known what to read. */
+static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count)
+{
+    if (!sxt_module_is_found(module)) {
+        give_up(work, items, count, module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
+        return SXT_OK;
+    }
+    sxt_archive *archive = NULL;
+    bool fine = module->archive == NULL || sxt_module_open(work->modules, module, NULL, 0, true, &archive) == SXT_OK;
+    if (!fine || !sxt_module_lay_out(module, archive)) {
+        sxt_archive_close(&archive);
+        give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
+        return SXT_OK;
+    }
+    count = place(work, module, items, count);
+    if (archive == NULL && count > 0)
+        fine = sxt_module_open(work->modules, module, work->addresses, count <= FEW_ADDRESSES ? count : 0, true,
+                               &archive) == SXT_OK;
+    int status = SXT_OK;
+    if (!fine)
+        give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
+    else if (count > 0)
+        status = look_up(work, archive, items, count);
+    sxt_archive_close(&archive);
+    return status;
+}
+
+static int add_chain(struct work *work, size_t location, const sxt_frame *frames, size_t count);
+
+static bool make_room(struct work *work, size_t wanted)
+{
+    sxt_frame *moved = realloc(work->frames, wanted * sizeof *moved);
+    if (moved == NULL)
+        return false;
+    work->frames = moved;
+    work->frame_capacity = wanted;
+    return true;
+}
+
+static int look_up(struct work *work, const sxt_archive *archive, const struct sxt_sort_item *items, size_t count)
+{
+    int status = SXT_OK;
+    for (size_t done = 0; done < count && status == SXT_OK;) {
+        size_t answered = sxt_archive_lookup_batch(archive, work->addresses + done, count - done, work->frames,
+                                                   work->frame_capacity, work->first);
+        for (size_t i = 0; i < answered && status == SXT_OK; i++)
+            status = add_chain(work, items[done + i].index, work->frames + work->first[i],
+                               work->first[i + 1] - work->first[i]);
+        done += answered;
+        if (answered > 0)
+            continue;
+        size_t wanted = sxt_archive_lookup(archive, work->addresses[done], NULL, 0);
+        if (wanted <= work->frame_capacity || !make_room(work, wanted))
+            status = sxt_fail_memory(work->error, wanted * sizeof *work->frames);
+    }
+    return status;
+}
+
+/* The number of the readable form of a name; SXT_STRINGS_FULL when memory is short. Each name is demangled once. */
+static uint32_t readable_name(struct work *work, uint32_t linked, sxt_string name)
+{
+    if (work->options->mangled)
+        return linked;
+    if (linked >= work->readable_count) {
+        size_t wanted = 2 * (size_t)linked + 1024;
+        uint32_t *moved = realloc(work->readable, wanted * sizeof *moved);
+        if (moved == NULL)
+            return SXT_STRINGS_FULL;
+        memset(moved + work->readable_count, 0, (wanted - work->readable_count) * sizeof *moved);
+        work->readable = moved;
+        work->readable_count = wanted;
+    }
+    if (work->readable[linked] != 0)
+        return work->readable[linked] - 1;
+    sxt_buffer_clear(&work->name);
+    uint32_t number = linked;
+    if (sxt_demangle(name, &work->name))
+        number = sxt_pprof_name(work->pprof, (const char *)work->name.data, work->name.size);
+    if (number != SXT_STRINGS_FULL)
+        work->readable[linked] = number + 1;
+    return number;
+}
+
+static int add_chain(struct work *work, size_t location, const sxt_frame *frames, size_t count)
+{
+    struct sxt_pprof_location *to = &work->pprof->locations[location];
+    for (size_t i = 0; i < count; i++) {
+        const sxt_frame *frame = &frames[i];
+        struct sxt_pprof_function function;
+        function.system_name = sxt_pprof_name(work->pprof, frame->function.data, frame->function.size);
+        function.file = sxt_pprof_name(work->pprof, frame->file.data, frame->file.size);
+        if (function.system_name == SXT_STRINGS_FULL || function.file == SXT_STRINGS_FULL)
+            return sxt_fail_memory(work->error, frame->function.size);
+        function.name = readable_name(work, function.system_name, frame->function);
+        if (function.name == SXT_STRINGS_FULL || !sxt_pprof_add_line(work->pprof, location, &function, frame->line))
+            return sxt_fail_memory(work->error, sizeof function);
+    }
+    if (count == 0) {
+        note_unresolved(work, to, SXT_UNRESOLVED_UNKNOWN);
+        return SXT_OK;
+    }
+    work->report->symbolized++;
+    work->results[to->mapping].symbolized++;
+    work->pprof->mappings[to->mapping].resolved = true;
+    return SXT_OK;
+}
+
+static void give_reports(struct work *work)
+{
+    for (size_t i = 0; i < work->pprof->mapping_count && work->options->mapping != NULL; i++) {
+        struct sxt_profile_mapping *result = &work->results[i];
+        const struct sxt_module *module = work->module_of[i];
+        if (result->locations == 0)
+            continue;
+        result->name = work->pprof->mappings[i].name;
+        result->build_id = work->pprof->mappings[i].build_id;
+        result->file = sxt_module_path(module);
+        result->problem = module->problem;
+        work->options->mapping(work->options->mapping_data, result);
+    }
+}
