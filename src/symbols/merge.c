@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/sort.h"
 #include "symbols/nameless.h"
 #include "symbols/nest.h"
@@ -43,8 +44,7 @@ struct merge {
     size_t candidate_count;
     struct sxt_sort_item *order; /* candidates by start */
     struct sxt_sort_item *scratch;
-    uint32_t *heap; /* candidates that are open at the current address, best first */
-    size_t heap_count;
+    struct sxt_heap open; /* candidates that cover the current address */
     struct piece *pieces; /* ascending */
     size_t piece_count, piece_capacity;
 
@@ -90,7 +90,7 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     free(merge.candidates);
     free(merge.order);
     free(merge.scratch);
-    free(merge.heap);
+    free(merge.open.items);
     free(merge.pieces);
     sxt_nameless_free(&merge.nameless);
     return status;
@@ -232,8 +232,8 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     merge->candidates = malloc((most + 1) * sizeof *merge->candidates);
     merge->order = malloc((most + 1) * sizeof *merge->order);
     merge->scratch = malloc((most + 1) * sizeof *merge->scratch);
-    merge->heap = malloc((most + 1) * sizeof *merge->heap);
-    if (merge->candidates == NULL || merge->order == NULL || merge->scratch == NULL || merge->heap == NULL)
+    merge->open.items = malloc((most + 1) * sizeof *merge->open.items);
+    if (merge->candidates == NULL || merge->order == NULL || merge->scratch == NULL || merge->open.items == NULL)
         return sxt_fail_memory(error, most * sizeof *merge->candidates);
     if (!sxt_nameless_collect(&merge->nameless, symbols))
         return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.parts);
@@ -264,8 +264,9 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
 }
 
 /* Which of two candidates that cover the same address has it? */
-static bool is_better(const struct merge *merge, uint32_t a, uint32_t b)
+static bool is_better(const void *context, uint32_t a, uint32_t b)
 {
+    const struct merge *merge = context;
     const struct candidate *first = &merge->candidates[a];
     const struct candidate *second = &merge->candidates[b];
     if (first->rank != second->rank)
@@ -273,35 +274,6 @@ static bool is_better(const struct merge *merge, uint32_t a, uint32_t b)
     if (first->start != second->start)
         return first->start > second->start;
     return a < b;
-}
-
-static void heap_push(struct merge *merge, uint32_t which)
-{
-    size_t at = merge->heap_count++;
-    while (at > 0 && is_better(merge, which, merge->heap[(at - 1) / 2])) {
-        merge->heap[at] = merge->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    merge->heap[at] = which;
-}
-
-static void heap_pop(struct merge *merge)
-{
-    uint32_t last = merge->heap[--merge->heap_count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= merge->heap_count)
-            break;
-        if (child + 1 < merge->heap_count && is_better(merge, merge->heap[child + 1], merge->heap[child]))
-            child++;
-        if (!is_better(merge, merge->heap[child], last))
-            break;
-        merge->heap[at] = merge->heap[child];
-        at = child;
-    }
-    if (merge->heap_count > 0)
-        merge->heap[at] = last;
 }
 
 /* Notes that CANDIDATE has [start, end); a piece that goes on where its last one ended makes that longer. */
@@ -324,18 +296,19 @@ static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, u
 
 static bool sweep(struct merge *merge)
 {
+    struct sxt_heap *open = &merge->open;
     size_t next = 0;
     uint64_t at = 0;
-    while (next < merge->candidate_count || merge->heap_count > 0) {
-        if (merge->heap_count == 0)
+    while (next < merge->candidate_count || open->count > 0) {
+        if (open->count == 0)
             at = merge->order[next].key;
         while (next < merge->candidate_count && merge->order[next].key <= at)
-            heap_push(merge, merge->order[next++].index);
-        while (merge->heap_count > 0 && merge->candidates[merge->heap[0]].end <= at)
-            heap_pop(merge);
-        if (merge->heap_count == 0)
+            sxt_heap_push(open, merge->order[next++].index, is_better, merge);
+        while (open->count > 0 && merge->candidates[open->items[0]].end <= at)
+            sxt_heap_pop(open, is_better, merge);
+        if (open->count == 0)
             continue;
-        uint32_t winner = merge->heap[0];
+        uint32_t winner = open->items[0];
         uint64_t until = merge->candidates[winner].end;
         if (next < merge->candidate_count && merge->order[next].key < until)
             until = merge->order[next].key;

@@ -55,7 +55,6 @@ struct sxt_model_range {
     uint32_t first_line; /* index in `lines` */
     uint32_t line_count;
     uint8_t source;
-    bool linkage; /* the function's name is the one the linker knows; only DWARF tells */
 };
 
 struct sxt_model_line {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/heap.h"
 
 /* One function under way. */
 struct sweep {
@@ -20,7 +21,6 @@ struct sweep {
     struct dwarf_names *names;
     const struct dwarf_unit_parts *unit;
     struct dwarf_output *out;
-    size_t heap_count;
     uint32_t open_count;   /* levels that are open */
     uint64_t previous_end; /* of the segment before */
     size_t row;            /* of the line table: the one in effect at the start of the segment */
@@ -128,63 +128,37 @@ static size_t collect_claims(struct sweep *sweep, uint32_t root)
     return count;
 }
 
-/* The heap has claims; the one of the last entry is on top. */
-static void heap_push(struct sweep *sweep, uint32_t claim)
+/* The claim of the later entry counts. */
+static bool is_later(const void *claims, uint32_t a, uint32_t b)
 {
-    const struct dwarf_claim *claims = sweep->assembly->claims;
-    uint32_t *heap = sweep->assembly->heap;
-    size_t at = sweep->heap_count++;
-    for (; at > 0 && claims[heap[(at - 1) / 2]].node < claims[claim].node; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = claim;
-}
-
-static void heap_pop(struct sweep *sweep)
-{
-    const struct dwarf_claim *claims = sweep->assembly->claims;
-    uint32_t *heap = sweep->assembly->heap;
-    uint32_t last = heap[--sweep->heap_count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= sweep->heap_count)
-            break;
-        if (child + 1 < sweep->heap_count && claims[heap[child + 1]].node > claims[heap[child]].node)
-            child++;
-        if (claims[heap[child]].node <= claims[last].node)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    if (sweep->heap_count > 0)
-        heap[at] = last;
+    const struct dwarf_claim *all = claims;
+    return all[a].node > all[b].node;
 }
 
 /* Cuts the addresses into segments with one owner each. What the function itself does not cover is left out. */
 static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count)
 {
     const struct dwarf_claim *claims = sweep->assembly->claims;
-    const uint32_t *heap = sweep->assembly->heap;
+    struct sxt_heap open = {.items = sweep->assembly->heap};
     uint64_t at = 0, root_end = 0; /* the function's own ranges that have begun end here */
     size_t next = 0;
-    sweep->heap_count = 0;
-    while (next < count || sweep->heap_count > 0) {
-        if (sweep->heap_count == 0)
+    while (next < count || open.count > 0) {
+        if (open.count == 0)
             at = claims[next].start;
         for (; next < count && claims[next].start <= at; next++) {
             if (claims[next].node == root && claims[next].end > root_end)
                 root_end = claims[next].end;
-            heap_push(sweep, (uint32_t)next);
+            sxt_heap_push(&open, (uint32_t)next, is_later, claims);
         }
-        while (sweep->heap_count > 0 && claims[heap[0]].end <= at)
-            heap_pop(sweep);
-        if (sweep->heap_count == 0)
+        while (open.count > 0 && claims[open.items[0]].end <= at)
+            sxt_heap_pop(&open, is_later, claims);
+        if (open.count == 0)
             continue;
-        uint64_t until = claims[heap[0]].end;
+        uint64_t until = claims[open.items[0]].end;
         if (next < count && claims[next].start < until)
             until = claims[next].start;
         if (at < root_end)
-            add_segment(sweep, claims[heap[0]].node, at, until < root_end ? until : root_end);
+            add_segment(sweep, claims[open.items[0]].node, at, until < root_end ? until : root_end);
         if (sweep->out->no_memory || sweep->out->cut_short)
             return;
         at = until;
@@ -215,24 +189,33 @@ static size_t collect_roots(struct sweep *sweep)
     return count;
 }
 
-/* A range without a name, for code that has lines but no function: it tells the lines of whatever symbol is there. */
-static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
+/* Room for one more range in the output; false when memory or what the unit may do is used up. */
+static bool make_room(struct sweep *sweep)
 {
     struct dwarf_output *out = sweep->out;
     if (out->range_count >= UINT32_MAX - 1 || !dwarf_effort_pay(sweep->names->effort, sizeof *out->ranges)) {
         out->cut_short = true;
-        return;
+        return false;
     }
     struct sxt_model_range *ranges =
         sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
     if (ranges == NULL) {
         out->no_memory = true;
-        return;
+        return false;
     }
     out->ranges = ranges;
+    return true;
+}
+
+/* A range without a name, for code that has lines but no function: it tells the lines of whatever symbol is there. */
+static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
+{
+    struct dwarf_output *out = sweep->out;
+    if (!make_room(sweep))
+        return;
     sweep->first_range = out->range_count;
     sweep->assembly->loose_count = 0;
-    ranges[out->range_count++] =
+    out->ranges[out->range_count++] =
         (struct sxt_model_range){.address = start, .length = end - start, .source = SXT_SOURCE_DWARF};
     add_lines(sweep, (uint32_t)sweep->first_range, start, end);
     sort_lines(sweep);
@@ -309,30 +292,21 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
 {
     struct dwarf_output *out = sweep->out;
     const struct dwarf_node *node = &sweep->unit->functions->nodes[number];
-    if (out->range_count >= UINT32_MAX - 1 || !dwarf_effort_pay(sweep->names->effort, sizeof *out->ranges)) {
-        out->cut_short = true;
+    if (!make_room(sweep))
         return;
-    }
-    struct sxt_model_range *ranges =
-        sxt_array_grow(out->ranges, &out->range_capacity, out->range_count + 1, sizeof *ranges);
-    if (ranges == NULL) {
-        out->no_memory = true;
-        return;
-    }
-    out->ranges = ranges;
-    bool linkage;
-    uint32_t name = sxt_dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root,
-                                            sweep->unit->functions, node->origin, node->origin_is_alternate, &linkage);
+    bool is_linkage;
+    uint32_t name =
+        sxt_dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
+                                node->origin, node->origin_is_alternate, &is_linkage);
     sweep->assembly->open_nodes[sweep->open_count] = number;
     sweep->assembly->open_ranges[sweep->open_count] = (uint32_t)out->range_count;
     sweep->open_count++;
-    ranges[out->range_count++] = (struct sxt_model_range){
+    out->ranges[out->range_count++] = (struct sxt_model_range){
         .address = start,
         .depth = node->depth,
         .function = name,
         .call_file = node->depth > 0 ? path_of(sweep, node->call_file) : 0,
         .call_line = node->depth > 0 && !sweep->unit->no_lines ? node->call_line : 0,
-        .linkage = linkage,
         .source = SXT_SOURCE_DWARF,
     };
 }

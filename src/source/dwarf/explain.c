@@ -138,30 +138,20 @@ static sxt_string keep(struct explaining *explaining, sxt_string text)
     return (sxt_string){copy, copy != NULL ? text.size : 0};
 }
 
-/* From a skeleton to its split unit. What the reader takes from the skeleton is taken from it here too. */
 static bool enter_split(struct explaining *explaining, uint64_t id)
 {
     struct dwarf_worker *worker = &explaining->worker;
-    struct dwarf_context skeleton = worker->context;
-    struct dwarf_root of_skeleton = worker->root;
-    sxt_dwarf_places_of_split(explaining->dwarf, &of_skeleton, explaining->arena, &explaining->split_places);
-    if (!sxt_dwarf_split_open(explaining->dwarf, &of_skeleton, id, &explaining->split)) {
+    sxt_dwarf_places_of_split(explaining->dwarf, &worker->root, explaining->arena, &explaining->split_places);
+    if (!sxt_dwarf_split_open(explaining->dwarf, &worker->root, id, &explaining->split)) {
         explaining->is_missing = true;
         return false;
     }
     /* It brings its own share. */
     worker->effort.left += (explaining->split.unit.end - explaining->split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
-    if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &explaining->split.part,
-                         &explaining->split.unit, &skeleton)) {
-        explaining->damaged_at = explaining->split.unit.root;
-        return false;
-    }
-    worker->root.has_lines = of_skeleton.has_lines;
-    worker->root.lines = of_skeleton.lines;
-    worker->root.low = of_skeleton.low;
-    if (of_skeleton.directory.size > 0)
-        worker->root.directory = of_skeleton.directory;
-    return true;
+    if (sxt_dwarf_enter_split(worker, &explaining->split))
+        return true;
+    explaining->damaged_at = explaining->split.unit.root;
+    return false;
 }
 
 /* Turns to a unit and walks over it. False when there is nothing to be found in it. */

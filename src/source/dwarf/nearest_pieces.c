@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/heap.h"
 #include "source/dwarf/nearest.h"
 
 /* Questions after which pieces are worth making. */
@@ -16,8 +17,7 @@
 struct sweep {
     struct dwarf_claim *claims; /* by start */
     size_t claim_count;
-    uint32_t *heap; /* claims that have begun; the best is on top */
-    size_t heap_size;
+    struct sxt_heap open; /* claims that have begun */
     struct nearest_piece *pieces;
     size_t piece_count, piece_capacity;
 };
@@ -32,40 +32,12 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Of two functions at an address the one with the smaller range counts, and of equals the later one. */
-static bool is_better(const struct dwarf_claim *a, const struct dwarf_claim *b)
+static bool is_better(const void *claims, uint32_t a, uint32_t b)
 {
-    uint64_t first = a->end - a->start, second = b->end - b->start;
-    return first != second ? first < second : a->node > b->node;
-}
-
-static void heap_push(struct sweep *sweep, uint32_t claim)
-{
-    const struct dwarf_claim *claims = sweep->claims;
-    uint32_t *heap = sweep->heap;
-    size_t at = sweep->heap_size++;
-    for (; at > 0 && is_better(&claims[claim], &claims[heap[(at - 1) / 2]]); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = claim;
-}
-
-static void heap_pop(struct sweep *sweep)
-{
-    const struct dwarf_claim *claims = sweep->claims;
-    uint32_t *heap = sweep->heap;
-    uint32_t last = heap[--sweep->heap_size];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= sweep->heap_size)
-            break;
-        if (child + 1 < sweep->heap_size && is_better(&claims[heap[child + 1]], &claims[heap[child]]))
-            child++;
-        if (!is_better(&claims[heap[child]], &claims[last]))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
+    const struct dwarf_claim *first = (const struct dwarf_claim *)claims + a;
+    const struct dwarf_claim *second = (const struct dwarf_claim *)claims + b;
+    uint64_t length = first->end - first->start, other = second->end - second->start;
+    return length != other ? length < other : first->node > second->node;
 }
 
 static bool add_piece(struct sweep *sweep, uint64_t start, uint32_t function)
@@ -85,21 +57,22 @@ static bool add_piece(struct sweep *sweep, uint64_t start, uint32_t function)
 static bool go_over(struct sweep *sweep)
 {
     const struct dwarf_claim *claims = sweep->claims;
+    struct sxt_heap *open = &sweep->open;
     size_t next = 0;
     uint64_t at = 0;
-    while (next < sweep->claim_count || sweep->heap_size > 0) {
-        if (sweep->heap_size == 0)
+    while (next < sweep->claim_count || open->count > 0) {
+        if (open->count == 0)
             at = claims[next].start;
         while (next < sweep->claim_count && claims[next].start <= at)
-            heap_push(sweep, (uint32_t)next++);
-        while (sweep->heap_size > 0 && claims[sweep->heap[0]].end <= at)
-            heap_pop(sweep);
-        uint32_t owner = sweep->heap_size > 0 ? claims[sweep->heap[0]].node : DWARF_NONE;
+            sxt_heap_push(open, (uint32_t)next++, is_better, claims);
+        while (open->count > 0 && claims[open->items[0]].end <= at)
+            sxt_heap_pop(open, is_better, claims);
+        uint32_t owner = open->count > 0 ? claims[open->items[0]].node : DWARF_NONE;
         if (!add_piece(sweep, at, owner))
             return false;
-        if (sweep->heap_size == 0)
+        if (open->count == 0)
             continue;
-        at = claims[sweep->heap[0]].end;
+        at = claims[open->items[0]].end;
         if (next < sweep->claim_count && claims[next].start < at)
             at = claims[next].start;
     }
@@ -111,8 +84,8 @@ static void make_pieces(struct nearest_unit *unit)
 {
     struct sweep sweep = {.claims = unit->claims, .claim_count = unit->claim_count};
     qsort(unit->claims, unit->claim_count, sizeof *unit->claims, by_start);
-    sweep.heap = malloc((unit->claim_count + 1) * sizeof *sweep.heap);
-    if (sweep.heap != NULL && go_over(&sweep) && sweep.pieces != NULL) {
+    sweep.open.items = malloc((unit->claim_count + 1) * sizeof *sweep.open.items);
+    if (sweep.open.items != NULL && go_over(&sweep) && sweep.pieces != NULL) {
         unit->pieces = sweep.pieces;
         unit->piece_count = sweep.piece_count;
         free(unit->claims);
@@ -121,18 +94,17 @@ static void make_pieces(struct nearest_unit *unit)
     } else {
         free(sweep.pieces);
     }
-    free(sweep.heap);
+    free(sweep.open.items);
 }
 
 static uint32_t look_at_all(const struct nearest_unit *unit, uint64_t address)
 {
-    const struct dwarf_claim *best = NULL;
-    for (size_t i = 0; i < unit->claim_count; i++) {
-        const struct dwarf_claim *claim = &unit->claims[i];
-        if (address >= claim->start && address < claim->end && (best == NULL || is_better(claim, best)))
-            best = claim;
-    }
-    return best != NULL ? best->node : DWARF_NONE;
+    const struct dwarf_claim *claims = unit->claims;
+    uint32_t best = DWARF_NONE;
+    for (uint32_t i = 0; i < unit->claim_count; i++)
+        if (address >= claims[i].start && address < claims[i].end && (best == DWARF_NONE || is_better(claims, i, best)))
+            best = i;
+    return best != DWARF_NONE ? claims[best].node : DWARF_NONE;
 }
 
 uint32_t sxt_nearest_function_at(struct nearest_unit *unit, uint64_t address)

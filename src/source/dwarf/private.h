@@ -102,6 +102,12 @@ void sxt_dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf 
 bool sxt_dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error);
 void sxt_dwarf_worker_free(struct dwarf_worker *worker);
 
+/*
+ * From a skeleton, which the worker has entered, to its split unit. The skeleton knows where the code and the lines
+ * are; the split unit, what is in them.
+ */
+bool sxt_dwarf_enter_split(struct dwarf_worker *worker, const struct dwarf_split *split);
+
 /* Reads one unit into the worker's output. False when memory is short. */
 bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *unit, struct dwarf_outcome *outcome);
 

@@ -1,6 +1,7 @@
 /* read.c: all units of a file, on several threads, into the model. */
 #include "source/dwarf/dwarf.h"
 
+#include <elf.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ bool sxt_dwarf_is_in(const struct sxt_elf *elf)
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_info");
     if (section == NULL)
         section = sxt_elf_section_named(elf, ".zdebug_info");
-    return section != NULL && section->type != 8 /* SHT_NOBITS */;
+    return section != NULL && section->type != SHT_NOBITS;
 }
 
 int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *settings, struct sxt_dwarf **out,

@@ -60,8 +60,7 @@ static bool out_of_memory(const struct dwarf_worker *worker)
            worker->split_abbrevs.no_memory || worker->extents.no_memory;
 }
 
-/* The skeleton knows where the code and the lines are; the split unit, what is in them. */
-static bool enter_split(struct dwarf_worker *worker, const struct dwarf_split *split)
+bool sxt_dwarf_enter_split(struct dwarf_worker *worker, const struct dwarf_split *split)
 {
     struct dwarf_context skeleton = worker->context;
     struct dwarf_root of_skeleton = worker->root;
@@ -91,7 +90,7 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     worker->effort.left += (split.unit.end - split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
     if (!dwarf_effort_pay(&worker->effort, split.extra.elf.inflated))
         outcome->broken_at = split.unit.root;
-    else if (!enter_split(worker, &split))
+    else if (!sxt_dwarf_enter_split(worker, &split))
         outcome->broken_at = split.unit.root;
     else
         walk_unit(worker, outcome);
