@@ -153,8 +153,9 @@ struct sxt_record_visitor {
     void *data;
 };
 
-/* Is the file a symbfile? (As sxt_verify_path opens it.) */
-int sxt_symbfile_visit(const char *path, const struct sxt_record_visitor *visitor, bool *is_symbfile, sxt_error *error);
+/* *IS_SYMBFILE is false for an archive of another kind, and then nothing is visited. */
+int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *is_symbfile,
+                      sxt_error *error);
 
 /*
  * The ranges of archives (Lidia files, ranges files of the symbfile format and parts of them), together in one model,

@@ -16,9 +16,8 @@
 #include "source/elf.h"
 #include "source/elf_symbols.h"
 
-#define INFLATE_LIMIT ((uint64_t)4 << 30)
-#define BATCH         256
-#define FRAMES        4096
+#define BATCH  256
+#define FRAMES 4096
 
 /* Pads of one binary under way. */
 struct pads {
@@ -29,7 +28,10 @@ struct pads {
     uint8_t *lengths;       /* of the instructions */
     size_t count, capacity, length_capacity;
     struct sxt_elf_marks marks; /* what is data among the code */
+    sxt_frame *frames;          /* of a batch of calls */
+    struct sxt_symbfile_frame *turned;
     uint64_t written;
+    bool no_memory;
 };
 
 static int find_calls(struct pads *pads, sxt_error *error);
@@ -37,7 +39,11 @@ static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_err
 
 static int make_pads(struct pads *pads, const char *path, sxt_error *error)
 {
+    pads->frames = malloc(FRAMES * sizeof *pads->frames);
+    pads->turned = malloc(FRAMES * sizeof *pads->turned);
     int status = sxt_elf_read_marks(&pads->elf, &pads->marks, error);
+    if (status == SXT_OK && (pads->frames == NULL || pads->turned == NULL))
+        status = sxt_fail_memory(error, FRAMES * sizeof *pads->frames);
     if (status == SXT_OK)
         status = find_calls(pads, error);
     if (status == SXT_OK)
@@ -45,6 +51,8 @@ static int make_pads(struct pads *pads, const char *path, sxt_error *error)
     free(pads->calls);
     free(pads->lengths);
     free(pads->marks.list);
+    free(pads->frames);
+    free(pads->turned);
     return status;
 }
 
@@ -61,9 +69,9 @@ int sxt_symbfile_write_pads_path(const sxt_symbols *symbols, const char *binary,
         status = sxt_file_open(&file, binary, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_file_inflate(&file, INFLATE_LIMIT, error);
+    status = sxt_file_inflate(&file, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK)
-        status = sxt_elf_open(&pads.elf, file.data, file.size, INFLATE_LIMIT, error);
+        status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
         struct sxt_lidia_settings lidia = {
             .rename = settings.rename, .map_path = settings.map_path, .map_context = settings.map_context};
@@ -89,13 +97,15 @@ static bool add_call(void *context, uint64_t address, unsigned length)
 {
     struct pads *pads = context;
     uint64_t *calls = sxt_array_grow(pads->calls, &pads->capacity, pads->count + 1, sizeof *calls);
-    if (calls == NULL)
-        return false;
-    pads->calls = calls;
+    if (calls != NULL)
+        pads->calls = calls;
     uint8_t *lengths = sxt_array_grow(pads->lengths, &pads->length_capacity, pads->count + 1, sizeof *lengths);
-    if (lengths == NULL)
+    if (lengths != NULL)
+        pads->lengths = lengths;
+    if (calls == NULL || lengths == NULL) {
+        pads->no_memory = true;
         return false;
-    pads->lengths = lengths;
+    }
     calls[pads->count] = address;
     lengths[pads->count++] = (uint8_t)length;
     return true;
@@ -110,7 +120,11 @@ static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *e
     const uint8_t *code = size > 0 ? sxt_elf_at_address(elf, start, size) : NULL;
     if (code == NULL)
         return SXT_OK;
-    return sxt_code_find_calls(elf->machine, elf->is_64, elf->big_endian, code, size, start, add_call, pads, error);
+    int status =
+        sxt_code_find_calls(elf->machine, elf->is_64, elf->big_endian, code, size, start, add_call, pads, error);
+    if (status == SXT_OK && pads->no_memory)
+        status = sxt_fail_memory(error, pads->count * sizeof *pads->calls);
+    return status;
 }
 
 /*
@@ -157,16 +171,15 @@ static int find_calls(struct pads *pads, sxt_error *error)
 static int write_pad(struct pads *pads, size_t index, const sxt_frame *frames, size_t count,
                      struct sxt_symbfile_writer *writer, sxt_error *error)
 {
-    struct sxt_symbfile_frame turned[FRAMES];
     for (size_t i = 0; i < count; i++)
-        turned[i] = (struct sxt_symbfile_frame){frames[count - 1 - i].function, frames[count - 1 - i].file,
-                                                frames[count - 1 - i].line};
+        pads->turned[i] = (struct sxt_symbfile_frame){frames[count - 1 - i].function, frames[count - 1 - i].file,
+                                                      frames[count - 1 - i].line};
     if (count == 0)
         return SXT_OK;
     pads->written++;
     return sxt_symbfile_add_pad(writer,
                                 &(struct sxt_symbfile_pad){.address = pads->calls[index] + pads->lengths[index] - 1,
-                                                           .frames = turned,
+                                                           .frames = pads->turned,
                                                            .frame_count = count},
                                 error);
 }
@@ -175,7 +188,7 @@ static int write_pad(struct pads *pads, size_t index, const sxt_frame *frames, s
 static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_error *error)
 {
     struct pads *pads = context;
-    sxt_frame frames[FRAMES];
+    sxt_frame *frames = pads->frames;
     size_t first[BATCH + 1];
     int status = SXT_OK;
     for (size_t at = 0; at < pads->count && status == SXT_OK;) {

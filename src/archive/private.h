@@ -12,6 +12,9 @@
 
 enum sxt_archive_kind { SXT_ARCHIVE_UNKNOWN, SXT_ARCHIVE_ELF, SXT_ARCHIVE_LIDIA, SXT_ARCHIVE_SYMBFILE };
 
+/* What a compressed file or section may expand to, where no options say otherwise. */
+#define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
+
 struct sxt_archive {
     enum sxt_archive_kind kind;
     struct sxt_file file;

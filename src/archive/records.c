@@ -5,14 +5,12 @@
 #include "base/array.h"
 #include "base/error.h"
 
-#define INFLATE_LIMIT ((uint64_t)4 << 30)
-
 static int open_file(struct sxt_file *file, const char *path, sxt_error *error)
 {
     int status = sxt_file_open(file, path, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_file_inflate(file, INFLATE_LIMIT, error);
+    status = sxt_file_inflate(file, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status != SXT_OK)
         sxt_file_close(file);
     return status;
@@ -85,18 +83,11 @@ static int visit_all(const struct sxt_file *file, const struct sxt_record_visito
     return status;
 }
 
-int sxt_symbfile_visit(const char *path, const struct sxt_record_visitor *visitor, bool *is_symbfile, sxt_error *error)
+int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *is_symbfile,
+                      sxt_error *error)
 {
-    struct sxt_file file;
-    *is_symbfile = false;
-    int status = open_file(&file, path, error);
-    if (status != SXT_OK)
-        return status;
-    *is_symbfile = sxt_archive_kind_of(file.data, file.size) == SXT_ARCHIVE_SYMBFILE;
-    if (*is_symbfile)
-        status = visit_all(&file, visitor, error);
-    sxt_file_close(&file);
-    return status;
+    *is_symbfile = archive->kind == SXT_ARCHIVE_SYMBFILE;
+    return *is_symbfile ? visit_all(&archive->file, visitor, error) : SXT_OK;
 }
 
 static uint32_t add_string(struct sxt_symbols *symbols, sxt_string text)

@@ -3,13 +3,11 @@
 #include "base/error.h"
 #include "source/elf_verify.h"
 
-#define INFLATE_LIMIT ((uint64_t)4 << 30)
-
 /* Closes FILE. */
 static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem), void *data,
                   uint64_t *count, sxt_error *error)
 {
-    int status = sxt_file_inflate(file, INFLATE_LIMIT, error);
+    int status = sxt_file_inflate(file, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
         switch (sxt_archive_kind_of(file->data, file->size)) {
         case SXT_ARCHIVE_LIDIA:
@@ -19,7 +17,7 @@ static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_p
             *count = sxt_symbfile_verify(file->data, file->size, problem, data);
             break;
         case SXT_ARCHIVE_ELF:
-            *count = sxt_elf_verify(file->data, file->size, INFLATE_LIMIT, problem, data);
+            *count = sxt_elf_verify(file->data, file->size, SXT_ARCHIVE_INFLATE_LIMIT, problem, data);
             break;
         default:
             status = sxt_fail_unknown_kind(file->size, error);

@@ -265,13 +265,6 @@ static void free_path_maps(sxt_lidia_options *lidia)
     lidia->path_map_count = 0;
 }
 
-static const char *extension_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash != NULL ? slash : path, '.');
-    return dot != NULL ? dot + 1 : "";
-}
-
 static const char *const formats[] = {"lidia", "symbfile", "returnpads"};
 
 /* The format that was asked for, or that the output's extension says; NULL when neither does. */
@@ -279,7 +272,7 @@ static const char *format_of(const struct cli_arguments *arguments)
 {
     const char *format = cli_value(arguments, "format");
     if (format == NULL)
-        format = extension_of(cli_value(arguments, "output"));
+        format = cli_extension(cli_value(arguments, "output"));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(format, formats[i]) == 0)
             return formats[i];

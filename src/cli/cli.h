@@ -109,6 +109,9 @@ int cli_open_options(const struct cli_arguments *arguments, const char *file, sx
 /* "0x401020" or "401020". False when TEXT is anything else. */
 bool cli_parse_address(const char *text, uint64_t *address);
 
+/* What stands behind the last dot of a file's name; "" when there is none. */
+const char *cli_extension(const char *path);
+
 /* Called by a verb that will fill tens of megabytes, before it does. */
 void cli_expect_much_memory(void);
 

@@ -30,13 +30,6 @@ const struct cli_verb cli_convert = {
     .run = run,
 };
 
-static const char *extension_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash != NULL ? slash : path, '.');
-    return dot != NULL ? dot + 1 : "";
-}
-
 static int write_format(const sxt_symbols *symbols, const char *format, const char *output, sxt_error *error)
 {
     if (strcmp(format, "symbfile") == 0) {
@@ -60,7 +53,7 @@ static int run(const struct cli_arguments *arguments)
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
     if (format == NULL)
-        format = extension_of(output);
+        format = cli_extension(output);
     if (strcmp(format, "lidia") != 0 && strcmp(format, "symbfile") != 0)
         return cli_usage(arguments->verb, "cannot convert to '%s'; known: lidia, symbfile (-f FORMAT)", format);
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))

@@ -1,6 +1,5 @@
 /* dump.c: every record of an archive, one a line. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive/archive.h"
 #include "cli/verbs.h"
@@ -162,20 +161,19 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     open.check_crc = cli_given(arguments, "check");
-    struct sxt_emit emit;
-    sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
-    const struct sxt_record_visitor visitor = {.range = dump_range, .pad = dump_pad, .data = &emit};
-    bool is_symbfile = false;
-    sxt_error error;
-    /* The records of a symbfile come as they stand in it; standard input can be read only once. */
-    if (strcmp(file, "-") != 0 && sxt_symbfile_visit(file, &visitor, &is_symbfile, &error) != SXT_OK)
-        status = cli_fail(file, &error);
-    if (status != CLI_DONE || is_symbfile)
-        return cli_finish(&emit, status);
     sxt_archive *archive;
+    sxt_error error;
     if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK)
         return cli_fail(file, &error);
-    status = dump_rows(archive, &emit);
+    struct sxt_emit emit;
+    sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
+    /* The records of a symbfile come as they stand in it. */
+    const struct sxt_record_visitor visitor = {.range = dump_range, .pad = dump_pad, .data = &emit};
+    bool is_symbfile;
+    if (sxt_archive_visit(archive, &visitor, &is_symbfile, &error) != SXT_OK)
+        status = cli_fail(file, &error);
+    else if (!is_symbfile)
+        status = dump_rows(archive, &emit);
     sxt_archive_close(&archive);
     return cli_finish(&emit, status);
 }

@@ -143,6 +143,13 @@ bool cli_parse_address(const char *text, uint64_t *address)
     return true;
 }
 
+const char *cli_extension(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL ? dot + 1 : "";
+}
+
 int cli_finish(struct sxt_emit *emit, int status)
 {
     sxt_error error;

@@ -25,6 +25,31 @@ int main(int count, char **values)
 }
 """
 
+# The words look like "bl ." but are data, which the assembler marks.
+AARCH64_DATA = """
+.globl _start
+.type _start,%function
+_start:
+    bl _start
+    b 1f
+    .word 0x94000000, 0x94000000
+1:  bl _start
+    ret
+.size _start,.-_start
+"""
+
+GOEXIT = """
+.globl _start
+.globl runtime.goexit
+.type runtime.goexit,@function
+_start:
+runtime.goexit:
+    nop
+    call _start
+    nop
+.size runtime.goexit,.-runtime.goexit
+"""
+
 CALL = re.compile(r"^\s*([0-9a-f]+):\s+(?:bnd |notrack )?(call|bl|blr|blraa|blraaz|syscall|svc)\S*\s")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+\S")
 
@@ -117,6 +142,27 @@ class Pads(SymbfileTest):
         sextant.need_tool("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump")
         program = self.compile("-O2", compiler="aarch64-linux-gnu-gcc")
         self.check_calls(program, "aarch64-linux-gnu-objdump")
+
+    def test_data_in_code_of_aarch64_is_no_call(self):
+        sextant.need_tool("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump")
+        source = self.file("data.s", AARCH64_DATA.encode())
+        program = self.folder / "data"
+        sextant.tool("aarch64-linux-gnu-gcc", "-nostdlib", "-static", "-o", program, source)
+        self.assertEqual(len(self.check_calls(program, "aarch64-linux-gnu-objdump")), 2)
+
+    def test_the_end_of_every_go_stack_has_a_pad(self):
+        source = self.file("goexit.s", GOEXIT.encode())
+        program = self.folder / "goexit"
+        sextant.tool("gcc", "-nostdlib", "-static", "-o", program, source)
+        _, pads = self.make(program)
+        start = int(self.run_ok("lookup", "--json", "--name", "runtime.goexit", program).json_lines()[0]["address"], 16)
+        self.assertEqual([(record.va, record.frames[0][0]) for record in symbfile.records(pads.read_bytes())],
+                         [(start, "runtime.goexit"), (start + 5, "runtime.goexit")])
+
+    def test_dump_of_standard_input(self):
+        for path in self.make(self.compile("-O2")):
+            from_input = self.run_ok("dump", "--json", "-", stdin=path.read_bytes())
+            self.assertEqual(from_input.text, self.run_ok("dump", "--json", path).text)
 
     def test_lookup_in_a_pad_file_answers_at_its_pads_alone(self):
         program = self.compile("-O2")
