@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "archive/private.h"
+#include "base/base64.h"
 #include "base/sha256.h"
 
 #define FILE_ID_BLOCK 4096
@@ -32,17 +33,6 @@ static void compute_file_id(const struct sxt_file *file, uint8_t id[FILE_ID_SIZE
     memcpy(id, digest, FILE_ID_SIZE);
 }
 
-/* The alphabet of base64 for URLs; without padding. */
-static void write_base64(char *to, const uint8_t *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    for (size_t bit = 0; bit < size * 8; bit += 6) {
-        unsigned pair = (unsigned)bytes[bit / 8] << 8 | (bit / 8 + 1 < size ? bytes[bit / 8 + 1] : 0u);
-        *to++ = digits[pair >> (10 - bit % 8) & 63];
-    }
-    *to = 0;
-}
-
 int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *error)
 {
     struct sxt_file file;
@@ -52,7 +42,7 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
     uint8_t id[FILE_ID_SIZE];
     compute_file_id(&file, id);
     write_hex(hex, id, sizeof id);
-    write_base64(base64url, id, sizeof id);
+    sxt_base64url_encode(base64url, id, sizeof id);
     sxt_file_close(&file);
     return SXT_OK;
 }

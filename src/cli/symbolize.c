@@ -18,6 +18,8 @@ static const struct cli_option options[] = {
     {"search", 0, "DIR",
      "search binaries, debug files and archives below DIR:\nby build ID, by FileID, by name; may be repeated", NULL},
     {"no-local", 0, NULL, "only there, not under the names that the profile has", NULL},
+    {"url", 0, "URL", "ask the symbol service at URL for what is not found", NULL},
+    {"api-key", 0, "KEY", "for it: id:key (or the variable SEXTANT_API_KEY)", NULL},
     {"force", 0, NULL, "replace the lines of locations that have some", NULL},
     {"max-size", 0, "MIB", "the most that a profile may expand to (512)", NULL},
     {"debug-dir", 0, "DIR", "search debug files below DIR instead of /usr/lib/debug", NULL},
@@ -30,6 +32,8 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"sextant symbolize cpu.pb.gz -o named.pb.gz", "a profile of programs that are on this machine"},
     {"sextant symbolize --search archives cpu.pb.gz -o named.pb.gz", "from archives, or binaries, of another one"},
+    {"sextant symbolize --url https://symbols.example --api-key id:key cpu.pb.gz -o named.pb.gz",
+     "what is not here, from a symbol service"},
     {"perf script | sextant symbolize --text", "lines of text with names, files and lines behind addresses"},
     {NULL, NULL},
 };
@@ -81,7 +85,7 @@ static int run(const struct cli_arguments *arguments)
         status = understand(&work);
     sxt_error error;
     if (status == CLI_DONE && sxt_modules_open(&work.where, &work.modules, &error) != SXT_OK)
-        status = cli_fail(NULL, &error);
+        status = error.code == SXT_ERROR_USAGE ? cli_usage(arguments->verb, "%s", error.text) : cli_fail(NULL, &error);
     if (status == CLI_DONE)
         status = cli_given(arguments, "text") ? filter_text(&work, input, output != NULL ? output : "-")
                                               : symbolize_profile(&work, input, output);
@@ -96,8 +100,10 @@ static int check_words(const struct cli_arguments *arguments)
     bool is_text = cli_given(arguments, "text");
     if (arguments->word_count > 1)
         return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
-    if (is_text && (cli_given(arguments, "json") || cli_given(arguments, "force")))
-        return cli_usage(arguments->verb, "--json and --force are for profiles, not for --text");
+    if (is_text && (cli_given(arguments, "json") || cli_given(arguments, "force") || cli_given(arguments, "url")))
+        return cli_usage(arguments->verb, "--json, --force and --url are for profiles, not for --text");
+    if (cli_given(arguments, "api-key") && !cli_given(arguments, "url"))
+        return cli_usage(arguments->verb, "--api-key is for a symbol service (--url URL)");
     if (is_text)
         return CLI_DONE;
     if (arguments->word_count == 0 && isatty(STDIN_FILENO))
@@ -123,6 +129,10 @@ static int understand(struct symbolizing *work)
     where->open.mangled = cli_given(arguments, "mangled");
     where->open.extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
+    where->url = cli_value(arguments, "url");
+    where->api_key = cli_value(arguments, "api-key");
+    if (where->api_key == NULL && where->url != NULL)
+        where->api_key = getenv("SEXTANT_API_KEY");
     where->warning = cli_given(arguments, "quiet") ? NULL : show_warning;
     const char *limit = cli_value(arguments, "max-size");
     char *end = NULL;

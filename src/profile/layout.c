@@ -10,6 +10,7 @@
 #define KERNEL_HALF ((uint64_t)1 << 63)
 #define KERNEL_STEP ((uint64_t)2 << 20)
 #define PAGE        ((uint64_t)4096)
+#define FIXED_END   ((uint64_t)1 << 32)
 
 static void add_segments(struct sxt_layout *layout, const struct sxt_elf *elf, bool code)
 {
@@ -133,6 +134,8 @@ bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_m
 {
     *out = address;
     if (mapping->start == 0 && mapping->offset == 0 && (mapping->limit == 0 || mapping->limit == UINT64_MAX))
+        return true;
+    if (layout->is_unknown && (sxt_layout_is_kernel(mapping->name) || mapping->start < FIXED_END))
         return true;
     if (sxt_layout_is_kernel(mapping->name) && !layout->is_relocatable) {
         *out = address - kernel_bias(layout, mapping);

@@ -14,6 +14,8 @@
  *    the file was loaded where it is linked, and addresses stay as they are; otherwise the virtual address is address -
  *    start + offset, as it is in files whose segments lie in memory as in the file. A debug file knows how large its
  *    code is: if that is the size of the mapping, the mapping is the code.
+ * 6. Nothing is known of the file, and a service will be asked. The kernel's addresses stay as they are, and those of a
+ *    file that is mapped below 4 GiB, where only files with fixed addresses are; otherwise it is as in rule 5.
  */
 #ifndef SXT_PROFILE_LAYOUT_H
 #define SXT_PROFILE_LAYOUT_H
@@ -38,6 +40,7 @@ struct sxt_layout {
     bool is_relocatable; /* rule 3, and then: */
     uint64_t text;       /* where .text was laid out */
     bool has_offsets;    /* rule 4 can be used */
+    bool is_unknown;     /* rule 6 */
     uint64_t first, end; /* addresses that there are */
 };
 

@@ -22,6 +22,8 @@ int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modul
     modules->most = MODULES_MAX;
     sxt_search_init(&modules->search, options->directories, options->directory_count);
     int status = sxt_strings_init(&modules->keys, 0, error);
+    if (status == SXT_OK && options->url != NULL)
+        status = sxt_remote_open(options->url, options->api_key, &modules->remote, error);
     if (status != SXT_OK)
         sxt_modules_close(&modules);
     *out = modules;
@@ -49,6 +51,7 @@ void sxt_modules_close(struct sxt_modules **modules)
     free(all->all);
     sxt_strings_free(&all->keys);
     sxt_search_free(&all->search);
+    sxt_remote_close(&all->remote);
     free(all);
     *modules = NULL;
 }

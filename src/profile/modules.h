@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "profile/layout.h"
 #include "profile/profile.h"
+#include "profile/remote.h"
 #include "profile/search.h"
 
 struct sxt_module {
@@ -36,7 +37,8 @@ struct sxt_module {
 struct sxt_modules {
     struct sxt_modules_options options;
     struct sxt_search search;
-    struct sxt_strings keys; /* number N + 1 is what module N was asked by */
+    struct sxt_remote *remote; /* NULL when no service was named */
+    struct sxt_strings keys;   /* number N + 1 is what module N was asked by */
     struct sxt_module **all;
     size_t count, capacity;
     size_t most; /* modules; text may make up any number of names */

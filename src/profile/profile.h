@@ -2,7 +2,7 @@
  * profile.h: names for the addresses of profiles and of text. This is what the program uses of this room.
  *
  * Which files the addresses come from, an sxt_modules finds: below directories that the user names, then on this
- * machine. One thread at a time.
+ * machine. A profile may also be completed by a symbol service. One thread at a time.
  */
 #ifndef SXT_PROFILE_PROFILE_H
 #define SXT_PROFILE_PROFILE_H
@@ -21,6 +21,8 @@ struct sxt_modules_options {
     const char *const *directories; /* searched with all that is below them; a file is fine too */
     size_t directory_count;
     bool no_local;         /* only there: the name in a mapping is not looked for on this machine */
+    const char *url;       /* a symbol service that is asked for what is not found, or has no symbols; NULL: none */
+    const char *api_key;   /* for it: "id:key" or that as base64; NULL: none */
     sxt_open_options open; /* how ELF files are read; its warning is not used */
     /* What is wrong in the file at PATH but costs only a part of the result. May be NULL. */
     void (*warning)(void *data, const char *path, const sxt_error *problem);
@@ -49,7 +51,7 @@ const char *sxt_unresolved_text(enum sxt_unresolved reason);
 struct sxt_profile_mapping {
     sxt_string name;
     sxt_string build_id;
-    const char *file;    /* that was used; NULL when there is none */
+    const char *file;    /* that was used, or the symbol service; NULL when there is none */
     const char *problem; /* why it could not be read; NULL when it could */
     uint64_t locations;  /* without lines at first */
     uint64_t symbolized;

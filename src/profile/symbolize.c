@@ -183,7 +183,7 @@ static void give_up(struct work *work, const struct sxt_sort_item *items, size_t
 }
 
 /* Makes the keys of ITEMS virtual addresses, in order. Those that have none are left out. Returns how many are left. */
-static size_t place(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count)
+static size_t place(struct work *work, const struct sxt_layout *layout, struct sxt_sort_item *items, size_t count)
 {
     size_t placed = 0;
     for (size_t i = 0; i < count; i++) {
@@ -195,25 +195,35 @@ static size_t place(struct work *work, const struct sxt_module *module, struct s
         if (location->is_return && address > mapping->start)
             address--;
         struct sxt_sort_item item = {0, items[i].index};
-        if (is_inside && address < limit && sxt_layout_place(&module->layout, &from, address, &item.key))
+        if (is_inside && address < limit && sxt_layout_place(layout, &from, address, &item.key))
             items[placed++] = item;
         else
             note_unresolved(work, location, SXT_UNRESOLVED_OUTSIDE);
     }
     sxt_sort(items, work->scratch, placed);
-    for (size_t i = 0; i < placed; i++)
-        work->addresses[i] = items[i].key;
     return placed;
 }
 
-static int look_up(struct work *work, const sxt_archive *archive, const struct sxt_sort_item *items, size_t count);
+static void list_addresses(struct work *work, const struct sxt_sort_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        work->addresses[i] = items[i].key;
+}
+
+static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
+                   size_t *left);
+static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
+                       enum sxt_unresolved reason);
 
 /* An archive is opened first, because only it knows its addresses; an ELF file last, when it is known what to read. */
 static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count)
 {
     if (!sxt_module_is_found(module)) {
-        give_up(work, items, count, module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
-        return SXT_OK;
+        const struct sxt_layout unknown = {.is_unknown = true};
+        if (work->modules->remote != NULL)
+            count = place(work, &unknown, items, count);
+        return ask_service(work, module, items, count,
+                           module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
     }
     sxt_archive *archive = NULL;
     bool fine = module->archive == NULL || sxt_module_open(work->modules, module, NULL, 0, true, &archive) == SXT_OK;
@@ -222,17 +232,19 @@ static int symbolize_group(struct work *work, struct sxt_module *module, struct 
         give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
         return SXT_OK;
     }
-    count = place(work, module, items, count);
+    count = place(work, &module->layout, items, count);
+    list_addresses(work, items, count);
     if (archive == NULL && count > 0)
         fine = sxt_module_open(work->modules, module, work->addresses, count <= FEW_ADDRESSES ? count : 0, true,
                                &archive) == SXT_OK;
     int status = SXT_OK;
+    size_t left = 0;
     if (!fine)
         give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
     else if (count > 0)
-        status = look_up(work, archive, items, count);
+        status = look_up(work, archive, items, count, &left);
     sxt_archive_close(&archive);
-    return status;
+    return status == SXT_OK ? ask_service(work, module, items, left, SXT_UNRESOLVED_UNKNOWN) : status;
 }
 
 static int add_chain(struct work *work, size_t location, const sxt_frame *frames, size_t count);
@@ -247,15 +259,22 @@ static bool make_room(struct work *work, size_t wanted)
     return true;
 }
 
-static int look_up(struct work *work, const sxt_archive *archive, const struct sxt_sort_item *items, size_t count)
+/* What is not known stays in ITEMS: the first *LEFT. */
+static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
+                   size_t *left)
 {
     int status = SXT_OK;
+    *left = 0;
     for (size_t done = 0; done < count && status == SXT_OK;) {
         size_t answered = sxt_archive_lookup_batch(archive, work->addresses + done, count - done, work->frames,
                                                    work->frame_capacity, work->first);
-        for (size_t i = 0; i < answered && status == SXT_OK; i++)
-            status = add_chain(work, items[done + i].index, work->frames + work->first[i],
-                               work->first[i + 1] - work->first[i]);
+        for (size_t i = 0; i < answered && status == SXT_OK; i++) {
+            size_t frames = work->first[i + 1] - work->first[i];
+            if (frames == 0)
+                items[(*left)++] = items[done + i];
+            else
+                status = add_chain(work, items[done + i].index, work->frames + work->first[i], frames);
+        }
         done += answered;
         if (answered > 0)
             continue;
@@ -263,6 +282,51 @@ static int look_up(struct work *work, const sxt_archive *archive, const struct s
         if (wanted <= work->frame_capacity || !make_room(work, wanted))
             status = sxt_fail_memory(work->error, wanted * sizeof *work->frames);
     }
+    return status;
+}
+
+/* Questions to a service under way. */
+struct asking {
+    struct work *work;
+    struct sxt_sort_item *items;
+    size_t left; /* of ITEMS, the first: not known */
+};
+
+static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
+{
+    struct asking *asking = data;
+    if (count > 0)
+        return add_chain(asking->work, asking->items[index].index, frames, count);
+    asking->items[asking->left++] = asking->items[index];
+    return SXT_OK;
+}
+
+/*
+ * What no file here knows, a service may. The file is called by its build ID, as it stands in the profile (it may be a
+ * FileID in truth), and where that is not known, by its FileID, if it is here. REASON is for what nobody knows.
+ */
+static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
+                       enum sxt_unresolved reason)
+{
+    char hex[33], base64url[23];
+    sxt_string ids[2] = {module->build_id, {NULL, 0}};
+    if (count > 0 && work->modules->remote != NULL && module->binary != NULL &&
+        sxt_file_id(module->binary, hex, base64url, NULL) == SXT_OK)
+        ids[1] = (sxt_string){hex, sizeof hex - 1};
+    struct asking asking = {work, items, count};
+    int status = SXT_OK;
+    list_addresses(work, items, count);
+    for (size_t i = 0; i < 2 && asking.left == count && count > 0 && status == SXT_OK; i++) {
+        bool is_known = false;
+        if (work->modules->remote == NULL || ids[i].size == 0)
+            continue;
+        asking.left = 0;
+        status = sxt_remote_ask(work->modules->remote, ids[i], work->addresses, count, take_answer, &asking, &is_known,
+                                work->error);
+        if (!is_known)
+            asking.left = count;
+    }
+    give_up(work, items, asking.left, reason);
     return status;
 }
 
@@ -305,10 +369,6 @@ static int add_chain(struct work *work, size_t location, const sxt_frame *frames
         if (function.name == SXT_STRINGS_FULL || !sxt_pprof_add_line(work->pprof, location, &function, frame->line))
             return sxt_fail_memory(work->error, sizeof function);
     }
-    if (count == 0) {
-        note_unresolved(work, to, SXT_UNRESOLVED_UNKNOWN);
-        return SXT_OK;
-    }
     work->report->symbolized++;
     work->results[to->mapping].symbolized++;
     work->pprof->mappings[to->mapping].resolved = true;
@@ -325,6 +385,8 @@ static void give_reports(struct work *work)
         result->name = work->pprof->mappings[i].name;
         result->build_id = work->pprof->mappings[i].build_id;
         result->file = sxt_module_path(module);
+        if (result->file == NULL && result->symbolized > 0)
+            result->file = work->modules->options.url;
         result->problem = module->problem;
         work->options->mapping(work->options->mapping_data, result);
     }

@@ -1,0 +1,236 @@
+/* remote.c: questions and answers of a symbol service as JSON. */
+#include "profile/remote.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/http.h"
+#include "base/json.h"
+
+/* Addresses in one request; an answer has some hundred bytes for each. */
+#define BATCH        2000
+#define QUESTION_MAX ((size_t)1 << 20)
+#define ANSWER_MAX   ((size_t)64 << 20)
+#define VALUES_MAX   ((size_t)1 << 20)
+#define DEPTH_MAX    8
+#define KEY_MAX      1024
+#define ID_MAX       128
+
+struct sxt_remote {
+    struct sxt_http *http;
+    char *url;           /* of the request */
+    char *authorization; /* the header; NULL without a key */
+    struct sxt_buffer question, answer;
+    sxt_frame *frames;
+    size_t frame_capacity;
+};
+
+static int make_authorization(struct sxt_remote *remote, const char *key, sxt_error *error)
+{
+    static const char name[] = "Authorization: APIKey ";
+    size_t size = strlen(key);
+    if (size == 0 || size > KEY_MAX || strpbrk(key, "\r\n") != NULL)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an API key is id:key, or the same as base64");
+    remote->authorization = malloc(sizeof name + SXT_BASE64_ROOM(size));
+    if (remote->authorization == NULL)
+        return sxt_fail_memory(error, size);
+    memcpy(remote->authorization, name, sizeof name);
+    char *value = remote->authorization + sizeof name - 1;
+    if (strchr(key, ':') != NULL)
+        sxt_base64_encode(value, (const uint8_t *)key, size);
+    else
+        memcpy(value, key, size + 1);
+    return SXT_OK;
+}
+
+static int make_url(struct sxt_remote *remote, const char *url, sxt_error *error)
+{
+    static const char path[] = "/api/symbolize";
+    size_t size = strlen(url);
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a symbol service is http://… or https://…, not '%s'",
+                        url);
+    while (size > 0 && url[size - 1] == '/')
+        size--;
+    remote->url = malloc(size + sizeof path);
+    if (remote->url == NULL)
+        return sxt_fail_memory(error, size);
+    memcpy(remote->url, url, size);
+    memcpy(remote->url + size, path, sizeof path);
+    return SXT_OK;
+}
+
+int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **out, sxt_error *error)
+{
+    struct sxt_remote *remote = calloc(1, sizeof *remote);
+    *out = remote;
+    if (remote == NULL)
+        return sxt_fail_memory(error, sizeof *remote);
+    sxt_buffer_init(&remote->question, QUESTION_MAX);
+    sxt_buffer_init(&remote->answer, ANSWER_MAX);
+    int status = make_url(remote, url, error);
+    if (status == SXT_OK && api_key != NULL)
+        status = make_authorization(remote, api_key, error);
+    if (status == SXT_OK)
+        status = sxt_http_open(&remote->http, error);
+    if (status != SXT_OK)
+        sxt_remote_close(out);
+    return status;
+}
+
+void sxt_remote_close(struct sxt_remote **remote)
+{
+    struct sxt_remote *all = *remote;
+    if (all == NULL)
+        return;
+    sxt_http_close(&all->http);
+    sxt_buffer_free(&all->question);
+    sxt_buffer_free(&all->answer);
+    free(all->frames);
+    free(all->authorization);
+    free(all->url);
+    free(all);
+    *remote = NULL;
+}
+
+/* Hexadecimal, or base64 for URLs: nothing in it that JSON would have to escape. */
+static bool is_id(sxt_string id)
+{
+    for (size_t i = 0; i < id.size; i++) {
+        char letter = id.data[i];
+        bool is_digit = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                        (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_';
+        if (!is_digit)
+            return false;
+    }
+    return id.size > 0 && id.size <= ID_MAX;
+}
+
+static int write_question(struct sxt_remote *remote, sxt_string id, const uint64_t *addresses, size_t count,
+                          sxt_error *error)
+{
+    struct sxt_buffer *question = &remote->question;
+    sxt_buffer_clear(question);
+    sxt_buffer_print(question, "{\"file_id\":\"%.*s\",\"addresses\":[", (int)id.size, id.data);
+    for (size_t i = 0; i < count; i++)
+        sxt_buffer_print(question, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "", addresses[i]);
+    sxt_buffer_print(question, "]}");
+    return sxt_buffer_status(question, error);
+}
+
+/* What a service says when it refuses: {"error":{"Text":…}} where it speaks as that of the profiler does. */
+static int refuse(const struct sxt_remote *remote, long status, const struct sxt_json *said, sxt_error *error)
+{
+    const struct sxt_json *text = sxt_json_member(sxt_json_member(said, "error"), "Text");
+    bool has_text = text != NULL && text->type == SXT_JSON_STRING;
+    const char *hint = status == 401 || status == 403 ? "; see --api-key" : "";
+    return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "%s answers with status %ld%s%.*s%s", remote->url, status,
+                    has_text ? ": " : "", has_text ? (int)(text->string.size < 300 ? text->string.size : 300) : 0,
+                    has_text ? text->string.data : "", hint);
+}
+
+static sxt_string string_of(const struct sxt_json *value)
+{
+    return value != NULL && value->type == SXT_JSON_STRING ? value->string : (sxt_string){NULL, 0};
+}
+
+/* One chain as frames. */
+static int read_chain(struct sxt_remote *remote, const struct sxt_json *chain, uint64_t address, sxt_error *error)
+{
+    sxt_frame *frames = sxt_array_grow(remote->frames, &remote->frame_capacity, chain->count + 1, sizeof *frames);
+    if (frames == NULL)
+        return sxt_fail_memory(error, chain->count * sizeof *frames);
+    remote->frames = frames;
+    size_t at = 0;
+    for (const struct sxt_json *frame = chain->child; frame != NULL; frame = frame->next, at++) {
+        const struct sxt_json *line = sxt_json_member(frame, "line");
+        bool has_line = line != NULL && line->is_unsigned && line->unsigned_value <= UINT32_MAX;
+        frames[at] = (sxt_frame){
+            .function = string_of(sxt_json_member(frame, "function")),
+            .file = string_of(sxt_json_member(frame, "file")),
+            .line = has_line ? (uint32_t)line->unsigned_value : 0,
+            .depth = (uint32_t)(chain->count - 1 - at),
+            .start = address,
+        };
+        if (frames[at].function.data == NULL)
+            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s answers with a frame without a function",
+                            remote->url);
+    }
+    return SXT_OK;
+}
+
+static int read_answer(struct sxt_remote *remote, const struct sxt_json *said, const uint64_t *addresses, size_t first,
+                       size_t count, sxt_remote_answer *answer, void *data, sxt_error *error)
+{
+    const struct sxt_json *all = sxt_json_member(said, "frames");
+    if (all == NULL || all->type != SXT_JSON_ARRAY || all->count != count)
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s does not answer with a chain for each address",
+                        remote->url);
+    int status = SXT_OK;
+    const struct sxt_json *chain = all->child;
+    for (size_t i = 0; i < count && status == SXT_OK; i++, chain = chain->next) {
+        if (chain->type != SXT_JSON_ARRAY)
+            status = sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s answers with something that is no chain",
+                              remote->url);
+        else
+            status = read_chain(remote, chain, addresses[i], error);
+        if (status == SXT_OK)
+            status = answer(data, first + i, remote->frames, chain->count);
+    }
+    return status;
+}
+
+/* Sends the question, and reads the answer into *SAID (NULL when it is no JSON) and *STATUS. */
+static int exchange(struct sxt_remote *remote, struct sxt_arena *arena, struct sxt_json **said, long *answer_status,
+                    sxt_error *error)
+{
+    const char *headers[] = {"Content-Type: application/json", remote->authorization};
+    const struct sxt_http_request request = {
+        .url = remote->url,
+        .headers = headers,
+        .header_count = remote->authorization != NULL ? 2 : 1,
+        .body = remote->question.data,
+        .size = remote->question.size,
+    };
+    *said = NULL;
+    sxt_error problem;
+    int status = sxt_http_post(remote->http, &request, &remote->answer, answer_status, &problem);
+    if (status != SXT_OK)
+        return sxt_fail(error, (sxt_status)status, SXT_NO_OFFSET, "%s: %s", remote->url, problem.text);
+    const struct sxt_json_limits limits = {.depth = DEPTH_MAX, .values = VALUES_MAX};
+    status = sxt_json_parse((const char *)remote->answer.data, remote->answer.size, limits, arena, said, &problem);
+    if (status != SXT_OK && *answer_status == 200)
+        return sxt_fail(error, (sxt_status)status, SXT_NO_OFFSET, "%s: the answer is not understood: %s", remote->url,
+                        problem.text);
+    return SXT_OK;
+}
+
+int sxt_remote_ask(struct sxt_remote *remote, sxt_string id, const uint64_t *addresses, size_t count,
+                   sxt_remote_answer *answer, void *data, bool *is_known, sxt_error *error)
+{
+    int status = SXT_OK;
+    *is_known = is_id(id);
+    for (size_t done = 0; done < count && *is_known && status == SXT_OK;) {
+        size_t batch = count - done < BATCH ? count - done : BATCH;
+        struct sxt_arena arena;
+        struct sxt_json *said;
+        long answer_status = 0;
+        sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+        status = write_question(remote, id, addresses + done, batch, error);
+        if (status == SXT_OK)
+            status = exchange(remote, &arena, &said, &answer_status, error);
+        if (status == SXT_OK && answer_status == 404 && done == 0)
+            *is_known = false;
+        else if (status == SXT_OK && answer_status != 200)
+            status = refuse(remote, answer_status, said, error);
+        else if (status == SXT_OK)
+            status = read_answer(remote, said, addresses + done, done, batch, answer, data, error);
+        sxt_arena_free(&arena);
+        done += batch;
+    }
+    return status;
+}

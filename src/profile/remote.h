@@ -1,0 +1,35 @@
+/*
+ * remote.h: a symbol service, which is asked for what no file here knows.
+ *
+ *   POST URL/api/symbolize   {"file_id":"<FileID or build ID>","addresses":["0x1234",…]}
+ *   200                      {"frames":[[{"function":"f","file":"a.c","line":3},…],…]}
+ *
+ * A chain is innermost first, and empty for an address that the service does not know; 404 is a file that it does not
+ * know. One thread at a time.
+ */
+#ifndef SXT_PROFILE_REMOTE_H
+#define SXT_PROFILE_REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/archive.h>
+
+struct sxt_remote;
+
+/* API_KEY is "id:key", or the same as base64; NULL when the service asks for none. */
+int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **out, sxt_error *error);
+void sxt_remote_close(struct sxt_remote **remote);
+
+/* What is known of the address with that INDEX; the frames live during the call. */
+typedef int sxt_remote_answer(void *data, size_t index, const sxt_frame *frames, size_t count);
+
+/*
+ * Asks for COUNT addresses of the file called ID. ANSWER is called for all of them, in order, unless the service does
+ * not know the file: then *IS_KNOWN is false. Fails when the service does, or when ANSWER does.
+ */
+int sxt_remote_ask(struct sxt_remote *remote, sxt_string id, const uint64_t *addresses, size_t count,
+                   sxt_remote_answer *answer, void *data, bool *is_known, sxt_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* test_base64.c: the examples of RFC 4648, and both alphabets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/base64.h"
+
+static void agrees_with_the_published_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *padded, *url;
+    } cases[] = {
+        {"", "", ""},
+        {"f", "Zg==", "Zg"},
+        {"fo", "Zm8=", "Zm8"},
+        {"foo", "Zm9v", "Zm9v"},
+        {"foob", "Zm9vYg==", "Zm9vYg"},
+        {"fooba", "Zm9vYmE=", "Zm9vYmE"},
+        {"foobar", "Zm9vYmFy", "Zm9vYmFy"},
+        {"\xfb\xff\xfe", "+//+", "-__-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t size = strlen(cases[i].text);
+        char out[SXT_BASE64_ROOM(6)];
+        memset(out, 'x', sizeof out);
+        sxt_base64_encode(out, (const uint8_t *)cases[i].text, size);
+        assert_string_equal(out, cases[i].padded);
+        assert_true(strlen(out) < SXT_BASE64_ROOM(size));
+        sxt_base64url_encode(out, (const uint8_t *)cases[i].text, size);
+        assert_string_equal(out, cases[i].url);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_published_examples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
