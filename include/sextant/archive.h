@@ -29,7 +29,9 @@ typedef struct sxt_open_options {
     bool check_crc;              /* compare the checksums of an archive while opening it: O(size) */
     bool mangled;                /* ELF input: leave names as linked */
     sxt_extract_options extract; /* ELF input: how to read it */
-    uintptr_t reserved[8];
+    uint64_t text_start;         /* ksym blob: nothing is known outside of [text_start, text_end); */
+    uint64_t text_end;           /* both 0: from the first symbol to the end of the 4 KiB page of the last one */
+    uintptr_t reserved[4];
 } sxt_open_options;
 
 SXT_API void sxt_open_options_init(sxt_open_options *options);
@@ -85,12 +87,15 @@ typedef struct sxt_named {
     sxt_string name;
     uint64_t address;
     uint64_t size;
-    char type; /* as in sxt_symbol; 0 when the archive does not tell */
+    char type;   /* as in sxt_symbol; 0 when the archive does not tell */
+    char letter; /* as nm prints it: 'T', 'd', ...; 0 when the archive does not tell */
 } sxt_named;
 
 /*
  * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. Returns
- * how many calls were made. Names are compared as the archive has them, and in an ELF file also as linked. O(rows).
+ * how many calls were made. Names are compared as the archive has them, in an ELF file also as linked, and in a ksym
+ * blob with or without the module behind them. O(rows), but for a ksym blob, which is searched; the names that come out
+ * of one live during the call.
  */
 SXT_API size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
                                      bool (*found)(void *data, const sxt_named *named), void *data);
@@ -122,6 +127,8 @@ typedef struct sxt_info {
     uint32_t section_base_count; /* relocatable ELF: how many sxt_archive_section_base knows */
     sxt_units units;             /* of DWARF; for an archive all 0 */
     uint64_t return_pads;        /* symbfile: how many it has */
+    uint64_t tokens;             /* ksym: how many beginnings of names are stored once */
+    const char *layout;          /* ksym: "seed" or "0.6"; NULL otherwise */
 } sxt_info;
 
 /*

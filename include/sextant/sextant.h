@@ -6,6 +6,7 @@
 
 #include <sextant/archive.h>
 #include <sextant/error.h>
+#include <sextant/ksym.h>
 #include <sextant/lidia.h>
 #include <sextant/symbfile.h>
 #include <sextant/symbols.h>

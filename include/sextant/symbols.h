@@ -39,6 +39,7 @@ typedef enum sxt_extract_flags {
     SXT_EXTRACT_NO_INLINES = 4,
     SXT_EXTRACT_EXTEND_ZERO_SIZE = 8, /* a function symbol of size 0 reaches to the next symbol (a guess) */
     SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* look at the file itself only */
+    SXT_EXTRACT_VARIABLES = 128,      /* which file each variable is declared in, too */
     SXT_EXTRACT_DETAILS = 64,         /* lines with column and discriminator, an entry for each change of them */
     SXT_EXTRACT_REFERENCE = 32        /* the choice of the reference Lidia writer, row for row, for --compat */
 } sxt_extract_flags;

@@ -6,7 +6,9 @@
 #define SXT_ARCHIVE_ARCHIVE_H
 
 #include <sextant/archive.h>
+#include <sextant/ksym.h>
 #include <sextant/lidia.h>
+#include <sextant/symbfile.h>
 
 /*
  * Addresses of a running process: the map of its memory says which file an address comes from, and the archive of that
@@ -138,8 +140,8 @@ bool sxt_addr2line_caller(struct sxt_addr2line *addr2line, struct sxt_addr2line_
 sxt_string sxt_addr2line_readable(struct sxt_addr2line *addr2line, sxt_string name);
 
 /*
- * Every record of a symbfile, in the order of the file. A callback returns false to end it. What they get is valid
- * during the call.
+ * Every record of a symbfile or ksym blob, in the order of the file. A callback returns false to end it. What they get
+ * is valid during the call.
  */
 struct sxt_pad_frame {
     sxt_string function;
@@ -150,18 +152,116 @@ struct sxt_pad_frame {
 struct sxt_record_visitor {
     bool (*range)(void *data, const sxt_range *range, const sxt_line *lines);
     bool (*pad)(void *data, uint64_t address, const struct sxt_pad_frame *frames, size_t count); /* outermost first */
+    /* LETTER as nm has it; NAME as it is stored, MODULE what stands in brackets at its end: absent when nothing does */
+    bool (*symbol)(void *data, uint64_t address, char letter, sxt_string name, sxt_string module);
     void *data;
 };
 
-/* *IS_SYMBFILE is false for an archive of another kind, and then nothing is visited. */
-int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *is_symbfile,
+/* *HAS_RECORDS is false for an archive of another kind, and then nothing is visited. */
+int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *has_records,
                       sxt_error *error);
 
 /*
- * The ranges of archives (Lidia files, ranges files of the symbfile format and parts of them), together in one model,
- * as they stand in them. *FAILED is the file that could not be read.
+ * The ranges of archives (Lidia files, ranges files of the symbfile format and parts of them, ksym blobs), together in
+ * one model, as they stand in them. *FAILED is the file that could not be read.
  */
 int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
                               sxt_error *error);
+
+/* Ranges and return pads of one model, at the same time. *FAILED is the file that could not be written. */
+int sxt_symbfile_write_both(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                            const char *ranges, const char *pads, uint64_t *pad_count, const char **failed,
+                            sxt_error *error);
+
+/* --- SuperSize files; size/size.h has what comes out --- */
+
+struct sxt_size;
+struct sxt_sizediff;
+
+struct sxt_size_make_options {
+    sxt_extract_options extract;     /* how to read a binary */
+    const char *map_path;            /* the linker's map; NULL: none */
+    const char *components_path;     /* lines "PREFIX COMPONENT"; NULL: none */
+    const char *source_directory;    /* paths below it are stored relative to it; NULL: none */
+    const char *title, *url;         /* NULL: none */
+    const char *git_revision;        /* NULL: what the source directory has checked out */
+    const char *const *build_config; /* "KEY=VALUE" */
+    size_t build_config_count;
+    bool with_debug; /* count debug information and symbols too */
+};
+
+void sxt_size_make_options_init(struct sxt_size_make_options *options);
+
+/* Who owns each byte of binaries, object files and static libraries: a container for each. *FAILED is the file that
+ * could not be read. */
+int sxt_size_make(const char *const *paths, size_t count, const struct sxt_size_make_options *options,
+                  struct sxt_size **out, const char **failed, sxt_error *error);
+
+struct sxt_size_load_options {
+    uint64_t max_size;                        /* the most that a file may expand to; 0: 4 GiB */
+    const struct sxt_size_make_options *make; /* for binaries; NULL: defaults */
+};
+
+enum sxt_size_kind { SXT_SIZE_FILE, SXT_SIZE_DIFF_FILE, SXT_SIZE_BINARY };
+
+/*
+ * Opens a .size file, or makes one of a binary or library (in memory); or reads both halves of a .sizediff file. Which
+ * of the two is filled, *KIND tells. OPTIONS may be NULL.
+ */
+int sxt_size_load(const char *path, const struct sxt_size_load_options *options, enum sxt_size_kind *kind,
+                  struct sxt_size **size, struct sxt_sizediff *diff, sxt_error *error);
+
+/* The SuperSize file that an archive was opened from; NULL when it is none. A diff has two halves. */
+const struct sxt_size *sxt_archive_size(const sxt_archive *archive);
+const struct sxt_sizediff *sxt_archive_sizediff(const sxt_archive *archive);
+
+/* What calls of one function cost where they were inlined. */
+struct sxt_inlined {
+    sxt_string function; /* readable */
+    sxt_string file;     /* that it is written in; absent when unknown */
+    uint64_t size;       /* bytes of its own, without what is inlined into it */
+    uint64_t total;      /* with that */
+    uint64_t places;     /* how many calls */
+};
+
+struct sxt_inlined_list {
+    struct sxt_inlined *list; /* the largest first */
+    size_t count;
+    uint64_t code; /* bytes of all functions of the file */
+    struct sxt_symbols *symbols;
+    char **names;
+};
+
+/* From the DWARF of the binary at PATH. */
+int sxt_inlined_read(const char *path, const sxt_extract_options *options, struct sxt_inlined_list *out,
+                     sxt_error *error);
+void sxt_inlined_free(struct sxt_inlined_list *list);
+
+/* Making ksym blobs. */
+struct sxt_ksym_options {
+    const char *types;           /* letters of nm, or "all"; NULL: T and t of text and binaries, all of archives */
+    sxt_ksym_layout layout;      /* of the blob */
+    bool mangled;                /* names as linked */
+    bool archives_only;          /* refuse a binary */
+    sxt_extract_options extract; /* how to read a binary */
+    /* What is wrong in the file at PATH but costs only a part of the result. May be NULL. */
+    void (*warning)(void *data, const char *path, const char *text);
+    void *warning_data;
+};
+
+struct sxt_ksym_made {
+    uint64_t symbols;
+    uint64_t tokens;
+    uint64_t saved; /* bytes, by the tokens */
+    uint64_t size;
+};
+
+/*
+ * The symbols of files (text as /proc/kallsyms and nm have it, ELF files, archives of any kind) as one blob at OUTPUT,
+ * which appears whole or not at all. "-" is standard input, and output. *FAILED is the file that could not be read or
+ * written.
+ */
+int sxt_ksym_make(const char *const *paths, size_t count, const char *output, const struct sxt_ksym_options *options,
+                  struct sxt_ksym_made *made, const char **failed, sxt_error *error);
 
 #endif

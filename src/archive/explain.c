@@ -53,8 +53,11 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
             status = sxt_lidia_open(&explainer->lidia, explainer->file.data, explainer->file.size, false, error);
         else if (explainer->kind == SXT_ARCHIVE_ELF)
             status = open_elf(explainer, error);
+        else if (explainer->kind == SXT_ARCHIVE_UNKNOWN)
+            status = sxt_fail_unknown_kind(&explainer->file, error);
         else
-            status = sxt_fail_unknown_kind(explainer->file.size, error);
+            status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                              "answers are explained from binaries and Lidia archives; sextant convert makes one");
     }
     if (status != SXT_OK)
         sxt_explainer_close(&explainer);

@@ -47,13 +47,26 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
     return SXT_OK;
 }
 
+static const char *format_of(const sxt_archive *archive)
+{
+    switch (archive->kind) {
+    case SXT_ARCHIVE_ELF:
+        return "elf";
+    case SXT_ARCHIVE_SYMBFILE:
+        return archive->pads > 0 ? "returnpads" : "symbfile";
+    case SXT_ARCHIVE_KSYM:
+        return "ksym";
+    default:
+        return "lidia";
+    }
+}
+
 void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
 {
     const struct sxt_lidia *lidia = &archive->lidia;
     const struct sxt_symbols *symbols = archive->symbols;
     memset(out, 0, sizeof *out);
-    bool is_symbfile = archive->kind == SXT_ARCHIVE_SYMBFILE;
-    out->format = symbols != NULL ? "elf" : !is_symbfile ? "lidia" : archive->pads > 0 ? "returnpads" : "symbfile";
+    out->format = format_of(archive);
     out->version = symbols != NULL ? 0 : 1;
     out->return_pads = archive->pads;
     out->size = archive->file.size;
@@ -71,8 +84,15 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->symbols = out->functions;
     out->lines = lidia->line_count;
     out->strings_size = lidia->strings_size;
-    if (is_symbfile)
+    if (archive->kind == SXT_ARCHIVE_SYMBFILE)
         return;
+    if (archive->kind == SXT_ARCHIVE_KSYM) {
+        out->symbols = sxt_ksym_count(&archive->ksym);
+        out->strings_size = archive->ksym.names_size + archive->ksym.tokens_size;
+        out->tokens = archive->ksym.token_count;
+        out->layout = archive->ksym.layout == SXT_KSYM_SEED ? "seed" : "0.6";
+        return;
+    }
     if (symbols == NULL) {
         out->indexed = lidia->buckets != NULL;
         out->nul_strings = lidia->nul_strings;

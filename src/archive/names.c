@@ -14,6 +14,8 @@ struct places {
 
 static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places);
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places);
+static size_t find_in_ksym(const sxt_ksym *ksym, sxt_string name, bool (*found)(void *data, const sxt_named *named),
+                           void *data);
 
 static int by_address(const void *a, const void *b)
 {
@@ -22,24 +24,33 @@ static int by_address(const void *a, const void *b)
     return first->address < second->address ? -1 : first->address > second->address;
 }
 
+static void add(struct places *places, const sxt_named *named);
+
+static size_t give(struct places *places, bool (*found)(void *data, const sxt_named *named), void *data)
+{
+    size_t calls = 0;
+    if (places->count > 1)
+        qsort(places->items, places->count, sizeof *places->items, by_address);
+    for (size_t i = 0; i < places->count; i++) {
+        calls++;
+        if (!found(data, &places->items[i]))
+            break;
+    }
+    free(places->items);
+    return calls;
+}
+
 size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
                              bool (*found)(void *data, const sxt_named *named), void *data)
 {
     struct places places = {0};
     sxt_string wanted = {name, strlen(name)};
+    if (archive->kind == SXT_ARCHIVE_KSYM)
+        return find_in_ksym(&archive->ksym, wanted, found, data);
     if (archive->symbols != NULL)
         find_in_symbols(archive->symbols, wanted, &places);
     find_in_rows(&archive->lidia, wanted, &places);
-    if (places.count > 1)
-        qsort(places.items, places.count, sizeof *places.items, by_address);
-    size_t calls = 0;
-    for (size_t i = 0; i < places.count; i++) {
-        calls++;
-        if (!found(data, &places.items[i]))
-            break;
-    }
-    free(places.items);
-    return calls;
+    return give(&places, found, data);
 }
 
 static bool equal(sxt_string a, sxt_string b)
@@ -72,7 +83,7 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
             same = equal((sxt_string){(const char *)readable.data, readable.size}, name);
         made += readable.size;
         if (same)
-            add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type});
+            add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type, symbol->letter});
     }
     sxt_buffer_free(&readable);
 }
@@ -112,6 +123,38 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
             starts_there = places->items[next].address == row.address;
         }
         if (!starts_there && row.address >= listed_until)
-            add(places, &(sxt_named){function, row.address, row.length, 0});
+            add(places, &(sxt_named){function, row.address, row.length, 0, 0});
     }
+}
+
+/* Of several modules, each has a name of its own: they are put together first, and pointed to when all are there. */
+static size_t find_in_ksym(const sxt_ksym *ksym, sxt_string name, bool (*found)(void *data, const sxt_named *named),
+                           void *data)
+{
+    struct places places = {0};
+    struct sxt_buffer names, one;
+    sxt_ksym_matches matches;
+    size_t index;
+    sxt_buffer_init(&names, SIZE_MAX / 2);
+    sxt_buffer_init(&one, SIZE_MAX / 2);
+    sxt_ksym_find(ksym, name.data, name.size, &matches);
+    while (sxt_ksym_next(&matches, &index)) {
+        sxt_ksym_symbol symbol;
+        sxt_string called = sxt_archive_ksym_name(ksym, index, &one);
+        if (called.data == NULL || !sxt_ksym_symbol_at(ksym, index, &symbol))
+            continue;
+        sxt_buffer_append(&names, called.data, called.size);
+        add(&places, &(sxt_named){{NULL, called.size}, symbol.address, symbol.size, 0, symbol.type});
+    }
+    const char *at = (const char *)names.data;
+    for (size_t i = 0; i < places.count; i++) {
+        places.items[i].name.data = at;
+        at += places.items[i].name.size;
+    }
+    size_t calls = names.failed ? 0 : give(&places, found, data);
+    if (names.failed)
+        free(places.items);
+    sxt_buffer_free(&names);
+    sxt_buffer_free(&one);
+    return calls;
 }

@@ -99,12 +99,14 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     switch (archive->kind) {
     case SXT_ARCHIVE_SYMBFILE:
         return sxt_archive_open_symbfile(archive, error);
+    case SXT_ARCHIVE_KSYM:
+        return sxt_archive_open_ksym(archive, options, error);
     case SXT_ARCHIVE_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
     case SXT_ARCHIVE_ELF:
         return open_elf(archive, path, options, error);
     default:
-        return sxt_fail_unknown_kind(archive->file.size, error);
+        return sxt_fail_unknown_kind(&archive->file, error);
     }
 }
 
@@ -116,13 +118,23 @@ enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size)
         return SXT_ARCHIVE_SYMBFILE;
     if (sxt_elf_is(data, size))
         return SXT_ARCHIVE_ELF;
+    /* A ksym blob has no mark of its own; it is one when everything in it makes sense. Any number of zeros would be an
+     * empty one, and mostly is none. */
+    sxt_ksym ksym;
+    if (sxt_ksym_open(&ksym, data, size, 0, 0, NULL) == NULL && (sxt_ksym_count(&ksym) > 0 || size == ksym.size))
+        return SXT_ARCHIVE_KSYM;
     return SXT_ARCHIVE_UNKNOWN;
 }
 
-int sxt_fail_unknown_kind(size_t size, sxt_error *error)
+int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error)
 {
-    if (size == 0)
+    if (file->size == 0)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the file is empty");
+    sxt_ksym ksym;
+    size_t offset = 0;
+    const char *problem = sxt_ksym_open(&ksym, file->data, file->size, 0, 0, &offset);
+    if (problem != NULL && offset > 0)
+        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "no file that sextant knows, nor a ksym blob: %s", problem);
     return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither an ELF file nor an archive that sextant knows");
 }
 

@@ -6,11 +6,20 @@
 
 #include "archive/archive.h"
 #include "base/file.h"
+#include "ksym/ksym.h"
 #include "lidia/lidia.h"
 #include "symbfile/symbfile.h"
 #include "symbols/symbols.h"
 
-enum sxt_archive_kind { SXT_ARCHIVE_UNKNOWN, SXT_ARCHIVE_ELF, SXT_ARCHIVE_LIDIA, SXT_ARCHIVE_SYMBFILE };
+enum sxt_archive_kind {
+    SXT_ARCHIVE_UNKNOWN,
+    SXT_ARCHIVE_ELF,
+    SXT_ARCHIVE_LIDIA,
+    SXT_ARCHIVE_SYMBFILE,
+    SXT_ARCHIVE_KSYM,
+    SXT_ARCHIVE_SIZE,
+    SXT_ARCHIVE_SIZEDIFF
+};
 
 /* What a compressed file or section may expand to, where no options say otherwise. */
 #define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
@@ -20,20 +29,50 @@ struct sxt_archive {
     struct sxt_file file;
     struct sxt_lidia lidia;      /* what lookups read */
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
-    uint8_t *image;              /* ELF and symbfile: the bytes behind `lidia` */
-    uint64_t pads;               /* symbfile: how many return pads it has */
+    uint8_t *image;              /* all but Lidia: the bytes behind `lidia` */
+    sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
+    struct sxt_size *size;       /* SuperSize: what is in it */
+    struct sxt_sizediff *sizediff;
+    uint64_t pads; /* symbfile: how many return pads it has */
 };
 
 enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size);
 
-/* The error for a file of SIZE bytes that is of no known kind. */
-int sxt_fail_unknown_kind(size_t size, sxt_error *error);
+/* The error for a file that is of no known kind. */
+int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
+
+/* Opens a plain or compressed file. */
+int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
 
 /* Fills `lidia` from the records of a symbfile: its ranges, or where it has none, its return pads. */
 int sxt_archive_open_symbfile(sxt_archive *archive, sxt_error *error);
 
 /* Adds the ranges of a symbfile to a model. */
 int sxt_archive_read_symbfile(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error);
+
+/* Adds the ranges of an archive of any kind to a model. */
+int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error);
+
+/* Fills `ksym` and `lidia` from a blob. */
+int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options, sxt_error *error);
+
+/* Fills `size` or `sizediff`, and `lidia` with its functions. */
+int sxt_archive_open_size(sxt_archive *archive, sxt_error *error);
+void sxt_archive_close_size(sxt_archive *archive);
+
+/* Adds what is known of a blob's text to a model, as ranges. */
+int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error);
+
+/* Calls VISIT for every symbol of a blob, by address, until it returns false. */
+typedef bool sxt_ksym_visit(void *data, const sxt_ksym_symbol *symbol, sxt_string name);
+int sxt_archive_visit_ksym(const sxt_ksym *ksym, sxt_ksym_visit *visit, void *data, sxt_error *error);
+
+/* Calls PROBLEM for what is wrong in a blob that can be opened. Returns how many problems there are. */
+uint64_t sxt_archive_verify_ksym(const struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem),
+                                 void *data);
+
+/* The name of a symbol in BUFFER; absent when memory is short. */
+sxt_string sxt_archive_ksym_name(const sxt_ksym *ksym, size_t index, struct sxt_buffer *buffer);
 
 /* A path with its prefix replaced by the first map that matches; false when none does. */
 bool sxt_map_path(const sxt_path_map *maps, size_t count, sxt_string path, struct sxt_buffer *out);

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-static int open_file(struct sxt_file *file, const char *path, sxt_error *error)
+int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error)
 {
     int status = sxt_file_open(file, path, error);
     if (status != SXT_OK)
@@ -83,11 +83,27 @@ static int visit_all(const struct sxt_file *file, const struct sxt_record_visito
     return status;
 }
 
-int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *is_symbfile,
+static bool visit_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_string name)
+{
+    const struct sxt_record_visitor *visitor = data;
+    sxt_string module = {NULL, 0};
+    if (symbol->module_size > 0)
+        module = (sxt_string){name.data + symbol->name_size + 2, symbol->module_size};
+    return visitor->symbol(visitor->data, symbol->address, symbol->type, name, module);
+}
+
+int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *has_records,
                       sxt_error *error)
 {
-    *is_symbfile = archive->kind == SXT_ARCHIVE_SYMBFILE;
-    return *is_symbfile ? visit_all(&archive->file, visitor, error) : SXT_OK;
+    *has_records = true;
+    if (archive->kind == SXT_ARCHIVE_SYMBFILE)
+        return visit_all(&archive->file, visitor, error);
+    if (archive->kind == SXT_ARCHIVE_KSYM) {
+        struct sxt_record_visitor copy = *visitor;
+        return sxt_archive_visit_ksym(&archive->ksym, visit_symbol, &copy, error);
+    }
+    *has_records = false;
+    return SXT_OK;
 }
 
 static uint32_t add_string(struct sxt_symbols *symbols, sxt_string text)
@@ -125,31 +141,39 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
     return status;
 }
 
-static int read_archive(const char *path, struct sxt_symbols *symbols, sxt_error *error)
+int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error)
 {
-    struct sxt_file file;
-    int status = open_file(&file, path, error);
-    if (status != SXT_OK)
-        return status;
-    switch (sxt_archive_kind_of(file.data, file.size)) {
+    switch (sxt_archive_kind_of(file->data, file->size)) {
     case SXT_ARCHIVE_LIDIA:
-        status = read_lidia(&file, symbols, error);
-        break;
+        return read_lidia(file, symbols, error);
     case SXT_ARCHIVE_SYMBFILE: {
         size_t before = symbols->range_count;
-        status = sxt_archive_read_symbfile(&file, symbols, error);
+        int status = sxt_archive_read_symbfile(file, symbols, error);
         if (status == SXT_OK && symbols->range_count == before)
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
                               "it has no ranges, only return pads, which cannot be turned into anything else");
-        break;
+        return status;
+    }
+    case SXT_ARCHIVE_KSYM: {
+        sxt_ksym ksym;
+        sxt_ksym_open(&ksym, file->data, file->size, 0, 0, NULL);
+        return sxt_archive_read_ksym(&ksym, symbols, error);
     }
     case SXT_ARCHIVE_ELF:
-        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                          "it is a binary, not an archive; sextant archive makes archives of binaries");
-        break;
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                        "it is a binary, not an archive; sextant archive makes archives of binaries");
     default:
-        status = sxt_fail_unknown_kind(file.size, error);
+        return sxt_fail_unknown_kind(file, error);
     }
+}
+
+static int read_archive(const char *path, struct sxt_symbols *symbols, sxt_error *error)
+{
+    struct sxt_file file;
+    int status = sxt_archive_open_file(&file, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_archive_read_ranges(&file, symbols, error);
     sxt_file_close(&file);
     return status;
 }

@@ -16,11 +16,14 @@ static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_p
         case SXT_ARCHIVE_SYMBFILE:
             *count = sxt_symbfile_verify(file->data, file->size, problem, data);
             break;
+        case SXT_ARCHIVE_KSYM:
+            *count = sxt_archive_verify_ksym(file, problem, data);
+            break;
         case SXT_ARCHIVE_ELF:
             *count = sxt_elf_verify(file->data, file->size, SXT_ARCHIVE_INFLATE_LIMIT, problem, data);
             break;
         default:
-            status = sxt_fail_unknown_kind(file->size, error);
+            status = sxt_fail_unknown_kind(file, error);
         }
     }
     sxt_file_close(file);

@@ -6,6 +6,7 @@
 #include "archive/private.h"
 #include "base/error.h"
 #include "base/output.h"
+#include "base/pool.h"
 #include "source/demangle.h"
 
 void sxt_symbfile_options_init(sxt_symbfile_options *options)
@@ -73,4 +74,44 @@ int sxt_symbfile_write_ranges_path(const sxt_symbols *symbols, const sxt_symbfil
     int status = sxt_symbfile_settings_of(options, &settings, error);
     struct ranges ranges = {symbols, &settings};
     return status == SXT_OK ? sxt_symbfile_save(path, write_ranges, &ranges, error) : status;
+}
+
+/* Two files of one model. */
+struct both {
+    const sxt_symbols *symbols;
+    const sxt_symbfile_options *options;
+    const char *binary;
+    const char *paths[2];
+    uint64_t pads;
+    int status[2];
+    sxt_error errors[2];
+};
+
+static int write_one(void *context, unsigned worker, size_t item)
+{
+    (void)worker;
+    struct both *both = context;
+    sxt_error *error = &both->errors[item];
+    both->status[item] = item == 0 ? sxt_symbfile_write_ranges_path(both->symbols, both->options, both->paths[0], error)
+                                   : sxt_symbfile_write_pads_path(both->symbols, both->binary, both->options,
+                                                                  both->paths[1], &both->pads, error);
+    return SXT_OK;
+}
+
+int sxt_symbfile_write_both(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                            const char *ranges, const char *pads, uint64_t *pad_count, const char **failed,
+                            sxt_error *error)
+{
+    struct both both = {.symbols = symbols, .options = options, .binary = binary, .paths = {ranges, pads}};
+    int status = sxt_pool_run(2, 2, write_one, &both);
+    *failed = ranges;
+    for (size_t i = 0; i < 2 && status == SXT_OK; i++)
+        if (both.status[i] != SXT_OK) {
+            *failed = both.paths[i];
+            status = both.status[i];
+            if (error != NULL)
+                *error = both.errors[i];
+        }
+    *pad_count = both.pads;
+    return status;
 }

@@ -5,15 +5,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile or returnpads; by default what FILE's extension says",
-     "lidia symbfile returnpads"},
+    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads or ksym; by default what\nFILE's extension says",
+     "lidia symbfile returnpads ksym"},
     {"returnpads", 0, "FILE", "with a symbfile: write its return pads to FILE too", NULL},
+    {"types", 0, "LETTERS", "ksym: take symbols of these types of nm, or all;\nby default Tt, which is code", NULL},
+    {"layout", 0, "seed|0.6", "ksym: the layout of the published description, or the\none of version 0.6", "seed 0.6"},
     CLI_OPTIONS_EXTRACT,
     {"no-lines", 0, NULL, "leave line numbers out", NULL},
     {"no-files", 0, NULL, "leave file names out", NULL},
@@ -36,6 +39,7 @@ static const struct cli_example examples[] = {
     {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if that is installed"},
     {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a file of their own"},
     {"sextant archive app -o app.symbfile --returnpads app.returnpads", "both files of the OpenTelemetry profiler"},
+    {"sudo cat /proc/kallsyms | sextant archive - -o kernel.ksym", "the symbols of the running kernel, for a kernel"},
     {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer would give"},
     {NULL, NULL},
 };
@@ -49,7 +53,8 @@ const struct cli_verb cli_archive = {
     .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input),\n"
                    "calls that were inlined into them, files and lines, from its DWARF, its Go function\n"
                    "table, its symbol tables, MiniDebugInfo and separate debug files, and writes them as an\n"
-                   "archive that addresses can be looked up in. The output appears whole or not at all.",
+                   "archive that addresses can be looked up in. The output appears whole or not at all.\n"
+                   "A ksym blob is also made from text as nm and /proc/kallsyms have it, and from archives.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -88,6 +93,10 @@ static int run(const struct cli_arguments *arguments)
         return status;
     const char *input = arguments->words[0];
     const char *output = cli_value(arguments, "output");
+    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+    if (strcmp(format_of(arguments), "ksym") == 0)
+        return cli_make_ksym(arguments, false);
     sxt_open_options open;
     status = cli_open_options(arguments, input, &open);
     if (status == CLI_DONE && cli_given(arguments, "compat"))
@@ -102,8 +111,6 @@ static int run(const struct cli_arguments *arguments)
     lidia.nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
     if (strings != NULL && !lidia.nul_strings && strcmp(strings, "length") != 0)
         return cli_usage(arguments->verb, "--strings takes length or nul, not '%s'", strings);
-    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
     status = collect_path_maps(arguments, &lidia);
     if (status != CLI_DONE)
         return status;
@@ -186,15 +193,13 @@ static int write_symbfiles(const struct cli_arguments *arguments, const sxt_symb
     symbfile.path_maps = lidia->path_maps;
     symbfile.path_map_count = lidia->path_map_count;
     count_ranges(symbols, made);
-    int status = SXT_OK;
+    int status;
     if (strcmp(format_of(arguments), "returnpads") == 0)
-        pads = output;
-    else
+        status = sxt_symbfile_write_pads_path(symbols, input, &symbfile, output, &made->pads, error);
+    else if (pads == NULL)
         status = sxt_symbfile_write_ranges_path(symbols, &symbfile, output, error);
-    if (status == SXT_OK && pads != NULL) {
-        *failed = pads;
-        status = sxt_symbfile_write_pads_path(symbols, input, &symbfile, pads, &made->pads, error);
-    }
+    else
+        status = sxt_symbfile_write_both(symbols, input, &symbfile, output, pads, &made->pads, failed, error);
     made->size = size_of(output);
     return status;
 }
@@ -265,7 +270,7 @@ static void free_path_maps(sxt_lidia_options *lidia)
     lidia->path_map_count = 0;
 }
 
-static const char *const formats[] = {"lidia", "symbfile", "returnpads"};
+static const char *const formats[] = {"lidia", "symbfile", "returnpads", "ksym"};
 
 /* The format that was asked for, or that the output's extension says; NULL when neither does. */
 static const char *format_of(const struct cli_arguments *arguments)
@@ -286,6 +291,15 @@ static int check_format(const struct cli_arguments *arguments, const char *forma
     for (size_t i = 0; i < sizeof of_lidia / sizeof *of_lidia; i++)
         if (strcmp(format, "lidia") != 0 && cli_given(arguments, of_lidia[i]))
             return cli_usage(arguments->verb, "--%s is for lidia, not %s", of_lidia[i], format);
+    static const char *const of_ksym[] = {"types", "layout"};
+    for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
+        if (strcmp(format, "ksym") != 0 && cli_given(arguments, of_ksym[i]))
+            return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
+    static const char *const not_of_ksym[] = {"path-map", "no-lines", "no-files", "no-inlines"};
+    for (size_t i = 0; i < sizeof not_of_ksym / sizeof *not_of_ksym; i++)
+        if (strcmp(format, "ksym") == 0 && cli_given(arguments, not_of_ksym[i]))
+            return cli_usage(arguments->verb, "a ksym blob has names and addresses only; --%s is for others",
+                             not_of_ksym[i]);
     if (strcmp(format, "symbfile") != 0 && cli_given(arguments, "returnpads"))
         return cli_usage(arguments->verb, "--returnpads is for symbfile, not %s", format);
     bool pads = strcmp(format, "returnpads") == 0 || cli_given(arguments, "returnpads");
@@ -305,10 +319,11 @@ static int check_words(const struct cli_arguments *arguments)
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
     if (format != NULL && format_of(arguments) == NULL)
-        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads", format);
+        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads, ksym", format);
     if (format_of(arguments) == NULL)
         return cli_usage(arguments->verb,
-                         "'%s' does not end in .lidia, .symbfile or .returnpads; say which format (-f lidia)", output);
+                         "'%s' does not end in .lidia, .symbfile, .returnpads or .ksym; say which format (-f lidia)",
+                         output);
     return check_format(arguments, format_of(arguments));
 }
 

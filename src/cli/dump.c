@@ -123,6 +123,24 @@ static bool dump_pad(void *data, uint64_t address, const struct sxt_pad_frame *f
     return !emit->failed;
 }
 
+/* As /proc/kallsyms has it, so that what comes out can go in again. */
+static bool dump_symbol(void *data, uint64_t address, char letter, sxt_string name, sxt_string module)
+{
+    struct sxt_emit *emit = data;
+    sxt_emit_record(emit);
+    if (sxt_emit_is_json(emit)) {
+        sxt_emit_address(emit, "address", address);
+        sxt_emit_string(emit, "type", (sxt_string){&letter, 1});
+        sxt_emit_string(emit, "name", name);
+        sxt_emit_string(emit, "module", module);
+    }
+    sxt_emit_text(emit, "%016llx %c ", (unsigned long long)address, letter);
+    sxt_emit_name(emit, name);
+    sxt_emit_text(emit, "\n");
+    sxt_emit_record_end(emit);
+    return !emit->failed;
+}
+
 /* The rows of an archive that is open, with all their lines. */
 static int dump_rows(const sxt_archive *archive, struct sxt_emit *emit)
 {
@@ -167,12 +185,13 @@ static int run(const struct cli_arguments *arguments)
         return cli_fail(file, &error);
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
-    /* The records of a symbfile come as they stand in it. */
-    const struct sxt_record_visitor visitor = {.range = dump_range, .pad = dump_pad, .data = &emit};
-    bool is_symbfile;
-    if (sxt_archive_visit(archive, &visitor, &is_symbfile, &error) != SXT_OK)
+    /* The records of symbfiles and ksym blobs come as they stand in them. */
+    const struct sxt_record_visitor visitor = {
+        .range = dump_range, .pad = dump_pad, .symbol = dump_symbol, .data = &emit};
+    bool has_records;
+    if (sxt_archive_visit(archive, &visitor, &has_records, &error) != SXT_OK)
         status = cli_fail(file, &error);
-    else if (!is_symbfile)
+    else if (!has_records)
         status = dump_rows(archive, &emit);
     sxt_archive_close(&archive);
     return cli_finish(&emit, status);

@@ -94,6 +94,11 @@ static void print_info(const sxt_archive *archive, const char *file, struct sxt_
     sxt_emit_number(emit, "lines", info.lines);
     if (info.return_pads > 0)
         sxt_emit_number(emit, "return_pads", info.return_pads);
+    if (info.layout != NULL) {
+        sxt_emit_cstring(emit, "layout", info.layout);
+        sxt_emit_number(emit, "tokens", info.tokens);
+        sxt_emit_number(emit, "strings_size", info.strings_size);
+    }
     if (strcmp(info.format, "lidia") == 0) {
         sxt_emit_number(emit, "strings_size", info.strings_size);
         sxt_emit_cstring(emit, "strings", info.nul_strings ? "nul" : "length");

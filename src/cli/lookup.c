@@ -14,6 +14,7 @@ static const struct cli_option options[] = {
     {"pid", 0, "PID", "run-time addresses of a process; no FILE then", NULL},
     {"maps", 0, "FILE", "run-time addresses, by a copy of /proc/PID/maps; no FILE then", NULL},
     {"load-bias", 0, "0xADDRESS", "run-time addresses of FILE, loaded at this bias", NULL},
+    {"text", 0, "START-END", "of a ksym blob, only addresses between these two", NULL},
     {"file-offset", 0, NULL, "addresses are offsets in the ELF file", NULL},
     {"explain", 0, NULL, "tell where each answer comes from; or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
@@ -94,7 +95,8 @@ static int run(const struct cli_arguments *arguments)
     bool process = pid != NULL || maps != NULL;
     if (pid != NULL && maps != NULL)
         return cli_usage(arguments->verb, "--pid and --maps contradict each other");
-    if (process && (name != NULL || cli_given(arguments, "load-bias") || cli_given(arguments, "file-offset")))
+    if (process && (name != NULL || cli_given(arguments, "load-bias") || cli_given(arguments, "file-offset") ||
+                    cli_given(arguments, "text")))
         return cli_usage(arguments->verb, "--pid and --maps take run-time addresses only");
     if (!process && arguments->word_count == 0)
         return cli_usage(arguments->verb, "no file given");
@@ -124,6 +126,24 @@ static int run(const struct cli_arguments *arguments)
     return status;
 }
 
+static bool parse_text(const char *text, sxt_open_options *open)
+{
+    char start[32] = "";
+    const char *dash = strchr(text, '-');
+    if (dash == NULL || (size_t)(dash - text) >= sizeof start)
+        return false;
+    memcpy(start, text, (size_t)(dash - text));
+    return cli_parse_address(start, &open->text_start) && cli_parse_address(dash + 1, &open->text_end) &&
+           open->text_start < open->text_end;
+}
+
+static bool is_ksym(const sxt_archive *archive)
+{
+    sxt_info info;
+    sxt_archive_info(archive, &info);
+    return strcmp(info.format, "ksym") == 0;
+}
+
 static int open_question(struct question *question, const char *file, size_t *first_address)
 {
     const struct cli_arguments *arguments = question->arguments;
@@ -140,6 +160,9 @@ static int open_question(struct question *question, const char *file, size_t *fi
     question->file_offsets = cli_given(arguments, "file-offset");
     if (bias != NULL && !cli_parse_address(bias, &question->bias))
         return cli_usage(arguments->verb, "'%s' is no hexadecimal address", bias);
+    const char *text = cli_value(arguments, "text");
+    if (text != NULL && !parse_text(text, &open))
+        return cli_usage(arguments->verb, "--text takes two hexadecimal addresses, START-END, not '%s'", text);
     question->capacity = FRAMES_AT_FIRST;
     question->frames = malloc(question->capacity * sizeof *question->frames);
     if (cli_given(arguments, "explain"))
@@ -160,6 +183,8 @@ static int open_question(struct question *question, const char *file, size_t *fi
             (question->file_offsets &&
              sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
             return cli_fail(file, &error);
+        if (text != NULL && !is_ksym(question->archive))
+            return cli_usage(arguments->verb, "--text is for ksym blobs; '%s' knows where its functions end", file);
         return CLI_DONE;
     }
     if (maps != NULL)
@@ -195,7 +220,8 @@ static const char *type_name(char type)
 static bool print_named(void *data, const sxt_named *named)
 {
     struct sxt_emit *emit = data;
-    const char *type = type_name(named->type);
+    const char letter[] = {named->letter, 0};
+    const char *type = named->type != 0 ? type_name(named->type) : named->letter != 0 ? letter : NULL;
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit)) {
         sxt_emit_string(emit, "name", named->name);

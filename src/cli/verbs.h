@@ -15,4 +15,7 @@ extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;
 extern const struct cli_verb cli_generate;
 
+/* What archive and convert do for ksym: the words of the command line into a blob. */
+int cli_make_ksym(const struct cli_arguments *arguments, bool archives_only);
+
 #endif

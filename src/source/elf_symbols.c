@@ -155,6 +155,25 @@ static char binding_letter(uint8_t binding)
     return binding == STB_GLOBAL ? 'G' : binding == STB_WEAK ? 'W' : binding == STB_GNU_UNIQUE ? 'U' : 'L';
 }
 
+/* What nm prints for a symbol. SECTION is NULL for one that is in none. */
+static char nm_letter(const struct sxt_model_symbol *symbol, const struct sxt_elf_section *section)
+{
+    char letter = 'a';
+    if (symbol->type == 'I')
+        return 'i';
+    if (symbol->binding == 'W')
+        return symbol->type == 'O' ? 'V' : 'W';
+    if (symbol->binding == 'U')
+        return 'u';
+    if (section != NULL && section->flags & SHF_EXECINSTR)
+        letter = 't';
+    else if (section != NULL && section->type == SHT_NOBITS)
+        letter = 'b';
+    else if (section != NULL)
+        letter = section->flags & SHF_WRITE ? 'd' : 'r';
+    return symbol->binding == 'G' ? (char)(letter - 'a' + 'A') : letter;
+}
+
 /* Everything but the name; false for what is not kept. The section is given as its number. */
 static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out)
 {
@@ -175,8 +194,9 @@ static bool convert(const struct sxt_elf_symbol_table *table, size_t index, stru
         number = UINT32_MAX;
     if (number == SHN_UNDEF)
         return false;
-    if (number < elf->section_count) {
-        const struct sxt_elf_section *section = &elf->sections[number];
+    const struct sxt_elf_section *section = number < elf->section_count ? &elf->sections[number] : NULL;
+    out->letter = nm_letter(out, section);
+    if (section != NULL) {
         out->section = number;
         if ((section->flags & SHF_ALLOC) == 0)
             return false; /* its value is a place in a section that is not loaded */

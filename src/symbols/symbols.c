@@ -30,6 +30,7 @@ void sxt_symbols_free(sxt_symbols **symbols)
     free(all->symbols);
     free(all->ranges);
     free(all->lines);
+    free(all->variables);
     free(all->bases);
     free(all->segments);
     free(all);

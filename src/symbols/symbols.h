@@ -41,6 +41,7 @@ struct sxt_model_symbol {
     char type;            /* as in sxt_symbol */
     char binding;         /* as in sxt_symbol */
     uint8_t source;       /* one of sxt_source */
+    char letter;          /* as nm prints it, 'T' or 'd'; 0 for what nm does not list */
     uint64_t section_end; /* how far a zero-size symbol may be extended; 0 when unknown */
 };
 
@@ -63,6 +64,12 @@ struct sxt_model_line {
     uint32_t line;
     uint32_t column;
     uint32_t discriminator;
+};
+
+/* Where a variable is declared. */
+struct sxt_model_variable {
+    uint64_t address;
+    uint32_t file;
 };
 
 /* Where a section of a relocatable file was laid out. */
@@ -88,6 +95,8 @@ struct sxt_symbols {
     size_t range_count, range_capacity;
     struct sxt_model_line *lines;
     size_t line_count, line_capacity;
+    struct sxt_model_variable *variables; /* in any order; only where SXT_EXTRACT_VARIABLES asks for them */
+    size_t variable_count, variable_capacity;
 
     /* What is known of the file as a whole. */
     const char *arch; /* static text, or NULL */

@@ -9,26 +9,15 @@ import bisect
 import glob
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
 from support import elf_reader as elf
-from support import samples, sextant, tap
+from support import objdump_listing, samples, sextant, tap
 
 BIG = os.environ.get("SEXTANT_TEST_BIG") == "1"
 VMLINUX = os.environ.get("SEXTANT_TEST_VMLINUX", "/usr/lib/debug/boot/vmlinux-*")
 LIST_CALLS = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "unit" / "list_calls"
-
-# A line is "  401136:\te8 f5 fe ff ff       \tcall   401030 <puts@plt>"; on x86 prefixes may precede the mnemonic.
-X86_PREFIXES = r"(?:(?:lock|rep|repn?z|bnd|notrack|xacquire|xrelease|data16|addr32|[c-gs]s|rex(?:\.\w+)?) +)*"
-CALLS = {
-    elf.EM_386: X86_PREFIXES + r"(?:l?call[wlq]?|syscall|int|into)",
-    elf.EM_X86_64: X86_PREFIXES + r"(?:l?call[wlq]?|syscall|int)",
-    elf.EM_AARCH64: r"(?:bl|blra?[ab]?z?|svc)",
-}
-
-
 
 # Calls of every kind that a compiler makes, and a few that it does not.
 PROGRAM = r"""
@@ -185,7 +174,7 @@ class CallsTest(sextant.ProgramTest):
         sextant.need_tool(objdump)
         functions = Functions(path)
         ours = calls_of_list(path)
-        theirs = {call for call in calls_of_objdump(path, functions.machine, objdump) if call[0] in functions}
+        theirs = {call for call in objdump_listing.calls(path, functions.machine, objdump) if call[0] in functions}
         self.assertEqual(describe(ours - theirs), "", f"{path}: calls that objdump does not show")
         self.assertEqual(describe(theirs - ours), "", f"{path}: calls that only objdump shows")
         self.assertGreaterEqual(len(theirs), fewest, f"{path}: too few calls to tell anything")
@@ -299,7 +288,7 @@ class System(CallsTest):
     def compare_files(self, paths):
         compared = 0
         for path in paths:
-            if Functions(path).machine in CALLS:
+            if Functions(path).machine in objdump_listing.CALLS:
                 with self.subTest(path=path):
                     self.compare(path, fewest=0)
                     compared += 1
@@ -336,13 +325,6 @@ def describe(calls):
 def calls_of_list(path):
     lines = sextant.tool(LIST_CALLS, path).splitlines()
     return {tuple(int(word, 16) for word in line.split()) for line in lines}
-
-
-def calls_of_objdump(path, machine, objdump):
-    text = sextant.tool(objdump, "-d", "-w", path)
-    line = re.compile(rf"^ *([0-9a-f]+):\t([0-9a-f ]+?) *\t{CALLS[machine]}(?=[ \t\n])".encode(), re.MULTILINE)
-    for match in line.finditer(text):
-        yield int(match[1], 16), len(match[2].replace(b" ", b"")) // 2
 
 
 class Functions:

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbfile/symbfile.h"
 #include "symbfile_image.h"
 
 static unsigned hex_digit(char letter)
@@ -197,4 +196,62 @@ void sxt_test_assert_records(const struct sxt_buffer *file, const char *expected
         assert_string_equal(text, expected);
         free(text);
     }
+}
+
+/* --- through the writer --- */
+
+struct sxt_test_writing sxt_test_out;
+
+int sxt_test_open_writer(void **state)
+{
+    (void)state;
+    sxt_error error;
+    sxt_buffer_init(&sxt_test_out.file, SIZE_MAX);
+    return sxt_symbfile_writer_open(&sxt_test_out.writer, sxt_symbfile_to_buffer(&sxt_test_out.file), &error);
+}
+
+int sxt_test_close_writer(void **state)
+{
+    (void)state;
+    sxt_symbfile_writer_close(&sxt_test_out.writer);
+    sxt_buffer_free(&sxt_test_out.file);
+    return 0;
+}
+
+void sxt_test_begin_again(void)
+{
+    sxt_test_close_writer(NULL);
+    assert_int_equal(sxt_test_open_writer(NULL), SXT_OK);
+}
+
+sxt_string sxt_test_view(const char *text)
+{
+    return (sxt_string){text, text != NULL ? strlen(text) : 0};
+}
+
+void sxt_test_write_range(uint64_t address, uint64_t length, const char *function, const char *path)
+{
+    sxt_error error;
+    struct sxt_symbfile_range range = {
+        .address = address, .length = length, .function = sxt_test_view(function), .file = sxt_test_view(path)};
+    if (sxt_symbfile_add_range(sxt_test_out.writer, &range, &error) != SXT_OK)
+        fail_msg("%s", error.text);
+}
+
+void sxt_test_write_pad(uint64_t address, const char *function, const char *path, uint32_t line)
+{
+    sxt_error error;
+    struct sxt_symbfile_frame frame = {sxt_test_view(function), sxt_test_view(path), line};
+    struct sxt_symbfile_pad pad = {address, &frame, 1};
+    if (sxt_symbfile_add_pad(sxt_test_out.writer, &pad, &error) != SXT_OK)
+        fail_msg("%s", error.text);
+}
+
+void sxt_test_finish_file(void)
+{
+    sxt_error error;
+    if (sxt_symbfile_writer_finish(sxt_test_out.writer, &error) != SXT_OK)
+        fail_msg("%s", error.text);
+    if (sxt_symbfile_verify(sxt_test_out.file.data, sxt_test_out.file.size, NULL, NULL) != 0)
+        fail_msg("what was written is not a good file");
 }

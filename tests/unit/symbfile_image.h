@@ -1,6 +1,6 @@
 /*
- * symbfile_image.h: symbfiles made by hand, byte by byte, and the records of one as text, so that a test says what it
- * expects in one line. Shares no code with the writer.
+ * symbfile_image.h: symbfiles made by hand, byte by byte, without the library's writer; a short way to use that writer;
+ * and the records of a file as text, so that a test says what it expects in one line.
  */
 #ifndef SXT_TESTS_SYMBFILE_IMAGE_H
 #define SXT_TESTS_SYMBFILE_IMAGE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
+#include "symbfile/symbfile.h"
 
 /* Appends the bytes that TEXT has in hexadecimal; spaces do not count, and 'word' stands for its letters. */
 void sxt_test_put_hex(struct sxt_buffer *out, const char *text);
@@ -39,5 +39,29 @@ char *sxt_test_symbfile_text(const uint8_t *data, size_t size, size_t block);
 
 /* Reads the file from memory and as streams of different blocks. All must give EXPECTED. */
 void sxt_test_assert_records(const struct sxt_buffer *file, const char *expected);
+
+/* What the test that runs is writing. */
+struct sxt_test_writing {
+    struct sxt_buffer file;
+    struct sxt_symbfile_writer *writer;
+};
+
+extern struct sxt_test_writing sxt_test_out;
+
+/* Around each test: a writer at the beginning of an empty file, and its end. */
+int sxt_test_open_writer(void **state);
+int sxt_test_close_writer(void **state);
+
+void sxt_test_begin_again(void);
+
+/* TEXT may be NULL, for what is unknown. */
+sxt_string sxt_test_view(const char *text);
+
+/* A range of depth 0 without lines, and a pad of one frame; both must succeed. */
+void sxt_test_write_range(uint64_t address, uint64_t length, const char *function, const char *path);
+void sxt_test_write_pad(uint64_t address, const char *function, const char *path, uint32_t line);
+
+/* Ends the file, which must be one that a check passes. */
+void sxt_test_finish_file(void);
 
 #endif

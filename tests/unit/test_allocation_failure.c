@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "dwarf_builder.h"
 #include "elf_image.h"
 #include "support.h"
+#include "symbfile/symbfile.h"
 
 #define ALLOCATIONS_MAX 20000
 
@@ -298,6 +300,148 @@ static void merging_survives_every_failure(void **state)
     fail_each_allocation(merge_and_write);
 }
 
+/* --- symbfiles --- */
+
+static uint8_t symbfile[1 << 17];
+static size_t symbfile_size;
+
+static int to_symbfile(void *context, const void *data, size_t size, sxt_error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(size <= sizeof symbfile - symbfile_size);
+    memcpy(symbfile + symbfile_size, data, size);
+    symbfile_size += size;
+    return SXT_OK;
+}
+
+/* A copy of what a run gave, which no failure can hit. */
+static void keep(struct outcome *outcome, const void *data, size_t size)
+{
+    outcome->data = __real_malloc(size);
+    outcome->size = size;
+    memcpy(outcome->data, data, size);
+}
+
+static bool rename_all(sxt_string name, struct sxt_buffer *out)
+{
+    sxt_buffer_append(out, "the ", 4);
+    sxt_buffer_append(out, name.data, name.size);
+    return true;
+}
+
+static bool map_all(const void *context, sxt_string path, struct sxt_buffer *out)
+{
+    (void)context;
+    return rename_all(path, out);
+}
+
+static int add_pads(struct sxt_symbfile_writer *writer, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (uint64_t i = 0; i < 200 && status == SXT_OK; i++) {
+        /* One that is not UTF-8, again and again. */
+        char name[] = {'p', (char)(0x80 + i % 64), 'q', 0};
+        struct sxt_symbfile_frame frames[] = {{{name, 3}, {NULL, 0}, 5}, {{name + 2, 1}, {name + 2, 1}, 6}};
+        status = sxt_symbfile_add_pad(writer, &(struct sxt_symbfile_pad){i, frames, 2}, error);
+    }
+    return status;
+}
+
+static void write_symbfile(struct outcome *outcome)
+{
+    struct sxt_symbfile_writer *writer;
+    const struct sxt_symbfile_settings settings = {rename_all, map_all, NULL};
+    sxt_error *error = &outcome->error;
+    symbfile_size = 0;
+    outcome->status = sxt_symbfile_writer_open(&writer, (struct sxt_symbfile_sink){to_symbfile, NULL}, error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_symbfile_write_ranges(model, &settings, writer, error);
+    if (outcome->status == SXT_OK)
+        outcome->status = add_pads(writer, error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_symbfile_writer_finish(writer, error);
+    if (outcome->status == SXT_OK)
+        keep(outcome, symbfile, symbfile_size);
+    sxt_symbfile_writer_close(&writer);
+}
+
+static int from_symbfile(void *context, void *to, size_t size, size_t *got, sxt_error *error)
+{
+    size_t *at = context;
+    (void)error;
+    *got = size < symbfile_size - *at ? size : symbfile_size - *at;
+    memcpy(to, symbfile + *at, *got);
+    *at += *got;
+    return SXT_OK;
+}
+
+/* As a stream; what counts is the number of lines and frames. */
+static void read_symbfile(struct outcome *outcome)
+{
+    struct sxt_symbfile_reader *reader;
+    struct sxt_symbfile_record record = {.kind = SXT_SYMBFILE_PAD};
+    size_t at = 0, count = 0;
+    outcome->status = sxt_symbfile_reader_open_stream(&reader, from_symbfile, &at, &outcome->error);
+    while (outcome->status == SXT_OK && record.kind != SXT_SYMBFILE_END) {
+        outcome->status = sxt_symbfile_read(reader, &record, &outcome->error);
+        if (record.kind != SXT_SYMBFILE_END)
+            count += record.kind == SXT_SYMBFILE_RANGE ? record.range.line_count : record.pad.frame_count;
+    }
+    if (outcome->status == SXT_OK)
+        keep(outcome, &count, sizeof count);
+    sxt_symbfile_reader_close(&reader);
+}
+
+/* Into a model; what counts is the number of ranges and strings. */
+static void read_symbfile_into_model(struct outcome *outcome)
+{
+    struct sxt_symbols *read;
+    struct sxt_symbfile_reader *reader = NULL;
+    outcome->status = sxt_symbols_new(&read, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_symbfile_reader_open(&reader, symbfile, symbfile_size, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_symbfile_read_ranges(reader, read, &outcome->error);
+    if (outcome->status == SXT_OK) {
+        const size_t counts[] = {read->range_count, read->strings.count};
+        keep(outcome, counts, sizeof counts);
+    }
+    sxt_symbfile_reader_close(&reader);
+    sxt_symbols_free(&read);
+}
+
+/* Without memory a check cannot say that all is well. */
+static void check_symbfile(struct outcome *outcome)
+{
+    bool is_good = sxt_symbfile_verify(symbfile, symbfile_size, NULL, NULL) == 0;
+    outcome->status = outcome->error.code = is_good ? SXT_OK : SXT_ERROR_MEMORY;
+}
+
+static void symbfiles_survive_every_failure(void **state)
+{
+    (void)state;
+    model = sxt_test_model();
+    for (unsigned i = 0; i < 100; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "function_%u", i);
+        sxt_test_add_call(model, SXT_SOURCE_DWARF, 0, name, 1000 * i, 900, "a.c", NULL, 0);
+        for (uint32_t k = 0; k < i; k++)
+            sxt_test_add_line(model, 4 * k, k % 5 == 4 ? "b.c" : "a.c", k);
+        sxt_test_add_call(model, SXT_SOURCE_DWARF, 1, "g", 1000 * i + 8, 100, "g.h", "a.c", i);
+    }
+    sxt_test_finish(model);
+    fail_each_allocation(write_symbfile);
+    struct outcome whole = {0};
+    write_symbfile(&whole);
+    assert_int_equal(whole.status, SXT_OK);
+    fail_each_allocation(read_symbfile);
+    fail_each_allocation(read_symbfile_into_model);
+    fail_each_allocation(check_symbfile);
+    free(whole.data);
+    sxt_symbols_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +451,7 @@ int main(void)
         cmocka_unit_test(reading_debug_information_survives_every_failure),
         cmocka_unit_test(writing_inlined_calls_and_lines_survives_every_failure),
         cmocka_unit_test(merging_survives_every_failure),
+        cmocka_unit_test(symbfiles_survive_every_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,7 @@ static void nothing_else_of_x86_is_a_call(void **state)
     (void)state;
     static const struct example examples[] = {
         {"int3", BYTES("\xcc"), ""},
+        {"nop", BYTES("\x90"), ""},
         {"int1", BYTES("\xf1"), ""},
         {"into is gone", BYTES("\xce\x90"), ""},
         {"sysenter", BYTES("\x0f\x34"), ""},

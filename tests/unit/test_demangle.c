@@ -76,6 +76,40 @@ static void the_suffix_of_a_clone_stays(void **state)
     expect("_RNvC3foo3bar.llvm.1234", "foo::bar");
 }
 
+/*
+ * The OpenTelemetry profiler's own tools leave out template arguments and clone suffixes, and with them the sign of
+ * `operator<`. Names here keep what tells functions apart: the comments have what those tools print.
+ */
+static void more_is_kept_than_by_the_profilers_own_tools(void **state)
+{
+    (void)state;
+    expect("_ZNSt6vectorIiSaIiEE9push_backERKi",
+           "std::vector<int, std::allocator<int> >::push_back(int const&)"); /* std::vector::push_back(int const&) */
+    expect("_Z1fIiEvT_", "void f<int>(int)");                                /* void f(int) */
+    expect("_ZltRK1AS1_", "operator<(A const&, A const&)");                  /* operator(A const&, A const&) */
+    expect("_ZgtRK1AS1_", "operator>(A const&, A const&)");                  /* operator(A const&, A const&) */
+    expect("_ZTV3Foo", "vtable for Foo");                                    /* {vtable(Foo)} */
+    expect("_ZN3foo3barEi.llvm.123", "foo::bar(int) [clone .llvm.123]");     /* foo::bar(int) */
+    expect("_ZN3foo3barEi.cold.1", "foo::bar(int) [clone .cold.1]");         /* the same */
+    expect("_ZN3foo3barEi.lto_priv.0", "foo::bar(int) [clone .lto_priv.0]");
+    /* Names of C keep their suffixes as they are: those tools print "a" for the first seven. */
+    static const char *const plain[] = {"a.isra.1",  "a.isra.1.b",  "a.constprop.0", "a.part.0",
+                                        "a.clone.2", "a.llvm.1234", "a.cold",        "a.cold.1"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        expect_unchanged(plain[i]);
+}
+
+static void some_names_are_the_same_in_the_profilers_own_tools(void **state)
+{
+    (void)state;
+    expect("_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()");
+    expect("_ZZN3foo3barEvENKUlvE_clEv", "foo::bar()::{lambda()#1}::operator()() const");
+    static const char *const of_go[] = {"main.main", "runtime.goexit.abi0", "internal/abi.(*Type).Kind",
+                                        "main.(*list[go.shape.int]).push", "type:.eq.main.pair"};
+    for (size_t i = 0; i < sizeof of_go / sizeof *of_go; i++)
+        expect_unchanged(of_go[i]);
+}
+
 static void decodes_legacy_rust_without_its_hash(void **state)
 {
     (void)state;
@@ -402,6 +436,8 @@ int main(void)
         cmocka_unit_test(decodes_cplusplus),
         cmocka_unit_test(constructors_and_destructors_of_each_variant_look_the_same),
         cmocka_unit_test(the_suffix_of_a_clone_stays),
+        cmocka_unit_test(more_is_kept_than_by_the_profilers_own_tools),
+        cmocka_unit_test(some_names_are_the_same_in_the_profilers_own_tools),
         cmocka_unit_test(decodes_legacy_rust_without_its_hash),
         cmocka_unit_test(decodes_rust_v0),
         cmocka_unit_test(decodes_d),

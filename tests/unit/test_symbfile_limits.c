@@ -16,63 +16,6 @@
 #include "symbfile/symbfile.h"
 #include "symbfile_image.h"
 
-static struct sxt_buffer file;
-static struct sxt_symbfile_writer *writer;
-
-static int open_writer(void **state)
-{
-    (void)state;
-    sxt_error error;
-    sxt_buffer_init(&file, SIZE_MAX);
-    return sxt_symbfile_writer_open(&writer, sxt_symbfile_to_buffer(&file), &error);
-}
-
-static int close_writer(void **state)
-{
-    (void)state;
-    sxt_symbfile_writer_close(&writer);
-    sxt_buffer_free(&file);
-    return 0;
-}
-
-static void begin_again(void)
-{
-    close_writer(NULL);
-    assert_int_equal(open_writer(NULL), SXT_OK);
-}
-
-static sxt_string view(const char *text)
-{
-    return (sxt_string){text, text != NULL ? strlen(text) : 0};
-}
-
-static void add_range(uint64_t address, uint64_t length, const char *function, const char *path)
-{
-    sxt_error error;
-    struct sxt_symbfile_range range = {
-        .address = address, .length = length, .function = view(function), .file = view(path)};
-    if (sxt_symbfile_add_range(writer, &range, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-}
-
-static void add_pad(uint64_t address, const char *function, const char *path, uint32_t line)
-{
-    sxt_error error;
-    struct sxt_symbfile_frame frame = {view(function), view(path), line};
-    struct sxt_symbfile_pad pad = {address, &frame, 1};
-    if (sxt_symbfile_add_pad(writer, &pad, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-}
-
-static void finish(void)
-{
-    sxt_error error;
-    if (sxt_symbfile_writer_finish(writer, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-    if (sxt_symbfile_verify(file.data, file.size, NULL, NULL) != 0)
-        fail_msg("what was written is not a good file");
-}
-
 /* A name of SIZE letters, and a character of two bytes behind them. */
 static char *long_name(size_t size)
 {
@@ -85,12 +28,12 @@ static char *long_name(size_t size)
 
 static size_t written_name_size(const char *name)
 {
-    begin_again();
-    add_range(1, 1, name, NULL);
-    finish();
+    sxt_test_begin_again();
+    sxt_test_write_range(1, 1, name, NULL);
+    sxt_test_finish_file();
     struct sxt_symbfile_reader *reader;
     struct sxt_symbfile_record record;
-    assert_int_equal(sxt_symbfile_reader_open(&reader, file.data, file.size, NULL), SXT_OK);
+    assert_int_equal(sxt_symbfile_reader_open(&reader, sxt_test_out.file.data, sxt_test_out.file.size, NULL), SXT_OK);
     assert_int_equal(sxt_symbfile_read(reader, &record, NULL), SXT_OK);
     assert_int_equal(record.kind, SXT_SYMBFILE_RANGE);
     size_t size = record.range.function.size;
@@ -112,11 +55,11 @@ static void a_string_that_is_too_long_is_cut_between_characters(void **state)
     /* Bad bytes grow first, and then it is cut. */
     name = long_name(most);
     memset(name, '\xff', most);
-    begin_again();
-    add_range(1, 1, name, name);
+    sxt_test_begin_again();
+    sxt_test_write_range(1, 1, name, name);
     free(name);
-    finish();
-    assert_in_range(file.size, most, most + 100);
+    sxt_test_finish_file();
+    assert_in_range(sxt_test_out.file.size, most, most + 100);
 }
 
 /* --- where a window ends --- */
@@ -125,16 +68,16 @@ static void a_string_that_is_too_long_is_cut_between_characters(void **state)
 static void count_messages(size_t counts[5])
 {
     memset(counts, 0, 5 * sizeof *counts);
-    for (size_t at = 8; at < file.size;) {
+    for (size_t at = 8; at < sxt_test_out.file.size;) {
         uint64_t length = 0;
         for (unsigned shift = 0;; shift += 7) {
-            length |= (uint64_t)(file.data[at] & 0x7f) << shift;
-            if (file.data[at++] < 0x80)
+            length |= (uint64_t)(sxt_test_out.file.data[at] & 0x7f) << shift;
+            if (sxt_test_out.file.data[at++] < 0x80)
                 break;
         }
-        assert_in_range(file.data[at], 1, 4);
+        assert_in_range(sxt_test_out.file.data[at], 1, 4);
         assert_true(length <= SXT_SYMBFILE_MESSAGE_MAX);
-        counts[file.data[at]]++;
+        counts[sxt_test_out.file.data[at]]++;
         at += 1 + length;
     }
 }
@@ -144,38 +87,39 @@ static void the_record_441506_ends_a_window(void **state)
     (void)state;
     size_t counts[5];
     for (uint64_t i = 0; i < 441505; i++)
-        add_range(i, 1, "f", NULL);
-    assert_int_equal(file.size, 10);
-    finish();
+        sxt_test_write_range(i, 1, "f", NULL);
+    assert_int_equal(sxt_test_out.file.size, 10);
+    sxt_test_finish_file();
     count_messages(counts);
     assert_int_equal(counts[4], 1);
 
-    begin_again();
+    sxt_test_begin_again();
     for (uint64_t i = 0; i < 441506; i++)
-        add_range(i, 1, "f", NULL);
-    assert_true(file.size > 441506);
+        sxt_test_write_range(i, 1, "f", NULL);
+    assert_true(sxt_test_out.file.size > 441506);
     /* The last table is empty. */
-    finish();
+    sxt_test_finish_file();
     count_messages(counts);
     assert_int_equal(counts[4], 2);
-    assert_memory_equal(file.data + file.size - 2, "\0\4", 2);
+    assert_memory_equal(sxt_test_out.file.data + sxt_test_out.file.size - 2, "\0\4", 2);
 
     /* One more: it counts from the one before, and does not share its name. */
-    begin_again();
+    sxt_test_begin_again();
     for (uint64_t i = 0; i < 441507; i++)
-        add_range(i, 1, "f", NULL);
-    finish();
-    assert_memory_equal(file.data + file.size - 11, "\0\4\7\2\10\2\20\1\32\1f", 11);
+        sxt_test_write_range(i, 1, "f", NULL);
+    sxt_test_finish_file();
+    assert_memory_equal(sxt_test_out.file.data + sxt_test_out.file.size - 11, "\0\4\7\2\10\2\20\1\32\1f", 11);
 
     /* Nothing of a window is left in the next one. */
-    begin_again();
+    sxt_test_begin_again();
     const char *name = "f";
     for (uint64_t i = 0; i < 441506; i++)
-        add_range(i, 1, name, NULL);
-    add_range(441506, 1, "g", NULL);
-    add_range(441507, 1, name, NULL);
-    finish();
-    assert_memory_equal(file.data + file.size - 18, "\7\2\10\2\20\1\32\1g\7\2\10\2\20\1\32\1f", 18);
+        sxt_test_write_range(i, 1, name, NULL);
+    sxt_test_write_range(441506, 1, "g", NULL);
+    sxt_test_write_range(441507, 1, name, NULL);
+    sxt_test_finish_file();
+    assert_memory_equal(sxt_test_out.file.data + sxt_test_out.file.size - 18,
+                        "\7\2\10\2\20\1\32\1g\7\2\10\2\20\1\32\1f", 18);
 }
 
 /* Adds ranges whose names take ESTIMATE bytes by the rule of the reference: 5 more than they have. */
@@ -190,7 +134,7 @@ static void add_estimate(uint64_t estimate)
         size_t digits = (size_t)snprintf(name, 9, "%08u", (unsigned)i);
         name[digits] = 'n';
         name[size] = 0;
-        add_range(i, 1, name, NULL);
+        sxt_test_write_range(i, 1, name, NULL);
         estimate -= size + 5;
     }
 }
@@ -199,20 +143,20 @@ static void strings_of_16711680_bytes_end_a_window(void **state)
 {
     (void)state;
     add_estimate(16711679);
-    assert_int_equal(file.size, 10);
+    assert_int_equal(sxt_test_out.file.size, 10);
     /* A string that is there already adds nothing. */
     char known[1020];
     memset(known, 'n', 1019);
     memcpy(known, "00000000", 8);
     known[1019] = 0;
-    add_range(0, 1, known, NULL);
-    assert_int_equal(file.size, 10);
-    finish();
+    sxt_test_write_range(0, 1, known, NULL);
+    assert_int_equal(sxt_test_out.file.size, 10);
+    sxt_test_finish_file();
 
-    begin_again();
+    sxt_test_begin_again();
     add_estimate(16711680);
-    assert_true(file.size > 16 << 20);
-    finish();
+    assert_true(sxt_test_out.file.size > 16 << 20);
+    sxt_test_finish_file();
     size_t counts[5];
     count_messages(counts);
     assert_int_equal(counts[4], 2);
@@ -221,8 +165,8 @@ static void strings_of_16711680_bytes_end_a_window(void **state)
 /* A range of the two names, twice, so that both go into the table. */
 static void add_twice(const char *function, const char *path)
 {
-    add_range(1, 1, function, path);
-    add_range(2, 1, function, path);
+    sxt_test_write_range(1, 1, function, path);
+    sxt_test_write_range(2, 1, function, path);
 }
 
 static void a_window_ends_before_strings_that_a_table_has_no_room_for(void **state)
@@ -236,39 +180,75 @@ static void a_window_ends_before_strings_that_a_table_has_no_room_for(void **sta
     }
     for (size_t i = 0; i < 4; i++)
         add_twice(names[i], NULL);
-    assert_int_equal(file.size, 10);
+    assert_int_equal(sxt_test_out.file.size, 10);
     add_twice(names[4], NULL);
-    assert_true(file.size > 12 << 20);
-    finish();
+    assert_true(sxt_test_out.file.size > 12 << 20);
+    sxt_test_finish_file();
     size_t counts[5];
     count_messages(counts);
     assert_int_equal(counts[4], 2);
     assert_int_equal(counts[2], 10);
 
     /* The same for pads. */
-    begin_again();
+    sxt_test_begin_again();
     for (size_t i = 0; i < 4; i++)
-        add_pad(i, names[i], NULL, 0);
-    assert_int_equal(file.size, 10);
-    add_pad(4, names[4], NULL, 0);
-    finish();
+        sxt_test_write_pad(i, names[i], NULL, 0);
+    assert_int_equal(sxt_test_out.file.size, 10);
+    sxt_test_write_pad(4, names[4], NULL, 0);
+    sxt_test_finish_file();
     count_messages(counts);
     assert_int_equal(counts[4], 2);
     assert_int_equal(counts[3], 5);
 
     /* Bad bytes become three each, and then it is too much. */
-    begin_again();
+    sxt_test_begin_again();
     for (size_t i = 0; i < 3; i++)
-        add_pad(i, names[i], names[3] + (SXT_SYMBFILE_STRING_MAX >> 1), 0);
+        sxt_test_write_pad(i, names[i], names[3] + (SXT_SYMBFILE_STRING_MAX >> 1), 0);
     char *bad = names[4] + SXT_SYMBFILE_STRING_MAX - 1300000;
     memset(bad, '\xff', 1299990);
-    add_pad(4, bad, NULL, 0);
-    finish();
+    sxt_test_write_pad(4, bad, NULL, 0);
+    sxt_test_finish_file();
     count_messages(counts);
     assert_int_equal(counts[4], 2);
     assert_int_equal(counts[3], 4);
     for (size_t i = 0; i < 5; i++)
         free(names[i]);
+}
+
+/* A pad whose strings take BYTES bytes in a table: four long names, and no other string. */
+static int write_pad_with_table_of(size_t bytes, sxt_error *error)
+{
+    const size_t key_and_length = 5;
+    struct sxt_symbfile_frame frames[4];
+    char *names[4];
+    for (size_t i = 0; i < 4; i++) {
+        size_t size = (i < 3 ? SXT_SYMBFILE_STRING_MAX : bytes) - key_and_length;
+        bytes -= size + key_and_length;
+        names[i] = long_name(size - 2);
+        names[i][0] = (char)('a' + i);
+        frames[i] = (struct sxt_symbfile_frame){sxt_test_view(names[i]), sxt_test_view(names[i]), 0};
+    }
+    int status = sxt_symbfile_add_pad(sxt_test_out.writer, &(struct sxt_symbfile_pad){0, frames, 4}, error);
+    for (size_t i = 0; i < 4; i++)
+        free(names[i]);
+    return status;
+}
+
+static void a_message_of_just_16_mib_is_written(void **state)
+{
+    (void)state;
+    sxt_error error;
+    assert_int_equal(write_pad_with_table_of(SXT_SYMBFILE_MESSAGE_MAX, &error), SXT_OK);
+    sxt_test_finish_file();
+    assert_memory_equal(sxt_test_out.file.data + 10, "\x80\x80\x80\x08\x04", 5);
+    size_t counts[5];
+    count_messages(counts);
+    assert_int_equal(counts[3], 1);
+
+    sxt_test_begin_again();
+    assert_int_equal(write_pad_with_table_of(SXT_SYMBFILE_MESSAGE_MAX + 1, &error), SXT_ERROR_LIMIT);
+    assert_string_equal(error.text,
+                        "return pad whose strings do not fit in a table: 16777217 bytes; the most is 16777216");
 }
 
 /* --- what is too large for a message --- */
@@ -295,9 +275,9 @@ static struct sxt_symbfile_range range_with(const struct entries *entries, uint6
                                        .length = length,
                                        .depth = 1,
                                        .call_line = 9,
-                                       .function = view("f"),
-                                       .file = view("f.c"),
-                                       .call_file = view("g.c"),
+                                       .function = sxt_test_view("f"),
+                                       .file = sxt_test_view("f.c"),
+                                       .call_file = sxt_test_view("g.c"),
                                        .lines = entries->lines,
                                        .line_count = entries->count};
 }
@@ -311,7 +291,7 @@ static size_t check_pieces(const struct sxt_symbfile_range *whole)
     sxt_error error;
     uint64_t address = whole->address;
     size_t pieces = 0, line = 0;
-    assert_int_equal(sxt_symbfile_reader_open(&reader, file.data, file.size, NULL), SXT_OK);
+    assert_int_equal(sxt_symbfile_reader_open(&reader, sxt_test_out.file.data, sxt_test_out.file.size, NULL), SXT_OK);
     for (;; pieces++) {
         if (sxt_symbfile_read(reader, &record, &error) != SXT_OK)
             fail_msg("%s", error.text);
@@ -342,10 +322,10 @@ static size_t check_pieces(const struct sxt_symbfile_range *whole)
 static void write_one(const struct sxt_symbfile_range *range)
 {
     sxt_error error;
-    begin_again();
-    if (sxt_symbfile_add_range(writer, range, &error) != SXT_OK)
+    sxt_test_begin_again();
+    if (sxt_symbfile_add_range(sxt_test_out.writer, range, &error) != SXT_OK)
         fail_msg("%s", error.text);
-    if (sxt_symbfile_writer_finish(writer, &error) != SXT_OK)
+    if (sxt_symbfile_writer_finish(sxt_test_out.writer, &error) != SXT_OK)
         fail_msg("%s", error.text);
 }
 
@@ -399,10 +379,10 @@ static void only_entries_that_a_lookup_finds_are_in_the_pieces(void **state)
         entries.lines[i].offset = 4;
     range.length = 8;
     write_one(&range);
-    sxt_test_assert_records(&file, "> 10000+8 f f.c < g.c:9 {4:20999}\n");
+    sxt_test_assert_records(&sxt_test_out.file, "> 10000+8 f f.c < g.c:9 {4:20999}\n");
     range.length = 4;
     write_one(&range);
-    sxt_test_assert_records(&file, "> 10000+4 f f.c < g.c:9\n");
+    sxt_test_assert_records(&sxt_test_out.file, "> 10000+4 f f.c < g.c:9\n");
     free(entries.lines);
 }
 
@@ -412,36 +392,36 @@ static void a_pad_that_fits_in_no_message_is_refused(void **state)
     sxt_error error;
     static struct sxt_symbfile_frame frames[SXT_SYMBFILE_FRAMES_MAX + 1];
     for (size_t i = 0; i <= SXT_SYMBFILE_FRAMES_MAX; i++)
-        frames[i] = (struct sxt_symbfile_frame){view("f"), view("f.c"), UINT32_MAX};
+        frames[i] = (struct sxt_symbfile_frame){sxt_test_view("f"), sxt_test_view("f.c"), UINT32_MAX};
     struct sxt_symbfile_pad pad = {1, frames, SXT_SYMBFILE_FRAMES_MAX};
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, &error), SXT_OK);
-    finish();
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, &error), SXT_OK);
+    sxt_test_finish_file();
 
-    begin_again();
+    sxt_test_begin_again();
     pad.frame_count++;
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, &error), SXT_ERROR_LIMIT);
     assert_string_equal(error.text, "return pad with 65537 frames; the most is 65536");
 
     /* The same long name again and again takes room only once; five of them are too much. */
-    begin_again();
+    sxt_test_begin_again();
     char *names[5];
     for (size_t i = 0; i < 5; i++) {
         names[i] = long_name(SXT_SYMBFILE_STRING_MAX - 2);
         names[i][0] = (char)('a' + i);
-        frames[i].function = view(names[0]);
+        frames[i].function = sxt_test_view(names[0]);
     }
     pad.frame_count = 5;
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, &error), SXT_OK);
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, &error), SXT_OK);
     for (size_t i = 0; i < 5; i++)
-        frames[i].function = view(names[i]);
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, &error), SXT_ERROR_LIMIT);
+        frames[i].function = sxt_test_view(names[i]);
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, &error), SXT_ERROR_LIMIT);
     assert_string_equal(error.text,
                         "return pad whose strings do not fit in a table: 20971553 bytes; the most is 16777216");
     for (size_t i = 0; i < 5; i++)
         free(names[i]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_writer, close_writer)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sxt_test_open_writer, sxt_test_close_writer)
 
 int main(void)
 {
@@ -450,6 +430,7 @@ int main(void)
         TEST(the_record_441506_ends_a_window),
         TEST(strings_of_16711680_bytes_end_a_window),
         TEST(a_window_ends_before_strings_that_a_table_has_no_room_for),
+        TEST(a_message_of_just_16_mib_is_written),
         TEST(a_line_table_that_is_too_large_is_cut_at_an_entry),
         TEST(the_largest_line_table_fills_a_message),
         TEST(only_entries_that_a_lookup_finds_are_in_the_pieces),

@@ -16,67 +16,10 @@
 
 #define BEGINNING "'symbfile' 00 01 "
 
-static struct sxt_buffer file;
-static struct sxt_symbfile_writer *writer;
-
-static int open_writer(void **state)
-{
-    (void)state;
-    sxt_error error;
-    sxt_buffer_init(&file, SIZE_MAX);
-    return sxt_symbfile_writer_open(&writer, sxt_symbfile_to_buffer(&file), &error);
-}
-
-static int close_writer(void **state)
-{
-    (void)state;
-    sxt_symbfile_writer_close(&writer);
-    sxt_buffer_free(&file);
-    return 0;
-}
-
-static void begin_again(void)
-{
-    close_writer(NULL);
-    assert_int_equal(open_writer(NULL), SXT_OK);
-}
-
-static sxt_string view(const char *text)
-{
-    return (sxt_string){text, text != NULL ? strlen(text) : 0};
-}
-
-static void add_range(uint64_t address, uint64_t length, const char *function, const char *path)
-{
-    sxt_error error;
-    struct sxt_symbfile_range range = {
-        .address = address, .length = length, .function = view(function), .file = view(path)};
-    if (sxt_symbfile_add_range(writer, &range, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-}
-
-static void add_pad(uint64_t address, const char *function, const char *path, uint32_t line)
-{
-    sxt_error error;
-    struct sxt_symbfile_frame frame = {view(function), view(path), line};
-    struct sxt_symbfile_pad pad = {address, &frame, 1};
-    if (sxt_symbfile_add_pad(writer, &pad, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-}
-
-static void finish(void)
-{
-    sxt_error error;
-    if (sxt_symbfile_writer_finish(writer, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-    if (sxt_symbfile_verify(file.data, file.size, NULL, NULL) != 0)
-        fail_msg("what was written is not a good file");
-}
-
 static void assert_file(const char *text)
 {
-    finish();
-    sxt_test_assert_hex(&file, text);
+    sxt_test_finish_file();
+    sxt_test_assert_hex(&sxt_test_out.file, text);
 }
 
 /* --- fields --- */
@@ -91,34 +34,37 @@ static void all_fields_of_a_range_stand_in_the_order_of_the_reference(void **sta
 {
     (void)state;
     const struct sxt_symbfile_line lines[] = {{0, 10}, {4, 300}, {4, 11}, {0x84, 0}};
-    struct sxt_symbfile_range range = {0x401000, 0x1000, 2, 7, view("f"), view("f.c"), view("main.c"), lines, 4};
-    assert_int_equal(sxt_symbfile_add_range(writer, &range, NULL), SXT_OK);
-    assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
-    sxt_test_assert_hex(&file, BEGINNING "00 04 2c 02"
-                                         "60 80a08002  10 8020  1a 01 'f'  22 03 'f.c'  28 07  32 06 'main.c'  38 02"
-                                         "42 0e  0a 05 00 04 00 80 01  12 05 0a ac 02 0b 00");
+    struct sxt_symbfile_range range = {
+        0x401000, 0x1000, 2, 7, sxt_test_view("f"), sxt_test_view("f.c"), sxt_test_view("main.c"), lines, 4};
+    assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, NULL), SXT_OK);
+    assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
+    sxt_test_assert_hex(&sxt_test_out.file,
+                        BEGINNING "00 04 2c 02"
+                                  "60 80a08002  10 8020  1a 01 'f'  22 03 'f.c'  28 07  32 06 'main.c'  38 02"
+                                  "42 0e  0a 05 00 04 00 80 01  12 05 0a ac 02 0b 00");
 }
 
 static void zeros_and_unknown_things_are_left_out_but_not_a_choice(void **state)
 {
     (void)state;
-    add_range(0, 0, "", NULL);
+    sxt_test_write_range(0, 0, "", NULL);
     assert_file(BEGINNING "00 04  04 02 60 00 1a 00");
 
     /* The same address again, and strings that are first in the table. */
-    begin_again();
-    add_range(5, 1, "f", "f");
-    add_range(5, 1, "f", "");
+    sxt_test_begin_again();
+    sxt_test_write_range(5, 1, "f", "f");
+    sxt_test_write_range(5, 1, "f", "");
     assert_file(BEGINNING "03 04 0a 01 'f'  08 02 60 05 10 01 48 00 50 00  08 02 08 00 10 01 48 00 22 00");
 }
 
 static void a_pad_has_its_strings_in_the_table_and_its_lists_packed(void **state)
 {
     (void)state;
-    const struct sxt_symbfile_frame frames[] = {
-        {view("main"), view("m.c"), 300}, {view("inner"), view(NULL), 0}, {view("main"), view("m.c"), 5}};
+    const struct sxt_symbfile_frame frames[] = {{sxt_test_view("main"), sxt_test_view("m.c"), 300},
+                                                {sxt_test_view("inner"), sxt_test_view(NULL), 0},
+                                                {sxt_test_view("main"), sxt_test_view("m.c"), 5}};
     struct sxt_symbfile_pad pad = {0x1004, frames, 3};
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, NULL), SXT_OK);
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_OK);
     /* Used twice: main, m.c; then those that pads force in, functions before files: inner, "". */
     assert_file(BEGINNING "14 04 0a 04 'main' 0a 03 'm.c' 0a 05 'inner' 0a 00"
                           "13 03 28 8420  12 03 00 02 00  1a 03 01 03 01  22 04 ac02 00 05");
@@ -128,9 +74,9 @@ static void a_pad_without_frames_is_only_an_address(void **state)
 {
     (void)state;
     struct sxt_symbfile_pad pad = {7, NULL, 0};
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, NULL), SXT_OK);
-    assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
-    sxt_test_assert_hex(&file, BEGINNING "00 04 02 03 28 07");
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_OK);
+    assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
+    sxt_test_assert_hex(&sxt_test_out.file, BEGINNING "00 04 02 03 28 07");
 }
 
 /* --- addresses --- */
@@ -138,10 +84,10 @@ static void a_pad_without_frames_is_only_an_address(void **state)
 static void a_delta_counts_from_the_record_before_of_either_kind(void **state)
 {
     (void)state;
-    add_range(0x1000, 1, "a", NULL);
-    add_pad(0x1010, "p", NULL, 1);
-    add_range(0x0ff0, 1, "b", NULL);
-    add_range(0x0ff0, 1, "c", NULL);
+    sxt_test_write_range(0x1000, 1, "a", NULL);
+    sxt_test_write_pad(0x1010, "p", NULL, 1);
+    sxt_test_write_range(0x0ff0, 1, "b", NULL);
+    sxt_test_write_range(0x0ff0, 1, "c", NULL);
     assert_file(BEGINNING "05 04 0a 01 'p' 0a 00"
                           "08 02 60 8020 10 01 1a 01 'a'"
                           "0b 03 08 20 12 01 00 1a 01 01 22 01 01"
@@ -153,12 +99,12 @@ static void a_delta_that_does_not_fit_is_a_whole_address(void **state)
 {
     (void)state;
     const uint64_t half = UINT64_C(1) << 63;
-    add_range(0, 1, "a", NULL);
-    add_range(half - 1, 1, "b", NULL);          /* the largest delta */
-    add_range(UINT64_MAX, 1, "c", NULL);        /* one too much */
-    add_range(UINT64_MAX - half, 1, "d", NULL); /* the smallest delta */
-    add_range(UINT64_MAX, 1, "e", NULL);        /* one too much, again */
-    add_range(UINT64_MAX - half - 1, 1, "f", NULL);
+    sxt_test_write_range(0, 1, "a", NULL);
+    sxt_test_write_range(half - 1, 1, "b", NULL);          /* the largest delta */
+    sxt_test_write_range(UINT64_MAX, 1, "c", NULL);        /* one too much */
+    sxt_test_write_range(UINT64_MAX - half, 1, "d", NULL); /* the smallest delta */
+    sxt_test_write_range(UINT64_MAX, 1, "e", NULL);        /* one too much, again */
+    sxt_test_write_range(UINT64_MAX - half - 1, 1, "f", NULL);
     assert_file(BEGINNING "00 04"
                           "07 02 60 00 10 01 1a 01 'a'"
                           "10 02 08 feffffffffffffffff01 10 01 1a 01 'b'"
@@ -173,9 +119,9 @@ static void a_delta_that_does_not_fit_is_a_whole_address(void **state)
 static void strings_used_twice_go_into_the_table_and_those_of_pads(void **state)
 {
     (void)state;
-    add_range(1, 1, "abc", NULL);
-    add_pad(2, "xyz", "abc", 0);
-    add_range(3, 1, "bcd", NULL);
+    sxt_test_write_range(1, 1, "abc", NULL);
+    sxt_test_write_pad(2, "xyz", "abc", 0);
+    sxt_test_write_range(3, 1, "bcd", NULL);
     assert_file(BEGINNING "0a 04 0a 03 'abc' 0a 03 'xyz'"
                           "06 02 60 01 10 01 48 00"
                           "0b 03 08 02 12 01 01 1a 01 00 22 01 00"
@@ -185,11 +131,11 @@ static void strings_used_twice_go_into_the_table_and_those_of_pads(void **state)
 static void the_table_is_in_the_order_of_first_use(void **state)
 {
     (void)state;
-    add_pad(1, "once", "z", 0);
-    add_range(2, 1, "y", "x");
-    add_pad(3, "w", "", 0);
-    add_range(4, 1, "x", "y");
-    add_pad(5, "z", "", 0);
+    sxt_test_write_pad(1, "once", "z", 0);
+    sxt_test_write_range(2, 1, "y", "x");
+    sxt_test_write_pad(3, "w", "", 0);
+    sxt_test_write_range(4, 1, "x", "y");
+    sxt_test_write_pad(5, "z", "", 0);
     /* Used twice, by first use: z, y, x, ""; then once by pads: once, w. */
     assert_file(BEGINNING "14 04 0a 01 'z' 0a 01 'y' 0a 01 'x' 0a 00 0a 04 'once' 0a 01 'w'"
                           "0b 03 28 01 12 01 04 1a 01 00 22 01 00"
@@ -203,10 +149,10 @@ static void strings_are_what_they_say_not_where_they_lie(void **state)
 {
     (void)state;
     char name[] = "aaaa", same[] = "aaaa";
-    add_range(1, 1, name, NULL);
+    sxt_test_write_range(1, 1, name, NULL);
     memcpy(name, "bbbb", 4);
-    add_range(2, 1, name, NULL);
-    add_range(3, 1, same, NULL);
+    sxt_test_write_range(2, 1, name, NULL);
+    sxt_test_write_range(3, 1, same, NULL);
     assert_file(BEGINNING "06 04 0a 04 'aaaa'"
                           "06 02 60 01 10 01 48 00"
                           "0a 02 08 02 10 01 1a 04 'bbbb'"
@@ -216,8 +162,8 @@ static void strings_are_what_they_say_not_where_they_lie(void **state)
 static void bytes_that_are_not_utf8_become_replacement_characters(void **state)
 {
     (void)state;
-    add_range(1, 1, "a\xff", "\xc3\xa9\xed\xa0\x80");
-    add_range(2, 1, "a\xfe", "b\xc3");
+    sxt_test_write_range(1, 1, "a\xff", "\xc3\xa9\xed\xa0\x80");
+    sxt_test_write_range(2, 1, "a\xfe", "b\xc3");
     /* Both names are now one string. A surrogate has three bad bytes. */
     assert_file(BEGINNING "06 04 0a 04 61 efbfbd"
                           "13 02 60 01 10 01 48 00 22 0b c3a9 efbfbd efbfbd efbfbd"
@@ -231,17 +177,17 @@ static void lines_in_disorder_are_refused_and_so_is_all_that_follows(void **stat
     (void)state;
     sxt_error error;
     const struct sxt_symbfile_line lines[] = {{4, 1}, {3, 2}};
-    struct sxt_symbfile_range range = {.length = 8, .function = view("f"), .lines = lines, .line_count = 2};
-    assert_int_equal(sxt_symbfile_add_range(writer, &range, &error), SXT_ERROR_USAGE);
+    struct sxt_symbfile_range range = {.length = 8, .function = sxt_test_view("f"), .lines = lines, .line_count = 2};
+    assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, &error), SXT_ERROR_USAGE);
     assert_string_equal(error.text, "line entry at offset 3 comes behind one at offset 4");
     range.line_count = 1;
     error.text[0] = 0;
-    assert_int_equal(sxt_symbfile_add_range(writer, &range, &error), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, &error), SXT_ERROR_USAGE);
     assert_string_equal(error.text, "line entry at offset 3 comes behind one at offset 4");
     struct sxt_symbfile_pad pad = {0};
-    assert_int_equal(sxt_symbfile_add_pad(writer, &pad, NULL), SXT_ERROR_USAGE);
-    assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_ERROR_USAGE);
-    assert_int_equal(file.size, 10);
+    assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_test_out.file.size, 10);
 }
 
 /* A sink that has room for *CONTEXT bytes. */
@@ -278,7 +224,7 @@ static void a_sink_that_fails_is_not_overlooked(void **state)
     room = 300000;
     assert_int_equal(sxt_symbfile_writer_open(&other, (struct sxt_symbfile_sink){write_limited, &room}, &error),
                      SXT_OK);
-    struct sxt_symbfile_range range = {.length = 1, .function = view("f")};
+    struct sxt_symbfile_range range = {.length = 1, .function = sxt_test_view("f")};
     int status = SXT_OK;
     for (size_t i = 0; i < 441506; i++) {
         assert_int_equal(status, SXT_OK);
@@ -323,11 +269,11 @@ static void add_random(struct sxt_test_random *random, size_t count)
         if (sxt_test_below(random, 2) == 0) {
             uint32_t frame_count = 1 + sxt_test_below(random, 4);
             for (uint32_t k = 0; k < frame_count; k++)
-                frames[k] =
-                    (struct sxt_symbfile_frame){view(names[sxt_test_below(random, 9)]),
-                                                view(names[sxt_test_below(random, 9)]), sxt_test_below(random, 1000)};
+                frames[k] = (struct sxt_symbfile_frame){sxt_test_view(names[sxt_test_below(random, 9)]),
+                                                        sxt_test_view(names[sxt_test_below(random, 9)]),
+                                                        sxt_test_below(random, 1000)};
             struct sxt_symbfile_pad pad = {address, frames, frame_count};
-            assert_int_equal(sxt_symbfile_add_pad(writer, &pad, NULL), SXT_OK);
+            assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_OK);
             continue;
         }
         uint32_t line_count = sxt_test_below(random, 9), offset = 0;
@@ -337,14 +283,14 @@ static void add_random(struct sxt_test_random *random, size_t count)
                                            .length = sxt_test_next(random) >> 40,
                                            .depth = sxt_test_below(random, 4),
                                            .call_line = sxt_test_below(random, 400),
-                                           .function = view(names[sxt_test_below(random, 9)]),
+                                           .function = sxt_test_view(names[sxt_test_below(random, 9)]),
                                            .lines = lines,
                                            .line_count = line_count};
         if (sxt_test_below(random, 2) == 0)
-            range.file = view(names[sxt_test_below(random, 9)]);
+            range.file = sxt_test_view(names[sxt_test_below(random, 9)]);
         if (sxt_test_below(random, 2) == 0)
-            range.call_file = view(names[sxt_test_below(random, 9)]);
-        assert_int_equal(sxt_symbfile_add_range(writer, &range, NULL), SXT_OK);
+            range.call_file = sxt_test_view(names[sxt_test_below(random, 9)]);
+        assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, NULL), SXT_OK);
     }
 }
 
@@ -358,8 +304,9 @@ static void copy_file(const uint8_t *data, size_t size)
         assert_int_equal(sxt_symbfile_read(reader, &record, NULL), SXT_OK);
         if (record.kind == SXT_SYMBFILE_END)
             break;
-        int status = record.kind == SXT_SYMBFILE_RANGE ? sxt_symbfile_add_range(writer, &record.range, NULL)
-                                                       : sxt_symbfile_add_pad(writer, &record.pad, NULL);
+        int status = record.kind == SXT_SYMBFILE_RANGE
+                         ? sxt_symbfile_add_range(sxt_test_out.writer, &record.range, NULL)
+                         : sxt_symbfile_add_pad(sxt_test_out.writer, &record.pad, NULL);
         assert_int_equal(status, SXT_OK);
     }
     sxt_symbfile_reader_close(&reader);
@@ -370,29 +317,29 @@ static void the_same_records_give_the_same_bytes(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct sxt_test_random random = {seed};
-        begin_again();
+        sxt_test_begin_again();
         add_random(&random, 1000);
-        assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
+        assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
         size_t size;
-        uint8_t *first = sxt_buffer_take(&file, &size);
-        begin_again();
+        uint8_t *first = sxt_buffer_take(&sxt_test_out.file, &size);
+        sxt_test_begin_again();
         random.state = seed;
         add_random(&random, 1000);
-        assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
-        assert_int_equal(file.size, size);
-        assert_memory_equal(file.data, first, size);
+        assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
+        assert_int_equal(sxt_test_out.file.size, size);
+        assert_memory_equal(sxt_test_out.file.data, first, size);
 
         /* And so do records that were read. */
-        begin_again();
+        sxt_test_begin_again();
         copy_file(first, size);
-        assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
-        assert_int_equal(file.size, size);
-        assert_memory_equal(file.data, first, size);
+        assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
+        assert_int_equal(sxt_test_out.file.size, size);
+        assert_memory_equal(sxt_test_out.file.data, first, size);
         free(first);
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_writer, close_writer)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sxt_test_open_writer, sxt_test_close_writer)
 
 int main(void)
 {

@@ -17,6 +17,8 @@ struct dwarf_output {
     size_t range_count, range_capacity;
     struct sxt_model_line *lines;
     size_t line_count, line_capacity;
+    struct sxt_model_variable *variables;
+    size_t variable_count, variable_capacity;
     bool no_memory;
     bool cut_short; /* there would have been more than the unit can pay for */
 };

@@ -127,6 +127,8 @@ enum {
 
 enum {
     DW_OP_addr = 0x03,
+    DW_OP_addrx = 0xa1,
+    DW_OP_GNU_addr_index = 0xfb,
 };
 
 enum {

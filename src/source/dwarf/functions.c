@@ -163,17 +163,6 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
     return UINT64_MAX;
 }
 
-/* Where the entry behind this one and its children begins, or NULL when it does not say so. */
-static const uint8_t *sibling(const struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at)
-{
-    if (abbrev->sibling_at == DWARF_NO_SIBLING || (uint64_t)(walk->end - at) < (uint64_t)abbrev->sibling_at + 4)
-        return NULL;
-    uint64_t offset =
-        walk->context->unit->offset + sxt_load_u32(at + abbrev->sibling_at, walk->context->file->big_endian);
-    const uint8_t *there = offset < walk->context->unit->end ? walk->section + offset : NULL;
-    return there > at ? there : NULL;
-}
-
 /* AT is behind the code of the entry; returns where the next entry (its first child, if it has children) begins. */
 static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at, uint64_t entry)
 {
@@ -188,14 +177,14 @@ static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev
         }
         /* Only its place matters, and only when its name alone would not tell. */
         place(walk, abbrev, entry, innermost(walk)->scope);
-        if (abbrev->has_children && (next = sibling(walk, abbrev, at)) != NULL)
+        if (abbrev->has_children && (next = dwarf_sibling(walk->context, abbrev, at, walk->end)) != NULL)
             return next;
         break;
     case DWARF_ROLE_SCOPE:
     case DWARF_ROLE_PRUNE:
         if (abbrev->role == DWARF_ROLE_SCOPE && walk->scoped)
             next = visit_scope(walk, abbrev, at, &opened);
-        else if (abbrev->has_children && (next = sibling(walk, abbrev, at)) != NULL)
+        else if (abbrev->has_children && (next = dwarf_sibling(walk->context, abbrev, at, walk->end)) != NULL)
             return next; /* without scopes there are no functions in a structure either */
         break;
     default:

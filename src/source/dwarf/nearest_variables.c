@@ -1,4 +1,5 @@
 /* nearest_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at.
+ * It does not understand indexed addresses.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "source/dwarf/nearest.h"
+#include "source/dwarf/variables.h"
 
 #define CHAIN_MAX 16
 
@@ -77,27 +79,6 @@ static int search_all(struct sxt_nearest *nearest, sxt_error *error)
     return status;
 }
 
-/* The address that a location consists of; false when there is more to it. */
-static bool plain_address(const struct dwarf_context *context, uint16_t form, const uint8_t *at, const uint8_t *end,
-                          uint64_t *address)
-{
-    uint64_t size = 0;
-    bool big_endian = context->file->big_endian;
-    if (form == DW_FORM_exprloc || form == DW_FORM_block)
-        at = dwarf_uleb(at, end, &size);
-    else if (form == DW_FORM_block1 && at < end)
-        size = *at++;
-    else if (form == DW_FORM_block2 && end - at >= 2)
-        size = sxt_load_u16(at, big_endian), at += 2;
-    else if (form == DW_FORM_block4 && end - at >= 4)
-        size = sxt_load_u32(at, big_endian), at += 4;
-    unsigned width = context->unit->address_size;
-    if (at == NULL || size != width + 1u || size > (uint64_t)(end - at) || *at != DW_OP_addr)
-        return false;
-    *address = dwarf_uint(at + 1, width, big_endian);
-    return true;
-}
-
 /* Notes the variable whose values begin at AT, if it has an address; returns what is behind it. */
 static const uint8_t *visit(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                             const uint8_t *end, struct nearest_variable *variable, bool *has_address)
@@ -106,7 +87,7 @@ static const uint8_t *visit(const struct dwarf_context *context, const struct dw
     for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
         const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
         if (attribute->name == DW_AT_location)
-            *has_address = plain_address(context, attribute->form, at, end, &variable->address);
+            *has_address = sxt_dwarf_plain_address(context, attribute->form, false, at, end, &variable->address);
         struct dwarf_value value;
         at = sxt_dwarf_read_value(context, attribute, at, end, &value);
     }

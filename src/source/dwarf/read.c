@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/pool.h"
 #include "source/dwarf/private.h"
@@ -145,7 +146,8 @@ static int read_item(void *context, unsigned worker, size_t item)
         return SXT_OK;
     if (!sxt_dwarf_read_unit(&reading->workers[worker], unit, outcome))
         return SXT_ERROR_MEMORY;
-    size_t done = atomic_fetch_add(&reading->done, (size_t)(unit->end - unit->offset));
+    size_t size = (size_t)(unit->end - unit->offset);
+    size_t done = atomic_fetch_add(&reading->done, size) + size;
     /* Worker 0 is the thread that called, so what it calls back is on that thread. */
     const sxt_extract_options *options = dwarf->settings.options;
     if (worker == 0 && options->progress != NULL)
@@ -229,6 +231,25 @@ static bool join_strings(struct joining *joining, unsigned threads)
     return !joining->symbols->failed;
 }
 
+/* In any order: who asks for them sorts them. */
+static bool join_variables(struct joining *joining, unsigned threads)
+{
+    struct sxt_symbols *symbols = joining->symbols;
+    for (unsigned i = 0; i < threads; i++) {
+        const struct dwarf_output *output = &joining->reading->workers[i].output;
+        struct sxt_model_variable *variables =
+            sxt_array_grow(symbols->variables, &symbols->variable_capacity,
+                           symbols->variable_count + output->variable_count + 1, sizeof *variables);
+        if (variables == NULL)
+            return false;
+        symbols->variables = variables;
+        for (size_t k = 0; k < output->variable_count; k++)
+            variables[symbols->variable_count++] = (struct sxt_model_variable){
+                output->variables[k].address, joining->numbers[i][output->variables[k].file]};
+    }
+    return true;
+}
+
 static int join(struct reading *reading, unsigned threads, struct sxt_symbols *symbols, sxt_error *error)
 {
     size_t count = reading->dwarf->main.info_unit_count;
@@ -238,7 +259,7 @@ static int join(struct reading *reading, unsigned threads, struct sxt_symbols *s
     joining.first_line = malloc((count + 1) * sizeof *joining.first_line);
     int status = SXT_OK;
     if (joining.numbers == NULL || joining.first_range == NULL || joining.first_line == NULL ||
-        !join_strings(&joining, threads) || !make_room(&joining))
+        !join_strings(&joining, threads) || !join_variables(&joining, threads) || !make_room(&joining))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
     else
         sxt_pool_run(threads, count, copy_unit, &joining);

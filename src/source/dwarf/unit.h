@@ -293,6 +293,18 @@ static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, con
     return at;
 }
 
+/* Where the entry behind this one and its children begins, or NULL when it does not say so. AT is behind its code. */
+static inline const uint8_t *dwarf_sibling(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
+                                           const uint8_t *at, const uint8_t *end)
+{
+    if (abbrev->sibling_at == DWARF_NO_SIBLING || (uint64_t)(end - at) < (uint64_t)abbrev->sibling_at + 4)
+        return NULL;
+    uint64_t offset = context->unit->offset + sxt_load_u32(at + abbrev->sibling_at, context->file->big_endian);
+    const uint8_t *section = dwarf_unit_section(context->file, context->unit)->data;
+    const uint8_t *there = offset < context->unit->end ? section + offset : NULL;
+    return there > at ? there : NULL;
+}
+
 /* Reads one value. NULL when it is cut off or of an unknown form. */
 const uint8_t *sxt_dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
                                     const uint8_t *at, const uint8_t *end, struct dwarf_value *value);

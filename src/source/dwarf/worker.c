@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "source/dwarf/private.h"
+#include "source/dwarf/variables.h"
 
 /* Looking for a file and opening it, in bytes that could be read meanwhile. */
 #define SPLIT_COST 4096
@@ -50,6 +50,7 @@ void sxt_dwarf_worker_free(struct dwarf_worker *worker)
     free(worker->extents.list);
     free(worker->output.ranges);
     free(worker->output.lines);
+    free(worker->output.variables);
     memset(worker, 0, sizeof *worker);
 }
 
@@ -158,18 +159,23 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
     outcome->broken_at =
         sxt_dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
     outcome->broken_ranges = worker->functions.ranges.damaged;
-    if (!has_code(worker) || out_of_memory(worker))
+    bool wants_variables = (flags & SXT_EXTRACT_VARIABLES) != 0;
+    if ((!has_code(worker) && !wants_variables) || out_of_memory(worker))
         return;
+    const struct dwarf_lines *lines = read_lines(worker, outcome);
+    if (wants_variables)
+        sxt_dwarf_walk_variables(worker, lines);
     struct dwarf_unit_parts parts = {
         .context = &worker->context,
         .root = &worker->root,
         .functions = &worker->functions,
-        .lines = read_lines(worker, outcome),
+        .lines = lines,
         .extents = worker->extents.count > 0 ? &worker->extents : NULL,
         .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
         .no_lines = (flags & SXT_EXTRACT_NO_LINES) != 0,
     };
-    sxt_dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
+    if (has_code(worker))
+        sxt_dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
     worker->output.cut_short = false;
 }
 

@@ -126,3 +126,42 @@ def read_pad(found, table, before):
     columns = [packed(values.get(number, b"")) for number in (2, 3, 4)]
     assert len({len(column) for column in columns}) == 1
     return va, Pad(va, [(table[function], table[file], line) for function, file, line in zip(*columns)])
+
+
+class Chains:
+    """Looks up by the plain rule: all ranges that contain an address, by depth. The innermost one has the line of the
+    last entry at or before the address, the others the file and line of the call inside them."""
+
+    def __init__(self, ranges):
+        self.ranges = sorted(ranges, key=lambda record: record.va)
+
+    def at(self, addresses):
+        """For each address [(function, file, line)], innermost first; None and 0 for what is unknown."""
+        found, reached, near = {}, 0, []
+        for address in sorted(set(addresses)):
+            while reached < len(self.ranges) and self.ranges[reached].va <= address:
+                near.append(self.ranges[reached])
+                reached += 1
+            near = [record for record in near if address < record.va + record.length]
+            found[address] = chain(near, address)
+        return [found[address] for address in addresses]
+
+
+def chain(ranges, address):
+    frames = sorted(ranges, key=lambda record: -record.depth)
+    depths = [record.depth for record in frames]
+    assert depths == list(reversed(range(len(frames)))), f"depths {depths} at {address:x}"
+    answer = []
+    for number, record in enumerate(frames):
+        if number == 0:
+            answer.append((record.function, record.file, line_at(record, address)))
+        else:
+            inner = frames[number - 1]
+            call_file = inner.call_file if inner.call_file is not None else record.file
+            answer.append((record.function, call_file, inner.call_line))
+    return answer
+
+
+def line_at(record, address):
+    lines = [line for offset, line in record.lines if offset <= address - record.va]
+    return lines[-1] if lines else 0

@@ -1,0 +1,143 @@
+/*
+ * variables.c: variables that have an address, and the file that each is declared in. Static members and variables that
+ * were declared before they were defined leave the file to the entry that declares them.
+ */
+#include "source/dwarf/variables.h"
+
+#include "base/array.h"
+
+#define CHAIN_MAX 8
+
+bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
+                             const uint8_t *end, uint64_t *address)
+{
+    uint64_t size = 0;
+    bool big_endian = context->file->big_endian;
+    if (form == DW_FORM_exprloc || form == DW_FORM_block)
+        at = dwarf_uleb(at, end, &size);
+    else if (form == DW_FORM_block1 && at < end)
+        size = *at++;
+    else if (form == DW_FORM_block2 && end - at >= 2)
+        size = sxt_load_u16(at, big_endian), at += 2;
+    else if (form == DW_FORM_block4 && end - at >= 4)
+        size = sxt_load_u32(at, big_endian), at += 4;
+    if (at == NULL || size < 2 || size > (uint64_t)(end - at))
+        return false;
+    unsigned width = context->unit->address_size;
+    if (*at == DW_OP_addr && size == width + 1u) {
+        *address = dwarf_uint(at + 1, width, big_endian);
+        return true;
+    }
+    uint64_t index;
+    return indexed && (*at == DW_OP_addrx || *at == DW_OP_GNU_addr_index) &&
+           dwarf_uleb(at + 1, at + size, &index) == at + size && sxt_dwarf_indexed_address(context, index, address);
+}
+
+/* What an entry says of itself. */
+struct variable_entry {
+    bool has_address, has_file;
+    uint64_t address, file;
+    uint64_t declared_by; /* another entry; 0 for none */
+};
+
+/* AT is behind the code of the entry; returns what is behind the entry. */
+static const uint8_t *read_entry(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
+                                 const uint8_t *at, const uint8_t *end, struct variable_entry *out)
+{
+    *out = (struct variable_entry){.file = 0};
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+        const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
+        if (attribute->name == DW_AT_location)
+            out->has_address = sxt_dwarf_plain_address(context, attribute->form, true, at, end, &out->address);
+        struct dwarf_value value;
+        at = sxt_dwarf_read_value(context, attribute, at, end, &value);
+        if (at == NULL)
+            break;
+        if (attribute->name == DW_AT_decl_file) {
+            out->has_file = true;
+            out->file = value.number;
+        } else if ((attribute->name == DW_AT_specification || attribute->name == DW_AT_abstract_origin) &&
+                   value.class == DWARF_REFERENCE) {
+            out->declared_by = value.number;
+        }
+    }
+    return at;
+}
+
+/* The number of the file that ENTRY, or the one that declares it, is in; false when none says so in this unit. */
+static bool find_file(const struct dwarf_context *context, struct variable_entry entry, uint64_t *file)
+{
+    const uint8_t *section = dwarf_unit_section(context->file, context->unit)->data;
+    const uint8_t *end = section + context->unit->end;
+    for (int i = 0; i < CHAIN_MAX && !entry.has_file; i++) {
+        uint64_t code;
+        if (entry.declared_by < context->unit->root || entry.declared_by >= context->unit->end)
+            return false;
+        const uint8_t *at = dwarf_uleb(section + entry.declared_by, end, &code);
+        const struct dwarf_abbrev *abbrev = at != NULL ? dwarf_abbrev_find(context->abbrevs, code) : NULL;
+        if (abbrev == NULL || read_entry(context, abbrev, at, end, &entry) == NULL)
+            return false;
+    }
+    *file = entry.file;
+    return entry.has_file;
+}
+
+static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, const struct variable_entry *entry)
+{
+    struct dwarf_output *output = &worker->output;
+    uint64_t file;
+    if (dwarf_start_is_dead(&worker->dwarf->dead, entry->address) || !find_file(&worker->context, *entry, &file))
+        return true;
+    struct sxt_model_variable *variables =
+        sxt_array_grow(output->variables, &output->variable_capacity, output->variable_count + 1, sizeof *variables);
+    if (variables == NULL)
+        return false;
+    output->variables = variables;
+    variables[output->variable_count++] = (struct sxt_model_variable){
+        entry->address, lines != NULL ? sxt_dwarf_file_name(&worker->names, lines, &worker->root, file) : 0};
+    return true;
+}
+
+/* Types have no variables in them that have a place. */
+static bool is_type(const struct dwarf_abbrev *abbrev)
+{
+    switch (abbrev->tag) {
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_array_type:
+    case DW_TAG_subroutine_type:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void sxt_dwarf_walk_variables(struct dwarf_worker *worker, const struct dwarf_lines *lines)
+{
+    const struct dwarf_context *context = &worker->context;
+    const uint8_t *section = dwarf_unit_section(context->file, context->unit)->data;
+    const uint8_t *end = section + context->unit->end;
+    for (const uint8_t *at = section + context->unit->root; at != NULL && at < end;) {
+        uint64_t code;
+        at = dwarf_uleb(at, end, &code);
+        if (at == NULL || code == 0)
+            continue;
+        const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(context->abbrevs, code);
+        if (abbrev == NULL)
+            return;
+        struct variable_entry entry = {.has_address = false};
+        const uint8_t *sibling = is_type(abbrev) ? dwarf_sibling(context, abbrev, at, end) : NULL;
+        if (sibling != NULL)
+            at = sibling;
+        else if (abbrev->tag == DW_TAG_variable)
+            at = read_entry(context, abbrev, at, end, &entry);
+        else
+            at = dwarf_skip(context, abbrev, at, end);
+        if (entry.has_address && !add(worker, lines, &entry)) {
+            worker->output.no_memory = true;
+            return;
+        }
+    }
+}

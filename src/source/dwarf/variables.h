@@ -1,0 +1,17 @@
+/* variables.h: variables with an address. Private to this folder. */
+#ifndef SXT_SOURCE_DWARF_VARIABLES_H
+#define SXT_SOURCE_DWARF_VARIABLES_H
+
+#include "source/dwarf/private.h"
+
+/*
+ * The address that a location of FORM at AT consists of; false when there is more to it. INDEXED: it may also be one of
+ * the table of addresses.
+ */
+bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
+                             const uint8_t *end, uint64_t *address);
+
+/* Adds the variables of the unit that the worker has entered to its output. LINES may be NULL. */
+void sxt_dwarf_walk_variables(struct dwarf_worker *worker, const struct dwarf_lines *lines);
+
+#endif
