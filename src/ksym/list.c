@@ -123,7 +123,8 @@ static int rename_chunk(void *context, unsigned worker, size_t chunk)
         size_t bare_size = sxt_ksym_bare_size(name);
         allowed += name.size * GROWTH_TIMES;
         bool renamed = name.size > 0 && start <= allowed && work->rename((sxt_string){name.data, bare_size}, text);
-        if (renamed && text->size > start)
+        renamed = renamed && text->size > start;
+        if (renamed)
             sxt_buffer_append(text, name.data + bare_size, name.size - bare_size);
         if (text->failed)
             return SXT_ERROR_MEMORY;
