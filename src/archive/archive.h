@@ -211,6 +211,21 @@ enum sxt_size_kind { SXT_SIZE_FILE, SXT_SIZE_DIFF_FILE, SXT_SIZE_BINARY };
 int sxt_size_load(const char *path, const struct sxt_size_load_options *options, enum sxt_size_kind *kind,
                   struct sxt_size **size, struct sxt_sizediff *diff, sxt_error *error);
 
+struct sxt_size_delta;
+
+struct sxt_size_disassembling {
+    const char *before_binary, *after_binary; /* whose sizes the two are */
+    const char *objdump;                      /* for machines other than x86; NULL: the one of the toolchain */
+};
+
+/*
+ * Disassembles the functions that changed most in DELTA, both before and after, and puts what changed, as a unified
+ * diff, on the symbols of AFTER, which is the same as DELTA has. *FAILED is the file that could not be read, or taken
+ * apart.
+ */
+int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size *after,
+                         const struct sxt_size_disassembling *options, const char **failed, sxt_error *error);
+
 /* The SuperSize file that an archive was opened from; NULL when it is none. A diff has two halves. */
 const struct sxt_size *sxt_archive_size(const sxt_archive *archive);
 const struct sxt_sizediff *sxt_archive_sizediff(const sxt_archive *archive);
@@ -221,7 +236,7 @@ struct sxt_inlined {
     sxt_string file;     /* that it is written in; absent when unknown */
     uint64_t size;       /* bytes of its own, without what is inlined into it */
     uint64_t total;      /* with that */
-    uint64_t places;     /* how many calls */
+    uint64_t places;     /* pieces of code; a call may have several */
 };
 
 struct sxt_inlined_list {
@@ -236,6 +251,46 @@ struct sxt_inlined_list {
 int sxt_inlined_read(const char *path, const sxt_extract_options *options, struct sxt_inlined_list *out,
                      sxt_error *error);
 void sxt_inlined_free(struct sxt_inlined_list *list);
+
+/* --- heap traces; mlyze/mlyze.h has what comes out --- */
+
+struct sxt_mlyze;
+struct sxt_mlyze_index;
+struct sxt_mlyze_oddities;
+
+/* A trace in a file, with the index that is beside it. */
+struct sxt_trace;
+
+int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error);
+void sxt_trace_close(struct sxt_trace **trace);
+const struct sxt_mlyze *sxt_trace_mlyze(const struct sxt_trace *trace);
+
+/* Is there a trace at PATH whose recording did not end? Then sxt_mlyze_recover is for it. */
+bool sxt_trace_is_unclean(const char *path);
+
+/* Is there an index that is of use? */
+bool sxt_trace_has_index(const struct sxt_trace *trace);
+
+/* The index: the one beside the file, or one that is made now, which takes a pass over all events. It is the trace's.
+ */
+int sxt_trace_index(struct sxt_trace *trace, const struct sxt_mlyze_index **out, sxt_error *error);
+
+/* Writes PATH.idx for the trace at PATH. */
+int sxt_trace_save_index(const char *path, sxt_error *error);
+
+/*
+ * A copy of a trace, by a codec of mlyze.h; SXT_MLYZE_RAW makes a plain file. With LOST, what cannot be read is left
+ * out, and *LOST is how many bytes that is. ODDITIES may be NULL. *FAILED is the file that could not be read or
+ * written.
+ */
+int sxt_trace_convert(const char *input, const char *output, unsigned codec, uint64_t *lost,
+                      struct sxt_mlyze_oddities *oddities, const char **failed, sxt_error *error);
+
+/* As sxt_archive_open_path, which refuses heap traces because they have no addresses to look up. */
+int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error);
+
+/* The heap trace that an archive was opened from; NULL when it is none. */
+const struct sxt_mlyze *sxt_archive_mlyze(const sxt_archive *archive);
 
 /* Making ksym blobs. */
 struct sxt_ksym_options {
@@ -263,5 +318,73 @@ struct sxt_ksym_made {
  */
 int sxt_ksym_make(const char *const *paths, size_t count, const char *output, const struct sxt_ksym_options *options,
                   struct sxt_ksym_made *made, const char **failed, sxt_error *error);
+
+/* --- record.c: recording a heap. The recorder writes a spool while the program runs; see mlyze/spool.h --- */
+
+/* Why a program cannot be recorded, or what will be missing. */
+enum sxt_recordable {
+    SXT_RECORDABLE,
+    SXT_RECORDABLE_STATIC,         /* nothing can be loaded into it; it may run, but nothing is seen */
+    SXT_RECORDABLE_NOT_PRIVILEGED, /* set-user-ID, set-group-ID, or with capabilities: the system ignores the recorder
+                                    */
+    SXT_RECORDABLE_NOT_32_BIT,
+    SXT_RECORDABLE_NOT_MACHINE, /* for another processor */
+    SXT_RECORDABLE_NOT_LIBRARY  /* another C library's dynamic linker */
+};
+
+/* Looks at the program in the file PATH; a script counts as its interpreter. */
+enum sxt_recordable sxt_recordable(const char *path);
+
+struct sxt_recording_options {
+    uint64_t period;    /* of sampling in bytes; 0: every allocation */
+    bool with_mappings; /* mmap and munmap too */
+    bool follow;        /* children get spools of their own */
+};
+
+/* A spool that is being written to. */
+struct sxt_recording;
+
+int sxt_recording_create(const char *path, const struct sxt_recording_options *options, struct sxt_recording **out,
+                         sxt_error *error);
+void sxt_recording_of(struct sxt_recording *recording, long pid); /* the process that it is for */
+void sxt_recording_stop(struct sxt_recording *recording);         /* asks the recorder to write no more */
+void sxt_recording_note_end(struct sxt_recording *recording);     /* takes the time once more, for the clock's sake */
+void sxt_recording_close(struct sxt_recording **recording);
+
+struct sxt_recover_options {
+    unsigned codec;  /* of mlyze.h; SXT_MLYZE_RAW (0) makes a plain file */
+    bool no_symbols; /* leave addresses as they are */
+    void (*warning)(void *data, const char *path, const char *text); /* what could not be opened; may be NULL */
+    void *data;
+};
+
+enum sxt_recovered_end {
+    SXT_RECOVERED_WHOLE,
+    SXT_RECOVERED_DISK_FULL,
+    SXT_RECOVERED_NO_MEMORY,
+    SXT_RECOVERED_FILE_GONE
+};
+
+#define SXT_RECOVERED_CHILDREN 640
+
+/* What was in a spool. */
+struct sxt_recovered {
+    uint64_t events, allocations;
+    uint64_t stacks, functions;
+    uint64_t unmatched;                        /* frees of blocks that were there before */
+    uint64_t dropped;                          /* events that the recorder had no room for */
+    bool is_attached;                          /* was the recorder ever loaded? */
+    bool own_allocator;                        /* the program has an allocator linked in */
+    enum sxt_recovered_end end;                /* why the recording ended before the program did */
+    uint32_t children[SXT_RECOVERED_CHILDREN]; /* processes that have spools of their own */
+    size_t child_count;
+};
+
+/*
+ * Makes a finished trace of the spool at PATH: OUTPUT may be the same path. Functions, files and lines are looked up in
+ * the modules as they are now on this machine.
+ */
+int sxt_mlyze_recover(const char *path, const char *output, const struct sxt_recover_options *options,
+                      struct sxt_recovered *recovered, sxt_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include "archive/private.h"
 #include "base/base64.h"
 #include "base/sha256.h"
+#include "size/size.h"
 
 #define FILE_ID_BLOCK 4096
 #define FILE_ID_SIZE  16
@@ -56,6 +57,12 @@ static const char *format_of(const sxt_archive *archive)
         return archive->pads > 0 ? "returnpads" : "symbfile";
     case SXT_ARCHIVE_KSYM:
         return "ksym";
+    case SXT_ARCHIVE_SIZE:
+        return "size";
+    case SXT_ARCHIVE_SIZEDIFF:
+        return "sizediff";
+    case SXT_ARCHIVE_MLYZE:
+        return "mlyze";
     default:
         return "lidia";
     }
@@ -84,7 +91,13 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->symbols = out->functions;
     out->lines = lidia->line_count;
     out->strings_size = lidia->strings_size;
-    if (archive->kind == SXT_ARCHIVE_SYMBFILE)
+    if (archive->kind == SXT_ARCHIVE_SIZE || archive->kind == SXT_ARCHIVE_SIZEDIFF) {
+        out->symbols = archive->size != NULL
+                           ? archive->size->symbol_count
+                           : archive->sizediff->before->symbol_count + archive->sizediff->after->symbol_count;
+        return;
+    }
+    if (archive->kind == SXT_ARCHIVE_SYMBFILE || archive->kind == SXT_ARCHIVE_MLYZE)
         return;
     if (archive->kind == SXT_ARCHIVE_KSYM) {
         out->symbols = sxt_ksym_count(&archive->ksym);

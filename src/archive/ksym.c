@@ -89,13 +89,7 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
         return status;
     status = sxt_archive_read_ksym(&archive->ksym, symbols, error);
     if (status == SXT_OK)
-        status = sxt_symbols_finish_sorted(symbols, error);
-    size_t size;
-    struct sxt_lidia_settings settings = {0};
-    if (status == SXT_OK)
-        status = sxt_lidia_encode(symbols, &settings, &archive->image, &size, error);
-    if (status == SXT_OK)
-        status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
+        return sxt_archive_take_model(archive, &symbols, error);
     sxt_symbols_free(&symbols);
     return status;
 }

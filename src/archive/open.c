@@ -9,6 +9,8 @@
 
 #include "archive/private.h"
 #include "base/error.h"
+#include "mlyze/mlyze.h"
+#include "size/size.h"
 #include "source/demangle.h"
 #include "source/elf.h"
 #include "source/extract.h"
@@ -21,6 +23,16 @@ void sxt_open_options_init(sxt_open_options *options)
     memset(options, 0, sizeof *options);
     options->struct_size = sizeof *options;
     sxt_extract_options_init(&options->extract);
+}
+
+/* Everything else here is about addresses, and a heap trace has none to look up. */
+static int refuse_mlyze(sxt_archive **archive, sxt_error *error)
+{
+    if (*archive == NULL || (*archive)->kind != SXT_ARCHIVE_MLYZE)
+        return SXT_OK;
+    sxt_archive_close(archive);
+    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                    "a heap trace has no symbols to look up; 'sextant heap' shows what is in it");
 }
 
 /* Takes over FILE, also when it fails. */
@@ -57,6 +69,13 @@ static int open_archive(struct sxt_file file, const char *path, const sxt_open_o
 int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
 {
     *out = NULL;
+    int status = sxt_archive_open_any(path, options, out, error);
+    return status == SXT_OK ? refuse_mlyze(out, error) : status;
+}
+
+int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+{
+    *out = NULL;
     struct sxt_file file;
     int status = sxt_file_open(&file, path, error);
     return status == SXT_OK ? open_archive(file, path, options, out, error) : status;
@@ -67,7 +86,9 @@ int sxt_archive_open_fd(int fd, const sxt_open_options *options, sxt_archive **o
     *out = NULL;
     struct sxt_file file;
     int status = sxt_file_open_fd(&file, fd, error);
-    return status == SXT_OK ? open_archive(file, NULL, options, out, error) : status;
+    if (status == SXT_OK)
+        status = open_archive(file, NULL, options, out, error);
+    return status == SXT_OK ? refuse_mlyze(out, error) : status;
 }
 
 int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_options *options, sxt_archive **out,
@@ -76,7 +97,8 @@ int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_option
     *out = NULL;
     struct sxt_file file;
     sxt_file_from_memory(&file, data, size);
-    return open_archive(file, NULL, options, out, error);
+    int status = open_archive(file, NULL, options, out, error);
+    return status == SXT_OK ? refuse_mlyze(out, error) : status;
 }
 
 void sxt_archive_close(sxt_archive **archive)
@@ -84,6 +106,8 @@ void sxt_archive_close(sxt_archive **archive)
     if (*archive == NULL)
         return;
     free((*archive)->image);
+    sxt_archive_close_size(*archive);
+    sxt_archive_close_mlyze(*archive);
     sxt_symbols_free(&(*archive)->symbols);
     sxt_file_close(&(*archive)->file);
     free(*archive);
@@ -101,6 +125,11 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
         return sxt_archive_open_symbfile(archive, error);
     case SXT_ARCHIVE_KSYM:
         return sxt_archive_open_ksym(archive, options, error);
+    case SXT_ARCHIVE_SIZE:
+    case SXT_ARCHIVE_SIZEDIFF:
+        return sxt_archive_open_size(archive, error);
+    case SXT_ARCHIVE_MLYZE:
+        return sxt_archive_open_mlyze(archive, error);
     case SXT_ARCHIVE_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
     case SXT_ARCHIVE_ELF:
@@ -118,6 +147,12 @@ enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size)
         return SXT_ARCHIVE_SYMBFILE;
     if (sxt_elf_is(data, size))
         return SXT_ARCHIVE_ELF;
+    if (sxt_mlyze_is(data, size))
+        return SXT_ARCHIVE_MLYZE;
+    if (sxt_sizediff_is(data, size))
+        return SXT_ARCHIVE_SIZEDIFF;
+    if (sxt_size_is(data, size))
+        return SXT_ARCHIVE_SIZE;
     /* A ksym blob has no mark of its own; it is one when everything in it makes sense. Any number of zeros would be an
      * empty one, and mostly is none. */
     sxt_ksym ksym;
@@ -136,6 +171,19 @@ int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error)
     if (problem != NULL && offset > 0)
         return sxt_fail(error, SXT_ERROR_FORMAT, offset, "no file that sextant knows, nor a ksym blob: %s", problem);
     return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither an ELF file nor an archive that sextant knows");
+}
+
+int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error)
+{
+    const struct sxt_lidia_settings settings = {0};
+    size_t size;
+    int status = sxt_symbols_finish_sorted(*symbols, error);
+    if (status == SXT_OK)
+        status = sxt_lidia_encode(*symbols, &settings, &archive->image, &size, error);
+    if (status == SXT_OK)
+        status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
+    sxt_symbols_free(symbols);
+    return status;
 }
 
 static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)

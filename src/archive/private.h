@@ -18,7 +18,8 @@ enum sxt_archive_kind {
     SXT_ARCHIVE_SYMBFILE,
     SXT_ARCHIVE_KSYM,
     SXT_ARCHIVE_SIZE,
-    SXT_ARCHIVE_SIZEDIFF
+    SXT_ARCHIVE_SIZEDIFF,
+    SXT_ARCHIVE_MLYZE
 };
 
 /* What a compressed file or section may expand to, where no options say otherwise. */
@@ -33,7 +34,8 @@ struct sxt_archive {
     sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
     struct sxt_size *size;       /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
-    uint64_t pads; /* symbfile: how many return pads it has */
+    struct sxt_mlyze *mlyze; /* heap trace; nothing else is filled then */
+    uint64_t pads;           /* symbfile: how many return pads it has */
 };
 
 enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size);
@@ -43,6 +45,9 @@ int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
 /* Opens a plain or compressed file. */
 int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
+
+/* Fills `lidia` from a model whose ranges are final, and frees the model. */
+int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error);
 
 /* Fills `lidia` from the records of a symbfile: its ranges, or where it has none, its return pads. */
 int sxt_archive_open_symbfile(sxt_archive *archive, sxt_error *error);
@@ -59,6 +64,10 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
 /* Fills `size` or `sizediff`, and `lidia` with its functions. */
 int sxt_archive_open_size(sxt_archive *archive, sxt_error *error);
 void sxt_archive_close_size(sxt_archive *archive);
+
+/* Fills `mlyze`. */
+int sxt_archive_open_mlyze(sxt_archive *archive, sxt_error *error);
+void sxt_archive_close_mlyze(sxt_archive *archive);
 
 /* Adds what is known of a blob's text to a model, as ranges. */
 int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error);

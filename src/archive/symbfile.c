@@ -70,13 +70,7 @@ int sxt_archive_open_symbfile(sxt_archive *archive, sxt_error *error)
     if (status == SXT_OK)
         status = read_pads(&archive->file, no_ranges ? symbols : NULL, &archive->pads, error);
     if (status == SXT_OK)
-        status = sxt_symbols_finish_sorted(symbols, error);
-    size_t size;
-    struct sxt_lidia_settings settings = {0};
-    if (status == SXT_OK)
-        status = sxt_lidia_encode(symbols, &settings, &archive->image, &size, error);
-    if (status == SXT_OK)
-        status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
+        return sxt_archive_take_model(archive, &symbols, error);
     sxt_symbols_free(&symbols);
     return status;
 }

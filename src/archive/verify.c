@@ -1,6 +1,8 @@
 /* verify.c: the full check of a file of any kind. */
 #include "archive/private.h"
 #include "base/error.h"
+#include "mlyze/mlyze.h"
+#include "size/size.h"
 #include "source/elf_verify.h"
 
 /* Closes FILE. */
@@ -18,6 +20,13 @@ static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_p
             break;
         case SXT_ARCHIVE_KSYM:
             *count = sxt_archive_verify_ksym(file, problem, data);
+            break;
+        case SXT_ARCHIVE_SIZE:
+        case SXT_ARCHIVE_SIZEDIFF:
+            *count = sxt_size_verify(file->data, file->size, NULL, problem, data);
+            break;
+        case SXT_ARCHIVE_MLYZE:
+            *count = sxt_mlyze_verify(file->data, file->size, problem, data);
             break;
         case SXT_ARCHIVE_ELF:
             *count = sxt_elf_verify(file->data, file->size, SXT_ARCHIVE_INFLATE_LIMIT, problem, data);

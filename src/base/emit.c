@@ -138,6 +138,12 @@ void sxt_emit_null(struct sxt_emit *emit, const char *key)
         put_plain(emit, key, "null", 4);
 }
 
+void sxt_emit_raw(struct sxt_emit *emit, const char *key, sxt_string json)
+{
+    if (emit->json)
+        put_plain(emit, key, json.data, json.size);
+}
+
 void sxt_emit_array(struct sxt_emit *emit, const char *key)
 {
     if (emit->json) {

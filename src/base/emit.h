@@ -58,6 +58,7 @@ void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value);
 void sxt_emit_address(struct sxt_emit *emit, const char *key, uint64_t value); /* "0x401020" */
 void sxt_emit_bool(struct sxt_emit *emit, const char *key, bool value);
 void sxt_emit_null(struct sxt_emit *emit, const char *key);
+void sxt_emit_raw(struct sxt_emit *emit, const char *key, sxt_string json); /* JSON that is made already */
 
 /* Nesting. In text an array of scalars is one line "key  a, b, c"; nested objects are JSON only. */
 void sxt_emit_array(struct sxt_emit *emit, const char *key);

@@ -12,11 +12,21 @@
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads or ksym; by default what\nFILE's extension says",
-     "lidia symbfile returnpads ksym"},
+    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads, ksym or size; by default\nwhat FILE's extension says",
+     "lidia symbfile returnpads ksym size"},
     {"returnpads", 0, "FILE", "with a symbfile: write its return pads to FILE too", NULL},
     {"types", 0, "LETTERS", "ksym: take symbols of these types of nm, or all;\nby default Tt, which is code", NULL},
     {"layout", 0, "seed|0.6", "ksym: the layout of the published description, or the\none of version 0.6", "seed 0.6"},
+    {"map", 0, "FILE", "size: the linker's map, for objects and literals", NULL},
+    {"components", 0, "FILE", "size: lines PREFIX COMPONENT, which path is whose", NULL},
+    {"source-dir", 0, "DIR", "size: store paths relative to DIR; its DIR_METADATA files\nand its git revision are used",
+     NULL},
+    {"title", 0, "TEXT", "size: what to call it", NULL},
+    {"url", 0, "URL", "size: where it was built", NULL},
+    {"git-revision", 0, "ID", "size: which revision it is", NULL},
+    {"build-config", 0, "KEY=VALUE", "size: what else to note of the build; may be repeated", NULL},
+    {"with-debug", 0, NULL, "size: count debug information and symbols too", NULL},
+    {"deflate", 0, "stock|fast", "size: the reference's bytes (default), or eight times as\nfast", "stock fast"},
     CLI_OPTIONS_EXTRACT,
     {"no-lines", 0, NULL, "leave line numbers out", NULL},
     {"no-files", 0, NULL, "leave file names out", NULL},
@@ -39,6 +49,7 @@ static const struct cli_example examples[] = {
     {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if that is installed"},
     {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a file of their own"},
     {"sextant archive app -o app.symbfile --returnpads app.returnpads", "both files of the OpenTelemetry profiler"},
+    {"sextant archive --map app.map app -o app.size", "who owns each byte of it"},
     {"sudo cat /proc/kallsyms | sextant archive - -o kernel.ksym", "the symbols of the running kernel, for a kernel"},
     {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer would give"},
     {NULL, NULL},
@@ -48,13 +59,15 @@ static int run(const struct cli_arguments *arguments);
 
 const struct cli_verb cli_archive = {
     .name = "archive",
-    .synopsis = "[OPTION...] INPUT -o OUTPUT",
+    .synopsis = "[OPTION...] INPUT... -o OUTPUT",
     .summary = "make an archive from the symbols of a binary",
     .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input),\n"
                    "calls that were inlined into them, files and lines, from its DWARF, its Go function\n"
                    "table, its symbol tables, MiniDebugInfo and separate debug files, and writes them as an\n"
                    "archive that addresses can be looked up in. The output appears whole or not at all.\n"
-                   "A ksym blob is also made from text as nm and /proc/kallsyms have it, and from archives.",
+                   "A ksym blob is also made from text as nm and /proc/kallsyms have it, and from archives.\n"
+                   "A size file tells who owns each byte of binaries, object files and static libraries; it\n"
+                   "takes several of them.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -97,6 +110,8 @@ static int run(const struct cli_arguments *arguments)
         return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
     if (strcmp(format_of(arguments), "ksym") == 0)
         return cli_make_ksym(arguments, false);
+    if (strcmp(format_of(arguments), "size") == 0)
+        return cli_make_size(arguments);
     sxt_open_options open;
     status = cli_open_options(arguments, input, &open);
     if (status == CLI_DONE && cli_given(arguments, "compat"))
@@ -270,7 +285,7 @@ static void free_path_maps(sxt_lidia_options *lidia)
     lidia->path_map_count = 0;
 }
 
-static const char *const formats[] = {"lidia", "symbfile", "returnpads", "ksym"};
+static const char *const formats[] = {"lidia", "symbfile", "returnpads", "ksym", "size"};
 
 /* The format that was asked for, or that the output's extension says; NULL when neither does. */
 static const char *format_of(const struct cli_arguments *arguments)
@@ -295,11 +310,16 @@ static int check_format(const struct cli_arguments *arguments, const char *forma
     for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
         if (strcmp(format, "ksym") != 0 && cli_given(arguments, of_ksym[i]))
             return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
-    static const char *const not_of_ksym[] = {"path-map", "no-lines", "no-files", "no-inlines"};
-    for (size_t i = 0; i < sizeof not_of_ksym / sizeof *not_of_ksym; i++)
-        if (strcmp(format, "ksym") == 0 && cli_given(arguments, not_of_ksym[i]))
-            return cli_usage(arguments->verb, "a ksym blob has names and addresses only; --%s is for others",
-                             not_of_ksym[i]);
+    static const char *const of_size[] = {"map",          "components",   "source-dir", "title",  "url",
+                                          "git-revision", "build-config", "with-debug", "deflate"};
+    for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
+        if (strcmp(format, "size") != 0 && cli_given(arguments, of_size[i]))
+            return cli_usage(arguments->verb, "--%s is for size, not %s", of_size[i], format);
+    static const char *const of_ranges[] = {"path-map", "no-lines", "no-files", "no-inlines"};
+    bool has_ranges = strcmp(format, "ksym") != 0 && strcmp(format, "size") != 0;
+    for (size_t i = 0; i < sizeof of_ranges / sizeof *of_ranges; i++)
+        if (!has_ranges && cli_given(arguments, of_ranges[i]))
+            return cli_usage(arguments->verb, "--%s is not for %s", of_ranges[i], format);
     if (strcmp(format, "symbfile") != 0 && cli_given(arguments, "returnpads"))
         return cli_usage(arguments->verb, "--returnpads is for symbfile, not %s", format);
     bool pads = strcmp(format, "returnpads") == 0 || cli_given(arguments, "returnpads");
@@ -314,16 +334,17 @@ static int check_words(const struct cli_arguments *arguments)
     const char *format = cli_value(arguments, "format");
     if (arguments->word_count == 0)
         return cli_usage(arguments->verb, "no input given");
-    if (arguments->word_count > 1)
-        return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
+    if (arguments->word_count > 1 && (format_of(arguments) == NULL || strcmp(format_of(arguments), "size") != 0))
+        return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
     if (format != NULL && format_of(arguments) == NULL)
-        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads, ksym", format);
+        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads, ksym, size",
+                         format);
     if (format_of(arguments) == NULL)
-        return cli_usage(arguments->verb,
-                         "'%s' does not end in .lidia, .symbfile, .returnpads or .ksym; say which format (-f lidia)",
-                         output);
+        return cli_usage(
+            arguments->verb,
+            "'%s' does not end in .lidia, .symbfile, .returnpads, .ksym or .size; say which format (-f lidia)", output);
     return check_format(arguments, format_of(arguments));
 }
 

@@ -3,15 +3,24 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "cli/sizes.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile or ksym; by default what FILE's\nextension says", "lidia symbfile ksym"},
+    {"format", 'f', "FORMAT", "lidia, symbfile, ksym, size or sizediff; by default what FILE's\nextension says",
+     "lidia symbfile ksym size sizediff"},
     {"types", 0, "LETTERS", "to ksym: only symbols of these types of nm", NULL},
     {"layout", 0, "seed|0.6", "to ksym: the layout of the published description, or\nthe one of version 0.6",
      "seed 0.6"},
     {"mangled", 0, NULL, "text to ksym: leave names as linked; by default they are\ndemangled", NULL},
+    {"where", 0, "FILTER", "to size: only the symbols that a filter of 'sextant query'\nkeeps, and their aliases",
+     NULL},
+    {"deflate", 0, "stock|fast", "to size: the bytes of the reference, or 8 times as fast", "stock fast"},
+    CLI_OPTION_MAX_SIZE,
+    {"compress", 0, NULL, "heap traces: in blocks, with an index in OUTPUT.idx", NULL},
+    {"decompress", 0, NULL, "heap traces: as any reader of version 1 takes them", NULL},
+    {"recover", 0, NULL, "heap traces: make one whole that was cut off", NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
@@ -21,6 +30,8 @@ static const struct cli_example examples[] = {
     {"sextant convert app.symbfile -o app.lidia", "for quick lookups"},
     {"sextant convert kernel.lidia -o kernel.ksym", "functions, for a kernel that asks itself"},
     {"sextant convert part0 part1 part2 -o app.symbfile", "the parts of a symbfile, together again"},
+    {"sextant convert --compress run.mlyze -o small.mlyze", "a heap trace that takes less room, and can be searched"},
+    {"sextant convert app.size -o text.size --where 'section:.text and size>=1k'", "a part of a file of sizes"},
     {NULL, NULL},
 };
 
@@ -33,7 +44,9 @@ const struct cli_verb cli_convert = {
     .description = "Ranges of Lidia archives and symbfiles go from one format to the other without loss: functions,\n"
                    "files, calls and lines stay as they are. A ksym blob, which has names and addresses only, is\n"
                    "made of these, of other blobs, and of text as nm and /proc/kallsyms have it; out of one come\n"
-                   "ranges that reach to the next symbol. The output appears whole or not at all.",
+                   "ranges that reach to the next symbol. Files of sizes are copied, whole or in part; a part has its\n"
+                   "own paddings, and all sections. Heap traces are compressed, made plain, or made whole. The\n"
+                   "output appears whole or not at all.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -53,6 +66,25 @@ static int write_format(const sxt_symbols *symbols, const char *format, const ch
     return sxt_lidia_write_path(symbols, &as_they_are, output, error);
 }
 
+/* Options that one format has and others have not. */
+static int check_options(const struct cli_arguments *arguments, const char *format)
+{
+    static const char *const of_ksym[] = {"types", "layout", "mangled", "json"};
+    static const char *const of_size[] = {"where", "deflate", "max-size"};
+    bool is_ksym = strcmp(format, "ksym") == 0;
+    bool is_size = strcmp(format, "size") == 0 || strcmp(format, "sizediff") == 0;
+    if (!is_ksym && !is_size && strcmp(format, "lidia") != 0 && strcmp(format, "symbfile") != 0)
+        return cli_usage(arguments->verb,
+                         "cannot convert to '%s'; known: lidia, symbfile, ksym, size, sizediff (-f FORMAT)", format);
+    for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
+        if (!is_ksym && cli_given(arguments, of_ksym[i]))
+            return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
+    for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
+        if (!is_size && cli_given(arguments, of_size[i]))
+            return cli_usage(arguments->verb, "--%s is for size, not %s", of_size[i], format);
+    return CLI_DONE;
+}
+
 static int run(const struct cli_arguments *arguments)
 {
     const char *output = cli_value(arguments, "output");
@@ -61,20 +93,26 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "no input given");
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
+    static const char *const of_traces[] = {"compress", "decompress", "recover"};
+    bool is_trace = format == NULL && cli_is_trace(arguments->words[0]);
+    for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces; i++)
+        if (!is_trace && cli_given(arguments, of_traces[i]))
+            return cli_usage(arguments->verb, "--%s is for heap traces, and '%s' is none", of_traces[i],
+                             arguments->words[0]);
+    if (is_trace)
+        return cli_convert_mlyze(arguments);
     if (format == NULL)
         format = cli_extension(output);
-    bool is_ksym = strcmp(format, "ksym") == 0;
-    if (!is_ksym && strcmp(format, "lidia") != 0 && strcmp(format, "symbfile") != 0)
-        return cli_usage(arguments->verb, "cannot convert to '%s'; known: lidia, symbfile, ksym (-f FORMAT)", format);
-    static const char *const of_ksym[] = {"types", "layout", "mangled", "json"};
-    for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
-        if (!is_ksym && cli_given(arguments, of_ksym[i]))
-            return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
+    int status = check_options(arguments, format);
+    if (status != CLI_DONE)
+        return status;
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
-    if (is_ksym)
+    if (strcmp(format, "ksym") == 0)
         return cli_make_ksym(arguments, true);
     cli_expect_much_memory();
+    if (strcmp(format, "size") == 0 || strcmp(format, "sizediff") == 0)
+        return cli_convert_size(arguments, strcmp(format, "sizediff") == 0);
     sxt_symbols *symbols;
     const char *failed;
     sxt_error error;

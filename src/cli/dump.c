@@ -181,7 +181,7 @@ static int run(const struct cli_arguments *arguments)
     open.check_crc = cli_given(arguments, "check");
     sxt_archive *archive;
     sxt_error error;
-    if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK)
+    if (sxt_archive_open_any(file, &open, &archive, &error) != SXT_OK)
         return cli_fail(file, &error);
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
@@ -189,9 +189,11 @@ static int run(const struct cli_arguments *arguments)
     const struct sxt_record_visitor visitor = {
         .range = dump_range, .pad = dump_pad, .symbol = dump_symbol, .data = &emit};
     bool has_records;
-    if (sxt_archive_visit(archive, &visitor, &has_records, &error) != SXT_OK)
+    if (sxt_archive_mlyze(archive) != NULL)
+        status = cli_dump_mlyze(sxt_archive_mlyze(archive), file, &emit);
+    else if (sxt_archive_visit(archive, &visitor, &has_records, &error) != SXT_OK)
         status = cli_fail(file, &error);
-    else if (!has_records)
+    else if (!has_records && !cli_dump_size(archive, &emit))
         status = dump_rows(archive, &emit);
     sxt_archive_close(&archive);
     return cli_finish(&emit, status);

@@ -1,6 +1,7 @@
 /* info.c: what a file is, in figures. */
 #include <string.h>
 
+#include "archive/archive.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -71,8 +72,9 @@ static void print_section_bases(const sxt_archive *archive, const sxt_info *info
     }
 }
 
-static void print_info(const sxt_archive *archive, const char *file, struct sxt_emit *emit)
+static int print_info(const sxt_archive *archive, const char *file, struct sxt_emit *emit)
 {
+    int status = CLI_DONE;
     sxt_info info;
     sxt_archive_info(archive, &info);
     bool elf = strcmp(info.format, "elf") == 0;
@@ -112,10 +114,13 @@ static void print_info(const sxt_archive *archive, const char *file, struct sxt_
         sxt_emit_number(emit, "damaged_units", info.units.damaged);
         sxt_emit_number(emit, "missing_units", info.units.missing);
     }
+    if (sxt_archive_mlyze(archive) != NULL)
+        status = cli_info_mlyze(sxt_archive_mlyze(archive), file, emit);
     sxt_emit_number(emit, "size", info.size);
     if (info.section_base_count > 0)
         print_section_bases(archive, &info, emit);
     sxt_emit_record_end(emit);
+    return status;
 }
 
 static int run(const struct cli_arguments *arguments)
@@ -134,13 +139,14 @@ static int run(const struct cli_arguments *arguments)
         if (usage != CLI_DONE)
             return usage;
         open.check_crc = cli_given(arguments, "check");
-        if (sxt_archive_open_path(file, &open, &archive, &error) != SXT_OK) {
+        if (sxt_archive_open_any(file, &open, &archive, &error) != SXT_OK) {
             status = cli_fail(file, &error);
             continue;
         }
         if (i > 0)
             sxt_emit_text(&emit, "\n");
-        print_info(archive, file, &emit);
+        if (print_info(archive, file, &emit) != CLI_DONE)
+            status = CLI_NO;
         sxt_archive_close(&archive);
     }
     return cli_finish(&emit, status);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/gzip.h"
 #include "base/inflate.h"
 #include "base/output.h"
 #include "cli/verbs.h"
@@ -217,7 +218,7 @@ static int write_profile(const char *output, bool gzip, const struct sxt_buffer 
         return sxt_output_save(output, profile->data, profile->size, error);
     struct sxt_buffer packed;
     sxt_buffer_init(&packed, OUTPUT_MAX);
-    int status = sxt_profile_gzip(profile->data, profile->size, &packed, error);
+    int status = sxt_gzip_fast(profile->data, profile->size, &packed, error);
     if (status == SXT_OK)
         status = sxt_output_save(output, packed.data, packed.size, error);
     sxt_buffer_free(&packed);

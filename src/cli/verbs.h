@@ -8,14 +8,44 @@ extern const struct cli_verb cli_addr2line;
 extern const struct cli_verb cli_archive;
 extern const struct cli_verb cli_lookup;
 extern const struct cli_verb cli_convert;
+extern const struct cli_verb cli_diff;
 extern const struct cli_verb cli_dump;
 extern const struct cli_verb cli_fileid;
+extern const struct cli_verb cli_heap;
 extern const struct cli_verb cli_info;
+extern const struct cli_verb cli_query;
+extern const struct cli_verb cli_record;
+extern const struct cli_verb cli_size;
 extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;
 extern const struct cli_verb cli_generate;
 
 /* What archive and convert do for ksym: the words of the command line into a blob. */
 int cli_make_ksym(const struct cli_arguments *arguments, bool archives_only);
+
+/* What archive does for size. */
+int cli_make_size(const struct cli_arguments *arguments);
+
+/* What convert does for .size files, and for .sizediff files. */
+int cli_convert_size(const struct cli_arguments *arguments, bool is_diff);
+
+/* What dump does for SuperSize files; false when ARCHIVE is none. */
+bool cli_dump_size(const sxt_archive *archive, struct sxt_emit *emit);
+
+/* What dump, info and convert do for heap traces; FILE is named in warnings. */
+struct sxt_mlyze;
+struct sxt_mlyze_oddities;
+int cli_dump_mlyze(const struct sxt_mlyze *mlyze, const char *file, struct sxt_emit *emit);
+int cli_info_mlyze(const struct sxt_mlyze *mlyze, const char *file, struct sxt_emit *emit);
+int cli_convert_mlyze(const struct cli_arguments *arguments);
+
+/* One line for each kind of oddity, with a count. */
+void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *oddities);
+
+/* Is it a heap trace, by its first bytes? (FILE, or FILE@MOMENT) */
+bool cli_is_trace(const char *file);
+
+/* What diff does for heap traces; each side is FILE, or FILE@MOMENT for what was live then. */
+int cli_diff_heap(const struct cli_arguments *arguments, const char *before, const char *after);
 
 #endif

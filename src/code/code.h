@@ -21,6 +21,8 @@
 
 #include <sextant/error.h>
 
+#include "code/disassemble.h"
+
 /* A call at ADDRESS; the instruction has LENGTH bytes. Returns false to hear of no more. */
 typedef bool sxt_call_found(void *context, uint64_t address, unsigned length);
 

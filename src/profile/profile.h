@@ -79,9 +79,6 @@ int sxt_profile_symbolize(const uint8_t *data, size_t size, struct sxt_modules *
                           const struct sxt_profile_options *options, struct sxt_buffer *out,
                           struct sxt_profile_report *report, sxt_error *error);
 
-/* Appends DATA to OUT as one gzip member. */
-int sxt_profile_gzip(const uint8_t *data, size_t size, struct sxt_buffer *out, sxt_error *error);
-
 /*
  * A filter for text: lines that speak of addresses (match.c has the forms) come out with names, files and lines; others
  * byte for byte. A line of over 64 KiB is not looked at.

@@ -68,8 +68,9 @@ struct sxt_model_line {
 
 /* Where a variable is declared. */
 struct sxt_model_variable {
-    uint64_t address;
+    uint64_t address; /* of a thread-local one: in the segment of thread-local data */
     uint32_t file;
+    bool is_thread_local;
 };
 
 /* Where a section of a relocatable file was laid out. */

@@ -221,7 +221,7 @@ class Convert(SymbfileTest):
         _, pads = self.make(program)
         self.run_error("convert", program, "-o", self.folder / "x.lidia", naming="calls")
         self.run_error("convert", pads, "-o", self.folder / "x.lidia", naming="returnpads")
-        self.run_usage("convert", pads, "-o", self.folder / "x.size")
+        self.run_usage("convert", pads, "-o", self.folder / "x.other")
 
 
 class FileIds(SymbfileTest):

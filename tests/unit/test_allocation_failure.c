@@ -12,11 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sextant/sextant.h>
 
+#include "archive/archive.h"
 #include "dwarf_builder.h"
 #include "elf_image.h"
+#include "ksym/ksym.h"
+#include "size/size.h"
+#include "source/linker_map.h"
 #include "support.h"
 #include "symbfile/symbfile.h"
 
@@ -442,6 +447,132 @@ static void symbfiles_survive_every_failure(void **state)
     sxt_symbols_free(&model);
 }
 
+/* --- sizes --- */
+
+static char size_input[] = "/tmp/sxt-allocation-XXXXXX";
+static char map_input[] = "/tmp/sxt-allocation-XXXXXX";
+
+/* Of every kind of line that GNU ld prints, so often that the tables grow. */
+static char *make_map(void)
+{
+    enum { ROOM = 1 << 16 };
+    char *text = __real_malloc(ROOM);
+    size_t size = (size_t)snprintf(text, ROOM,
+                                   "Allocating common symbols\nCommon symbol       size              file\n\n"
+                                   "common              0x190             a.o\n\nLinker script and memory map\n\n"
+                                   "LOAD a.o\n\n.text           0x0000000000401000      0x1000\n");
+    for (unsigned i = 0; i < 120; i++)
+        size += (size_t)snprintf(text + size, ROOM - size,
+                                 " .text.f%u      0x%016x       0x10 lib%u.a(m%u.o)\n"
+                                 "                0x%016x                f%u\n",
+                                 i, 0x401000 + 32 * i, i % 7, i, 0x401000 + 32 * i, i);
+    return text;
+}
+
+static void write_file(char *path, const void *data, size_t size)
+{
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, data, size), size);
+    close(descriptor);
+}
+
+static void make_size(struct outcome *outcome)
+{
+    static const char *const settings[] = {"key=value"};
+    struct sxt_size_make_options options;
+    const char *failed, *path = size_input;
+    struct sxt_size *size;
+    sxt_size_make_options_init(&options);
+    options.extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    options.map_path = map_input;
+    options.title = "title";
+    options.build_config = settings;
+    options.build_config_count = 1;
+    outcome->status = sxt_size_make(&path, 1, &options, &size, &failed, &outcome->error);
+    if (outcome->status != SXT_OK) {
+        assert_null(size);
+        return;
+    }
+    struct sxt_buffer text;
+    sxt_buffer_init(&text, SIZE_MAX);
+    outcome->status = sxt_size_write_text(size, &text, &outcome->error);
+    if (outcome->status == SXT_OK)
+        keep(outcome, text.data, text.size);
+    sxt_buffer_free(&text);
+    sxt_size_free(&size);
+}
+
+static void making_sizes_survives_every_failure(void **state)
+{
+    (void)state;
+    make_elf();
+    char *map = make_map();
+    write_file(size_input, elf, elf_size);
+    write_file(map_input, map, strlen(map));
+    fail_each_allocation(make_size);
+    unlink(size_input);
+    unlink(map_input);
+    free(map);
+    free(elf);
+}
+
+static char *map_text;
+
+/* What counts is the number of pieces and symbols, and what they are called. */
+static void read_map(struct outcome *outcome)
+{
+    struct sxt_linker_map *map;
+    outcome->status = sxt_linker_map_read((const uint8_t *)map_text, strlen(map_text), &map, &outcome->error);
+    if (outcome->status != SXT_OK) {
+        assert_null(map);
+        return;
+    }
+    const size_t counts[] = {map->section_count, map->piece_count, map->symbol_count,
+                             map->common_count,  map->cover_count, map->strings.count};
+    keep(outcome, counts, sizeof counts);
+    sxt_linker_map_free(map);
+}
+
+static void reading_linker_maps_survives_every_failure(void **state)
+{
+    (void)state;
+    map_text = make_map();
+    fail_each_allocation(read_map);
+    free(map_text);
+}
+
+/* --- ksym --- */
+
+static void make_ksym(struct outcome *outcome)
+{
+    struct sxt_ksym_list list;
+    uint8_t *data = NULL;
+    size_t size = 0;
+    outcome->status = sxt_ksym_list_init(&list, &outcome->error);
+    if (outcome->status != SXT_OK)
+        return;
+    for (unsigned i = 0; i < 400 && outcome->status == SXT_OK; i++) {
+        char name[40];
+        int length = snprintf(name, sizeof name, "a_common_beginning_of_%u", i);
+        outcome->status =
+            sxt_ksym_list_add(&list, 0x1000 + 16 * i, 'T', (sxt_string){name, (size_t)length}, &outcome->error);
+    }
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_ksym_list_rename(&list, rename_all, &outcome->error);
+    if (outcome->status == SXT_OK)
+        outcome->status = sxt_ksym_encode(&list, NULL, &data, &size, NULL, &outcome->error);
+    outcome->data = data;
+    outcome->size = size;
+    sxt_ksym_list_free(&list);
+}
+
+static void making_ksym_blobs_survives_every_failure(void **state)
+{
+    (void)state;
+    fail_each_allocation(make_ksym);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +583,9 @@ int main(void)
         cmocka_unit_test(writing_inlined_calls_and_lines_survives_every_failure),
         cmocka_unit_test(merging_survives_every_failure),
         cmocka_unit_test(symbfiles_survive_every_failure),
+        cmocka_unit_test(making_sizes_survives_every_failure),
+        cmocka_unit_test(reading_linker_maps_survives_every_failure),
+        cmocka_unit_test(making_ksym_blobs_survives_every_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,11 @@ enum {
 
 enum {
     DW_OP_addr = 0x03,
+    DW_OP_const4u = 0x0c,
+    DW_OP_const8u = 0x0e,
+    DW_OP_form_tls_address = 0x9b,
     DW_OP_addrx = 0xa1,
+    DW_OP_GNU_push_tls_address = 0xe0,
     DW_OP_GNU_addr_index = 0xfb,
 };
 

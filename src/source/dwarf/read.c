@@ -245,7 +245,8 @@ static bool join_variables(struct joining *joining, unsigned threads)
         symbols->variables = variables;
         for (size_t k = 0; k < output->variable_count; k++)
             variables[symbols->variable_count++] = (struct sxt_model_variable){
-                output->variables[k].address, joining->numbers[i][output->variables[k].file]};
+                output->variables[k].address, joining->numbers[i][output->variables[k].file],
+                output->variables[k].is_thread_local};
     }
     return true;
 }

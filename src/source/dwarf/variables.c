@@ -8,34 +8,51 @@
 
 #define CHAIN_MAX 8
 
-bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
-                             const uint8_t *end, uint64_t *address)
+/* The bytes of an expression, which begins at *AT; 0 when it is none. */
+static uint64_t expression_size(const struct dwarf_context *context, uint16_t form, const uint8_t **at,
+                                const uint8_t *end)
 {
     uint64_t size = 0;
     bool big_endian = context->file->big_endian;
     if (form == DW_FORM_exprloc || form == DW_FORM_block)
-        at = dwarf_uleb(at, end, &size);
-    else if (form == DW_FORM_block1 && at < end)
-        size = *at++;
-    else if (form == DW_FORM_block2 && end - at >= 2)
-        size = sxt_load_u16(at, big_endian), at += 2;
-    else if (form == DW_FORM_block4 && end - at >= 4)
-        size = sxt_load_u32(at, big_endian), at += 4;
-    if (at == NULL || size < 2 || size > (uint64_t)(end - at))
-        return false;
+        *at = dwarf_uleb(*at, end, &size);
+    else if (form == DW_FORM_block1 && *at < end)
+        size = *(*at)++;
+    else if (form == DW_FORM_block2 && end - *at >= 2)
+        size = sxt_load_u16(*at, big_endian), *at += 2;
+    else if (form == DW_FORM_block4 && end - *at >= 4)
+        size = sxt_load_u32(*at, big_endian), *at += 4;
+    return *at == NULL || size > (uint64_t)(end - *at) ? 0 : size;
+}
+
+bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
+                             const uint8_t *end, uint64_t *address)
+{
+    uint64_t size = expression_size(context, form, &at, end), index;
     unsigned width = context->unit->address_size;
-    if (*at == DW_OP_addr && size == width + 1u) {
-        *address = dwarf_uint(at + 1, width, big_endian);
+    if (size == width + 1u && *at == DW_OP_addr) {
+        *address = dwarf_uint(at + 1, width, context->file->big_endian);
         return true;
     }
-    uint64_t index;
-    return indexed && (*at == DW_OP_addrx || *at == DW_OP_GNU_addr_index) &&
+    return indexed && size >= 2 && (*at == DW_OP_addrx || *at == DW_OP_GNU_addr_index) &&
            dwarf_uleb(at + 1, at + size, &index) == at + size && sxt_dwarf_indexed_address(context, index, address);
+}
+
+/* A constant, and "of this thread's data". */
+bool sxt_dwarf_thread_local_offset(const struct dwarf_context *context, uint16_t form, const uint8_t *at,
+                                   const uint8_t *end, uint64_t *offset)
+{
+    uint64_t size = expression_size(context, form, &at, end);
+    unsigned width = size == 6 && *at == DW_OP_const4u ? 4 : size == 10 && *at == DW_OP_const8u ? 8 : 0;
+    if (width == 0 || (at[width + 1] != DW_OP_GNU_push_tls_address && at[width + 1] != DW_OP_form_tls_address))
+        return false;
+    *offset = dwarf_uint(at + 1, width, context->file->big_endian);
+    return true;
 }
 
 /* What an entry says of itself. */
 struct variable_entry {
-    bool has_address, has_file;
+    bool has_address, has_file, is_thread_local;
     uint64_t address, file;
     uint64_t declared_by; /* another entry; 0 for none */
 };
@@ -47,8 +64,11 @@ static const uint8_t *read_entry(const struct dwarf_context *context, const stru
     *out = (struct variable_entry){.file = 0};
     for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
         const struct dwarf_attribute *attribute = &context->abbrevs->attributes[abbrev->first + i];
-        if (attribute->name == DW_AT_location)
-            out->has_address = sxt_dwarf_plain_address(context, attribute->form, true, at, end, &out->address);
+        if (attribute->name == DW_AT_location) {
+            out->is_thread_local = sxt_dwarf_thread_local_offset(context, attribute->form, at, end, &out->address);
+            out->has_address =
+                out->is_thread_local || sxt_dwarf_plain_address(context, attribute->form, true, at, end, &out->address);
+        }
         struct dwarf_value value;
         at = sxt_dwarf_read_value(context, attribute, at, end, &value);
         if (at == NULL)
@@ -86,7 +106,8 @@ static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, co
 {
     struct dwarf_output *output = &worker->output;
     uint64_t file;
-    if (dwarf_start_is_dead(&worker->dwarf->dead, entry->address) || !find_file(&worker->context, *entry, &file))
+    bool is_dead = !entry->is_thread_local && dwarf_start_is_dead(&worker->dwarf->dead, entry->address);
+    if (is_dead || !find_file(&worker->context, *entry, &file))
         return true;
     struct sxt_model_variable *variables =
         sxt_array_grow(output->variables, &output->variable_capacity, output->variable_count + 1, sizeof *variables);
@@ -94,7 +115,8 @@ static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, co
         return false;
     output->variables = variables;
     variables[output->variable_count++] = (struct sxt_model_variable){
-        entry->address, lines != NULL ? sxt_dwarf_file_name(&worker->names, lines, &worker->root, file) : 0};
+        entry->address, lines != NULL ? sxt_dwarf_file_name(&worker->names, lines, &worker->root, file) : 0,
+        entry->is_thread_local};
     return true;
 }
 

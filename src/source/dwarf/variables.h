@@ -11,6 +11,10 @@
 bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
                              const uint8_t *end, uint64_t *address);
 
+/* The same for the offset of a thread-local variable. */
+bool sxt_dwarf_thread_local_offset(const struct dwarf_context *context, uint16_t form, const uint8_t *at,
+                                   const uint8_t *end, uint64_t *offset);
+
 /* Adds the variables of the unit that the worker has entered to its output. LINES may be NULL. */
 void sxt_dwarf_walk_variables(struct dwarf_worker *worker, const struct dwarf_lines *lines);
 

@@ -1,0 +1,451 @@
+/* heap.c: where the memory of a program went, from a trace of its allocations. */
+#include "cli/heap.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "cli/verbs.h"
+
+static const struct cli_option options[] = {
+    {"peak", 0, NULL, "what was live at the peak", NULL},
+    {"leaks", 0, NULL, "what was never freed", NULL},
+    {"min-age", 0, "TIME", "of a leak: only blocks that lived for so long at least", NULL},
+    {"suppressions", 0, "FILE", "leaks that are known: lines leak:PATTERN for functions and files", NULL},
+    {"temporary", 0, "[=N]",
+     "what was freed when its thread had allocated at most N other\nblocks (default 0) in the meantime", NULL},
+    {"top", 0, "[=COST]", "the stacks with the highest cost (default bytes)", "bytes count live peak leaked temporary"},
+    {"by", 0, "KEY", "sums by stack, function, file, thread or size", "stack function file thread size"},
+    {"tree", 0, NULL, "a tree from main to the allocations", NULL},
+    {"bottom-up", 0, NULL, "a tree from the allocations to their callers", NULL},
+    {"stack", 0, "ID", "all about one stack", NULL},
+    {"lifetimes", 0, NULL, "how long blocks lived", NULL},
+    {"churn", 0, "WINDOW", "the busiest windows of that width (10ms, 1s), and what lived shorter", NULL},
+    {"timeline", 0, "[=N]", "live bytes over time, in at most N points (default 64)", NULL},
+    {"markers", 0, NULL, "the markers, what was live at each, and the peak behind it", NULL},
+    {"at", 0, "MOMENT",
+     "what was live then: a time since the start (1.5s, 20ms),\nan absolute one as dump prints, or a marker", NULL},
+    {"index", 0, NULL, "write FILE.live beside the file first: --at answers from it at once", NULL},
+    {"from", 0, "MOMENT", "leave out what happened before", NULL},
+    {"until", 0, "MOMENT", "leave out what happened after", NULL},
+    {"between", 0, "A B", "what grew between two moments: --from A --until B", NULL},
+    {"folded", 0, NULL, "stacks for flame graphs: main;f;g COST", NULL},
+    {"pprof", 0, "FILE", "write a profile for pprof", NULL},
+    {"speedscope", 0, "FILE", "write a profile for speedscope", NULL},
+    {"cost", 0, "COST", "what counts: bytes, count, live, peak, leaked, temporary",
+     "bytes count live peak leaked temporary"},
+    CLI_OPTION_JSON,
+    {"csv", 0, NULL, "print CSV with a line of names on top", NULL},
+    {"limit", 'n', "N", "rows of a table (default 10 in the summary, 30 otherwise)", NULL},
+    {"all", 0, NULL, "no limit", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cli_example examples[] = {
+    {"sextant heap app.mlyze", "peak, totals, and the stacks that allocated the most"},
+    {"sextant heap app.mlyze --leaks --min-age 1s", "what leaked, but for the last second"},
+    {"sextant heap app.mlyze --peak --tree", "who was behind the peak, from main on"},
+    {"sextant heap app.mlyze --between loaded done", "what grew between two markers"},
+    {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a picture"},
+    {NULL, NULL},
+};
+
+#define DESCRIPTION                                                                                                    \
+    "Reads a trace of allocations (.mlyze), plain or compressed, and prints its peak, its totals and its\n"            \
+    "largest stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded\n"         \
+    "and the like how it is shown. docs/heap.md has the definitions."
+
+static int run(const struct cli_arguments *arguments);
+static int run_words(int argc, char **argv);
+
+const struct cli_verb cli_heap = {
+    .name = "heap",
+    .synopsis = "[OPTION...] FILE",
+    .summary = "where the memory of a program went",
+    .description = DESCRIPTION,
+    .options = options,
+    .examples = examples,
+    .run_words = run_words,
+};
+
+/* The same, once options with two arguments, or with one that may be left out, are rewritten. */
+static const struct cli_verb plain_verb = {
+    .name = "heap",
+    .synopsis = "[OPTION...] FILE",
+    .summary = "where the memory of a program went",
+    .description = DESCRIPTION,
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+/* --- the command line --- */
+
+static const char *const implied[] = {"--temporary=0", "--top=bytes", "--timeline=64"};
+
+/* "--temporary" is "--temporary=0"; also when it is shortened, as long as it is no other option. */
+static const char *with_argument(const char *word)
+{
+    size_t size = strlen(word), candidates = 0;
+    const char *found = word;
+    if (size < 3 || strchr(word, '=') != NULL)
+        return word;
+    for (size_t i = 0; options[i].name != NULL; i++) {
+        if (strcmp(options[i].name, word + 2) == 0)
+            candidates = 0;
+        candidates += strncmp(options[i].name, word + 2, size - 2) == 0;
+        if (strcmp(options[i].name, word + 2) == 0)
+            break;
+    }
+    for (size_t i = 0; i < sizeof implied / sizeof *implied && candidates == 1; i++)
+        if (strncmp(implied[i], word, size) == 0)
+            found = implied[i];
+    return found;
+}
+
+static int run_words(int argc, char **argv)
+{
+    const char **words = calloc((size_t)argc * 2 + 1, sizeof *words);
+    int count = 0, status = CLI_DONE;
+    bool only_words = false;
+    if (words == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (int i = 1; i < argc && status == CLI_DONE; i++) {
+        bool is_between = !only_words && strcmp(argv[i], "--between") == 0;
+        only_words |= strcmp(argv[i], "--") == 0;
+        if (!is_between) {
+            words[count++] = only_words || strncmp(argv[i], "--", 2) != 0 ? argv[i] : with_argument(argv[i]);
+            continue;
+        }
+        if (i + 2 >= argc) {
+            status = cli_usage(&plain_verb, "--between needs two moments");
+            continue;
+        }
+        words[count++] = "--from";
+        words[count++] = argv[++i];
+        words[count++] = "--until";
+        words[count++] = argv[++i];
+    }
+    if (status == CLI_DONE)
+        status = cli_run(&plain_verb, count, (char **)(uintptr_t)words);
+    free(words);
+    return status;
+}
+
+enum shape { SUMMARY, TABLE, TREE, STACK, LIFETIMES, CHURN, TIMELINE, MARKERS, FOLDED, EXPORT };
+
+struct request {
+    enum shape shape;
+    struct cli_heap_table table;
+    struct sxt_heap_options options;
+    bool bottom_up, all, is_state;
+    uint64_t stack;
+};
+
+static bool find_cost(const char *text, enum sxt_heap_cost *cost)
+{
+    for (enum sxt_heap_cost i = SXT_HEAP_BYTES; i <= SXT_HEAP_TEMPORARY; i++) {
+        if (strcmp(text, cli_heap_cost_name(i)) == 0) {
+            *cost = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int choose_cost(const struct cli_arguments *arguments, struct request *request)
+{
+    enum sxt_heap_cost *cost = &request->table.cost;
+    const char *texts[] = {cli_value(arguments, "top"), cli_value(arguments, "cost")};
+    const struct {
+        const char *name;
+        enum sxt_heap_cost cost;
+    } flags[] = {{"at", SXT_HEAP_LIVE},     {"from", SXT_HEAP_GROWTH},
+                 {"churn", SXT_HEAP_CHURN}, {"temporary", SXT_HEAP_TEMPORARY},
+                 {"peak", SXT_HEAP_PEAK},   {"leaks", SXT_HEAP_LEAKED}};
+    if (cli_given(arguments, "peak") + cli_given(arguments, "leaks") + cli_given(arguments, "temporary") +
+            (texts[0] != NULL) >
+        1)
+        return cli_usage(arguments->verb, "--peak, --leaks, --temporary and --top contradict each other");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!cli_given(arguments, flags[i].name))
+            continue;
+        *cost = flags[i].cost;
+        request->shape = TABLE;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (texts[i] == NULL)
+            continue;
+        request->shape = TABLE;
+        if (!find_cost(texts[i], cost))
+            return cli_usage(arguments->verb, "--%s takes bytes, count, live, peak, leaked or temporary, not '%s'",
+                             i == 0 ? "top" : "cost", texts[i]);
+    }
+    return CLI_DONE;
+}
+
+static int choose_key(const struct cli_arguments *arguments, struct request *request)
+{
+    static const char *const keys[] = {"stack", "function", "file", "thread", "size"};
+    const char *by = cli_value(arguments, "by");
+    if (by == NULL)
+        return CLI_DONE;
+    request->shape = TABLE;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(by, keys[i]) != 0)
+            continue;
+        request->table.key = (enum sxt_heap_key)i;
+        request->options.by_thread = i == SXT_HEAP_THREAD;
+        request->options.by_size = i == SXT_HEAP_SIZE;
+        return CLI_DONE;
+    }
+    return cli_usage(arguments->verb, "--by takes stack, function, file, thread or size, not '%s'", by);
+}
+
+static int choose_shape(const struct cli_arguments *arguments, struct request *request)
+{
+    const struct {
+        const char *name;
+        enum shape shape;
+    } flags[] = {{"tree", TREE},    {"bottom-up", TREE},    {"stack", STACK},     {"lifetimes", LIFETIMES},
+                 {"churn", CHURN},  {"timeline", TIMELINE}, {"markers", MARKERS}, {"folded", FOLDED},
+                 {"pprof", EXPORT}, {"speedscope", EXPORT}};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!cli_given(arguments, flags[i].name))
+            continue;
+        if (first != NULL && flags[i].shape != request->shape)
+            return cli_usage(arguments->verb, "--%s and --%s contradict each other", first, flags[i].name);
+        first = flags[i].name;
+        request->shape = flags[i].shape;
+    }
+    request->bottom_up = cli_given(arguments, "bottom-up");
+    if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
+        return cli_usage(arguments->verb, "--json and --csv contradict each other");
+    if (cli_given(arguments, "csv")) {
+        if (request->shape != TABLE && request->shape != SUMMARY)
+            return cli_usage(arguments->verb, "--csv is for tables");
+        request->shape = TABLE;
+    }
+    request->table.form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
+    return CLI_DONE;
+}
+
+static int take_duration(const struct cli_arguments *arguments, const char *name, uint64_t *out)
+{
+    const char *text = cli_value(arguments, name);
+    if (text != NULL && !sxt_heap_parse_duration(text, out))
+        return cli_usage(arguments->verb, "--%s takes a time like 250ms or 1.5s, not '%s'", name, text);
+    return CLI_DONE;
+}
+
+static int take_numbers(const struct cli_arguments *arguments, struct request *request)
+{
+    struct sxt_heap_options *options_of = &request->options;
+    uint64_t points = 0, most;
+    request->all = cli_given(arguments, "all");
+    bool is_whole = request->all || request->table.form != CLI_TABLE;
+    most = is_whole ? UINT64_MAX : request->shape == SUMMARY ? 10 : 30;
+    int status = cli_count_option(arguments, "temporary", 0, &options_of->temporary);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "timeline", 0, &points);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "limit", most, &request->table.limit);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "stack", 0, &request->stack);
+    if (status == CLI_DONE)
+        status = take_duration(arguments, "min-age", &options_of->min_age);
+    if (status == CLI_DONE)
+        status = take_duration(arguments, "churn", &options_of->churn);
+    if (status == CLI_DONE && request->shape == TIMELINE && (points < 2 || points > 1000000))
+        return cli_usage(arguments->verb, "--timeline takes a number of points, from 2 to 1000000");
+    if (status == CLI_DONE && request->shape == CHURN && options_of->churn == 0)
+        return cli_usage(arguments->verb, "--churn takes a time above 0");
+    options_of->timeline = (size_t)points;
+    options_of->windows = request->table.limit < 100000 ? (size_t)request->table.limit : 100000;
+    return status;
+}
+
+static int take_moments(const struct cli_arguments *arguments, const struct cli_trace *trace, struct request *request)
+{
+    struct sxt_heap_options *options_of = &request->options;
+    uint64_t start = sxt_mlyze_header(trace->mlyze)->start_us;
+    const char *at = cli_value(arguments, "at"), *from = cli_value(arguments, "from");
+    const char *until = cli_value(arguments, "until");
+    if (at != NULL && (from != NULL || until != NULL))
+        return cli_usage(arguments->verb, "--at contradicts --from, --until and --between");
+    request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_GROWTH);
+    bool is_sampled = (sxt_mlyze_header(trace->mlyze)->flags & SXT_MLYZE_SAMPLED) != 0;
+    request->table.only_live = at != NULL && request->shape == TABLE && request->table.cost == SXT_HEAP_LIVE &&
+                               request->table.form != CLI_CSV && !is_sampled;
+    if (from != NULL)
+        options_of->from = sxt_heap_moment_of(from, start);
+    if (at != NULL || until != NULL)
+        options_of->to = sxt_heap_moment_of(at != NULL ? at : until, start);
+    if (options_of->from.kind == SXT_HEAP_TIME && options_of->to.kind == SXT_HEAP_TIME &&
+        options_of->from.time > options_of->to.time)
+        return cli_usage(arguments->verb, "'%s' is later than '%s'", from, until);
+    return CLI_DONE;
+}
+
+/* --- what is printed --- */
+
+static int suppress(const struct cli_arguments *arguments, struct sxt_heap_usage *usage)
+{
+    const char *path;
+    for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
+        struct sxt_file file;
+        sxt_error error;
+        int status = sxt_file_open(&file, path, &error);
+        if (status == SXT_OK)
+            status = sxt_heap_suppress(usage, (sxt_string){(const char *)file.data, file.size}, &error);
+        sxt_file_close(&file);
+        if (status != SXT_OK)
+            return cli_fail(path, &error);
+    }
+    return CLI_DONE;
+}
+
+static int write_exports(const struct cli_arguments *arguments, const struct sxt_heap_usage *usage)
+{
+    static const struct {
+        const char *name;
+        int (*make)(const struct sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error);
+    } exports[] = {{"pprof", sxt_heap_export_pprof}, {"speedscope", sxt_heap_export_speedscope}};
+    for (size_t i = 0; i < sizeof exports / sizeof *exports; i++) {
+        const char *path = cli_value(arguments, exports[i].name);
+        struct sxt_buffer buffer;
+        sxt_error error;
+        if (path == NULL)
+            continue;
+        sxt_buffer_init(&buffer, PTRDIFF_MAX);
+        int status = exports[i].make(usage, &buffer, &error);
+        if (status == SXT_OK)
+            status = sxt_output_save(path, buffer.data, buffer.size, &error);
+        sxt_buffer_free(&buffer);
+        if (status != SXT_OK)
+            return cli_fail(path, &error);
+    }
+    return CLI_DONE;
+}
+
+static int print_folded(const struct cli_trace *trace, const struct sxt_heap_usage *usage, enum sxt_heap_cost cost)
+{
+    struct sxt_buffer buffer;
+    sxt_error error;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    int status = sxt_heap_export_folded(usage, cost, &buffer, &error);
+    if (status == SXT_OK)
+        status = sxt_output_save("-", buffer.data, buffer.size, &error);
+    sxt_buffer_free(&buffer);
+    return status == SXT_OK ? CLI_DONE : cli_fail(trace->path, &error);
+}
+
+static void print_suppressed(struct sxt_emit *emit, const struct sxt_heap_usage *usage)
+{
+    uint64_t bytes, count;
+    sxt_heap_suppressed(usage, &bytes, &count);
+    if (count > 0)
+        sxt_emit_text(emit, "%s bytes in %s blocks are suppressed\n", cli_thousands((double)bytes).text,
+                      cli_thousands((double)count).text);
+}
+
+static int print_table(struct sxt_emit *emit, const struct cli_trace *trace, const struct sxt_heap_usage *usage,
+                       const struct request *request)
+{
+    if (request->is_state && request->table.form != CLI_CSV)
+        cli_heap_print_state(emit, usage);
+    int status = cli_heap_print_table(emit, trace, usage, &request->table);
+    if (request->table.cost == SXT_HEAP_LEAKED && request->table.form == CLI_TABLE)
+        print_suppressed(emit, usage);
+    return status;
+}
+
+static int print(struct sxt_emit *emit, const struct cli_trace *trace, const struct sxt_heap_usage *usage,
+                 const struct request *request)
+{
+    switch (request->shape) {
+    case SUMMARY:
+        cli_heap_print_summary(emit, trace, usage);
+        if (sxt_emit_is_json(emit))
+            return CLI_DONE;
+        sxt_emit_text(emit, "\nstacks that allocated the most\n");
+        return cli_heap_print_table(emit, trace, usage, &request->table);
+    case TABLE:
+        return print_table(emit, trace, usage, request);
+    case TREE:
+        return cli_heap_print_tree(emit, trace, usage, request->table.cost, request->bottom_up, request->all);
+    case STACK:
+        return cli_heap_print_stack(emit, trace, usage, request->stack);
+    case LIFETIMES:
+        cli_heap_print_lifetimes(emit, usage);
+        return CLI_DONE;
+    case CHURN:
+        cli_heap_print_windows(emit, usage);
+        sxt_emit_text(emit, "\nstacks whose blocks lived shorter\n");
+        return cli_heap_print_table(emit, trace, usage, &request->table);
+    case TIMELINE:
+        cli_heap_print_timeline(emit, usage);
+        return CLI_DONE;
+    case MARKERS:
+        cli_heap_print_markers(emit, usage);
+        return CLI_DONE;
+    case FOLDED:
+        return print_folded(trace, usage, request->table.cost);
+    case EXPORT:
+        return CLI_DONE;
+    }
+    return CLI_DONE;
+}
+
+static int analyse(const struct cli_arguments *arguments, struct cli_trace *trace, struct request *request)
+{
+    struct sxt_heap_usage usage;
+    struct sxt_emit emit;
+    const struct sxt_heap_moment *to = &request->options.to;
+    bool is_quick = request->table.only_live && to->kind == SXT_HEAP_TIME && request->table.key <= SXT_HEAP_FILE &&
+                    cli_trace_ask(trace, to->time, &usage);
+    int status = is_quick ? CLI_DONE : cli_trace_run(trace, &request->options, &usage);
+    if (status != CLI_DONE)
+        return status;
+    status = suppress(arguments, &usage);
+    if (status == CLI_DONE)
+        status = write_exports(arguments, &usage);
+    if (status == CLI_DONE) {
+        sxt_emit_init(&emit, stdout, request->table.form == CLI_JSON);
+        status = cli_finish(&emit, print(&emit, trace, &usage, request));
+    }
+    if (status == CLI_DONE)
+        status = cli_trace_warn(trace, &usage);
+    sxt_heap_free(&usage);
+    return status;
+}
+
+static int run(const struct cli_arguments *arguments)
+{
+    struct request request = {.shape = SUMMARY};
+    struct cli_trace trace;
+    if (arguments->word_count != 1)
+        return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "one file at a time");
+    int status = choose_cost(arguments, &request);
+    if (status == CLI_DONE)
+        status = choose_key(arguments, &request);
+    if (status == CLI_DONE)
+        status = choose_shape(arguments, &request);
+    if (status == CLI_DONE)
+        status = take_numbers(arguments, &request);
+    if (status != CLI_DONE)
+        return status;
+    if (cli_given(arguments, "index"))
+        status = cli_trace_save_states(arguments->words[0]);
+    if (status != CLI_DONE)
+        return status;
+    status = cli_trace_open(arguments->words[0], &trace);
+    if (status == CLI_DONE)
+        status = take_moments(arguments, &trace, &request);
+    if (status == CLI_DONE)
+        status = analyse(arguments, &trace, &request);
+    cli_trace_close(&trace);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* inlined.c: what functions take in the places where calls of them were inlined. */
+#include "archive/archive.h"
+#include "cli/sizes.h"
+
+static void show_warning(void *data, const sxt_error *problem)
+{
+    const char *const *path = data;
+    cli_warn(*path, "%s", problem->text);
+}
+
+static void print_one(struct sxt_emit *emit, const struct sxt_inlined *one, uint64_t code)
+{
+    sxt_emit_record(emit);
+    if (sxt_emit_is_json(emit)) {
+        sxt_emit_string(emit, "function", one->function);
+        sxt_emit_string(emit, "file", one->file);
+        sxt_emit_number(emit, "size", one->size);
+        sxt_emit_number(emit, "total", one->total);
+        sxt_emit_number(emit, "places", one->places);
+    } else {
+        sxt_emit_text(emit, "%11s  %7s  %11s  %9s  ", cli_thousands((double)one->size).text,
+                      cli_percent((double)one->size, (double)code).text, cli_thousands((double)one->total).text,
+                      cli_thousands((double)one->places).text);
+        sxt_emit_name(emit, one->function);
+        sxt_emit_text(emit, one->file.data != NULL ? "  " : "");
+        if (one->file.data != NULL)
+            sxt_emit_name(emit, one->file);
+        sxt_emit_text(emit, "\n");
+    }
+    sxt_emit_record_end(emit);
+}
+
+int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit)
+{
+    struct sxt_inlined_list list;
+    sxt_extract_options options;
+    sxt_error error;
+    sxt_extract_options_init(&options);
+    options.warning = show_warning;
+    options.warning_data = &path;
+    if (sxt_inlined_read(path, &options, &list, &error) != SXT_OK)
+        return cli_fail(path, &error);
+    uint64_t size = 0, places = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        size += list.list[i].size;
+        places += list.list[i].places;
+    }
+    sxt_emit_text(emit, "%11s  %7s  %11s  %9s  function\n", "size", "%", "total", "places");
+    for (size_t i = 0; i < list.count && i < limit; i++)
+        print_one(emit, &list.list[i], list.code);
+    sxt_emit_text(emit, "%11s  %7s  %11s  %9s  %s functions that were inlined, in %s bytes of code\n",
+                  cli_thousands((double)size).text, cli_percent((double)size, (double)list.code).text, "",
+                  cli_thousands((double)places).text, cli_thousands((double)list.count).text,
+                  cli_thousands((double)list.code).text);
+    sxt_inlined_free(&list);
+    return CLI_DONE;
+}

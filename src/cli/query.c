@@ -1,0 +1,118 @@
+/* query.c: which symbols are like that, and what do they take? */
+#include <string.h>
+
+#include "cli/sizes.h"
+#include "cli/verbs.h"
+
+static const struct cli_option options[] = {
+    CLI_OPTION_JSON,
+    {"csv", 0, NULL, "print CSV with a line of names on top", NULL},
+    {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
+    {"list", 0, NULL, "print the queries that have a name", NULL},
+    CLI_OPTION_MAX_SIZE,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cli_example examples[] = {
+    {"sextant query app.size 'size>4k path~^third_party/ | group path:2'",
+     "what the large symbols of each directory there take"},
+    {"sextant query app.size @templates", "C++ templates, all instances together"},
+    {"sextant query --csv d.sizediff 'status:added section:.text | sort size'", "the code that is new"},
+    {NULL, NULL},
+};
+
+static int run(const struct cli_arguments *arguments);
+
+const struct cli_verb cli_query = {
+    .name = "query",
+    .synopsis = "[OPTION...] FILE QUERY",
+    .summary = "choose, group and sum up the symbols of a size file or a diff",
+    .description =
+        "Chooses symbols by a filter, groups them, and prints what they take. A QUERY is a filter and stages:\n"
+        "\n"
+        "  FILTER | group KEY[:DEPTH][, KEY...] | where FILTER | sort WHAT [asc|desc] | limit N\n"
+        "\n"
+        "Conditions: size>1k pss>=100 padding aliases>1 address:0x1000-0x2000 section:.text name=main\n"
+        "name:part name~REGEX full~ template~ namespace~ path~ source~ object~ component= container=\n"
+        "flags:hot status:added is:template has:path, joined by and, or, not and parentheses. Keys: path,\n"
+        "directory, source, object, component, section, container, name, template, full, namespace,\n"
+        "aliases, status, flags, crate, package, generated. Named queries begin with '@'; --list prints\n"
+        "them. docs/query.md tells everything. The size of a group has each list of aliases once; its pss\n"
+        "divides their bytes among them.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+static int list(void)
+{
+    for (const struct sxt_query_canned *one = sxt_query_canned; one->name != NULL; one++)
+        printf("@%-20s %s\n%21s %s\n", one->name, one->help, "", one->text);
+    return CLI_DONE;
+}
+
+/* The words behind the file, as one text: quotes around the whole are not needed where the shell allows it. */
+static void join(const struct cli_arguments *arguments, struct sxt_buffer *out)
+{
+    for (size_t i = 1; i < arguments->word_count; i++)
+        sxt_buffer_print(out, "%s%s", i > 1 ? " " : "", arguments->words[i]);
+    sxt_buffer_u8(out, 0);
+}
+
+static int answer(const struct cli_arguments *arguments, struct cli_sizes *sizes, const char *text)
+{
+    enum cli_form form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
+    struct sxt_query_result result;
+    int status = cli_run_query(sizes, text, &result);
+    if (status != CLI_DONE)
+        return status;
+    struct sxt_emit emit;
+    sxt_emit_init(&emit, stdout, form == CLI_JSON);
+    cli_print_rows(&emit, form, &sizes->subject, &result, 0);
+    sxt_query_result_free(&result);
+    return cli_finish(&emit, CLI_DONE);
+}
+
+/* A query that cannot be understood is told before a large file is read. */
+static int check(const char *text)
+{
+    struct sxt_query *query;
+    sxt_error error;
+    int status = sxt_query_parse(text, strlen(text), &query, &error);
+    sxt_query_free(&query);
+    if (status == SXT_OK)
+        return CLI_DONE;
+    cli_fail_text(NULL, "query: %s", error.text);
+    return status == SXT_ERROR_MEMORY ? CLI_NO : CLI_USAGE;
+}
+
+static int run(const struct cli_arguments *arguments)
+{
+    if (cli_given(arguments, "list"))
+        return list();
+    if (arguments->word_count < 2)
+        return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "no query given");
+    if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
+        return cli_usage(arguments->verb, "--json and --csv contradict each other");
+    uint64_t limit;
+    struct sxt_buffer text;
+    int status = cli_count_option(arguments, "limit", UINT64_MAX, &limit);
+    if (status != CLI_DONE)
+        return status;
+    sxt_buffer_init(&text, (size_t)1 << 20);
+    join(arguments, &text);
+    status = text.failed ? cli_fail_text(NULL, "query: it is too long") : check((char *)text.data);
+    if (limit != UINT64_MAX && status == CLI_DONE) {
+        text.size--;
+        sxt_buffer_print(&text, " | limit %llu", (unsigned long long)limit);
+        sxt_buffer_u8(&text, 0);
+    }
+    struct cli_sizes sizes = {0};
+    if (status == CLI_DONE)
+        status = cli_sizes_open(arguments, arguments->words[0], &sizes);
+    if (status == CLI_DONE)
+        status = answer(arguments, &sizes, (char *)text.data);
+    cli_sizes_close(&sizes);
+    sxt_buffer_free(&text);
+    return status;
+}

@@ -1,0 +1,269 @@
+/* sizes.c: opening SuperSize's files, and the pieces of their output. */
+#include "cli/sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/archive.h"
+
+/* --- opening --- */
+
+/* How the files are read. */
+struct reading {
+    struct sxt_size_make_options make;
+    struct sxt_size_load_options load;
+};
+
+static void show_warning(void *data, const sxt_error *problem)
+{
+    const char *const *path = data;
+    cli_warn(*path, "%s", problem->text);
+}
+
+static int understand(const struct cli_arguments *arguments, struct reading *out)
+{
+    const char *value = cli_value(arguments, "max-size");
+    double bytes = 0;
+    if (value != NULL && (!sxt_query_parse_bytes(value, strlen(value), &bytes) || bytes < 1 || bytes > 1e18))
+        return cli_usage(arguments->verb, "--max-size takes a size like 8G, not '%s'", value);
+    sxt_size_make_options_init(&out->make);
+    out->make.extract.warning = show_warning;
+    out->load = (struct sxt_size_load_options){.max_size = (uint64_t)bytes, .make = &out->make};
+    return CLI_DONE;
+}
+
+static int load(const char *path, struct reading *reading, struct sxt_size **size, struct sxt_sizediff *diff)
+{
+    enum sxt_size_kind kind;
+    sxt_error error;
+    reading->make.extract.warning_data = &path;
+    if (sxt_size_load(path, &reading->load, &kind, size, diff, &error) != SXT_OK)
+        return cli_fail(path, &error);
+    return CLI_DONE;
+}
+
+static int compare(struct cli_sizes *sizes, const struct sxt_size_diff_options *options)
+{
+    sxt_error error;
+    if (sxt_size_diff(sizes->pair.before, sizes->pair.after, options, &sizes->delta, &error) != SXT_OK)
+        return cli_fail(sizes->path, &error);
+    sizes->subject.delta = &sizes->delta;
+    return CLI_DONE;
+}
+
+int cli_sizes_open(const struct cli_arguments *arguments, const char *path, struct cli_sizes *out)
+{
+    *out = (struct cli_sizes){.path = path};
+    struct reading reading;
+    int status = understand(arguments, &reading);
+    if (status == CLI_DONE)
+        status = load(path, &reading, &out->single, &out->pair);
+    if (status != CLI_DONE)
+        return status;
+    if (out->single == NULL)
+        return compare(out, &(struct sxt_size_diff_options){0});
+    out->subject.size = out->single;
+    return CLI_DONE;
+}
+
+/* One side of a diff, which cannot be a diff itself. */
+static int open_side(const char *path, struct reading *reading, struct sxt_size **out)
+{
+    struct sxt_sizediff diff = {0};
+    int status = load(path, reading, out, &diff);
+    sxt_sizediff_free(&diff);
+    if (status == CLI_DONE && *out == NULL)
+        return cli_fail_text(path, "this is a diff already, and no side of another");
+    return status;
+}
+
+int cli_sizes_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
+                       const struct sxt_size_diff_options *options, struct cli_sizes *out)
+{
+    *out = (struct cli_sizes){.path = after};
+    struct reading reading;
+    int status = understand(arguments, &reading);
+    if (status == CLI_DONE)
+        status = open_side(before, &reading, &out->pair.before);
+    if (status == CLI_DONE)
+        status = open_side(after, &reading, &out->pair.after);
+    return status == CLI_DONE ? compare(out, options) : status;
+}
+
+void cli_sizes_close(struct cli_sizes *sizes)
+{
+    sxt_size_delta_free(&sizes->delta);
+    sxt_sizediff_free(&sizes->pair);
+    sxt_size_free(&sizes->single);
+}
+
+int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_query_result *out)
+{
+    struct sxt_query *query;
+    sxt_error error;
+    memset(out, 0, sizeof *out);
+    if (sxt_query_parse(text, strlen(text), &query, &error) != SXT_OK) {
+        cli_fail_text(NULL, "query: %s", error.text);
+        return error.code == SXT_ERROR_MEMORY ? CLI_NO : CLI_USAGE;
+    }
+    int status = sxt_query_run(query, &sizes->subject, out, &error);
+    sxt_query_free(&query);
+    return status == SXT_OK ? CLI_DONE : cli_fail(sizes->path, &error);
+}
+
+int cli_count_option(const struct cli_arguments *arguments, const char *name, uint64_t otherwise, uint64_t *out)
+{
+    const char *value = cli_value(arguments, name);
+    double number = 0;
+    *out = otherwise;
+    if (value == NULL)
+        return CLI_DONE;
+    if (!sxt_query_parse_bytes(value, strlen(value), &number) || number < 0 || number > 1e15 ||
+        number != (double)(uint64_t)number)
+        return cli_usage(arguments->verb, "--%s takes a number, not '%s'", name, value);
+    *out = (uint64_t)number;
+    return CLI_DONE;
+}
+
+/* --- numbers --- */
+
+struct cli_number cli_thousands(double value)
+{
+    char digits[40];
+    struct cli_number out;
+    size_t used = 0;
+    if (!(fabs(value) < 9e18)) {
+        snprintf(out.text, sizeof out.text, "%.3g", value);
+        return out;
+    }
+    bool is_small = fabs(value) < 10 && value != (double)(int64_t)value;
+    snprintf(digits, sizeof digits, is_small ? "%.1f" : "%.0f", fabs(value));
+    size_t whole = strcspn(digits, ".");
+    if (value < 0 && strspn(digits, "0.") < strlen(digits))
+        out.text[used++] = '-';
+    for (size_t i = 0; digits[i] != 0 && used + 2 < sizeof out.text; i++) {
+        if (i > 0 && i < whole && (whole - i) % 3 == 0)
+            out.text[used++] = ',';
+        out.text[used++] = digits[i];
+    }
+    out.text[used] = 0;
+    return out;
+}
+
+struct cli_number cli_change(double value)
+{
+    struct cli_number number = cli_thousands(value);
+    if (value > 0 && strlen(number.text) + 2 < sizeof number.text) {
+        memmove(number.text + 1, number.text, strlen(number.text) + 1);
+        number.text[0] = '+';
+    }
+    return number;
+}
+
+struct cli_number cli_bytes(double value)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    struct cli_number out;
+    size_t unit = 0;
+    if (fabs(value) < 2000) {
+        snprintf(out.text, sizeof out.text, "%.0f bytes", value);
+        return out;
+    }
+    for (value /= 1024; fabs(value) >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1024;
+    snprintf(out.text, sizeof out.text,
+             fabs(value) < 10    ? "%.2f %s"
+             : fabs(value) < 100 ? "%.1f %s"
+                                 : "%.0f %s",
+             value, units[unit]);
+    return out;
+}
+
+struct cli_number cli_percent(double part, double whole)
+{
+    struct cli_number out = {""};
+    if (whole != 0)
+        snprintf(out.text, sizeof out.text, "%.1f %%", 100 * part / fabs(whole));
+    return out;
+}
+
+/* --- JSON --- */
+
+static void emit_raw(struct sxt_emit *emit, const char *key, const char *text)
+{
+    if (!sxt_emit_is_json(emit))
+        return;
+    bool *first = &emit->first[emit->depth];
+    sxt_buffer_print(&emit->line, "%s\"%s\":%s", *first ? "" : ",", key, text);
+    *first = false;
+}
+
+/* Sums of proportional sizes are whole numbers that were added up in pieces. */
+static void print_real(char *out, size_t size, double value)
+{
+    bool is_large = !(fabs(value) < 9e15);
+    int64_t whole = is_large ? 0 : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+    if (!is_large && fabs(value - (double)whole) < 1e-6)
+        snprintf(out, size, "%lld", (long long)whole);
+    else if (isfinite(value))
+        snprintf(out, size, "%.15g", value);
+    else
+        snprintf(out, size, "null");
+}
+
+void cli_emit_signed(struct sxt_emit *emit, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    emit_raw(emit, key, text);
+}
+
+void cli_emit_real(struct sxt_emit *emit, const char *key, double value)
+{
+    char text[40];
+    print_real(text, sizeof text, value);
+    emit_raw(emit, key, text);
+}
+
+void cli_emit_text_number(struct sxt_emit *emit, sxt_string key, double value)
+{
+    char text[40];
+    print_real(text, sizeof text, value);
+    sxt_emit_string(emit, NULL, key);
+    if (sxt_emit_is_json(emit))
+        sxt_buffer_print(&emit->line, ":%s", text);
+}
+
+/* --- CSV and text --- */
+
+void cli_csv_text(struct sxt_emit *emit, sxt_string value, char behind)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < value.size && !quoted; i++)
+        quoted = strchr("\",\r\n", value.data[i]) != NULL;
+    if (quoted)
+        sxt_buffer_u8(&emit->line, '"');
+    for (size_t i = 0; i < value.size; i++) {
+        if (value.data[i] == '"')
+            sxt_buffer_u8(&emit->line, '"');
+        sxt_buffer_u8(&emit->line, (uint8_t)value.data[i]);
+    }
+    if (quoted)
+        sxt_buffer_u8(&emit->line, '"');
+    sxt_emit_text(emit, behind == '\n' ? "\n" : ",");
+}
+
+void cli_csv_number(struct sxt_emit *emit, double value, char behind)
+{
+    char text[40];
+    print_real(text, sizeof text, value);
+    sxt_emit_text(emit, "%s%c", text, behind);
+}
+
+void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width)
+{
+    sxt_emit_name(emit, name);
+    if (name.size < width)
+        sxt_emit_text(emit, "%*s", (int)(width - name.size), "");
+}

@@ -1,0 +1,164 @@
+/* heap_suppress.c: leaks that are known, by patterns over functions and files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "mlyze/heap.h"
+
+#define PATTERNS_MOST 100000
+
+struct patterns {
+    sxt_string *items;
+    size_t count, capacity;
+};
+
+/* Does PATTERN, in which "*" is anything, match all of TEXT? Goes back to the last star only, so it takes at most the
+ * product of both sizes. */
+static bool matches_all(sxt_string pattern, sxt_string text)
+{
+    size_t at = 0, in = 0, star = SIZE_MAX, resume = 0;
+    while (in < text.size) {
+        if (at < pattern.size && pattern.data[at] == '*') {
+            star = at++;
+            resume = in;
+        } else if (at < pattern.size && pattern.data[at] == text.data[in]) {
+            at++;
+            in++;
+        } else if (star != SIZE_MAX) {
+            at = star + 1;
+            in = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (at < pattern.size && pattern.data[at] == '*')
+        at++;
+    return at == pattern.size;
+}
+
+static bool matches(const struct patterns *patterns, sxt_string text)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        if (matches_all(patterns->items[i], text))
+            return true;
+    return false;
+}
+
+/* Names are asked for again and again, so each is looked at once: 1 when it matches, 2 when it does not. */
+struct verdicts {
+    uint8_t *functions, *files;
+};
+
+static bool judge(uint8_t *verdicts, size_t count, uint32_t id, sxt_string name, const struct patterns *patterns)
+{
+    if (id >= count)
+        return matches(patterns, name);
+    if (verdicts[id] == 0)
+        verdicts[id] = matches(patterns, name) ? 1 : 2;
+    return verdicts[id] == 1;
+}
+
+static bool is_suppressed(const struct sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
+                          const struct verdicts *verdicts, const struct patterns *patterns)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    for (uint32_t i = 0; i < stack->count; i++) {
+        const struct sxt_mlyze_frame *frame = &stack->frames[i];
+        char room[24];
+        if (judge(verdicts->functions, metadata->function_count, frame->function,
+                  sxt_mlyze_function(metadata, frame->function, room), patterns) ||
+            judge(verdicts->files, metadata->file_count, frame->file, sxt_mlyze_file(metadata, frame->file, room),
+                  patterns))
+            return true;
+    }
+    return false;
+}
+
+/* "^f" is "f*", "f$" is "*f", and "f" is "*f*". */
+static bool add_pattern(struct patterns *patterns, struct sxt_arena *arena, sxt_string text)
+{
+    bool at_start = text.size > 0 && text.data[0] == '^';
+    text.data += at_start;
+    text.size -= at_start;
+    bool at_end = text.size > 0 && text.data[text.size - 1] == '$';
+    text.size -= at_end;
+    char *made = sxt_arena_alloc(arena, text.size + 2);
+    sxt_string *moved = sxt_array_grow(patterns->items, &patterns->capacity, patterns->count + 1, sizeof *moved);
+    if (moved != NULL)
+        patterns->items = moved;
+    if (moved == NULL || made == NULL)
+        return false;
+    size_t size = 0;
+    if (!at_start)
+        made[size++] = '*';
+    memcpy(made + size, text.data, text.size);
+    size += text.size;
+    if (!at_end)
+        made[size++] = '*';
+    patterns->items[patterns->count++] = (sxt_string){made, size};
+    return true;
+}
+
+static sxt_string trim(sxt_string line)
+{
+    while (line.size > 0 && strchr(" \t\r", line.data[line.size - 1]) != NULL)
+        line.size--;
+    while (line.size > 0 && (line.data[0] == ' ' || line.data[0] == '\t')) {
+        line.data++;
+        line.size--;
+    }
+    return line;
+}
+
+static int read_patterns(struct patterns *patterns, struct sxt_arena *arena, sxt_string text, sxt_error *error)
+{
+    size_t number = 0;
+    for (size_t start = 0; start < text.size; number++) {
+        const char *newline = memchr(text.data + start, '\n', text.size - start);
+        size_t end = newline != NULL ? (size_t)(newline - text.data) : text.size;
+        sxt_string line = trim((sxt_string){text.data + start, end - start});
+        start = end + 1;
+        if (line.size == 0 || line.data[0] == '#')
+            continue;
+        if (line.size <= 5 || memcmp(line.data, "leak:", 5) != 0 || patterns->count >= PATTERNS_MOST)
+            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "line %zu is no suppression like 'leak:PATTERN'",
+                            number + 1);
+        if (!add_pattern(patterns, arena, (sxt_string){line.data + 5, line.size - 5}))
+            return sxt_fail_memory(error, line.size);
+    }
+    return SXT_OK;
+}
+
+int sxt_heap_suppress(struct sxt_heap_usage *usage, sxt_string text, sxt_error *error)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    struct patterns patterns = {0};
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    struct verdicts verdicts = {calloc(metadata->function_count + 1, 1), calloc(metadata->file_count + 1, 1)};
+    int status = read_patterns(&patterns, &arena, text, error);
+    if (status == SXT_OK && (verdicts.functions == NULL || verdicts.files == NULL))
+        status = sxt_fail_memory(error, metadata->function_count + metadata->file_count);
+    for (size_t i = 0; i < usage->site_count && status == SXT_OK; i++) {
+        const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, usage->sites[i].stack);
+        if (stack != NULL && usage->sites[i].sums.leaked_count > 0)
+            usage->sites[i].is_suppressed |= is_suppressed(usage, stack, &verdicts, &patterns);
+    }
+    free(verdicts.functions);
+    free(verdicts.files);
+    free(patterns.items);
+    sxt_arena_free(&arena);
+    return status;
+}
+
+void sxt_heap_suppressed(const struct sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count)
+{
+    *bytes = *count = 0;
+    for (size_t i = 0; i < usage->site_count; i++) {
+        if (!usage->sites[i].is_suppressed)
+            continue;
+        *bytes += usage->sites[i].sums.leaked_bytes;
+        *count += usage->sites[i].sums.leaked_count;
+    }
+}

@@ -1,0 +1,371 @@
+/*
+ * metadata.c: stacks, files and functions, from JSON into tables by id.
+ *
+ *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...], ...},
+ *      "files": {"0": "/path/file.py", ...}, "functions": {"0": "main", ...}, ...}
+ *
+ * Ids are keys: decimal, without leading zeros. What else there is, is kept as a tree.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "mlyze/private.h"
+#include "mlyze/scan.h"
+
+/* Tables go by id, so ids must not be much further apart than there are any. */
+#define ID_ROOM      ((uint64_t)1 << 20)
+#define ID_GAP       16
+
+#define EXTRA_DEPTH  64
+#define EXTRA_VALUES ((size_t)2 << 20) /* some hundred megabytes */
+
+/* A member of one of the three objects, until all are known. */
+struct entry {
+    uint64_t position; /* of its key */
+    uint32_t id;
+    uint32_t count;   /* of frames */
+    size_t first;     /* frame */
+    sxt_string value; /* of a file or function */
+};
+
+struct entries {
+    struct entry *list;
+    size_t count, capacity;
+    uint64_t largest;
+};
+
+struct reading {
+    struct sxt_scan scan;
+    struct sxt_mlyze_metadata *metadata;
+    size_t frame_capacity;
+    struct sxt_json **tail; /* of the members of the root */
+    unsigned seen;          /* a bit for each of the three keys */
+    size_t wanted_frame;    /* whose position is asked for */
+    size_t wanted_position;
+    size_t extra_values; /* that may still be made */
+};
+
+static int read_root(struct reading *reading);
+
+static int read_text(const char *text, size_t size, struct sxt_mlyze_metadata *out, size_t wanted_frame,
+                     size_t *position, sxt_error *error)
+{
+    memset(out, 0, sizeof *out);
+    sxt_arena_init(&out->arena, 0, sxt_arena_separate_default);
+    out->root = sxt_arena_calloc(&out->arena, 1, sizeof *out->root);
+    if (out->root == NULL)
+        return sxt_fail_memory(error, sizeof *out->root);
+    out->root->type = SXT_JSON_OBJECT;
+    struct reading reading = {
+        .scan = {.text = text, .size = size, .arena = &out->arena, .error = error},
+        .metadata = out,
+        .tail = &out->root->child,
+        .wanted_frame = wanted_frame,
+        .extra_values = EXTRA_VALUES,
+    };
+    size_t valid = sxt_utf8_valid(text, size);
+    int status = valid == size ? SXT_OK : sxt_scan_fail(&reading.scan, valid, "not UTF-8");
+    if (status == SXT_OK && size > 0)
+        status = read_root(&reading);
+    if (status != SXT_OK)
+        sxt_mlyze_metadata_free(out);
+    *position = reading.wanted_position;
+    return status;
+}
+
+int sxt_mlyze_metadata_read(const char *text, size_t size, struct sxt_mlyze_metadata *out, sxt_error *error)
+{
+    size_t ignored;
+    return read_text(text, size, out, SIZE_MAX, &ignored, error);
+}
+
+size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index)
+{
+    struct sxt_mlyze_metadata metadata;
+    size_t position = 0;
+    if (read_text(text, size, &metadata, index, &position, NULL) == SXT_OK)
+        sxt_mlyze_metadata_free(&metadata);
+    return position;
+}
+
+void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
+{
+    free(metadata->files);
+    free(metadata->functions);
+    free(metadata->stacks);
+    free(metadata->frames);
+    sxt_arena_free(&metadata->arena);
+    memset(metadata, 0, sizeof *metadata);
+}
+
+static bool is(sxt_string key, const char *name)
+{
+    return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+/* --- frames --- */
+
+static uint32_t clamp(uint64_t value)
+{
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
+{
+    static const char *const names[] = {"file_id", "line", "func_id"};
+    struct sxt_scan *scan = &reading->scan;
+    uint64_t values[3] = {SXT_MLYZE_NO_ID, 0, SXT_MLYZE_NO_ID};
+    unsigned seen = 0;
+    bool first = true, more;
+    int status = sxt_scan_begin(scan, '{', "a frame");
+    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
+        sxt_string key, ignored;
+        size_t position;
+        status = sxt_scan_key(scan, &key, &position);
+        if (status != SXT_OK)
+            break;
+        unsigned i = 0;
+        while (i < 3 && !is(key, names[i]))
+            i++;
+        if (i == 3)
+            status = sxt_scan_skip(scan, &ignored);
+        else if (seen >> i & 1)
+            status = sxt_scan_fail(scan, position, "a frame has two of %s", names[i]);
+        else
+            status = sxt_scan_unsigned(scan, names[i], &values[i]);
+        seen |= 1u << i;
+    }
+    *frame = (struct sxt_mlyze_frame){.file = clamp(values[0]), .line = clamp(values[1]), .function = clamp(values[2])};
+    return status;
+}
+
+static int read_stack(struct reading *reading, struct entry *entry)
+{
+    struct sxt_mlyze_metadata *metadata = reading->metadata;
+    bool first = true, more;
+    entry->first = metadata->frame_count;
+    int status = sxt_scan_begin(&reading->scan, '[', "a stack");
+    while (status == SXT_OK && (status = sxt_scan_more(&reading->scan, ']', &first, &more)) == SXT_OK && more) {
+        void *grown = sxt_array_grow(metadata->frames, &reading->frame_capacity, metadata->frame_count + 1,
+                                     sizeof *metadata->frames);
+        if (grown == NULL)
+            return sxt_fail_memory(reading->scan.error, metadata->frame_count * sizeof *metadata->frames);
+        metadata->frames = grown;
+        sxt_scan_peek(&reading->scan);
+        if (metadata->frame_count == reading->wanted_frame)
+            reading->wanted_position = reading->scan.position;
+        status = read_frame(reading, &metadata->frames[metadata->frame_count++]);
+    }
+    entry->count = (uint32_t)(metadata->frame_count - entry->first);
+    return status;
+}
+
+/* --- the three objects --- */
+
+/* No leading zeros, no sign, and less than SXT_MLYZE_NO_ID. */
+static bool parse_id(sxt_string key, uint32_t *id)
+{
+    uint64_t value = 0;
+    if (key.size == 0 || key.size > 10 || (key.data[0] == '0' && key.size > 1))
+        return false;
+    for (size_t i = 0; i < key.size; i++) {
+        if (key.data[i] < '0' || key.data[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(key.data[i] - '0');
+    }
+    *id = (uint32_t)value;
+    return value < SXT_MLYZE_NO_ID;
+}
+
+static int read_entries(struct reading *reading, const char *what, bool are_stacks, struct entries *entries)
+{
+    struct sxt_scan *scan = &reading->scan;
+    bool first = true, more;
+    int status = sxt_scan_begin(scan, '{', what);
+    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
+        sxt_string key;
+        size_t position;
+        status = sxt_scan_key(scan, &key, &position);
+        if (status != SXT_OK)
+            break;
+        void *grown = sxt_array_grow(entries->list, &entries->capacity, entries->count + 1, sizeof *entries->list);
+        if (grown == NULL)
+            return sxt_fail_memory(scan->error, entries->count * sizeof *entries->list);
+        entries->list = grown;
+        struct entry *entry = &entries->list[entries->count++];
+        *entry = (struct entry){.position = position};
+        if (!parse_id(key, &entry->id))
+            return sxt_scan_fail(scan, position, "a key of %s is no id", what);
+        if (entry->id > entries->largest)
+            entries->largest = entry->id;
+        status = are_stacks ? read_stack(reading, entry) : sxt_scan_string(scan, what, &entry->value);
+    }
+    return status;
+}
+
+/* How large a table by id is. */
+static int table_size(struct sxt_scan *scan, const struct entries *entries, const char *what, size_t *out)
+{
+    *out = entries->count == 0 ? 0 : entries->largest + 1;
+    if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
+        return SXT_OK;
+    return sxt_fail(scan->error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: the ids of %s are too far apart", what);
+}
+
+static int fail_twice(struct sxt_scan *scan, const struct entry *entry, const char *what)
+{
+    return sxt_scan_fail(scan, entry->position, "%s has id %u twice", what, entry->id);
+}
+
+static int read_strings(struct reading *reading, const char *what, sxt_string **out, size_t *count)
+{
+    struct entries entries = {0};
+    int status = read_entries(reading, what, false, &entries);
+    if (status == SXT_OK)
+        status = table_size(&reading->scan, &entries, what, count);
+    if (status == SXT_OK && (*out = calloc(*count + 1, sizeof **out)) == NULL)
+        status = sxt_fail_memory(reading->scan.error, *count * sizeof **out);
+    for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
+        const struct entry *entry = &entries.list[i];
+        if ((*out)[entry->id].data != NULL)
+            status = fail_twice(&reading->scan, entry, what);
+        (*out)[entry->id] = entry->value;
+    }
+    free(entries.list);
+    return status;
+}
+
+static int read_stacks(struct reading *reading)
+{
+    static const char what[] = "stack_traces";
+    struct sxt_mlyze_metadata *metadata = reading->metadata;
+    struct entries entries = {0};
+    int status = read_entries(reading, what, true, &entries);
+    if (status == SXT_OK)
+        status = table_size(&reading->scan, &entries, what, &metadata->stack_count);
+    if (status == SXT_OK && (metadata->stacks = calloc(metadata->stack_count + 1, sizeof *metadata->stacks)) == NULL)
+        status = sxt_fail_memory(reading->scan.error, metadata->stack_count * sizeof *metadata->stacks);
+    for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
+        const struct entry *entry = &entries.list[i];
+        struct sxt_mlyze_stack *stack = &metadata->stacks[entry->id];
+        if (stack->exists)
+            status = fail_twice(&reading->scan, entry, what);
+        *stack = (struct sxt_mlyze_stack){
+            .frames = entry->count > 0 ? metadata->frames + entry->first : NULL,
+            .count = entry->count,
+            .exists = true,
+        };
+    }
+    free(entries.list);
+    return status;
+}
+
+/* --- the root --- */
+
+/* A tree of bounded depth, walked without recursion: a value with siblings is left behind for them. */
+static size_t count_values(const struct sxt_json *root)
+{
+    const struct sxt_json *open[EXTRA_DEPTH + 2];
+    size_t count = 0, depth = 0;
+    open[depth++] = root;
+    while (depth > 0) {
+        const struct sxt_json *value = open[--depth];
+        count++;
+        if (value->next != NULL && value != root)
+            open[depth++] = value->next;
+        if (value->child != NULL)
+            open[depth++] = value->child;
+    }
+    return count;
+}
+
+static int keep_extra(struct reading *reading, sxt_string key)
+{
+    struct sxt_scan *scan = &reading->scan;
+    sxt_string text;
+    int status = sxt_scan_skip(scan, &text);
+    if (status != SXT_OK)
+        return status;
+    struct sxt_json *value;
+    const char *mended = text.data;
+    if (memchr(text.data, '\\', text.size) != NULL)
+        mended = sxt_scan_mend_surrogates(scan->arena, text);
+    if (mended == NULL)
+        return sxt_fail_memory(scan->error, text.size);
+    struct sxt_json_limits limits = {EXTRA_DEPTH, reading->extra_values};
+    status = sxt_json_parse(mended, text.size, limits, scan->arena, &value, scan->error);
+    if (status == SXT_ERROR_MEMORY)
+        return status;
+    /* It is JSON; what is too much for a tree, or for a double, is still in the text. */
+    if (status != SXT_OK) {
+        reading->extra_values = 0;
+        return SXT_OK;
+    }
+    reading->extra_values -= count_values(value);
+    value->key = key;
+    *reading->tail = value;
+    reading->tail = &value->next;
+    reading->metadata->root->count++;
+    return SXT_OK;
+}
+
+static int read_member(struct reading *reading, sxt_string key, size_t position)
+{
+    static const char *const names[] = {"stack_traces", "files", "functions"};
+    struct sxt_mlyze_metadata *metadata = reading->metadata;
+    unsigned i = 0;
+    while (i < 3 && !is(key, names[i]))
+        i++;
+    if (i == 3)
+        return keep_extra(reading, key);
+    if (reading->seen >> i & 1)
+        return sxt_scan_fail(&reading->scan, position, "%s is there twice", names[i]);
+    reading->seen |= 1u << i;
+    if (i == 0)
+        return read_stacks(reading);
+    return i == 1 ? read_strings(reading, names[i], &metadata->files, &metadata->file_count)
+                  : read_strings(reading, names[i], &metadata->functions, &metadata->function_count);
+}
+
+static int read_root(struct reading *reading)
+{
+    struct sxt_scan *scan = &reading->scan;
+    bool first = true, more;
+    int status = sxt_scan_begin(scan, '{', "it");
+    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
+        sxt_string key;
+        size_t position;
+        status = sxt_scan_key(scan, &key, &position);
+        if (status == SXT_OK)
+            status = read_member(reading, key, position);
+    }
+    if (status == SXT_OK && sxt_scan_peek(scan) >= 0)
+        status = sxt_scan_fail(scan, scan->position, "more text behind it");
+    return status;
+}
+
+/* --- names --- */
+
+static sxt_string name_or_id(const sxt_string *list, size_t count, uint32_t id, const char *prefix, char room[24])
+{
+    if (id < count && list[id].data != NULL)
+        return list[id];
+    if (id == SXT_MLYZE_NO_ID)
+        return (sxt_string){"?", 1};
+    int length = snprintf(room, 24, "%s_%u", prefix, id);
+    return (sxt_string){room, (size_t)length};
+}
+
+sxt_string sxt_mlyze_file(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24])
+{
+    return name_or_id(metadata->files, metadata->file_count, id, "file", room);
+}
+
+sxt_string sxt_mlyze_function(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24])
+{
+    return name_or_id(metadata->functions, metadata->function_count, id, "func", room);
+}

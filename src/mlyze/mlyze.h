@@ -1,0 +1,225 @@
+/*
+ * mlyze.h: heap traces in the .mlyze format of Memlyze: every allocation and every free of a process, in order.
+ *
+ *     plain      | header 256 | metadata (JSON) | event event event ...                                  |
+ *     blocks     | header 256 | metadata (JSON) | block block block ...   each at most 64 KiB of events  |
+ *     unclean    | header 256 | spool chunks as the recorder wrote them, a thread at a time              |
+ *
+ * Any version-1 reader takes a plain file. Blocks are marked in bytes of the header that version 1 leaves at 0; each
+ * decodes alone. An index beside the file (FILE.idx) says at which time, event and number of live bytes each block
+ * begins; it is a cache, made again when it is missing or stale. docs/formats/mlyze.md has the layout.
+ */
+#ifndef SXT_MLYZE_MLYZE_H
+#define SXT_MLYZE_MLYZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/symbols.h>
+
+#include "base/buffer.h"
+#include "base/json.h"
+
+#define SXT_MLYZE_HEADER_SIZE 256
+#define SXT_MLYZE_BLOCK_MOST  65536 /* bytes of events in a block */
+
+/* The header's fields behind those of version 1; all 0 in a plain file. */
+enum sxt_mlyze_flag {
+    SXT_MLYZE_BLOCKS = 1,       /* events are in blocks */
+    SXT_MLYZE_METADATA_END = 2, /* metadata is at metadata_offset, behind the events */
+    SXT_MLYZE_CHECKSUMS = 4,
+    SXT_MLYZE_UNCLEAN = 8,      /* recording did not end; see spool.h */
+    SXT_MLYZE_SAMPLED = 16,     /* sizes are to be scaled by `period` */
+    SXT_MLYZE_METADATA_LZ4 = 32 /* metadata is compressed */
+};
+
+enum sxt_mlyze_codec { SXT_MLYZE_RAW = 0, SXT_MLYZE_LZ4 = 1, SXT_MLYZE_COLUMNS = 3, SXT_MLYZE_SPOOL = 64 };
+
+struct sxt_mlyze_header {
+    uint32_t version;
+    uint64_t start_us;      /* since 1970 */
+    uint32_t metadata_size; /* in the file */
+    uint32_t flags;
+    uint32_t codec;
+    uint64_t metadata_offset; /* 256 unless SXT_MLYZE_METADATA_END */
+    uint64_t events_offset;
+    uint64_t event_count; /* 0 when the file does not tell */
+    uint64_t period;      /* of sampling, in bytes */
+    uint64_t dropped;     /* events that were lost while recording */
+    uint32_t pid;
+    bool has_unknown; /* bytes that no version here knows are not 0: the events may mean something else */
+};
+
+enum sxt_mlyze_kind { SXT_MLYZE_ALLOC, SXT_MLYZE_FREE, SXT_MLYZE_GC, SXT_MLYZE_MARKER, SXT_MLYZE_OTHER };
+
+/* One event. Times are absolute. */
+struct sxt_mlyze_event {
+    uint8_t kind; /* an sxt_mlyze_kind */
+    uint8_t type; /* of OTHER: as in the file, 4 or more */
+    uint16_t thread;
+    uint32_t stack; /* ALLOC: in the metadata; MARKER: the name, in functions */
+    uint64_t time;  /* microseconds since 1970 */
+    uint64_t address;
+    uint64_t size;          /* ALLOC: bytes; GC: bytes; OTHER: of the payload */
+    uint64_t objects;       /* GC */
+    const uint8_t *payload; /* OTHER */
+};
+
+/* --- metadata.c: stacks, files and functions --- */
+
+struct sxt_mlyze_frame {
+    uint32_t file; /* ids of the file, or SXT_MLYZE_NO_ID */
+    uint32_t function;
+    uint32_t line;
+};
+#define SXT_MLYZE_NO_ID UINT32_MAX
+
+struct sxt_mlyze_stack {
+    const struct sxt_mlyze_frame *frames; /* leaf first */
+    uint32_t count;
+    bool exists; /* ids may have gaps */
+};
+
+/* Everything by id; what is not there has data == NULL, or exists == false. */
+struct sxt_mlyze_metadata {
+    sxt_string *files;
+    size_t file_count;
+    sxt_string *functions;
+    size_t function_count;
+    struct sxt_mlyze_stack *stacks;
+    size_t stack_count;
+    struct sxt_json *root;          /* an object of what is none of the three: modules, threads, ... */
+    struct sxt_mlyze_frame *frames; /* of all stacks */
+    size_t frame_count;
+    struct sxt_arena arena;
+};
+
+/* TEXT must stay while the metadata is used. No text at all is empty metadata. A key that is there twice is refused. */
+int sxt_mlyze_metadata_read(const char *text, size_t size, struct sxt_mlyze_metadata *out, sxt_error *error);
+void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata);
+
+/* Text for people: "function file:line"; "stack_7", "func_3", "file_2" where ids dangle. */
+sxt_string sxt_mlyze_file(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24]);
+sxt_string sxt_mlyze_function(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24]);
+
+/* --- read.c: a trace that is open --- */
+
+struct sxt_mlyze; /* immutable; any number of cursors, on any threads */
+
+bool sxt_mlyze_is(const uint8_t *data, size_t size);
+bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size); /* a trace whose recording did not end */
+
+/*
+ * Opens a trace, plain or in blocks. DATA is borrowed. What is not fatal (dangling ids, zero addresses, a cut-off end)
+ * is left to the cursor and to verify. An unclean file is refused with SXT_ERROR_UNSUPPORTED: sxt_mlyze_recover makes
+ * it whole.
+ */
+int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
+void sxt_mlyze_close(struct sxt_mlyze **trace);
+const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace);
+const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace);
+sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace); /* the JSON, byte for byte */
+sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace);        /* the bytes of all events, or of all blocks */
+sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace);         /* the whole file */
+
+/* A way through the events, from the beginning or from a place that the index knows. Bounded memory: one block. */
+struct sxt_mlyze_cursor;
+int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor **out, sxt_error *error);
+void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor);
+
+/*
+ * Fills up to CAPACITY events; *COUNT is how many, 0 at the end. Batches keep this fast: 20 million events a second and
+ * more. When the rest cannot be read, those before it are given out first, and the next call fails with the offset.
+ */
+int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+                   sxt_error *error);
+
+/* After a read that failed: on to the next block that is whole, if there is one. Its events keep their numbers. */
+bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor);
+
+/* The offset in the file of the event that comes next (in a block: of the block), and its number. */
+uint64_t sxt_mlyze_offset(const struct sxt_mlyze_cursor *cursor);
+uint64_t sxt_mlyze_position(const struct sxt_mlyze_cursor *cursor);
+
+/* --- index.c --- */
+
+struct sxt_mlyze_index_entry {
+    uint64_t offset; /* in the file */
+    uint64_t event;  /* number of the first one */
+    uint64_t time;   /* absolute, before the first delta */
+    uint64_t live_bytes;
+    uint32_t live_count;
+    uint32_t stored_size, size;
+    uint32_t flags;
+};
+
+struct sxt_mlyze_index {
+    struct sxt_mlyze_index_entry *entries;
+    size_t count;
+    uint64_t event_count;
+    uint64_t last_time;
+};
+
+/* From a pass over the events. */
+int sxt_mlyze_index_make(const struct sxt_mlyze *trace, struct sxt_mlyze_index *out, sxt_error *error);
+/* From the bytes of an index file, if it is one of this trace; SXT_ERROR_NOT_FOUND when it is stale or damaged. */
+int sxt_mlyze_index_read(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, struct sxt_mlyze_index *out,
+                         sxt_error *error);
+int sxt_mlyze_index_write(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index, struct sxt_buffer *out,
+                          sxt_error *error);
+void sxt_mlyze_index_free(struct sxt_mlyze_index *index);
+
+/* Moves the cursor to the block of ENTRY, which must be of this trace. */
+int sxt_mlyze_seek(struct sxt_mlyze_cursor *cursor, const struct sxt_mlyze_index_entry *entry, sxt_error *error);
+
+/* --- write.c --- */
+
+struct sxt_output;
+struct sxt_mlyze_writer;
+
+struct sxt_mlyze_settings {
+    uint64_t start_us;
+    enum sxt_mlyze_codec codec; /* RAW: a plain version-1 file */
+    uint64_t period;            /* of sampling; 0 for none */
+    uint64_t dropped;
+    uint32_t pid; /* only where there are blocks: a plain file has no place for it */
+};
+
+/* Events go to OUTPUT as they come, behind METADATA (JSON, complete); the header is put right at the end (pwrite), so
+ * OUTPUT must be a file when the codec is not RAW. */
+int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
+                          struct sxt_mlyze_writer **out, sxt_error *error);
+int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error);
+/* Events as they are in a file, whole ones, COUNT of them, TIME the time of the last: for copies without loss. */
+int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes, size_t size, uint64_t count,
+                          uint64_t time, sxt_error *error);
+
+/*
+ * All events of TRACE, byte for byte, whatever it and the writer's file are made of. With LOST, what cannot be read is
+ * left out, and *LOST is how many bytes of the file that is; with NULL it is an error. ODDITIES may be NULL.
+ */
+struct sxt_mlyze_oddities;
+int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *writer, uint64_t *lost,
+                   struct sxt_mlyze_oddities *oddities, sxt_error *error);
+int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error);
+void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer);
+
+/* What is wrong with events but can be lived with: files of the reference tracer have it. */
+struct sxt_mlyze_oddities {
+    uint64_t dangling_stacks;
+    uint64_t dangling_names; /* of markers */
+    uint64_t zero_addresses;
+    uint64_t unknown_types;
+};
+
+/* Adds to *ODDITIES what is odd about some events. */
+void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events,
+                              size_t count, struct sxt_mlyze_oddities *oddities);
+
+/* --- verify.c: the seven rules of the specification, each problem with its byte offset --- */
+
+uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void *data, const sxt_problem *problem),
+                          void *data_of_problem);
+
+#endif

@@ -1,0 +1,155 @@
+/* private.h: what the files of this room share: bytes of events, and blocks of them. */
+#ifndef SXT_MLYZE_PRIVATE_H
+#define SXT_MLYZE_PRIVATE_H
+
+#include "base/buffer.h"
+#include "mlyze/mlyze.h"
+
+/* --- offsets in the header --- */
+
+enum {
+    SXT_MLYZE_AT_FLAGS = 20,
+    SXT_MLYZE_AT_CODEC = 24,
+    SXT_MLYZE_AT_BLOCK_SIZE = 28,
+    SXT_MLYZE_AT_EVENTS = 32,
+    SXT_MLYZE_AT_EVENTS_SIZE = 40,
+    SXT_MLYZE_AT_METADATA = 48,
+    SXT_MLYZE_AT_EVENT_COUNT = 56,
+    SXT_MLYZE_AT_HEADER_CRC = 64,
+    SXT_MLYZE_AT_METADATA_CRC = 68,
+    SXT_MLYZE_AT_PERIOD = 72,
+    SXT_MLYZE_AT_DROPPED = 80,
+    SXT_MLYZE_AT_PID = 88,
+    SXT_MLYZE_AT_UNKNOWN = 92 /* from here on nothing is defined */
+};
+
+#define SXT_MLYZE_FLAGS_KNOWN 63u
+
+/* Of the header with its own field taken as 0. */
+uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE]);
+
+/* Fills *OUT from the header alone; what it says of the rest of SIZE bytes is checked too. */
+int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error);
+
+/* --- events.c: events as bytes --- */
+
+/* Types from here on are no events of any version: a block begins with one. */
+#define SXT_MLYZE_TYPE_END 0x80
+
+/* The most bytes of an event without payload. */
+#define SXT_MLYZE_EVENT_MOST 41
+
+enum sxt_mlyze_fault {
+    SXT_MLYZE_FINE,
+    SXT_MLYZE_CUT,        /* ends inside an event */
+    SXT_MLYZE_BAD_VARINT, /* longer than 10 bytes, or more than 64 bits */
+    SXT_MLYZE_BAD_TYPE,
+    SXT_MLYZE_BAD_TIME /* beyond 64 bits */
+};
+
+/* A way through bytes. */
+struct sxt_mlyze_stream {
+    const uint8_t *next, *end;
+    uint64_t time;              /* of the event before */
+    enum sxt_mlyze_fault fault; /* why the event at `next` cannot be read */
+    const uint8_t *fault_at;    /* the byte that is wrong */
+};
+
+/* Up to CAPACITY events; fewer at the end, and before a fault. */
+size_t sxt_mlyze_decode(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *events, size_t capacity);
+
+/* The fault as an error; AT is the offset in the file of what stream->fault_at points to. */
+int sxt_mlyze_fail_fault(const struct sxt_mlyze_stream *stream, uint64_t at, sxt_error *error);
+
+/* Adds EVENT, whose time is not before TIME, which is that of the event before it. */
+void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *event, uint64_t time);
+
+/* --- read.c: a block at a time; parts of up to 64 KiB of a plain file pass for blocks --- */
+
+/* The block that comes next, at the end of the one before. *OUT says where it begins. */
+int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index_entry *out, bool *is_there,
+                         sxt_error *error);
+
+/* As sxt_mlyze_read, up to the end of the block. */
+int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
+                            size_t *count, sxt_error *error);
+
+/* The bytes of the events of this block that were read; NULL where it has columns. */
+const uint8_t *sxt_mlyze_block_bytes(const struct sxt_mlyze_cursor *cursor, size_t *size);
+
+/* --- metadata.c --- */
+
+/* Where frame INDEX begins in the text that it was read from. */
+size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index);
+
+/* --- blocks.c --- */
+
+#define SXT_MLYZE_BLOCK_MARK   0xb1
+#define SXT_MLYZE_BLOCK_HEADER 32
+#define SXT_MLYZE_BLOCK_STORED 0x80000000u
+/* Columns may be longer than the events that they are made of. */
+#define SXT_MLYZE_COLUMNS_MOST (2 * SXT_MLYZE_BLOCK_MOST)
+
+/*
+ *  0  u8   0xb1, no event of version 1
+ *  1  u8   codec
+ *  2  u16  0
+ *  4  u32  stored size; top bit: stored as it is
+ *  8  u32  size
+ * 12  u32  CRC32C of those
+ * 16  u64  time before the first event
+ * 24  u64  number of the first event
+ * 32       stored bytes
+ */
+struct sxt_mlyze_block {
+    uint8_t codec;
+    bool is_stored;
+    uint32_t stored_size;
+    uint32_t size;
+    uint32_t crc;
+    uint64_t time;
+    uint64_t event;
+    const uint8_t *stored;
+};
+
+/* The block at OFFSET of SIZE bytes at DATA. Its content is not looked at. */
+int sxt_mlyze_block_read(const uint8_t *data, uint64_t size, uint64_t offset, struct sxt_mlyze_block *out,
+                         sxt_error *error);
+
+/* What is in it: *BYTES are in ROOM (of SXT_MLYZE_COLUMNS_MOST bytes), or in the file itself. Checks the sum. */
+int sxt_mlyze_block_expand(const struct sxt_mlyze_block *block, uint64_t offset, uint8_t *room, const uint8_t **bytes,
+                           sxt_error *error);
+
+/* Adds a block of SIZE bytes of events to OUT, by CODEC where that makes it smaller. TIME is that of the event before
+ * the first one, and EVENT the number of that one. */
+int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, const uint8_t *events, size_t size,
+                          uint64_t time, uint64_t event, sxt_error *error);
+
+/* Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False when that would not pay,
+ * or memory is short. */
+bool sxt_mlyze_text_pack(sxt_string text, struct sxt_buffer *out);
+
+/* *TEXT is to be freed. OFFSET is where it is, for errors. */
+int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, char **text, size_t *text_size,
+                          sxt_error *error);
+
+/* --- columns.c: events of a block, one column for each field --- */
+
+struct sxt_mlyze_columns;
+
+/* Makes columns of events. SXT_ERROR_UNSUPPORTED when they would not come out byte for byte. */
+int sxt_mlyze_columns_make(const uint8_t *events, size_t size, uint64_t time, struct sxt_buffer *out, sxt_error *error);
+
+/* Reading; room for one block's state. */
+struct sxt_mlyze_columns *sxt_mlyze_columns_new(void);
+void sxt_mlyze_columns_free(struct sxt_mlyze_columns **columns);
+
+/* Begins with the columns of a block. */
+int sxt_mlyze_columns_open(struct sxt_mlyze_columns *columns, const uint8_t *bytes, size_t size, uint64_t time,
+                           uint64_t offset, sxt_error *error);
+
+/* Up to CAPACITY events, 0 at the end; fewer before damage, which the next call reports. *TIME is that of the last. */
+int sxt_mlyze_columns_read(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *events, size_t capacity,
+                           size_t *count, uint64_t *time, sxt_error *error);
+
+#endif

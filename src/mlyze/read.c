@@ -1,0 +1,480 @@
+/*
+ * read.c: the header, and ways through the events.
+ *
+ *       0  "MTRC"             28  u32 most bytes in a block    68  u32 CRC32C of the metadata
+ *       4  u32 version 1      32  u64 offset of the events     72  u64 period of sampling
+ *       8  u64 start          40  u64 bytes of all events      80  u64 events that were lost
+ *      16  u32 metadata size  48  u64 offset of the metadata   88  u32 process id
+ *      20  u32 flags          56  u64 number of events         92  0
+ *      24  u32 codec          64  u32 CRC32C of the header    256  metadata, events
+ *
+ * Version 1 has the first five fields; the others are 0 in a plain file.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "mlyze/private.h"
+
+/* A file can be made of bytes that all look like the beginning of a block, so the search for one is bounded. */
+#define EFFORT_LEAST ((uint64_t)64 << 20)
+#define EFFORT_TIMES 8
+
+struct sxt_mlyze {
+    const uint8_t *data;
+    uint64_t size;
+    uint64_t events_end;
+    struct sxt_mlyze_header header;
+    struct sxt_mlyze_metadata metadata;
+    sxt_string text; /* of the metadata */
+    char *unpacked;  /* the same, where it was compressed */
+};
+
+struct sxt_mlyze_cursor {
+    const struct sxt_mlyze *trace;
+    struct sxt_mlyze_stream stream; /* of the events that come next: of the file, or of a block */
+    uint64_t position;
+    const uint8_t *limit; /* plain: where the part ends that passes for a block; NULL outside of one */
+    bool has_blocks;
+    bool is_columns;       /* what comes next is in `columns` */
+    bool is_open;          /* a block is being read */
+    uint64_t block_offset; /* of that block */
+    uint64_t next_offset;  /* of the one behind it */
+    const uint8_t *block_bytes;
+    uint8_t *room;   /* for a block that was expanded */
+    uint64_t effort; /* bytes that may still be looked at in search of a block */
+    struct sxt_mlyze_columns *columns;
+};
+
+bool sxt_mlyze_is(const uint8_t *data, size_t size)
+{
+    return size >= 4 && memcmp(data, "MTRC", 4) == 0;
+}
+
+bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size)
+{
+    return sxt_mlyze_is(data, size) && size >= SXT_MLYZE_HEADER_SIZE &&
+           (sxt_load_u32le(data + SXT_MLYZE_AT_FLAGS) & SXT_MLYZE_UNCLEAN) != 0;
+}
+
+uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
+{
+    static const uint8_t nothing[4];
+    uint32_t crc = sxt_crc32c(0, header, SXT_MLYZE_AT_HEADER_CRC);
+    crc = sxt_crc32c(crc, nothing, sizeof nothing);
+    return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
+}
+
+/* Are there bytes that mean nothing here, or nothing without a flag that is not set? */
+static bool has_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
+{
+    if ((header->flags & ~SXT_MLYZE_FLAGS_KNOWN) != 0)
+        return true;
+    for (size_t i = SXT_MLYZE_AT_UNKNOWN; i < SXT_MLYZE_HEADER_SIZE; i++)
+        if (data[i] != 0)
+            return true;
+    if (header->flags & SXT_MLYZE_BLOCKS)
+        return header->codec > SXT_MLYZE_COLUMNS || header->codec == 2;
+    if ((header->flags & (SXT_MLYZE_UNCLEAN | SXT_MLYZE_CHECKSUMS)) != 0)
+        return false;
+    bool is_sampled = (header->flags & SXT_MLYZE_SAMPLED) != 0;
+    return header->codec != 0 || sxt_load_u32le(data + SXT_MLYZE_AT_BLOCK_SIZE) != 0 ||
+           (header->period != 0 && !is_sampled) || sxt_load_u64le(data + SXT_MLYZE_AT_HEADER_CRC) != 0;
+}
+
+static int check_places(const struct sxt_mlyze_header *header, uint64_t size, sxt_error *error)
+{
+    if (!sxt_fits(header->metadata_offset, header->metadata_size, 1, size))
+        return sxt_fail(error, SXT_ERROR_FORMAT, size < header->metadata_offset ? SXT_MLYZE_AT_METADATA : size,
+                        "the metadata has %u bytes, but the file ends before", header->metadata_size);
+    bool is_behind = (header->flags & SXT_MLYZE_METADATA_END) != 0;
+    uint64_t least = is_behind ? SXT_MLYZE_HEADER_SIZE : header->metadata_offset + header->metadata_size;
+    uint64_t most = is_behind ? header->metadata_offset : size;
+    if (header->metadata_offset < SXT_MLYZE_HEADER_SIZE || header->events_offset < least ||
+        header->events_offset > most)
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_EVENTS, "events and metadata are in each other's place");
+    return SXT_OK;
+}
+
+int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error)
+{
+    if (!sxt_mlyze_is(data, size))
+        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "no heap trace: it does not begin with MTRC");
+    if (size < SXT_MLYZE_HEADER_SIZE)
+        return sxt_fail(error, SXT_ERROR_FORMAT, size, "ends inside the header");
+    *out = (struct sxt_mlyze_header){
+        .version = sxt_load_u32le(data + 4),
+        .start_us = sxt_load_u64le(data + 8),
+        .metadata_size = sxt_load_u32le(data + 16),
+        .flags = sxt_load_u32le(data + SXT_MLYZE_AT_FLAGS),
+        .codec = sxt_load_u32le(data + SXT_MLYZE_AT_CODEC),
+        .metadata_offset = SXT_MLYZE_HEADER_SIZE,
+        .event_count = sxt_load_u64le(data + SXT_MLYZE_AT_EVENT_COUNT),
+        .period = sxt_load_u64le(data + SXT_MLYZE_AT_PERIOD),
+        .dropped = sxt_load_u64le(data + SXT_MLYZE_AT_DROPPED),
+        .pid = sxt_load_u32le(data + SXT_MLYZE_AT_PID),
+    };
+    if (out->version != 1)
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u; only version 1 is known", out->version);
+    out->has_unknown = has_unknown(data, out);
+    uint64_t events = sxt_load_u64le(data + SXT_MLYZE_AT_EVENTS);
+    bool is_behind = (out->flags & SXT_MLYZE_METADATA_END) != 0;
+    if (is_behind)
+        out->metadata_offset = sxt_load_u64le(data + SXT_MLYZE_AT_METADATA);
+    out->events_offset = is_behind ? SXT_MLYZE_HEADER_SIZE : SXT_MLYZE_HEADER_SIZE + (uint64_t)out->metadata_size;
+    if (events != 0 && !out->has_unknown)
+        out->events_offset = events;
+    if ((out->flags & SXT_MLYZE_CHECKSUMS) != 0 && !out->has_unknown &&
+        sxt_mlyze_header_crc(data) != sxt_load_u32le(data + SXT_MLYZE_AT_HEADER_CRC))
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_HEADER_CRC, "the checksum of the header is wrong");
+    return check_places(out, size, error);
+}
+
+static int open_metadata(struct sxt_mlyze *trace, sxt_error *error)
+{
+    const struct sxt_mlyze_header *header = &trace->header;
+    const uint8_t *text = trace->data + header->metadata_offset;
+    if ((header->flags & SXT_MLYZE_CHECKSUMS) != 0 &&
+        sxt_crc32c(0, text, header->metadata_size) != sxt_load_u32le(trace->data + SXT_MLYZE_AT_METADATA_CRC))
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_METADATA_CRC, "the checksum of the metadata is wrong");
+    trace->text = (sxt_string){(const char *)text, header->metadata_size};
+    bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
+    if (is_packed) {
+        size_t size;
+        int unpacked =
+            sxt_mlyze_text_unpack(text, header->metadata_size, header->metadata_offset, &trace->unpacked, &size, error);
+        if (unpacked != SXT_OK)
+            return unpacked;
+        trace->text = (sxt_string){trace->unpacked, size};
+    }
+    sxt_error inner;
+    int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, &trace->metadata, &inner);
+    if (status == SXT_OK || error == NULL)
+        return status;
+    /* Offsets of the text become those of the file, where the two are the same. */
+    const char *end = strstr(inner.text, " (offset 0x");
+    size_t length = end != NULL ? (size_t)(end - inner.text) : strlen(inner.text);
+    uint64_t offset =
+        inner.offset == SXT_NO_OFFSET ? inner.offset : header->metadata_offset + (is_packed ? 0 : inner.offset);
+    return sxt_fail(error, inner.code, offset, "%.*s", (int)length, inner.text);
+}
+
+int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_mlyze *trace = calloc(1, sizeof *trace);
+    if (trace == NULL)
+        return sxt_fail_memory(error, sizeof *trace);
+    trace->data = data;
+    trace->size = size;
+    int status = sxt_mlyze_header_read(data, size, &trace->header, error);
+    if (status == SXT_OK && (trace->header.flags & SXT_MLYZE_UNCLEAN) != 0)
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_MLYZE_AT_FLAGS,
+                          "its recording did not end; sextant convert --recover makes it whole");
+    if (status == SXT_OK)
+        status = open_metadata(trace, error);
+    if (status != SXT_OK) {
+        free(trace->unpacked);
+        free(trace);
+        return status;
+    }
+    trace->events_end = (trace->header.flags & SXT_MLYZE_METADATA_END) != 0 ? trace->header.metadata_offset : size;
+    *out = trace;
+    return SXT_OK;
+}
+
+void sxt_mlyze_close(struct sxt_mlyze **trace)
+{
+    if (*trace == NULL)
+        return;
+    sxt_mlyze_metadata_free(&(*trace)->metadata);
+    free((*trace)->unpacked);
+    free(*trace);
+    *trace = NULL;
+}
+
+const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace)
+{
+    return &trace->header;
+}
+
+const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace)
+{
+    return &trace->metadata;
+}
+
+sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace)
+{
+    return trace->text;
+}
+
+sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace)
+{
+    return (sxt_string){(const char *)trace->data + trace->header.events_offset,
+                        trace->events_end - trace->header.events_offset};
+}
+
+sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace)
+{
+    return (sxt_string){(const char *)trace->data, trace->size};
+}
+
+/* --- cursors --- */
+
+int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor **out, sxt_error *error)
+{
+    *out = NULL;
+    if (trace->header.has_unknown)
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_MLYZE_AT_FLAGS,
+                        "the header has something that a newer version must have put there; its events may mean "
+                        "something else");
+    struct sxt_mlyze_cursor *cursor = calloc(1, sizeof *cursor);
+    if (cursor == NULL)
+        return sxt_fail_memory(error, sizeof *cursor);
+    cursor->trace = trace;
+    cursor->has_blocks = (trace->header.flags & SXT_MLYZE_BLOCKS) != 0;
+    cursor->next_offset = trace->header.events_offset;
+    cursor->stream.time = trace->header.start_us;
+    cursor->effort = EFFORT_LEAST + EFFORT_TIMES * trace->size;
+    if (cursor->has_blocks) {
+        cursor->room = malloc(SXT_MLYZE_COLUMNS_MOST);
+        cursor->columns = sxt_mlyze_columns_new();
+        if (cursor->room == NULL || cursor->columns == NULL) {
+            sxt_mlyze_cursor_close(&cursor);
+            return sxt_fail_memory(error, SXT_MLYZE_COLUMNS_MOST);
+        }
+    } else {
+        cursor->stream.next = trace->data + trace->header.events_offset;
+        cursor->stream.end = trace->data + trace->events_end;
+    }
+    *out = cursor;
+    return SXT_OK;
+}
+
+void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor)
+{
+    if (*cursor == NULL)
+        return;
+    free((*cursor)->room);
+    sxt_mlyze_columns_free(&(*cursor)->columns);
+    free(*cursor);
+    *cursor = NULL;
+}
+
+uint64_t sxt_mlyze_offset(const struct sxt_mlyze_cursor *cursor)
+{
+    if (!cursor->has_blocks)
+        return (uint64_t)(cursor->stream.next - cursor->trace->data);
+    return cursor->is_open ? cursor->block_offset : cursor->next_offset;
+}
+
+uint64_t sxt_mlyze_position(const struct sxt_mlyze_cursor *cursor)
+{
+    return cursor->position;
+}
+
+/* The block at next_offset becomes the one that is read. */
+static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    struct sxt_mlyze_block block;
+    uint64_t offset = cursor->next_offset;
+    int status = sxt_mlyze_block_read(trace->data, trace->events_end, offset, &block, error);
+    if (status != SXT_OK)
+        return status;
+    if (block.event != cursor->position || block.time != cursor->stream.time)
+        return sxt_fail(error, SXT_ERROR_FORMAT, offset + (block.event != cursor->position ? 24 : 16),
+                        "the block does not continue the one before it");
+    const uint8_t *bytes;
+    status = sxt_mlyze_block_expand(&block, offset, cursor->room, &bytes, error);
+    if (status != SXT_OK)
+        return status;
+    cursor->is_columns = block.codec == SXT_MLYZE_COLUMNS;
+    if (cursor->is_columns) {
+        status = sxt_mlyze_columns_open(cursor->columns, bytes, block.size, block.time, offset, error);
+        if (status != SXT_OK)
+            return status;
+    }
+    cursor->block_bytes = bytes;
+    cursor->stream.next = bytes;
+    cursor->stream.end = bytes + block.size;
+    cursor->block_offset = offset;
+    cursor->next_offset = offset + SXT_MLYZE_BLOCK_HEADER + block.stored_size;
+    cursor->is_open = true;
+    return SXT_OK;
+}
+
+/* Of the block that is open; with 0 events it is over. */
+static int read_open_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
+                           size_t *count, sxt_error *error)
+{
+    if (cursor->is_columns) {
+        int status = sxt_mlyze_columns_read(cursor->columns, events, capacity, count, &cursor->stream.time, error);
+        if (status != SXT_OK)
+            return status;
+    } else {
+        *count = sxt_mlyze_decode(&cursor->stream, events, capacity);
+        if (*count == 0 && cursor->stream.next != cursor->stream.end)
+            return sxt_mlyze_fail_fault(&cursor->stream, cursor->block_offset, error);
+    }
+    cursor->is_open = *count > 0;
+    return SXT_OK;
+}
+
+static int read_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+                      sxt_error *error)
+{
+    *count = 0;
+    while (*count == 0 && (cursor->is_open || cursor->next_offset < cursor->trace->events_end)) {
+        int status = cursor->is_open ? SXT_OK : open_block(cursor, error);
+        if (status == SXT_OK)
+            status = read_open_block(cursor, events, capacity, count, error);
+        if (status != SXT_OK)
+            return status;
+    }
+    return SXT_OK;
+}
+
+static int fail_plain(const struct sxt_mlyze_cursor *cursor, sxt_error *error)
+{
+    const struct sxt_mlyze_stream *stream = &cursor->stream;
+    return sxt_mlyze_fail_fault(stream, (uint64_t)(stream->fault_at - cursor->trace->data), error);
+}
+
+int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+                   sxt_error *error)
+{
+    int status = SXT_OK;
+    if (cursor->has_blocks) {
+        status = read_block(cursor, events, capacity, count, error);
+    } else {
+        cursor->stream.end = cursor->trace->data + cursor->trace->events_end;
+        *count = sxt_mlyze_decode(&cursor->stream, events, capacity);
+        if (*count == 0 && cursor->stream.next != cursor->stream.end)
+            status = fail_plain(cursor, error);
+    }
+    cursor->position += status == SXT_OK ? *count : 0;
+    return status;
+}
+
+/* --- a block at a time --- */
+
+int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index_entry *out, bool *is_there,
+                         sxt_error *error)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    uint64_t offset = sxt_mlyze_offset(cursor);
+    *is_there = offset < trace->events_end;
+    *out = (struct sxt_mlyze_index_entry){.offset = offset, .event = cursor->position, .time = cursor->stream.time};
+    if (!*is_there)
+        return SXT_OK;
+    if (cursor->has_blocks) {
+        int status = open_block(cursor, error);
+        out->size = (uint32_t)(cursor->stream.end - cursor->stream.next);
+        out->stored_size = (uint32_t)(cursor->next_offset - offset);
+        return status;
+    }
+    uint64_t left = trace->events_end - offset;
+    cursor->limit = trace->data + offset + (left < SXT_MLYZE_BLOCK_MOST ? left : SXT_MLYZE_BLOCK_MOST);
+    cursor->block_offset = offset;
+    return SXT_OK;
+}
+
+/* Plain: events up to the limit; an event that is larger than a block passes for one. */
+static int read_to_limit(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
+                         size_t *count, sxt_error *error)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    struct sxt_mlyze_stream *stream = &cursor->stream;
+    stream->end = cursor->limit;
+    *count = stream->next < cursor->limit ? sxt_mlyze_decode(stream, events, capacity) : 0;
+    if (*count > 0 || stream->next >= cursor->limit)
+        return SXT_OK;
+    bool is_first = stream->next == trace->data + cursor->block_offset;
+    stream->end = trace->data + trace->events_end;
+    if (stream->fault == SXT_MLYZE_CUT && (is_first || cursor->limit == stream->end)) {
+        *count = sxt_mlyze_decode(stream, events, 1);
+        cursor->limit = stream->next;
+    } else if (stream->fault == SXT_MLYZE_CUT) {
+        return SXT_OK;
+    }
+    return *count > 0 ? SXT_OK : fail_plain(cursor, error);
+}
+
+int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
+                            size_t *count, sxt_error *error)
+{
+    int status = SXT_OK;
+    *count = 0;
+    if (!cursor->has_blocks)
+        status = read_to_limit(cursor, events, capacity, count, error);
+    else if (cursor->is_open)
+        status = read_open_block(cursor, events, capacity, count, error);
+    cursor->position += status == SXT_OK ? *count : 0;
+    return status;
+}
+
+const uint8_t *sxt_mlyze_block_bytes(const struct sxt_mlyze_cursor *cursor, size_t *size)
+{
+    const uint8_t *from = cursor->has_blocks ? cursor->block_bytes : cursor->trace->data + cursor->block_offset;
+    const uint8_t *to = cursor->stream.next;
+    *size = (size_t)(to - from);
+    return cursor->has_blocks && cursor->is_columns ? NULL : from;
+}
+
+int sxt_mlyze_seek(struct sxt_mlyze_cursor *cursor, const struct sxt_mlyze_index_entry *entry, sxt_error *error)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    if (entry->offset < trace->header.events_offset || entry->offset > trace->events_end)
+        return sxt_fail(error, SXT_ERROR_USAGE, entry->offset, "the index leads out of the file");
+    cursor->position = entry->event;
+    cursor->stream.time = entry->time;
+    cursor->next_offset = entry->offset;
+    cursor->is_open = false;
+    if (cursor->has_blocks)
+        return entry->offset == trace->events_end ? SXT_OK : open_block(cursor, error);
+    cursor->stream.next = trace->data + entry->offset;
+    cursor->stream.end = trace->data + trace->events_end;
+    return SXT_OK;
+}
+
+/* Does a whole block begin at OFFSET? */
+static bool is_block(struct sxt_mlyze_cursor *cursor, uint64_t offset, struct sxt_mlyze_block *block)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    const uint8_t *bytes;
+    if (sxt_mlyze_block_read(trace->data, trace->events_end, offset, block, NULL) != SXT_OK ||
+        block->event < cursor->position || block->time < cursor->stream.time)
+        return false;
+    uint64_t effort = (uint64_t)block->size + block->stored_size;
+    if (effort > cursor->effort)
+        return false;
+    cursor->effort -= effort;
+    return sxt_mlyze_block_expand(block, offset, cursor->room, &bytes, NULL) == SXT_OK;
+}
+
+bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor)
+{
+    if (!cursor->has_blocks)
+        return false;
+    const struct sxt_mlyze *trace = cursor->trace;
+    uint64_t offset = (cursor->is_open ? cursor->block_offset : cursor->next_offset) + 1;
+    while (offset < trace->events_end) {
+        const uint8_t *mark = memchr(trace->data + offset, SXT_MLYZE_BLOCK_MARK, trace->events_end - offset);
+        struct sxt_mlyze_block block;
+        if (mark == NULL)
+            return false;
+        offset = (uint64_t)(mark - trace->data);
+        if (is_block(cursor, offset, &block)) {
+            cursor->is_open = false;
+            cursor->next_offset = offset;
+            cursor->position = block.event;
+            cursor->stream.time = block.time;
+            return true;
+        }
+        offset++;
+    }
+    return false;
+}

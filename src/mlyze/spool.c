@@ -1,0 +1,379 @@
+/* spool.c: a spool taken apart: its windows, and what the notes in them say of stacks, files and threads. */
+#include "mlyze/spool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "mlyze/spool_private.h"
+
+static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
+static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
+static int read_notes(struct sxt_spool *spool, sxt_error *error);
+
+static struct sxt_spool_control control_of(const uint8_t *data)
+{
+    struct sxt_spool_control control;
+    memcpy(&control, data + SXT_SPOOL_CONTROL_OFFSET, sizeof control);
+    return control;
+}
+
+bool sxt_spool_is(const uint8_t *data, size_t size)
+{
+    return size >= SXT_SPOOL_WINDOWS_OFFSET && sxt_mlyze_is(data, size) &&
+           sxt_load_u32le(data + SXT_SPOOL_CONTROL_OFFSET) == SXT_SPOOL_CONTROL_MAGIC;
+}
+
+int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
+{
+    *out = NULL;
+    if (!sxt_spool_is(data, size))
+        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "not a recording that was cut off");
+    struct sxt_spool *spool = calloc(1, sizeof *spool);
+    if (spool == NULL)
+        return sxt_fail_memory(error, sizeof *spool);
+    int status = sxt_strings_init(&spool->markers, 0, error);
+    if (status == SXT_OK)
+        status = read_control(spool, data, error);
+    if (status == SXT_OK)
+        status = find_pieces(spool, data, size, control_of(data).image, error);
+    if (status == SXT_OK)
+        status = read_notes(spool, error);
+    if (status == SXT_OK)
+        status = sxt_spool_merge_begin(spool, error);
+    if (status != SXT_OK)
+        sxt_spool_close(&spool);
+    *out = spool;
+    return status;
+}
+
+void sxt_spool_close(struct sxt_spool **spool)
+{
+    struct sxt_spool *all = *spool;
+    if (all == NULL)
+        return;
+    sxt_spool_merge_end(all);
+    sxt_strings_free(&all->markers);
+    free(all->pieces);
+    free(all->stack_numbers);
+    free(all->stacks);
+    free(all->files);
+    free(all->threads);
+    free(all->children);
+    free(all);
+    *spool = NULL;
+}
+
+const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool)
+{
+    return &spool->facts;
+}
+
+/* Two moments on both clocks. When they are too near each other, or turned round, a tick is taken for a nanosecond. */
+static double us_per_tick(const struct sxt_spool_control *control)
+{
+    double ticks = (double)(control->last.tick - control->first.tick);
+    double nanoseconds = (double)(control->last.nanoseconds - control->first.nanoseconds);
+    bool is_counter = (control->options & SXT_SPOOL_TSC) != 0;
+    if (!is_counter || control->last.tick <= control->first.tick ||
+        control->last.nanoseconds <= control->first.nanoseconds)
+        return 0.001;
+    double result = nanoseconds / ticks / 1000;
+    return result > 1e-6 && result < 1 ? result : 0.001;
+}
+
+static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error)
+{
+    struct sxt_spool_control control = control_of(data);
+    if (control.version != SXT_SPOOL_VERSION)
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_SPOOL_CONTROL_OFFSET + 4, "recorded by another version (%u)",
+                        (unsigned)control.version);
+    size_t children = control.child_count < SXT_SPOOL_CHILDREN_MOST ? control.child_count : SXT_SPOOL_CHILDREN_MOST;
+    spool->children = malloc(sizeof control.children);
+    if (spool->children == NULL)
+        return sxt_fail_memory(error, sizeof control.children);
+    memcpy(spool->children, control.children, sizeof control.children);
+    spool->facts = (struct sxt_spool_facts){
+        .start_us = control.start_us,
+        .period = control.period,
+        .dropped = control.dropped,
+        .pid = control.pid,
+        .parent = control.parent,
+        .state = control.state <= SXT_SPOOL_FILE_GONE ? (enum sxt_spool_state)control.state : SXT_SPOOL_RECORDING,
+        .own_allocator = control.own_allocator != 0,
+        .is_attached = control.image != 0,
+        .children = spool->children,
+        .child_count = children,
+    };
+    spool->first = control.first;
+    spool->us_per_tick = us_per_tick(&control);
+    return SXT_OK;
+}
+
+/* --- windows --- */
+
+static int by_stream(const void *a, const void *b)
+{
+    const struct sxt_spool_piece *first = a, *second = b;
+    if (first->stream != second->stream)
+        return first->stream < second->stream ? -1 : 1;
+    if (first->sequence != second->sequence)
+        return first->sequence < second->sequence ? -1 : 1;
+    return first->words < second->words ? -1 : first->words > second->words;
+}
+
+static int add_piece(struct sxt_spool *spool, const uint8_t *window, const struct sxt_spool_window *header,
+                     sxt_error *error)
+{
+    void *moved = sxt_array_grow(spool->pieces, &spool->piece_capacity, spool->piece_count + 1, sizeof *spool->pieces);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *spool->pieces);
+    spool->pieces = moved;
+    spool->pieces[spool->piece_count++] = (struct sxt_spool_piece){
+        .words = window + sizeof *header,
+        .word_count = (header->size - sizeof *header) / 8,
+        .tick = header->tick,
+        .stream = header->stream,
+        .sequence = header->sequence,
+        .thread = header->thread,
+    };
+    return SXT_OK;
+}
+
+static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (size_t at = SXT_SPOOL_WINDOWS_OFFSET; status == SXT_OK && size - at > sizeof(struct sxt_spool_window);) {
+        struct sxt_spool_window header;
+        memcpy(&header, data + at, sizeof header);
+        size_t step = SXT_SPOOL_UNIT;
+        if (header.magic == SXT_SPOOL_WINDOW_MAGIC && header.size % SXT_SPOOL_UNIT == 0 && header.size > 0 &&
+            header.size <= SXT_SPOOL_WINDOW_MOST) {
+            step = header.size;
+            header.size = size - at < step ? (uint32_t)(size - at) : header.size;
+            if (header.image == image)
+                status = add_piece(spool, data + at, &header, error);
+        }
+        if (size - at <= step)
+            break;
+        at += step;
+    }
+    if (spool->piece_count > 1)
+        qsort(spool->pieces, spool->piece_count, sizeof *spool->pieces, by_stream);
+    return status;
+}
+
+/* --- records --- */
+
+/* The record at WORD of a piece; 0 when there is none, or how many words it takes. *TICKS is added to. */
+static size_t read_record(const struct sxt_spool_piece *piece, size_t word, struct sxt_spool_record *record,
+                          uint64_t *ticks)
+{
+    const uint8_t *at = piece->words + word * 8;
+    size_t left = piece->word_count - word;
+    if (left == 0)
+        return 0;
+    uint64_t first = sxt_load_u64le(at);
+    uint64_t value = first >> SXT_SPOOL_VALUE_SHIFT;
+    *record = (struct sxt_spool_record){.kind = (enum sxt_spool_kind)(first & 7)};
+    if (record->kind == SXT_SPOOL_TIME) {
+        *ticks += first >> SXT_SPOOL_TICKS_SHIFT;
+        return 1;
+    }
+    *ticks += first >> SXT_SPOOL_TICKS_SHIFT & SXT_SPOOL_TICKS_MOST;
+    record->address = value;
+    switch (record->kind) {
+    case SXT_SPOOL_FREE:
+        return 1;
+    case SXT_SPOOL_ALLOC:
+        if (left < 2)
+            return 0;
+        record->size = sxt_load_u32le(at + 8);
+        record->stack = sxt_load_u32le(at + 12);
+        return 2;
+    case SXT_SPOOL_WIDE:
+        if (left < 4)
+            return 0;
+        record->kind = value == 2 ? SXT_SPOOL_FREE : SXT_SPOOL_ALLOC;
+        record->address = sxt_load_u64le(at + 8);
+        record->size = sxt_load_u64le(at + 16);
+        record->stack = sxt_load_u32le(at + 24);
+        return 4;
+    case SXT_SPOOL_NOTE:
+        record->address = 0;
+        record->note = (enum sxt_spool_note)(value & 0xffff);
+        record->data = at + 8;
+        record->data_size = (uint32_t)(value >> 16);
+        return ((uint64_t)record->data_size + 7) / 8 < left ? 1 + ((size_t)record->data_size + 7) / 8 : 0;
+    default:
+        return 0;
+    }
+}
+
+bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way)
+{
+    while (way->piece < way->piece_end) {
+        const struct sxt_spool_piece *piece = &spool->pieces[way->piece];
+        uint64_t ticks = 0;
+        size_t words = read_record(piece, way->word, &way->record, &ticks);
+        if (words == 0) {
+            way->piece++;
+            way->word = 0;
+            if (way->piece < way->piece_end) {
+                way->thread = spool->pieces[way->piece].thread;
+                if (way->tick < spool->pieces[way->piece].tick)
+                    way->tick = spool->pieces[way->piece].tick;
+            }
+            continue;
+        }
+        way->word += words;
+        way->tick = ticks < UINT64_MAX - way->tick ? way->tick + ticks : UINT64_MAX;
+        if (way->record.kind != SXT_SPOOL_TIME)
+            return true;
+    }
+    return false;
+}
+
+/* --- notes --- */
+
+static int add_stack(struct sxt_spool *spool, uint32_t number, struct sxt_spool_stack stack, sxt_error *error)
+{
+    if (number >= SXT_SPOOL_STACKS_MOST || spool->stack_numbers[number] != 0)
+        return SXT_OK;
+    void *moved =
+        sxt_array_grow(spool->stacks, &spool->stack_capacity, spool->facts.stack_count + 1, sizeof *spool->stacks);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *spool->stacks);
+    spool->stacks = moved;
+    spool->stacks[spool->facts.stack_count++] = stack;
+    spool->stack_numbers[number] = (uint32_t)spool->facts.stack_count;
+    return SXT_OK;
+}
+
+static int add_file(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_error *error)
+{
+    struct sxt_spool_module module;
+    if (record->data_size < sizeof module)
+        return SXT_OK;
+    memcpy(&module, record->data, sizeof module);
+    if ((size_t)module.path_size + module.build_id_size > record->data_size - sizeof module)
+        return SXT_OK;
+    void *moved =
+        sxt_array_grow(spool->files, &spool->file_capacity, spool->facts.file_count + 1, sizeof *spool->files);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *spool->files);
+    spool->files = moved;
+    const char *path = (const char *)record->data + sizeof module;
+    spool->files[spool->facts.file_count++] = (struct sxt_spool_file){
+        .start = module.start,
+        .end = module.end,
+        .bias = module.bias,
+        .first_generation = module.generation,
+        .end_generation = UINT32_MAX,
+        .path = {path, module.path_size},
+        .build_id = {path + module.path_size, module.build_id_size},
+    };
+    return SXT_OK;
+}
+
+/* The note may stand before that of the module, in another thread's window: so it is looked at when all are read. */
+static void end_file(struct sxt_spool *spool, const struct sxt_spool_record *record)
+{
+    if (record->data_size < 24)
+        return;
+    uint64_t start = sxt_load_u64le(record->data);
+    uint32_t generation = sxt_load_u32le(record->data + 16);
+    for (size_t i = 0; i < spool->facts.file_count; i++) {
+        struct sxt_spool_file *file = &spool->files[i];
+        if (file->start == start && file->first_generation < generation && file->end_generation > generation)
+            file->end_generation = generation;
+    }
+}
+
+static int add_thread(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_error *error)
+{
+    if (record->data_size < 8)
+        return SXT_OK;
+    struct sxt_spool_thread thread = {
+        .number = sxt_load_u32le(record->data),
+        .system_number = sxt_load_u32le(record->data + 4),
+        .name = {(const char *)record->data + 8, record->data_size - 8},
+    };
+    size_t count = spool->facts.thread_count;
+    if (count > 0 && spool->threads[count - 1].number == thread.number) {
+        spool->threads[count - 1] = thread;
+        return SXT_OK;
+    }
+    void *moved = sxt_array_grow(spool->threads, &spool->thread_capacity, count + 1, sizeof *spool->threads);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *spool->threads);
+    spool->threads = moved;
+    spool->threads[spool->facts.thread_count++] = thread;
+    return SXT_OK;
+}
+
+static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_error *error)
+{
+    switch (record->note) {
+    case SXT_SPOOL_STACK:
+        if (record->data_size < 8)
+            return SXT_OK;
+        uint32_t count = record->data_size / 8 - 1;
+        return add_stack(spool, sxt_load_u32le(record->data),
+                         (struct sxt_spool_stack){
+                             .frames = record->data + 8,
+                             .count = count < SXT_SPOOL_FRAMES_MOST ? count : SXT_SPOOL_FRAMES_MOST,
+                             .generation = sxt_load_u32le(record->data + 4),
+                         },
+                         error);
+    case SXT_SPOOL_MODULE:
+        return add_file(spool, record, error);
+    case SXT_SPOOL_THREAD:
+        return add_thread(spool, record, error);
+    case SXT_SPOOL_MARKER:
+        if (sxt_strings_add(&spool->markers, (const char *)record->data, record->data_size) == SXT_STRINGS_FULL)
+            return sxt_fail_memory(error, record->data_size);
+        return SXT_OK;
+    default:
+        return SXT_OK;
+    }
+}
+
+/* One pass over everything: SECOND says which. Stacks that are used and were never written down have no frames. */
+static int pass(struct sxt_spool *spool, bool second, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++) {
+        struct sxt_spool_way way = {.piece = i, .piece_end = i + 1};
+        while (status == SXT_OK && sxt_spool_step(spool, &way)) {
+            const struct sxt_spool_record *record = &way.record;
+            if (!second && record->kind == SXT_SPOOL_NOTE)
+                status = take_note(spool, record, error);
+            else if (second && record->kind == SXT_SPOOL_NOTE && record->note == SXT_SPOOL_UNLOAD)
+                end_file(spool, record);
+            else if (second && record->kind == SXT_SPOOL_ALLOC)
+                status = add_stack(spool, record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK,
+                                   (struct sxt_spool_stack){0}, error);
+        }
+    }
+    return status;
+}
+
+static int read_notes(struct sxt_spool *spool, sxt_error *error)
+{
+    size_t bytes = sizeof *spool->stack_numbers * SXT_SPOOL_STACKS_MOST;
+    spool->stack_numbers = calloc(1, bytes);
+    if (spool->stack_numbers == NULL)
+        return sxt_fail_memory(error, bytes);
+    int status = pass(spool, false, error);
+    if (status == SXT_OK)
+        status = pass(spool, true, error);
+    spool->facts.stacks = spool->stacks;
+    spool->facts.files = spool->files;
+    spool->facts.threads = spool->threads;
+    spool->facts.markers = spool->markers.views;
+    spool->facts.marker_count = spool->markers.count;
+    return status;
+}

@@ -1,0 +1,71 @@
+/* spool_private.h: an open spool, for the two files that read it. */
+#ifndef SXT_MLYZE_SPOOL_PRIVATE_H
+#define SXT_MLYZE_SPOOL_PRIVATE_H
+
+#include "base/heap.h"
+#include "base/strings.h"
+#include "mlyze/live.h"
+#include "mlyze/spool.h"
+
+struct sxt_spool_piece {
+    const uint8_t *words; /* behind the header of the window */
+    size_t word_count;
+    uint64_t tick;
+    uint32_t stream, sequence;
+    uint32_t thread;
+};
+
+/* One record, taken apart. */
+struct sxt_spool_record {
+    enum sxt_spool_kind kind; /* ALLOC or FREE also where it was WIDE */
+    enum sxt_spool_note note;
+    uint64_t address, size;
+    uint32_t stack;
+    const uint8_t *data; /* of a NOTE */
+    uint32_t data_size;
+};
+
+/* A way through the pieces of a stream. */
+struct sxt_spool_way {
+    size_t piece, piece_end; /* of the list of pieces */
+    size_t word;
+    uint64_t tick;
+    uint32_t thread;
+    struct sxt_spool_record record; /* the one that comes next */
+    uint64_t deadline;              /* of one that waits for another stream: until when */
+};
+
+struct sxt_spool {
+    struct sxt_spool_facts facts;
+    struct sxt_spool_moment first;
+    double us_per_tick;
+    struct sxt_spool_piece *pieces; /* by stream and sequence */
+    size_t piece_count, piece_capacity;
+    uint32_t *stack_numbers; /* by the recorder's: ours + 1, or 0 */
+    struct sxt_spool_stack *stacks;
+    size_t stack_capacity;
+    struct sxt_spool_file *files;
+    size_t file_capacity;
+    struct sxt_spool_thread *threads;
+    size_t thread_capacity;
+    struct sxt_strings markers;
+    uint32_t *children;
+    /* spool_merge.c */
+    struct sxt_spool_way *ways;
+    size_t way_count;
+    struct sxt_heap ready; /* ways by the tick of their record */
+    uint32_t *waiting;     /* ways whose record cannot come yet */
+    size_t waiting_count;
+    struct sxt_live live;
+    uint64_t patience; /* ticks */
+    uint64_t last_time;
+    uint64_t unmatched;
+};
+
+/* Moves on to the next record; false at the end of the stream. */
+bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way);
+
+int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error);
+void sxt_spool_merge_end(struct sxt_spool *spool);
+
+#endif

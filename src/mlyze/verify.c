@@ -1,0 +1,243 @@
+/*
+ * verify.c: the seven rules of the specification, and what blocks add to them.
+ *
+ *     1 magic   2 version   3 metadata   4 references   5 types of events   6 varints   7 the size of the file
+ */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/problems.h"
+#include "mlyze/private.h"
+
+#define BATCH 256
+
+/* The first of several of a kind, and how many there are. */
+struct several {
+    uint64_t count;
+    uint64_t offset;
+    uint64_t id;
+};
+
+struct checking {
+    struct sxt_problems problems;
+    const struct sxt_mlyze *trace;
+    const struct sxt_mlyze_metadata *metadata;
+    struct several stacks, markers, types;
+};
+
+static void note(struct several *several, uint64_t offset, uint64_t id)
+{
+    if (several->count++ == 0)
+        *several = (struct several){.count = 1, .offset = offset, .id = id};
+}
+
+static bool has_stack(const struct sxt_mlyze_metadata *metadata, uint32_t id)
+{
+    return id < metadata->stack_count && metadata->stacks[id].exists;
+}
+
+static bool has_string(const sxt_string *list, size_t count, uint32_t id)
+{
+    return id < count && list[id].data != NULL;
+}
+
+void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events,
+                              size_t count, struct sxt_mlyze_oddities *oddities)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sxt_mlyze_event *event = &events[i];
+        if (event->kind == SXT_MLYZE_ALLOC) {
+            oddities->dangling_stacks += !has_stack(metadata, event->stack);
+            oddities->zero_addresses += event->address == 0;
+        } else if (event->kind == SXT_MLYZE_FREE) {
+            oddities->zero_addresses += event->address == 0;
+        } else if (event->kind == SXT_MLYZE_MARKER) {
+            oddities->dangling_names += !has_string(metadata->functions, metadata->function_count, event->stack);
+        } else if (event->kind == SXT_MLYZE_OTHER) {
+            oddities->unknown_types++;
+        }
+    }
+}
+
+static bool is_odd(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events, size_t count)
+{
+    struct sxt_mlyze_oddities oddities = {0};
+    sxt_mlyze_count_oddities(metadata, events, count, &oddities);
+    return (oddities.dangling_stacks | oddities.dangling_names | oddities.unknown_types) != 0;
+}
+
+/* --- rules 4 and 5 --- */
+
+static void check_event(struct checking *checking, const struct sxt_mlyze_event *event, uint64_t offset)
+{
+    const struct sxt_mlyze_metadata *metadata = checking->metadata;
+    if (event->kind == SXT_MLYZE_ALLOC && !has_stack(metadata, event->stack))
+        note(&checking->stacks, offset, event->stack);
+    else if (event->kind == SXT_MLYZE_MARKER &&
+             !has_string(metadata->functions, metadata->function_count, event->stack))
+        note(&checking->markers, offset, event->stack);
+    else if (event->kind == SXT_MLYZE_OTHER)
+        note(&checking->types, offset, event->type);
+}
+
+/* Events of a plain file again, one by one, to have the offset of each. */
+static void check_plain(struct checking *checking, uint64_t offset, uint64_t time, size_t count)
+{
+    sxt_string all = sxt_mlyze_bytes(checking->trace);
+    const uint8_t *data = (const uint8_t *)all.data;
+    struct sxt_mlyze_stream stream = {.next = data + offset, .end = data + all.size, .time = time};
+    struct sxt_mlyze_event event;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = (uint64_t)(stream.next - data);
+        if (sxt_mlyze_decode(&stream, &event, 1) == 1)
+            check_event(checking, &event, at);
+    }
+}
+
+static void report_several(struct checking *checking)
+{
+    const struct several *stacks = &checking->stacks, *markers = &checking->markers, *types = &checking->types;
+    struct sxt_problems *problems = &checking->problems;
+    if (stacks->count > 0)
+        sxt_problems_add(problems, stacks->offset, "stack-reference",
+                         "stack %llu is not in the metadata (%llu such events)", (unsigned long long)stacks->id,
+                         (unsigned long long)stacks->count);
+    if (markers->count > 0)
+        sxt_problems_add(problems, markers->offset, "name-reference",
+                         "function %llu, the name of a marker, is not in the metadata (%llu such events)",
+                         (unsigned long long)markers->id, (unsigned long long)markers->count);
+    if (types->count > 0)
+        sxt_problems_add(problems, types->offset, "event-type", "an event of unknown type %llu (%llu such events)",
+                         (unsigned long long)types->id, (unsigned long long)types->count);
+}
+
+/* In compressed metadata nothing has an offset of its own. */
+static uint64_t offset_of_frame(const struct sxt_mlyze *trace, size_t index)
+{
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
+    sxt_string text = sxt_mlyze_metadata_text(trace);
+    bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
+    return header->metadata_offset + (is_packed ? 0 : sxt_mlyze_frame_position(text.data, text.size, index));
+}
+
+/* A frame that names what is not there. */
+static void check_frames(struct checking *checking)
+{
+    const struct sxt_mlyze_metadata *metadata = checking->metadata;
+    struct several files = {0}, functions = {0};
+    for (size_t i = 0; i < metadata->frame_count; i++) {
+        const struct sxt_mlyze_frame *frame = &metadata->frames[i];
+        if (frame->file != SXT_MLYZE_NO_ID && !has_string(metadata->files, metadata->file_count, frame->file))
+            note(&files, i, frame->file);
+        if (frame->function != SXT_MLYZE_NO_ID &&
+            !has_string(metadata->functions, metadata->function_count, frame->function))
+            note(&functions, i, frame->function);
+    }
+    if (files.count > 0)
+        sxt_problems_add(&checking->problems, offset_of_frame(checking->trace, files.offset), "file-reference",
+                         "file %llu is not in the metadata (%llu such frames)", (unsigned long long)files.id,
+                         (unsigned long long)files.count);
+    if (functions.count > 0)
+        sxt_problems_add(&checking->problems, offset_of_frame(checking->trace, functions.offset), "function-reference",
+                         "function %llu is not in the metadata (%llu such frames)", (unsigned long long)functions.id,
+                         (unsigned long long)functions.count);
+}
+
+/* --- rules 5, 6 and 7 --- */
+
+static const char *rule_of(const sxt_error *error, bool has_blocks)
+{
+    if (has_blocks)
+        return "block";
+    if (strstr(error->text, "unknown type") != NULL)
+        return "event-type";
+    if (strstr(error->text, "number") != NULL)
+        return "varint";
+    return strstr(error->text, "time") != NULL ? "time" : "truncated";
+}
+
+static void check_counts(struct checking *checking, uint64_t events)
+{
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(checking->trace);
+    if (header->event_count != 0 && header->event_count != events)
+        sxt_problems_add(&checking->problems, SXT_MLYZE_AT_EVENT_COUNT, "event-count",
+                         "the header has %llu events, the file %llu", (unsigned long long)header->event_count,
+                         (unsigned long long)events);
+}
+
+static void check_events(struct checking *checking)
+{
+    struct sxt_mlyze_event events[BATCH];
+    struct sxt_mlyze_cursor *cursor;
+    sxt_error error;
+    bool has_blocks = (sxt_mlyze_header(checking->trace)->flags & SXT_MLYZE_BLOCKS) != 0;
+    if (sxt_mlyze_cursor_open(checking->trace, &cursor, &error) != SXT_OK) {
+        sxt_problems_add_error(&checking->problems, "reserved", &error);
+        return;
+    }
+    uint64_t time = sxt_mlyze_header(checking->trace)->start_us, seen = 0;
+    for (;;) {
+        size_t count;
+        uint64_t offset = sxt_mlyze_offset(cursor);
+        if (sxt_mlyze_read(cursor, events, BATCH, &count, &error) != SXT_OK) {
+            sxt_problems_add_error(&checking->problems, rule_of(&error, has_blocks), &error);
+            if (!sxt_mlyze_skip_damage(cursor))
+                break;
+            continue;
+        }
+        if (count == 0)
+            break;
+        if (is_odd(checking->metadata, events, count)) {
+            if (!has_blocks)
+                check_plain(checking, offset, time, count);
+            for (size_t i = 0; has_blocks && i < count; i++)
+                check_event(checking, &events[i], sxt_mlyze_offset(cursor));
+        }
+        time = events[count - 1].time;
+        seen += count;
+    }
+    sxt_mlyze_cursor_close(&cursor);
+    if (checking->problems.count == 0)
+        check_counts(checking, seen);
+    report_several(checking);
+}
+
+/* --- rules 1, 2 and 3 --- */
+
+static const char *rule_of_opening(const uint8_t *data, size_t size, const sxt_error *error)
+{
+    if (!sxt_mlyze_is(data, size))
+        return "magic";
+    if (size < SXT_MLYZE_HEADER_SIZE)
+        return "truncated";
+    if (sxt_load_u32le(data + 4) != 1)
+        return "version";
+    if (strstr(error->text, "recording") != NULL)
+        return "unclean";
+    if (strstr(error->text, "checksum") != NULL)
+        return "checksum";
+    if (strstr(error->text, "ends before") != NULL)
+        return "truncated";
+    return strstr(error->text, "metadata: ") != NULL ? "metadata" : "header";
+}
+
+uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void *data, const sxt_problem *problem),
+                          void *data_of_problem)
+{
+    struct checking checking = {.problems = {.found = problem, .context = data_of_problem}};
+    struct sxt_mlyze *trace;
+    sxt_error error;
+    if (sxt_mlyze_open(data, size, &trace, &error) != SXT_OK) {
+        sxt_problems_add_error(&checking.problems, rule_of_opening(data, size, &error), &error);
+        return checking.problems.count;
+    }
+    checking.trace = trace;
+    checking.metadata = sxt_mlyze_metadata(trace);
+    if (sxt_mlyze_header(trace)->metadata_size == 0)
+        sxt_problems_add(&checking.problems, 16, "metadata", "there is no metadata, not even an empty object");
+    check_frames(&checking);
+    check_events(&checking);
+    sxt_mlyze_close(&trace);
+    return checking.problems.count;
+}

@@ -1,0 +1,191 @@
+/* write.c: a trace as it comes, plain or in blocks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/output.h"
+#include "mlyze/private.h"
+
+/* A plain file is written this much at a time. */
+#define PLAIN_MOST ((size_t)256 << 10)
+
+struct sxt_mlyze_writer {
+    struct sxt_output *output;
+    struct sxt_mlyze_settings settings;
+    size_t metadata_size; /* in the file */
+    bool is_packed;       /* metadata is compressed */
+    uint32_t metadata_crc;
+    uint64_t time;            /* of the last event */
+    uint64_t count;           /* of events */
+    uint64_t events_size;     /* of blocks that are out */
+    uint64_t block_time;      /* before the first event that is in `events` */
+    uint64_t block_event;     /* its number */
+    struct sxt_buffer events; /* that are not out yet */
+    struct sxt_buffer block;
+};
+
+static bool has_blocks(const struct sxt_mlyze_writer *writer)
+{
+    return writer->settings.codec != SXT_MLYZE_RAW;
+}
+
+static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_MLYZE_HEADER_SIZE])
+{
+    const struct sxt_mlyze_settings *settings = &writer->settings;
+    uint32_t flags = settings->period != 0 ? SXT_MLYZE_SAMPLED : 0;
+    memset(to, 0, SXT_MLYZE_HEADER_SIZE);
+    memcpy(to, "MTRC", 4);
+    sxt_store_u32le(to + 4, 1);
+    sxt_store_u64le(to + 8, settings->start_us);
+    sxt_store_u32le(to + 16, (uint32_t)writer->metadata_size);
+    sxt_store_u64le(to + SXT_MLYZE_AT_PERIOD, settings->period);
+    sxt_store_u64le(to + SXT_MLYZE_AT_DROPPED, settings->dropped);
+    if (has_blocks(writer)) {
+        flags |= SXT_MLYZE_BLOCKS | SXT_MLYZE_CHECKSUMS | (writer->is_packed ? SXT_MLYZE_METADATA_LZ4 : 0);
+        sxt_store_u32le(to + SXT_MLYZE_AT_CODEC, settings->codec);
+        sxt_store_u32le(to + SXT_MLYZE_AT_BLOCK_SIZE, SXT_MLYZE_BLOCK_MOST);
+        sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS, SXT_MLYZE_HEADER_SIZE + writer->metadata_size);
+        sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS_SIZE, writer->events_size);
+        sxt_store_u64le(to + SXT_MLYZE_AT_METADATA, SXT_MLYZE_HEADER_SIZE);
+        sxt_store_u64le(to + SXT_MLYZE_AT_EVENT_COUNT, writer->count);
+        sxt_store_u32le(to + SXT_MLYZE_AT_METADATA_CRC, writer->metadata_crc);
+        sxt_store_u32le(to + SXT_MLYZE_AT_PID, settings->pid);
+    }
+    sxt_store_u32le(to + SXT_MLYZE_AT_FLAGS, flags);
+    if (has_blocks(writer))
+        sxt_store_u32le(to + SXT_MLYZE_AT_HEADER_CRC, sxt_mlyze_header_crc(to));
+}
+
+/* Header and metadata. The block's buffer has nothing else to do yet. */
+static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
+{
+    writer->is_packed = has_blocks(writer) && sxt_mlyze_text_pack(metadata, &writer->block);
+    if (writer->is_packed)
+        metadata = (sxt_string){(const char *)writer->block.data, writer->block.size};
+    writer->metadata_size = metadata.size;
+    writer->metadata_crc = sxt_crc32c(0, metadata.data, metadata.size);
+    uint8_t header[SXT_MLYZE_HEADER_SIZE];
+    make_header(writer, header);
+    int status = sxt_output_write(writer->output, header, sizeof header, error);
+    if (status == SXT_OK)
+        status = sxt_output_write(writer->output, metadata.data, metadata.size, error);
+    sxt_buffer_free(&writer->block);
+    return status;
+}
+
+int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
+                          struct sxt_mlyze_writer **out, sxt_error *error)
+{
+    *out = NULL;
+    if (metadata.size > UINT32_MAX)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata of more than 4 GiB");
+    if (settings->codec != SXT_MLYZE_RAW && settings->codec != SXT_MLYZE_LZ4 && settings->codec != SXT_MLYZE_COLUMNS)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "there is no codec %d", (int)settings->codec);
+    struct sxt_mlyze_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return sxt_fail_memory(error, sizeof *writer);
+    *writer = (struct sxt_mlyze_writer){
+        .output = output,
+        .settings = *settings,
+        .time = settings->start_us,
+        .block_time = settings->start_us,
+    };
+    sxt_buffer_init(&writer->events, SIZE_MAX / 4);
+    sxt_buffer_init(&writer->block, SIZE_MAX / 2);
+    if (has_blocks(writer) && lseek(output->fd, 0, SEEK_CUR) < 0) {
+        free(writer);
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a compressed trace can only be written to a file");
+    }
+    int status = write_beginning(writer, metadata, error);
+    if (status != SXT_OK)
+        sxt_mlyze_writer_close(&writer);
+    *out = writer;
+    return status;
+}
+
+void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
+{
+    if (*writer == NULL)
+        return;
+    sxt_buffer_free(&(*writer)->events);
+    sxt_buffer_free(&(*writer)->block);
+    free(*writer);
+    *writer = NULL;
+}
+
+/* Writes the first SIZE bytes of the events that are kept back. */
+static int flush(struct sxt_mlyze_writer *writer, size_t size, uint64_t next_time, uint64_t next_event,
+                 sxt_error *error)
+{
+    int status = sxt_buffer_status(&writer->events, error);
+    if (status != SXT_OK || size == 0)
+        return status;
+    if (has_blocks(writer)) {
+        sxt_buffer_clear(&writer->block);
+        status = sxt_mlyze_block_write(&writer->block, writer->settings.codec, writer->events.data, size,
+                                       writer->block_time, writer->block_event, error);
+        if (status == SXT_OK)
+            status = sxt_output_write(writer->output, writer->block.data, writer->block.size, error);
+    } else {
+        status = sxt_output_write(writer->output, writer->events.data, size, error);
+    }
+    writer->events_size += size;
+    writer->block_time = next_time;
+    writer->block_event = next_event;
+    memmove(writer->events.data, writer->events.data + size, writer->events.size - size);
+    writer->events.size -= size;
+    return status;
+}
+
+int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error)
+{
+    if (event->time < writer->time)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an event is earlier than the one before it");
+    if (event->kind == SXT_MLYZE_OTHER && (event->type < SXT_MLYZE_OTHER || event->type >= SXT_MLYZE_TYPE_END))
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an event cannot have type %u", event->type);
+    size_t before = writer->events.size;
+    sxt_mlyze_encode(&writer->events, event, writer->time);
+    size_t most = has_blocks(writer) ? SXT_MLYZE_BLOCK_MOST : PLAIN_MOST;
+    int status = SXT_OK;
+    if (writer->events.failed || writer->events.size > most)
+        status = flush(writer, before, writer->time, writer->count, error);
+    writer->time = event->time;
+    writer->count++;
+    return status;
+}
+
+int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes, size_t size, uint64_t count,
+                          uint64_t time, sxt_error *error)
+{
+    size_t most = has_blocks(writer) ? SXT_MLYZE_BLOCK_MOST : PLAIN_MOST;
+    int status = SXT_OK;
+    if (writer->events.size > 0 && writer->events.size + size > most)
+        status = flush(writer, writer->events.size, writer->time, writer->count, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_buffer_append(&writer->events, bytes, size);
+    writer->time = time;
+    writer->count += count;
+    return sxt_buffer_status(&writer->events, error);
+}
+
+int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
+{
+    int status = flush(writer, writer->events.size, writer->time, writer->count, error);
+    if (status != SXT_OK || !has_blocks(writer))
+        return status;
+    uint8_t header[SXT_MLYZE_HEADER_SIZE];
+    make_header(writer, header);
+    for (size_t done = 0; done < sizeof header;) {
+        ssize_t written = pwrite(writer->output->fd, header + done, sizeof header - done, (off_t)done);
+        if (written > 0)
+            done += (size_t)written;
+        else if (written == 0 || errno != EINTR)
+            return sxt_fail_errno(error, written == 0 ? EIO : errno, "cannot write");
+    }
+    return SXT_OK;
+}

@@ -1,0 +1,77 @@
+/* api.c: what sextant/heap.h calls when the program is recorded. */
+#include <errno.h>
+#include <string.h>
+
+#include "recorder/recorder.h"
+
+#define MARKER_MOST 1024
+
+void sextant_heap_marker(const char *name);
+void sextant_heap_start(void);
+void sextant_heap_stop(void);
+void sextant_heap_alloc(const void *block, size_t size);
+void sextant_heap_free(const void *block);
+void sextant_heap_gc(uint64_t objects, uint64_t bytes);
+
+/* A note that is an event has a time of its own, in front of it. */
+static void put_event(struct writer *writer, enum sxt_spool_note note, const void *data, size_t size)
+{
+    uint64_t now = sxt_ticks();
+    if (writer->end - writer->at < 4 && !sxt_window_next(writer))
+        return;
+    if (now > writer->last) {
+        sxt_put_time(writer, now - writer->last);
+        writer->last = now;
+    }
+    sxt_put_note(writer, note, data, size, NULL, 0, NULL, 0);
+}
+
+EXPORTED void sextant_heap_marker(const char *name)
+{
+    struct writer *writer = name != NULL ? sxt_enter() : NULL;
+    if (writer == NULL)
+        return;
+    size_t size = strlen(name);
+    put_event(writer, SXT_SPOOL_MARKER, name, size < MARKER_MOST ? size : MARKER_MOST);
+    sxt_leave(writer);
+}
+
+EXPORTED void sextant_heap_gc(uint64_t objects, uint64_t bytes)
+{
+    uint64_t figures[2] = {objects, bytes};
+    struct writer *writer = sxt_enter();
+    if (writer == NULL)
+        return;
+    put_event(writer, SXT_SPOOL_GC, figures, sizeof figures);
+    sxt_leave(writer);
+}
+
+EXPORTED void sextant_heap_alloc(const void *block, size_t size)
+{
+    struct place place = PLACE_OF_CALLER();
+    struct writer *writer = block != NULL ? sxt_enter() : NULL;
+    if (writer == NULL)
+        return;
+    sxt_record_alloc(writer, block, size, &place);
+    sxt_leave(writer);
+}
+
+EXPORTED void sextant_heap_free(const void *block)
+{
+    struct writer *writer = block != NULL ? sxt_enter() : NULL;
+    if (writer == NULL)
+        return;
+    sxt_record_free(writer, block, sxt_ticks());
+    sxt_leave(writer);
+}
+
+/* While it is stopped, blocks that were recorded before may still be freed. */
+EXPORTED void sextant_heap_start(void)
+{
+    __atomic_store_n(&sxt_recording.paused, false, __ATOMIC_RELAXED);
+}
+
+EXPORTED void sextant_heap_stop(void)
+{
+    __atomic_store_n(&sxt_recording.paused, true, __ATOMIC_RELAXED);
+}

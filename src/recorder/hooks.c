@@ -1,0 +1,205 @@
+/*
+ * hooks.c: the functions that a program calls for memory, in front of the real ones.
+ *
+ * An allocation is stamped after the real function returned, and a free before it is called. So the time of a block
+ * never overlaps with that of another one at the same address, whatever the threads do.
+ *
+ * A realloc is a FREE and an ALLOC: in place both at once, moved with the old block ending before the new one begins.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder/hooks.h"
+#include "recorder/recorder.h"
+
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+static inline bool is_ready(void)
+{
+    return LIKELY(sxt_real_ready) || sxt_real_find();
+}
+
+/* Notes that the caller of a hook got BLOCK. */
+static inline void *got(void *block, size_t size, struct place place)
+{
+    if (block == NULL)
+        return NULL;
+    struct writer *writer = sxt_enter();
+    if (LIKELY(writer != NULL)) {
+        sxt_record_alloc(writer, block, size, &place);
+        sxt_leave(writer);
+    }
+    return block;
+}
+
+EXPORTED void *malloc(size_t size)
+{
+    if (!is_ready())
+        return sxt_early_alloc(0, size);
+    return got(sxt_real.malloc(size), size, PLACE_OF_CALLER());
+}
+
+EXPORTED void *calloc(size_t count, size_t size)
+{
+    size_t all;
+    if (!is_ready())
+        return __builtin_mul_overflow(count, size, &all) ? NULL : sxt_early_alloc(0, all);
+    return got(sxt_real.calloc(count, size), count * size, PLACE_OF_CALLER());
+}
+
+static inline void give_back(const void *block)
+{
+    struct writer *writer = sxt_enter();
+    if (LIKELY(writer != NULL)) {
+        sxt_record_free(writer, block, sxt_ticks());
+        sxt_leave(writer);
+    }
+}
+
+EXPORTED void free(void *block)
+{
+    if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
+        return;
+    give_back(block);
+    sxt_real.free(block);
+}
+
+EXPORTED void free_sized(void *block, size_t size)
+{
+    if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
+        return;
+    give_back(block);
+    if (sxt_real.free_sized != NULL)
+        sxt_real.free_sized(block, size);
+    else
+        sxt_real.free(block);
+}
+
+EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+    if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
+        return;
+    give_back(block);
+    if (sxt_real.free_aligned_sized != NULL)
+        sxt_real.free_aligned_sized(block, alignment, size);
+    else
+        sxt_real.free(block);
+}
+
+static void *move_out_of_pool(const void *old, size_t size)
+{
+    size_t old_size = sxt_early_size(old);
+    void *block = is_ready() ? sxt_real.malloc(size) : sxt_early_alloc(0, size);
+    if (block != NULL)
+        memcpy(block, old, old_size < size ? old_size : size);
+    return block;
+}
+
+/* The events of a realloc that took OLD, at BEFORE, and gave BLOCK. Whatever it gave, size 0 freed the old block. */
+static inline void moved(uintptr_t old, void *block, size_t size, uint64_t before, struct place place)
+{
+    if (block == NULL && (old == 0 || size != 0))
+        return;
+    struct writer *writer = sxt_enter();
+    if (writer == NULL)
+        return;
+    if (old != 0)
+        sxt_record_free(writer, (const void *)old, old == (uintptr_t)block ? sxt_ticks() : before);
+    if (block != NULL)
+        sxt_record_alloc(writer, block, size, &place);
+    sxt_leave(writer);
+}
+
+static inline void *resize(void *old, size_t size, struct place place)
+{
+    if (UNLIKELY(old != NULL && sxt_early_has(old)))
+        return got(move_out_of_pool(old, size), size, place);
+    if (!is_ready())
+        return old == NULL ? sxt_early_alloc(0, size) : NULL;
+    uintptr_t before_address = (uintptr_t)old;
+    uint64_t before = sxt_recording.alive->is_alive != 0 ? sxt_ticks() : 0;
+    void *block = sxt_real.realloc(old, size);
+    moved(before_address, block, size, before, place);
+    return block;
+}
+
+EXPORTED void *realloc(void *old, size_t size)
+{
+    return resize(old, size, PLACE_OF_CALLER());
+}
+
+EXPORTED void *reallocarray(void *old, size_t count, size_t size)
+{
+    size_t all;
+    if (__builtin_mul_overflow(count, size, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return resize(old, all, PLACE_OF_CALLER());
+}
+
+EXPORTED int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    if (!is_ready())
+        return (*block = sxt_early_alloc(alignment, size)) != NULL ? 0 : ENOMEM;
+    int status = sxt_real.posix_memalign(block, alignment, size);
+    if (status == 0)
+        got(*block, size, PLACE_OF_CALLER());
+    return status;
+}
+
+EXPORTED void *aligned_alloc(size_t alignment, size_t size)
+{
+    if (!is_ready())
+        return sxt_early_alloc(alignment, size);
+    return got(sxt_real.aligned_alloc(alignment, size), size, PLACE_OF_CALLER());
+}
+
+EXPORTED void *memalign(size_t alignment, size_t size)
+{
+    if (!is_ready())
+        return sxt_early_alloc(alignment, size);
+    return got(sxt_real.memalign(alignment, size), size, PLACE_OF_CALLER());
+}
+
+EXPORTED void *valloc(size_t size)
+{
+    if (!is_ready())
+        return sxt_early_alloc(4096, size);
+    return got(sxt_real.valloc(size), size, PLACE_OF_CALLER());
+}
+
+/* It rounds up to whole pages, but what was asked for is what counts. */
+EXPORTED void *pvalloc(size_t size)
+{
+    if (!is_ready())
+        return sxt_early_alloc(4096, size);
+    return got(sxt_real.pvalloc(size), size, PLACE_OF_CALLER());
+}
+
+/* When a library goes, its addresses may become another one's. dlopen is no hook: it asks who called it. */
+EXPORTED int dlclose(void *handle)
+{
+    if (!is_ready() || sxt_real.dlclose == NULL)
+        return -1;
+    int status = sxt_real.dlclose(handle);
+    int kept = errno;
+    struct writer *writer = sxt_enter();
+    if (writer != NULL) {
+        sxt_modules_scan(writer);
+        sxt_leave(writer);
+    }
+    errno = kept;
+    return status;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    if (sxt_real_find())
+        sxt_start();
+}

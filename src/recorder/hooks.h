@@ -1,0 +1,42 @@
+/* hooks.h: the functions that stand behind the hooks. */
+#ifndef SXT_RECORDER_HOOKS_H
+#define SXT_RECORDER_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the program would have called. */
+struct real_functions {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void (*free_sized)(void *, size_t);
+    void (*free_aligned_sized)(void *, size_t, size_t);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, void *);
+    int (*dlclose)(void *);
+};
+
+/* Complete once sxt_real_ready is true; until then the early pool serves. */
+extern struct real_functions sxt_real;
+extern bool sxt_real_ready;
+
+/* Finds them, if need be. False while they are being found: dlsym itself allocates. */
+bool sxt_real_find(void);
+
+/* The early pool: for those few allocations. Never given back. */
+void *sxt_early_alloc(size_t alignment, size_t size);
+bool sxt_early_has(const void *block);
+size_t sxt_early_size(const void *block);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * real.c: finding the functions that the hooks stand in front of.
+ *
+ * They are those that come next in the order of libraries, so a preloaded or linked allocator is the one that serves.
+ * dlsym may allocate on the way; what it asks for meanwhile comes from a small pool.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "recorder/hooks.h"
+
+#define POOL_SIZE 65536
+#define POOL_HEAD 16 /* in front of every block: its size */
+
+struct real_functions sxt_real;
+bool sxt_real_ready;
+
+static bool is_finding;
+static char pool[POOL_SIZE] __attribute__((aligned(64)));
+static size_t pool_used;
+
+/* A function pointer is no object pointer; copying the bytes is the way that C allows. */
+static void find(const char *name, void *function)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(function, &found, sizeof found);
+}
+
+bool sxt_real_find(void)
+{
+    if (__atomic_load_n(&sxt_real_ready, __ATOMIC_ACQUIRE))
+        return true;
+    if (is_finding)
+        return false;
+    is_finding = true;
+    find("malloc", &sxt_real.malloc);
+    find("free", &sxt_real.free);
+    find("calloc", &sxt_real.calloc);
+    find("realloc", &sxt_real.realloc);
+    find("reallocarray", &sxt_real.reallocarray);
+    find("posix_memalign", &sxt_real.posix_memalign);
+    find("aligned_alloc", &sxt_real.aligned_alloc);
+    find("memalign", &sxt_real.memalign);
+    find("valloc", &sxt_real.valloc);
+    find("pvalloc", &sxt_real.pvalloc);
+    find("free_sized", &sxt_real.free_sized);
+    find("free_aligned_sized", &sxt_real.free_aligned_sized);
+    find("mmap", &sxt_real.mmap);
+    find("munmap", &sxt_real.munmap);
+    find("mremap", &sxt_real.mremap);
+    find("dlclose", &sxt_real.dlclose);
+    __atomic_store_n(&sxt_real_ready, true, __ATOMIC_RELEASE);
+    return true;
+}
+
+void *sxt_early_alloc(size_t alignment, size_t size)
+{
+    if (alignment < POOL_HEAD)
+        alignment = POOL_HEAD;
+    if (size > POOL_SIZE || alignment > 4096)
+        return NULL;
+    size_t room = (size + POOL_HEAD + alignment + 15) & ~(size_t)15;
+    size_t start = __atomic_fetch_add(&pool_used, room, __ATOMIC_RELAXED);
+    if (start + room > POOL_SIZE)
+        return NULL;
+    uintptr_t block = ((uintptr_t)pool + start + POOL_HEAD + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    memcpy((char *)block - POOL_HEAD, &size, sizeof size);
+    return (char *)block;
+}
+
+bool sxt_early_has(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)pool < POOL_SIZE;
+}
+
+size_t sxt_early_size(const void *block)
+{
+    size_t size;
+    memcpy(&size, (const char *)block - POOL_HEAD, sizeof size);
+    return size;
+}

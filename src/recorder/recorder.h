@@ -1,0 +1,240 @@
+/*
+ * recorder.h: what the files of the recorder know of each other.
+ *
+ * The recorder is loaded into programs that know nothing of it. So it never ends them, never prints, keeps errno, calls
+ * no allocator but for the program, and waits for no lock while the program allocates. When something does not work
+ * out, recording stops and the control page of the spool says why.
+ */
+#ifndef SXT_RECORDER_RECORDER_H
+#define SXT_RECORDER_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlyze/encode.h"
+
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define EXPORTED            __attribute__((visibility("default")))
+
+#define FRAMES_MOST         SXT_SPOOL_FRAMES_MOST
+
+/* Where a hook was called from: all that a walk over the stack begins with. */
+struct place {
+    uintptr_t pc, stack_pointer, frame_pointer;
+};
+
+#if defined(__aarch64__)
+/* Return addresses may be signed; the instruction that strips them is no operation where there is no such thing. */
+static inline uintptr_t plain_address(uintptr_t address)
+{
+    register uintptr_t link __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(link));
+    return link;
+}
+#else
+static inline uintptr_t plain_address(uintptr_t address)
+{
+    return address;
+}
+#endif
+
+/* Must stand in the hook itself, which is compiled with a frame pointer. */
+#define PLACE_OF_CALLER()                                                                                              \
+    ((struct place){plain_address((uintptr_t)__builtin_return_address(0)), (uintptr_t)__builtin_dwarf_cfa(),           \
+                    *(const uintptr_t *)__builtin_frame_address(0)})
+
+/* --- start.c: the process as a whole --- */
+
+/*
+ * On a page that a fork leaves zeroed in the child, however it is called: so a child never believes that it is recorded
+ * and never writes into the windows of its parent.
+ */
+struct alive {
+    uint32_t is_alive;
+};
+
+struct process {
+    struct alive *alive;               /* never NULL; a zeroed one while nothing is recorded */
+    struct sxt_spool_control *control; /* in the spool; NULL while nothing is recorded */
+    bool with_mappings;
+    bool use_counter; /* ticks are the processor's */
+    uint64_t period;
+    uint32_t image;
+    bool is_asleep; /* and will not wake */
+    bool paused;    /* by the program, through sextant/heap.h */
+};
+
+extern struct process sxt_recording;
+
+/* From the environment, once. Does nothing when the process is not to be recorded. */
+void sxt_start(void);
+
+/* Nothing is recorded: begin, when it is time to, or when this is a forked child that is to have its own spool. */
+bool sxt_wake(void);
+
+/* No more events; REASON goes to the control page. */
+void sxt_stop(enum sxt_spool_state reason);
+
+/* Absolute ticks and nanoseconds of now. */
+void sxt_note_moment(struct sxt_spool_moment *moment);
+
+/* --- window.c: writing --- */
+
+/* A frame of the last walk. Outer frames are often the same the next time; see walk.c. */
+struct known_frame {
+    uintptr_t pc, stack_pointer, frame_pointer;
+    uintptr_t link_slot;  /* where the caller's address was read */
+    uintptr_t frame_slot; /* where the caller's frame pointer was read; 0: it is still in the register */
+    uint64_t hash;        /* of this frame and all outside of it */
+    bool uses_frame;      /* the way to the caller goes by the frame pointer */
+    bool needs_frame;     /* this one's, or that of a frame outside that has the same frame pointer */
+};
+
+/* A stream of records, and all that its thread keeps for itself. */
+struct writer {
+    uint64_t *at, *end; /* room in the window; both NULL when there is none */
+    uint64_t last;      /* ticks of the record before */
+    uint8_t *window;
+    uint32_t window_size;
+    uint32_t stream, sequence;
+    uint32_t thread;
+    uint32_t fork_mark; /* of the process that it belongs to */
+    int64_t until_sample;
+    uint64_t random;
+    uintptr_t stack_top, stack_low; /* all between is known to be readable */
+    struct writer *next_free;
+    uint32_t generation;    /* of the modules, when `frames` were walked */
+    bool frames_are_usable; /* for the next walk */
+    unsigned frame_count;
+    struct known_frame frames[FRAMES_MOST]; /* outermost first */
+};
+
+/* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */
+struct sxt_spool_control *sxt_spool_attach(const char *path);
+struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like);
+bool sxt_window_next(struct writer *writer);
+void sxt_put_note(struct writer *writer, enum sxt_spool_note note, const void *first, size_t first_size,
+                  const void *second, size_t second_size, const void *third, size_t third_size);
+void sxt_put_wide(struct writer *writer, uint64_t ticks, unsigned what, uint64_t address, uint64_t size,
+                  uint32_t stack);
+void sxt_put_time(struct writer *writer, uint64_t ticks);
+
+/* --- thread.c --- */
+
+struct thread {
+    struct writer *writer;
+    bool busy; /* the recorder is at work in this thread: what it calls is not recorded */
+    bool ended;
+};
+
+extern __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
+
+/* The thread's writer, made at its first event; NULL when there is none to be had. Sets busy. */
+struct writer *sxt_writer_make(void);
+void sxt_writers_forget(void);
+void sxt_leave_slow(struct writer *writer);
+void sxt_thread_name(struct writer *writer);
+
+/* Lets a thread that is about to record in; NULL when there is nothing to record. sxt_leave must follow. */
+static inline struct writer *sxt_enter(void)
+{
+    struct thread *thread = &sxt_thread;
+    if (UNLIKELY(sxt_recording.alive->is_alive == 0) && (sxt_recording.is_asleep || !sxt_wake()))
+        return NULL;
+    if (UNLIKELY(thread->busy))
+        return NULL;
+    if (UNLIKELY(__atomic_load_n(&sxt_recording.control->stop, __ATOMIC_RELAXED) != 0)) {
+        sxt_stop(SXT_SPOOL_ASKED);
+        return NULL;
+    }
+    struct writer *writer = thread->writer;
+    if (UNLIKELY(writer == NULL))
+        return sxt_writer_make();
+    thread->busy = true;
+    return writer;
+}
+
+static inline void sxt_leave(struct writer *writer)
+{
+    if (UNLIKELY(sxt_thread.ended))
+        sxt_leave_slow(writer);
+    sxt_thread.busy = false;
+}
+
+/* --- memory.c: memory that is not the program's, by system calls that no hook sees --- */
+
+void *sxt_map_memory(size_t size); /* zeroed; NULL when memory is short */
+void sxt_unmap_memory(void *memory, size_t size);
+
+/* --- walk.c, rules.c, modules.c, stacks.c: which stack it is --- */
+
+/* How to get from a frame to its caller, in one word; 0 is none. See rules.c. */
+typedef uint64_t frame_rule;
+
+enum rule_kind {
+    RULE_NONE,       /* not known yet */
+    RULE_STACK,      /* the frame ends at the stack pointer + offset */
+    RULE_FRAME,      /* at the frame pointer + offset */
+    RULE_FRAME_LOAD, /* at what is stored at the frame pointer - offset: realigned stacks */
+    RULE_SIGNAL,     /* the kernel pushed this one; all registers are in it */
+    RULE_GUESS,      /* nothing is written down; perhaps there is a frame pointer */
+    RULE_OUTERMOST
+};
+
+#define RULE_MAKE(kind, end, frame, link)                                                                              \
+    ((frame_rule)(kind) | (frame_rule)(end) << 3 | (frame_rule)(frame) << 27 | (frame_rule)(link) << 43)
+#define RULE_KIND(rule) ((enum rule_kind)((rule)&7))
+#define RULE_END(rule)  ((uintptr_t)((rule) >> 3 & 0xffffff)) /* from the register to the end of the frame */
+#define RULE_FRAME(rule)                                                                                               \
+    ((uintptr_t)((rule) >> 27 & 0xffff)) /* from there down to the saved frame pointer; 0: not saved */
+#define RULE_LINK(rule) ((uintptr_t)((rule) >> 43 & 0xffff)) /* and to the return address */
+
+struct module {
+    uintptr_t start, end;
+    uintptr_t bias;
+    const uint8_t *frame_table; /* .eh_frame_hdr; NULL when there is none */
+    size_t frame_table_size;
+};
+
+/* The rule for the frame with the return address PC, or with the interrupted instruction PC. */
+frame_rule sxt_rule_find(const struct module *module, uintptr_t pc, bool interrupted);
+
+/* The module at an address; looks for new ones when there is none. NULL: code that is in no file. */
+const struct module *sxt_module_at(struct writer *writer, uintptr_t address);
+void sxt_modules_scan(struct writer *writer);
+void sxt_modules_forget(void);
+uint32_t sxt_generation(void);
+
+/* Walks over the stack; the frames are the writer's afterwards, at most FRAMES_MOST of the innermost. */
+void sxt_walk(struct writer *writer, const struct place *place);
+bool sxt_tables_make(void);
+
+/* The number of the stack that was walked; writes it down when it is new. */
+uint32_t sxt_stack_number(struct writer *writer);
+bool sxt_stacks_make(void);
+void sxt_stacks_forget(void);
+
+/* --- sample.c --- */
+
+/* Is this allocation one of the sample? */
+bool sxt_sample_take(struct writer *writer, size_t size);
+/* Remembers that ADDRESS was taken, and forgets it; false when it was not, or there is no room. */
+bool sxt_sample_remember(uintptr_t address);
+bool sxt_sample_forget(uintptr_t address);
+bool sxt_sample_make(void);
+
+/* --- event.c: what the hooks call --- */
+
+uint64_t sxt_ticks_slow(void);
+
+static inline uint64_t sxt_ticks(void)
+{
+    return LIKELY(sxt_recording.use_counter) ? sxt_spool_counter() : sxt_ticks_slow();
+}
+
+void sxt_record_alloc(struct writer *writer, const void *block, size_t size, const struct place *place);
+void sxt_record_free(struct writer *writer, const void *block, uint64_t ticks);
+
+#endif

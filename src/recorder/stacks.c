@@ -1,0 +1,60 @@
+/*
+ * stacks.c: a number for every stack that was met.
+ *
+ * The table is only added to, and the number of a stack is its place in the table: who comes second need not wait until
+ * the first has written the stack down. The hash has 64 bits and stands for the stack; that two stacks of a million
+ * share one is as likely as a failing memory chip.
+ */
+#include "recorder/recorder.h"
+
+#define TABLE_BITS  22
+#define PROBES_MOST 64
+
+static uint64_t *table;
+
+bool sxt_stacks_make(void)
+{
+    if (table == NULL)
+        table = sxt_map_memory(sizeof *table << TABLE_BITS);
+    return table != NULL;
+}
+
+void sxt_stacks_forget(void)
+{
+    if (table != NULL)
+        sxt_unmap_memory(table, sizeof *table << TABLE_BITS);
+    table = NULL;
+}
+
+static void write_down(struct writer *writer, uint32_t number)
+{
+    uint32_t numbers[2] = {number, writer->generation};
+    uint64_t pcs[FRAMES_MOST];
+    for (unsigned i = 0; i < writer->frame_count; i++)
+        pcs[i] = writer->frames[writer->frame_count - 1 - i].pc;
+    sxt_put_note(writer, SXT_SPOOL_STACK, numbers, sizeof numbers, pcs, writer->frame_count * sizeof *pcs, NULL, 0);
+}
+
+uint32_t sxt_stack_number(struct writer *writer)
+{
+    uint64_t hash = writer->frames[writer->frame_count - 1].hash;
+    hash += hash == 0;
+    uint32_t index = (uint32_t)(hash >> (64 - TABLE_BITS));
+    for (unsigned probe = 0; probe < PROBES_MOST; probe++) {
+        uint32_t number = (index + probe) & ((1u << TABLE_BITS) - 1);
+        if (UNLIKELY(number == SXT_SPOOL_NO_STACK))
+            continue;
+        uint64_t found = __atomic_load_n(&table[number], __ATOMIC_RELAXED);
+        if (LIKELY(found == hash))
+            return number;
+        if (found != 0)
+            continue;
+        if (__atomic_compare_exchange_n(&table[number], &found, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            write_down(writer, number);
+            return number;
+        }
+        if (found == hash)
+            return number;
+    }
+    return SXT_SPOOL_NO_STACK;
+}

@@ -1,0 +1,180 @@
+/*
+ * thread.c: a writer for every thread.
+ *
+ * A thread that ends leaves its writer to the next one, together with the rest of its window. The end is told by a
+ * thread-specific key; what a thread frees after that goes to a writer that all such threads share.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/recorder.h"
+
+#define THREADS_MOST 65535 /* the format has 16 bits for them */
+#define ROUNDS       3     /* in which other keys' destructors may still use memory */
+
+__thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
+
+static struct {
+    int lock; /* held for a few instructions */
+    struct writer *unused;
+    uint32_t streams;
+    uint32_t threads;
+    uint32_t fork_mark;
+    pthread_key_t key;
+    bool has_key;
+    int late_lock;
+    struct writer *late; /* of threads that have ended */
+} writers;
+
+static void lock(int *which)
+{
+    while (__atomic_exchange_n(which, 1, __ATOMIC_ACQUIRE) != 0)
+        syscall(SYS_sched_yield);
+}
+
+static void unlock(int *which)
+{
+    __atomic_store_n(which, 0, __ATOMIC_RELEASE);
+}
+
+/* A destructor's rounds are counted in the value of the key. */
+static void thread_ends(void *value)
+{
+    uintptr_t round = (uintptr_t)value;
+    struct writer *writer = sxt_thread.writer;
+    if (writer == NULL || writer->fork_mark != writers.fork_mark)
+        return;
+    sxt_thread.busy = true;
+    if (round < ROUNDS) {
+        pthread_setspecific(writers.key, (void *)(round + 1));
+        sxt_thread.busy = false;
+        return;
+    }
+    if (sxt_recording.alive->is_alive != 0)
+        sxt_thread_name(writer);
+    sxt_thread.writer = NULL;
+    sxt_thread.ended = true;
+    lock(&writers.lock);
+    writer->next_free = writers.unused;
+    writers.unused = writer;
+    unlock(&writers.lock);
+    sxt_thread.busy = false;
+}
+
+void sxt_thread_name(struct writer *writer)
+{
+    char name[17] = {0};
+    int kept = errno;
+    syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+    uint32_t numbers[2] = {writer->thread, (uint32_t)syscall(SYS_gettid)};
+    errno = kept;
+    size_t size = 0;
+    while (name[size] != 0)
+        size++;
+    sxt_put_note(writer, SXT_SPOOL_THREAD, numbers, sizeof numbers, name, size, NULL, 0);
+}
+
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Thread control blocks lie above the stack, in the same piece of memory; only the first thread's does not. */
+static uintptr_t top_of_stack(void)
+{
+    if (syscall(SYS_gettid) != getpid())
+        return (uintptr_t)__builtin_thread_pointer();
+    return &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : 0;
+}
+
+static struct writer *unused_writer(void)
+{
+    lock(&writers.lock);
+    struct writer *writer = writers.unused;
+    if (writer != NULL)
+        writers.unused = writer->next_free;
+    uint32_t stream = writer == NULL ? writers.streams++ : 0;
+    uint32_t thread = writers.threads < THREADS_MOST ? writers.threads++ : THREADS_MOST;
+    unlock(&writers.lock);
+    if (writer == NULL) {
+        writer = sxt_map_memory(sizeof *writer);
+        if (writer == NULL)
+            return NULL;
+        writer->stream = stream;
+    }
+    writer->thread = thread;
+    writer->fork_mark = writers.fork_mark;
+    return writer;
+}
+
+static struct writer *late_writer(void)
+{
+    lock(&writers.late_lock);
+    if (writers.late == NULL) {
+        writers.late = unused_writer();
+        if (writers.late != NULL) {
+            uint32_t numbers[2] = {writers.late->thread, 0};
+            sxt_put_note(writers.late, SXT_SPOOL_THREAD, numbers, sizeof numbers, "(ended)", 7, NULL, 0);
+        }
+    }
+    if (writers.late == NULL)
+        unlock(&writers.late_lock);
+    return writers.late;
+}
+
+void sxt_leave_slow(struct writer *writer)
+{
+    if (writer == writers.late)
+        unlock(&writers.late_lock);
+}
+
+static struct writer *first_event(void)
+{
+    if (sxt_thread.ended)
+        return late_writer();
+    struct writer *writer = unused_writer();
+    if (writer == NULL) {
+        sxt_stop(SXT_SPOOL_NO_MEMORY);
+        return NULL;
+    }
+    uint64_t now = sxt_ticks();
+    writer->last = writer->last < now ? writer->last : now;
+    if (writer->last == 0)
+        writer->last = now;
+    writer->stack_top = writer->stack_low = top_of_stack();
+    writer->random = now * 0x9e3779b97f4a7c15u + writer->thread + 1;
+    writer->until_sample = 0;
+    sxt_thread_name(writer);
+    if (!writers.has_key)
+        writers.has_key = pthread_key_create(&writers.key, thread_ends) == 0;
+    if (writers.has_key)
+        pthread_setspecific(writers.key, (void *)1);
+    sxt_thread.writer = writer;
+    if (writer->thread == 0)
+        sxt_modules_scan(writer);
+    return writer;
+}
+
+struct writer *sxt_writer_make(void)
+{
+    sxt_thread.busy = true;
+    int kept = errno;
+    struct writer *writer = first_event();
+    errno = kept;
+    if (writer == NULL || sxt_recording.alive->is_alive == 0) {
+        sxt_thread.busy = false;
+        return NULL;
+    }
+    return writer;
+}
+
+/* In a forked child, where there is only this thread. The windows are the parent's and not mapped here. */
+void sxt_writers_forget(void)
+{
+    writers.fork_mark++;
+    writers.lock = writers.late_lock = 0;
+    writers.unused = writers.late = NULL;
+    writers.streams = writers.threads = 0;
+    sxt_thread.writer = NULL;
+    sxt_thread.ended = false;
+}

@@ -1,0 +1,296 @@
+/*
+ * walk.c: from return address to return address, up to the beginning of the thread.
+ *
+ * What to do at a return address never changes while its module is loaded, so it is worked out once and kept in a table
+ * that is only ever added to. And most of a stack is the same as at the walk before: once a frame is met that was there
+ * with the same return address and stack pointer, the frames outside of it follow from what is in memory, and it is
+ * enough to see that every place that was read then still holds the same. Nothing here takes a lock, and nothing is
+ * read that was not found to be readable: a frame must lie above the one before it, and on the stack of the thread as
+ * far as that is known. On other stacks (of signal handlers, of coroutines) every page is asked for first.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/recorder.h"
+
+#define TABLE_BITS    18
+#define PROBES_MOST   16
+#define PAGE          ((uintptr_t)4096)
+#define STACK_MOST    ((uintptr_t)256 << 20)
+#define KERNEL_SIGSET 8
+
+struct known_rule {
+    uint64_t key; /* return address and generation; 0 while the slot is free */
+    frame_rule rule;
+};
+
+static struct known_rule *table;
+
+bool sxt_tables_make(void)
+{
+    if (table == NULL)
+        table = sxt_map_memory(sizeof *table << TABLE_BITS);
+    return table != NULL;
+}
+
+/* The system refuses an address that cannot be read, and then an operation that it does not know. */
+static bool is_readable(uintptr_t address)
+{
+    int kept = errno;
+    syscall(SYS_rt_sigprocmask, ~0, address & ~(PAGE - 1), NULL, KERNEL_SIGSET);
+    bool readable = errno != EFAULT;
+    errno = kept;
+    return readable;
+}
+
+/* Is all from the stack pointer up to the top of the thread's stack readable? Pages once found so are not asked again.
+ */
+static bool is_on_stack(struct writer *writer, uintptr_t stack_pointer)
+{
+    if (LIKELY(stack_pointer >= writer->stack_low && stack_pointer < writer->stack_top))
+        return true;
+    if (stack_pointer >= writer->stack_top || writer->stack_top - stack_pointer > STACK_MOST)
+        return false;
+    uintptr_t low = writer->stack_low & ~(PAGE - 1);
+    for (uintptr_t page = writer->stack_low - 1; page >= (stack_pointer & ~(PAGE - 1)); page -= PAGE) {
+        if (!is_readable(page))
+            return false;
+        low = page & ~(PAGE - 1);
+        writer->stack_low = low;
+    }
+    return stack_pointer >= low;
+}
+
+/* What a walk needs to know about the memory that it reads. */
+struct bounds {
+    uintptr_t low, high; /* readable */
+    bool is_foreign;     /* not the thread's stack: they grow as pages are asked for */
+};
+
+static bool extend(struct bounds *bounds, uintptr_t address)
+{
+    if (!bounds->is_foreign || address < bounds->low || address - bounds->low > STACK_MOST)
+        return false;
+    while (address + sizeof(uintptr_t) > bounds->high) {
+        if (!is_readable(bounds->high))
+            return false;
+        bounds->high += PAGE;
+    }
+    return true;
+}
+
+static inline bool load(struct bounds *bounds, uintptr_t address, uintptr_t *value)
+{
+    if (UNLIKELY(address < bounds->low || address > bounds->high - sizeof *value || (address & 7) != 0) &&
+        ((address & 7) != 0 || !extend(bounds, address)))
+        return false;
+    *value = *(const uintptr_t *)address; /* NOLINT: an address */
+    return true;
+}
+
+static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uint64_t key, uintptr_t pc,
+                            bool interrupted)
+{
+    const struct module *module = sxt_module_at(writer, pc - !interrupted);
+    frame_rule rule = module != NULL ? sxt_rule_find(module, pc, interrupted) : (frame_rule)RULE_GUESS;
+    uint64_t free_slot = 0;
+    if (slot != NULL &&
+        (__atomic_compare_exchange_n(&slot->key, &free_slot, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+         free_slot == key))
+        __atomic_store_n(&slot->rule, rule, __ATOMIC_RELEASE);
+    return rule;
+}
+
+static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *writer, uintptr_t pc,
+                                                                uint64_t generation, bool interrupted)
+{
+    uint64_t key = pc ^ generation << 48;
+    size_t index = (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
+    for (unsigned probe = 0; probe < PROBES_MOST; probe++) {
+        struct known_rule *slot = &table[(index + probe) & ((1u << TABLE_BITS) - 1)];
+        uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+        if (LIKELY(found == key && !interrupted)) {
+            frame_rule rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
+            return LIKELY(rule != RULE_NONE) ? rule : find_rule(writer, NULL, key, pc, false);
+        }
+        if (found == 0)
+            return find_rule(writer, interrupted ? NULL : slot, key, pc, interrupted);
+    }
+    return find_rule(writer, NULL, key, pc, interrupted);
+}
+
+/* Registers of the interrupted program, in what the kernel pushed. */
+static bool leave_signal(struct bounds *bounds, struct place *at)
+{
+#if defined(__aarch64__)
+    uintptr_t registers = at->stack_pointer + 128 + 176 + 8;
+    enum { FRAME = 29 * 8, STACK = 31 * 8, COUNTER = 32 * 8 };
+#else
+    uintptr_t registers = at->stack_pointer + 40;
+    enum { FRAME = 10 * 8, STACK = 15 * 8, COUNTER = 16 * 8 };
+#endif
+    uintptr_t stack_pointer;
+    return load(bounds, registers + STACK, &stack_pointer) && load(bounds, registers + FRAME, &at->frame_pointer) &&
+           load(bounds, registers + COUNTER, &at->pc) && (at->stack_pointer = stack_pointer) != 0;
+}
+
+/* Nothing is known about this frame. If it has a frame pointer, the next return address is one of loaded code. */
+static bool guess(struct writer *writer, struct bounds *bounds, struct place *at, struct known_frame *known)
+{
+    uintptr_t frame = at->frame_pointer, pc, next;
+    known->uses_frame = true;
+    known->frame_slot = frame;
+    known->link_slot = frame + sizeof frame;
+    if (frame < at->stack_pointer || !load(bounds, frame, &next) || !load(bounds, frame + sizeof frame, &pc))
+        return false;
+    pc = plain_address(pc);
+    if (pc < PAGE || (sxt_module_at(writer, pc - 1) == NULL && sxt_module_at(writer, at->pc - 1) != NULL))
+        return false;
+    *at = (struct place){pc, frame + 2 * sizeof frame, next};
+    return true;
+}
+
+/* From a frame to its caller. */
+static inline __attribute__((always_inline)) bool step(struct bounds *bounds, struct place *at, frame_rule rule,
+                                                       struct known_frame *known)
+{
+    enum rule_kind kind = RULE_KIND(rule);
+    uintptr_t end = kind == RULE_STACK ? at->stack_pointer + RULE_END(rule) : at->frame_pointer + RULE_END(rule);
+    uintptr_t frame = RULE_FRAME(rule);
+    known->uses_frame = kind != RULE_STACK;
+    if (UNLIKELY(kind == RULE_FRAME_LOAD)) {
+        uintptr_t base = at->frame_pointer;
+        if (!load(bounds, base - RULE_END(rule), &end) || !load(bounds, base, &at->frame_pointer))
+            return false;
+    }
+    uintptr_t pc;
+    known->link_slot = end - RULE_LINK(rule);
+    known->frame_slot = frame != 0 ? end - frame : 0;
+    if (UNLIKELY(end <= at->stack_pointer) || !load(bounds, end - RULE_LINK(rule), &pc))
+        return false;
+    if (frame != 0 && !load(bounds, end - frame, &at->frame_pointer))
+        return false;
+    at->pc = plain_address(pc);
+    at->stack_pointer = end;
+    return pc != 0;
+}
+
+static struct bounds bounds_at(struct writer *writer, uintptr_t stack_pointer)
+{
+    if (LIKELY(is_on_stack(writer, stack_pointer)))
+        return (struct bounds){stack_pointer, writer->stack_top, false};
+    uintptr_t page = stack_pointer & ~(PAGE - 1);
+    return (struct bounds){stack_pointer, is_readable(page) ? page + PAGE : stack_pointer, true};
+}
+
+/* Does everything outside of known frame INDEX still hold? Otherwise the index of the first frame that does not lead to
+ * the next one any more is in *BROKEN. */
+static inline bool still_holds(const struct known_frame *frames, unsigned index, unsigned *broken)
+{
+    for (unsigned i = index; i > 0; i--) {
+        const struct known_frame *frame = &frames[i], *caller = &frames[i - 1];
+        if (UNLIKELY(plain_address(*(const uintptr_t *)frame->link_slot) != caller->pc) || /* NOLINT: an address */
+            (caller->needs_frame && frame->frame_slot != 0 &&
+             UNLIKELY(*(const uintptr_t *)frame->frame_slot != caller->frame_pointer))) { /* NOLINT */
+            *broken = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many of the outermost frames of the walk before are also those of the frame AT. *LEFT known frames may be. */
+static inline unsigned known_from(const struct known_frame *frames, unsigned *left, const struct place *at)
+{
+    unsigned count = *left;
+    while (count > 0 && frames[count - 1].stack_pointer < at->stack_pointer)
+        count--;
+    *left = count;
+    if (count == 0)
+        return 0;
+    const struct known_frame *frame = &frames[count - 1];
+    unsigned broken;
+    if (frame->stack_pointer != at->stack_pointer || frame->pc != at->pc ||
+        (frame->needs_frame && frame->frame_pointer != at->frame_pointer))
+        return 0;
+    if (still_holds(frames, count - 1, &broken))
+        return count;
+    *left = broken;
+    return 0;
+}
+
+/* Puts FRESH frames, innermost first, on top of the KEPT outermost ones. */
+static inline void remember(struct writer *writer, unsigned kept, const struct known_frame *fresh, unsigned count)
+{
+    uint64_t hash = kept > 0 ? writer->frames[kept - 1].hash : writer->generation;
+    bool needs = kept > 0 && writer->frames[kept - 1].needs_frame;
+    for (unsigned i = count; i > 0; i--) {
+        struct known_frame *frame = &writer->frames[kept++];
+        *frame = fresh[i - 1];
+        hash = (hash ^ frame->pc) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+        needs = frame->uses_frame || (frame->frame_slot == 0 && needs);
+        frame->hash = hash;
+        frame->needs_frame = needs;
+    }
+    writer->frame_count = kept;
+}
+
+/* One frame further out. *INTERRUPTED: the new one was not left by a call. */
+static inline bool go_out(struct writer *writer, struct bounds *bounds, struct place *at, struct known_frame *known,
+                          bool *interrupted)
+{
+    frame_rule rule = rule_at(writer, at->pc, writer->generation, *interrupted);
+    *interrupted = false;
+    switch (RULE_KIND(rule)) {
+    case RULE_STACK:
+    case RULE_FRAME:
+        return step(bounds, at, rule, known);
+    case RULE_FRAME_LOAD:
+        writer->frames_are_usable = false;
+        return step(bounds, at, rule, known);
+    case RULE_GUESS:
+        return guess(writer, bounds, at, known);
+    case RULE_SIGNAL:
+        writer->frames_are_usable = false;
+        *interrupted = leave_signal(bounds, at);
+        *bounds = bounds_at(writer, at->stack_pointer);
+        return *interrupted;
+    default:
+        return false;
+    }
+}
+
+void sxt_walk(struct writer *writer, const struct place *place)
+{
+    struct place at = *place;
+    struct bounds bounds = bounds_at(writer, at.stack_pointer);
+    struct known_frame fresh[FRAMES_MOST];
+    uint32_t generation = sxt_generation();
+    bool is_usual = !bounds.is_foreign && generation == writer->generation && writer->frames_are_usable;
+    unsigned left = is_usual ? writer->frame_count : 0;
+    unsigned count = 0, kept = 0;
+    bool interrupted = false, goes_on = true;
+    writer->generation = generation;
+    writer->frames_are_usable = !bounds.is_foreign;
+    while (goes_on && count < FRAMES_MOST) {
+        if (left > 0 && (kept = known_from(writer->frames, &left, &at)) > 0)
+            break;
+        struct known_frame *known = &fresh[count++];
+        known->pc = at.pc;
+        known->stack_pointer = at.stack_pointer;
+        known->frame_pointer = at.frame_pointer;
+        known->link_slot = known->frame_slot = 0;
+        known->uses_frame = false;
+        goes_on = go_out(writer, &bounds, &at, known, &interrupted);
+    }
+    if (UNLIKELY(kept + count >= FRAMES_MOST)) {
+        unsigned over = kept + count - FRAMES_MOST;
+        memmove(writer->frames, writer->frames + over, (kept - over) * sizeof *writer->frames);
+        kept -= over;
+        writer->frames_are_usable = false;
+    }
+    remember(writer, kept, fresh, count);
+}

@@ -1,0 +1,84 @@
+/*
+ * query.h: questions about sizes in a small language, which docs/query.md explains.
+ *
+ *     section:.text and size>=1k and not path~^third_party/ | group path:2 | sort size desc | limit 20
+ *     ──────────────────── a filter ───────────────────────   ─────── stages, in this order ───────
+ *
+ * A query is asked about the symbols of a file, or about the pairs of a diff: both are items here. Nothing in a query
+ * can do more than choose and count, and what it may cost is bounded when it is parsed.
+ */
+#ifndef SXT_SIZE_QUERY_H
+#define SXT_SIZE_QUERY_H
+
+#include "base/strings.h"
+#include "size/size.h"
+
+#define SXT_QUERY_KEYS 4 /* that one query may group by */
+
+/* A parsed query; any number of threads may use it. */
+struct sxt_query;
+
+/* What is wrong with TEXT is told with its column (SXT_ERROR_USAGE, SXT_ERROR_LIMIT), and ERROR's offset is there. */
+int sxt_query_parse(const char *text, size_t size, struct sxt_query **out, sxt_error *error);
+void sxt_query_free(struct sxt_query **query);
+
+/* Queries that have a name: "@templates". The list ends with name == NULL. */
+struct sxt_query_canned {
+    const char *name, *text, *help;
+};
+extern const struct sxt_query_canned sxt_query_canned[];
+
+/* What is asked: SIZE, or DELTA when it is not NULL. */
+struct sxt_query_subject {
+    const struct sxt_size *size;
+    const struct sxt_size_delta *delta;
+};
+
+/* A symbol, a pair of a diff, or the padding of a section of a diff taken together. Sizes of a diff are changes. */
+struct sxt_query_item {
+    const struct sxt_size *owner;         /* that the symbol is in */
+    const struct sxt_size_symbol *symbol; /* the later one of a pair; NULL for padding that was taken together */
+    sxt_string container, section, full_name;
+    int64_t size, padding; /* size includes padding where a symbol is on its own */
+    double pss;
+    uint32_t aliases;
+    bool is_bss;    /* does not count where items of other sections do */
+    uint8_t status; /* an sxt_size_status; unchanged where there is no diff */
+};
+
+size_t sxt_query_item_count(const struct sxt_query_subject *subject);
+void sxt_query_get_item(const struct sxt_query_subject *subject, size_t index, struct sxt_query_item *out);
+
+/* An item, or a group of items: one symbol of each list of aliases is in its size, and all are in its pss. */
+struct sxt_query_row {
+    double pss;
+    int64_t size, padding;
+    uint64_t count; /* items */
+    uint32_t item;  /* the item; of a group, its first one */
+    uint8_t status; /* the one that all have, or changed */
+    uint32_t labels[SXT_QUERY_KEYS];
+};
+
+struct sxt_query_result {
+    const char *keys[SXT_QUERY_KEYS]; /* what it is grouped by; all NULL when it is not */
+    size_t key_count;
+    struct sxt_query_row *rows;
+    size_t row_count;
+    size_t all_rows;            /* before the limit */
+    struct sxt_query_row total; /* of all rows, before the limit */
+    struct sxt_strings texts;   /* of labels */
+};
+
+int sxt_query_run(const struct sxt_query *query, const struct sxt_query_subject *subject, struct sxt_query_result *out,
+                  sxt_error *error);
+void sxt_query_result_free(struct sxt_query_result *result);
+
+/* What key KEY of a group is. */
+sxt_string sxt_query_label(const struct sxt_query_result *result, const struct sxt_query_row *row, size_t key);
+
+const char *sxt_query_status_name(uint8_t status);
+
+/* "4k", "0x1f", "-1.5M", "12KiB": k, M and G are powers of 1024. False when TEXT is anything else. */
+bool sxt_query_parse_bytes(const char *text, size_t size, double *out);
+
+#endif
