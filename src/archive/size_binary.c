@@ -509,6 +509,7 @@ int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input
         binary.other = sxt_size_maker_segment(maker, binary.container, (sxt_string){".other", 6});
         if (maker->containers[binary.container].metadata == NULL)
             maker->containers[binary.container].metadata = describe(&binary);
+        maker->no_memory |= maker->containers[binary.container].metadata == NULL;
         in_file = count_sections(&binary);
         status = add_symbols(&binary, error);
     }
