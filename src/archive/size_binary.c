@@ -503,7 +503,7 @@ int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input
     uint64_t stripped = 0, in_file = 0;
     if (status == SXT_OK && !sxt_size_strip(&binary.elf, binary.sections, &stripped))
         status = sxt_fail_memory(error, binary.elf.section_count);
-    if (status == SXT_OK && binary.elf.type == ET_REL)
+    if (status == SXT_OK && (binary.elf.type == ET_REL || input->member.data != NULL))
         sxt_size_lay_out(maker, &binary.elf, binary.sections);
     if (status == SXT_OK) {
         binary.other = sxt_size_maker_segment(maker, binary.container, (sxt_string){".other", 6});

@@ -199,7 +199,10 @@ void sxt_size_lay_out(struct size_maker *maker, const struct sxt_elf *elf, struc
         struct size_section *section = &sections[i];
         if (section->place == SIZE_LEFT_OUT)
             continue;
-        uint32_t window = sxt_strings_add(&maker->windows, section->name.data, section->name.size);
+        section->gap = 0;
+        /* What is in .other has no neighbours that would take a gap for padding. */
+        sxt_string name = section->place == SIZE_NATIVE ? section->name : (sxt_string){".other", 6};
+        uint32_t window = sxt_strings_add(&maker->windows, name.data, name.size);
         uint64_t *used = window != SXT_STRINGS_FULL
                              ? sxt_array_grow(maker->used, &maker->used_capacity, (size_t)window + 1, sizeof *used)
                              : NULL;

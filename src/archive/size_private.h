@@ -64,7 +64,8 @@ struct size_input {
 /* Adds an ELF file to its container. */
 int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input, sxt_error *error);
 
-/* Gives the sections of an object file addresses: those of one name, of all files, one behind the other. */
+/* Gives the sections of an object file, or of a member of a library, addresses: those of one name, of all files, one
+ * behind the other. */
 void sxt_size_lay_out(struct size_maker *maker, const struct sxt_elf *elf, struct size_section *sections);
 
 /* --- size_sources.c --- */
