@@ -19,6 +19,7 @@
 #include "archive/archive.h"
 #include "dwarf_builder.h"
 #include "elf_image.h"
+#include "failing_allocations.h"
 #include "ksym/ksym.h"
 #include "size/size.h"
 #include "source/linker_map.h"
@@ -26,38 +27,6 @@
 #include "symbfile/symbfile.h"
 
 #define ALLOCATIONS_MAX 20000
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* The number of the allocation that fails, counted from 1; 0 for none. With `from_there_on` all later ones fail too. */
-static unsigned long failing, counted;
-static bool from_there_on;
-
-static bool fails_now(void)
-{
-    counted++;
-    return failing != 0 && (counted == failing || (from_there_on && counted > failing));
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails_now() ? NULL : __real_realloc(old, size);
-}
 
 /* What a run gave. */
 struct outcome {

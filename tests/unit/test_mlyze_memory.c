@@ -13,38 +13,8 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "failing_allocations.h"
 #include "mlyze_image.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* The number of the allocation that fails, counted from 1; 0 for none. */
-static unsigned long failing, counted;
-
-static bool fails_now(void)
-{
-    counted++;
-    return failing != 0 && counted == failing;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails_now() ? NULL : __real_realloc(old, size);
-}
 
 /* Copies a trace into FD, which is emptied first. */
 static int copy(const struct sxt_mlyze *trace, enum sxt_mlyze_codec codec, int fd, uint64_t *size)

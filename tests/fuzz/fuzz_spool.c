@@ -1,0 +1,89 @@
+/*
+ * fuzz_spool.c: any bytes as what a recorder left behind. The first byte says how: as the file itself, or as the
+ * contents of windows of two threads, whose headers a fuzzer would not find. Batches of any size must give the same
+ * events, in order of time, and everything they speak of must be there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mlyze/spool.h"
+#include "property.h"
+
+#define WINDOWS    4
+#define BATCH      32
+#define SPOOL_SIZE (SXT_SPOOL_WINDOWS_OFFSET + WINDOWS * SXT_SPOOL_UNIT)
+
+/* The bytes go to the windows in turn, in equal parts. */
+static void fill_windows(uint8_t *spool, const uint8_t *data, size_t size)
+{
+    struct sxt_spool_control control = {
+        .magic = SXT_SPOOL_CONTROL_MAGIC,
+        .version = SXT_SPOOL_VERSION,
+        .state = SXT_SPOOL_RECORDING,
+        .image = 1,
+        .start_us = 1700000000000000u,
+        .first = {1000, 1000},
+        .last = {1000000, 1000000},
+    };
+    memcpy(spool, "MTRC\1", 5);
+    memcpy(spool + SXT_SPOOL_CONTROL_OFFSET, &control, sizeof control);
+    for (uint32_t i = 0; i < WINDOWS; i++) {
+        struct sxt_spool_window window = {SXT_SPOOL_WINDOW_MAGIC, SXT_SPOOL_UNIT, 1, i % 2, i / 2, i % 2, 1000};
+        uint8_t *start = spool + SXT_SPOOL_WINDOWS_OFFSET + i * (size_t)SXT_SPOOL_UNIT;
+        size_t part = size / WINDOWS & ~(size_t)7, most = SXT_SPOOL_UNIT - sizeof window;
+        memcpy(start, &window, sizeof window);
+        memcpy(start + sizeof window, data + i * part, part < most ? part : most);
+    }
+}
+
+static void check_event(const struct sxt_spool_facts *facts, const struct sxt_mlyze_event *event, uint64_t *time)
+{
+    SXT_HOLDS(event->time >= *time);
+    *time = event->time;
+    SXT_HOLDS(event->kind <= SXT_MLYZE_MARKER);
+    SXT_HOLDS(event->kind != SXT_MLYZE_ALLOC || event->stack < facts->stack_count);
+    SXT_HOLDS(event->kind != SXT_MLYZE_MARKER || event->stack < facts->marker_count);
+}
+
+/* All events as a number. */
+static uint64_t read_all(const uint8_t *data, size_t size, size_t batch, bool *is_spool)
+{
+    struct sxt_spool *spool;
+    uint64_t sum = 0, time = 0;
+    *is_spool = sxt_spool_open(data, size, &spool, NULL) == SXT_OK;
+    if (!*is_spool)
+        return 0;
+    const struct sxt_spool_facts *facts = sxt_spool_facts(spool);
+    for (size_t i = 0; i < facts->stack_count; i++)
+        for (uint32_t k = 0; k < facts->stacks[i].count * 8; k++)
+            sum += facts->stacks[i].frames[k];
+    struct sxt_mlyze_event events[BATCH];
+    size_t count = 1;
+    while (count > 0 && sxt_spool_read(spool, events, batch, &count, NULL) == SXT_OK)
+        for (size_t i = 0; i < count; i++) {
+            check_event(facts, &events[i], &time);
+            sum = sum * 31 + events[i].address + events[i].size + events[i].time + events[i].kind;
+        }
+    sxt_spool_close(&spool);
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    bool as_file = data[0] % 4 == 0;
+    size_t made_size = as_file ? size - 1 : SPOOL_SIZE;
+    uint8_t *made = calloc(made_size + 1, 1);
+    SXT_HOLDS(made != NULL);
+    if (as_file)
+        memcpy(made, data + 1, size - 1);
+    else
+        fill_windows(made, data + 1, size - 1);
+    bool first, second;
+    uint64_t sum = read_all(made, made_size, BATCH, &first);
+    SXT_HOLDS(sum == read_all(made, made_size, 1 + size % 5, &second) && first == second);
+    SXT_HOLDS(as_file || first);
+    free(made);
+    return 0;
+}
