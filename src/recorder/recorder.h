@@ -92,6 +92,14 @@ struct known_frame {
     bool needs_frame;     /* this one's, or that of a frame outside that has the same frame pointer */
 };
 
+/* What to do at a return address. */
+struct known_rule {
+    uint64_t key; /* the address and the generation; 0: none */
+    uint64_t rule;
+};
+
+#define RECENT_BITS 9
+
 /* A stream of records, and all that its thread keeps for itself. */
 struct writer {
     uint64_t *at, *end; /* room in the window; both NULL when there is none */
@@ -108,7 +116,8 @@ struct writer {
     uint32_t generation;    /* of the modules, when `frames` were walked */
     bool frames_are_usable; /* for the next walk */
     unsigned frame_count;
-    struct known_frame frames[FRAMES_MOST]; /* outermost first */
+    struct known_frame frames[FRAMES_MOST];    /* outermost first */
+    struct known_rule rules[1 << RECENT_BITS]; /* of the addresses met last */
 };
 
 /* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */

@@ -2,11 +2,14 @@
  * walk.c: from return address to return address, up to the beginning of the thread.
  *
  * What to do at a return address never changes while its module is loaded, so it is worked out once and kept in a table
- * that is only ever added to. And most of a stack is the same as at the walk before: once a frame is met that was there
- * with the same return address and stack pointer, the frames outside of it follow from what is in memory, and it is
- * enough to see that every place that was read then still holds the same. Nothing here takes a lock, and nothing is
- * read that was not found to be readable: a frame must lie above the one before it, and on the stack of the thread as
- * far as that is known. On other stacks (of signal handlers, of coroutines) every page is asked for first.
+ * that is only ever added to. And most of a stack is the same as at the walk before. So first it is seen how many of
+ * the outermost frames of that walk still lead from one to the next: every place that was read then must hold the same.
+ * Then frames are walked until one is met that is among those, with the same return address and stack pointer; all
+ * outside of it is known.
+ *
+ * Nothing here takes a lock, and nothing is read that was not found to be readable: a frame must lie above the one
+ * before it, and on the stack of the thread as far as that is known. On other stacks (of signal handlers, of
+ * coroutines) every page is asked for first.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,11 +23,6 @@
 #define PAGE          ((uintptr_t)4096)
 #define STACK_MOST    ((uintptr_t)256 << 20)
 #define KERNEL_SIGSET 8
-
-struct known_rule {
-    uint64_t key; /* return address and generation; 0 while the slot is free */
-    frame_rule rule;
-};
 
 static struct known_rule *table;
 
@@ -103,11 +101,17 @@ static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uint
     return rule;
 }
 
-static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *writer, uintptr_t pc,
-                                                                uint64_t generation, bool interrupted)
+/* Where a key belongs in a table of 2^BITS. */
+static inline size_t place_of(uint64_t key, unsigned bits)
 {
-    uint64_t key = pc ^ generation << 48;
-    size_t index = (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
+    return (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - bits));
+}
+
+/* From the table of all threads. */
+static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, uint64_t key, uintptr_t pc,
+                                                        bool interrupted)
+{
+    size_t index = place_of(key, TABLE_BITS);
     for (unsigned probe = 0; probe < PROBES_MOST; probe++) {
         struct known_rule *slot = &table[(index + probe) & ((1u << TABLE_BITS) - 1)];
         uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
@@ -119,6 +123,20 @@ static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *w
             return find_rule(writer, interrupted ? NULL : slot, key, pc, interrupted);
     }
     return find_rule(writer, NULL, key, pc, interrupted);
+}
+
+/* The thread's own table is small: it stays in the cache, whatever the program does to that. */
+static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *writer, uintptr_t pc,
+                                                                uint64_t generation, bool interrupted)
+{
+    uint64_t key = pc ^ generation << 48;
+    struct known_rule *recent = &writer->rules[place_of(key, RECENT_BITS)];
+    if (LIKELY(recent->key == key && !interrupted))
+        return recent->rule;
+    frame_rule rule = shared_rule(writer, key, pc, interrupted);
+    if (!interrupted)
+        *recent = (struct known_rule){key, rule};
+    return rule;
 }
 
 /* Registers of the interrupted program, in what the kernel pushed. */
@@ -185,40 +203,31 @@ static struct bounds bounds_at(struct writer *writer, uintptr_t stack_pointer)
     return (struct bounds){stack_pointer, is_readable(page) ? page + PAGE : stack_pointer, true};
 }
 
-/* Does everything outside of known frame INDEX still hold? Otherwise the index of the first frame that does not lead to
- * the next one any more is in *BROKEN. */
-static inline bool still_holds(const struct known_frame *frames, unsigned index, unsigned *broken)
+/* How many of the outermost frames, of COUNT, still lead from one to the next as they did at the walk before. */
+static inline unsigned still_held(const struct known_frame *frames, unsigned count)
 {
-    for (unsigned i = index; i > 0; i--) {
+    for (unsigned i = 1; i < count; i++) {
         const struct known_frame *frame = &frames[i], *caller = &frames[i - 1];
-        if (UNLIKELY(plain_address(*(const uintptr_t *)frame->link_slot) != caller->pc) || /* NOLINT: an address */
+        if (plain_address(*(const uintptr_t *)frame->link_slot) != caller->pc || /* NOLINT: an address */
             (caller->needs_frame && frame->frame_slot != 0 &&
-             UNLIKELY(*(const uintptr_t *)frame->frame_slot != caller->frame_pointer))) { /* NOLINT */
-            *broken = i;
-            return false;
-        }
+             *(const uintptr_t *)frame->frame_slot != caller->frame_pointer)) /* NOLINT */
+            return i;
     }
-    return true;
+    return count;
 }
 
-/* How many of the outermost frames of the walk before are also those of the frame AT. *LEFT known frames may be. */
-static inline unsigned known_from(const struct known_frame *frames, unsigned *left, const struct place *at)
+/* Is the frame AT one of the HELD ones? Then all outside of it are known, and *HELD is how many, with itself. */
+static inline bool is_known(const struct known_frame *frames, unsigned *held, const struct place *at)
 {
-    unsigned count = *left;
+    unsigned count = *held;
     while (count > 0 && frames[count - 1].stack_pointer < at->stack_pointer)
         count--;
-    *left = count;
+    *held = count;
     if (count == 0)
-        return 0;
+        return false;
     const struct known_frame *frame = &frames[count - 1];
-    unsigned broken;
-    if (frame->stack_pointer != at->stack_pointer || frame->pc != at->pc ||
-        (frame->needs_frame && frame->frame_pointer != at->frame_pointer))
-        return 0;
-    if (still_holds(frames, count - 1, &broken))
-        return count;
-    *left = broken;
-    return 0;
+    return frame->stack_pointer == at->stack_pointer && frame->pc == at->pc &&
+           (!frame->needs_frame || frame->frame_pointer == at->frame_pointer);
 }
 
 /* Puts FRESH frames, innermost first, on top of the KEPT outermost ones. */
@@ -270,14 +279,20 @@ void sxt_walk(struct writer *writer, const struct place *place)
     struct known_frame fresh[FRAMES_MOST];
     uint32_t generation = sxt_generation();
     bool is_usual = !bounds.is_foreign && generation == writer->generation && writer->frames_are_usable;
-    unsigned left = is_usual ? writer->frame_count : 0;
-    unsigned count = 0, kept = 0;
+    unsigned held = 0, count = 0, kept = 0;
     bool interrupted = false, goes_on = true;
+    if (LIKELY(is_usual)) {
+        for (held = writer->frame_count; held > 0 && writer->frames[held - 1].stack_pointer < at.stack_pointer;)
+            held--;
+        held = still_held(writer->frames, held);
+    }
     writer->generation = generation;
     writer->frames_are_usable = !bounds.is_foreign;
     while (goes_on && count < FRAMES_MOST) {
-        if (left > 0 && (kept = known_from(writer->frames, &left, &at)) > 0)
+        if (held > 0 && is_known(writer->frames, &held, &at)) {
+            kept = held;
             break;
+        }
         struct known_frame *known = &fresh[count++];
         known->pc = at.pc;
         known->stack_pointer = at.stack_pointer;
