@@ -65,10 +65,6 @@ def symbols_of(path, *options):
     return [fields[2] for fields in lines if len(fields) == 3 and len(fields[2]) < 90]
 
 
-def add_case(owner, name, check, *arguments):
-    setattr(owner, "test_" + name, lambda self: check(self, *arguments))
-
-
 class Programs(DifferentialTest):
     """PROGRAMS: name, what it is built with (in brackets: only in the big run), flags of compiler and linker."""
 
@@ -117,7 +113,8 @@ def add_programs():
         only_big = wanted.partition("[")[2].partition("]")[0].split()
         for program in wanted.replace("[", "").replace("]", "").split():
             if BIG or program not in only_big:
-                add_case(Programs, f"{name}_{program.replace('-', '_')}", Programs.check, *program.split("-"), flags, link)
+                sextant.add_case(Programs, f"{name}_{program.replace('-', '_')}", Programs.check, *program.split("-"),
+                                 flags, link)
 
 
 add_programs()

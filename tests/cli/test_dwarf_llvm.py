@@ -62,11 +62,6 @@ class DifferentialTest(unittest.TestCase):
         return self.compare(path, addresses, share, against, **keywords)
 
 
-def add_case(owner, name, check, *arguments):
-    """A test method of its own for each combination, so that each has its line in the output."""
-    setattr(owner, "test_" + name, lambda self: check(self, *arguments))
-
-
 class OptimisationLevels(DifferentialTest):
     """Compilers, languages, levels, amounts of debug information and versions of DWARF: each value with each compiler
     and language, or the whole product."""
@@ -82,8 +77,8 @@ def add_levels():
     combinations = OptimisationLevels.ALL if BIG else OptimisationLevels.SOME
     for family, language, combination in itertools.product(("gcc", "clang"), ("c", "cpp"), combinations):
         level, amount, version = combination.split()
-        add_case(OptimisationLevels, f"{family}_{language}_{level[1:]}_{amount[1:]}_dwarf{version}",
-                 OptimisationLevels.check, family, language, level, amount, version)
+        sextant.add_case(OptimisationLevels, f"{family}_{language}_{level[1:]}_{amount[1:]}_dwarf{version}",
+                         OptimisationLevels.check, family, language, level, amount, version)
 
 
 add_levels()
@@ -138,8 +133,8 @@ def add_options():
         for program in wanted.replace("[", "").replace("]", "").split():
             if BIG or program not in only_big:
                 family, language = program.split("-")
-                add_case(CompilerAndLinkerOptions, f"{name}_{family}_{language}", CompilerAndLinkerOptions.check,
-                         family, language, flags, link)
+                sextant.add_case(CompilerAndLinkerOptions, f"{name}_{family}_{language}",
+                                 CompilerAndLinkerOptions.check, family, language, flags, link)
 
 
 add_options()
@@ -275,7 +270,7 @@ class OtherMachines(DifferentialTest):
 
 def add_machines():
     for machine in OtherMachines.MACHINES:
-        add_case(OtherMachines, machine.partition("-")[0], OtherMachines.check, machine)
+        sextant.add_case(OtherMachines, machine.partition("-")[0], OtherMachines.check, machine)
 
 
 add_machines()

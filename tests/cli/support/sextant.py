@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SANITIZED = os.environ.get("SXT_SANITIZED") == "1"
@@ -21,6 +22,13 @@ MEMORY_LIMIT = 2 << 30
 SANITIZER_TEXT = re.compile(
     r"(Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error: |stack smashing|Assertion .* failed"
 )
+
+
+def add_case(owner, name, check, *arguments):
+    """A test method of its own for each combination, so that each has its line in the output. Sanitizers, which look for
+    other things than wrong answers, get every third one."""
+    if not SANITIZED or zlib.crc32(name.encode()) % 3 == 0:
+        setattr(owner, "test_" + name, lambda self: check(self, *arguments))
 
 
 def program():
