@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -14,7 +15,8 @@
 #define FIRST_SLOT_COUNT   256
 #define LARGEST_SLOT_COUNT (UINT32_C(1) << 31)
 
-static uint32_t hash_bytes(const char *data, size_t size);
+static void draw_secrets(uint64_t secrets[2]);
+static uint32_t hash_bytes(const struct sxt_strings *strings, const char *data, size_t size);
 static uint32_t find_slot(const struct sxt_strings *strings, uint32_t hash, const char *data, size_t size);
 static bool make_room(struct sxt_strings *strings);
 static bool grow_views(struct sxt_strings *strings);
@@ -24,12 +26,13 @@ static void put(struct sxt_strings *strings, uint32_t slot, uint32_t hash, const
 int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error)
 {
     *strings = (struct sxt_strings){.count = 0};
+    draw_secrets(strings->secrets);
     sxt_arena_init(&strings->arena, limit, sxt_arena_separate_default);
     if (!make_room(strings)) {
         sxt_strings_free(strings);
         return sxt_fail_memory(error, FIRST_SLOT_COUNT * sizeof *strings->slots);
     }
-    uint32_t hash = hash_bytes("", 0);
+    uint32_t hash = hash_bytes(strings, "", 0);
     put(strings, find_slot(strings, hash, "", 0), hash, "", 0);
     return SXT_OK;
 }
@@ -45,7 +48,7 @@ void sxt_strings_free(struct sxt_strings *strings)
 
 uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size)
 {
-    uint32_t hash = hash_bytes(data, size);
+    uint32_t hash = hash_bytes(strings, data, size);
     uint32_t slot = find_slot(strings, hash, data, size);
     if (strings->slots[slot] != 0)
         return strings->slots[slot] - 1;
@@ -64,28 +67,40 @@ uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t s
 
 uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size)
 {
-    uint32_t slot = find_slot(strings, hash_bytes(data, size), data, size);
+    uint32_t slot = find_slot(strings, hash_bytes(strings, data, size), data, size);
     return strings->slots[slot] == 0 ? SXT_STRINGS_FULL : strings->slots[slot] - 1;
 }
 
-/* Each step is a bijection of the state, so words that differ never meet in the same step. */
-static inline uint64_t mix(uint64_t state, uint64_t word)
+/* The system gives every process 16 random bytes. Names of hostile files must not all meet in one slot. */
+static void draw_secrets(uint64_t secrets[2])
 {
-    state = (state ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return state ^ state >> 32;
+    const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address */
+    secrets[0] = UINT64_C(0xd6e8feb86659fd93);
+    secrets[1] = UINT64_C(0x9e3779b97f4a7c15);
+    if (random != NULL)
+        memcpy(secrets, random, 16);
+    secrets[1] |= 1;
+}
+
+/* All bits of the product depend on the secret, so nobody who does not know it can choose words that meet. */
+static inline uint64_t mix(uint64_t state, uint64_t word, uint64_t secret)
+{
+    unsigned __int128 product = (unsigned __int128)(state ^ word) * secret;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /*
  * Eight bytes a step. The last step of a longer string reads its last eight bytes, some of them for the second time,
- * rather than the rest byte by byte. The result is the same on every machine.
+ * rather than the rest byte by byte.
  */
-static uint32_t hash_bytes(const char *data, size_t size)
+static uint32_t hash_bytes(const struct sxt_strings *strings, const char *data, size_t size)
 {
-    uint64_t state = mix(UINT64_C(0xd6e8feb86659fd93), size);
+    const uint64_t secret = strings->secrets[1];
+    uint64_t state = strings->secrets[0] + size;
     uint64_t last = 0;
     if (size >= 8) {
         for (size_t at = 0; at < size - 8; at += 8)
-            state = mix(state, sxt_load_u64le(data + at));
+            state = mix(state, sxt_load_u64le(data + at), secret);
         last = sxt_load_u64le(data + size - 8);
     } else if (size >= 4) {
         last = (uint64_t)sxt_load_u32le(data) << 32 | sxt_load_u32le(data + size - 4);
@@ -93,7 +108,7 @@ static uint32_t hash_bytes(const char *data, size_t size)
         for (size_t at = 0; at < size; at++)
             last = last << 8 | (uint8_t)data[at];
     }
-    return (uint32_t)(mix(mix(state, last), size) >> 32);
+    return (uint32_t)(mix(mix(state, last, secret), size, secret) >> 32);
 }
 
 /* The slot that holds the string, or the empty one where it belongs. There always is an empty one. */

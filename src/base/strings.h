@@ -2,7 +2,7 @@
  * strings.h: a table that keeps each string once and names it by a small number, in the order of first use.
  *
  * Number 0 is always the empty string. Views stay valid until the table is freed. One thread at a time may add; any
- * number may read while nobody adds.
+ * number may read while nobody adds. No file can be made whose strings are slow to find.
  */
 #ifndef SXT_BASE_STRINGS_H
 #define SXT_BASE_STRINGS_H
@@ -25,7 +25,8 @@ struct sxt_strings {
     uint32_t capacity;
     uint32_t *slots; /* open addressing: number + 1, or 0 */
     uint32_t slot_count;
-    uint64_t bytes; /* sum of all sizes */
+    uint64_t bytes;      /* sum of all sizes */
+    uint64_t secrets[2]; /* of the hash */
 };
 
 /* A table with the empty string in it, whose strings take at most LIMIT bytes (0: no limit). Can run out of memory. */

@@ -201,6 +201,31 @@ static uint32_t find_behind_a_collision(const char *text, const char *other)
     return found;
 }
 
+/*
+ * In the product of a word and any odd number, the highest bit of the word changes nothing but the highest bit. A hash
+ * that does no more than multiply and shift thus lets anyone choose pairs of words that undo each other's difference.
+ */
+static void spreads_names_that_were_chosen(void **state)
+{
+    (void)state;
+    enum { PAIRS = 14 };
+    struct sxt_strings strings = new_table(0);
+    for (unsigned chosen = 0; chosen < 1u << PAIRS; chosen++) {
+        char name[PAIRS * 16 + 8];
+        memset(name, 'x', sizeof name);
+        for (unsigned pair = 0; pair < PAIRS; pair++) {
+            if ((chosen >> pair & 1) == 0)
+                continue;
+            name[pair * 16 + 7] = (char)(name[pair * 16 + 7] ^ 0x80);
+            name[pair * 16 + 11] = (char)(name[pair * 16 + 11] ^ 0x80);
+            name[pair * 16 + 15] = (char)(name[pair * 16 + 15] ^ 0x80);
+        }
+        sxt_strings_add(&strings, name, sizeof name);
+    }
+    assert_int_equal(strings.count, (1u << PAIRS) + 1);
+    assert_in_range(count_collisions(&strings), 0, 12);
+}
+
 static void tells_strings_with_the_same_hash_apart(void **state)
 {
     (void)state;
@@ -269,6 +294,7 @@ int main(void)
         cmocka_unit_test(finds_all_of_many_strings),
         cmocka_unit_test(spreads_similar_names),
         cmocka_unit_test(spreads_names_that_differ_anywhere),
+        cmocka_unit_test(spreads_names_that_were_chosen),
         cmocka_unit_test(tells_strings_with_the_same_hash_apart),
         cmocka_unit_test(takes_no_more_than_its_limit),
         cmocka_unit_test(stays_whole_when_it_is_full_while_growing),
