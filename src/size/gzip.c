@@ -31,9 +31,10 @@ static int inflate_slowly(const uint8_t *data, size_t size, uint64_t limit, uint
 
 static int over_limit(uint64_t limit, sxt_error *error)
 {
-    return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
-                    "the text is larger than the limit of %llu bytes (--max-size raises it)",
-                    (unsigned long long)limit);
+    return sxt_fail(
+        error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
+        "the text is larger than the limit of %llu bytes (--max-size of size, query, diff, convert raises it)",
+        (unsigned long long)limit);
 }
 
 int sxt_size_inflate(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, uint8_t **text,
