@@ -254,6 +254,8 @@ void sxt_inlined_free(struct sxt_inlined_list *list);
 
 /* --- heap traces; mlyze/mlyze.h has what comes out --- */
 
+struct sxt_buffer;
+struct sxt_file;
 struct sxt_mlyze;
 struct sxt_mlyze_index;
 struct sxt_mlyze_oddities;
@@ -264,9 +266,6 @@ struct sxt_trace;
 int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error);
 void sxt_trace_close(struct sxt_trace **trace);
 const struct sxt_mlyze *sxt_trace_mlyze(const struct sxt_trace *trace);
-
-/* Is there a trace at PATH whose recording did not end? Then sxt_mlyze_recover is for it. */
-bool sxt_trace_is_unclean(const char *path);
 
 /* Is there an index that is of use? */
 bool sxt_trace_has_index(const struct sxt_trace *trace);
@@ -279,18 +278,54 @@ int sxt_trace_index(struct sxt_trace *trace, const struct sxt_mlyze_index **out,
 int sxt_trace_save_index(const char *path, sxt_error *error);
 
 /*
- * A copy of a trace, by a codec of mlyze.h; SXT_MLYZE_RAW makes a plain file. With LOST, what cannot be read is left
- * out, and *LOST is how many bytes that is. ODDITIES may be NULL. *FAILED is the file that could not be read or
- * written.
+ * A copy of a trace, by the codec of OPTIONS. With LOST, what cannot be read is left out, *LOST is how many bytes that
+ * is, and a recording that did not end is recovered. ODDITIES may be NULL. *FAILED is the file that could not be read
+ * or written.
  */
-int sxt_trace_convert(const char *input, const char *output, unsigned codec, uint64_t *lost,
+struct sxt_recover_options;
+int sxt_trace_convert(const char *input, const char *output, const struct sxt_recover_options *options, uint64_t *lost,
                       struct sxt_mlyze_oddities *oddities, const char **failed, sxt_error *error);
 
-/* As sxt_archive_open_path, which refuses heap traces because they have no addresses to look up. */
+/*
+ * If FILE, as it is at PATH, is what a recorder left when its recording did not end, it is replaced by the trace that
+ * it makes, as far as it goes, in a file without a name (in $TMPDIR); *WAS_CUT tells. The program may still be running.
+ */
+int sxt_trace_take_cut(const char *path, struct sxt_file *file, bool *was_cut, sxt_error *error);
+
+/* --- trace_names.c: names for what a recording left unresolved --- */
+
+struct sxt_trace_naming {
+    /* The file that was loaded from PATH and has BUILD_ID (hexadecimal digits, or nothing), for these addresses; NULL
+     * when it is not to be had. */
+    sxt_archive *(*open)(void *data, sxt_string path, sxt_string build_id, const uint64_t *addresses, size_t count);
+    void *data;
+};
+
+struct sxt_trace_named {
+    uint64_t addresses; /* that had no names */
+    uint64_t named;
+    uint64_t odd; /* entries that make no sense; new metadata does not have them */
+};
+
+/* METADATA becomes that of the trace with all names that can be had; it stays empty when there are no new ones. */
+int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_naming *naming, struct sxt_buffer *metadata,
+                   struct sxt_trace_named *named, sxt_error *error);
+
+/* A copy of a trace in the same form, with other metadata, at PATH: whole or not at all. */
+int sxt_trace_save(const struct sxt_mlyze *mlyze, sxt_string metadata, const char *path, sxt_error *error);
+
+/* The same in a file without a name (in $TMPDIR); *FILE is to be closed. */
+int sxt_trace_save_aside(const struct sxt_mlyze *mlyze, sxt_string metadata, struct sxt_file *file, sxt_error *error);
+
+/* As sxt_archive_open_path, which refuses heap traces because they have no addresses to look up. A recording that did
+ * not end is read as far as it goes. */
 int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error);
 
 /* The heap trace that an archive was opened from; NULL when it is none. */
 const struct sxt_mlyze *sxt_archive_mlyze(const sxt_archive *archive);
+
+/* Is it a heap trace whose recording did not end? */
+bool sxt_archive_is_cut(const sxt_archive *archive);
 
 /* Making ksym blobs. */
 struct sxt_ksym_options {
@@ -325,6 +360,7 @@ int sxt_ksym_make(const char *const *paths, size_t count, const char *output, co
 enum sxt_recordable {
     SXT_RECORDABLE,
     SXT_RECORDABLE_STATIC,         /* nothing can be loaded into it; it may run, but nothing is seen */
+    SXT_RECORDABLE_SANITIZED,      /* its sanitizer has an allocator of its own, and wants to be loaded first */
     SXT_RECORDABLE_NOT_PRIVILEGED, /* set-user-ID, set-group-ID, or with capabilities: the system ignores the recorder
                                     */
     SXT_RECORDABLE_NOT_32_BIT,
@@ -335,6 +371,9 @@ enum sxt_recordable {
 /* Looks at the program in the file PATH; a script counts as its interpreter. */
 enum sxt_recordable sxt_recordable(const char *path);
 
+/* Is the runtime of a sanitizer named in this text, which is a library's name or a list of them? */
+bool sxt_is_sanitizer(const char *text, size_t size);
+
 struct sxt_recording_options {
     uint64_t period;    /* of sampling in bytes; 0: every allocation */
     bool with_mappings; /* mmap and munmap too */
@@ -344,8 +383,14 @@ struct sxt_recording_options {
 /* A spool that is being written to. */
 struct sxt_recording;
 
-int sxt_recording_create(const char *path, const struct sxt_recording_options *options, struct sxt_recording **out,
+/* A new spool beside OUTPUT, which is not touched; the spool's path is that of OUTPUT and a suffix. */
+int sxt_recording_create(const char *output, const struct sxt_recording_options *options, struct sxt_recording **out,
                          sxt_error *error);
+const char *sxt_recording_path(const struct sxt_recording *recording);
+const char *sxt_recording_suffix(const struct sxt_recording *recording);
+/* Is the file at PATH the spool of a child of this recording, which is process PID? */
+bool sxt_recording_has_child(const struct sxt_recording *recording, const char *path, long pid);
+void sxt_recording_stop_child(const struct sxt_recording *recording, const char *path, long pid);
 void sxt_recording_of(struct sxt_recording *recording, long pid); /* the process that it is for */
 void sxt_recording_stop(struct sxt_recording *recording);         /* asks the recorder to write no more */
 void sxt_recording_note_end(struct sxt_recording *recording);     /* takes the time once more, for the clock's sake */
@@ -355,6 +400,8 @@ struct sxt_recover_options {
     unsigned codec;  /* of mlyze.h; SXT_MLYZE_RAW (0) makes a plain file */
     bool no_symbols; /* leave addresses as they are */
     void (*warning)(void *data, const char *path, const char *text); /* what could not be opened; may be NULL */
+    /* Now and then, while events are written: about so many bytes of the spool are done. May be NULL. */
+    void (*progress)(void *data, uint64_t done, uint64_t all);
     void *data;
 };
 
@@ -382,7 +429,7 @@ struct sxt_recovered {
 
 /*
  * Makes a finished trace of the spool at PATH: OUTPUT may be the same path. Functions, files and lines are looked up in
- * the modules as they are now on this machine.
+ * the modules as they are now on this machine. A compressed one has its index beside it.
  */
 int sxt_mlyze_recover(const char *path, const char *output, const struct sxt_recover_options *options,
                       struct sxt_recovered *recovered, sxt_error *error);

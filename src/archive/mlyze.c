@@ -1,10 +1,11 @@
 /* mlyze.c: heap traces: opening one with the index beside it, and copies of one in another form. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/aside.h"
 #include "archive/private.h"
 #include "base/error.h"
-#include "base/output.h"
 #include "mlyze/mlyze.h"
 #include "mlyze/spool.h"
 
@@ -20,14 +21,32 @@ const struct sxt_mlyze *sxt_archive_mlyze(const sxt_archive *archive)
     return archive->mlyze;
 }
 
+bool sxt_archive_is_cut(const sxt_archive *archive)
+{
+    return archive->is_cut;
+}
+
 int sxt_archive_open_mlyze(sxt_archive *archive, sxt_error *error)
 {
+    archive->is_cut = sxt_spool_is(archive->file.data, archive->file.size);
+    if (archive->is_cut)
+        return SXT_OK;
     return sxt_mlyze_open(archive->file.data, archive->file.size, &archive->mlyze, error);
+}
+
+/* The file itself stays: it is what questions about its size are about. */
+int sxt_archive_complete_mlyze(sxt_archive *archive, const char *path, sxt_error *error)
+{
+    struct sxt_file *whole = &archive->whole;
+    sxt_file_from_memory(whole, archive->file.data, archive->file.size);
+    int status = sxt_trace_take_cut(path, whole, &archive->is_cut, error);
+    return status == SXT_OK ? sxt_mlyze_open(whole->data, whole->size, &archive->mlyze, error) : status;
 }
 
 void sxt_archive_close_mlyze(sxt_archive *archive)
 {
     sxt_mlyze_close(&archive->mlyze);
+    sxt_file_close(&archive->whole);
 }
 
 /* "FILE.idx"; to be freed. NULL also for standard input, which has nothing beside it. */
@@ -54,18 +73,16 @@ static void load_index(struct sxt_trace *trace, const char *path)
     free(name);
 }
 
-int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error)
+/* A trace of what was read from PATH; FILE is the trace's from here on, and closed when this fails. */
+static int open_file(struct sxt_file *file, const char *path, struct sxt_trace **out, sxt_error *error)
 {
-    *out = NULL;
     struct sxt_trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL)
+    if (trace == NULL) {
+        sxt_file_close(file);
         return sxt_fail_memory(error, sizeof *trace);
-    int status = sxt_file_open(&trace->file, path, error);
-    if (status != SXT_OK) {
-        free(trace);
-        return status;
     }
-    status = sxt_file_inflate(&trace->file, SXT_ARCHIVE_INFLATE_LIMIT, error);
+    trace->file = *file;
+    int status = sxt_file_inflate(&trace->file, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK)
         status = sxt_mlyze_open(trace->file.data, trace->file.size, &trace->mlyze, error);
     if (status == SXT_OK)
@@ -76,14 +93,12 @@ int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error)
     return status;
 }
 
-bool sxt_trace_is_unclean(const char *path)
+int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error)
 {
     struct sxt_file file;
-    if (strcmp(path, "-") == 0 || sxt_file_open(&file, path, NULL) != SXT_OK)
-        return false;
-    bool is_unclean = sxt_mlyze_is_unclean(file.data, file.size);
-    sxt_file_close(&file);
-    return is_unclean;
+    *out = NULL;
+    int status = sxt_file_open(&file, path, error);
+    return status == SXT_OK ? open_file(&file, path, out, error) : status;
 }
 
 void sxt_trace_close(struct sxt_trace **trace)
@@ -141,8 +156,8 @@ int sxt_trace_save_index(const char *path, sxt_error *error)
     return status;
 }
 
-static int copy_to(const struct sxt_mlyze *mlyze, unsigned codec, struct sxt_output *output, uint64_t *lost,
-                   struct sxt_mlyze_oddities *oddities, sxt_error *error)
+static int copy_to(const struct sxt_mlyze *mlyze, sxt_string metadata, unsigned codec, struct sxt_output *output,
+                   uint64_t *lost, struct sxt_mlyze_oddities *oddities, sxt_error *error)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(mlyze);
     struct sxt_mlyze_settings settings = {
@@ -153,7 +168,7 @@ static int copy_to(const struct sxt_mlyze *mlyze, unsigned codec, struct sxt_out
         .pid = header->pid,
     };
     struct sxt_mlyze_writer *writer;
-    int status = sxt_mlyze_writer_open(output, &settings, sxt_mlyze_metadata_text(mlyze), &writer, error);
+    int status = sxt_mlyze_writer_open(output, &settings, metadata, &writer, error);
     if (status == SXT_OK)
         status = sxt_mlyze_copy(mlyze, writer, lost, oddities, error);
     if (status == SXT_OK)
@@ -162,30 +177,99 @@ static int copy_to(const struct sxt_mlyze *mlyze, unsigned codec, struct sxt_out
     return status;
 }
 
-/* Is it what the recorder left when nobody was there to finish the trace? */
-static bool is_spool(const char *path)
+/* The codec that a copy is to have, so that it is of the same form. */
+static unsigned codec_of(const struct sxt_mlyze *mlyze)
 {
-    struct sxt_file file;
-    if (sxt_file_open(&file, path, NULL) != SXT_OK)
-        return false;
-    bool is = sxt_spool_is(file.data, file.size);
-    sxt_file_close(&file);
-    return is;
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(mlyze);
+    if ((header->flags & SXT_MLYZE_BLOCKS) == 0)
+        return SXT_MLYZE_RAW;
+    return header->codec != SXT_MLYZE_RAW ? header->codec : SXT_MLYZE_LZ4;
 }
 
-int sxt_trace_convert(const char *input, const char *output, unsigned codec, uint64_t *lost,
+int sxt_trace_save(const struct sxt_mlyze *mlyze, sxt_string metadata, const char *path, sxt_error *error)
+{
+    struct sxt_output output;
+    int status = sxt_output_open(&output, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = copy_to(mlyze, metadata, codec_of(mlyze), &output, NULL, NULL, error);
+    if (status == SXT_OK)
+        return sxt_output_commit(&output, error);
+    sxt_output_abandon(&output);
+    return status;
+}
+
+int sxt_trace_save_aside(const struct sxt_mlyze *mlyze, sxt_string metadata, struct sxt_file *file, sxt_error *error)
+{
+    struct sxt_output output;
+    int status = sxt_aside_open(&output, error);
+    if (status != SXT_OK)
+        return status;
+    status = copy_to(mlyze, metadata, codec_of(mlyze), &output, NULL, NULL, error);
+    if (status == SXT_OK)
+        return sxt_aside_read(&output, file, error);
+    sxt_output_abandon(&output);
+    return status;
+}
+
+/* A stream can be read only once, so that what came out of it is kept aside, where it has a name. */
+static int recover_stream(const struct sxt_file *file, const char *output, const struct sxt_recover_options *options,
+                          sxt_error *error)
+{
+    struct sxt_recovered recovered;
+    struct sxt_output aside;
+    char path[64];
+    int status = sxt_aside_open(&aside, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_output_write(&aside, file->data, file->size, error);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", aside.fd);
+    if (status == SXT_OK)
+        status = sxt_mlyze_recover(path, output, options, &recovered, error);
+    sxt_output_abandon(&aside);
+    return status;
+}
+
+/* What the recorder left when nobody was there to finish the trace. */
+static int recover(struct sxt_file *file, const char *input, const char *output,
+                   const struct sxt_recover_options *options, sxt_error *error)
+{
+    struct sxt_recovered recovered;
+    int status = strcmp(input, "-") == 0 ? recover_stream(file, output, options, error)
+                                         : sxt_mlyze_recover(input, output, options, &recovered, error);
+    sxt_file_close(file);
+    return status;
+}
+
+/* What there is to say about a file that cannot become a trace for the lack of a recording. */
+static int check_recorded(const struct sxt_file *file, bool recovers, sxt_error *error)
+{
+    if (file->size == 0)
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "is empty: nothing had been recorded yet");
+    if (!recovers || !sxt_mlyze_is_unclean(file->data, file->size) || sxt_spool_is(file->data, file->size))
+        return SXT_OK;
+    if (file->size < SXT_SPOOL_WINDOWS_OFFSET)
+        return sxt_fail(error, SXT_ERROR_FORMAT, file->size, "ends before anything was recorded");
+    return sxt_fail(error, SXT_ERROR_FORMAT, SXT_SPOOL_CONTROL_OFFSET, "what the recorder left is damaged");
+}
+
+int sxt_trace_convert(const char *input, const char *output, const struct sxt_recover_options *options, uint64_t *lost,
                       struct sxt_mlyze_oddities *oddities, const char **failed, sxt_error *error)
 {
     struct sxt_trace *trace;
+    struct sxt_file source;
     struct sxt_output file;
     *failed = input;
-    if (lost != NULL && is_spool(input)) {
-        struct sxt_recover_options options = {.codec = codec};
-        struct sxt_recovered recovered;
+    int status = sxt_file_open(&source, input, error);
+    if (status == SXT_OK && (status = check_recorded(&source, lost != NULL, error)) != SXT_OK)
+        sxt_file_close(&source);
+    if (status == SXT_OK && lost != NULL && sxt_spool_is(source.data, source.size)) {
+        *lost = 0;
         *oddities = (struct sxt_mlyze_oddities){0};
-        return sxt_mlyze_recover(input, output, &options, &recovered, error);
+        return recover(&source, input, output, options, error);
     }
-    int status = sxt_trace_open(input, &trace, error);
+    if (status == SXT_OK)
+        status = open_file(&source, input, &trace, error);
     if (status != SXT_OK)
         return status;
     struct sxt_mlyze_cursor *cursor;
@@ -196,7 +280,8 @@ int sxt_trace_convert(const char *input, const char *output, unsigned codec, uin
         status = sxt_output_open(&file, output, error);
     }
     if (status == SXT_OK) {
-        status = copy_to(trace->mlyze, codec, &file, lost, oddities, error);
+        status =
+            copy_to(trace->mlyze, sxt_mlyze_metadata_text(trace->mlyze), options->codec, &file, lost, oddities, error);
         if (status == SXT_ERROR_FORMAT)
             *failed = input;
         if (status == SXT_OK)

@@ -66,19 +66,28 @@ static int open_archive(struct sxt_file file, const char *path, const sxt_open_o
     return status;
 }
 
-int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
-{
-    *out = NULL;
-    int status = sxt_archive_open_any(path, options, out, error);
-    return status == SXT_OK ? refuse_mlyze(out, error) : status;
-}
-
-int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+static int open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_file file;
     int status = sxt_file_open(&file, path, error);
     return status == SXT_OK ? open_archive(file, path, options, out, error) : status;
+}
+
+int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+{
+    int status = open_path(path, options, out, error);
+    return status == SXT_OK ? refuse_mlyze(out, error) : status;
+}
+
+int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+{
+    int status = open_path(path, options, out, error);
+    if (status == SXT_OK && (*out)->is_cut)
+        status = sxt_archive_complete_mlyze(*out, path, error);
+    if (status != SXT_OK)
+        sxt_archive_close(out);
+    return status;
 }
 
 int sxt_archive_open_fd(int fd, const sxt_open_options *options, sxt_archive **out, sxt_error *error)

@@ -1,10 +1,9 @@
 /*
  * record_names.c: names for the addresses of a recording, and the metadata that they make.
  *
- * All addresses of one loaded file are looked up together: the file is opened once, with the addresses it is asked for,
- * and closed again. A return address belongs to the call before it. Where nothing is known, the function is called
- * "libx.so+0x1234" and its file is the loaded file, and the key "unresolved" keeps the address, so that a machine that
- * has the symbols can finish the work.
+ * A return address belongs to the call before it. Where nothing is known, the function is called "libx.so+0x1234" and
+ * its file is the loaded file, and the key "unresolved" keeps the address, so that a machine that has the symbols can
+ * finish the work: trace_names.c reads it.
  *
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...]}, "files": {...}, "functions": {...},
  *      "stack_order": "leaf_first", "threads": {"0": "main"}, "pid": 123,
@@ -18,66 +17,55 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive/json_text.h"
+#include "archive/places.h"
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/strings.h"
-#include "base/utf8.h"
-
-#define CHAIN_MOST 64 /* inlined calls at one address */
-#define NO_FILE    UINT32_MAX
-
-struct frame {
-    uint32_t file, function, line;
-};
-
-/* An address of a loaded file, and the frames that it stands for. */
-struct place {
-    uint32_t module; /* NO_FILE: code that is in no file */
-    uint64_t address;
-    size_t first, count;
-};
 
 struct unresolved {
-    uint32_t function;
+    uint32_t function; /* number of its name */
     uint32_t module;
     uint64_t address;
+};
+
+/* A return address that is in stacks, for each generation that it is there. */
+struct address {
+    uint32_t module;
+    uint64_t address; /* of the call before it, in the file */
+    const struct sxt_place *place;
+    size_t text, text_size; /* where its frames are in the JSON, once they are */
 };
 
 struct names {
     const struct sxt_spool_facts *facts;
     const struct sxt_recover_options *options;
-    struct place *places; /* by module and address */
-    size_t place_count, place_capacity;
-    struct frame *frames;
-    size_t frame_count, frame_capacity;
+    uint32_t *first_of;        /* by number of a loaded file: the first one with the same path and build ID */
+    struct sxt_strings keys;   /* of addresses: what tells them apart */
+    struct address *addresses; /* by number of the key */
+    size_t address_capacity;
+    uint32_t *frames; /* of all stacks, one behind the other: numbers of addresses */
+    struct sxt_places places;
     struct unresolved *unresolved;
     size_t unresolved_count, unresolved_capacity;
-    struct sxt_strings files, functions; /* ids are numbers of strings - 1 */
 };
 
+static int find_first(struct names *names, sxt_error *error);
 static int collect(struct names *names, sxt_error *error);
 static int resolve(struct names *names, sxt_error *error);
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error);
 static void write_json(struct names *names, struct sxt_buffer *json);
-
-static void names_free(struct names *names)
-{
-    sxt_strings_free(&names->files);
-    sxt_strings_free(&names->functions);
-    free(names->places);
-    free(names->frames);
-    free(names->unresolved);
-}
 
 int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recover_options *options,
                      struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error)
 {
     struct names names = {.facts = facts, .options = options};
     *markers = NULL;
-    int status = sxt_strings_init(&names.files, 0, error);
+    int status = sxt_places_init(&names.places, error);
     if (status == SXT_OK)
-        status = sxt_strings_init(&names.functions, 0, error);
+        status = sxt_strings_init(&names.keys, 0, error);
+    if (status == SXT_OK)
+        status = find_first(&names, error);
     if (status == SXT_OK)
         status = collect(&names, error);
     if (status == SXT_OK)
@@ -88,12 +76,49 @@ int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recov
         write_json(&names, json);
         status = sxt_buffer_status(json, error);
     }
-    *functions = names.functions.count - (names.functions.count > 0);
-    names_free(&names);
+    *functions = names.places.functions.count - (names.places.functions.count > 0);
+    sxt_places_free(&names.places);
+    sxt_strings_free(&names.keys);
+    free(names.addresses);
+    free(names.frames);
+    free(names.first_of);
+    free(names.unresolved);
     return status;
 }
 
 /* --- addresses --- */
+
+/* A library that is loaded again and again is one file. */
+static int find_first(struct names *names, sxt_error *error)
+{
+    const struct sxt_spool_facts *facts = names->facts;
+    struct sxt_strings keys;
+    struct sxt_buffer key;
+    sxt_buffer_init(&key, SIZE_MAX / 2);
+    int status = sxt_strings_init(&keys, 0, error);
+    names->first_of = calloc(facts->file_count + 1, sizeof *names->first_of);
+    uint32_t *by_number = calloc(facts->file_count + 2, sizeof *by_number);
+    if (status == SXT_OK && (names->first_of == NULL || by_number == NULL))
+        status = sxt_fail_memory(error, facts->file_count * sizeof *by_number);
+    for (size_t i = 0; status == SXT_OK && i < facts->file_count; i++) {
+        uint32_t before = keys.count, number;
+        sxt_buffer_clear(&key);
+        sxt_buffer_append(&key, facts->files[i].path.data, facts->files[i].path.size);
+        sxt_buffer_u8(&key, 0);
+        sxt_buffer_append(&key, facts->files[i].build_id.data, facts->files[i].build_id.size);
+        if (key.failed || (number = sxt_strings_add(&keys, (const char *)key.data, key.size)) == SXT_STRINGS_FULL) {
+            status = sxt_fail_memory(error, facts->files[i].path.size);
+            break;
+        }
+        if (number == before)
+            by_number[number] = (uint32_t)i;
+        names->first_of[i] = by_number[number];
+    }
+    free(by_number);
+    sxt_buffer_free(&key);
+    sxt_strings_free(&keys);
+    return status;
+}
 
 static uint32_t module_at(const struct sxt_spool_facts *facts, uint64_t pc, uint32_t generation)
 {
@@ -103,71 +128,62 @@ static uint32_t module_at(const struct sxt_spool_facts *facts, uint64_t pc, uint
             generation < file->end_generation)
             return (uint32_t)(i - 1);
     }
-    return NO_FILE;
+    return SXT_NO_MODULE;
 }
 
-/* The place that frame INDEX of a stack is: of the call before the return address. */
-static struct place place_of(const struct sxt_spool_facts *facts, const struct sxt_spool_stack *stack, size_t index)
+/* The number of a return address, which is looked for among the loaded files when it is new; 0 when memory is short. */
+static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generation)
 {
-    uint64_t pc = sxt_load_u64le(stack->frames + index * 8);
+    uint8_t key[12];
+    sxt_store_u64le(key, pc);
+    sxt_store_u32le(key + 8, generation);
+    uint32_t before = names->keys.count, number = sxt_strings_add(&names->keys, (const char *)key, sizeof key);
+    if (number != before)
+        return number != SXT_STRINGS_FULL ? number : 0;
+    void *moved =
+        sxt_array_grow(names->addresses, &names->address_capacity, (size_t)number + 1, sizeof *names->addresses);
+    if (moved == NULL)
+        return 0;
+    names->addresses = moved;
     uint64_t call = pc > 0 ? pc - 1 : 0;
-    uint32_t module = module_at(facts, call, stack->generation);
-    return (struct place){module, module != NO_FILE ? call - facts->files[module].bias : call, 0, 0};
+    uint32_t module = module_at(names->facts, call, generation);
+    struct address found = {.module = module, .address = call};
+    if (module != SXT_NO_MODULE) {
+        found.address -= names->facts->files[module].bias;
+        found.module = names->first_of[module];
+    }
+    names->addresses[number] = found;
+    return sxt_places_add(&names->places, found.module, found.address) ? number : 0;
 }
 
-static int by_module(const void *a, const void *b)
-{
-    const struct place *first = a, *second = b;
-    if (first->module != second->module)
-        return first->module < second->module ? -1 : 1;
-    return first->address < second->address ? -1 : first->address > second->address;
-}
-
+/* Stacks share most of their frames, so each address is looked at once, and each place once again. */
 static int collect(struct names *names, sxt_error *error)
 {
     const struct sxt_spool_facts *facts = names->facts;
+    size_t count = 0;
+    for (size_t i = 0; i < facts->stack_count; i++)
+        count += facts->stacks[i].count;
+    names->frames = calloc(count + 1, sizeof *names->frames);
+    if (names->frames == NULL)
+        return sxt_fail_memory(error, count * sizeof *names->frames);
+    uint32_t *frame = names->frames;
     for (size_t i = 0; i < facts->stack_count; i++) {
         const struct sxt_spool_stack *stack = &facts->stacks[i];
-        void *moved = sxt_array_grow(names->places, &names->place_capacity, names->place_count + stack->count,
-                                     sizeof *names->places);
-        if (moved == NULL && stack->count > 0)
-            return sxt_fail_memory(error, stack->count * sizeof *names->places);
-        names->places = moved;
-        for (size_t k = 0; k < stack->count; k++)
-            names->places[names->place_count++] = place_of(facts, stack, k);
+        for (size_t k = 0; k < stack->count; k++, frame++) {
+            *frame = add_address(names, sxt_load_u64le(stack->frames + k * 8), stack->generation);
+            if (*frame == 0)
+                return sxt_fail_memory(error, names->keys.count * sizeof *names->addresses);
+        }
     }
-    if (names->place_count == 0)
-        return SXT_OK;
-    qsort(names->places, names->place_count, sizeof *names->places, by_module);
-    size_t kept = 1;
-    for (size_t i = 1; i < names->place_count; i++)
-        if (by_module(&names->places[i], &names->places[kept - 1]) != 0)
-            names->places[kept++] = names->places[i];
-    names->place_count = kept;
+    sxt_places_sort(&names->places);
+    for (uint32_t i = 1; i < names->keys.count; i++) {
+        struct address *address = &names->addresses[i];
+        address->place = sxt_places_find(&names->places, address->module, address->address);
+    }
     return SXT_OK;
 }
 
 /* --- lookups --- */
-
-static bool add_name(struct sxt_strings *strings, sxt_string name, uint32_t *number)
-{
-    /* The empty string is number 0 of any table, and is no name. */
-    if (name.size == 0)
-        name = (sxt_string){"?", 1};
-    uint32_t added = sxt_strings_add(strings, name.data, name.size);
-    *number = added - 1;
-    return added != SXT_STRINGS_FULL;
-}
-
-static bool add_frame(struct names *names, struct frame frame)
-{
-    void *moved = sxt_array_grow(names->frames, &names->frame_capacity, names->frame_count + 1, sizeof *names->frames);
-    if (moved == NULL)
-        return false;
-    names->frames = moved;
-    names->frames[names->frame_count++] = frame;
-    return true;
-}
 
 static sxt_string last_part(sxt_string path)
 {
@@ -176,47 +192,44 @@ static sxt_string last_part(sxt_string path)
     return (sxt_string){path.data + skipped, path.size - skipped};
 }
 
-/* The loaded file, in place of a source file that is not known. */
-static bool add_module_file(struct names *names, const struct place *place, uint32_t *file)
+static sxt_string path_of(void *data, uint32_t module)
 {
     static const sxt_string nowhere = {"[anonymous]", 11};
-    return add_name(&names->files, place->module == NO_FILE ? nowhere : names->facts->files[place->module].path, file);
+    const struct names *names = data;
+    return module == SXT_NO_MODULE ? nowhere : names->facts->files[module].path;
+}
+
+/* "libx.so+0x1234"; two files that are called the same are told apart by their numbers: "libx.so[7]+0x1234". */
+static sxt_string name_unresolved(const struct names *names, const struct sxt_place *place, char text[4096])
+{
+    unsigned long long address = place->address + 1;
+    if (place->module == SXT_NO_MODULE)
+        return (sxt_string){text, (size_t)snprintf(text, 4096, "0x%llx", address)};
+    sxt_string name = last_part(path_of((void *)(uintptr_t)names, place->module));
+    int size = (int)(name.size < 4000 ? name.size : 4000);
+    int written = snprintf(text, 4096, "%.*s+0x%llx", size, name.data, address);
+    if (sxt_strings_find(&names->places.functions, text, (size_t)written) != SXT_STRINGS_FULL)
+        written = snprintf(text, 4096, "%.*s[%u]+0x%llx", size, name.data, (unsigned)place->module, address);
+    return (sxt_string){text, (size_t)written};
 }
 
 /* The address is that of the return, as debuggers show it, and not of the call before it. */
-static bool add_unresolved(struct names *names, const struct place *place)
+static bool add_unresolved(struct names *names, struct sxt_place *place)
 {
     char text[4096];
-    struct frame frame = {0};
-    unsigned long long address = place->address + 1;
-    if (place->module == NO_FILE) {
-        snprintf(text, sizeof text, "0x%llx", address);
-    } else {
-        sxt_string name = last_part(names->facts->files[place->module].path);
-        snprintf(text, sizeof text, "%.*s+0x%llx", (int)(name.size < 4000 ? name.size : 4000), name.data, address);
-    }
-    if (!add_module_file(names, place, &frame.file) ||
-        !add_name(&names->functions, (sxt_string){text, strlen(text)}, &frame.function) || !add_frame(names, frame))
+    sxt_string name = name_unresolved(names, place, text);
+    if (!sxt_places_add_frame(&names->places, place, path_of(names, place->module), name, 0))
         return false;
     void *moved = sxt_array_grow(names->unresolved, &names->unresolved_capacity, names->unresolved_count + 1,
                                  sizeof *names->unresolved);
     if (moved == NULL)
         return false;
     names->unresolved = moved;
-    names->unresolved[names->unresolved_count++] =
-        (struct unresolved){frame.function, place->module, place->address + 1};
-    return true;
-}
-
-static bool add_resolved(struct names *names, const struct place *place, const sxt_frame *chain, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct frame frame = {.line = chain[i].line};
-        bool named = chain[i].file.size > 0 ? add_name(&names->files, chain[i].file, &frame.file)
-                                            : add_module_file(names, place, &frame.file);
-        if (!named || !add_name(&names->functions, chain[i].function, &frame.function) || !add_frame(names, frame))
-            return false;
-    }
+    names->unresolved[names->unresolved_count++] = (struct unresolved){
+        names->places.frames[place->first].function,
+        place->module,
+        place->address + 1,
+    };
     return true;
 }
 
@@ -244,10 +257,11 @@ static void warn(const struct names *names, const char *path, const char *text)
         names->options->warning(names->options->data, path, text);
 }
 
-/* The archive of a loaded file, for these places; NULL when it is not to be had. */
-static sxt_archive *open_module(const struct names *names, const struct sxt_spool_file *file, const uint64_t *addresses,
-                                size_t count)
+/* The archive of a loaded file, for these addresses; NULL when it is not to be had. */
+static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *addresses, size_t count)
 {
+    const struct names *names = data;
+    const struct sxt_spool_file *file = &names->facts->files[module];
     char path[4097];
     struct stat status;
     if (names->options->no_symbols || file->path.size == 0 || file->path.size >= sizeof path ||
@@ -276,103 +290,91 @@ static sxt_archive *open_module(const struct names *names, const struct sxt_spoo
     return archive;
 }
 
-static bool name_places(struct names *names, struct place *places, size_t count, const sxt_archive *archive)
-{
-    for (size_t i = 0; i < count; i++) {
-        sxt_frame chain[CHAIN_MOST];
-        size_t found = archive != NULL ? sxt_archive_lookup(archive, places[i].address, chain, CHAIN_MOST) : 0;
-        if (found > CHAIN_MOST)
-            found = CHAIN_MOST;
-        places[i].first = names->frame_count;
-        if (found > 0 ? !add_resolved(names, &places[i], chain, found) : !add_unresolved(names, &places[i]))
-            return false;
-        places[i].count = names->frame_count - places[i].first;
-    }
-    return true;
-}
-
 static int resolve(struct names *names, sxt_error *error)
 {
-    uint64_t *addresses = calloc(names->place_count + 1, sizeof *addresses);
-    bool done = addresses != NULL;
-    for (size_t i = 0; i < names->place_count && done;) {
-        size_t end = i;
-        for (; end < names->place_count && names->places[end].module == names->places[i].module; end++)
-            addresses[end - i] = names->places[end].address;
-        sxt_archive *archive = NULL;
-        if (names->places[i].module != NO_FILE)
-            archive = open_module(names, &names->facts->files[names->places[i].module], addresses, end - i);
-        done = name_places(names, &names->places[i], end - i, archive);
-        sxt_archive_close(&archive);
-        i = end;
-    }
-    free(addresses);
-    return done ? SXT_OK : sxt_fail_memory(error, names->place_count * sizeof *addresses);
+    const struct sxt_places_source source = {.open = open_module, .path = path_of, .data = names};
+    int status = sxt_places_look_up(&names->places, &source, error);
+    for (size_t i = 0; status == SXT_OK && i < names->places.count; i++)
+        if (names->places.list[i].count == 0 && !add_unresolved(names, &names->places.list[i]))
+            status = sxt_fail_memory(error, names->places.count * sizeof *names->unresolved);
+    return status;
 }
 
+/* Ids in the trace are numbers of strings - 1: the empty string is number 0 of any table, and is no name. */
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error)
 {
     size_t count = names->facts->marker_count;
     *markers = calloc(count + 1, sizeof **markers);
     if (*markers == NULL)
         return sxt_fail_memory(error, count * sizeof **markers);
-    /* Of the spool's markers, number 0 is the empty string that every table has. */
-    for (size_t i = 1; i < count; i++)
-        if (!add_name(&names->functions, names->facts->markers[i], &(*markers)[i]))
-            return sxt_fail_memory(error, names->facts->markers[i].size);
+    /* Of the spool's markers, number 0 is that empty string too; it comes last, so that it moves no other. */
+    for (size_t k = 0; k < count; k++) {
+        size_t i = k + 1 < count ? k + 1 : 0;
+        sxt_string name = i > 0 ? names->facts->markers[i] : (sxt_string){"?", 1};
+        uint32_t number = sxt_strings_add(&names->places.functions, name.data, name.size);
+        if (number == SXT_STRINGS_FULL)
+            return sxt_fail_memory(error, name.size);
+        (*markers)[i] = number - 1;
+    }
     return SXT_OK;
 }
 
 /* --- JSON --- */
 
-static void put_text(struct sxt_buffer *json, const char *text)
+/* The frames of a place but for the first SKIPPED. */
+static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped, struct sxt_buffer *json)
 {
-    sxt_buffer_append(json, text, strlen(text));
-}
-
-static void put_string(struct sxt_buffer *json, sxt_string text)
-{
-    sxt_buffer_u8(json, '"');
-    for (size_t at = 0; at < text.size;) {
-        size_t valid = sxt_utf8_valid(text.data + at, text.size - at);
-        for (size_t end = at + valid; at < end; at++) {
-            uint8_t byte = (uint8_t)text.data[at];
-            if (byte == '"' || byte == '\\')
-                sxt_buffer_u8(json, '\\');
-            if (byte < 0x20)
-                sxt_buffer_print(json, "\\u%04x", byte);
-            else
-                sxt_buffer_u8(json, byte);
-        }
-        if (at < text.size) {
-            put_text(json, "\xef\xbf\xbd");
-            at++;
-        }
+    for (size_t i = skipped; i < place->count; i++) {
+        const struct sxt_place_frame *frame = &names->places.frames[place->first + i];
+        if (i > skipped)
+            sxt_json_put_text(json, ", ");
+        sxt_json_put_frame(json, frame->file - 1, frame->line, frame->function - 1);
     }
-    sxt_buffer_u8(json, '"');
 }
 
-static void put_frames(const struct names *names, const struct sxt_spool_stack *stack, struct sxt_buffer *json)
+/* The frames of an address: what was written once is copied from there. */
+static void put_address(struct names *names, struct address *address, struct sxt_buffer *json)
 {
-    const char *comma = "";
-    for (size_t i = 0; i < stack->count; i++) {
-        struct place wanted = place_of(names->facts, stack, i);
-        const struct place *place =
-            bsearch(&wanted, names->places, names->place_count, sizeof *names->places, by_module);
-        for (size_t k = 0; place != NULL && k < place->count; k++) {
-            const struct frame *frame = &names->frames[place->first + k];
-            sxt_buffer_print(json, "%s{\"file_id\": %u, \"line\": %u, \"func_id\": %u}", comma, (unsigned)frame->file,
-                             (unsigned)frame->line, (unsigned)frame->function);
-            comma = ", ";
-        }
+    if (address->text_size == 0) {
+        address->text = json->size;
+        put_chain(names, address->place, 0, json);
+        address->text_size = json->size - address->text;
+        return;
+    }
+    uint8_t *copy = sxt_buffer_extend(json, address->text_size);
+    if (copy != NULL)
+        memcpy(copy, json->data + address->text, address->text_size);
+}
+
+static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_buffer *json)
+{
+    const struct sxt_place *place = NULL;
+    size_t first = 0;
+    for (; first < count; first++) {
+        place = names->addresses[frames[first]].place;
+        if (place->operators < place->count)
+            break;
+    }
+    bool has_others = first < count;
+    size_t next = has_others ? first : 0;
+    if (has_others && place->operators > 0) {
+        put_chain(names, place, place->operators, json);
+        next++;
+    }
+    for (size_t i = next; i < count; i++) {
+        if (i > (has_others ? first : 0))
+            sxt_json_put_text(json, ", ");
+        put_address(names, &names->addresses[frames[i]], json);
     }
 }
 
 static void put_strings(const struct sxt_strings *strings, struct sxt_buffer *json)
 {
     for (uint32_t i = 1; i < strings->count; i++) {
-        sxt_buffer_print(json, "%s\"%u\": ", i > 1 ? ", " : "", (unsigned)(i - 1));
-        put_string(json, sxt_strings_get(strings, i));
+        sxt_json_put_text(json, i > 1 ? ", \"" : "\"");
+        sxt_json_put_number(json, i - 1);
+        sxt_json_put_text(json, "\": ");
+        sxt_json_put_string(json, sxt_strings_get(strings, i));
     }
 }
 
@@ -380,9 +382,9 @@ static void put_modules(const struct sxt_spool_facts *facts, struct sxt_buffer *
 {
     for (size_t i = 0; i < facts->file_count; i++) {
         const struct sxt_spool_file *file = &facts->files[i];
-        put_text(json, i > 0 ? ", {\"path\": " : "{\"path\": ");
-        put_string(json, file->path);
-        put_text(json, ", \"build_id\": \"");
+        sxt_json_put_text(json, i > 0 ? ", {\"path\": " : "{\"path\": ");
+        sxt_json_put_string(json, file->path);
+        sxt_json_put_text(json, ", \"build_id\": \"");
         for (size_t k = 0; k < file->build_id.size; k++)
             sxt_buffer_print(json, "%02x", (uint8_t)file->build_id.data[k]);
         sxt_buffer_print(json, "\", \"base\": \"0x%llx\"}", (unsigned long long)file->bias);
@@ -412,7 +414,7 @@ static void put_threads(const struct sxt_spool_facts *facts, struct sxt_buffer *
         if (i + 1 < facts->thread_count && threads[i + 1].number == threads[i].number)
             continue;
         sxt_buffer_print(json, "%s\"%u\": ", comma, (unsigned)threads[i].number);
-        put_string(json, threads[i].number == 0 ? (sxt_string){"main", 4} : threads[i].name);
+        sxt_json_put_string(json, threads[i].number == 0 ? (sxt_string){"main", 4} : threads[i].name);
         comma = ", ";
     }
     free(threads);
@@ -422,8 +424,8 @@ static void put_unresolved(const struct names *names, struct sxt_buffer *json)
 {
     for (size_t i = 0; i < names->unresolved_count; i++) {
         const struct unresolved *one = &names->unresolved[i];
-        sxt_buffer_print(json, "%s\"%u\": {", i > 0 ? ", " : "", (unsigned)one->function);
-        if (one->module != NO_FILE)
+        sxt_buffer_print(json, "%s\"%u\": {", i > 0 ? ", " : "", (unsigned)one->function - 1);
+        if (one->module != SXT_NO_MODULE)
             sxt_buffer_print(json, "\"module\": %u, ", (unsigned)one->module);
         sxt_buffer_print(json, "\"address\": \"0x%llx\"}", (unsigned long long)one->address);
     }
@@ -432,26 +434,30 @@ static void put_unresolved(const struct names *names, struct sxt_buffer *json)
 static void write_json(struct names *names, struct sxt_buffer *json)
 {
     const struct sxt_spool_facts *facts = names->facts;
-    put_text(json, "{\"stack_traces\": {");
+    sxt_json_put_text(json, "{\"stack_traces\": {");
+    const uint32_t *frames = names->frames;
     for (size_t i = 0; i < facts->stack_count; i++) {
-        sxt_buffer_print(json, "%s\"%zu\": [", i > 0 ? ", " : "", i);
-        put_frames(names, &facts->stacks[i], json);
-        put_text(json, "]");
+        sxt_json_put_text(json, i > 0 ? ", \"" : "\"");
+        sxt_json_put_number(json, i);
+        sxt_json_put_text(json, "\": [");
+        put_frames(names, frames, facts->stacks[i].count, json);
+        sxt_json_put_text(json, "]");
+        frames += facts->stacks[i].count;
     }
-    put_text(json, "}, \"files\": {");
-    put_strings(&names->files, json);
-    put_text(json, "}, \"functions\": {");
-    put_strings(&names->functions, json);
-    put_text(json, "}, \"stack_order\": \"leaf_first\", \"threads\": {");
+    sxt_json_put_text(json, "}, \"files\": {");
+    put_strings(&names->places.files, json);
+    sxt_json_put_text(json, "}, \"functions\": {");
+    put_strings(&names->places.functions, json);
+    sxt_json_put_text(json, "}, \"stack_order\": \"leaf_first\", \"threads\": {");
     put_threads(facts, json);
     sxt_buffer_print(json, "}, \"pid\": %u", (unsigned)facts->pid);
     if (facts->parent != 0)
         sxt_buffer_print(json, ", \"parent\": %u", (unsigned)facts->parent);
     if (facts->period != 0)
         sxt_buffer_print(json, ", \"sample_period\": %llu", (unsigned long long)facts->period);
-    put_text(json, ", \"modules\": [");
+    sxt_json_put_text(json, ", \"modules\": [");
     put_modules(facts, json);
-    put_text(json, "], \"unresolved\": {");
+    sxt_json_put_text(json, "], \"unresolved\": {");
     put_unresolved(names, json);
-    put_text(json, "}}");
+    sxt_json_put_text(json, "}}");
 }

@@ -6,8 +6,8 @@
 #include "base/buffer.h"
 #include "mlyze/spool.h"
 
-/* The metadata of a trace, as JSON. *FUNCTIONS is how many there are; *FIRST_MARKER the number of the first marker's
- * name among them. Markers' names follow each other. */
+/* The metadata of a trace, as JSON. *FUNCTIONS is how many there are; *MARKERS, to be freed, has the ids of the
+ * markers' names among them. */
 int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recover_options *options,
                      struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error);
 

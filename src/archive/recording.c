@@ -1,5 +1,10 @@
-/* recording.c: a spool, made for a recorder to write to, and the programs that a recorder can be loaded into. */
-#include <elf.h>
+/*
+ * recording.c: a spool, made for a recorder to write to.
+ *
+ * It is a file of its own beside the trace that it will become, OUTPUT.part: so what is at OUTPUT stays there until
+ * there is something whole to replace it. A file of that name may be what another process is writing to right now, or
+ * what is left of a recording that was cut off. It is never touched; the next one is OUTPUT.part2, and so on.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,19 +12,22 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "archive/archive.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "mlyze/spool.h"
+
+#define SUFFIX      ".part"
+#define SPOOLS_MOST 100 /* beside one output */
 
 struct sxt_recording {
     uint8_t *page; /* the first of the spool, mapped */
     struct sxt_spool_control *control;
+    char *path;
+    char suffix[16]; /* what the path has behind that of the output */
 };
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -89,29 +97,111 @@ static int write_and_map(int fd, const struct sxt_recording_options *options, st
     return SXT_OK;
 }
 
-int sxt_recording_create(const char *path, const struct sxt_recording_options *options, struct sxt_recording **out,
+/* A file that was not there before. */
+static int create_file(const char *output, struct sxt_recording *recording)
+{
+    for (unsigned number = 1; number <= SPOOLS_MOST; number++) {
+        snprintf(recording->suffix, sizeof recording->suffix, number > 1 ? SUFFIX "%u" : SUFFIX, number);
+        free(recording->path);
+        if (asprintf(&recording->path, "%s%s", output, recording->suffix) < 0) {
+            recording->path = NULL;
+            return -1;
+        }
+        int fd = open(recording->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Better now than when the program has run for hours. */
+static int check_output(const char *output, sxt_error *error)
+{
+    struct stat status;
+    if (output[0] == 0)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "the name of the trace is empty");
+    if (stat(output, &status) != 0)
+        return errno == ENOENT ? SXT_OK : sxt_fail_errno(error, errno, "cannot create");
+    if (S_ISDIR(status.st_mode))
+        return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "is a directory");
+    if (!S_ISREG(status.st_mode))
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "is not a regular file");
+    return SXT_OK;
+}
+
+int sxt_recording_create(const char *output, const struct sxt_recording_options *options, struct sxt_recording **out,
                          sxt_error *error)
 {
     *out = NULL;
+    int result = check_output(output, error);
+    if (result != SXT_OK)
+        return result;
     struct sxt_recording *recording = calloc(1, sizeof *recording);
     if (recording == NULL)
         return sxt_fail_memory(error, sizeof *recording);
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    struct stat status;
-    int result;
-    if (fd < 0 || fstat(fd, &status) != 0)
-        result = sxt_fail_errno(error, errno, "cannot create");
-    else if (!S_ISREG(status.st_mode))
-        result = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "is not a regular file");
-    else
+    int fd = create_file(output, recording);
+    if (fd < 0) {
+        result = sxt_fail_errno(error, errno, "cannot create the file to record into");
+    } else {
         result = write_and_map(fd, options, recording, error);
-    if (fd >= 0)
         close(fd);
+        if (result != SXT_OK)
+            unlink(recording->path);
+    }
     if (result == SXT_OK)
         *out = recording;
     else
-        free(recording);
+        sxt_recording_close(&recording);
     return result;
+}
+
+const char *sxt_recording_path(const struct sxt_recording *recording)
+{
+    return recording->path;
+}
+
+const char *sxt_recording_suffix(const struct sxt_recording *recording)
+{
+    return recording->suffix;
+}
+
+/* The first page of the spool at PATH, if it is one that a child of this recording made. */
+static struct sxt_spool_control *map_child(const struct sxt_recording *recording, const char *path, long pid)
+{
+    struct stat status;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    void *page = MAP_FAILED;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= SXT_SPOOL_WINDOWS_OFFSET)
+        page = mmap(NULL, SXT_SPOOL_WINDOWS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (page == MAP_FAILED)
+        return NULL;
+    struct sxt_spool_control *control = (void *)((uint8_t *)page + SXT_SPOOL_CONTROL_OFFSET);
+    if (control->magic == SXT_SPOOL_CONTROL_MAGIC && control->start_us == recording->control->start_us &&
+        control->pid == (uint32_t)pid)
+        return control;
+    munmap(page, SXT_SPOOL_WINDOWS_OFFSET);
+    return NULL;
+}
+
+bool sxt_recording_has_child(const struct sxt_recording *recording, const char *path, long pid)
+{
+    struct sxt_spool_control *control = map_child(recording, path, pid);
+    if (control == NULL)
+        return false;
+    munmap((uint8_t *)control - SXT_SPOOL_CONTROL_OFFSET, SXT_SPOOL_WINDOWS_OFFSET);
+    return true;
+}
+
+void sxt_recording_stop_child(const struct sxt_recording *recording, const char *path, long pid)
+{
+    struct sxt_spool_control *control = map_child(recording, path, pid);
+    if (control == NULL)
+        return;
+    __atomic_store_n(&control->stop, 1, __ATOMIC_RELAXED);
+    munmap((uint8_t *)control - SXT_SPOOL_CONTROL_OFFSET, SXT_SPOOL_WINDOWS_OFFSET);
 }
 
 void sxt_recording_of(struct sxt_recording *recording, long pid)
@@ -134,92 +224,9 @@ void sxt_recording_close(struct sxt_recording **recording)
 {
     if (*recording == NULL)
         return;
-    munmap((*recording)->page, SXT_SPOOL_WINDOWS_OFFSET);
+    if ((*recording)->page != NULL)
+        munmap((*recording)->page, SXT_SPOOL_WINDOWS_OFFSET);
+    free((*recording)->path);
     free(*recording);
     *recording = NULL;
-}
-
-/* --- programs --- */
-
-static bool is_privileged(const char *path, const struct stat *status)
-{
-    if (geteuid() != 0 && (status->st_mode & S_ISUID) != 0 && status->st_uid != geteuid())
-        return true;
-    if ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status->st_gid != getegid())
-        return true;
-    if (geteuid() == 0 && (status->st_mode & S_ISUID) != 0 && status->st_uid != 0)
-        return true;
-    return geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
-}
-
-/* The dynamic linker that the file asks for; absent when it asks for none. */
-static sxt_string interpreter(const uint8_t *data, size_t size)
-{
-    const sxt_string none = {NULL, 0};
-    uint64_t table = sxt_load_u64le(data + 32);
-    uint16_t entry_size = sxt_load_u16le(data + 54), count = sxt_load_u16le(data + 56);
-    if (entry_size < sizeof(Elf64_Phdr) || !sxt_fits(table, count, entry_size, size))
-        return none;
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *segment = data + table + i * entry_size;
-        uint64_t offset = sxt_load_u64le(segment + 8), length = sxt_load_u64le(segment + 32);
-        if (sxt_load_u32le(segment) == PT_INTERP && length > 0 && sxt_fits(offset, length, 1, size))
-            return (sxt_string){(const char *)data + offset, strnlen((const char *)data + offset, length)};
-    }
-    return none;
-}
-
-static enum sxt_recordable judge_elf(const uint8_t *data, size_t size)
-{
-#if defined(__aarch64__)
-    enum { MACHINE = EM_AARCH64 };
-#else
-    enum { MACHINE = EM_X86_64 };
-#endif
-    if (size < sizeof(Elf64_Ehdr))
-        return SXT_RECORDABLE;
-    if (data[EI_CLASS] != ELFCLASS64)
-        return SXT_RECORDABLE_NOT_32_BIT;
-    if (sxt_load_u16le(data + 18) != MACHINE)
-        return SXT_RECORDABLE_NOT_MACHINE;
-    sxt_string linker = interpreter(data, size);
-    if (linker.data == NULL)
-        return SXT_RECORDABLE_STATIC;
-    return memmem(linker.data, linker.size, "ld-linux", 8) != NULL ? SXT_RECORDABLE : SXT_RECORDABLE_NOT_LIBRARY;
-}
-
-/* "#!/bin/sh -e": the name between the blanks. */
-static bool script_interpreter(const uint8_t *data, size_t size, char name[4096])
-{
-    size_t at = 2, end;
-    while (at < size && (data[at] == ' ' || data[at] == '\t'))
-        at++;
-    for (end = at; end < size && end - at < 4095 && data[end] > ' '; end++)
-        name[end - at] = (char)data[end];
-    name[end - at] = 0;
-    return end > at;
-}
-
-static enum sxt_recordable judge(const char *path, unsigned depth)
-{
-    struct sxt_file file;
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || depth > 4)
-        return SXT_RECORDABLE;
-    bool privileged = is_privileged(path, &status);
-    if (sxt_file_open(&file, path, NULL) != SXT_OK)
-        return privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : SXT_RECORDABLE;
-    enum sxt_recordable result = SXT_RECORDABLE;
-    char name[4096];
-    if (file.size >= 4 && memcmp(file.data, ELFMAG, SELFMAG) == 0)
-        result = privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : judge_elf(file.data, file.size);
-    else if (file.size > 2 && memcmp(file.data, "#!", 2) == 0 && script_interpreter(file.data, file.size, name))
-        result = judge(name, depth + 1);
-    sxt_file_close(&file);
-    return result;
-}
-
-enum sxt_recordable sxt_recordable(const char *path)
-{
-    return judge(path, 0);
 }

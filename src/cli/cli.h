@@ -83,6 +83,7 @@ void cli_print_options(const struct cli_option *options, FILE *stream);
 int cli_fail(const char *file, const sxt_error *error);
 int cli_fail_text(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* "sextant: text; see 'sextant VERB --help'". Returns CLI_USAGE. */
 int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -85,6 +85,21 @@ static int check_options(const struct cli_arguments *arguments, const char *form
     return CLI_DONE;
 }
 
+/* Is a heap trace to be converted? It is one when an option says so, and reading it tells what is wrong otherwise: a
+ * stream can be read only once, and a damaged file need not look like one. */
+static int tell_trace(const struct cli_arguments *arguments, bool *is_trace)
+{
+    static const char *const of_traces[] = {"compress", "decompress", "recover"};
+    const char *given = NULL, *format = cli_value(arguments, "format");
+    for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces && given == NULL; i++)
+        if (cli_given(arguments, of_traces[i]))
+            given = of_traces[i];
+    if (given != NULL && format != NULL)
+        return cli_usage(arguments->verb, "--%s and --format contradict each other", given);
+    *is_trace = given != NULL || (format == NULL && cli_is_trace(arguments->words[0]));
+    return CLI_DONE;
+}
+
 static int run(const struct cli_arguments *arguments)
 {
     const char *output = cli_value(arguments, "output");
@@ -93,17 +108,15 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "no input given");
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
-    static const char *const of_traces[] = {"compress", "decompress", "recover"};
-    bool is_trace = format == NULL && cli_is_trace(arguments->words[0]);
-    for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces; i++)
-        if (!is_trace && cli_given(arguments, of_traces[i]))
-            return cli_usage(arguments->verb, "--%s is for heap traces, and '%s' is none", of_traces[i],
-                             arguments->words[0]);
+    bool is_trace = false;
+    int status = tell_trace(arguments, &is_trace);
+    if (status != CLI_DONE)
+        return status;
     if (is_trace)
         return cli_convert_mlyze(arguments);
     if (format == NULL)
         format = cli_extension(output);
-    int status = check_options(arguments, format);
+    status = check_options(arguments, format);
     if (status != CLI_DONE)
         return status;
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))

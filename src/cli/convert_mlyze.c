@@ -34,20 +34,18 @@ static void warn_recovering(void *data, const char *path, const char *text)
 }
 
 /* A spool of the recorder's becomes a trace; any other that was cut off loses what cannot be read. */
-static int convert(const char *input, const char *output, unsigned codec, bool recover)
+static int convert(const struct cli_arguments *arguments, const char *output, unsigned codec, bool recover)
 {
-    const char *failed = input;
+    const char *input = arguments->words[0], *failed = input;
     uint64_t lost = 0;
     struct sxt_mlyze_oddities oddities = {0};
-    struct sxt_recovered recovered;
+    struct cli_finishing finishing = {0};
+    struct sxt_recover_options options = {.codec = codec, .warning = warn_recovering, .data = &finishing};
     sxt_error error;
-    int status;
-    if (recover && sxt_trace_is_unclean(input)) {
-        struct sxt_recover_options options = {.codec = codec, .warning = warn_recovering};
-        status = sxt_mlyze_recover(input, output, &options, &recovered, &error);
-    } else {
-        status = sxt_trace_convert(input, output, codec, recover ? &lost : NULL, &oddities, &failed, &error);
-    }
+    if (!cli_given(arguments, "quiet"))
+        options.progress = cli_show_finishing;
+    int status = sxt_trace_convert(input, output, &options, recover ? &lost : NULL, &oddities, &failed, &error);
+    cli_end_finishing(&finishing);
     if (status != SXT_OK)
         return cli_fail(failed, &error);
     cli_warn_oddities(input, &oddities);
@@ -65,7 +63,7 @@ int cli_convert_mlyze(const struct cli_arguments *arguments)
     if (arguments->word_count != 1)
         return cli_usage(arguments->verb, "one heap trace at a time");
     sxt_error error;
-    int status = convert(arguments->words[0], output, compress ? SXT_MLYZE_COLUMNS : SXT_MLYZE_RAW, recover);
+    int status = convert(arguments, output, compress ? SXT_MLYZE_COLUMNS : SXT_MLYZE_RAW, recover);
     if (status != CLI_DONE)
         return status;
     if (compress && sxt_trace_save_index(output, &error) != SXT_OK)

@@ -183,6 +183,8 @@ static int run(const struct cli_arguments *arguments)
     sxt_error error;
     if (sxt_archive_open_any(file, &open, &archive, &error) != SXT_OK)
         return cli_fail(file, &error);
+    if (sxt_archive_is_cut(archive))
+        cli_warn_cut(file);
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
     /* The records of symbfiles and ksym blobs come as they stand in them. */

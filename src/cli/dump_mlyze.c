@@ -142,18 +142,21 @@ static void dump_text(const struct sxt_mlyze_metadata *metadata, const struct sx
     }
 }
 
-static void warn_one(const char *file, uint64_t count, const char *what)
+static void warn_count(const char *file, uint64_t count, const char *one, const char *many)
 {
     if (count > 0)
-        cli_warn(file, "%llu %s", (number)count, what);
+        cli_warn(file, "%llu %s", (number)count, count == 1 ? one : many);
 }
 
 void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *oddities)
 {
-    warn_one(file, oddities->dangling_stacks, "allocations have a stack that is not in the metadata");
-    warn_one(file, oddities->dangling_names, "markers have a name that is not in the metadata");
-    warn_one(file, oddities->zero_addresses, "events have the address 0");
-    warn_one(file, oddities->unknown_types, "events are of a type that is not known here");
+    warn_count(file, oddities->dangling_stacks, "allocation has a stack that is not in the metadata",
+               "allocations have a stack that is not in the metadata");
+    warn_count(file, oddities->dangling_names, "marker has a name that is not in the metadata",
+               "markers have a name that is not in the metadata");
+    warn_count(file, oddities->zero_addresses, "event has the address 0", "events have the address 0");
+    warn_count(file, oddities->unknown_types, "event is of a type that is not known here",
+               "events are of a type that is not known here");
 }
 
 /* Calls VISIT for all events, or as many as can be read. */
@@ -181,7 +184,8 @@ static int visit_events(const struct sxt_mlyze *mlyze, const char *file, visit_e
             goes_on = visit(data, &events[i]);
     } while (goes_on && count > 0);
     sxt_mlyze_cursor_close(&cursor);
-    cli_warn_oddities(file, &oddities);
+    if (status == CLI_DONE)
+        cli_warn_oddities(file, &oddities);
     return status;
 }
 

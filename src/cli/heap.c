@@ -30,6 +30,12 @@ static const struct cli_option options[] = {
     {"from", 0, "MOMENT", "leave out what happened before", NULL},
     {"until", 0, "MOMENT", "leave out what happened after", NULL},
     {"between", 0, "A B", "what grew between two moments: --from A --until B", NULL},
+    {"symbolize", 0, NULL,
+     "first give names to the addresses that record left without,\nin FILE itself or in that of -o", NULL},
+    {"search", 0, "DIR", "for --symbolize: look for binaries, debug files and archives\nbelow DIR too; may be repeated",
+     NULL},
+    {"debug-dir", 0, "DIR", "for --symbolize: debug files are below DIR instead of /usr/lib/debug", NULL},
+    {"output", 'o', "FILE", "for --symbolize: write the trace with names there", NULL},
     {"folded", 0, NULL, "stacks for flame graphs: main;f;g COST", NULL},
     {"pprof", 0, "FILE", "write a profile for pprof", NULL},
     {"speedscope", 0, "FILE", "write a profile for speedscope", NULL},
@@ -47,6 +53,7 @@ static const struct cli_example examples[] = {
     {"sextant heap app.mlyze --leaks --min-age 1s", "what leaked, but for the last second"},
     {"sextant heap app.mlyze --peak --tree", "who was behind the peak, from main on"},
     {"sextant heap app.mlyze --between loaded done", "what grew between two markers"},
+    {"sextant heap app.mlyze --symbolize --search /srv/binaries", "names for a trace of another machine"},
     {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a picture"},
     {NULL, NULL},
 };
@@ -422,6 +429,49 @@ static int analyse(const struct cli_arguments *arguments, struct cli_trace *trac
     return status;
 }
 
+static int check_symbolizing(const struct cli_arguments *arguments)
+{
+    static const char *const companions[] = {"search", "debug-dir", "output"};
+    const char *output = cli_value(arguments, "output");
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
+        if (cli_given(arguments, companions[i]) && !cli_given(arguments, "symbolize"))
+            return cli_usage(arguments->verb, "--%s is for --symbolize", companions[i]);
+    if (output != NULL && strcmp(output, "-") == 0)
+        return cli_usage(arguments->verb, "standard output is for the answer; -o takes a file");
+    return CLI_DONE;
+}
+
+static int check_leaks(const struct cli_arguments *arguments, enum sxt_heap_cost cost)
+{
+    static const char *const of_leaks[] = {"suppressions", "min-age"};
+    for (size_t i = 0; i < sizeof of_leaks / sizeof *of_leaks; i++)
+        if (cli_given(arguments, of_leaks[i]) && cost != SXT_HEAP_LEAKED)
+            return cli_usage(arguments->verb, "--%s goes with --leaks", of_leaks[i]);
+    return CLI_DONE;
+}
+
+/* The trace that is to be analysed; TRACE may be closed in any case. */
+static int open_trace(const struct cli_arguments *arguments, struct cli_trace *trace)
+{
+    const char *path = arguments->words[0];
+    bool symbolize = cli_given(arguments, "symbolize");
+    *trace = (struct cli_trace){0};
+    if (cli_given(arguments, "index") && !symbolize) {
+        int status = cli_trace_save_states(path);
+        if (status != CLI_DONE)
+            return status;
+    }
+    int status = cli_trace_open(path, trace);
+    if (status == CLI_DONE && trace->is_cut)
+        cli_warn_cut(path);
+    if (status == CLI_DONE && symbolize) {
+        status = cli_trace_symbolize(arguments, trace);
+        if (status == CLI_DONE && cli_given(arguments, "index"))
+            status = cli_trace_save_states(trace->path);
+    }
+    return status;
+}
+
 static int run(const struct cli_arguments *arguments)
 {
     struct request request = {.shape = SUMMARY};
@@ -435,13 +485,13 @@ static int run(const struct cli_arguments *arguments)
         status = choose_shape(arguments, &request);
     if (status == CLI_DONE)
         status = take_numbers(arguments, &request);
+    if (status == CLI_DONE)
+        status = check_symbolizing(arguments);
+    if (status == CLI_DONE)
+        status = check_leaks(arguments, request.table.cost);
     if (status != CLI_DONE)
         return status;
-    if (cli_given(arguments, "index"))
-        status = cli_trace_save_states(arguments->words[0]);
-    if (status != CLI_DONE)
-        return status;
-    status = cli_trace_open(arguments->words[0], &trace);
+    status = open_trace(arguments, &trace);
     if (status == CLI_DONE)
         status = take_moments(arguments, &trace, &request);
     if (status == CLI_DONE)

@@ -11,6 +11,8 @@
 struct cli_trace {
     const char *path;
     struct sxt_file file;
+    bool is_packed; /* the file is compressed as a whole */
+    bool is_cut;    /* the recording did not end, and `file` is what was made of it */
     struct sxt_mlyze *mlyze;
     struct sxt_progress progress;
     uint64_t passed; /* bytes that are done with */
@@ -28,6 +30,20 @@ bool cli_trace_ask(struct cli_trace *trace, uint64_t time, struct sxt_heap_usage
 
 /* Writes PATH.live, from which --at is answered at once. Prints what is wrong and returns the exit status. */
 int cli_trace_save_states(const char *path);
+
+/* heap_symbolize.c: gives names to what has none, in the file or in that of -o; TRACE becomes the result. Prints what
+ * is wrong and returns the exit status. */
+int cli_trace_symbolize(const struct cli_arguments *arguments, struct cli_trace *trace);
+
+/* A bar for a recording that is being finished, for sxt_recover_options. It begins all zero; its end is right in any
+ * case. */
+struct cli_finishing {
+    struct sxt_progress bar;
+    uint64_t done;
+    bool has_begun;
+};
+void cli_show_finishing(void *finishing, uint64_t done, uint64_t all);
+void cli_end_finishing(struct cli_finishing *finishing);
 
 /* Says what is odd about a trace that was read. Returns CLI_NO when the rest of it could not be read. */
 int cli_trace_warn(const struct cli_trace *trace, const struct sxt_heap_usage *usage);

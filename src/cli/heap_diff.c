@@ -161,18 +161,30 @@ static int compare(const struct cli_arguments *arguments, const struct side side
     return cli_finish(&emit, CLI_DONE);
 }
 
+/* Of two moments of one file, the later one has seen all that there is to say. */
+static int warn(const struct side sides[2])
+{
+    bool is_one_file = strcmp(sides[0].path, sides[1].path) == 0;
+    int later = sides[0].usage.events > sides[1].usage.events ? 0 : 1, status = CLI_DONE;
+    for (int i = 0; i < 2 && status == CLI_DONE; i++)
+        if (!is_one_file || i == later)
+            status = cli_trace_warn(&sides[i].trace, &sides[i].usage);
+    return status;
+}
+
 int cli_diff_heap(const struct cli_arguments *arguments, const char *before, const char *after)
 {
     struct side sides[2] = {0};
     int status = open_side(before, &sides[0]);
     if (status == CLI_DONE)
         status = open_side(after, &sides[1]);
+    for (int i = 0; i < 2 && status == CLI_DONE; i++)
+        if (sides[i].trace.is_cut && (i == 0 || strcmp(sides[0].path, sides[1].path) != 0))
+            cli_warn_cut(sides[i].path);
     if (status == CLI_DONE)
         status = compare(arguments, sides);
-    for (int i = 0; i < 2; i++) {
-        int warned = status == CLI_DONE ? cli_trace_warn(&sides[i].trace, &sides[i].usage) : status;
-        status = warned;
-    }
+    if (status == CLI_DONE)
+        status = warn(sides);
     for (int i = 0; i < 2; i++)
         close_side(&sides[i]);
     return status;

@@ -143,6 +143,8 @@ static int run(const struct cli_arguments *arguments)
             status = cli_fail(file, &error);
             continue;
         }
+        if (sxt_archive_is_cut(archive))
+            cli_warn_cut(file);
         if (i > 0)
             sxt_emit_text(&emit, "\n");
         if (print_info(archive, file, &emit) != CLI_DONE)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "cli/recording.h"
 #include "cli/verbs.h"
 
 /* Where libraries are installed; the build tells. */
@@ -19,9 +20,8 @@
 #define SXT_LIBRARY_PATH   "/usr/lib"
 #endif
 
-#define RECORDER      "libsextant-record.so"
-#define CODEC_COLUMNS 3
-#define SETTLE_NS     20000000 /* in which an event that is being written is done */
+#define RECORDER  "libsextant-record.so"
+#define SETTLE_NS 20000000 /* in which an event that is being written is done */
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write to FILE; %p is the process's number; by default\nthe program's name with .mlyze",
@@ -56,20 +56,6 @@ const struct cli_verb cli_record = {
     .options = options,
     .examples = examples,
     .run = run,
-};
-
-struct session {
-    const struct cli_arguments *arguments;
-    char output[PATH_MAX];   /* with the number of the process in it */
-    char children[PATH_MAX]; /* with %p; "" when they are not followed */
-    char recorder[PATH_MAX];
-    char program[PATH_MAX];
-    enum sxt_recordable recordable;
-    double duration;
-    struct sxt_recording_options recording_options;
-    struct sxt_recording *recording;
-    sigset_t mask_before;
-    bool is_finished;
 };
 
 static int understand(struct session *session);
@@ -118,6 +104,9 @@ static int understand(struct session *session)
     const struct cli_arguments *arguments = session->arguments;
     const char *sample = cli_value(arguments, "sample");
     const char *duration = cli_value(arguments, "duration");
+    const char *output = cli_value(arguments, "output");
+    if (output != NULL && strcmp(output, "-") == 0)
+        return cli_usage(arguments->verb, "a recording goes into a file, not to standard output");
     if (sample != NULL && !parse_bytes(sample, &session->recording_options.period))
         return cli_usage(arguments->verb, "--sample takes a number of bytes, not '%s'", sample);
     if (duration != NULL) {
@@ -198,6 +187,9 @@ static int find_program(struct session *session)
         return 127;
     }
     session->recordable = sxt_recordable(session->program);
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (session->recordable == SXT_RECORDABLE && preloaded != NULL && sxt_is_sanitizer(preloaded, strlen(preloaded)))
+        session->recordable = SXT_RECORDABLE_SANITIZED;
     switch (session->recordable) {
     case SXT_RECORDABLE_NOT_PRIVILEGED:
         return refuse(session->program, "runs with privileges of its own (set-user-ID, set-group-ID or capabilities), "
@@ -215,8 +207,7 @@ static int find_program(struct session *session)
 
 /* --- names of files --- */
 
-/* PATTERN with the number for each %p. */
-static bool fill_in(const char *pattern, long pid, char path[PATH_MAX])
+bool cli_fill_in(const char *pattern, long pid, char path[PATH_MAX])
 {
     size_t size = 0;
     for (const char *at = pattern; *at != 0; at++) {
@@ -260,7 +251,6 @@ static bool make_absolute(const char *path, char absolute[PATH_MAX])
     return true;
 }
 
-/* Both the program and its parent do this, when the program's number is known. */
 static bool name_files(struct session *session, long pid)
 {
     const char *given = cli_value(session->arguments, "output");
@@ -269,7 +259,7 @@ static bool name_files(struct session *session, long pid)
     int size = given != NULL
                    ? snprintf(pattern, sizeof pattern, "%s", given)
                    : snprintf(pattern, sizeof pattern, "%s.mlyze", slash != NULL ? slash + 1 : session->program);
-    return size < PATH_MAX && make_absolute(pattern, absolute) && fill_in(pattern, pid, session->output) &&
+    return size < PATH_MAX && make_absolute(pattern, absolute) && cli_fill_in(pattern, pid, session->output) &&
            (!session->recording_options.follow || name_children(absolute, session->children));
 }
 
@@ -286,54 +276,91 @@ static int make_spool(struct session *session, long pid)
 
 /* --- the program --- */
 
-static bool set_environment(const struct session *session)
+/* Pipes at numbers above those that a program may find closed, and messages go to. */
+static bool make_pipe(int ends[2])
 {
-    const char *before = getenv("LD_PRELOAD");
-    char number[24], path[PATH_MAX], *list = NULL;
-    snprintf(number, sizeof number, "%ld", (long)getpid());
-    bool done = realpath(session->output, path) != NULL &&
-                asprintf(&list, "%s%s%s", session->recorder, before != NULL && *before != 0 ? ":" : "",
-                         before != NULL ? before : "") > 0 &&
-                setenv("LD_PRELOAD", list, 1) == 0 && setenv("SEXTANT_RECORD", path, 1) == 0 &&
-                setenv("SEXTANT_RECORD_PID", number, 1) == 0;
-    if (session->children[0] != 0)
-        done = done && setenv("SEXTANT_RECORD_CHILDREN", session->children, 1) == 0;
-    else
-        unsetenv("SEXTANT_RECORD_CHILDREN");
+    int low[2];
+    if (pipe2(low, O_CLOEXEC) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(low[i]);
+    }
+    return ends[0] >= 0 && ends[1] >= 0;
+}
+
+/* NAME=BEFORE<separator>VALUE, or the other way round. */
+static bool add_to_list(const char *name, const char *value, bool comes_first)
+{
+    const char *before = getenv(name);
+    char *list = NULL;
+    if (before == NULL || *before == 0)
+        return setenv(name, value, 1) == 0;
+    bool done = asprintf(&list, "%s:%s", comes_first ? value : before, comes_first ? before : value) > 0 &&
+                setenv(name, list, 1) == 0;
     free(list);
     return done;
 }
 
-/* In the child: waits for a byte, without which there is nothing to run for. */
-static void become_program(struct session *session, int gate)
+/* A sanitizer that finds itself behind the recorder, in a program that the recorded one starts, would give up. */
+static bool set_environment(const struct session *session, const char *spool, const char *suffix)
 {
-    char byte;
-    if (read(gate, &byte, 1) != 1)
-        _exit(126);
-    close(gate);
-    bool named = name_files(session, (long)getpid());
-    char **words = calloc(session->arguments->word_count + 1, sizeof *words);
-    if (!named || words == NULL || !set_environment(session)) {
-        cli_fail_text(session->program, "cannot be started");
-        _exit(126);
-    }
-    memcpy(words, session->arguments->words, session->arguments->word_count * sizeof *words);
-    sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
-    execvp(words[0], words);
-    cli_fail_text(session->program, "%s", strerror(errno));
-    _exit(126);
+    char number[24], children[PATH_MAX + 16];
+    if (session->recordable == SXT_RECORDABLE_SANITIZED)
+        return true;
+    snprintf(number, sizeof number, "%ld", (long)getpid());
+    snprintf(children, sizeof children, "%s%s", session->children, suffix);
+    if (session->children[0] == 0)
+        unsetenv("SEXTANT_RECORD_CHILDREN");
+    else if (setenv("SEXTANT_RECORD_CHILDREN", children, 1) != 0)
+        return false;
+    return add_to_list("LD_PRELOAD", session->recorder, true) &&
+           add_to_list("ASAN_OPTIONS", "verify_asan_link_order=0", false) && setenv("SEXTANT_RECORD", spool, 1) == 0 &&
+           setenv("SEXTANT_RECORD_PID", number, 1) == 0;
 }
 
-static void finish(struct session *session);
+/* In the child: waits for the path and the suffix of the spool, without which there is nothing to run for. */
+static void become_program(struct session *session, int gate, int report)
+{
+    char told[PATH_MAX + 64] = "";
+    size_t size = 0;
+    for (ssize_t got; size < sizeof told - 2 && (got = read(gate, told + size, sizeof told - 2 - size)) > 0;)
+        size += (size_t)got;
+    if (size == 0)
+        _exit(126);
+    char **words = calloc(session->arguments->word_count + 1, sizeof *words);
+    if (words != NULL && name_files(session, (long)getpid()) &&
+        set_environment(session, told, told + strlen(told) + 1)) {
+        memcpy(words, session->arguments->words, session->arguments->word_count * sizeof *words);
+        sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
+        sigaction(SIGCHLD, &session->children_before, NULL);
+        execvp(words[0], words);
+    }
+    int reason = errno;
+    _exit(write(report, &reason, sizeof reason) == (ssize_t)sizeof reason ? 126 : 127);
+}
+
+/* Tells the child where the spool is. */
+static bool open_gate(const struct session *session, int gate)
+{
+    char told[PATH_MAX + 64];
+    if (realpath(sxt_recording_path(session->recording), told) == NULL)
+        return false;
+    size_t size = strlen(told) + 1;
+    size += (size_t)snprintf(told + size, sizeof told - size, "%s", sxt_recording_suffix(session->recording)) + 1;
+    return write(gate, told, size) == (ssize_t)size;
+}
 
 /* Ends the recording while the program goes on. */
 static void stop_recording(struct session *session)
 {
-    if (session->is_finished)
+    if (session->is_finished || session->recording == NULL)
         return;
+    session->is_stopped = true;
     sxt_recording_stop(session->recording);
+    cli_stop_children(session);
     nanosleep(&(struct timespec){0, SETTLE_NS}, NULL);
-    finish(session);
+    cli_finish_recording(session);
 }
 
 static double seconds_now(void)
@@ -377,6 +404,35 @@ static int watch(struct session *session, pid_t child, const sigset_t *signals)
     }
 }
 
+/* The program did not come to be: nothing is left behind. */
+static int give_up(struct session *session, int reason)
+{
+    unlink(sxt_recording_path(session->recording));
+    cli_fail_text(session->program, "%s", strerror(reason));
+    return reason == ENOENT ? 127 : 126;
+}
+
+/* Makes the spool, starts the child on its way, and sees to the end of both. */
+static int follow(struct session *session, int gate, int report, const sigset_t *signals)
+{
+    int status = make_spool(session, (long)session->child), reason = 0;
+    bool is_told = status == CLI_DONE && open_gate(session, gate);
+    int why_not = errno;
+    close(gate);
+    if (is_told && read(report, &reason, sizeof reason) != (ssize_t)sizeof reason)
+        reason = 0;
+    int ended = watch(session, session->child, signals);
+    if (status != CLI_DONE)
+        return status;
+    if (reason != 0 || (!is_told && !WIFSIGNALED(ended)))
+        return give_up(session, is_told ? reason : why_not);
+    if (!is_told)
+        unlink(sxt_recording_path(session->recording)); /* somebody killed it before it was the program */
+    else
+        cli_finish_recording(session);
+    return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
+}
+
 static int record(struct session *session)
 {
     sigset_t signals;
@@ -384,110 +440,24 @@ static int record(struct session *session)
     sigemptyset(&signals);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
         sigaddset(&signals, watched[i]);
-    int gate[2];
-    if (pipe2(gate, O_CLOEXEC) != 0)
+    int gate[2], report[2];
+    if (!make_pipe(gate) || !make_pipe(report))
         return cli_fail_text(NULL, "%s", strerror(errno));
     sigprocmask(SIG_BLOCK, &signals, &session->mask_before);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &session->children_before);
     fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
+    session->child = fork();
+    if (session->child < 0)
+        return cli_fail_text(NULL, "%s", strerror(errno));
+    if (session->child == 0) {
         close(gate[1]);
-        become_program(session, gate[0]);
+        become_program(session, gate[0], report[1]);
     }
     close(gate[0]);
-    int status = child > 0 ? make_spool(session, (long)child) : cli_fail_text(NULL, "%s", strerror(errno));
-    if (status == CLI_DONE && write(gate[1], "", 1) != 1)
-        status = cli_fail_text(NULL, "%s", strerror(errno));
-    close(gate[1]);
-    if (child < 0)
-        return status;
-    int ended = watch(session, child, &signals);
-    if (status != CLI_DONE)
-        return status;
-    if (!session->is_finished)
-        finish(session);
-    return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
-}
-
-/* --- the trace --- */
-
-static void show_warning(void *data, const char *path, const char *text)
-{
-    (void)data;
-    cli_warn(path, "%s", text);
-}
-
-static bool make_trace(const struct session *session, const char *path, struct sxt_recovered *recovered)
-{
-    bool compress = cli_given(session->arguments, "compress");
-    struct sxt_recover_options recover_options = {
-        .codec = compress ? CODEC_COLUMNS : 0,
-        .no_symbols = cli_given(session->arguments, "no-symbols"),
-        .warning = show_warning,
-    };
-    sxt_error error;
-    if (sxt_mlyze_recover(path, path, &recover_options, recovered, &error) != SXT_OK) {
-        cli_fail(path, &error);
-        return false;
-    }
-    if (compress && sxt_trace_save_index(path, &error) != SXT_OK)
-        cli_warn(path, "%s", error.text);
-    return true;
-}
-
-/* Why there is less in it than one would think. */
-static void explain(const struct session *session, const char *path, const struct sxt_recovered *recovered)
-{
-    static const char *const ends[] = {
-        [SXT_RECOVERED_DISK_FULL] = "the disk is full, or a limit on the size of files was reached",
-        [SXT_RECOVERED_NO_MEMORY] = "memory was short",
-        [SXT_RECOVERED_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
-    };
-    if (recovered->end != SXT_RECOVERED_WHOLE)
-        cli_warn(path, "recording stopped before the program ended: %s", ends[recovered->end]);
-    if (recovered->dropped > 0)
-        cli_warn(path, "%llu allocations are missing: there were too many at once",
-                 (unsigned long long)recovered->dropped);
-    if (session->recordable == SXT_RECORDABLE_STATIC)
-        cli_warn(session->program, "nothing was seen: it is linked statically, so that no recorder can be loaded");
-    else if (!recovered->is_attached)
-        cli_warn(session->program, "nothing was seen: the recorder was not loaded");
-    else if (recovered->own_allocator)
-        cli_warn(session->program, "%s was seen: it has an allocator of its own linked in",
-                 recovered->allocations == 0 ? "nothing" : "not everything");
-}
-
-static void summarise(const struct session *session, const char *path, const struct sxt_recovered *recovered)
-{
-    explain(session, path, recovered);
-    if (!cli_given(session->arguments, "quiet"))
-        fprintf(stderr, "sextant: %s: %llu events, %llu allocations at %llu stacks\n", path,
-                (unsigned long long)recovered->events, (unsigned long long)recovered->allocations,
-                (unsigned long long)recovered->stacks);
-}
-
-static void finish_child(const struct session *session, long pid)
-{
-    char path[PATH_MAX];
-    if (!fill_in(session->children, pid, path))
-        return;
-    if (kill((pid_t)pid, 0) == 0) {
-        cli_warn(path, "process %ld still runs; 'sextant convert --recover' finishes its trace when it has ended", pid);
-        return;
-    }
-    struct sxt_recovered recovered;
-    if (access(path, F_OK) == 0 && make_trace(session, path, &recovered))
-        summarise(session, path, &recovered);
-}
-
-static void finish(struct session *session)
-{
-    struct sxt_recovered recovered;
-    session->is_finished = true;
-    sxt_recording_note_end(session->recording);
-    if (!make_trace(session, session->output, &recovered))
-        return;
-    summarise(session, session->output, &recovered);
-    for (size_t i = 0; i < recovered.child_count; i++)
-        finish_child(session, (long)recovered.children[i]);
+    close(report[1]);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like any other, */
+    signal(SIGPIPE, SIG_IGN); /* and that nobody reads the messages is none at all */
+    int status = follow(session, gate[1], report[0], &signals);
+    close(report[0]);
+    return status;
 }

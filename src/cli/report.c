@@ -54,6 +54,14 @@ void cli_warn(const char *file, const char *format, ...)
     va_end(arguments);
 }
 
+void cli_note(const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(file, "", format, arguments);
+    va_end(arguments);
+}
+
 int cli_usage(const struct cli_verb *verb, const char *format, ...)
 {
     va_list arguments;

@@ -122,6 +122,25 @@ static void show_warning(void *data, const char *path, const sxt_error *problem)
     cli_warn(path, "%s", problem->text);
 }
 
+int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules_options *where)
+{
+    size_t count = 0;
+    while (cli_value_at(arguments, "search", count) != NULL)
+        count++;
+    const char **directories = calloc(count + 1, sizeof *directories);
+    if (directories == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    where->directories = directories;
+    where->directory_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct stat attributes;
+        directories[i] = cli_value_at(arguments, "search", i);
+        if (stat(directories[i], &attributes) != 0)
+            return cli_fail_text(directories[i], "cannot search: %s", strerror(errno));
+    }
+    return CLI_DONE;
+}
+
 static int understand(struct symbolizing *work)
 {
     const struct cli_arguments *arguments = work->arguments;
@@ -141,22 +160,7 @@ static int understand(struct symbolizing *work)
     if (limit != NULL && (*limit < '0' || *limit > '9' || *end != 0 || mebibytes > MOST_MIB))
         return cli_usage(arguments->verb, "--max-size takes a number of MiB, not '%s'", limit);
     work->limit = (uint64_t)mebibytes << 20;
-
-    size_t count = 0;
-    while (cli_value_at(arguments, "search", count) != NULL)
-        count++;
-    const char **directories = calloc(count + 1, sizeof *directories);
-    if (directories == NULL)
-        return cli_fail_text(NULL, "out of memory");
-    where->directories = directories;
-    where->directory_count = count;
-    for (size_t i = 0; i < count; i++) {
-        struct stat attributes;
-        directories[i] = cli_value_at(arguments, "search", i);
-        if (stat(directories[i], &attributes) != 0)
-            return cli_fail_text(directories[i], "cannot search: %s", strerror(errno));
-    }
-    return CLI_DONE;
+    return cli_search_options(arguments, where);
 }
 
 static bool ends_with(const char *text, const char *ending)

@@ -42,6 +42,13 @@ int cli_convert_mlyze(const struct cli_arguments *arguments);
 /* One line for each kind of oddity, with a count. */
 void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *oddities);
 
+/* Says that the recording of a heap trace did not end. */
+void cli_warn_cut(const char *file);
+
+/* Fills in the folders of --search, which are to be freed. Prints what is wrong and returns the exit status. */
+struct sxt_modules_options;
+int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules_options *where);
+
 /* Is it a heap trace, by its first bytes? (FILE, or FILE@MOMENT) */
 bool cli_is_trace(const char *file);
 

@@ -7,8 +7,9 @@
  *
  * Windows are pieces of the file that the recorder has mapped, so what is in them outlives the process, however it
  * ends. A window is a multiple of 16 KiB and belongs to a stream, which is written by one thread at a time; it begins
- * with a struct sxt_spool_window, and words of 64 bits follow up to the first that is 0. A record is one word or more,
- * and its first word is stored last:
+ * with a struct sxt_spool_window, and words of 64 bits follow up to the first that is 0. When it is full, it is copied
+ * to the end of the file and begun anew; of windows with the same stream and sequence, the one with more in it counts.
+ * A record is one word or more, and its first word is stored last:
  *
  *     bits 0-2 kind   3-15 ticks since the record before   16-63 what the kind says
  *

@@ -199,19 +199,28 @@ int sxt_mlyze_fail_fault(const struct sxt_mlyze_stream *stream, uint64_t at, sxt
     }
 }
 
+static inline uint8_t *put_varint(uint8_t *to, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (uint8_t)(value | 0x80);
+    *to++ = (uint8_t)value;
+    return to;
+}
+
 void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *event, uint64_t time)
 {
-    uint8_t *start = sxt_buffer_reserve(out, SXT_MLYZE_EVENT_MOST), *to = start;
+    bool has_room = out->capacity - out->size > SXT_MLYZE_EVENT_MOST && !out->failed;
+    uint8_t *start = has_room ? out->data + out->size : sxt_buffer_reserve(out, SXT_MLYZE_EVENT_MOST), *to = start;
     if (to == NULL)
         return;
     *to++ = event->kind < SXT_MLYZE_OTHER ? event->kind : event->type;
-    to += sxt_varint_encode(to, event->time - time);
+    to = put_varint(to, event->time - time);
     switch (event->kind) {
     case SXT_MLYZE_ALLOC:
         sxt_store_u64le(to, event->address);
         to += 8;
-        to += sxt_varint_encode(to, event->size);
-        to += sxt_varint_encode(to, event->stack);
+        to = put_varint(to, event->size);
+        to = put_varint(to, event->stack);
         sxt_store_u16le(to, event->thread);
         to += 2;
         break;
@@ -220,14 +229,14 @@ void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *even
         to += 8;
         break;
     case SXT_MLYZE_GC:
-        to += sxt_varint_encode(to, event->objects);
-        to += sxt_varint_encode(to, event->size);
+        to = put_varint(to, event->objects);
+        to = put_varint(to, event->size);
         break;
     case SXT_MLYZE_MARKER:
-        to += sxt_varint_encode(to, event->stack);
+        to = put_varint(to, event->stack);
         break;
     default:
-        to += sxt_varint_encode(to, event->size);
+        to = put_varint(to, event->size);
     }
     out->size += (size_t)(to - start);
     if (event->kind == SXT_MLYZE_OTHER)

@@ -8,7 +8,6 @@
 #include "mlyze/heap_private.h"
 
 #define BATCH       1024
-#define AHEAD       12                  /* events: how early the memory of a block is asked for */
 #define NEAR_MOST   ((size_t)1 << 22)   /* ids of stacks that are looked up in an array */
 #define PASSED_STEP ((uint64_t)4 << 20) /* bytes of the file between two calls of `passed` */
 #define THREADS     ((size_t)UINT16_MAX + 1)
@@ -28,44 +27,43 @@ static inline void remember_peak(const struct sxt_heap_usage *usage, struct sxt_
     sums->peak_count = sums->live_count;
 }
 
-static inline void add_block(const struct sxt_heap_usage *usage, struct sxt_heap_sums *sums,
-                             const struct sxt_live_block *block)
+static inline void add_block(const struct sxt_heap_usage *usage, struct sxt_heap_sums *sums, uint64_t size,
+                             uint32_t weight)
 {
     remember_peak(usage, sums);
-    sums->bytes += block->size;
-    sums->count += block->weight;
-    sums->live_bytes += block->size;
-    sums->live_count += block->weight;
+    sums->bytes += size;
+    sums->count += weight;
+    sums->live_bytes += size;
+    sums->live_count += weight;
 }
 
 struct ending {
-    const struct sxt_live_block *block;
-    uint64_t lifetime;
+    uint64_t size, lifetime;
+    uint32_t weight;
     bool is_temporary, is_churn;
 };
 
 static inline void end_block(const struct sxt_heap_usage *usage, struct sxt_heap_sums *sums,
                              const struct ending *ending)
 {
-    const struct sxt_live_block *block = ending->block;
     remember_peak(usage, sums);
-    sums->live_bytes -= block->size;
-    sums->live_count -= block->weight;
-    sums->freed_bytes += block->size;
-    sums->freed_count += block->weight;
+    sums->live_bytes -= ending->size;
+    sums->live_count -= ending->weight;
+    sums->freed_bytes += ending->size;
+    sums->freed_count += ending->weight;
     uint64_t lived;
-    if (__builtin_mul_overflow(ending->lifetime, block->weight, &lived) ||
+    if (__builtin_mul_overflow(ending->lifetime, ending->weight, &lived) ||
         __builtin_add_overflow(sums->lifetime_sum, lived, &sums->lifetime_sum))
         sums->lifetime_sum = UINT64_MAX;
     if (ending->lifetime > sums->lifetime_max)
         sums->lifetime_max = ending->lifetime;
     if (ending->is_temporary) {
-        sums->temporary_bytes += block->size;
-        sums->temporary_count += block->weight;
+        sums->temporary_bytes += ending->size;
+        sums->temporary_count += ending->weight;
     }
     if (ending->is_churn) {
-        sums->churned_bytes += block->size;
-        sums->churned_count += block->weight;
+        sums->churned_bytes += ending->size;
+        sums->churned_count += ending->weight;
     }
 }
 
@@ -141,20 +139,23 @@ static double chance(double x)
 }
 
 /* An allocation of SIZE bytes was sampled with a probability of 1 - exp(-SIZE / period), so it stands for more. */
-static void scale(struct heap_pass *pass, struct sxt_live_block *block)
+static uint32_t scale(struct heap_pass *pass, uint64_t *size)
 {
-    double size = block->size == 0 ? 1 : (double)block->size;
-    double weight = 1 / chance(size / pass->period), bytes = (double)block->size * weight;
-    block->size = bytes < 9e18 ? (uint64_t)(bytes + 0.5) : (uint64_t)9e18;
+    double taken = *size == 0 ? 1 : (double)*size;
+    double weight = 1 / chance(taken / pass->period), bytes = (double)*size * weight;
+    *size = bytes < 9e18 ? (uint64_t)(bytes + 0.5) : (uint64_t)9e18;
     weight += pass->carry;
-    block->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
-    pass->carry = weight < UINT32_MAX ? weight - block->weight : 0;
+    uint32_t whole = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+    pass->carry = weight < UINT32_MAX ? weight - whole : 0;
+    return whole;
 }
 
-static void close_block(struct heap_pass *pass, const struct sxt_live_block *block, uint64_t time)
+static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
 {
     struct sxt_heap_usage *usage = pass->usage;
-    struct ending ending = {.block = block, .lifetime = time - block->time};
+    const struct sxt_live_block *block = sxt_live_at(&pass->live, place);
+    struct ending ending = {
+        .size = block->size, .lifetime = time - block->time, .weight = sxt_live_weight(&pass->live, place)};
     uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
     ending.is_temporary = others <= usage->options.temporary;
     ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
@@ -165,75 +166,83 @@ static void close_block(struct heap_pass *pass, const struct sxt_live_block *blo
     if (usage->sizes != NULL)
         end_block(usage, &usage->sizes[power_of(block->size)], &ending);
     unsigned power = power_of(ending.lifetime);
-    usage->lifetimes.count[power] += block->weight;
+    usage->lifetimes.count[power] += ending.weight;
     usage->lifetimes.bytes[power] += block->size;
 }
 
 /* Every other sum is at most that of all bytes, so one check keeps them all from running over. */
-static inline void bound_size(struct sxt_heap_usage *usage, struct sxt_live_block *block)
+static inline uint64_t bound_size(struct sxt_heap_usage *usage, uint64_t size)
 {
-    if (__builtin_expect(block->size > UINT64_MAX - usage->total.bytes, 0)) {
-        block->size = UINT64_MAX - usage->total.bytes;
-        usage->is_cut = true;
+    uint64_t room = UINT64_MAX - usage->total.bytes;
+    if (__builtin_expect(size <= room, 1))
+        return size;
+    usage->is_cut = true;
+    return room;
+}
+
+static inline void look_for_peak(struct heap_pass *pass, uint64_t time)
+{
+    struct sxt_heap_usage *usage = pass->usage;
+    uint64_t live = usage->total.live_bytes;
+    if (live <= pass->recent_peak)
+        return;
+    pass->recent_peak = live;
+    if (live > usage->total.peak_bytes) {
+        usage->total.peak_bytes = live;
+        usage->total.peak_count = usage->total.live_count;
+        usage->peak_time = time;
+        usage->total.epoch = ++usage->epoch;
     }
 }
 
-static inline void take_alloc(struct heap_pass *pass, const struct sxt_mlyze_event *event)
+static inline void take_alloc(struct heap_pass *pass, const struct sxt_mlyze_event *event, uint64_t hash)
 {
     struct sxt_heap_usage *usage = pass->usage;
     bool is_new;
-    uint32_t site = find_site(pass, event->stack);
-    size_t place = site == SXT_HEAP_NO_SITE ? SXT_LIVE_NOWHERE : sxt_live_add(&pass->live, event->address, &is_new);
+    uint32_t site = find_site(pass, event->stack), weight = 1;
+    size_t place = site == SXT_HEAP_NO_SITE ? SXT_LIVE_NOWHERE : sxt_live_add_hash(&pass->live, hash, &is_new);
     if (place == SXT_LIVE_NOWHERE) {
         pass->no_memory = true;
         return;
     }
-    struct sxt_live_block *block = sxt_live_at(&pass->live, place);
     if (!is_new) {
         usage->implicit_frees++;
-        close_block(pass, block, event->time);
+        close_block(pass, place, event->time);
     }
-    uint64_t sequence = ++pass->sequences[event->thread];
-    *block = (struct sxt_live_block){.size = event->size,
-                                     .time = event->time,
-                                     .site = site,
-                                     .weight = 1,
-                                     .sequence = sequence & (((uint64_t)1 << 47) - 1),
-                                     .thread = event->thread};
+    uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
     if (__builtin_expect(usage->is_sampled, 0))
-        scale(pass, block);
-    bound_size(usage, block);
+        weight = pass->live.weights[pass->live.slots[place].number] = scale(pass, &size);
+    size = bound_size(usage, size);
+    struct sxt_live_block *block = sxt_live_at(&pass->live, place);
+    block->size = size;
+    block->time = event->time;
+    block->site = site;
+    block->sequence = sequence & (((uint64_t)1 << 47) - 1);
+    block->is_old = false;
+    block->thread = event->thread;
     usage->samples++;
     usage->zero_addresses += event->address == 0;
-    add_block(usage, &usage->sites[site].sums, block);
+    add_block(usage, &usage->sites[site].sums, size, weight);
     if (usage->threads != NULL)
-        add_block(usage, &usage->threads[event->thread], block);
+        add_block(usage, &usage->threads[event->thread], size, weight);
     if (usage->sizes != NULL)
-        add_block(usage, &usage->sizes[power_of(block->size)], block);
-    add_block(usage, &usage->total, block);
-    uint64_t live = usage->total.live_bytes;
-    if (live > pass->recent_peak) {
-        pass->recent_peak = live;
-        if (live > usage->total.peak_bytes) {
-            usage->total.peak_bytes = live;
-            usage->total.peak_count = usage->total.live_count;
-            usage->peak_time = event->time;
-            usage->total.epoch = ++usage->epoch;
-        }
-    }
+        add_block(usage, &usage->sizes[power_of(size)], size, weight);
+    add_block(usage, &usage->total, size, weight);
+    look_for_peak(pass, event->time);
 }
 
-static inline void take_free(struct heap_pass *pass, const struct sxt_mlyze_event *event)
+static inline void take_free(struct heap_pass *pass, const struct sxt_mlyze_event *event, uint64_t hash,
+                             size_t expected)
 {
     struct sxt_heap_usage *usage = pass->usage;
-    size_t place = sxt_live_find(&pass->live, event->address);
+    size_t place = sxt_live_find_expected(&pass->live, hash, expected);
     usage->frees++;
     usage->zero_addresses += event->address == 0;
     if (place == SXT_LIVE_NOWHERE) {
         usage->unmatched_frees++;
         return;
     }
-    close_block(pass, sxt_live_at(&pass->live, place), event->time);
+    close_block(pass, place, event->time);
     sxt_live_remove(&pass->live, place);
 }
 
@@ -298,20 +307,53 @@ static void take_rare(struct heap_pass *pass, const struct sxt_mlyze_event *even
     }
 }
 
+/*
+ * The memory of a block takes as long to arrive as several events take. So what lies ahead is looked at in two steps:
+ * first the slot is fetched, then the block that it leads to. What was found is kept for when the event comes.
+ */
+struct lookahead {
+    uint64_t hashes[SXT_LIVE_AHEAD];
+    size_t expected[SXT_LIVE_AHEAD]; /* of FREEs: where its block seems to be */
+};
+
+static inline void look_at_slot(struct lookahead *ahead, const struct sxt_live *live,
+                                const struct sxt_mlyze_event *events, size_t number)
+{
+    uint64_t hash = sxt_live_hash(live, events[number].address);
+    ahead->hashes[number % SXT_LIVE_AHEAD] = hash;
+    sxt_live_fetch(live, hash);
+}
+
+static inline void look_at_block(struct lookahead *ahead, const struct sxt_live *live,
+                                 const struct sxt_mlyze_event *events, size_t number)
+{
+    if (events[number].kind == SXT_MLYZE_FREE)
+        ahead->expected[number % SXT_LIVE_AHEAD] = sxt_live_expect(live, ahead->hashes[number % SXT_LIVE_AHEAD]);
+}
+
 static void take_events(struct heap_pass *pass, const struct sxt_mlyze_event *events, size_t count)
 {
+    struct lookahead ahead;
+    for (size_t i = 0; i < SXT_LIVE_AHEAD && i < count; i++)
+        look_at_slot(&ahead, &pass->live, events, i);
+    for (size_t i = 0; i < SXT_LIVE_AHEAD / 2 && i < count; i++)
+        look_at_block(&ahead, &pass->live, events, i);
     for (size_t i = 0; i < count && !pass->has_stopped; i++) {
         const struct sxt_mlyze_event *event = &events[i];
-        if (i + AHEAD < count && events[i + AHEAD].kind <= SXT_MLYZE_FREE)
-            sxt_live_prefetch(&pass->live, events[i + AHEAD].address);
+        uint64_t hash = ahead.hashes[i % SXT_LIVE_AHEAD];
+        size_t expected = ahead.expected[i % SXT_LIVE_AHEAD];
+        if (i + SXT_LIVE_AHEAD / 2 < count)
+            look_at_block(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD / 2);
+        if (i + SXT_LIVE_AHEAD < count)
+            look_at_slot(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD);
         if (__builtin_expect(event->time >= pass->next_end, 0))
             sxt_heap_next_stretch(pass, event->time);
         pass->usage->events++;
         pass->usage->end = event->time;
         if (event->kind == SXT_MLYZE_FREE)
-            take_free(pass, event);
+            take_free(pass, event, hash, expected);
         else if (event->kind == SXT_MLYZE_ALLOC)
-            take_alloc(pass, event);
+            take_alloc(pass, event, hash);
         else
             take_rare(pass, event);
     }
@@ -405,7 +447,7 @@ static int find_leaks(struct heap_pass *pass)
             if (all[i] == NULL)
                 continue;
             all[i]->leaked_bytes += block->size;
-            all[i]->leaked_count += block->weight;
+            all[i]->leaked_count += sxt_live_weight(&pass->live, at);
         }
     }
     return SXT_OK;
@@ -467,7 +509,7 @@ static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt
             take_batch(pass, events, count);
             tell_passed(pass, cursor);
             if (pass->no_memory)
-                status = sxt_fail_memory(error, (pass->live.mask + 1) * 2 * sizeof *pass->live.blocks);
+                status = sxt_fail_memory(error, (pass->live.mask + 1) * sizeof(struct sxt_live_block));
         }
     }
     free(events);
@@ -487,7 +529,8 @@ static bool prepare(struct heap_pass *pass)
         usage->threads = calloc(THREADS, sizeof *usage->threads);
     if (usage->options.by_size)
         usage->sizes = calloc(SXT_HEAP_POWERS, sizeof *usage->sizes);
-    return sxt_live_init(&pass->live) && sxt_live_init(&pass->far) && pass->sequences != NULL &&
+    return sxt_live_init(&pass->live) && (!usage->is_sampled || sxt_live_keep_weights(&pass->live)) &&
+           sxt_live_init(&pass->far) && pass->sequences != NULL &&
            (usage->threads != NULL || !usage->options.by_thread) && (usage->sizes != NULL || !usage->options.by_size) &&
            sxt_heap_begin_stretches(pass);
 }

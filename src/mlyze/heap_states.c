@@ -69,8 +69,10 @@ static void count_stack(struct state_maker *maker, uint32_t stack, uint64_t byte
         return;
     }
     struct sxt_live_block *sum = sxt_live_at(&maker->stacks, place);
-    if (is_new)
-        *sum = (struct sxt_live_block){.site = stack};
+    if (is_new) {
+        sum->site = stack;
+        sum->size = sum->time = 0;
+    }
     sum->size += bytes;
     sum->time += (uint64_t)blocks;
     if (sum->time == 0)
@@ -96,7 +98,8 @@ static void take_alloc(struct state_maker *maker, const struct sxt_mlyze_event *
             maker->replaced_count++;
         }
     }
-    *block = (struct sxt_live_block){.size = event->size, .site = event->stack};
+    block->size = event->size;
+    block->site = event->stack;
     block->sequence = maker->event & (((uint64_t)1 << 47) - 1);
     count_stack(maker, event->stack, event->size, 1);
     maker->is_too_much |= !sxt_add_u64(maker->bytes, event->size, &maker->bytes);
@@ -190,8 +193,7 @@ static void take_events(struct state_maker *maker, const struct sxt_mlyze_event 
                 open_state(maker, &index->entries[*next]);
             ++*next;
         }
-        if (i + 12 < count && events[i + 12].kind <= SXT_MLYZE_FREE)
-            sxt_live_prefetch(&maker->live, events[i + 12].address);
+        sxt_live_look_ahead(&maker->live, events, count, i);
         if (events[i].kind == SXT_MLYZE_ALLOC)
             take_alloc(maker, &events[i]);
         else if (events[i].kind == SXT_MLYZE_FREE)
@@ -274,7 +276,7 @@ int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_i
 
 struct state_reader {
     struct sxt_heap_usage *usage;
-    struct sxt_live live;     /* blocks that were allocated since the state */
+    struct sxt_live live;     /* blocks that were allocated since the state; `site` is that of `usage` */
     struct sxt_live stacks;   /* by id: `site` */
     struct sxt_cursor closed; /* what happens to older ones: replaced, then freed */
     struct sxt_cursor freed;
@@ -283,34 +285,35 @@ struct state_reader {
     bool is_wrong, no_memory;
 };
 
-static struct sxt_heap_sums *sums_of(struct state_reader *reader, uint64_t stack)
+/* The site of a stack, made if it is new; SXT_HEAP_NO_SITE when memory is short. */
+static inline uint32_t site_of(struct state_reader *reader, uint64_t stack)
 {
     struct sxt_heap_usage *usage = reader->usage;
     bool is_new;
     size_t place = stack >= UINT32_MAX + (uint64_t)1 ? SXT_LIVE_NOWHERE : sxt_live_add(&reader->stacks, stack, &is_new);
     if (place == SXT_LIVE_NOWHERE)
-        return NULL;
+        return SXT_HEAP_NO_SITE;
     if (is_new) {
         struct sxt_heap_site *moved =
             sxt_array_grow(usage->sites, &usage->site_capacity, usage->site_count + 1, sizeof *moved);
         if (moved == NULL) {
             sxt_live_remove(&reader->stacks, place);
-            return NULL;
+            return SXT_HEAP_NO_SITE;
         }
         usage->sites = moved;
         usage->sites[usage->site_count] = (struct sxt_heap_site){.stack = (uint32_t)stack};
         sxt_live_at(&reader->stacks, place)->site = (uint32_t)usage->site_count++;
     }
-    return &usage->sites[sxt_live_at(&reader->stacks, place)->site].sums;
+    return sxt_live_at(&reader->stacks, place)->site;
 }
 
-static void change_live(struct state_reader *reader, uint64_t stack, uint64_t bytes, uint64_t blocks, bool ends)
+static inline void change_site(struct state_reader *reader, uint32_t site, uint64_t bytes, uint64_t blocks, bool ends)
 {
-    struct sxt_heap_sums *total = &reader->usage->total, *sums = sums_of(reader, stack);
-    if (sums == NULL) {
+    if (site == SXT_HEAP_NO_SITE) {
         reader->no_memory = true;
         return;
     }
+    struct sxt_heap_sums *total = &reader->usage->total, *sums = &reader->usage->sites[site].sums;
     if (ends && (sums->live_bytes < bytes || sums->live_count < blocks)) {
         reader->is_wrong = true;
         return;
@@ -320,6 +323,11 @@ static void change_live(struct state_reader *reader, uint64_t stack, uint64_t by
     sums->live_count += blocks * sign;
     total->live_bytes += bytes * sign;
     total->live_count += blocks * sign;
+}
+
+static void change_live(struct state_reader *reader, uint64_t stack, uint64_t bytes, uint64_t blocks, bool ends)
+{
+    change_site(reader, site_of(reader, stack), bytes, blocks, ends);
 }
 
 static void next_replaced(struct state_reader *reader)
@@ -359,14 +367,15 @@ static void replay_alloc(struct state_reader *reader, const struct sxt_mlyze_eve
     }
     struct sxt_live_block *block = sxt_live_at(&reader->live, place);
     if (!is_new)
-        change_live(reader, block->site, block->size, 1, true);
+        change_site(reader, block->site, block->size, 1, true);
     if (reader->event == reader->replaced_event) {
         uint64_t stack = sxt_cursor_uleb128(&reader->closed);
         change_live(reader, stack, sxt_cursor_uleb128(&reader->closed), 1, true);
         next_replaced(reader);
     }
-    *block = (struct sxt_live_block){.size = event->size, .site = event->stack};
-    change_live(reader, event->stack, event->size, 1, false);
+    block->size = event->size;
+    block->site = site_of(reader, event->stack);
+    change_site(reader, block->site, event->size, 1, false);
 }
 
 static void replay_free(struct state_reader *reader, const struct sxt_mlyze_event *event)
@@ -374,7 +383,7 @@ static void replay_free(struct state_reader *reader, const struct sxt_mlyze_even
     size_t place = sxt_live_find(&reader->live, event->address);
     if (place != SXT_LIVE_NOWHERE) {
         const struct sxt_live_block *block = sxt_live_at(&reader->live, place);
-        change_live(reader, block->site, block->size, 1, true);
+        change_site(reader, block->site, block->size, 1, true);
         sxt_live_remove(&reader->live, place);
         return;
     }
@@ -405,6 +414,7 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
             if (is_done)
                 break;
             reader->usage->end = events[i].time;
+            sxt_live_look_ahead(&reader->live, events, count, i);
             if (events[i].kind == SXT_MLYZE_ALLOC)
                 replay_alloc(reader, &events[i]);
             else if (events[i].kind == SXT_MLYZE_FREE)

@@ -4,61 +4,46 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "mlyze/heap.h"
+#include "mlyze/live.h"
 
+/* The tables have hashes that no file can foresee: frames of its choice do not meet in one place. */
 struct tree_maker {
     struct sxt_heap_tree *tree;
-    uint32_t *slots; /* number of a node + 1, by parent and frame; 0 where none is */
-    size_t slot_count;
+    struct sxt_live frames;   /* function and file: in `site`, a number for both */
+    struct sxt_live children; /* number of the parent and of the frame: in `site`, that of the node */
 };
 
-static size_t home_of(const struct tree_maker *maker, const struct sxt_heap_node *node)
+static uint32_t new_node(struct sxt_heap_tree *tree, struct sxt_heap_node node)
 {
-    uint64_t hash = ((uint64_t)node->function << 32 | node->file) * 0x9e3779b97f4a7c15;
-    hash = (hash ^ hash >> 29 ^ (uint64_t)node->parent << 1 ^ node->is_stack) * 0xbf58476d1ce4e5b9;
-    return (size_t)(hash ^ hash >> 32) & (maker->slot_count - 1);
-}
-
-static bool widen(struct tree_maker *maker)
-{
-    size_t count = maker->slot_count == 0 ? 1024 : maker->slot_count * 2;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (slots == NULL)
-        return false;
-    free(maker->slots);
-    maker->slots = slots;
-    maker->slot_count = count;
-    for (size_t i = 1; i < maker->tree->count; i++) {
-        size_t at = home_of(maker, &maker->tree->nodes[i]);
-        while (slots[at] != 0)
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-/* The child of a node that WANTED describes, made if it is new; SXT_HEAP_NO_NODE when memory is short. */
-static uint32_t child_of(struct tree_maker *maker, struct sxt_heap_node wanted)
-{
-    struct sxt_heap_tree *tree = maker->tree;
-    if (tree->count * 2 >= maker->slot_count && !widen(maker))
-        return SXT_HEAP_NO_NODE;
-    size_t at = home_of(maker, &wanted);
-    for (; maker->slots[at] != 0; at = (at + 1) & (maker->slot_count - 1)) {
-        const struct sxt_heap_node *node = &tree->nodes[maker->slots[at] - 1];
-        if (node->parent == wanted.parent && node->function == wanted.function && node->file == wanted.file &&
-            node->is_stack == wanted.is_stack)
-            return maker->slots[at] - 1;
-    }
     struct sxt_heap_node *moved = tree->count >= UINT32_MAX - 1
                                       ? NULL
                                       : sxt_array_grow(tree->nodes, &tree->capacity, tree->count + 1, sizeof *moved);
     if (moved == NULL)
         return SXT_HEAP_NO_NODE;
     tree->nodes = moved;
-    wanted.child = wanted.next = SXT_HEAP_NO_NODE;
-    tree->nodes[tree->count] = wanted;
-    maker->slots[at] = (uint32_t)tree->count + 1;
+    node.child = node.next = SXT_HEAP_NO_NODE;
+    tree->nodes[tree->count] = node;
     return (uint32_t)tree->count++;
+}
+
+/* The child of PARENT that FRAME stands for, made if it is new; SXT_HEAP_NO_NODE when memory is short. */
+static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct sxt_mlyze_frame *frame)
+{
+    bool is_new;
+    size_t place = sxt_live_add(&maker->frames, (uint64_t)frame->function << 32 | frame->file, &is_new);
+    if (place == SXT_LIVE_NOWHERE)
+        return SXT_HEAP_NO_NODE;
+    if (is_new)
+        sxt_live_at(&maker->frames, place)->site = (uint32_t)maker->frames.count;
+    uint32_t number = sxt_live_at(&maker->frames, place)->site;
+    place = sxt_live_add(&maker->children, (uint64_t)parent << 32 | number, &is_new);
+    if (place == SXT_LIVE_NOWHERE)
+        return SXT_HEAP_NO_NODE;
+    struct sxt_live_block *child = sxt_live_at(&maker->children, place);
+    if (is_new)
+        child->site = new_node(
+            maker->tree, (struct sxt_heap_node){.parent = parent, .function = frame->function, .file = frame->file});
+    return child->site;
 }
 
 static bool add_stack(struct tree_maker *maker, const struct sxt_heap_usage *usage, const struct sxt_heap_site *site,
@@ -69,21 +54,20 @@ static bool add_stack(struct tree_maker *maker, const struct sxt_heap_usage *usa
     uint32_t count = stack != NULL ? stack->count : 0, at = 0;
     if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_LEAKED && site->is_suppressed))
         return true;
+    struct sxt_heap_tree *tree = maker->tree;
     for (uint32_t i = 0; i < (count > 0 ? count : 1); i++) {
-        maker->tree->nodes[at].cost += cost;
-        maker->tree->nodes[at].count += blocks;
-        struct sxt_heap_node wanted = {
-            .parent = at, .function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true};
-        if (count > 0) {
-            const struct sxt_mlyze_frame *frame = &stack->frames[bottom_up ? i : count - 1 - i];
-            wanted = (struct sxt_heap_node){.parent = at, .function = frame->function, .file = frame->file};
-        }
-        at = child_of(maker, wanted);
+        tree->nodes[at].cost += cost;
+        tree->nodes[at].count += blocks;
+        if (count > 0)
+            at = child_of(maker, at, &stack->frames[bottom_up ? i : count - 1 - i]);
+        else /* there is one site for each stack, so this is a node of its own */
+            at = new_node(tree,
+                          (struct sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
             return false;
     }
-    maker->tree->nodes[at].cost += cost;
-    maker->tree->nodes[at].count += blocks;
+    tree->nodes[at].cost += cost;
+    tree->nodes[at].count += blocks;
     return true;
 }
 
@@ -122,19 +106,18 @@ int sxt_heap_tree(const struct sxt_heap_usage *usage, enum sxt_heap_cost cost, b
 {
     struct tree_maker maker = {.tree = out};
     *out = (struct sxt_heap_tree){0};
-    out->nodes = sxt_array_grow(NULL, &out->capacity, 1, sizeof *out->nodes);
-    bool good = out->nodes != NULL;
-    if (good)
-        out->nodes[out->count++] =
-            (struct sxt_heap_node){.parent = SXT_HEAP_NO_NODE, .child = SXT_HEAP_NO_NODE, .next = SXT_HEAP_NO_NODE};
+    bool good = sxt_live_init(&maker.frames) && sxt_live_init(&maker.children) &&
+                new_node(out, (struct sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
     for (size_t i = 0; i < usage->site_count && good; i++)
         good = add_stack(&maker, usage, &usage->sites[i], cost, bottom_up);
     good = good && link_children(out);
-    free(maker.slots);
+    sxt_live_free(&maker.frames);
+    sxt_live_free(&maker.children);
     if (good)
         return SXT_OK;
+    size_t wanted = out->capacity * sizeof *out->nodes;
     sxt_heap_tree_free(out);
-    return sxt_fail_memory(error, out->capacity * sizeof *out->nodes);
+    return sxt_fail_memory(error, wanted);
 }
 
 void sxt_heap_tree_free(struct sxt_heap_tree *tree)

@@ -57,6 +57,16 @@ static bool count_event(struct making *making, const struct sxt_mlyze_event *eve
     return true;
 }
 
+static bool count_events(struct making *making, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        sxt_live_look_ahead(&making->live, making->events, count, i);
+        good = count_event(making, &making->events[i]);
+    }
+    return good;
+}
+
 static int make_entry(struct making *making, struct sxt_mlyze_cursor *cursor, bool *is_there, sxt_error *error)
 {
     struct sxt_mlyze_index *index = making->index;
@@ -75,9 +85,8 @@ static int make_entry(struct making *making, struct sxt_mlyze_cursor *cursor, bo
         status = sxt_mlyze_read_in_block(cursor, making->events, BATCH, &count, error);
         if (status != SXT_OK)
             break;
-        for (size_t i = 0; i < count; i++)
-            if (!count_event(making, &making->events[i]))
-                return sxt_fail_memory(error, making->live.count);
+        if (!count_events(making, count))
+            return sxt_fail_memory(error, making->live.count);
         if (count > 0)
             index->last_time = making->events[count - 1].time;
     } while (count > 0);

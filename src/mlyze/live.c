@@ -3,26 +3,70 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 
 #define FIRST_BITS 12
+#define MOST_BITS  32                /* of a tag */
+#define LARGE      ((size_t)2 << 20) /* a large page */
+#define CHUNK      ((size_t)1 << SXT_LIVE_CHUNK_BITS)
 
+_Static_assert(CHUNK * sizeof(struct sxt_live_block) == LARGE, "a chunk is a large page");
+
+/* What is all over a piece of memory is found sooner when the pages are large; where there are none it works too. */
+static void *allocate_large(size_t size)
+{
+    void *memory = aligned_alloc(LARGE, (size + LARGE - 1) / LARGE * LARGE);
+    if (memory != NULL)
+        (void)madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static struct sxt_live_slot *make_slots(size_t count)
+{
+    size_t size = count * sizeof(struct sxt_live_slot);
+    if (size < LARGE)
+        return calloc(1, size);
+    struct sxt_live_slot *slots = allocate_large(size);
+    if (slots != NULL)
+        memset(slots, 0, size);
+    return slots;
+}
+
+/* Room for blocks with numbers up to MOST. What is not used takes no memory; most tables never fill the first chunk. */
+static bool make_chunks(struct sxt_live *live, size_t most)
+{
+    size_t wanted = most / CHUNK + 1;
+    struct sxt_live_block **chunks = realloc(live->chunks, wanted * sizeof(struct sxt_live_block *));
+    if (chunks == NULL)
+        return false;
+    live->chunks = chunks;
+    while (live->chunk_count < wanted) {
+        void *chunk = live->chunk_count == 0 ? malloc(LARGE) : allocate_large(LARGE);
+        if (chunk == NULL)
+            return false;
+        chunks[live->chunk_count++] = chunk;
+    }
+    return true;
+}
+
+/* Slots are small, so half of them may be empty: then most of what is asked for is at home. */
 static bool make_room(struct sxt_live *live, unsigned bits)
 {
-    size_t places = (size_t)1 << bits;
-    live->addresses = calloc(places, sizeof *live->addresses);
-    live->blocks = malloc(places * sizeof *live->blocks);
-    if (live->addresses == NULL || live->blocks == NULL) {
-        free(live->addresses);
-        free(live->blocks);
-        live->addresses = NULL;
-        live->blocks = NULL;
+    size_t count = (size_t)1 << bits, most = count / 2;
+    struct sxt_live_slot *slots = make_slots(count);
+    uint32_t *weights = live->weights == NULL ? NULL : realloc(live->weights, (most + 1) * sizeof *weights);
+    bool is_good = slots != NULL && (weights != NULL || live->weights == NULL) && make_chunks(live, most);
+    live->weights = weights != NULL ? weights : live->weights;
+    if (!is_good) {
+        free(slots);
         return false;
     }
-    live->mask = places - 1;
-    live->shift = 64 - bits;
-    live->most = places / 8 * 5;
+    live->slots = slots;
+    live->mask = count - 1;
+    live->shift = MOST_BITS - bits;
+    live->most = most;
     return true;
 }
 
@@ -40,59 +84,64 @@ bool sxt_live_init(struct sxt_live *live)
 
 void sxt_live_free(struct sxt_live *live)
 {
-    free(live->addresses);
-    free(live->blocks);
+    for (size_t i = 0; i < live->chunk_count; i++)
+        free(live->chunks[i]);
+    free(live->chunks);
+    free(live->slots);
+    free(live->weights);
     memset(live, 0, sizeof *live);
+}
+
+bool sxt_live_keep_weights(struct sxt_live *live)
+{
+    live->weights = malloc((live->most + 1) * sizeof *live->weights);
+    return live->weights != NULL;
+}
+
+static void put(struct sxt_live *live, struct sxt_live_slot slot)
+{
+    size_t at = sxt_live_home(live, slot.tag);
+    while (live->slots[at].number != 0)
+        at = (at + 1) & live->mask;
+    live->slots[at] = slot;
 }
 
 bool sxt_live_grow(struct sxt_live *live)
 {
-    struct sxt_live old = *live;
-    unsigned bits = 64 - old.shift + 1;
-    if (bits >= 8 * sizeof(size_t) - 6 || !make_room(live, bits)) {
-        *live = old;
+    struct sxt_live_slot *old = live->slots;
+    size_t old_mask = live->mask;
+    unsigned bits = MOST_BITS - live->shift + 1;
+    if (bits > MOST_BITS || bits >= 8 * sizeof(size_t) - 6 || !make_room(live, bits))
         return false;
-    }
-    for (size_t i = 0; i <= old.mask; i++) {
-        if (old.addresses[i] == 0)
-            continue;
-        size_t at = sxt_live_home(live, old.addresses[i]);
-        while (live->addresses[at] != 0)
-            at = (at + 1) & live->mask;
-        live->addresses[at] = old.addresses[i];
-        live->blocks[at] = old.blocks[i];
-    }
-    free(old.addresses);
-    free(old.blocks);
+    for (size_t i = 0; i <= old_mask; i++)
+        if (old[i].number != 0)
+            put(live, old[i]);
+    free(old);
     return true;
 }
 
 void sxt_live_remove(struct sxt_live *live, size_t place)
 {
+    uint32_t number = live->slots[place].number;
+    sxt_live_block(live, number)->site = live->vacant;
+    live->vacant = number;
     live->count--;
-    if (place == SXT_LIVE_NULL) {
-        live->has_null = false;
-        return;
-    }
     /* What stands behind the gap moves into it, unless it would stand before its home. */
     size_t gap = place;
-    for (size_t at = (gap + 1) & live->mask; live->addresses[at] != 0; at = (at + 1) & live->mask) {
-        size_t home = sxt_live_home(live, live->addresses[at]);
+    for (size_t at = (gap + 1) & live->mask; live->slots[at].number != 0; at = (at + 1) & live->mask) {
+        size_t home = sxt_live_home(live, live->slots[at].tag);
         if (((at - home) & live->mask) < ((at - gap) & live->mask))
             continue;
-        live->addresses[gap] = live->addresses[at];
-        live->blocks[gap] = live->blocks[at];
+        live->slots[gap] = live->slots[at];
         gap = at;
     }
-    live->addresses[gap] = 0;
+    live->slots[gap].number = 0;
 }
 
 size_t sxt_live_next(const struct sxt_live *live, size_t place)
 {
-    if (place == SXT_LIVE_NOWHERE && live->has_null)
-        return SXT_LIVE_NULL;
-    for (size_t at = place >= SXT_LIVE_NULL ? 0 : place + 1; at <= live->mask; at++)
-        if (live->addresses[at] != 0)
+    for (size_t at = place == SXT_LIVE_NOWHERE ? 0 : place + 1; at <= live->mask; at++)
+        if (live->slots[at].number != 0)
             return at;
     return SXT_LIVE_NOWHERE;
 }

@@ -1,10 +1,16 @@
 /*
  * live.h: the blocks that are allocated at some moment, by address.
  *
- * A hash table with open addressing: addresses in one array, what is known of their blocks in another, so that a search
- * reads one line of memory and a block that is found one more. Places depend on numbers that are drawn anew for each
- * table, so no file can be made whose addresses all meet in one place. Everything that happens for each event is
- * inlined.
+ * A hash table with open addressing, whose slots are no more than a part of the hash and the number of a block; what is
+ * known of blocks is in chunks of 2 MiB, which never move. A block that ends leaves its place to the next one, so that
+ * there are as many places as blocks were live at once, and an allocation gets memory that was used just before.
+ *
+ *     slots   | tag number | - | tag number | ...     place: the upper bits of the tag
+ *     chunk   | size time site key ... | ...          key: the rest of the hash
+ *
+ * An address and its hash are the same thing in another form, so tag and key together say which address it is. Hashes
+ * depend on numbers that are drawn anew for each table: no file can be made whose addresses all meet in one place.
+ * Everything that happens for each event is inlined.
  */
 #ifndef SXT_MLYZE_LIVE_H
 #define SXT_MLYZE_LIVE_H
@@ -13,36 +19,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mlyze/mlyze.h"
+
+/* 32 bytes: two of them in a line of memory, and none in two lines. */
 struct sxt_live_block {
     uint64_t size;
     uint64_t time; /* of its allocation */
     uint32_t site;
-    uint32_t weight;        /* how many allocations it stands for; 1 unless the trace is sampled */
+    uint32_t key;           /* of the table: not to be changed */
     uint64_t sequence : 47; /* which allocation of its thread it was */
     uint64_t is_old : 1;    /* there when the window began */
     uint64_t thread : 16;
 };
 
+struct sxt_live_slot {
+    uint32_t tag;
+    uint32_t number; /* of the block; 0 where nothing is */
+};
+
+#define SXT_LIVE_CHUNK_BITS 16
+
 struct sxt_live {
-    uint64_t *addresses; /* 0 where nothing is */
-    struct sxt_live_block *blocks;
+    struct sxt_live_slot *slots;
+    struct sxt_live_block **chunks;
+    size_t chunk_count;
+    uint32_t *weights; /* by number: see sxt_live_keep_weights */
     size_t count;
-    size_t most;    /* before it grows */
-    size_t mask;    /* number of places - 1 */
-    unsigned shift; /* of a hash, to get a place */
+    size_t most;     /* before it grows */
+    size_t mask;     /* number of slots - 1 */
+    unsigned shift;  /* of a tag, to get a place */
+    uint32_t used;   /* blocks that were ever needed at once */
+    uint32_t vacant; /* number of one of them that is free, and so on by `site`; 0 at the end */
     uint64_t secrets[2];
-    bool has_null; /* address 0 is a key too, though an empty place looks like it */
-    struct sxt_live_block null;
 };
 
 #define SXT_LIVE_NOWHERE SIZE_MAX
-#define SXT_LIVE_NULL    (SIZE_MAX - 1) /* where address 0 is */
 
 /* An empty table. False when memory is short. */
 bool sxt_live_init(struct sxt_live *live);
 void sxt_live_free(struct sxt_live *live);
 
-/* Twice as many places; false when memory is short, and then nothing changed. */
+/*
+ * From now on `weights` has a number for each block: how many allocations it stands for. For an empty table. False when
+ * memory is short.
+ */
+bool sxt_live_keep_weights(struct sxt_live *live);
+
+/* Twice as many slots; false when memory is short, and then nothing changed. */
 bool sxt_live_grow(struct sxt_live *live);
 
 /* Takes out what is at PLACE, and closes the gap. */
@@ -51,65 +74,132 @@ void sxt_live_remove(struct sxt_live *live, size_t place);
 /* The place of the block behind the one at PLACE, in no order of use; a walk begins and ends with SXT_LIVE_NOWHERE. */
 size_t sxt_live_next(const struct sxt_live *live, size_t place);
 
-static inline size_t sxt_live_home(const struct sxt_live *live, uint64_t address)
+/* Every step can be undone, so no two addresses have the same hash. */
+static inline uint64_t sxt_live_hash(const struct sxt_live *live, uint64_t address)
 {
     uint64_t hash = address ^ live->secrets[0];
     hash = (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9 + live->secrets[1];
-    hash = (hash ^ hash >> 29) * 0x94d049bb133111eb;
-    return (size_t)(hash >> live->shift);
+    return (hash ^ hash >> 29) * 0x94d049bb133111eb;
 }
 
-/* Tells the processor that ADDRESS will be asked for soon. */
-static inline void sxt_live_prefetch(const struct sxt_live *live, uint64_t address)
+static inline size_t sxt_live_home(const struct sxt_live *live, uint32_t tag)
 {
-    size_t home = sxt_live_home(live, address);
-    __builtin_prefetch(&live->addresses[home]);
-    __builtin_prefetch(&live->blocks[home]);
+    return tag >> live->shift;
 }
 
-/* Where ADDRESS is, or SXT_LIVE_NOWHERE. */
+static inline struct sxt_live_block *sxt_live_block(const struct sxt_live *live, uint32_t number)
+{
+    return &live->chunks[number >> SXT_LIVE_CHUNK_BITS][number & (((uint32_t)1 << SXT_LIVE_CHUNK_BITS) - 1)];
+}
+
+static inline struct sxt_live_block *sxt_live_at(const struct sxt_live *live, size_t place)
+{
+    return sxt_live_block(live, live->slots[place].number);
+}
+
+static inline uint32_t sxt_live_weight(const struct sxt_live *live, size_t place)
+{
+    return live->weights == NULL ? 1 : live->weights[live->slots[place].number];
+}
+
+/* Where HASH is, or the empty slot where it would be. */
+static inline size_t sxt_live_search(const struct sxt_live *live, uint64_t hash)
+{
+    uint32_t tag = (uint32_t)(hash >> 32);
+    size_t at = sxt_live_home(live, tag);
+    for (; live->slots[at].number != 0; at = (at + 1) & live->mask)
+        if (live->slots[at].tag == tag && sxt_live_at(live, at)->key == (uint32_t)hash)
+            break;
+    return at;
+}
+
+/* Where the address with HASH is, or SXT_LIVE_NOWHERE. */
+static inline size_t sxt_live_find_hash(const struct sxt_live *live, uint64_t hash)
+{
+    size_t at = sxt_live_search(live, hash);
+    return live->slots[at].number != 0 ? at : SXT_LIVE_NOWHERE;
+}
+
 static inline size_t sxt_live_find(const struct sxt_live *live, uint64_t address)
 {
-    if (__builtin_expect(address == 0, 0))
-        return live->has_null ? SXT_LIVE_NULL : SXT_LIVE_NOWHERE;
-    for (size_t at = sxt_live_home(live, address);; at = (at + 1) & live->mask) {
-        if (live->addresses[at] == address)
-            return at;
-        if (live->addresses[at] == 0)
-            return SXT_LIVE_NOWHERE;
-    }
+    return sxt_live_find_hash(live, sxt_live_hash(live, address));
 }
 
-static inline struct sxt_live_block *sxt_live_at(struct sxt_live *live, size_t place)
+/* Puts an address that is not there in the empty slot AT, which sxt_live_search has found; the table must have room. */
+static inline void sxt_live_put(struct sxt_live *live, size_t at, uint64_t hash)
 {
-    return place == SXT_LIVE_NULL ? &live->null : &live->blocks[place];
+    uint32_t number = live->vacant;
+    if (number == 0) {
+        number = ++live->used;
+    } else {
+        live->vacant = sxt_live_block(live, number)->site;
+        __builtin_prefetch(sxt_live_block(live, live->vacant));
+    }
+    live->slots[at] = (struct sxt_live_slot){(uint32_t)(hash >> 32), number};
+    sxt_live_block(live, number)->key = (uint32_t)hash;
+    live->count++;
 }
 
 /*
- * Where ADDRESS is, or will be from now on: then *IS_NEW, and its block is to be filled. SXT_LIVE_NOWHERE when memory
- * is short.
+ * Where the address with HASH is, or will be from now on: then *IS_NEW, and its block is to be filled. SXT_LIVE_NOWHERE
+ * when memory is short.
  */
-static inline size_t sxt_live_add(struct sxt_live *live, uint64_t address, bool *is_new)
+static inline size_t sxt_live_add_hash(struct sxt_live *live, uint64_t hash, bool *is_new)
 {
     *is_new = false;
-    if (__builtin_expect(address == 0, 0)) {
-        *is_new = !live->has_null;
-        live->count += *is_new;
-        live->has_null = true;
-        return SXT_LIVE_NULL;
-    }
     if (__builtin_expect(live->count >= live->most, 0) && !sxt_live_grow(live))
         return SXT_LIVE_NOWHERE;
-    for (size_t at = sxt_live_home(live, address);; at = (at + 1) & live->mask) {
-        if (live->addresses[at] == address)
-            return at;
-        if (live->addresses[at] == 0) {
-            live->addresses[at] = address;
-            live->count++;
-            *is_new = true;
-            return at;
-        }
-    }
+    size_t at = sxt_live_search(live, hash);
+    if (live->slots[at].number != 0)
+        return at;
+    sxt_live_put(live, at, hash);
+    *is_new = true;
+    return at;
+}
+
+static inline size_t sxt_live_add(struct sxt_live *live, uint64_t address, bool *is_new)
+{
+    return sxt_live_add_hash(live, sxt_live_hash(live, address), is_new);
+}
+
+/*
+ * Memory that will be asked for soon. The slot comes first; when it has arrived, sxt_live_expect says where HASH seems
+ * to be, and fetches its block; sxt_live_find_expected looks there first. Compilers take a function that only fetches
+ * for one that does nothing and drop the calls, unless they have to inline it.
+ */
+static inline __attribute__((always_inline)) void sxt_live_fetch(const struct sxt_live *live, uint64_t hash)
+{
+    __builtin_prefetch(&live->slots[sxt_live_home(live, (uint32_t)(hash >> 32))]);
+}
+
+static inline __attribute__((always_inline)) size_t sxt_live_expect(const struct sxt_live *live, uint64_t hash)
+{
+    uint32_t tag = (uint32_t)(hash >> 32);
+    size_t at = sxt_live_home(live, tag);
+    while (live->slots[at].number != 0 && live->slots[at].tag != tag)
+        at = (at + 1) & live->mask;
+    __builtin_prefetch(sxt_live_at(live, at));
+    return at;
+}
+
+static inline size_t sxt_live_find_expected(const struct sxt_live *live, uint64_t hash, size_t expected)
+{
+    struct sxt_live_slot slot = live->slots[expected];
+    bool is_there = slot.number != 0 && slot.tag == (uint32_t)(hash >> 32) &&
+                    sxt_live_block(live, slot.number)->key == (uint32_t)hash;
+    return __builtin_expect(is_there, 1) ? expected : sxt_live_find_hash(live, hash);
+}
+
+/* For those who look at events one by one: what the events some way behind AT will need. */
+#define SXT_LIVE_AHEAD 16
+static inline __attribute__((always_inline)) void
+sxt_live_look_ahead(const struct sxt_live *live, const struct sxt_mlyze_event *events, size_t count, size_t at)
+{
+    size_t far = at + SXT_LIVE_AHEAD, near = at + SXT_LIVE_AHEAD / 2;
+    if (far < count)
+        sxt_live_fetch(live, sxt_live_hash(live, events[far].address));
+    if (near < count && events[near].kind == SXT_MLYZE_FREE)
+        (void)sxt_live_expect(live, sxt_live_hash(live, events[near].address));
 }
 
 #endif

@@ -36,6 +36,7 @@ struct entries {
     struct entry *list;
     size_t count, capacity;
     uint64_t largest;
+    size_t largest_position; /* in the text */
 };
 
 struct reading {
@@ -114,6 +115,17 @@ static uint32_t clamp(uint64_t value)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
+/* Ids that are too large dangle, as others do; a line would be another one. */
+static int read_number(struct sxt_scan *scan, const char *name, bool is_line, uint64_t *value)
+{
+    sxt_scan_peek(scan);
+    size_t start = scan->position;
+    int status = sxt_scan_unsigned(scan, name, value);
+    if (status == SXT_OK && is_line && *value > UINT32_MAX)
+        return sxt_scan_fail(scan, start, "a line that does not fit in 32 bits");
+    return status;
+}
+
 static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
 {
     static const char *const names[] = {"file_id", "line", "func_id"};
@@ -136,10 +148,11 @@ static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
         else if (seen >> i & 1)
             status = sxt_scan_fail(scan, position, "a frame has two of %s", names[i]);
         else
-            status = sxt_scan_unsigned(scan, names[i], &values[i]);
+            status = read_number(scan, names[i], i == 1, &values[i]);
         seen |= 1u << i;
     }
-    *frame = (struct sxt_mlyze_frame){.file = clamp(values[0]), .line = clamp(values[1]), .function = clamp(values[2])};
+    *frame =
+        (struct sxt_mlyze_frame){.file = clamp(values[0]), .line = (uint32_t)values[1], .function = clamp(values[2])};
     return status;
 }
 
@@ -200,8 +213,10 @@ static int read_entries(struct reading *reading, const char *what, bool are_stac
         *entry = (struct entry){.position = position};
         if (!parse_id(key, &entry->id))
             return sxt_scan_fail(scan, position, "a key of %s is no id", what);
-        if (entry->id > entries->largest)
+        if (entry->id > entries->largest) {
             entries->largest = entry->id;
+            entries->largest_position = position;
+        }
         status = are_stacks ? read_stack(reading, entry) : sxt_scan_string(scan, what, &entry->value);
     }
     return status;
@@ -213,7 +228,8 @@ static int table_size(struct sxt_scan *scan, const struct entries *entries, cons
     *out = entries->count == 0 ? 0 : entries->largest + 1;
     if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
         return SXT_OK;
-    return sxt_fail(scan->error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: the ids of %s are too far apart", what);
+    return sxt_fail(scan->error, SXT_ERROR_LIMIT, entries->largest_position,
+                    "metadata: the ids of %s are too far apart", what);
 }
 
 static int fail_twice(struct sxt_scan *scan, const struct entry *entry, const char *what)

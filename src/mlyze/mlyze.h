@@ -48,7 +48,8 @@ struct sxt_mlyze_header {
     uint64_t period;      /* of sampling, in bytes */
     uint64_t dropped;     /* events that were lost while recording */
     uint32_t pid;
-    bool has_unknown; /* bytes that no version here knows are not 0: the events may mean something else */
+    bool has_unknown;        /* bytes that no version here knows are not 0: the events may mean something else */
+    uint32_t unknown_offset; /* of the first of them */
 };
 
 enum sxt_mlyze_kind { SXT_MLYZE_ALLOC, SXT_MLYZE_FREE, SXT_MLYZE_GC, SXT_MLYZE_MARKER, SXT_MLYZE_OTHER };
@@ -116,6 +117,8 @@ bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size); /* a trace whose re
  * it whole.
  */
 int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
+/* The same for those who ask for no names: the metadata is empty, its text is there. */
+int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
 void sxt_mlyze_close(struct sxt_mlyze **trace);
 const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace);
 const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace);
@@ -183,7 +186,8 @@ struct sxt_mlyze_settings {
     enum sxt_mlyze_codec codec; /* RAW: a plain version-1 file */
     uint64_t period;            /* of sampling; 0 for none */
     uint64_t dropped;
-    uint32_t pid; /* only where there are blocks: a plain file has no place for it */
+    uint32_t pid;     /* only where there are blocks: a plain file has no place for it */
+    bool keeps_index; /* make the index while the blocks are written: see sxt_mlyze_writer_live */
 };
 
 /* Events go to OUTPUT as they come, behind METADATA (JSON, complete); the header is put right at the end (pwrite), so
@@ -191,6 +195,12 @@ struct sxt_mlyze_settings {
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error);
+/*
+ * What is live behind the last event: to be told after each one where the index is kept. sxt_mlyze_writer_take_index
+ * gives it away once everything is written.
+ */
+void sxt_mlyze_writer_live(struct sxt_mlyze_writer *writer, uint64_t bytes, uint64_t count);
+void sxt_mlyze_writer_take_index(struct sxt_mlyze_writer *writer, struct sxt_mlyze_index *out);
 /* Events as they are in a file, whole ones, COUNT of them, TIME the time of the last: for copies without loss. */
 int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes, size_t size, uint64_t count,
                           uint64_t time, sxt_error *error);

@@ -84,9 +84,10 @@ size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index);
 
 /* --- blocks.c --- */
 
-#define SXT_MLYZE_BLOCK_MARK   0xb1
-#define SXT_MLYZE_BLOCK_HEADER 32
-#define SXT_MLYZE_BLOCK_STORED 0x80000000u
+#define SXT_MLYZE_BLOCK_MARK    0xb1
+#define SXT_MLYZE_BLOCK_HEADER  32
+#define SXT_MLYZE_BLOCK_STORED  0x80000000u
+#define SXT_MLYZE_BLOCK_AT_SIZE 8
 /* Columns may be longer than the events that they are made of. */
 #define SXT_MLYZE_COLUMNS_MOST (2 * SXT_MLYZE_BLOCK_MOST)
 
@@ -132,6 +133,33 @@ bool sxt_mlyze_text_pack(sxt_string text, struct sxt_buffer *out);
 /* *TEXT is to be freed. OFFSET is where it is, for errors. */
 int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, char **text, size_t *text_size,
                           sxt_error *error);
+
+/* --- sink.c: where pieces of up to a block of events go --- */
+
+struct sxt_mlyze_sink {
+    struct sxt_output *output;
+    enum sxt_mlyze_codec codec;
+    bool keeps_index;
+    struct sxt_mlyze_index index; /* of the blocks so far */
+    size_t index_capacity;
+    struct sxt_buffer block; /* room for one */
+};
+
+/* Writes SIZE bytes of events. ENTRY has the number of the first one, the time before it and what is live there. */
+int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, size_t size,
+                         struct sxt_mlyze_index_entry entry, sxt_error *error);
+
+/* A thread that does that. NULL when there is but one processor, or no thread to be had. */
+struct sxt_mlyze_behind;
+struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink);
+
+/* Hands over the first SIZE bytes of EVENTS, which has only the others afterwards. Fails with what went wrong so far.
+ */
+int sxt_mlyze_behind_put(struct sxt_mlyze_behind *behind, struct sxt_buffer *events, size_t size,
+                         struct sxt_mlyze_index_entry entry, sxt_error *error);
+
+/* Waits until everything is written, and ends the thread. Does nothing with NULL. */
+int sxt_mlyze_behind_end(struct sxt_mlyze_behind **behind, sxt_error *error);
 
 /* --- columns.c: events of a block, one column for each field --- */
 

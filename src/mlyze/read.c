@@ -67,21 +67,26 @@ uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
     return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
 }
 
-/* Are there bytes that mean nothing here, or nothing without a flag that is not set? */
-static bool has_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
+/* The offset of the first bytes that mean nothing here, or nothing without a flag that is not set; 0: there are none.
+ */
+static uint32_t find_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
 {
     if ((header->flags & ~SXT_MLYZE_FLAGS_KNOWN) != 0)
-        return true;
-    for (size_t i = SXT_MLYZE_AT_UNKNOWN; i < SXT_MLYZE_HEADER_SIZE; i++)
+        return SXT_MLYZE_AT_FLAGS;
+    bool has_blocks = (header->flags & SXT_MLYZE_BLOCKS) != 0;
+    bool is_plain = !has_blocks && (header->flags & (SXT_MLYZE_UNCLEAN | SXT_MLYZE_CHECKSUMS)) == 0;
+    if (has_blocks ? header->codec > SXT_MLYZE_COLUMNS || header->codec == 2 : is_plain && header->codec != 0)
+        return SXT_MLYZE_AT_CODEC;
+    if (is_plain && sxt_load_u32le(data + SXT_MLYZE_AT_BLOCK_SIZE) != 0)
+        return SXT_MLYZE_AT_BLOCK_SIZE;
+    if (is_plain && sxt_load_u64le(data + SXT_MLYZE_AT_HEADER_CRC) != 0)
+        return SXT_MLYZE_AT_HEADER_CRC;
+    if (is_plain && header->period != 0 && (header->flags & SXT_MLYZE_SAMPLED) == 0)
+        return SXT_MLYZE_AT_PERIOD;
+    for (uint32_t i = SXT_MLYZE_AT_UNKNOWN; i < SXT_MLYZE_HEADER_SIZE; i++)
         if (data[i] != 0)
-            return true;
-    if (header->flags & SXT_MLYZE_BLOCKS)
-        return header->codec > SXT_MLYZE_COLUMNS || header->codec == 2;
-    if ((header->flags & (SXT_MLYZE_UNCLEAN | SXT_MLYZE_CHECKSUMS)) != 0)
-        return false;
-    bool is_sampled = (header->flags & SXT_MLYZE_SAMPLED) != 0;
-    return header->codec != 0 || sxt_load_u32le(data + SXT_MLYZE_AT_BLOCK_SIZE) != 0 ||
-           (header->period != 0 && !is_sampled) || sxt_load_u64le(data + SXT_MLYZE_AT_HEADER_CRC) != 0;
+            return i;
+    return 0;
 }
 
 static int check_places(const struct sxt_mlyze_header *header, uint64_t size, sxt_error *error)
@@ -118,7 +123,8 @@ int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_hea
     };
     if (out->version != 1)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u; only version 1 is known", out->version);
-    out->has_unknown = has_unknown(data, out);
+    out->unknown_offset = find_unknown(data, out);
+    out->has_unknown = out->unknown_offset != 0;
     uint64_t events = sxt_load_u64le(data + SXT_MLYZE_AT_EVENTS);
     bool is_behind = (out->flags & SXT_MLYZE_METADATA_END) != 0;
     if (is_behind)
@@ -132,7 +138,8 @@ int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_hea
     return check_places(out, size, error);
 }
 
-static int open_metadata(struct sxt_mlyze *trace, sxt_error *error)
+/* The text of the metadata. */
+static int open_text(struct sxt_mlyze *trace, sxt_error *error)
 {
     const struct sxt_mlyze_header *header = &trace->header;
     const uint8_t *text = trace->data + header->metadata_offset;
@@ -140,15 +147,20 @@ static int open_metadata(struct sxt_mlyze *trace, sxt_error *error)
         sxt_crc32c(0, text, header->metadata_size) != sxt_load_u32le(trace->data + SXT_MLYZE_AT_METADATA_CRC))
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_METADATA_CRC, "the checksum of the metadata is wrong");
     trace->text = (sxt_string){(const char *)text, header->metadata_size};
-    bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
-    if (is_packed) {
-        size_t size;
-        int unpacked =
-            sxt_mlyze_text_unpack(text, header->metadata_size, header->metadata_offset, &trace->unpacked, &size, error);
-        if (unpacked != SXT_OK)
-            return unpacked;
+    if ((header->flags & SXT_MLYZE_METADATA_LZ4) == 0)
+        return SXT_OK;
+    size_t size;
+    int status =
+        sxt_mlyze_text_unpack(text, header->metadata_size, header->metadata_offset, &trace->unpacked, &size, error);
+    if (status == SXT_OK)
         trace->text = (sxt_string){trace->unpacked, size};
-    }
+    return status;
+}
+
+static int read_metadata(struct sxt_mlyze *trace, sxt_error *error)
+{
+    const struct sxt_mlyze_header *header = &trace->header;
+    bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
     sxt_error inner;
     int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, &trace->metadata, &inner);
     if (status == SXT_OK || error == NULL)
@@ -161,7 +173,7 @@ static int open_metadata(struct sxt_mlyze *trace, sxt_error *error)
     return sxt_fail(error, inner.code, offset, "%.*s", (int)length, inner.text);
 }
 
-int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error)
+static int open_trace(const uint8_t *data, size_t size, bool reads_metadata, struct sxt_mlyze **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_mlyze *trace = calloc(1, sizeof *trace);
@@ -174,7 +186,9 @@ int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt
         status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_MLYZE_AT_FLAGS,
                           "its recording did not end; sextant convert --recover makes it whole");
     if (status == SXT_OK)
-        status = open_metadata(trace, error);
+        status = open_text(trace, error);
+    if (status == SXT_OK && reads_metadata)
+        status = read_metadata(trace, error);
     if (status != SXT_OK) {
         free(trace->unpacked);
         free(trace);
@@ -183,6 +197,16 @@ int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt
     trace->events_end = (trace->header.flags & SXT_MLYZE_METADATA_END) != 0 ? trace->header.metadata_offset : size;
     *out = trace;
     return SXT_OK;
+}
+
+int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error)
+{
+    return open_trace(data, size, true, out, error);
+}
+
+int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error)
+{
+    return open_trace(data, size, false, out, error);
 }
 
 void sxt_mlyze_close(struct sxt_mlyze **trace)
@@ -227,7 +251,7 @@ int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor
 {
     *out = NULL;
     if (trace->header.has_unknown)
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_MLYZE_AT_FLAGS,
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, trace->header.unknown_offset,
                         "the header has something that a newer version must have put there; its events may mean "
                         "something else");
     struct sxt_mlyze_cursor *cursor = calloc(1, sizeof *cursor);

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "mlyze/spool_private.h"
 
+/* In place of a number: the stack is used, and was not written down so far. */
+#define STACK_UNKNOWN UINT32_MAX
+
 static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
 static int read_notes(struct sxt_spool *spool, sxt_error *error);
@@ -142,6 +145,37 @@ static int add_piece(struct sxt_spool *spool, const uint8_t *window, const struc
     return SXT_OK;
 }
 
+/* Words up to the last that is not 0. */
+static size_t used_words(const struct sxt_spool_piece *piece)
+{
+    size_t count = piece->word_count;
+    while (count > 0 && sxt_load_u64le(piece->words + (count - 1) * 8) == 0)
+        count--;
+    return count;
+}
+
+/* A window may be there twice, once as it was and once with more in it, when a recorder was about to write it out. */
+static void leave_out_copies(struct sxt_spool *spool)
+{
+    size_t kept = 0, used = SIZE_MAX; /* words of the last that is kept; SIZE_MAX: not counted */
+    for (size_t i = 0; i < spool->piece_count; i++) {
+        const struct sxt_spool_piece *piece = &spool->pieces[i];
+        struct sxt_spool_piece *last = kept > 0 ? &spool->pieces[kept - 1] : NULL;
+        if (last == NULL || last->stream != piece->stream || last->sequence != piece->sequence) {
+            spool->pieces[kept++] = *piece;
+            used = SIZE_MAX;
+            continue;
+        }
+        size_t here = used_words(piece);
+        used = used == SIZE_MAX ? used_words(last) : used;
+        if (here > used) {
+            *last = *piece;
+            used = here;
+        }
+    }
+    spool->piece_count = kept;
+}
+
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error)
 {
     int status = SXT_OK;
@@ -162,14 +196,15 @@ static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size
     }
     if (spool->piece_count > 1)
         qsort(spool->pieces, spool->piece_count, sizeof *spool->pieces, by_stream);
+    leave_out_copies(spool);
     return status;
 }
 
 /* --- records --- */
 
 /* The record at WORD of a piece; 0 when there is none, or how many words it takes. *TICKS is added to. */
-static size_t read_record(const struct sxt_spool_piece *piece, size_t word, struct sxt_spool_record *record,
-                          uint64_t *ticks)
+static inline size_t read_record(const struct sxt_spool_piece *piece, size_t word, struct sxt_spool_record *record,
+                                 uint64_t *ticks)
 {
     const uint8_t *at = piece->words + word * 8;
     size_t left = piece->word_count - word;
@@ -177,7 +212,7 @@ static size_t read_record(const struct sxt_spool_piece *piece, size_t word, stru
         return 0;
     uint64_t first = sxt_load_u64le(at);
     uint64_t value = first >> SXT_SPOOL_VALUE_SHIFT;
-    *record = (struct sxt_spool_record){.kind = (enum sxt_spool_kind)(first & 7)};
+    record->kind = (enum sxt_spool_kind)(first & 7);
     if (record->kind == SXT_SPOOL_TIME) {
         *ticks += first >> SXT_SPOOL_TICKS_SHIFT;
         return 1;
@@ -220,7 +255,7 @@ bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way)
         size_t words = read_record(piece, way->word, &way->record, &ticks);
         if (words == 0) {
             way->piece++;
-            way->word = 0;
+            way->word = way->ahead = 0;
             if (way->piece < way->piece_end) {
                 way->thread = spool->pieces[way->piece].thread;
                 if (way->tick < spool->pieces[way->piece].tick)
@@ -240,7 +275,8 @@ bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way)
 
 static int add_stack(struct sxt_spool *spool, uint32_t number, struct sxt_spool_stack stack, sxt_error *error)
 {
-    if (number >= SXT_SPOOL_STACKS_MOST || spool->stack_numbers[number] != 0)
+    if (number >= SXT_SPOOL_STACKS_MOST ||
+        (spool->stack_numbers[number] != 0 && spool->stack_numbers[number] != STACK_UNKNOWN))
         return SXT_OK;
     void *moved =
         sxt_array_grow(spool->stacks, &spool->stack_capacity, spool->facts.stack_count + 1, sizeof *spool->stacks);
@@ -276,20 +312,6 @@ static int add_file(struct sxt_spool *spool, const struct sxt_spool_record *reco
         .build_id = {path + module.path_size, module.build_id_size},
     };
     return SXT_OK;
-}
-
-/* The note may stand before that of the module, in another thread's window: so it is looked at when all are read. */
-static void end_file(struct sxt_spool *spool, const struct sxt_spool_record *record)
-{
-    if (record->data_size < 24)
-        return;
-    uint64_t start = sxt_load_u64le(record->data);
-    uint32_t generation = sxt_load_u32le(record->data + 16);
-    for (size_t i = 0; i < spool->facts.file_count; i++) {
-        struct sxt_spool_file *file = &spool->files[i];
-        if (file->start == start && file->first_generation < generation && file->end_generation > generation)
-            file->end_generation = generation;
-    }
 }
 
 static int add_thread(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_error *error)
@@ -341,23 +363,103 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
     }
 }
 
-/* One pass over everything: SECOND says which. Stacks that are used and were never written down have no frames. */
-static int pass(struct sxt_spool *spool, bool second, sxt_error *error)
+/* A file is gone. The note may stand before that of the file, in another thread's window. */
+struct unload {
+    uint64_t start;
+    uint32_t generation;
+};
+
+/* What the pass over all records leaves for its end, in order. */
+struct remainder {
+    uint32_t *stacks; /* that were used before they were written down, if they ever were */
+    size_t stack_count, stack_capacity;
+    struct unload *unloads;
+    size_t unload_count, unload_capacity;
+};
+
+static int remember_stack(struct sxt_spool *spool, struct remainder *rest, uint32_t number, sxt_error *error)
 {
+    void *moved = sxt_array_grow(rest->stacks, &rest->stack_capacity, rest->stack_count + 1, sizeof *rest->stacks);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *rest->stacks);
+    rest->stacks = moved;
+    rest->stacks[rest->stack_count++] = number;
+    spool->stack_numbers[number] = STACK_UNKNOWN;
+    return SXT_OK;
+}
+
+static int remember_unload(struct remainder *rest, const struct sxt_spool_record *record, sxt_error *error)
+{
+    if (record->data_size < 24)
+        return SXT_OK;
+    void *moved = sxt_array_grow(rest->unloads, &rest->unload_capacity, rest->unload_count + 1, sizeof *rest->unloads);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *rest->unloads);
+    rest->unloads = moved;
+    rest->unloads[rest->unload_count++] =
+        (struct unload){sxt_load_u64le(record->data), sxt_load_u32le(record->data + 16)};
+    return SXT_OK;
+}
+
+static int pass_piece(struct sxt_spool *spool, size_t piece, struct remainder *rest, sxt_error *error)
+{
+    struct sxt_spool_way way = {.piece = piece, .piece_end = piece + 1};
     int status = SXT_OK;
-    for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++) {
-        struct sxt_spool_way way = {.piece = i, .piece_end = i + 1};
-        while (status == SXT_OK && sxt_spool_step(spool, &way)) {
-            const struct sxt_spool_record *record = &way.record;
-            if (!second && record->kind == SXT_SPOOL_NOTE)
-                status = take_note(spool, record, error);
-            else if (second && record->kind == SXT_SPOOL_NOTE && record->note == SXT_SPOOL_UNLOAD)
-                end_file(spool, record);
-            else if (second && record->kind == SXT_SPOOL_ALLOC)
-                status = add_stack(spool, record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK,
-                                   (struct sxt_spool_stack){0}, error);
+    while (status == SXT_OK && sxt_spool_step(spool, &way)) {
+        const struct sxt_spool_record *record = &way.record;
+        if (record->kind == SXT_SPOOL_ALLOC) {
+            uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
+            if (__builtin_expect(spool->stack_numbers[stack] == 0, 0))
+                status = remember_stack(spool, rest, stack, error);
+        } else if (record->kind == SXT_SPOOL_NOTE) {
+            status = record->note == SXT_SPOOL_UNLOAD ? remember_unload(rest, record, error)
+                                                      : take_note(spool, record, error);
         }
     }
+    return status;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct unload *first = a, *second = b;
+    if (first->start != second->start)
+        return first->start < second->start ? -1 : 1;
+    return (first->generation > second->generation) - (first->generation < second->generation);
+}
+
+/* A file ends in the first generation behind its own in which one with its start is gone. */
+static void end_files(struct sxt_spool *spool, const struct remainder *rest)
+{
+    if (rest->unload_count > 0)
+        qsort(rest->unloads, rest->unload_count, sizeof *rest->unloads, by_start);
+    for (size_t i = 0; i < spool->facts.file_count && rest->unload_count > 0; i++) {
+        struct sxt_spool_file *file = &spool->files[i];
+        struct unload own = {file->start, file->first_generation};
+        size_t low = 0, high = rest->unload_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (by_start(&rest->unloads[middle], &own) <= 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < rest->unload_count && rest->unloads[low].start == file->start)
+            file->end_generation = rest->unloads[low].generation;
+    }
+}
+
+/* One pass over everything. Stacks that are used and were never written down have no frames. */
+static int pass(struct sxt_spool *spool, sxt_error *error)
+{
+    struct remainder rest = {0};
+    int status = SXT_OK;
+    for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++)
+        status = pass_piece(spool, i, &rest, error);
+    for (size_t i = 0; i < rest.stack_count && status == SXT_OK; i++)
+        status = add_stack(spool, rest.stacks[i], (struct sxt_spool_stack){0}, error);
+    end_files(spool, &rest);
+    free(rest.stacks);
+    free(rest.unloads);
     return status;
 }
 
@@ -367,9 +469,7 @@ static int read_notes(struct sxt_spool *spool, sxt_error *error)
     spool->stack_numbers = calloc(1, bytes);
     if (spool->stack_numbers == NULL)
         return sxt_fail_memory(error, bytes);
-    int status = pass(spool, false, error);
-    if (status == SXT_OK)
-        status = pass(spool, true, error);
+    int status = pass(spool, error);
     spool->facts.stacks = spool->stacks;
     spool->facts.files = spool->files;
     spool->facts.threads = spool->threads;

@@ -68,6 +68,13 @@ const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool);
 int sxt_spool_read(struct sxt_spool *spool, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
                    sxt_error *error);
 
+/* The same, with what is live behind each event. */
+struct sxt_spool_live {
+    uint64_t bytes, count;
+};
+int sxt_spool_read_live(struct sxt_spool *spool, struct sxt_mlyze_event *events, struct sxt_spool_live *live,
+                        size_t capacity, size_t *count, sxt_error *error);
+
 /* How many frees were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);
 

@@ -4,19 +4,65 @@
  * The record with the lowest tick comes next. But ticks of two processors may be equal, or off by a few; so a free of
  * a block that is not there waits for its allocation, and an allocation at an address that is taken waits for the free,
  * as long as another stream might have it: for a few microseconds.
+ *
+ * A free may not only seem to come before its allocation, but also before the free of the block that was there before:
+ *
+ *     one thread      free(X)  X = malloc()  hands X over
+ *     another one                                         free(X)
+ *     their ticks       0            104                    -26
+ *
+ * The other one's free ends the old block then, and the first one's finds none. It must not wait: the allocation that
+ * it would wait for may be behind it in its own stream. So it is owed, and comes right behind the next allocation at X.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "mlyze/spool_private.h"
 
-#define PATIENCE_US 20
+#define PATIENCE_US  20
+#define WAITING_MOST 256 /* streams at once; each event looks at all of them */
 
 static bool is_earlier(const void *context, uint32_t a, uint32_t b)
 {
     const struct sxt_spool_way *ways = context;
     return ways[a].tick != ways[b].tick ? ways[a].tick < ways[b].tick : a < b;
+}
+
+/* How many words the record takes that begins with WORD. */
+static inline size_t size_of(uint64_t word)
+{
+    switch (word & 7) {
+    case SXT_SPOOL_ALLOC:
+        return 2;
+    case SXT_SPOOL_WIDE:
+        return 4;
+    case SXT_SPOOL_NOTE:
+        return 1 + (size_t)((word >> 32) + 7) / 8;
+    default:
+        return 1;
+    }
+}
+
+/* Fetches what the records some way ahead will need: the slot first, and for those half as far away, the block. */
+static inline void look_ahead(const struct sxt_spool *spool, struct sxt_spool_way *way)
+{
+    const struct sxt_spool_piece *piece = &spool->pieces[way->piece];
+    const struct sxt_live *live = &spool->live;
+    size_t end = way->word + SXT_SPOOL_AHEAD;
+    end = end < piece->word_count ? end : piece->word_count;
+    way->ahead = way->ahead > way->word ? way->ahead : way->word;
+    while (way->ahead < end) {
+        uint64_t word = sxt_load_u64le(piece->words + way->ahead * 8);
+        uint64_t hash = sxt_live_hash(live, word >> SXT_SPOOL_VALUE_SHIFT);
+        uint64_t *before = &way->hashes[way->hash_count++ % (SXT_SPOOL_AHEAD / 2)];
+        if (*before != 0)
+            (void)sxt_live_expect(live, *before);
+        sxt_live_fetch(live, hash);
+        *before = (word & 7) == SXT_SPOOL_FREE ? hash : 0;
+        way->ahead += size_of(word);
+    }
 }
 
 /* The next record of a way that is an event; false at its end. */
@@ -31,6 +77,32 @@ static bool next_event(const struct sxt_spool *spool, struct sxt_spool_way *way)
             way->thread = sxt_load_u32le(record->data);
     }
     return false;
+}
+
+static void make_ready(struct sxt_spool *spool, uint32_t way)
+{
+    uint32_t first = spool->earliest;
+    if (first == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
+        first = spool->ready.items[0];
+        sxt_heap_pop(&spool->ready, is_earlier, spool->ways);
+    }
+    if (first == SXT_SPOOL_NO_WAY) {
+        spool->earliest = way;
+        return;
+    }
+    bool is_first = is_earlier(spool->ways, way, first);
+    spool->earliest = is_first ? way : first;
+    sxt_heap_push(&spool->ready, is_first ? first : way, is_earlier, spool->ways);
+}
+
+/* SXT_SPOOL_NO_WAY when none is left that does not wait. */
+static uint32_t find_earliest(struct sxt_spool *spool)
+{
+    if (spool->earliest == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
+        spool->earliest = spool->ready.items[0];
+        sxt_heap_pop(&spool->ready, is_earlier, spool->ways);
+    }
+    return spool->earliest;
 }
 
 static size_t count_streams(const struct sxt_spool *spool)
@@ -53,7 +125,7 @@ static void begin_ways(struct sxt_spool *spool)
     }
     for (size_t i = 0; i < spool->way_count; i++)
         if (next_event(spool, &spool->ways[i]))
-            sxt_heap_push(&spool->ready, (uint32_t)i, is_earlier, spool->ways);
+            make_ready(spool, (uint32_t)i);
 }
 
 int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error)
@@ -64,8 +136,15 @@ int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error)
     spool->waiting = calloc(streams + 1, sizeof *spool->waiting);
     if (spool->ways == NULL || spool->ready.items == NULL || spool->waiting == NULL || !sxt_live_init(&spool->live))
         return sxt_fail_memory(error, streams * sizeof *spool->ways);
+    if (streams > 1) {
+        spool->ends = calloc(SXT_SPOOL_ENDS, sizeof *spool->ends);
+        spool->owed = calloc(SXT_SPOOL_OWED_MOST, sizeof *spool->owed);
+        if (spool->ends == NULL || spool->owed == NULL)
+            return sxt_fail_memory(error, SXT_SPOOL_ENDS * sizeof *spool->ends);
+    }
     spool->patience = (uint64_t)(PATIENCE_US / spool->us_per_tick);
     spool->last_time = spool->facts.start_us;
+    spool->earliest = SXT_SPOOL_NO_WAY;
     begin_ways(spool);
     return SXT_OK;
 }
@@ -75,12 +154,14 @@ void sxt_spool_merge_end(struct sxt_spool *spool)
     free(spool->ways);
     free(spool->ready.items);
     free(spool->waiting);
+    free(spool->ends);
+    free(spool->owed);
     sxt_live_free(&spool->live);
 }
 
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool)
 {
-    return spool->unmatched;
+    return spool->unmatched + spool->owed_count;
 }
 
 static uint64_t time_of(struct sxt_spool *spool, uint64_t tick)
@@ -93,37 +174,110 @@ static uint64_t time_of(struct sxt_spool *spool, uint64_t tick)
     return spool->last_time;
 }
 
-/* Is the record one that another stream's must come before? */
-static bool is_out_of_place(const struct sxt_spool *spool, const struct sxt_spool_record *record)
+/* Where the address of a record is, or would be. */
+struct found {
+    uint64_t hash;
+    size_t place;
+    bool is_live;
+};
+
+static inline struct found look_up(const struct sxt_spool *spool, const struct sxt_spool_record *record)
 {
-    if (record->kind == SXT_SPOOL_NOTE)
-        return false;
-    bool is_live = sxt_live_find(&spool->live, record->address) != SXT_LIVE_NOWHERE;
-    return is_live == (record->kind == SXT_SPOOL_ALLOC);
+    struct found found = {.hash = sxt_live_hash(&spool->live, record->address)};
+    found.place = sxt_live_search(&spool->live, found.hash);
+    found.is_live = spool->live.slots[found.place].number != 0;
+    return found;
 }
 
-/* Which way's record comes next; those that must wait are put aside. SIZE_MAX at the end of all. */
-static size_t choose(struct sxt_spool *spool)
+/* Is the record one that another stream's must come before? */
+static inline bool is_out_of_place(const struct sxt_spool_record *record, const struct found *found)
+{
+    return record->kind != SXT_SPOOL_NOTE && found->is_live == (record->kind == SXT_SPOOL_ALLOC);
+}
+
+/* --- frees that are owed --- */
+
+/* Those that were owed for too long are left out. */
+static void forget_owed(struct sxt_spool *spool, uint64_t tick)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < spool->owed_count; i++)
+        if (tick - spool->owed[i].tick <= spool->patience)
+            spool->owed[kept++] = spool->owed[i];
+    spool->unmatched += spool->owed_count - kept;
+    spool->owed_count = kept;
+}
+
+/* Is the record a FREE that need not wait, because another stream's has ended the block that it is for? */
+static bool owe(struct sxt_spool *spool, uint32_t number, const struct found *found)
+{
+    const struct sxt_spool_way *way = &spool->ways[number];
+    if (spool->ends == NULL || way->record.kind != SXT_SPOOL_FREE)
+        return false;
+    const struct sxt_spool_end *end = &spool->ends[found->hash % SXT_SPOOL_ENDS];
+    if (end->address != way->record.address || end->way == number || way->tick - end->tick > spool->patience)
+        return false;
+    forget_owed(spool, way->tick);
+    if (spool->owed_count == SXT_SPOOL_OWED_MOST)
+        return false;
+    spool->owed[spool->owed_count++] =
+        (struct sxt_spool_owed){.address = way->record.address, .tick = way->tick, .way = number};
+    return true;
+}
+
+/* The block that was allocated at ADDRESS just now ends at once if its FREE is owed. */
+static void pay(struct sxt_spool *spool, uint64_t address, uint64_t tick)
+{
+    forget_owed(spool, tick);
+    for (size_t i = 0; i < spool->owed_count && !spool->has_due; i++) {
+        if (spool->owed[i].address != address)
+            continue;
+        spool->due = spool->owed[i];
+        spool->due.tick = tick;
+        spool->has_due = true;
+        spool->owed_count--;
+        memmove(&spool->owed[i], &spool->owed[i + 1], (spool->owed_count - i) * sizeof *spool->owed);
+    }
+}
+
+/* --- what comes next --- */
+
+/* The one that waits and has the lowest deadline; SIZE_MAX when none does. */
+static size_t find_oldest(const struct sxt_spool *spool)
+{
+    size_t oldest = SIZE_MAX;
+    for (size_t i = 0; i < spool->waiting_count; i++)
+        if (oldest == SIZE_MAX ||
+            spool->ways[spool->waiting[i]].deadline < spool->ways[spool->waiting[oldest]].deadline)
+            oldest = i;
+    return oldest;
+}
+
+/* Which way's record comes next; those that must wait are put aside. SXT_SPOOL_NO_WAY at the end of all. */
+static uint32_t choose(struct sxt_spool *spool, struct found *found)
 {
     for (;;) {
-        size_t oldest = SIZE_MAX;
-        for (size_t i = 0; i < spool->waiting_count; i++)
-            if (oldest == SIZE_MAX ||
-                spool->ways[spool->waiting[i]].deadline < spool->ways[spool->waiting[oldest]].deadline)
-                oldest = i;
-        bool none_ready = spool->ready.count == 0;
-        if (oldest != SIZE_MAX &&
-            (none_ready || spool->ways[spool->waiting[oldest]].deadline < spool->ways[spool->ready.items[0]].tick)) {
-            uint32_t way = spool->waiting[oldest];
+        uint32_t way = find_earliest(spool);
+        size_t oldest = spool->waiting_count > 0 ? find_oldest(spool) : SIZE_MAX;
+        if (oldest != SIZE_MAX && (way == SXT_SPOOL_NO_WAY || spool->waiting_count == WAITING_MOST ||
+                                   spool->ways[spool->waiting[oldest]].deadline < spool->ways[way].tick)) {
+            way = spool->waiting[oldest];
             spool->waiting[oldest] = spool->waiting[--spool->waiting_count];
+            *found = look_up(spool, &spool->ways[way].record);
             return way;
         }
-        if (none_ready)
-            return SIZE_MAX;
-        uint32_t way = spool->ready.items[0];
-        sxt_heap_pop(&spool->ready, is_earlier, spool->ways);
-        if (!is_out_of_place(spool, &spool->ways[way].record))
+        if (way == SXT_SPOOL_NO_WAY)
             return way;
+        spool->earliest = SXT_SPOOL_NO_WAY;
+        if (spool->ways[way].record.kind != SXT_SPOOL_NOTE)
+            *found = look_up(spool, &spool->ways[way].record);
+        if (!is_out_of_place(&spool->ways[way].record, found))
+            return way;
+        if (owe(spool, way, found)) {
+            if (next_event(spool, &spool->ways[way]))
+                make_ready(spool, way);
+            continue;
+        }
         spool->ways[way].deadline = spool->ways[way].tick + spool->patience;
         spool->waiting[spool->waiting_count++] = way;
     }
@@ -134,19 +288,29 @@ static void wake(struct sxt_spool *spool, uint64_t address)
 {
     for (size_t i = spool->waiting_count; i > 0; i--) {
         uint32_t way = spool->waiting[i - 1];
-        if (spool->ways[way].record.address != address || is_out_of_place(spool, &spool->ways[way].record))
+        const struct sxt_spool_record *record = &spool->ways[way].record;
+        if (record->address != address)
+            continue;
+        struct found found = look_up(spool, record);
+        if (is_out_of_place(record, &found))
             continue;
         spool->waiting[i - 1] = spool->waiting[--spool->waiting_count];
-        sxt_heap_push(&spool->ready, way, is_earlier, spool->ways);
+        make_ready(spool, way);
     }
 }
 
-static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *record, struct sxt_mlyze_event *event,
-                      sxt_error *error)
+static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *record, const struct found *found,
+                      struct sxt_mlyze_event *event, sxt_error *error)
 {
-    bool is_new;
-    if (sxt_live_add(&spool->live, record->address, &is_new) == SXT_LIVE_NOWHERE)
+    bool is_new = !found->is_live;
+    size_t place = found->place;
+    if (is_new && spool->live.count < spool->live.most)
+        sxt_live_put(&spool->live, place, found->hash);
+    else if ((place = sxt_live_add_hash(&spool->live, found->hash, &is_new)) == SXT_LIVE_NOWHERE)
         return sxt_fail_memory(error, spool->live.count * sizeof(struct sxt_live_block));
+    struct sxt_live_block *block = sxt_live_at(&spool->live, place);
+    spool->live_bytes += record->size - (is_new ? 0 : block->size);
+    block->size = record->size;
     uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
     event->kind = SXT_MLYZE_ALLOC;
     event->stack = spool->stack_numbers[stack] - 1; /* every stack that is used has got a number */
@@ -155,14 +319,17 @@ static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *re
 }
 
 /* False when nobody knows the block. */
-static bool take_free(struct sxt_spool *spool, const struct sxt_spool_record *record, struct sxt_mlyze_event *event)
+static bool take_free(struct sxt_spool *spool, uint64_t address, uint64_t tick, uint32_t way, const struct found *found,
+                      struct sxt_mlyze_event *event)
 {
-    size_t place = sxt_live_find(&spool->live, record->address);
-    if (place == SXT_LIVE_NOWHERE) {
+    if (!found->is_live) {
         spool->unmatched++;
         return false;
     }
-    sxt_live_remove(&spool->live, place);
+    spool->live_bytes -= sxt_live_at(&spool->live, found->place)->size;
+    sxt_live_remove(&spool->live, found->place);
+    if (spool->ends != NULL)
+        spool->ends[found->hash % SXT_SPOOL_ENDS] = (struct sxt_spool_end){address, tick, way};
     event->kind = SXT_MLYZE_FREE;
     return true;
 }
@@ -179,37 +346,86 @@ static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *re
     }
 }
 
+/* The record of way NUMBER becomes *EVENT; *IS_EVENT unless it is one to be left out. */
+static int take_record(struct sxt_spool *spool, uint32_t number, const struct found *found,
+                       struct sxt_mlyze_event *event, bool *is_event, sxt_error *error)
+{
+    const struct sxt_spool_way *way = &spool->ways[number];
+    const struct sxt_spool_record *record = &way->record;
+    int status = SXT_OK;
+    *event = (struct sxt_mlyze_event){.address = record->address, .thread = (uint16_t)way->thread};
+    *is_event = true;
+    if (record->kind == SXT_SPOOL_ALLOC) {
+        status = take_alloc(spool, record, found, event, error);
+        if (spool->owed_count > 0)
+            pay(spool, record->address, way->tick);
+    } else if (record->kind == SXT_SPOOL_FREE) {
+        *is_event = take_free(spool, record->address, way->tick, number, found, event);
+    } else {
+        take_note(spool, record, event);
+    }
+    if (*is_event)
+        event->time = time_of(spool, way->tick);
+    return status;
+}
+
+/* A free that was owed comes as soon as there is room for it. */
+static bool take_due(struct sxt_spool *spool, struct sxt_mlyze_event *event)
+{
+    const struct sxt_spool_owed *due = &spool->due;
+    struct sxt_spool_record record = {.address = due->address};
+    struct found found = look_up(spool, &record);
+    *event = (struct sxt_mlyze_event){
+        .address = due->address, .thread = (uint16_t)spool->ways[due->way].thread, .time = spool->last_time};
+    spool->has_due = false;
+    bool is_event = take_free(spool, due->address, due->tick, due->way, &found, event);
+    if (spool->waiting_count > 0)
+        wake(spool, due->address);
+    return is_event;
+}
+
+/* False at the end. *IS_EVENT unless what was next is to be left out. */
+static bool take_next(struct sxt_spool *spool, struct sxt_mlyze_event *event, bool *is_event, int *status,
+                      sxt_error *error)
+{
+    if (__builtin_expect(spool->has_due, 0)) {
+        *is_event = take_due(spool, event);
+        return true;
+    }
+    struct found found = {0};
+    uint32_t chosen = choose(spool, &found);
+    if (chosen == SXT_SPOOL_NO_WAY)
+        return false;
+    struct sxt_spool_way *way = &spool->ways[chosen];
+    uint64_t address = way->record.address;
+    bool is_note = way->record.kind == SXT_SPOOL_NOTE;
+    *status = take_record(spool, chosen, &found, event, is_event, error);
+    if (*status != SXT_OK)
+        return false;
+    look_ahead(spool, way);
+    if (next_event(spool, way))
+        make_ready(spool, chosen);
+    if (spool->waiting_count > 0 && !is_note && !spool->has_due)
+        wake(spool, address);
+    return true;
+}
+
+int sxt_spool_read_live(struct sxt_spool *spool, struct sxt_mlyze_event *events, struct sxt_spool_live *live,
+                        size_t capacity, size_t *count, sxt_error *error)
+{
+    int status = SXT_OK;
+    bool is_event;
+    *count = 0;
+    while (*count < capacity && take_next(spool, &events[*count], &is_event, &status, error)) {
+        if (live != NULL)
+            live[*count] = (struct sxt_spool_live){spool->live_bytes, spool->live.count};
+        *count += is_event;
+    }
+    return status;
+}
+
 int sxt_spool_read(struct sxt_spool *spool, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
                    sxt_error *error)
 {
-    *count = 0;
-    while (*count < capacity) {
-        size_t chosen = choose(spool);
-        if (chosen == SIZE_MAX)
-            return SXT_OK;
-        struct sxt_spool_way *way = &spool->ways[chosen];
-        const struct sxt_spool_record *record = &way->record;
-        uint64_t address = record->address;
-        struct sxt_mlyze_event event = {.address = address, .thread = (uint16_t)way->thread};
-        bool is_event = true;
-        if (record->kind == SXT_SPOOL_FREE) {
-            is_event = take_free(spool, record, &event);
-        } else if (record->kind == SXT_SPOOL_NOTE) {
-            take_note(spool, record, &event);
-        } else {
-            int status = take_alloc(spool, record, &event, error);
-            if (status != SXT_OK)
-                return status;
-        }
-        if (is_event) {
-            event.time = time_of(spool, way->tick);
-            events[(*count)++] = event;
-        }
-        bool is_note = record->kind == SXT_SPOOL_NOTE;
-        if (next_event(spool, way))
-            sxt_heap_push(&spool->ready, (uint32_t)chosen, is_earlier, spool->ways);
-        if (spool->waiting_count > 0 && !is_note)
-            wake(spool, address);
-    }
-    return SXT_OK;
+    return sxt_spool_read_live(spool, events, NULL, capacity, count, error);
 }

@@ -15,7 +15,7 @@ struct sxt_spool_piece {
     uint32_t thread;
 };
 
-/* One record, taken apart. */
+/* One record, taken apart. What its kind does not have is left as it was. */
 struct sxt_spool_record {
     enum sxt_spool_kind kind; /* ALLOC or FREE also where it was WIDE */
     enum sxt_spool_note note;
@@ -25,14 +25,33 @@ struct sxt_spool_record {
     uint32_t data_size;
 };
 
+#define SXT_SPOOL_AHEAD     32  /* words: how early memory is asked for */
+#define SXT_SPOOL_ENDS      512 /* that are remembered */
+#define SXT_SPOOL_OWED_MOST 64
+
 /* A way through the pieces of a stream. */
 struct sxt_spool_way {
     size_t piece, piece_end; /* of the list of pieces */
     size_t word;
     uint64_t tick;
     uint32_t thread;
-    struct sxt_spool_record record; /* the one that comes next */
-    uint64_t deadline;              /* of one that waits for another stream: until when */
+    struct sxt_spool_record record;       /* the one that comes next */
+    uint64_t deadline;                    /* of one that waits for another stream: until when */
+    size_t ahead;                         /* words of the piece that were looked at ahead of time */
+    uint64_t hashes[SXT_SPOOL_AHEAD / 2]; /* of the last FREEs that were; 0 for other records */
+    unsigned hash_count;
+};
+
+/* The block at an address was ended by a FREE of WAY. */
+struct sxt_spool_end {
+    uint64_t address, tick;
+    uint32_t way;
+};
+
+/* A FREE that came before the ALLOC of its block, though it does not wait for it. */
+struct sxt_spool_owed {
+    uint64_t address, tick;
+    uint32_t way;
 };
 
 struct sxt_spool {
@@ -53,14 +72,23 @@ struct sxt_spool {
     /* spool_merge.c */
     struct sxt_spool_way *ways;
     size_t way_count;
-    struct sxt_heap ready; /* ways by the tick of their record */
+    uint32_t earliest;     /* the way whose record has the lowest tick, or SXT_SPOOL_NO_WAY; it is not in `ready` */
+    struct sxt_heap ready; /* the other ways by the tick of their record */
     uint32_t *waiting;     /* ways whose record cannot come yet */
     size_t waiting_count;
     struct sxt_live live;
+    uint64_t live_bytes;
+    struct sxt_spool_end *ends;  /* by a part of the hash; NULL for a single stream */
+    struct sxt_spool_owed *owed; /* in order */
+    size_t owed_count;
+    bool has_due; /* one that is owed comes next */
+    struct sxt_spool_owed due;
     uint64_t patience; /* ticks */
     uint64_t last_time;
     uint64_t unmatched;
 };
+
+#define SXT_SPOOL_NO_WAY UINT32_MAX
 
 /* Moves on to the next record; false at the end of the stream. */
 bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way);

@@ -95,21 +95,26 @@ static void check_plain(struct checking *checking, uint64_t offset, uint64_t tim
     }
 }
 
+static const char *events_of(const struct several *several)
+{
+    return several->count == 1 ? "event" : "events";
+}
+
 static void report_several(struct checking *checking)
 {
     const struct several *stacks = &checking->stacks, *markers = &checking->markers, *types = &checking->types;
     struct sxt_problems *problems = &checking->problems;
     if (stacks->count > 0)
         sxt_problems_add(problems, stacks->offset, "stack-reference",
-                         "stack %llu is not in the metadata (%llu such events)", (unsigned long long)stacks->id,
-                         (unsigned long long)stacks->count);
+                         "stack %llu is not in the metadata (%llu such %s)", (unsigned long long)stacks->id,
+                         (unsigned long long)stacks->count, events_of(stacks));
     if (markers->count > 0)
         sxt_problems_add(problems, markers->offset, "name-reference",
-                         "function %llu, the name of a marker, is not in the metadata (%llu such events)",
-                         (unsigned long long)markers->id, (unsigned long long)markers->count);
+                         "function %llu, the name of a marker, is not in the metadata (%llu such %s)",
+                         (unsigned long long)markers->id, (unsigned long long)markers->count, events_of(markers));
     if (types->count > 0)
-        sxt_problems_add(problems, types->offset, "event-type", "an event of unknown type %llu (%llu such events)",
-                         (unsigned long long)types->id, (unsigned long long)types->count);
+        sxt_problems_add(problems, types->offset, "event-type", "an event of unknown type %llu (%llu such %s)",
+                         (unsigned long long)types->id, (unsigned long long)types->count, events_of(types));
 }
 
 /* In compressed metadata nothing has an offset of its own. */

@@ -14,18 +14,19 @@
 #define PLAIN_MOST ((size_t)256 << 10)
 
 struct sxt_mlyze_writer {
-    struct sxt_output *output;
+    struct sxt_mlyze_sink sink;
     struct sxt_mlyze_settings settings;
     size_t metadata_size; /* in the file */
     bool is_packed;       /* metadata is compressed */
     uint32_t metadata_crc;
-    uint64_t time;            /* of the last event */
-    uint64_t count;           /* of events */
-    uint64_t events_size;     /* of blocks that are out */
-    uint64_t block_time;      /* before the first event that is in `events` */
-    uint64_t block_event;     /* its number */
-    struct sxt_buffer events; /* that are not out yet */
-    struct sxt_buffer block;
+    uint64_t time;        /* of the last event */
+    uint64_t count;       /* of events */
+    uint64_t events_size; /* of blocks that are out */
+    uint64_t live_bytes, live_count;
+    struct sxt_mlyze_index_entry entry; /* of the first event that is in `events` */
+    struct sxt_buffer events;           /* that are not out yet */
+    struct sxt_mlyze_behind *behind;    /* NULL before the first piece is full, and where there is no second thread */
+    bool is_alone;                      /* there is no second thread */
 };
 
 static bool has_blocks(const struct sxt_mlyze_writer *writer)
@@ -60,20 +61,20 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
         sxt_store_u32le(to + SXT_MLYZE_AT_HEADER_CRC, sxt_mlyze_header_crc(to));
 }
 
-/* Header and metadata. The block's buffer has nothing else to do yet. */
+/* Header and metadata. The sink's buffer has nothing else to do yet. */
 static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
 {
-    writer->is_packed = has_blocks(writer) && sxt_mlyze_text_pack(metadata, &writer->block);
+    writer->is_packed = has_blocks(writer) && sxt_mlyze_text_pack(metadata, &writer->sink.block);
     if (writer->is_packed)
-        metadata = (sxt_string){(const char *)writer->block.data, writer->block.size};
+        metadata = (sxt_string){(const char *)writer->sink.block.data, writer->sink.block.size};
     writer->metadata_size = metadata.size;
     writer->metadata_crc = sxt_crc32c(0, metadata.data, metadata.size);
     uint8_t header[SXT_MLYZE_HEADER_SIZE];
     make_header(writer, header);
-    int status = sxt_output_write(writer->output, header, sizeof header, error);
+    int status = sxt_output_write(writer->sink.output, header, sizeof header, error);
     if (status == SXT_OK)
-        status = sxt_output_write(writer->output, metadata.data, metadata.size, error);
-    sxt_buffer_free(&writer->block);
+        status = sxt_output_write(writer->sink.output, metadata.data, metadata.size, error);
+    sxt_buffer_free(&writer->sink.block);
     return status;
 }
 
@@ -89,13 +90,13 @@ int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_sett
     if (writer == NULL)
         return sxt_fail_memory(error, sizeof *writer);
     *writer = (struct sxt_mlyze_writer){
-        .output = output,
+        .sink = {.output = output, .codec = settings->codec, .keeps_index = settings->keeps_index},
         .settings = *settings,
         .time = settings->start_us,
-        .block_time = settings->start_us,
+        .entry.time = settings->start_us,
     };
     sxt_buffer_init(&writer->events, SIZE_MAX / 4);
-    sxt_buffer_init(&writer->block, SIZE_MAX / 2);
+    sxt_buffer_init(&writer->sink.block, SIZE_MAX / 2);
     if (has_blocks(writer) && lseek(output->fd, 0, SEEK_CUR) < 0) {
         free(writer);
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a compressed trace can only be written to a file");
@@ -111,34 +112,45 @@ void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
 {
     if (*writer == NULL)
         return;
+    (void)sxt_mlyze_behind_end(&(*writer)->behind, NULL);
     sxt_buffer_free(&(*writer)->events);
-    sxt_buffer_free(&(*writer)->block);
+    sxt_buffer_free(&(*writer)->sink.block);
+    sxt_mlyze_index_free(&(*writer)->sink.index);
     free(*writer);
     *writer = NULL;
 }
 
 /* Writes the first SIZE bytes of the events that are kept back. */
-static int flush(struct sxt_mlyze_writer *writer, size_t size, uint64_t next_time, uint64_t next_event,
-                 sxt_error *error)
+static int flush(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
 {
     int status = sxt_buffer_status(&writer->events, error);
     if (status != SXT_OK || size == 0)
         return status;
-    if (has_blocks(writer)) {
-        sxt_buffer_clear(&writer->block);
-        status = sxt_mlyze_block_write(&writer->block, writer->settings.codec, writer->events.data, size,
-                                       writer->block_time, writer->block_event, error);
-        if (status == SXT_OK)
-            status = sxt_output_write(writer->output, writer->block.data, writer->block.size, error);
+    if (writer->behind != NULL) {
+        status = sxt_mlyze_behind_put(writer->behind, &writer->events, size, writer->entry, error);
     } else {
-        status = sxt_output_write(writer->output, writer->events.data, size, error);
+        status = sxt_mlyze_sink_write(&writer->sink, writer->events.data, size, writer->entry, error);
+        memmove(writer->events.data, writer->events.data + size, writer->events.size - size);
+        writer->events.size -= size;
     }
     writer->events_size += size;
-    writer->block_time = next_time;
-    writer->block_event = next_event;
-    memmove(writer->events.data, writer->events.data + size, writer->events.size - size);
-    writer->events.size -= size;
+    writer->entry = (struct sxt_mlyze_index_entry){
+        .event = writer->count,
+        .time = writer->time,
+        .live_bytes = writer->live_bytes,
+        .live_count = writer->live_count < UINT32_MAX ? (uint32_t)writer->live_count : UINT32_MAX,
+    };
     return status;
+}
+
+/* As much as a piece may have is there, and more will come: that pays for a second thread. */
+static int flush_full(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
+{
+    if (writer->behind == NULL && !writer->is_alone) {
+        writer->behind = sxt_mlyze_behind_start(&writer->sink);
+        writer->is_alone = writer->behind == NULL;
+    }
+    return flush(writer, size, error);
 }
 
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error)
@@ -152,10 +164,24 @@ int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_even
     size_t most = has_blocks(writer) ? SXT_MLYZE_BLOCK_MOST : PLAIN_MOST;
     int status = SXT_OK;
     if (writer->events.failed || writer->events.size > most)
-        status = flush(writer, before, writer->time, writer->count, error);
+        status = flush_full(writer, before, error);
     writer->time = event->time;
     writer->count++;
     return status;
+}
+
+void sxt_mlyze_writer_live(struct sxt_mlyze_writer *writer, uint64_t bytes, uint64_t count)
+{
+    writer->live_bytes = bytes;
+    writer->live_count = count;
+}
+
+void sxt_mlyze_writer_take_index(struct sxt_mlyze_writer *writer, struct sxt_mlyze_index *out)
+{
+    *out = writer->sink.index;
+    out->event_count = writer->count;
+    out->last_time = writer->time;
+    writer->sink.index = (struct sxt_mlyze_index){0};
 }
 
 int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes, size_t size, uint64_t count,
@@ -164,7 +190,7 @@ int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes,
     size_t most = has_blocks(writer) ? SXT_MLYZE_BLOCK_MOST : PLAIN_MOST;
     int status = SXT_OK;
     if (writer->events.size > 0 && writer->events.size + size > most)
-        status = flush(writer, writer->events.size, writer->time, writer->count, error);
+        status = flush_full(writer, writer->events.size, error);
     if (status != SXT_OK)
         return status;
     sxt_buffer_append(&writer->events, bytes, size);
@@ -175,13 +201,15 @@ int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes,
 
 int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
 {
-    int status = flush(writer, writer->events.size, writer->time, writer->count, error);
+    int status = flush(writer, writer->events.size, error);
+    int status_behind = sxt_mlyze_behind_end(&writer->behind, status == SXT_OK ? error : NULL);
+    status = status == SXT_OK ? status_behind : status;
     if (status != SXT_OK || !has_blocks(writer))
         return status;
     uint8_t header[SXT_MLYZE_HEADER_SIZE];
     make_header(writer, header);
     for (size_t done = 0; done < sizeof header;) {
-        ssize_t written = pwrite(writer->output->fd, header + done, sizeof header - done, (off_t)done);
+        ssize_t written = pwrite(writer->sink.output->fd, header + done, sizeof header - done, (off_t)done);
         if (written > 0)
             done += (size_t)written;
         else if (written == 0 || errno != EINTR)

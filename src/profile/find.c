@@ -33,6 +33,12 @@ static void find_by_name(struct wanted *wanted);
 static void find_local(struct wanted *wanted);
 static void settle(struct wanted *wanted);
 
+/* Is the build ID all that counts? */
+static bool is_exact_about(const struct wanted *wanted)
+{
+    return wanted->modules->options.exact && wanted->id_size > 0;
+}
+
 static bool has_any(const struct sxt_module *module)
 {
     return module->archive != NULL || module->binary != NULL || module->debug != NULL;
@@ -43,14 +49,15 @@ void sxt_find_files(struct sxt_modules *modules, struct sxt_module *module)
     struct wanted wanted;
     understand(&wanted, modules, module);
     bool is_searched = modules->options.directory_count > 0 && sxt_search_walk(&modules->search);
+    bool is_exact = is_exact_about(&wanted);
     if (is_searched && wanted.id_size > 0)
         find_by_build_id(&wanted);
-    if (is_searched && !has_any(module))
+    if (is_searched && !has_any(module) && !is_exact)
         find_by_file_id(&wanted);
     if (is_searched && !has_any(module))
         find_by_name(&wanted);
     /* Also when there is an archive or a debug file: the binary knows the segments. */
-    if (!modules->options.no_local && module->binary == NULL)
+    if (!modules->options.no_local && (module->binary == NULL || (is_exact && !wanted.binary_has_dwarf)))
         find_local(&wanted);
     settle(&wanted);
 }
@@ -94,17 +101,19 @@ static void understand(struct wanted *wanted, struct sxt_modules *modules, struc
     understand_id(wanted, module->build_id);
 }
 
-/* Is the file of PROBE another build than the one that is wanted? IDs of other lengths are of another kind. */
-static bool is_other_build(const struct wanted *wanted, const struct sxt_probe *probe)
-{
-    return wanted->id_size > 0 && probe->build_id_size == wanted->id_size &&
-           memcmp(probe->build_id, wanted->id, wanted->id_size) != 0;
-}
-
 static bool is_same_build(const struct wanted *wanted, const struct sxt_probe *probe)
 {
     return probe->is_elf && probe->build_id_size == wanted->id_size &&
            memcmp(probe->build_id, wanted->id, wanted->id_size) == 0;
+}
+
+/* Is the file of PROBE another build than the one that is wanted? IDs of other lengths are of another kind. */
+static bool is_other_build(const struct wanted *wanted, const struct sxt_probe *probe)
+{
+    if (is_exact_about(wanted))
+        return !is_same_build(wanted, probe);
+    return wanted->id_size > 0 && probe->build_id_size == wanted->id_size &&
+           memcmp(probe->build_id, wanted->id, wanted->id_size) != 0;
 }
 
 static void keep(char **where, const char *path)
@@ -209,7 +218,9 @@ static void find_by_build_id(struct wanted *wanted)
     consider_named(wanted, wanted->hex + 2);
     snprintf(name, sizeof name, "%s.debug", wanted->hex + 2);
     consider_named(wanted, name);
-    if (has_archive || has_any(wanted->module))
+    /* The debug file of a stripped binary may be called anything. */
+    bool is_enough = !is_exact_about(wanted) || wanted->binary_has_dwarf || wanted->debug_has_dwarf;
+    if (has_archive || (has_any(wanted->module) && is_enough))
         return;
     size_t at = 0;
     for (size_t i; (i = sxt_search_by_build_id(search, wanted->id, wanted->id_size, &at)) < search->count;)
@@ -258,7 +269,8 @@ static bool take_named(struct wanted *wanted, const char *name)
 {
     char debug[NAME_MAX_SIZE + 16];
     snprintf(debug, sizeof debug, "%s.debug", name);
-    bool found = take_archive(wanted, name);
+    /* An archive does not say of which build it is. */
+    bool found = !is_exact_about(wanted) && take_archive(wanted, name);
     found |= take_elf(wanted, name);
     return take_elf(wanted, debug) || found;
 }
@@ -287,7 +299,7 @@ static void find_by_name(struct wanted *wanted)
     static const char *const vdso_names[] = {"vdso", "vdso64.so", "vdso.so", "linux-vdso.so.1", "vdso32.so"};
     char name[NAME_MAX_SIZE + 16];
     size_t size = strlen(wanted->base);
-    if (take_named(wanted, wanted->base))
+    if (take_named(wanted, wanted->base) || is_exact_about(wanted))
         return;
     if (wanted->is_kernel) {
         find_kernel(wanted);

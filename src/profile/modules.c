@@ -157,6 +157,16 @@ int sxt_module_open(struct sxt_modules *modules, struct sxt_module *module, cons
     return status;
 }
 
+sxt_archive *sxt_modules_archive(struct sxt_modules *modules, sxt_string name, sxt_string build_id,
+                                 const uint64_t *addresses, size_t count)
+{
+    struct sxt_module *module = sxt_modules_find(modules, name, build_id);
+    sxt_archive *archive = NULL;
+    if (module != NULL && sxt_module_is_found(module))
+        (void)sxt_module_open(modules, module, addresses, count, modules->options.open.mangled, &archive);
+    return archive;
+}
+
 static void close_oldest(struct sxt_modules *modules)
 {
     struct sxt_module *oldest = NULL;

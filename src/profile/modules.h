@@ -8,7 +8,8 @@
  *    the name, the one whose folders are most like those of the mapping. A file with another build ID is not used.
  * 3. On this machine: the file under its own name, unless its build ID is another; the debug file with the build ID.
  *
- * An archive comes first where both are found on the same grounds, because it is opened in no time.
+ * An archive comes first where both are found on the same grounds, because it is opened in no time. With the option
+ * `exact`, only the build ID counts where there is one, and the file with the most to tell is taken, wherever it is.
  */
 #ifndef SXT_PROFILE_MODULES_H
 #define SXT_PROFILE_MODULES_H

@@ -21,6 +21,7 @@ struct sxt_modules_options {
     const char *const *directories; /* searched with all that is below them; a file is fine too */
     size_t directory_count;
     bool no_local;         /* only there: the name in a mapping is not looked for on this machine */
+    bool exact;            /* where a build ID is known, a file must have that one; a name does not count */
     const char *url;       /* a symbol service that is asked for what is not found, or has no symbols; NULL: none */
     const char *api_key;   /* for it: "id:key" or that as base64; NULL: none */
     sxt_open_options open; /* how ELF files are read; its warning is not used */
@@ -32,6 +33,13 @@ struct sxt_modules_options {
 /* OPTIONS and what they point to must outlive the result. */
 int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modules **out, sxt_error *error);
 void sxt_modules_close(struct sxt_modules **modules);
+
+/*
+ * The file that was loaded under NAME and has BUILD_ID (hexadecimal, or nothing), open for these addresses, which are
+ * those in the file; it is the caller's. NULL when it is not to be had: sxt_modules_missing says why.
+ */
+sxt_archive *sxt_modules_archive(struct sxt_modules *modules, sxt_string name, sxt_string build_id,
+                                 const uint64_t *addresses, size_t count);
 
 /* Why a location has no lines. */
 enum sxt_unresolved {

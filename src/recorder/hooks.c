@@ -11,6 +11,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "recorder/hooks.h"
@@ -196,6 +197,27 @@ EXPORTED int dlclose(void *handle)
     }
     errno = kept;
     return status;
+}
+
+/* A handler may fork while it interrupts the recorder; and what was interrupted goes on in the child, too. */
+static pid_t forked(pid_t child)
+{
+    if (child == 0)
+        sxt_thread_detach();
+    return child;
+}
+
+EXPORTED pid_t fork(void)
+{
+    if (is_ready() && sxt_real.fork != NULL)
+        return forked(sxt_real.fork());
+    errno = ENOSYS;
+    return -1;
+}
+
+EXPORTED pid_t _Fork(void)
+{
+    return is_ready() && sxt_real._Fork != NULL ? forked(sxt_real._Fork()) : fork();
 }
 
 __attribute__((constructor)) static void start(void)

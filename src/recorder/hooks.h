@@ -25,6 +25,8 @@ struct real_functions {
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, void *);
     int (*dlclose)(void *);
+    pid_t (*fork)(void);
+    pid_t (*_Fork)(void);
 };
 
 /* Complete once sxt_real_ready is true; until then the early pool serves. */

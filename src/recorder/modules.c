@@ -1,14 +1,18 @@
 /*
  * modules.c: which files are loaded where.
  *
- * The list is made anew when an address is met that it does not cover, and when a library was closed. It is never
- * changed in place, so that walks need no lock; an old one is never given back, since a walk may still be in it.
+ * The list is made anew when an address is met that it does not cover, and when a library was closed. There is room for
+ * two: the one that walks look at, and the one that is being made. So walks need no lock; who finds that the lists were
+ * exchanged while he looked, looks again. Lists are made under the lock of the dynamic linker, by one thread at a time,
+ * and under no other: a program may hold that one while it allocates.
  */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,33 +21,43 @@
 #define PATH_MOST     4096
 #define BUILD_ID_MOST 64
 #define MODULES_MOST  4096
+#define NAMES_SIZE    ((size_t)2 << 20) /* of all paths and build IDs that were ever loaded, each once */
 
-struct module_list {
-    uint32_t generation;
-    size_t count;
-    struct module modules[]; /* by address */
+/* Never changed and never given back: a forked child has no other way to know what is loaded. */
+struct module_name {
+    uint16_t path_size, build_id_size;
+    char bytes[]; /* of the path, then of the build ID */
 };
 
-static const struct module_list none;
+struct module_list {
+    size_t count;
+    struct module modules[MODULES_MOST]; /* by address */
+};
 
 static struct {
-    const struct module_list *list;
-    int lock;
+    struct module_list *lists; /* two; NULL until the first is made */
+    uint32_t turn;             /* lists[turn % 2] is the one that counts */
+    uint32_t generation;
+    bool is_known; /* is there a list? */
+    const struct thread *scanning;
     unsigned long long added, removed; /* as the dynamic linker counts */
-} modules = {.list = &none};
+    bool is_told;                      /* does the spool have what is in the list? */
+    char *names;
+    size_t names_used;
+    char path[PATH_MOST]; /* for who is scanning: stacks may be small */
+    char program[PATH_MOST];
+    size_t program_size;
+} modules;
 
 /* What a scan knows on its way. */
 struct scan {
     struct writer *writer;
     const struct module_list *old;
     struct module_list *list;
-    size_t room;
+    uint32_t generation;
     bool is_first;
     unsigned long long added, removed;
 };
-
-/* Does the program use a malloc of its own that comes before ours? NULL when it does not. */
-void *sxt_first_malloc(void);
 
 void *sxt_first_malloc(void)
 {
@@ -76,22 +90,62 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
+/* Is it MODULE that is loaded at the address now? A list may be behind for a moment. */
+enum presence { PRESENT, ABSENT, OTHER };
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+/* Newer dynamic linkers tell without a lock what is at an address. */
+extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
+
+static enum presence presence_at(uintptr_t address, const struct module *module)
+{
+    struct dl_find_object result;
+    if (_dl_find_object == NULL)
+        return module != NULL ? PRESENT : OTHER;
+    if (_dl_find_object((void *)address, &result) != 0) /* NOLINT: an address */
+        return ABSENT;
+    return module != NULL && (const uint8_t *)result.dlfo_eh_frame == module->frame_table ? PRESENT : OTHER;
+}
+#else
+static enum presence presence_at(uintptr_t address, const struct module *module)
+{
+    (void)address;
+    return module != NULL ? PRESENT : OTHER;
+}
+#endif
+
+/* From the list as it is; the copy is the writer's. */
+static const struct module *look_up(struct writer *writer, uintptr_t address)
+{
+    for (;;) {
+        uint32_t turn = __atomic_load_n(&modules.turn, __ATOMIC_ACQUIRE);
+        const struct module_list *lists = __atomic_load_n(&modules.lists, __ATOMIC_ACQUIRE);
+        const struct module *found = lists != NULL ? find(&lists[turn % 2], address) : NULL;
+        if (found != NULL)
+            writer->module = *found;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (LIKELY(__atomic_load_n(&modules.turn, __ATOMIC_RELAXED) == turn))
+            return found != NULL ? &writer->module : NULL;
+    }
+}
+
 const struct module *sxt_module_at(struct writer *writer, uintptr_t address)
 {
-    const struct module *found = find(__atomic_load_n(&modules.list, __ATOMIC_ACQUIRE), address);
-    if (found != NULL)
-        return found;
+    const struct module *found = look_up(writer, address);
+    enum presence presence = presence_at(address, found);
+    if (presence != OTHER)
+        return presence == PRESENT ? found : NULL;
     struct scan scan = {0};
     dl_iterate_phdr(read_counts, &scan);
     if (scan.added == modules.added && scan.removed == modules.removed)
-        return NULL;
+        return found;
     sxt_modules_scan(writer);
-    return find(__atomic_load_n(&modules.list, __ATOMIC_ACQUIRE), address);
+    return look_up(writer, address);
 }
 
 uint32_t sxt_generation(void)
 {
-    return __atomic_load_n(&modules.list, __ATOMIC_RELAXED)->generation;
+    return __atomic_load_n(&modules.generation, __ATOMIC_RELAXED);
 }
 
 static size_t note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * segment, const uint8_t **id)
@@ -114,12 +168,24 @@ static size_t note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * 
     return 0;
 }
 
+void sxt_modules_begin(void)
+{
+    long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", modules.program, sizeof modules.program);
+    const char *name = (const char *)getauxval(AT_EXECFN); /* NOLINT: an address */
+    modules.program_size = size > 0 ? (size_t)size : 0;
+    if (size > 0 || name == NULL)
+        return;
+    while (modules.program_size < PATH_MOST && name[modules.program_size] != 0)
+        modules.program_size++;
+    memcpy(modules.program, name, modules.program_size);
+}
+
 /* An absolute path, as far as it can be told. */
 static size_t path_of(const struct dl_phdr_info *info, bool is_program, char path[PATH_MOST])
 {
     if (is_program) {
-        long size = syscall(SYS_readlinkat, -100, "/proc/self/exe", path, (size_t)PATH_MOST);
-        return size > 0 ? (size_t)size : 0;
+        memcpy(path, modules.program, modules.program_size);
+        return modules.program_size;
     }
     size_t size = strlen(info->dlpi_name), before = 0;
     if (strchr(info->dlpi_name, '/') != NULL && info->dlpi_name[0] != '/') {
@@ -134,25 +200,64 @@ static size_t path_of(const struct dl_phdr_info *info, bool is_program, char pat
     return before + size;
 }
 
-static void note_module(const struct scan *scan, const struct dl_phdr_info *info, const struct module *module,
-                        bool is_program)
+static size_t size_of_name(size_t path_size, size_t build_id_size)
 {
-    char path[PATH_MOST];
+    return (sizeof(struct module_name) + path_size + build_id_size + 7) & ~(size_t)7;
+}
+
+/* The same one for the same file. NULL when there is no room. */
+static const struct module_name *keep_name(const char *path, size_t path_size, const uint8_t *build_id,
+                                           size_t build_id_size)
+{
+    if (modules.names == NULL)
+        modules.names = sxt_map_memory(NAMES_SIZE);
+    if (modules.names == NULL)
+        return NULL;
+    for (size_t at = 0; at < modules.names_used;) {
+        const struct module_name *known = (const void *)(modules.names + at);
+        if (known->path_size == path_size && known->build_id_size == build_id_size &&
+            memcmp(known->bytes, path, path_size) == 0 &&
+            (build_id_size == 0 || memcmp(known->bytes + path_size, build_id, build_id_size) == 0))
+            return known;
+        at += size_of_name(known->path_size, known->build_id_size);
+    }
+    size_t size = size_of_name(path_size, build_id_size);
+    if (size > NAMES_SIZE - modules.names_used)
+        return NULL;
+    struct module_name *name = (void *)(modules.names + modules.names_used);
+    *name = (struct module_name){(uint16_t)path_size, (uint16_t)build_id_size};
+    memcpy(name->bytes, path, path_size);
+    if (build_id_size > 0)
+        memcpy(name->bytes + path_size, build_id, build_id_size);
+    modules.names_used += size;
+    return name;
+}
+
+static const struct module_name *name_of(const struct dl_phdr_info *info, bool is_program)
+{
     const uint8_t *build_id = NULL;
     size_t build_id_size = 0;
     for (size_t i = 0; i < info->dlpi_phnum && build_id_size == 0; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE)
             build_id_size = note_build_id(info, &info->dlpi_phdr[i], &build_id);
-    size_t path_size = path_of(info, is_program, path);
+    size_t path_size = path_of(info, is_program, modules.path);
+    return keep_name(modules.path, path_size, build_id, build_id_size);
+}
+
+static void note_module(struct writer *writer, uint32_t generation, const struct module *module)
+{
+    static const struct module_name unknown;
+    const struct module_name *name = module->name != NULL ? module->name : &unknown;
     struct sxt_spool_module note = {
         .start = module->start,
         .end = module->end,
         .bias = module->bias,
-        .generation = scan->list->generation,
-        .path_size = (uint16_t)path_size,
-        .build_id_size = (uint16_t)build_id_size,
+        .generation = generation,
+        .path_size = name->path_size,
+        .build_id_size = name->build_id_size,
     };
-    sxt_put_note(scan->writer, SXT_SPOOL_MODULE, &note, sizeof note, path, path_size, build_id, build_id_size);
+    sxt_put_note(writer, SXT_SPOOL_MODULE, &note, sizeof note, name->bytes,
+                 (size_t)name->path_size + name->build_id_size, NULL, 0);
 }
 
 /* Where its segments lie, and its table of frames. False when it has no code. */
@@ -183,12 +288,6 @@ static bool is_same(const struct module *one, const struct module *other)
     return one->start == other->start && one->end == other->end && one->frame_table == other->frame_table;
 }
 
-static bool is_in(const struct module_list *list, const struct module *module)
-{
-    const struct module *found = find(list, module->start);
-    return found != NULL && is_same(found, module);
-}
-
 static int take_module(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct scan *scan = data;
@@ -198,14 +297,19 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
     scan->removed = info->dlpi_subs;
     bool is_program = scan->is_first;
     scan->is_first = false;
-    if (!measure(info, &module) || scan->list->count >= scan->room)
+    if (!measure(info, &module) || scan->list->count >= MODULES_MOST)
         return 0;
+    const struct module *before = find(scan->old, module.start);
+    bool is_known = before != NULL && is_same(before, &module);
+    module.name = is_known ? before->name : name_of(info, is_program);
     size_t at = scan->list->count++;
     for (; at > 0 && scan->list->modules[at - 1].start > module.start; at--)
         scan->list->modules[at] = scan->list->modules[at - 1];
     scan->list->modules[at] = module;
-    if (!is_in(scan->old, &module))
-        note_module(scan, info, &module, is_program);
+    if (!is_known) {
+        sxt_rules_forget(module.start, module.end); /* code that was in no file may have been here */
+        note_module(scan->writer, scan->generation, &module);
+    }
     return 0;
 }
 
@@ -224,50 +328,77 @@ static void note_unloaded(struct scan *scan)
         struct module module = scan->old->modules[i];
         if (dl_iterate_phdr(is_still_there, &module) != 0)
             continue;
-        scan->list->generation += !any;
+        scan->generation += !any;
         any = true;
-        uint64_t gone[3] = {module.start, module.end, scan->list->generation};
+        sxt_rules_forget(module.start, module.end);
+        uint64_t gone[3] = {module.start, module.end, scan->generation};
         sxt_put_note(scan->writer, SXT_SPOOL_UNLOAD, gone, sizeof gone, NULL, 0, NULL, 0);
     }
 }
 
-static int count_module(struct dl_phdr_info *info, size_t size, void *data)
+static void exchange(const struct scan *scan)
 {
-    (void)info, (void)size;
-    (*(size_t *)data)++;
-    return 0;
+    modules.added = scan->added;
+    modules.removed = scan->removed;
+    modules.is_known = modules.is_told = true;
+    __atomic_store_n(&modules.turn, modules.turn + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&modules.generation, scan->generation, __ATOMIC_RELEASE);
 }
 
 static void scan_all(struct writer *writer)
 {
-    size_t room = 0;
-    dl_iterate_phdr(count_module, &room);
-    room = room < MODULES_MOST ? room + 16 : MODULES_MOST;
-    size_t bytes = sizeof(struct module_list) + room * sizeof(struct module);
-    struct module_list *list = sxt_map_memory(bytes);
-    if (list == NULL)
+    struct scan scan = {.writer = writer, .generation = modules.generation, .is_first = true};
+    dl_iterate_phdr(read_counts, &scan);
+    if (modules.is_known && scan.added == modules.added && scan.removed == modules.removed)
         return;
-    struct scan scan = {.writer = writer, .old = modules.list, .list = list, .room = room, .is_first = true};
-    list->generation = modules.list->generation;
+    if (modules.lists == NULL)
+        __atomic_store_n(&modules.lists, sxt_map_memory(2 * sizeof *modules.lists), __ATOMIC_RELEASE);
+    if (modules.lists == NULL)
+        return;
+    scan.old = &modules.lists[modules.turn % 2];
+    scan.list = &modules.lists[(modules.turn + 1) % 2];
+    scan.list->count = 0;
     note_unloaded(&scan);
     dl_iterate_phdr(take_module, &scan);
-    modules.added = scan.added;
-    modules.removed = scan.removed;
-    __atomic_store_n(&modules.list, list, __ATOMIC_RELEASE);
+    exchange(&scan);
+}
+
+/* Called with the dynamic linker's lock held. */
+static int scan_locked(struct dl_phdr_info *info, size_t size, void *writer)
+{
+    (void)info, (void)size;
+    modules.scanning = &sxt_thread;
+    scan_all(writer);
+    modules.scanning = NULL;
+    return 1;
+}
+
+/* In a forked child, of whose spool this is the first that is written. */
+static void tell_all(struct writer *writer)
+{
+    const struct module_list *list = &modules.lists[modules.turn % 2];
+    for (size_t i = 0; i < list->count; i++)
+        note_module(writer, modules.generation, &list->modules[i]);
+    modules.is_told = true;
 }
 
 void sxt_modules_scan(struct writer *writer)
 {
     int kept = errno;
-    while (__atomic_exchange_n(&modules.lock, 1, __ATOMIC_ACQUIRE) != 0)
-        syscall(SYS_sched_yield);
-    scan_all(writer);
-    __atomic_store_n(&modules.lock, 0, __ATOMIC_RELEASE);
+    if (modules.is_known && !modules.is_told)
+        tell_all(writer);
+    /* A signal handler may have interrupted the scan of its own thread. */
+    else if (__atomic_load_n(&modules.scanning, __ATOMIC_RELAXED) != &sxt_thread)
+        dl_iterate_phdr(scan_locked, writer);
     errno = kept;
 }
 
+/*
+ * What is loaded, is loaded in the child too, and rules that are known stay. To look at it once more would not do: the
+ * dynamic linker's lock may be held, for ever, by a thread that is not there any more.
+ */
 void sxt_modules_forget(void)
 {
-    modules.list = &none;
-    modules.lock = 0;
+    modules.is_told = false;
+    modules.scanning = NULL;
 }

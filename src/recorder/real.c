@@ -48,7 +48,9 @@ bool sxt_real_find(void)
     find("mmap", &sxt_real.mmap);
     find("munmap", &sxt_real.munmap);
     find("mremap", &sxt_real.mremap);
-    find("dlclose", &sxt_real.dlclose);
+    find("_Fork", &sxt_real._Fork);
+    find("fork", &sxt_real.fork);
+    find("dlclose", &sxt_real.dlclose); /* the last is always found: no error is left for the program */
     __atomic_store_n(&sxt_real_ready, true, __ATOMIC_RELEASE);
     return true;
 }

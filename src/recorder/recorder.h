@@ -94,11 +94,19 @@ struct known_frame {
 
 /* What to do at a return address. */
 struct known_rule {
-    uint64_t key; /* the address and the generation; 0: none */
+    uint64_t key; /* the address; 0: none */
     uint64_t rule;
 };
 
 #define RECENT_BITS 9
+
+struct module {
+    uintptr_t start, end;
+    uintptr_t bias;
+    const uint8_t *frame_table; /* .eh_frame_hdr; NULL when there is none */
+    size_t frame_table_size;
+    const struct module_name *name; /* see modules.c; NULL when it is not known */
+};
 
 /* A stream of records, and all that its thread keeps for itself. */
 struct writer {
@@ -113,17 +121,21 @@ struct writer {
     uint64_t random;
     uintptr_t stack_top, stack_low; /* all between is known to be readable */
     struct writer *next_free;
+    struct module module;   /* the one that was asked for last */
     uint32_t generation;    /* of the modules, when `frames` were walked */
     bool frames_are_usable; /* for the next walk */
     unsigned frame_count;
     struct known_frame frames[FRAMES_MOST];    /* outermost first */
+    struct known_frame fresh[FRAMES_MOST];     /* innermost first: what is being walked. Stacks may be small */
     struct known_rule rules[1 << RECENT_BITS]; /* of the addresses met last */
+    uint64_t pcs[FRAMES_MOST];                 /* not on the stack: those of threads and of handlers may be small */
 };
 
 /* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */
 struct sxt_spool_control *sxt_spool_attach(const char *path);
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like);
 bool sxt_window_next(struct writer *writer);
+void sxt_window_detach(const struct writer *writer);
 void sxt_put_note(struct writer *writer, enum sxt_spool_note note, const void *first, size_t first_size,
                   const void *second, size_t second_size, const void *third, size_t third_size);
 void sxt_put_wide(struct writer *writer, uint64_t ticks, unsigned what, uint64_t address, uint64_t size,
@@ -134,15 +146,23 @@ void sxt_put_time(struct writer *writer, uint64_t ticks);
 
 struct thread {
     struct writer *writer;
-    bool busy; /* the recorder is at work in this thread: what it calls is not recorded */
+    struct writer *inner;    /* of signal handlers that interrupted the recorder; NULL until there was one */
+    struct writer *upcoming; /* `writer`, while it is being made */
+    bool busy;               /* the recorder is at work in this thread: what it calls is not recorded */
+    bool inner_busy;
     bool ended;
+    bool leaves_slowly; /* it has ended, or the inner writer is in use */
 };
 
 extern __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
 
 /* The thread's writer, made at its first event; NULL when there is none to be had. Sets busy. */
 struct writer *sxt_writer_make(void);
+/* The recorder is at work in this thread. Another writer, when it was interrupted by a signal handler; or NULL. */
+struct writer *sxt_writer_inner(void);
 void sxt_writers_forget(void);
+/* In a forked child, whose recorder may have been interrupted in the middle: what it still writes goes nowhere. */
+void sxt_thread_detach(void);
 void sxt_leave_slow(struct writer *writer);
 void sxt_thread_name(struct writer *writer);
 
@@ -153,7 +173,7 @@ static inline struct writer *sxt_enter(void)
     if (UNLIKELY(sxt_recording.alive->is_alive == 0) && (sxt_recording.is_asleep || !sxt_wake()))
         return NULL;
     if (UNLIKELY(thread->busy))
-        return NULL;
+        return sxt_writer_inner();
     if (UNLIKELY(__atomic_load_n(&sxt_recording.control->stop, __ATOMIC_RELAXED) != 0)) {
         sxt_stop(SXT_SPOOL_ASKED);
         return NULL;
@@ -167,9 +187,10 @@ static inline struct writer *sxt_enter(void)
 
 static inline void sxt_leave(struct writer *writer)
 {
-    if (UNLIKELY(sxt_thread.ended))
+    if (UNLIKELY(sxt_thread.leaves_slowly))
         sxt_leave_slow(writer);
-    sxt_thread.busy = false;
+    else
+        sxt_thread.busy = false;
 }
 
 /* --- memory.c: memory that is not the program's, by system calls that no hook sees --- */
@@ -200,25 +221,25 @@ enum rule_kind {
     ((uintptr_t)((rule) >> 27 & 0xffff)) /* from there down to the saved frame pointer; 0: not saved */
 #define RULE_LINK(rule) ((uintptr_t)((rule) >> 43 & 0xffff)) /* and to the return address */
 
-struct module {
-    uintptr_t start, end;
-    uintptr_t bias;
-    const uint8_t *frame_table; /* .eh_frame_hdr; NULL when there is none */
-    size_t frame_table_size;
-};
-
 /* The rule for the frame with the return address PC, or with the interrupted instruction PC. */
 frame_rule sxt_rule_find(const struct module *module, uintptr_t pc, bool interrupted);
 
-/* The module at an address; looks for new ones when there is none. NULL: code that is in no file. */
+/* The module at an address; looks for new ones when there is none. NULL: code that is in no file. Good until the next
+ * call for the same writer. */
 const struct module *sxt_module_at(struct writer *writer, uintptr_t address);
+void sxt_modules_begin(void); /* while the program is where it was started from */
 void sxt_modules_scan(struct writer *writer);
 void sxt_modules_forget(void);
 uint32_t sxt_generation(void);
 
+/* The malloc that the program calls, when that is not ours. Executables with an allocator linked in come first. */
+void *sxt_first_malloc(void);
+
 /* Walks over the stack; the frames are the writer's afterwards, at most FRAMES_MOST of the innermost. */
 void sxt_walk(struct writer *writer, const struct place *place);
 bool sxt_tables_make(void);
+/* At these return addresses is something else from now on. */
+void sxt_rules_forget(uintptr_t start, uintptr_t end);
 
 /* The number of the stack that was walked; writes it down when it is new. */
 uint32_t sxt_stack_number(struct writer *writer);

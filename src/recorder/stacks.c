@@ -29,10 +29,10 @@ void sxt_stacks_forget(void)
 static void write_down(struct writer *writer, uint32_t number)
 {
     uint32_t numbers[2] = {number, writer->generation};
-    uint64_t pcs[FRAMES_MOST];
     for (unsigned i = 0; i < writer->frame_count; i++)
-        pcs[i] = writer->frames[writer->frame_count - 1 - i].pc;
-    sxt_put_note(writer, SXT_SPOOL_STACK, numbers, sizeof numbers, pcs, writer->frame_count * sizeof *pcs, NULL, 0);
+        writer->pcs[i] = writer->frames[writer->frame_count - 1 - i].pc;
+    sxt_put_note(writer, SXT_SPOOL_STACK, numbers, sizeof numbers, writer->pcs,
+                 writer->frame_count * sizeof *writer->pcs, NULL, 0);
 }
 
 uint32_t sxt_stack_number(struct writer *writer)

@@ -9,6 +9,7 @@
  *     SEXTANT_RECORD_PID        the process that it is for
  *     SEXTANT_RECORD_CHILDREN   path of the spools of other processes, with %p for the number; absent: none
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,29 +58,39 @@ static struct alive *make_alive(void)
     return alive;
 }
 
-/* Does the program call another malloc than ours? Executables with an allocator linked in come first in the order. */
-static bool has_own_allocator(void)
+/* A sanitizer has its own allocator and wants to see it used by nobody but the program. */
+static bool has_sanitizer(void)
 {
-    extern void *sxt_first_malloc(void);
-    return sxt_first_malloc() != NULL;
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (dlsym(RTLD_DEFAULT, beginnings[i]) != NULL)
+            return true;
+    return false;
 }
 
 static void begin(struct sxt_spool_control *control, const struct sxt_spool_control *parent)
 {
+    bool is_sanitized = parent == NULL && has_sanitizer();
+    control->own_allocator = parent != NULL ? parent->own_allocator : is_sanitized || sxt_first_malloc() != NULL;
+    if (is_sanitized) {
+        control->image++;
+        sxt_recording.is_asleep = true;
+        return;
+    }
     struct alive *alive = sxt_recording.control != NULL ? sxt_recording.alive : make_alive();
     if (alive == NULL || !sxt_tables_make() || !sxt_stacks_make() || (control->period != 0 && !sxt_sample_make())) {
         control->state = SXT_SPOOL_NO_MEMORY;
         sxt_recording.is_asleep = true;
         return;
     }
-    sxt_recording.control = control;
     sxt_recording.with_mappings = (control->options & SXT_SPOOL_MAPPINGS) != 0;
     sxt_recording.use_counter = (control->options & SXT_SPOOL_TSC) != 0;
     sxt_recording.period = control->period;
     sxt_recording.image = __atomic_add_fetch(&control->image, 1, __ATOMIC_RELAXED);
-    control->own_allocator = parent != NULL ? parent->own_allocator : has_own_allocator();
     control->state = SXT_SPOOL_RECORDING;
     sxt_note_moment(&control->last);
+    sxt_recording.control = control;
     sxt_recording.alive = alive;
     __atomic_store_n(&alive->is_alive, 1, __ATOMIC_RELEASE);
 }
@@ -118,21 +129,19 @@ static void register_child(struct sxt_spool_control *of_all, uint32_t pid)
 /* In a process other than the first. OF_ALL is the spool of the first one. */
 static void begin_child(struct sxt_spool_control *of_all, uint32_t parent)
 {
-    char path[PATH_MOST];
+    static char path[PATH_MOST]; /* stacks may be small */
     uint32_t pid = (uint32_t)getpid();
-    if (children_path[0] == 0 || !name_child(path, (long)pid)) {
-        sxt_recording.is_asleep = true;
+    sxt_recording.is_asleep = true;
+    if (children_path[0] == 0 || of_all->stop != 0 || !name_child(path, (long)pid))
         return;
-    }
     struct sxt_spool_control *control = sxt_spool_create(path, of_all);
-    if (control == NULL) {
-        sxt_recording.is_asleep = true;
+    if (control == NULL || control->image == 0)
+        register_child(of_all, pid);
+    if (control == NULL)
         return;
-    }
+    sxt_recording.is_asleep = false;
     control->pid = pid;
     control->parent = parent;
-    if (control->image == 0)
-        register_child(of_all, pid);
     begin(control, parent != 0 ? of_all : NULL);
 }
 
@@ -152,6 +161,8 @@ void sxt_start(void)
         return;
     is_started = true;
     int kept = errno;
+    bool was_busy = sxt_thread.busy;
+    sxt_thread.busy = true; /* what is called on the way may allocate */
     const char *pid = getenv("SEXTANT_RECORD_PID");
     bool is_meant = pid != NULL && strtol(pid, NULL, 10) == (long)getpid();
     sxt_recording.is_asleep = true;
@@ -159,11 +170,13 @@ void sxt_start(void)
     if (take_variable("SEXTANT_RECORD", spool_path) && (is_meant || children_path[0] != 0)) {
         struct sxt_spool_control *control = sxt_spool_attach(spool_path);
         sxt_recording.is_asleep = control == NULL;
+        sxt_modules_begin();
         if (control != NULL && is_meant)
             begin(control, NULL);
         else if (control != NULL)
             begin_child(control, 0);
     }
+    sxt_thread.busy = was_busy;
     errno = kept;
 }
 

@@ -2,7 +2,8 @@
  * thread.c: a writer for every thread.
  *
  * A thread that ends leaves its writer to the next one, together with the rest of its window. The end is told by a
- * thread-specific key; what a thread frees after that goes to a writer that all such threads share.
+ * thread-specific key; what a thread frees after that goes to a writer that all such threads share. A signal handler
+ * that interrupts the recorder and uses memory itself has a second writer of the thread's.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -55,11 +56,16 @@ static void thread_ends(void *value)
     }
     if (sxt_recording.alive->is_alive != 0)
         sxt_thread_name(writer);
-    sxt_thread.writer = NULL;
-    sxt_thread.ended = true;
+    struct writer *inner = sxt_thread.inner;
+    sxt_thread.writer = sxt_thread.inner = NULL;
+    sxt_thread.ended = sxt_thread.leaves_slowly = true;
     lock(&writers.lock);
     writer->next_free = writers.unused;
     writers.unused = writer;
+    if (inner != NULL) {
+        inner->next_free = writers.unused;
+        writers.unused = inner;
+    }
     unlock(&writers.lock);
     sxt_thread.busy = false;
 }
@@ -87,14 +93,15 @@ static uintptr_t top_of_stack(void)
     return &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : 0;
 }
 
-static struct writer *unused_writer(void)
+/* For another thread, or for OF that has one. */
+static struct writer *unused_writer(const struct writer *of)
 {
     lock(&writers.lock);
     struct writer *writer = writers.unused;
     if (writer != NULL)
         writers.unused = writer->next_free;
     uint32_t stream = writer == NULL ? writers.streams++ : 0;
-    uint32_t thread = writers.threads < THREADS_MOST ? writers.threads++ : THREADS_MOST;
+    uint32_t thread = of != NULL ? of->thread : writers.threads < THREADS_MOST ? writers.threads++ : THREADS_MOST;
     unlock(&writers.lock);
     if (writer == NULL) {
         writer = sxt_map_memory(sizeof *writer);
@@ -104,6 +111,13 @@ static struct writer *unused_writer(void)
     }
     writer->thread = thread;
     writer->fork_mark = writers.fork_mark;
+    writer->frames_are_usable = false; /* they were on the stack of another thread */
+    writer->stack_top = writer->stack_low = 0;
+    uint64_t now = sxt_ticks();
+    if (writer->last == 0 || writer->last > now)
+        writer->last = now;
+    writer->random = now * 0x9e3779b97f4a7c15u + writer->stream + 1;
+    writer->until_sample = 0;
     return writer;
 }
 
@@ -111,7 +125,7 @@ static struct writer *late_writer(void)
 {
     lock(&writers.late_lock);
     if (writers.late == NULL) {
-        writers.late = unused_writer();
+        writers.late = unused_writer(NULL);
         if (writers.late != NULL) {
             uint32_t numbers[2] = {writers.late->thread, 0};
             sxt_put_note(writers.late, SXT_SPOOL_THREAD, numbers, sizeof numbers, "(ended)", 7, NULL, 0);
@@ -122,28 +136,58 @@ static struct writer *late_writer(void)
     return writers.late;
 }
 
+/* What a handler cannot be given a writer for is not recorded: a handler in a handler, or while the thread begins or
+ * ends. */
+struct writer *sxt_writer_inner(void)
+{
+    struct thread *thread = &sxt_thread;
+    const struct writer *outer = thread->writer;
+    if (outer == NULL || sxt_recording.control->stop != 0)
+        return NULL;
+    if (thread->inner_busy) {
+        __atomic_fetch_add(&sxt_recording.control->dropped, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    thread->inner_busy = true;
+    if (thread->inner == NULL) {
+        int kept = errno;
+        thread->inner = unused_writer(outer);
+        if (thread->inner != NULL)
+            sxt_thread_name(thread->inner);
+        errno = kept;
+    }
+    if (thread->inner == NULL || sxt_recording.alive->is_alive == 0) {
+        thread->inner_busy = false;
+        return NULL;
+    }
+    thread->leaves_slowly = true;
+    return thread->inner;
+}
+
 void sxt_leave_slow(struct writer *writer)
 {
+    struct thread *thread = &sxt_thread;
+    if (thread->inner_busy && writer == thread->inner) {
+        thread->leaves_slowly = false;
+        thread->inner_busy = false;
+        return;
+    }
     if (writer == writers.late)
         unlock(&writers.late_lock);
+    thread->busy = false;
 }
 
 static struct writer *first_event(void)
 {
     if (sxt_thread.ended)
         return late_writer();
-    struct writer *writer = unused_writer();
+    struct writer *writer = unused_writer(NULL);
     if (writer == NULL) {
         sxt_stop(SXT_SPOOL_NO_MEMORY);
         return NULL;
     }
-    uint64_t now = sxt_ticks();
-    writer->last = writer->last < now ? writer->last : now;
-    if (writer->last == 0)
-        writer->last = now;
+    sxt_thread.upcoming = writer;
     writer->stack_top = writer->stack_low = top_of_stack();
-    writer->random = now * 0x9e3779b97f4a7c15u + writer->thread + 1;
-    writer->until_sample = 0;
     sxt_thread_name(writer);
     if (!writers.has_key)
         writers.has_key = pthread_key_create(&writers.key, thread_ends) == 0;
@@ -168,6 +212,15 @@ struct writer *sxt_writer_make(void)
     return writer;
 }
 
+void sxt_thread_detach(void)
+{
+    int kept = errno;
+    sxt_window_detach(sxt_thread.writer != NULL ? sxt_thread.writer : sxt_thread.upcoming);
+    sxt_window_detach(sxt_thread.inner);
+    sxt_window_detach(writers.late);
+    errno = kept;
+}
+
 /* In a forked child, where there is only this thread. The windows are the parent's and not mapped here. */
 void sxt_writers_forget(void)
 {
@@ -175,6 +228,6 @@ void sxt_writers_forget(void)
     writers.lock = writers.late_lock = 0;
     writers.unused = writers.late = NULL;
     writers.streams = writers.threads = 0;
-    sxt_thread.writer = NULL;
-    sxt_thread.ended = false;
+    sxt_thread.writer = sxt_thread.inner = NULL;
+    sxt_thread.inner_busy = sxt_thread.ended = sxt_thread.leaves_slowly = false;
 }

@@ -25,6 +25,7 @@
 #define KERNEL_SIGSET 8
 
 static struct known_rule *table;
+static bool is_empty = true;
 
 bool sxt_tables_make(void)
 {
@@ -88,16 +89,18 @@ static inline bool load(struct bounds *bounds, uintptr_t address, uintptr_t *val
     return true;
 }
 
-static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uint64_t key, uintptr_t pc,
-                            bool interrupted)
+/* SLOT is where the rule is to be kept; NULL: nowhere. */
+static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uintptr_t pc, bool interrupted)
 {
     const struct module *module = sxt_module_at(writer, pc - !interrupted);
     frame_rule rule = module != NULL ? sxt_rule_find(module, pc, interrupted) : (frame_rule)RULE_GUESS;
     uint64_t free_slot = 0;
     if (slot != NULL &&
-        (__atomic_compare_exchange_n(&slot->key, &free_slot, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
-         free_slot == key))
+        (__atomic_compare_exchange_n(&slot->key, &free_slot, pc, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+         free_slot == pc)) {
         __atomic_store_n(&slot->rule, rule, __ATOMIC_RELEASE);
+        __atomic_store_n(&is_empty, false, __ATOMIC_RELAXED);
+    }
     return rule;
 }
 
@@ -108,34 +111,45 @@ static inline size_t place_of(uint64_t key, unsigned bits)
 }
 
 /* From the table of all threads. */
-static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, uint64_t key, uintptr_t pc,
-                                                        bool interrupted)
+static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, uintptr_t pc)
 {
-    size_t index = place_of(key, TABLE_BITS);
+    size_t index = place_of(pc, TABLE_BITS);
     for (unsigned probe = 0; probe < PROBES_MOST; probe++) {
         struct known_rule *slot = &table[(index + probe) & ((1u << TABLE_BITS) - 1)];
         uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-        if (LIKELY(found == key && !interrupted)) {
-            frame_rule rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
-            return LIKELY(rule != RULE_NONE) ? rule : find_rule(writer, NULL, key, pc, false);
-        }
-        if (found == 0)
-            return find_rule(writer, interrupted ? NULL : slot, key, pc, interrupted);
+        if (found != pc && found != 0)
+            continue;
+        frame_rule rule = found == pc ? __atomic_load_n(&slot->rule, __ATOMIC_RELAXED) : (frame_rule)RULE_NONE;
+        return rule != RULE_NONE ? rule : find_rule(writer, slot, pc, false);
     }
-    return find_rule(writer, NULL, key, pc, interrupted);
+    return find_rule(writer, NULL, pc, false);
 }
 
-/* The thread's own table is small: it stays in the cache, whatever the program does to that. */
+void sxt_rules_forget(uintptr_t start, uintptr_t end)
+{
+    size_t count = __atomic_load_n(&is_empty, __ATOMIC_RELAXED) ? 0 : (size_t)1 << TABLE_BITS;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = __atomic_load_n(&table[i].key, __ATOMIC_RELAXED);
+        if (key > start && key <= end)
+            __atomic_store_n(&table[i].rule, (frame_rule)RULE_NONE, __ATOMIC_RELAXED);
+    }
+}
+
+/*
+ * The thread's own table is small: it stays in the cache, whatever the program does to that. Another thread may have
+ * unloaded something, so its keys have the generation in them.
+ */
 static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *writer, uintptr_t pc,
                                                                 uint64_t generation, bool interrupted)
 {
+    if (UNLIKELY(interrupted))
+        return find_rule(writer, NULL, pc, true);
     uint64_t key = pc ^ generation << 48;
     struct known_rule *recent = &writer->rules[place_of(key, RECENT_BITS)];
-    if (LIKELY(recent->key == key && !interrupted))
+    if (LIKELY(recent->key == key))
         return recent->rule;
-    frame_rule rule = shared_rule(writer, key, pc, interrupted);
-    if (!interrupted)
-        *recent = (struct known_rule){key, rule};
+    frame_rule rule = shared_rule(writer, pc);
+    *recent = (struct known_rule){key, rule};
     return rule;
 }
 
@@ -276,7 +290,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
 {
     struct place at = *place;
     struct bounds bounds = bounds_at(writer, at.stack_pointer);
-    struct known_frame fresh[FRAMES_MOST];
+    struct known_frame *fresh = writer->fresh;
     uint32_t generation = sxt_generation();
     bool is_usual = !bounds.is_foreign && generation == writer->generation && writer->frames_are_usable;
     unsigned held = 0, count = 0, kept = 0;

@@ -3,6 +3,9 @@
  *
  * What is stored in a mapped window belongs to the file at once, so nothing is lost when the process is killed. The
  * room on the disk is taken before it is mapped: a store into a mapped file that has no room would be a signal.
+ *
+ * To map new pages of a file costs more than to copy into it. So a window that is full is written to the end of the
+ * file and used again. For a moment it is there twice, and whoever reads the spool knows that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +14,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "recorder/recorder.h"
 
 #define HIGH_DESCRIPTOR 1000
+#define MAPPED_MOST     65536u /* bytes of a window */
 
 /* The spool of this process. The program may close its descriptor, and open something else under the number. */
 static struct {
@@ -85,6 +90,8 @@ static struct sxt_spool_control *take(const char *path, int fd)
         return NULL;
     }
     memcpy(spool.path, path, size + 1);
+    if (spool.fd > 0 && is_the_spool(spool.fd)) /* of this process before it was forked, or of all */
+        syscall(SYS_close, spool.fd);
     spool.fd = fd;
     spool.device = status.st_dev;
     spool.inode = status.st_ino;
@@ -96,23 +103,50 @@ struct sxt_spool_control *sxt_spool_attach(const char *path)
     return take(path, open_spool(path, 0));
 }
 
+/* May the file be as long as that? A limit must not be run into: that would be a signal. */
+static bool is_within_limit(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+/*
+ * The trace that the spool becomes is as large as that, and must find room beside it: better to stop in time than to
+ * have what nobody can finish. File systems that do not tell are taken at their word.
+ */
+static bool is_room_left(int fd, uint64_t size)
+{
+    struct statfs status;
+    return syscall(SYS_fstatfs, fd, &status) != 0 || status.f_blocks == 0 ||
+           (uint64_t)status.f_bavail >= size / (uint64_t)status.f_bsize + 1;
+}
+
+/* The function of the C library would be a place where threads can be cancelled, and malloc is none. */
+static bool write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        long count = syscall(SYS_pwrite64, fd, (const char *)data + done, size - done, (off_t)(offset + done));
+        if (count <= 0 && errno != EINTR)
+            return false;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
 /* A first page as that of LIKE, but empty. */
 static bool write_first_page(int fd, const struct sxt_spool_control *like)
 {
-    uint8_t page[SXT_SPOOL_WINDOWS_OFFSET] = {0};
+    static uint8_t page[SXT_SPOOL_WINDOWS_OFFSET] __attribute__((aligned(8))); /* stacks may be small */
     memcpy(page, (const uint8_t *)like - SXT_SPOOL_CONTROL_OFFSET, SXT_SPOOL_CONTROL_OFFSET);
-    struct sxt_spool_control fresh = {
-        .magic = like->magic,
-        .version = like->version,
-        .options = like->options,
-        .period = like->period,
-        .tail = SXT_SPOOL_WINDOWS_OFFSET,
-        .start_us = like->start_us,
-        .first = like->first,
-        .last = like->first,
-    };
-    memcpy(page + SXT_SPOOL_CONTROL_OFFSET, &fresh, sizeof fresh);
-    return pwrite(fd, page, sizeof page, 0) == (ssize_t)sizeof page;
+    struct sxt_spool_control *fresh = (void *)(page + SXT_SPOOL_CONTROL_OFFSET);
+    fresh->magic = like->magic;
+    fresh->version = like->version;
+    fresh->options = like->options;
+    fresh->period = like->period;
+    fresh->tail = SXT_SPOOL_WINDOWS_OFFSET;
+    fresh->start_us = like->start_us;
+    fresh->first = fresh->last = like->first;
+    return is_within_limit(sizeof page) && write_at(fd, page, sizeof page, 0);
 }
 
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like)
@@ -120,19 +154,24 @@ struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_sp
     struct sxt_spool_control *control = sxt_spool_attach(path); /* this process, before it executed another program */
     if (control != NULL && control->pid == (uint32_t)getpid() && control->start_us == like->start_us)
         return control;
-    int fd = open_spool(path, O_CREAT | O_TRUNC);
+    int fd = open_spool(path, O_CREAT | O_EXCL); /* what somebody else records is not ours to overwrite */
     if (fd >= 0 && !write_first_page(fd, like)) {
         syscall(SYS_close, fd);
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         fd = -1;
     }
     return take(path, fd);
 }
 
-/* Room in the file, or why there is none. A limit on the size of files must not be reached: that would be a signal. */
+/* May SIZE bytes be added at an offset? */
+static bool may_grow(int fd, uint64_t offset, size_t size)
+{
+    return is_within_limit(offset + size) && is_room_left(fd, offset + 2 * size);
+}
+
 static bool take_room(int fd, uint64_t offset, size_t size)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+    if (!may_grow(fd, offset, size))
         return false;
     long status;
     do
@@ -144,28 +183,31 @@ static bool take_room(int fd, uint64_t offset, size_t size)
         return false;
     static const char zeros[SXT_SPOOL_UNIT];
     for (size_t done = 0; done < size; done += sizeof zeros)
-        if (pwrite(fd, zeros, sizeof zeros, (off_t)(offset + done)) != (ssize_t)sizeof zeros)
+        if (!write_at(fd, zeros, sizeof zeros, offset + done))
             return false;
     return true;
 }
 
-/* The first window is small, for the sake of programs with many threads. */
-static uint32_t next_size(const struct writer *writer)
+/* Begins a window, which is empty. */
+static void begin_window(struct writer *writer)
 {
-    uint32_t size = writer->window_size == 0 ? SXT_SPOOL_UNIT : writer->window_size * 4;
-    return size > SXT_SPOOL_WINDOW_MOST ? SXT_SPOOL_WINDOW_MOST : size;
+    struct sxt_spool_window *header = (void *)writer->window;
+    header->size = writer->window_size;
+    header->image = sxt_recording.image;
+    header->stream = writer->stream;
+    header->sequence = writer->sequence++;
+    header->thread = writer->thread;
+    header->tick = writer->last;
+    __atomic_store_n(&header->magic, SXT_SPOOL_WINDOW_MAGIC, __ATOMIC_RELEASE);
+    writer->at = (void *)(header + 1);
+    writer->end = (void *)(writer->window + writer->window_size);
 }
 
-static bool next_window(struct writer *writer)
+/* The first window is small, for the sake of programs with many threads. */
+static bool map_window(struct writer *writer, int fd)
 {
-    struct sxt_spool_control *control = sxt_recording.control;
-    uint32_t size = next_size(writer);
-    int fd = descriptor();
-    if (fd < 0) {
-        sxt_stop(SXT_SPOOL_FILE_GONE);
-        return false;
-    }
-    uint64_t offset = __atomic_fetch_add(&control->tail, size, __ATOMIC_RELAXED);
+    uint32_t size = writer->window_size == 0 ? SXT_SPOOL_UNIT : MAPPED_MOST;
+    uint64_t offset = __atomic_fetch_add(&sxt_recording.control->tail, size, __ATOMIC_RELAXED);
     if (!take_room(fd, offset, size)) {
         sxt_stop(SXT_SPOOL_DISK_FULL);
         return false;
@@ -175,23 +217,55 @@ static bool next_window(struct writer *writer)
         sxt_stop(SXT_SPOOL_NO_MEMORY);
         return false;
     }
-    syscall(SYS_madvise, window, (size_t)size, MADV_DONTFORK);
-    if (writer->window != NULL)
-        sxt_unmap_memory(writer->window, writer->window_size);
-    struct sxt_spool_window *header = (void *)window;
-    header->size = size;
-    header->image = sxt_recording.image;
-    header->stream = writer->stream;
-    header->sequence = writer->sequence++;
-    header->thread = writer->thread;
-    header->tick = writer->last;
-    __atomic_store_n(&header->magic, SXT_SPOOL_WINDOW_MAGIC, __ATOMIC_RELEASE);
-    writer->window = window;
+    uint8_t *before = writer->window;
+    uint32_t size_before = writer->window_size;
+    writer->window = window; /* from here on, a fork in a handler knows of it */
     writer->window_size = size;
-    writer->at = (void *)(header + 1);
-    writer->end = (void *)(window + size);
-    sxt_note_moment(&control->last);
+    syscall(SYS_madvise, window, (size_t)size, MADV_DONTFORK);
+    begin_window(writer);
+    if (before != NULL)
+        sxt_unmap_memory(before, size_before);
     return true;
+}
+
+/* Makes room in a window by a copy of it in the file. Until that is whole, the window counts. */
+static bool move_out(struct writer *writer, int fd)
+{
+    struct sxt_spool_window *header = (void *)writer->window;
+    size_t size = writer->window_size;
+    uint64_t offset = __atomic_fetch_add(&sxt_recording.control->tail, size, __ATOMIC_RELAXED);
+    if (!may_grow(fd, offset, size) || !write_at(fd, writer->window, size, offset)) {
+        sxt_stop(SXT_SPOOL_DISK_FULL);
+        return false;
+    }
+    __atomic_store_n(&header->magic, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    memset(header + 1, 0, size - sizeof *header);
+    begin_window(writer);
+    return true;
+}
+
+static bool next_window(struct writer *writer)
+{
+    if (sxt_recording.alive->is_alive == 0) /* a child's, perhaps */
+        return false;
+    int fd = descriptor();
+    if (fd < 0) {
+        sxt_stop(SXT_SPOOL_FILE_GONE);
+        return false;
+    }
+    bool done = writer->window_size == MAPPED_MOST ? move_out(writer, fd) : map_window(writer, fd);
+    if (done)
+        sxt_note_moment(&sxt_recording.control->last);
+    return done;
+}
+
+/* Memory of the child's own, in the place of a window that it does not have. */
+void sxt_window_detach(const struct writer *writer)
+{
+    if (writer != NULL && writer->window != NULL)
+        syscall(SYS_mmap, writer->window, (size_t)writer->window_size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, (off_t)0);
 }
 
 bool sxt_window_next(struct writer *writer)

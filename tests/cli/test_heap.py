@@ -211,6 +211,17 @@ class Stacks(HeapTest):
         self.assertRegex(self.run_ok("heap", self.path, "--leaks", "--suppressions", self.file("all", "leak:*")).text,
                          "bytes in .* blocks are suppressed")  # fmt: skip
 
+    def test_what_is_for_leaks_goes_with_leaks(self):
+        known = self.file("all", "leak:*")
+        for option, value in (("--suppressions", known), ("--min-age", "1s")):
+            for others in ((), ("--json",), ("--peak",), ("--top",), ("--cost", "live"), ("--timeline",), ("--lifetimes",),
+                           ("--between", "1us", "2us"), ("--leaks", "--cost", "bytes")):  # fmt: skip
+                result = self.run_usage("heap", self.path, option, value, *others)
+                self.assertIn(f"{option} goes with --leaks", result.err)
+            for others in (("--leaks",), ("--top=leaked",), ("--cost", "leaked", "--tree"), ("--leaks", "--by", "function"),
+                           ("--leaks", "--folded"), ("--leaks", "--between", "1us", "2us")):  # fmt: skip
+                self.run_ok("heap", self.path, option, value, *others)
+
 
 class Time(HeapTest):
     def setUp(self):
@@ -509,6 +520,40 @@ class OddFiles(HeapTest):
         self.assertIn("stack_3 64\n", self.run_warned("heap", path, "--folded").text)
         (row,) = self.run_warned("heap", path, "--top", "-n", "1", "--json").json_lines()
         self.assertEqual(row["frames"], [])
+
+    def test_what_nobody_knows_is_counted_once(self):
+        nameless = [("marker", START + 1, len(FUNCTIONS)), ("marker", START + 2, 10**6)]
+        unknown = [(4, START + 3, b"x"), (127, START + 3, b""), (5, START + 4, b"yy")]
+        known = [("marker", START, 0), ("alloc", START + 1, 16, 100, 0, 0)]
+        for events, lines in ((known, []),
+                              (known + nameless[:1], ["1 marker has a name that the metadata does not have"]),
+                              (known + nameless, ["2 markers have names that the metadata does not have"]),
+                              (known + unknown[:1], ["1 event is of a type that is not known here"]),
+                              (known + unknown, ["3 events are of types that are not known here"]),
+                              (known + nameless[:1] + unknown, ["1 marker has a name that the metadata does not have",
+                                                                "3 events are of types that are not known here"])):
+            path = self.trace(events)
+            for arguments in (("heap", path), ("heap", path, "--json"), ("heap", path, "--markers"), ("diff", path, path),
+                              ("diff", f"{path}@+0", f"{path}@+9"), ("diff", f"{path}@+9", f"{path}@+0")):  # fmt: skip
+                result = sextant.run(*arguments)
+                self.assertEqual(result.status, 0, f"\n{result}")
+                self.assertEqual(result.err, "".join(f"sextant: {path}: warning: {line}\n" for line in lines), f"\n{result}")
+        path, other = self.trace(known + nameless[:1]), self.trace(known + unknown[:1], name="other.mlyze")
+        self.assertEqual([line.split(": ")[1] for line in self.run_warned("diff", path, other).err.splitlines()],
+                         [str(path), str(other)])  # fmt: skip
+
+    def test_more_nameless_markers_than_are_kept(self):
+        path = self.trace([("marker", START, 10**6)] * 10001)
+        self.assertIn("warning: at least 10000 markers have names that", self.run_warned("heap", path).err)
+
+    def test_one_or_many(self):
+        text = mlyze_writer.metadata([], [], [])
+        one = self.run_warned("heap", self.trace([("alloc", START, 0, 9, 3, 0)], text)).err
+        self.assertIn("1 allocation names a stack that", one)
+        self.assertIn("1 event has address 0", one)
+        many = self.run_warned("heap", self.trace([("alloc", START, 0, 9, 3, 0)] * 2, text)).err
+        self.assertIn("2 allocations name stacks that", many)
+        self.assertIn("2 events have address 0", many)
 
     def test_ids_of_stacks_may_be_as_high_as_they_fit(self):
         events = [("alloc", START, 16 * (i + 1), 10 + i, stack, 0)

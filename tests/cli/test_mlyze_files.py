@@ -1,5 +1,6 @@
 """Heap traces as files: read, checked, compressed and recovered, against a writer and reader of the tests' own."""
 
+import gzip
 import random
 import struct
 
@@ -150,6 +151,46 @@ class Example(MlyzeTest):
     def test_plain_is_copied(self):
         self.assertEqual(self.decompress(self.path), self.path.read_bytes())
 
+    def test_standard_input(self):
+        content = self.path.read_bytes()
+        compressed = self.compress(self.path)
+        again = self.folder / "from-stream.mlyze"
+        self.run_ok("convert", "--compress", "-", "-o", again, stdin=content)
+        for suffix in ("", ".idx", ".live"):
+            self.assertEqual((self.folder / f"from-stream.mlyze{suffix}").read_bytes(),
+                             (self.folder / f"compressed.mlyze{suffix}").read_bytes())  # fmt: skip
+        for stdin in (content, compressed.read_bytes(), gzip.compress(content)):
+            self.assertEqual(self.run_ok("convert", "--decompress", "-", "-o", "-", stdin=stdin).out, content)
+        result = self.run_warned("convert", "--recover", "-", "-o", again, stdin=content[:-1])
+        self.assertRegex(result.err, r"^sextant: -: warning: \d+ bytes cannot be read, and were left out\n$")
+        self.assertEqual(again.read_bytes(), content[:-5])
+        for option in ("--compress", "--decompress", "--recover"):
+            result = self.run_error("convert", option, "-", "-o", self.folder / "no.mlyze", stdin=b"nothing of the kind")
+            self.assertIn("-: no heap trace", result.err)
+            self.assertIn("contradict", self.run_usage("convert", option, "-f", "lidia", self.path, "-o", again).err)
+        self.assertFalse((self.folder / "no.mlyze").exists())
+
+    def test_bad_input_is_no_wrong_usage(self):
+        content = self.path.read_bytes()
+        unclean = bytearray(content.ljust(8192, b"\0"))
+        unclean[20] |= 8
+        out = self.folder / "no.mlyze"
+        for option in ("--compress", "--decompress", "--recover"):
+            for name, data, what in (("short", content[:3], "no heap trace"),
+                                     ("flipped", b"MTRB" + content[4:], "no heap trace"),
+                                     ("empty", b"", "is empty: nothing had been recorded yet"),
+                                     ("text", b"words\n", "no heap trace")):  # fmt: skip
+                path = self.file(name, data)
+                result = self.run_error("convert", option, path, "-o", out, naming=path)
+                self.assertIn(what, result.err)
+                self.assertNotIn("--help", result.err)
+            self.run_error("convert", option, self.folder / "missing", "-o", out, naming="missing")
+        for size, what in ((300, "ends before anything was recorded"), (4095, "ends before anything was recorded"),
+                           (8192, "what the recorder left is damaged")):  # fmt: skip
+            path = self.file("unclean", unclean[:size])
+            self.assertIn(what, self.run_error("convert", "--recover", path, "-o", out, naming=path).err)
+        self.assertFalse(out.exists())
+
     def test_compressed_goes_to_a_file_only(self):
         result = sextant.run("convert", "--compress", self.path, "-o", "-")
         self.assertEqual(result.status, 1, f"\n{result}")
@@ -286,11 +327,26 @@ class Reference(MlyzeTest):
     def test_dump_warns_once_with_a_count(self):
         result = self.run_warned("dump", "--json", self.path)
         self.assertEqual(len(result.err.splitlines()), 3)
-        for text in "5 allocations have a stack", "1 markers have a name", "6 events have the address 0":
+        for text in "5 allocations have a stack", "1 marker has a name", "6 events have the address 0":
             self.assertIn(text, result.err)
         lines = result.json_lines()
         self.assertEqual(lines[-1], {"event": "marker", "time_us": START + 10, "name": "marker_3"})
         self.assertEqual(len(lines), 8)
+
+    def test_an_error_is_the_only_line(self):
+        path = self.file("cut.mlyze", self.content[:-1])
+        for verb in ("info", "dump"):
+            for options in ((), ("--json",)):
+                result = self.run_error(verb, *options, path, naming=path)
+                self.assertIn("offset", result.err)
+
+    def test_one_of_each(self):
+        events = [("alloc", START, 0, 64, 9, 7), ("marker", START, 3), (77, START, b"x")]
+        result = self.run_warned("dump", self.file("one.mlyze", plain(events, START, b"{}")))
+        self.assertEqual([line.split(": ")[3] for line in result.err.splitlines()],
+                         ["1 allocation has a stack that is not in the metadata",
+                          "1 marker has a name that is not in the metadata", "1 event has the address 0",
+                          "1 event is of a type that is not known here"])  # fmt: skip
 
     def test_convert_warns_once_with_a_count(self):
         out = self.folder / "out.mlyze"
@@ -348,7 +404,7 @@ class Rules(MlyzeTest):
             ("time beyond 64 bits, far from the end", good + b"\x01" + varint((1 << 64) - 1) + bytes(80), [("time", 584)]),
             ("one byte too many", good + b"\x01", [("truncated", 583)]),
             ("unknown flag", put(20, b"\x40"), [("reserved", 20)]),
-            ("unknown byte", put(255, b"\x01"), [("reserved", 20)]),
+            ("unknown byte", put(255, b"\x01"), [("reserved", 255)]),
             ("unclean", put(20, b"\x08"), [("unclean", 20)]),
         ]  # fmt: skip
         for name, content, expected in cases:

@@ -2,7 +2,6 @@
 
 import collections
 import os
-import pathlib
 import re
 import signal
 import shutil
@@ -12,27 +11,7 @@ import unittest
 
 from support import heap_programs as programs
 from support import samples, sextant, tap
-
-RECORDER = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "src" / "libsextant-record.so"
-
-
-@unittest.skipUnless(RECORDER.exists(), "the recorder is not built here")
-class RecordTest(sextant.ProgramTest):
-    def record(self, *command, options=(), output="out.mlyze", status=0, quiet=True, env=None, stdin=b""):
-        """Runs COMMAND under the recorder; what it wrote on standard error must be nothing, unless QUIET is false."""
-        result = sextant.run("record", "-q", "-o", self.folder / output, *options, "--", *command, cwd=self.folder,
-                             env=env, stdin=stdin)
-        self.assertEqual(result.status, status, f"\n{result}")
-        if quiet:
-            self.assertEqual(result.err, "", f"\n{result}")
-        return result
-
-    def recorded(self, source, *arguments, flags=(), **keywords):
-        """The trace of a program made of SOURCE."""
-        program = programs.build(self.folder, "program", source, *flags)
-        self.record(program, *arguments, **keywords)
-        self.run_ok("verify", self.folder / "out.mlyze")
-        return programs.Recorded(self.folder / "out.mlyze", source)
+from support.recording import RecordTest
 
 
 class Exactness(RecordTest):
@@ -170,52 +149,42 @@ class Behaviour(RecordTest):
         self.assert_one_error_line(result)
 
     def test_nothing_is_lost_when_the_program_is_killed(self):
-        program = programs.build(self.folder, "program", programs.FOREVER)
-        child = subprocess.Popen([sextant.program(), "record", "-q", "-o", self.folder / "out.mlyze", "--", program],
-                                 stdout=subprocess.PIPE)
+        child = self.start(programs.build(self.folder, "program", programs.FOREVER))
         self.assertEqual(child.stdout.readline(), b"ready\n")
-        number = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()[0]
-        os.kill(int(number), signal.SIGKILL)
+        os.kill(self.program_of(child), signal.SIGKILL)
         self.assertEqual(child.wait(), 137)
-        child.stdout.close()
-        self.run_ok("verify", self.folder / "out.mlyze")
-        trace = programs.Recorded(self.folder / "out.mlyze", programs.FOREVER)
-        self.assertGreater(len(trace.allocations()), 100000)
+        self.assertGreater(len(self.trace(programs.FOREVER).allocations()), 100000)
 
     def test_a_recording_that_was_cut_off_can_be_recovered(self):
-        program = programs.build(self.folder, "program", programs.FOREVER)
-        child = subprocess.Popen([sextant.program(), "record", "-q", "-o", self.folder / "out.mlyze", "--", program],
-                                 stdout=subprocess.PIPE)
+        child = self.start(programs.build(self.folder, "program", programs.FOREVER))
         self.assertEqual(child.stdout.readline(), b"ready\n")
-        number = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()[0]
+        number = self.program_of(child)
         child.kill()
-        os.kill(int(number), signal.SIGKILL)
+        os.kill(number, signal.SIGKILL)
         child.wait()
-        child.stdout.close()
-        self.assertNotEqual(sextant.run("verify", self.folder / "out.mlyze").status, 0)
-        whole = self.folder / "whole.mlyze"
-        recovered = sextant.run("convert", "--recover", self.folder / "out.mlyze", "-o", whole)
+        self.assertFalse((self.folder / "out.mlyze").exists())
+        part = self.folder / "out.mlyze.part"
+        self.assertNotEqual(sextant.run("verify", part).status, 0)
+        recovered = sextant.run("convert", "--recover", part, "-o", self.folder / "whole.mlyze")
         self.assertEqual(recovered.status, 0, recovered)
-        self.run_ok("verify", whole)
-        self.assertGreater(len(programs.Recorded(whole, programs.FOREVER).allocations()), 100000)
+        self.assertGreater(len(self.trace(programs.FOREVER, "whole.mlyze").allocations()), 100000)
 
     def test_duration_and_signal_stop_the_recording_but_not_the_program(self):
         program = programs.build(self.folder, "program", programs.FOREVER)
         for options, stop in ((["--duration", "0.5"], None), ([], signal.SIGUSR1)):
             output = self.folder / "out.mlyze"
-            child = subprocess.Popen([sextant.program(), "record", "-q", *options, "-o", output, "--", program, "slowly"],
-                                     stdout=subprocess.PIPE)
+            output.unlink(missing_ok=True)
+            child = self.start(program, "slowly", options=options)
             self.assertEqual(child.stdout.readline(), b"ready\n")
             if stop is not None:
                 child.send_signal(stop)
             deadline = time.monotonic() + 20
-            while sextant.run("verify", output).status != 0 and time.monotonic() < deadline:
-                time.sleep(0.1)
+            while not output.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
             self.run_ok("verify", output)
             self.assertIsNone(child.poll(), "the program goes on")
             child.send_signal(signal.SIGTERM)
             self.assertEqual(child.wait(), 128 + signal.SIGTERM)
-            child.stdout.close()
 
     def test_children(self):
         program = programs.build(self.folder, "program", programs.FORKING)

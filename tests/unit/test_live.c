@@ -74,13 +74,14 @@ static void address_zero_and_the_highest_are_addresses_too(void **state)
     bool is_new;
     assert_true(sxt_live_init(&live));
     assert_int_equal(sxt_live_find(&live, 0), SXT_LIVE_NOWHERE);
-    assert_int_equal(sxt_live_add(&live, 0, &is_new), SXT_LIVE_NULL);
+    size_t place = sxt_live_add(&live, 0, &is_new);
     assert_true(is_new);
-    assert_int_equal(sxt_live_add(&live, 0, &is_new), SXT_LIVE_NULL);
+    assert_int_equal(sxt_live_add(&live, 0, &is_new), place);
     assert_false(is_new);
     assert_true(sxt_live_add(&live, UINT64_MAX, &is_new) < live.mask + 1);
+    assert_true(is_new);
     assert_int_equal(live.count, 2);
-    sxt_live_remove(&live, SXT_LIVE_NULL);
+    sxt_live_remove(&live, sxt_live_find(&live, 0));
     assert_int_equal(sxt_live_find(&live, 0), SXT_LIVE_NOWHERE);
     assert_int_not_equal(sxt_live_find(&live, UINT64_MAX), SXT_LIVE_NOWHERE);
     assert_int_equal(live.count, 1);
@@ -98,12 +99,62 @@ static void addresses_with_a_pattern_do_not_pile_up(void **state)
         assert_true(sxt_live_init(&live));
         for (uint64_t i = 1; i <= 100000; i++) {
             size_t place = sxt_live_add(&live, i << bits, &is_new);
-            size_t way = (place - sxt_live_home(&live, i << bits)) & live.mask;
+            size_t way = (place - sxt_live_home(&live, live.slots[place].tag)) & live.mask;
             longest = way > longest ? way : longest;
         }
         assert_true(longest < 300);
         sxt_live_free(&live);
     }
+}
+
+/* Looked at ahead of time, and then changed before it is asked for: what is found is right all the same. */
+static void what_was_expected_is_checked(void **state)
+{
+    (void)state;
+    struct sxt_test_random random = {7};
+    struct sxt_live live;
+    bool is_new;
+    assert_true(sxt_live_init(&live));
+    for (unsigned round = 0; round < 50000; round++) {
+        uint64_t asked = 16 * (uint64_t)sxt_test_below(&random, 3000), hash = sxt_live_hash(&live, asked);
+        size_t expected = sxt_live_expect(&live, hash);
+        for (unsigned i = 0; i < 4; i++) {
+            uint64_t other = 16 * (uint64_t)sxt_test_below(&random, 3000);
+            size_t place = sxt_live_find(&live, other);
+            if (place != SXT_LIVE_NOWHERE)
+                sxt_live_remove(&live, place);
+            else
+                sxt_live_at(&live, sxt_live_add(&live, other, &is_new))->size = other;
+        }
+        size_t found = sxt_live_find_expected(&live, hash, expected);
+        assert_int_equal(found, sxt_live_find(&live, asked));
+        if (found != SXT_LIVE_NOWHERE)
+            assert_int_equal(sxt_live_at(&live, found)->size, asked);
+    }
+    sxt_live_free(&live);
+}
+
+/* Blocks and their weights stay together when the table grows, and places of blocks that ended are used again. */
+static void weights_stay_with_their_blocks(void **state)
+{
+    (void)state;
+    struct sxt_live live;
+    bool is_new;
+    assert_true(sxt_live_init(&live) && sxt_live_keep_weights(&live));
+    for (uint64_t round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 20000; i++) {
+            size_t place = sxt_live_add(&live, i * 16, &is_new);
+            assert_true(is_new);
+            live.weights[live.slots[place].number] = (uint32_t)(i + round);
+        }
+        for (uint64_t i = 0; i < 20000; i++) {
+            size_t place = sxt_live_find(&live, i * 16);
+            assert_int_equal(sxt_live_weight(&live, place), i + round);
+            sxt_live_remove(&live, place);
+        }
+        assert_int_equal(live.used, 20000);
+    }
+    sxt_live_free(&live);
 }
 
 int main(void)
@@ -112,6 +163,8 @@ int main(void)
         cmocka_unit_test(answers_are_those_of_an_array),
         cmocka_unit_test(address_zero_and_the_highest_are_addresses_too),
         cmocka_unit_test(addresses_with_a_pattern_do_not_pile_up),
+        cmocka_unit_test(what_was_expected_is_checked),
+        cmocka_unit_test(weights_stay_with_their_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

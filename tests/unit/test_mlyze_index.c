@@ -8,11 +8,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/output.h"
 #include "mlyze_image.h"
 #include "support.h"
 
@@ -209,12 +212,86 @@ static void test_lies_are_noticed(void **state)
     end(&fixture);
 }
 
+/* A file of EVENTS whose writer makes the index; what is live is told with each event. Returns what writing said. */
+static int write_with_index(const struct sxt_mlyze_event *events, enum sxt_mlyze_codec codec, bool disk_is_full,
+                            struct sxt_mlyze_index *index, sxt_error *error)
+{
+    char name[] = "/tmp/sextant-mlyze.XXXXXX";
+    struct sxt_output output = {.fd = mkstemp(name)};
+    struct sxt_mlyze_settings settings = {.start_us = SXT_TEST_START, .codec = codec, .keeps_index = true};
+    struct sxt_mlyze_writer *writer;
+    assert_true(output.fd > 0 && unlink(name) == 0);
+    assert_int_equal(sxt_mlyze_writer_open(&output, &settings, (sxt_string){"{}", 2}, &writer, NULL), SXT_OK);
+    int full = disk_is_full ? open("/dev/full", O_WRONLY) : -1;
+    if (full >= 0)
+        assert_int_equal(dup2(full, output.fd), output.fd);
+    int status = SXT_OK;
+    for (size_t i = 0; i < COUNT && status == SXT_OK; i++) {
+        uint64_t bytes = i, count = 2 * i;
+        status = sxt_mlyze_write(writer, &events[i], error);
+        sxt_mlyze_writer_live(writer, bytes, count);
+    }
+    if (status == SXT_OK)
+        status = sxt_mlyze_writer_finish(writer, error);
+    sxt_mlyze_writer_take_index(writer, index);
+    sxt_mlyze_writer_close(&writer);
+    close(output.fd);
+    if (full >= 0)
+        close(full);
+    return status;
+}
+
+static void test_the_writer_knows_the_index_too(void **state)
+{
+    (void)state;
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture fixture;
+        struct sxt_mlyze_index index;
+        make(&fixture, codecs[i]);
+        assert_int_equal(write_with_index(fixture.events, codecs[i], false, &index, NULL), SXT_OK);
+        assert_int_equal(index.count, fixture.index.count);
+        assert_int_equal(index.event_count, COUNT);
+        assert_int_equal(index.last_time, fixture.index.last_time);
+        for (size_t k = 0; k < index.count; k++) {
+            const struct sxt_mlyze_index_entry *found = &index.entries[k], *expected = &fixture.index.entries[k];
+            assert_int_equal(found->offset, expected->offset);
+            assert_int_equal(found->event, expected->event);
+            assert_int_equal(found->time, expected->time);
+            assert_int_equal(found->stored_size, expected->stored_size);
+            assert_int_equal(found->size, expected->size);
+            assert_int_equal(found->live_bytes, k == 0 ? 0 : expected->event - 1);
+            assert_int_equal(found->live_count, k == 0 ? 0 : 2 * (expected->event - 1));
+        }
+        assert_true(index.count > 3);
+        sxt_mlyze_index_free(&index);
+        end(&fixture);
+    }
+}
+
+/* Also when another thread does the writing. */
+static void test_a_full_disk_is_told(void **state)
+{
+    (void)state;
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    struct sxt_mlyze_event *events = sxt_test_mlyze_events(1, COUNT);
+    for (size_t i = 0; i < 3; i++) {
+        struct sxt_mlyze_index index;
+        sxt_error error;
+        assert_int_equal(write_with_index(events, codecs[i], true, &index, &error), SXT_ERROR_IO);
+        assert_non_null(strstr(error.text, "No space left"));
+        sxt_mlyze_index_free(&index);
+    }
+    free(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leads_to_every_block), cmocka_unit_test(test_comes_back_from_its_file),
         cmocka_unit_test(test_damage_is_noticed),    cmocka_unit_test(test_another_trace_is_noticed),
-        cmocka_unit_test(test_lies_are_noticed),
+        cmocka_unit_test(test_lies_are_noticed),     cmocka_unit_test(test_the_writer_knows_the_index_too),
+        cmocka_unit_test(test_a_full_disk_is_told),
     };
     return cmocka_run_group_tests_name("mlyze_index", tests, NULL, NULL);
 }

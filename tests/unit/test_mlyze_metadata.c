@@ -64,7 +64,7 @@ static void test_tables_have_gaps(void **state)
 static void test_frames_may_lack_anything(void **state)
 {
     (void)state;
-    read_text("{\"stack_traces\": {\"0\": [{}, {\"line\": null, \"x\": [{}]}, {\"line\": 99999999999999999999}]}}");
+    read_text("{\"stack_traces\": {\"0\": [{}, {\"line\": null, \"x\": [{}]}, {\"line\": 4294967295}]}}");
     assert_int_equal(metadata.stacks[0].count, 3);
     assert_int_equal(metadata.stacks[0].frames[0].file, SXT_MLYZE_NO_ID);
     assert_int_equal(metadata.stacks[0].frames[1].function, SXT_MLYZE_NO_ID);
@@ -109,6 +109,8 @@ static void test_refused(void **state)
     } cases[] = {
         {" ", 1},
         {"null", 0},
+        {"{\"stack_traces\": {\"0\": [{\"line\": 4294967296}]}}", 33},
+        {"{\"stack_traces\": {\"0\": [{\"line\": 99999999999999999999}]}}", 33},
         {"{", 1},
         {"{}}", 2},
         {"{\"files\" {}}", 9},
@@ -137,7 +139,7 @@ static void test_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(cases[i].text, SXT_ERROR_FORMAT, cases[i].offset);
-    assert_refused("{\"files\": {\"4294967294\": \"a\"}}", SXT_ERROR_LIMIT, SXT_NO_OFFSET);
+    assert_refused("{\"files\": {\"4294967294\": \"a\"}}", SXT_ERROR_LIMIT, 11);
 }
 
 static void test_depth(void **state)

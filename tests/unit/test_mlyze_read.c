@@ -199,7 +199,9 @@ static void test_unknown_bytes_hide_the_events_only(void **state)
     struct sxt_mlyze_cursor *cursor;
     assert_true(sxt_mlyze_header(trace)->has_unknown);
     assert_int_equal(sxt_mlyze_metadata(trace)->file_count, 2);
-    assert_int_equal(sxt_mlyze_cursor_open(trace, &cursor, NULL), SXT_ERROR_UNSUPPORTED);
+    sxt_error error;
+    assert_int_equal(sxt_mlyze_cursor_open(trace, &cursor, &error), SXT_ERROR_UNSUPPORTED);
+    assert_int_equal(error.offset, 200);
     sxt_mlyze_close(&trace);
     file[200] = 0;
     file[20] = SXT_MLYZE_UNCLEAN;

@@ -101,6 +101,13 @@ class ProgramTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
+    def let_others_in(self):
+        """Other users reach the test's folder, which may lie in one that is not for them."""
+        for folder in (self.folder, *self.folder.parents):
+            mode = folder.stat().st_mode
+            if mode & 0o001 == 0:
+                folder.chmod(mode | 0o011)
+
     def file(self, name, content=b""):
         """A file of that name and content in the test's folder."""
         path = self.folder / name

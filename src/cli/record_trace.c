@@ -1,0 +1,212 @@
+/* record_trace.c: finished traces of what was recorded, of the program and of its children. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/heap.h"
+#include "cli/recording.h"
+
+#define CODEC_COLUMNS 3
+#define SUFFIX_MOST   16
+
+/* --- one trace --- */
+
+static void show_warning(void *data, const char *path, const char *text)
+{
+    (void)data;
+    cli_warn(path, "%s", text);
+}
+
+/* The spool goes when there is a trace; otherwise it is all that there is. */
+static bool make_trace(const struct session *session, const char *spool, const char *output,
+                       struct sxt_recovered *recovered)
+{
+    bool compress = cli_given(session->arguments, "compress");
+    struct cli_finishing finishing = {0};
+    struct sxt_recover_options recover_options = {
+        .codec = compress ? CODEC_COLUMNS : 0,
+        .no_symbols = cli_given(session->arguments, "no-symbols"),
+        .warning = show_warning,
+        .progress = cli_given(session->arguments, "quiet") ? NULL : cli_show_finishing,
+        .data = &finishing,
+    };
+    sxt_error error;
+    int status = sxt_mlyze_recover(spool, output, &recover_options, recovered, &error);
+    cli_end_finishing(&finishing);
+    if (status != SXT_OK) {
+        cli_fail(output, &error);
+        cli_warn(spool, "what was recorded is here; 'sextant convert --recover' makes a trace of it");
+        return false;
+    }
+    if (unlink(spool) != 0)
+        cli_warn(spool, "cannot be removed: %s", strerror(errno));
+    return true;
+}
+
+/* Why there is less in it than one would think. */
+static void explain(const struct session *session, const char *path, const struct sxt_recovered *recovered)
+{
+    static const char *const ends[] = {
+        [SXT_RECOVERED_DISK_FULL] = "the disk is full, or a limit on the size of files was reached",
+        [SXT_RECOVERED_NO_MEMORY] = "memory was short",
+        [SXT_RECOVERED_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
+    };
+    if (recovered->end != SXT_RECOVERED_WHOLE)
+        cli_warn(path, "recording stopped before the program ended: %s", ends[recovered->end]);
+    if (recovered->dropped > 0)
+        cli_warn(path, "%llu allocations are missing: there were too many at once",
+                 (unsigned long long)recovered->dropped);
+    if (session->recordable == SXT_RECORDABLE_STATIC)
+        cli_warn(session->program, "nothing was seen: it is linked statically, so that no recorder can be loaded");
+    else if (session->recordable == SXT_RECORDABLE_SANITIZED)
+        cli_warn(session->program, "nothing was seen: it has a sanitizer, with an allocator of its own");
+    else if (!recovered->is_attached && recovered->end == SXT_RECOVERED_WHOLE)
+        cli_warn(session->program, "nothing was seen: the recorder was not loaded");
+    else if (recovered->own_allocator)
+        cli_warn(session->program, "%s was seen: it has an allocator of its own linked in",
+                 recovered->allocations == 0 ? "nothing" : "not everything");
+}
+
+static void summarise(const struct session *session, const char *path, const struct sxt_recovered *recovered)
+{
+    explain(session, path, recovered);
+    if (!cli_given(session->arguments, "quiet"))
+        fprintf(stderr, "sextant: %s: %llu events, %llu allocations at %llu stacks\n", path,
+                (unsigned long long)recovered->events, (unsigned long long)recovered->allocations,
+                (unsigned long long)recovered->stacks);
+}
+
+/* --- children --- */
+
+/* Process numbers. */
+struct processes {
+    long *pids;
+    size_t count, capacity;
+};
+
+static bool name_spool(const struct session *session, long pid, char output[PATH_MAX],
+                       char spool[PATH_MAX + SUFFIX_MOST])
+{
+    if (!cli_fill_in(session->children, pid, output))
+        return false;
+    snprintf(spool, PATH_MAX + SUFFIX_MOST, "%s%s", output, sxt_recording_suffix(session->recording));
+    return true;
+}
+
+static bool is_spool_of(const struct session *session, long pid)
+{
+    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    return pid != (long)session->child && name_spool(session, pid, output, spool) &&
+           sxt_recording_has_child(session->recording, spool, pid);
+}
+
+static void add_process(struct processes *processes, long pid)
+{
+    if (processes->count == processes->capacity) {
+        size_t capacity = processes->capacity * 2 + 64;
+        long *moved = realloc(processes->pids, capacity * sizeof *moved);
+        if (moved == NULL)
+            return;
+        processes->pids = moved;
+        processes->capacity = capacity;
+    }
+    processes->pids[processes->count++] = pid;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    long first = *(const long *)a, second = *(const long *)b;
+    return first < second ? -1 : first > second;
+}
+
+/* Those that have a spool, by what is in the folder. */
+static struct processes find_children(const struct session *session)
+{
+    struct processes found = {0};
+    const char *name = strrchr(session->children, '/');
+    const char *number = name != NULL ? strstr(name, "%p") : NULL;
+    if (number == NULL)
+        return found;
+    name++;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(name - session->children), session->children);
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        size_t before = (size_t)(number - name);
+        if (strncmp(entry->d_name, name, before) != 0)
+            continue;
+        char *end;
+        long pid = strtol(entry->d_name + before, &end, 10);
+        if (pid > 0 && end > entry->d_name + before && is_spool_of(session, pid))
+            add_process(&found, pid);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    qsort(found.pids, found.count, sizeof *found.pids, by_number);
+    size_t kept = 0;
+    for (size_t i = 0; i < found.count; i++)
+        if (i == 0 || found.pids[i] != found.pids[i - 1])
+            found.pids[kept++] = found.pids[i];
+    found.count = kept;
+    return found;
+}
+
+void cli_stop_children(const struct session *session)
+{
+    struct processes children = find_children(session);
+    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    for (size_t i = 0; i < children.count; i++)
+        if (name_spool(session, children.pids[i], output, spool))
+            sxt_recording_stop_child(session->recording, spool, children.pids[i]);
+    free(children.pids);
+}
+
+static void finish_child(const struct session *session, long pid)
+{
+    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    struct sxt_recovered recovered;
+    if (!name_spool(session, pid, output, spool))
+        return;
+    if (!session->is_stopped && kill((pid_t)pid, 0) == 0)
+        cli_warn(spool, "process %ld still runs; 'sextant convert --recover' makes a trace of it when it has ended",
+                 pid);
+    else if (make_trace(session, spool, output, &recovered))
+        summarise(session, output, &recovered);
+}
+
+/* Those that wanted a file and have none. */
+static void name_missing(const struct session *session, const struct sxt_recovered *recovered,
+                         const struct processes *found)
+{
+    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    for (size_t i = 0; i < recovered->child_count; i++) {
+        long pid = (long)recovered->children[i];
+        bool is_new = true;
+        for (size_t k = 0; k < i; k++)
+            is_new &= recovered->children[k] != recovered->children[i];
+        bool is_found =
+            found->count > 0 && bsearch(&pid, found->pids, found->count, sizeof *found->pids, by_number) != NULL;
+        if (is_new && !is_found && name_spool(session, pid, output, spool))
+            cli_warn(spool, "cannot be made, or is another recording's; process %ld was not recorded", pid);
+    }
+}
+
+void cli_finish_recording(struct session *session)
+{
+    struct sxt_recovered recovered;
+    if (session->is_finished)
+        return;
+    session->is_finished = true;
+    sxt_recording_note_end(session->recording);
+    struct processes children = find_children(session);
+    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recovered)) {
+        summarise(session, session->output, &recovered);
+        name_missing(session, &recovered, &children);
+    }
+    for (size_t i = 0; i < children.count; i++)
+        finish_child(session, children.pids[i]);
+    free(children.pids);
+}

@@ -1,0 +1,172 @@
+/*
+ * sink.c: where events go in pieces: compressed, if they are to be, and written; on a second thread, while the first
+ * one makes more events.
+ *
+ * A few buffers go round between the two: the first thread hands over a full one and goes on with an empty one, or
+ * waits until there is one. There is one thread that writes, so everything comes in order. It keeps the first error,
+ * and from then on writes nothing more.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/output.h"
+#include "base/pool.h"
+#include "mlyze/private.h"
+
+#define PIECES 4
+
+struct piece {
+    struct sxt_buffer events;
+    struct sxt_mlyze_index_entry entry;
+};
+
+struct sxt_mlyze_behind {
+    struct sxt_mlyze_sink *sink; /* of the thread that writes, as long as there is one */
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of all below, but not of the pieces that are being filled or written */
+    pthread_cond_t changed;
+    struct piece pieces[PIECES]; /* a ring */
+    size_t first, count;         /* of those that are to be written */
+    bool is_ended;
+    int status;
+    sxt_error error;
+};
+
+static int add_entry(struct sxt_mlyze_sink *sink, struct sxt_mlyze_index_entry entry, sxt_error *error)
+{
+    struct sxt_mlyze_index *index = &sink->index;
+    void *grown = sxt_array_grow(index->entries, &sink->index_capacity, index->count + 1, sizeof *index->entries);
+    if (grown == NULL)
+        return sxt_fail_memory(error, index->count * sizeof *index->entries);
+    index->entries = grown;
+    index->entries[index->count++] = entry;
+    return SXT_OK;
+}
+
+int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, size_t size,
+                         struct sxt_mlyze_index_entry entry, sxt_error *error)
+{
+    if (sink->codec == SXT_MLYZE_RAW)
+        return sxt_output_write(sink->output, events, size, error);
+    struct sxt_buffer *block = &sink->block;
+    sxt_buffer_clear(block);
+    int status = sxt_mlyze_block_write(block, sink->codec, events, size, entry.time, entry.event, error);
+    if (status == SXT_OK && sink->keeps_index) {
+        entry.offset = sink->output->size;
+        entry.stored_size = (uint32_t)block->size;
+        entry.size = sxt_load_u32le(block->data + SXT_MLYZE_BLOCK_AT_SIZE);
+        status = add_entry(sink, entry, error);
+    }
+    return status == SXT_OK ? sxt_output_write(sink->output, block->data, block->size, error) : status;
+}
+
+static void *run(void *context)
+{
+    struct sxt_mlyze_behind *behind = context;
+    pthread_mutex_lock(&behind->mutex);
+    for (;;) {
+        while (behind->count == 0 && !behind->is_ended)
+            pthread_cond_wait(&behind->changed, &behind->mutex);
+        if (behind->count == 0)
+            break;
+        const struct piece *piece = &behind->pieces[behind->first];
+        int status = behind->status;
+        pthread_mutex_unlock(&behind->mutex);
+        sxt_error error;
+        bool is_new = status == SXT_OK;
+        if (is_new)
+            status = sxt_mlyze_sink_write(behind->sink, piece->events.data, piece->events.size, piece->entry, &error);
+        pthread_mutex_lock(&behind->mutex);
+        if (is_new && status != SXT_OK)
+            behind->error = error;
+        behind->status = status;
+        behind->first = (behind->first + 1) % PIECES;
+        behind->count--;
+        pthread_cond_signal(&behind->changed);
+    }
+    pthread_mutex_unlock(&behind->mutex);
+    return NULL;
+}
+
+/* Signals are the business of the thread that was there before. */
+static bool start_thread(struct sxt_mlyze_behind *behind)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&behind->thread, NULL, run, behind) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink)
+{
+    struct sxt_mlyze_behind *behind = sxt_pool_threads() > 1 ? calloc(1, sizeof *behind) : NULL;
+    if (behind == NULL)
+        return NULL;
+    behind->sink = sink;
+    for (size_t i = 0; i < PIECES; i++)
+        sxt_buffer_init(&behind->pieces[i].events, SIZE_MAX / 4);
+    pthread_mutex_init(&behind->mutex, NULL);
+    pthread_cond_init(&behind->changed, NULL);
+    if (start_thread(behind))
+        return behind;
+    pthread_cond_destroy(&behind->changed);
+    pthread_mutex_destroy(&behind->mutex);
+    free(behind);
+    return NULL;
+}
+
+static int report(const struct sxt_mlyze_behind *behind, sxt_error *error)
+{
+    if (behind->status != SXT_OK && error != NULL)
+        *error = behind->error;
+    return behind->status;
+}
+
+int sxt_mlyze_behind_put(struct sxt_mlyze_behind *behind, struct sxt_buffer *events, size_t size,
+                         struct sxt_mlyze_index_entry entry, sxt_error *error)
+{
+    pthread_mutex_lock(&behind->mutex);
+    while (behind->count == PIECES)
+        pthread_cond_wait(&behind->changed, &behind->mutex);
+    struct piece *piece = &behind->pieces[(behind->first + behind->count) % PIECES];
+    pthread_mutex_unlock(&behind->mutex);
+
+    struct sxt_buffer full = *events;
+    *events = piece->events;
+    sxt_buffer_clear(events);
+    sxt_buffer_append(events, full.data + size, full.size - size);
+    full.size = size;
+    *piece = (struct piece){full, entry};
+
+    pthread_mutex_lock(&behind->mutex);
+    behind->count++;
+    pthread_cond_signal(&behind->changed);
+    int status = report(behind, error);
+    pthread_mutex_unlock(&behind->mutex);
+    return status == SXT_OK ? sxt_buffer_status(events, error) : status;
+}
+
+int sxt_mlyze_behind_end(struct sxt_mlyze_behind **behind, sxt_error *error)
+{
+    struct sxt_mlyze_behind *all = *behind;
+    if (all == NULL)
+        return SXT_OK;
+    pthread_mutex_lock(&all->mutex);
+    all->is_ended = true;
+    pthread_cond_signal(&all->changed);
+    pthread_mutex_unlock(&all->mutex);
+    pthread_join(all->thread, NULL);
+    int status = report(all, error);
+    pthread_cond_destroy(&all->changed);
+    pthread_mutex_destroy(&all->mutex);
+    for (size_t i = 0; i < PIECES; i++)
+        sxt_buffer_free(&all->pieces[i].events);
+    free(all);
+    *behind = NULL;
+    return status;
+}

@@ -1,0 +1,231 @@
+"""Programs that have children while they are recorded, or become another program; see record_programs.py."""
+
+# With a word behind the path it is the child.
+VFORK = r"""
+#define _GNU_SOURCE
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile sink;
+extern char **environ;
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "child") == 0) {
+        sink = malloc(44);            /* executed */
+        return 0;
+    }
+    sink = malloc(11);                /* before */
+    for (int i = 0; i < 3; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            sink = malloc(22);        /* between */
+            execl(argv[0], argv[0], "child", NULL);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+        free(sink);
+    }
+    char *words[] = {argv[0], "child", NULL};
+    pid_t child;
+    if (posix_spawn(&child, argv[0], NULL, NULL, words, environ) != 0)
+        return 1;
+    waitpid(child, NULL, 0);
+    sink = malloc(33);                /* after */
+    return 0;
+}
+"""
+
+FORKS_AMONG_THREADS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int is_over;
+
+static void *work(void *argument)
+{
+    while (!is_over) {
+        void *volatile block = malloc(64); /* meanwhile */
+        free(block);
+    }
+    return argument;
+}
+
+int main(int argc, char **argv)
+{
+    int bad = 0;
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            for (int k = 1; k <= 5; k++) {
+                void *volatile block = malloc((size_t)k); /* in the child */
+                if (k != 3)
+                    free(block);
+            }
+            _exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        bad += status != 0;
+    }
+    is_over = 1;
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return bad;
+}
+"""
+
+# A thread that is not there any more in the child holds the dynamic linker's lock.
+FORKS_UNDER_A_LOCK = r"""
+#define _GNU_SOURCE
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int is_inside, is_over;
+
+static int stay(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)info, (void)size, (void)data;
+    is_inside = 1;
+    while (!is_over)
+        usleep(100);
+    return 1;
+}
+
+static void *work(void *argument)
+{
+    dl_iterate_phdr(stay, NULL);
+    return argument;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    int status = 0;
+    pthread_create(&thread, NULL, work, NULL);
+    while (!is_inside)
+        usleep(100);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        void *volatile block = malloc(21); /* in the child */
+        free(block);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    is_over = 1;
+    pthread_join(thread, NULL);
+    return status != 0;
+}
+"""
+
+# The handler comes at any time, also while the recorder writes; and the child goes on from there.
+FORKS_IN_HANDLERS = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FORKS 200
+
+static volatile int is_child, forks;
+
+static void handler(int number)
+{
+    (void)number;
+    int kept = errno;
+    if (is_child || forks == FORKS)
+        return;
+    is_child = _Fork() == 0;
+    forks++;
+    errno = kept;
+}
+
+int main(void)
+{
+    struct sigaction action;
+    struct itimerval often = {{0, 200}, {0, 200}};
+    int bad = 0, ended = 0, status;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (ended < FORKS) {
+        for (int i = 0; i < 20; i++) {
+            void *volatile block = malloc(30); /* meanwhile */
+            free(block);
+        }
+        if (is_child)
+            _exit(0);
+        for (; waitpid(-1, &status, WNOHANG) > 0; ended++)
+            bad += status != 0;
+    }
+    return bad > 100 ? 100 : bad;
+}
+"""
+
+FORKS_AND_EXECUTES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile sink;
+
+int main(int argc, char **argv)
+{
+    if (argc > 2) {
+        sink = malloc(66);            /* executed */
+        return 0;
+    }
+    for (int i = 0; i < atoi(argv[1]); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            sink = malloc(55);        /* forked */
+            execl(argv[0], argv[0], "1", "child", NULL);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+    }
+    return 0;
+}
+"""
+
+LEAVES_NOTHING = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *volatile sink;
+
+int main(int argc, char **argv)
+{
+    sink = malloc(71);                /* before */
+    if (argc > 2)
+        return 4;
+    char *words[] = {argv[0], "1", "2", NULL};
+    if (argc == 1)
+        unsetenv("LD_PRELOAD");
+    else
+        clearenv();
+    execv(argv[0], words);
+    return 1;
+}
+"""
