@@ -62,7 +62,7 @@ fuzz fuzz-smoke:
 	@scripts/setup fuzz
 	@CC=clang scripts/build build-fuzz -Dfuzz=true -Dtests=disabled -Db_lundef=false -Dwerror=false \
 	    -Db_sanitize=address,undefined
-	@scripts/fuzz build-fuzz $(if $(filter fuzz-smoke,$@),10,$(FUZZ_SECONDS))
+	@scripts/fuzz build-fuzz $(if $(filter fuzz-smoke,$@),6,$(FUZZ_SECONDS))
 
 interop: all
 	@scripts/setup interop

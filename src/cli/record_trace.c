@@ -145,7 +145,8 @@ static struct processes find_children(const struct session *session)
     }
     if (entries != NULL)
         closedir(entries);
-    qsort(found.pids, found.count, sizeof *found.pids, by_number);
+    if (found.count > 1)
+        qsort(found.pids, found.count, sizeof *found.pids, by_number);
     size_t kept = 0;
     for (size_t i = 0; i < found.count; i++)
         if (i == 0 || found.pids[i] != found.pids[i - 1])

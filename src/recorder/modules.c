@@ -307,7 +307,8 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
         scan->list->modules[at] = scan->list->modules[at - 1];
     scan->list->modules[at] = module;
     if (!is_known) {
-        sxt_rules_forget(module.start, module.end); /* code that was in no file may have been here */
+        if (sxt_rules_have_strangers()) /* perhaps at these addresses */
+            sxt_rules_forget(module.start, module.end);
         note_module(scan->writer, scan->generation, &module);
     }
     return 0;

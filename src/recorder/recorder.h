@@ -240,6 +240,8 @@ void sxt_walk(struct writer *writer, const struct place *place);
 bool sxt_tables_make(void);
 /* At these return addresses is something else from now on. */
 void sxt_rules_forget(uintptr_t start, uintptr_t end);
+/* Are there rules for code that is in no file? */
+bool sxt_rules_have_strangers(void);
 
 /* The number of the stack that was walked; writes it down when it is new. */
 uint32_t sxt_stack_number(struct writer *writer);

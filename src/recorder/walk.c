@@ -25,7 +25,7 @@
 #define KERNEL_SIGSET 8
 
 static struct known_rule *table;
-static bool is_empty = true;
+static bool has_strangers; /* is there a rule for code that is in no file? */
 
 bool sxt_tables_make(void)
 {
@@ -99,7 +99,8 @@ static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uint
         (__atomic_compare_exchange_n(&slot->key, &free_slot, pc, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
          free_slot == pc)) {
         __atomic_store_n(&slot->rule, rule, __ATOMIC_RELEASE);
-        __atomic_store_n(&is_empty, false, __ATOMIC_RELAXED);
+        if (module == NULL)
+            __atomic_store_n(&has_strangers, true, __ATOMIC_RELAXED);
     }
     return rule;
 }
@@ -125,10 +126,14 @@ static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, u
     return find_rule(writer, NULL, pc, false);
 }
 
+bool sxt_rules_have_strangers(void)
+{
+    return __atomic_load_n(&has_strangers, __ATOMIC_RELAXED);
+}
+
 void sxt_rules_forget(uintptr_t start, uintptr_t end)
 {
-    size_t count = __atomic_load_n(&is_empty, __ATOMIC_RELAXED) ? 0 : (size_t)1 << TABLE_BITS;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < (size_t)1 << TABLE_BITS; i++) {
         uint64_t key = __atomic_load_n(&table[i].key, __ATOMIC_RELAXED);
         if (key > start && key <= end)
             __atomic_store_n(&table[i].rule, (frame_rule)RULE_NONE, __ATOMIC_RELAXED);
@@ -322,4 +327,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
         writer->frames_are_usable = false;
     }
     remember(writer, kept, fresh, count);
+    /* A library was found to be gone on the way: the stack is one of the new generation. */
+    if (UNLIKELY(sxt_generation() != generation))
+        sxt_walk(writer, place);
 }

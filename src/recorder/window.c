@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -268,10 +269,15 @@ void sxt_window_detach(const struct writer *writer)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, (off_t)0);
 }
 
+/* A handler that forked meanwhile would leave a child that writes the parent's window once more, so none may come. */
 bool sxt_window_next(struct writer *writer)
 {
     int kept = errno;
+    uint64_t all = UINT64_MAX, before = 0;
+    long blocked = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
     bool done = next_window(writer);
+    if (blocked == 0)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     errno = kept;
     return done;
 }

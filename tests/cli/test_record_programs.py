@@ -165,7 +165,7 @@ class Threads(ProgramsTest):
                                                f"-DSIZE={size}", "-DPADDING=0", source=source))
         trace = self.recorded(sources.LIBRARIES_AMONG_THREADS, *libraries, timeout=60)
         sizes = collections.Counter(event[3] for event in trace.raw if event[0] == "alloc")
-        self.assertEqual((sizes[101], sizes[202]), (200, 200))
+        self.assertEqual((sizes[101], sizes[202]), (80, 80))
         trace.live()
 
 
@@ -230,6 +230,7 @@ class Surroundings(ProgramsTest):
         result = self.record("sh", "-c", "cat; echo end >&2", stdin=b"abc" * 100000, quiet=False)
         self.assertEqual((result.out, result.err), (b"abc" * 100000, "end\n"))
 
+    @unittest.skipIf(sextant.SANITIZED, "looking for leaks, a sanitizer waits for ever where SIGCHLD is ignored")
     def test_signals_stay_as_they_were(self):
         inner = ["grep", "^Sig[A-Z].*:", "/proc/self/status"]
         for ignored in ((), (signal.SIGCHLD, signal.SIGINT), (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM)):
@@ -396,6 +397,7 @@ class Files(ProgramsTest):
         self.record(plain, status=126, quiet=False)
         self.assert_nothing_left()
 
+    @unittest.skipIf(sextant.SANITIZED, "the child that is killed may be the sanitizer's, which is then waited for in vain")
     def test_a_program_that_is_killed_before_it_is_one(self):
         for _ in range(20):
             child = self.start("true", stderr=subprocess.DEVNULL)

@@ -316,7 +316,7 @@ static int call(struct dl_phdr_info *info, size_t size, void *run)
 static void *load(void *argument)
 {
     long self = (long)argument;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 80; i++) {
         void *library = dlopen(paths[self], RTLD_NOW);
         void *run = dlsym(library, "run");
         if (self == 1)
