@@ -387,6 +387,8 @@ struct sxt_recording;
 int sxt_recording_create(const char *output, const struct sxt_recording_options *options, struct sxt_recording **out,
                          sxt_error *error);
 const char *sxt_recording_path(const struct sxt_recording *recording);
+void sxt_recording_unname(struct sxt_recording *recording);  /* takes the name of the output from the spool */
+void sxt_recording_discard(struct sxt_recording *recording); /* removes the spool */
 const char *sxt_recording_suffix(const struct sxt_recording *recording);
 /* Is the file at PATH the spool of a child of this recording, which is process PID? */
 bool sxt_recording_has_child(const struct sxt_recording *recording, const char *path, long pid);

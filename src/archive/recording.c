@@ -4,6 +4,9 @@
  * It is a file of its own beside the trace that it will become, OUTPUT.part: so what is at OUTPUT stays there until
  * there is something whole to replace it. A file of that name may be what another process is writing to right now, or
  * what is left of a recording that was cut off. It is never touched; the next one is OUTPUT.part2, and so on.
+ *
+ * Where nothing is at OUTPUT, the spool has that name too, until the trace takes it: who looks for OUTPUT while the
+ * program runs, or after everything was killed, finds what there is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +31,7 @@ struct sxt_recording {
     struct sxt_spool_control *control;
     char *path;
     char suffix[16]; /* what the path has behind that of the output */
+    char *output;    /* the other name of the spool; NULL when it has none */
 };
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -148,11 +152,27 @@ int sxt_recording_create(const char *output, const struct sxt_recording_options 
         if (result != SXT_OK)
             unlink(recording->path);
     }
+    if (result == SXT_OK && link(recording->path, output) == 0)
+        recording->output = strdup(output);
     if (result == SXT_OK)
         *out = recording;
     else
         sxt_recording_close(&recording);
     return result;
+}
+
+void sxt_recording_unname(struct sxt_recording *recording)
+{
+    struct stat spool, other;
+    if (recording->output != NULL && stat(recording->path, &spool) == 0 && lstat(recording->output, &other) == 0 &&
+        spool.st_dev == other.st_dev && spool.st_ino == other.st_ino)
+        unlink(recording->output);
+}
+
+void sxt_recording_discard(struct sxt_recording *recording)
+{
+    sxt_recording_unname(recording);
+    unlink(recording->path);
 }
 
 const char *sxt_recording_path(const struct sxt_recording *recording)
@@ -227,6 +247,7 @@ void sxt_recording_close(struct sxt_recording **recording)
     if ((*recording)->page != NULL)
         munmap((*recording)->page, SXT_SPOOL_WINDOWS_OFFSET);
     free((*recording)->path);
+    free((*recording)->output);
     free(*recording);
     *recording = NULL;
 }

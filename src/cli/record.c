@@ -407,7 +407,7 @@ static int watch(struct session *session, pid_t child, const sigset_t *signals)
 /* The program did not come to be: nothing is left behind. */
 static int give_up(struct session *session, int reason)
 {
-    unlink(sxt_recording_path(session->recording));
+    sxt_recording_discard(session->recording);
     cli_fail_text(session->program, "%s", strerror(reason));
     return reason == ENOENT ? 127 : 126;
 }
@@ -427,7 +427,7 @@ static int follow(struct session *session, int gate, int report, const sigset_t 
     if (reason != 0 || (!is_told && !WIFSIGNALED(ended)))
         return give_up(session, is_told ? reason : why_not);
     if (!is_told)
-        unlink(sxt_recording_path(session->recording)); /* somebody killed it before it was the program */
+        sxt_recording_discard(session->recording); /* somebody killed it before it was the program */
     else
         cli_finish_recording(session);
     return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);

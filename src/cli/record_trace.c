@@ -206,6 +206,8 @@ void cli_finish_recording(struct session *session)
     if (make_trace(session, sxt_recording_path(session->recording), session->output, &recovered)) {
         summarise(session, session->output, &recovered);
         name_missing(session, &recovered, &children);
+    } else {
+        sxt_recording_unname(session->recording);
     }
     for (size_t i = 0; i < children.count; i++)
         finish_child(session, children.pids[i]);
