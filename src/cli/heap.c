@@ -58,11 +58,6 @@ static const struct cli_example examples[] = {
     {NULL, NULL},
 };
 
-#define DESCRIPTION                                                                                                    \
-    "Reads a trace of allocations (.mlyze), plain or compressed, and prints its peak, its totals and its\n"            \
-    "largest stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded\n"         \
-    "and the like how it is shown. docs/heap.md has the definitions."
-
 static int run(const struct cli_arguments *arguments);
 static int run_words(int argc, char **argv);
 
@@ -70,21 +65,13 @@ const struct cli_verb cli_heap = {
     .name = "heap",
     .synopsis = "[OPTION...] FILE",
     .summary = "where the memory of a program went",
-    .description = DESCRIPTION,
+    .description =
+        "Reads a trace of allocations (.mlyze), plain or compressed, and prints its peak, its totals and its\n"
+        "largest stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded\n"
+        "and the like how it is shown. docs/heap.md has the definitions.",
     .options = options,
     .examples = examples,
     .run_words = run_words,
-};
-
-/* The same, once options with two arguments, or with one that may be left out, are rewritten. */
-static const struct cli_verb plain_verb = {
-    .name = "heap",
-    .synopsis = "[OPTION...] FILE",
-    .summary = "where the memory of a program went",
-    .description = DESCRIPTION,
-    .options = options,
-    .examples = examples,
-    .run = run,
 };
 
 /* --- the command line --- */
@@ -111,8 +98,12 @@ static const char *with_argument(const char *word)
     return found;
 }
 
+/* Options with two arguments, or with one that may be left out, are rewritten; then the verb is one like any other. */
 static int run_words(int argc, char **argv)
 {
+    struct cli_verb plain_verb = cli_heap;
+    plain_verb.run_words = NULL;
+    plain_verb.run = run;
     const char **words = calloc((size_t)argc * 2 + 1, sizeof *words);
     int count = 0, status = CLI_DONE;
     bool only_words = false;

@@ -1,11 +1,14 @@
 /*
  * heap_states.c: what was live at any moment, without reading all that came before.
  *
- *      0  "MLIV"                      24  u64 number of states       40  directory: 56 bytes a state
- *      4  u32 version 1               32  u32 CRC32C of what is          u64 offset, event, time in the trace; u32
- * sizes 8  u64 size of the trace           before and the directory       of the block there, stored and not; 16  u64
- * what it begins and      36  u32 0                          u64 offset, size of the state in this file; ends with, as
- * two CRCs                                         u32 CRC32C of the state, u32 0
+ *      0  "MLIV"                                24  u64 number of states
+ *      4  u32 version 1                         32  u32 CRC32C of what is before, and of the directory
+ *      8  u64 size of the trace                 36  u32 0
+ *     16  u64 what the trace begins and         40  directory: an entry of 56 bytes for each state
+ *         ends with, as two CRCs
+ *
+ *     entry:  u64 offset in the trace, u64 event, u64 time, u32 stored size, u32 size of the block there,
+ *             u64 offset of the state in this file, u64 its size, u32 its CRC32C, u32 0
  *
  *     state:  stacks that have something live: count, then (id, bytes, blocks) each
  *             blocks that end, before the next state, because their address is allocated again: count, then
@@ -32,17 +35,6 @@
 #define ENTRY_SIZE  56
 #define AT_CRC      32
 #define BATCH       1024
-#define TAIL        4096
-
-/* Tells a trace from another of the same size. */
-static uint64_t mark_of(const struct sxt_mlyze *trace)
-{
-    sxt_string all = sxt_mlyze_bytes(trace), text = sxt_mlyze_metadata_text(trace);
-    uint64_t begin = sxt_crc32c(0, all.data, all.size < SXT_MLYZE_HEADER_SIZE ? all.size : SXT_MLYZE_HEADER_SIZE);
-    begin = sxt_crc32c((uint32_t)begin, text.data, text.size);
-    size_t tail = all.size < TAIL ? all.size : TAIL;
-    return begin << 32 | sxt_crc32c(0, all.data + all.size - tail, tail);
-}
 
 /* --- making them --- */
 
@@ -231,7 +223,7 @@ static void put_file(struct state_maker *maker, const struct sxt_mlyze *trace, s
     sxt_buffer_append(out, "MLIV", 4);
     sxt_buffer_u32le(out, 1);
     sxt_buffer_u64le(out, sxt_mlyze_bytes(trace).size);
-    sxt_buffer_u64le(out, mark_of(trace));
+    sxt_buffer_u64le(out, sxt_mlyze_mark(trace));
     sxt_buffer_u64le(out, count);
     sxt_buffer_u64le(out, 0);
     for (uint64_t i = 0; i < count; i++) {
@@ -437,7 +429,7 @@ static int fail_useless(sxt_error *error)
 static const uint8_t *find_state(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, uint64_t time)
 {
     if (size < HEADER_SIZE || memcmp(data, "MLIV", 4) != 0 || sxt_load_u32le(data + 4) != 1 ||
-        sxt_load_u64le(data + 8) != sxt_mlyze_bytes(trace).size || sxt_load_u64le(data + 16) != mark_of(trace))
+        sxt_load_u64le(data + 8) != sxt_mlyze_bytes(trace).size || sxt_load_u64le(data + 16) != sxt_mlyze_mark(trace))
         return NULL;
     uint64_t count = sxt_load_u64le(data + 24);
     if (count == 0 || !sxt_fits(HEADER_SIZE, count, ENTRY_SIZE, size))

@@ -132,8 +132,7 @@ void sxt_mlyze_index_free(struct sxt_mlyze_index *index)
 
 /* --- the file --- */
 
-/* Tells a trace from another of the same size. */
-static uint64_t mark_of(const struct sxt_mlyze *trace)
+uint64_t sxt_mlyze_mark(const struct sxt_mlyze *trace)
 {
     sxt_string all = sxt_mlyze_bytes(trace), text = sxt_mlyze_metadata_text(trace);
     uint64_t begin = sxt_crc32c(0, all.data, SXT_MLYZE_HEADER_SIZE);
@@ -157,7 +156,7 @@ int sxt_mlyze_index_write(const struct sxt_mlyze *trace, const struct sxt_mlyze_
     sxt_buffer_u32le(out, ENTRY_SIZE);
     sxt_buffer_u32le(out, SXT_MLYZE_BLOCK_MOST);
     sxt_buffer_u64le(out, sxt_mlyze_bytes(trace).size);
-    sxt_buffer_u64le(out, mark_of(trace));
+    sxt_buffer_u64le(out, sxt_mlyze_mark(trace));
     sxt_buffer_u64le(out, index->count);
     sxt_buffer_u64le(out, index->event_count);
     sxt_buffer_u64le(out, 0);
@@ -229,7 +228,7 @@ int sxt_mlyze_index_read(const struct sxt_mlyze *trace, const uint8_t *data, siz
     uint64_t count = sxt_load_u64le(data + 32);
     if (count != (size - HEADER_SIZE) / ENTRY_SIZE || (size - HEADER_SIZE) % ENTRY_SIZE != 0)
         return fail_stale(error, "it is cut off");
-    if (sxt_load_u64le(data + 16) != sxt_mlyze_bytes(trace).size || sxt_load_u64le(data + 24) != mark_of(trace))
+    if (sxt_load_u64le(data + 16) != sxt_mlyze_bytes(trace).size || sxt_load_u64le(data + 24) != sxt_mlyze_mark(trace))
         return fail_stale(error, "it belongs to another trace");
     if (sum_of(data, size) != sxt_load_u32le(data + AT_CRC))
         return fail_stale(error, "its checksum is wrong");

@@ -164,6 +164,9 @@ struct sxt_mlyze_index {
     uint64_t last_time;
 };
 
+/* Tells a trace from another of the same size: what it begins and ends with, as two CRCs. */
+uint64_t sxt_mlyze_mark(const struct sxt_mlyze *trace);
+
 /* From a pass over the events. */
 int sxt_mlyze_index_make(const struct sxt_mlyze *trace, struct sxt_mlyze_index *out, sxt_error *error);
 /* From the bytes of an index file, if it is one of this trace; SXT_ERROR_NOT_FOUND when it is stale or damaged. */

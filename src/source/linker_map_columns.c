@@ -7,8 +7,7 @@
  *             2120             2120       22     1                 f
  *
  *              VMA       Size Align Out     In      Symbol                      mold (VMA with 0x; the rest decimal)
- *     Address          Size             Align Out     In      Symbol            lld before 8 (hexadecimal; Align
- * decimal)
+ *     Address          Size             Align Out     In      Symbol            lld before 8 (as lld)
  *
  * Both print expressions of a script where a section or an input would be. Lld names what it makes itself <internal>;
  * mold says nothing about it.
