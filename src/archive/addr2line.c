@@ -6,8 +6,8 @@
 #include "archive/private.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "source/elf.h"
-#include "source/gnu.h"
+#include "source/elf/elf.h"
+#include "source/gnu/gnu.h"
 
 #define FRAMES_AT_FIRST 64
 #define READABLE_MAX    ((size_t)2 << 20)

@@ -5,7 +5,7 @@
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/bytes.h"
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 
 struct places {
     sxt_named *items;

@@ -9,10 +9,10 @@
 
 #include "archive/private.h"
 #include "base/error.h"
+#include "demangle/demangle.h"
 #include "mlyze/mlyze.h"
 #include "size/size.h"
-#include "source/demangle.h"
-#include "source/elf.h"
+#include "source/elf/elf.h"
 #include "source/extract.h"
 
 static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "mlyze/mlyze.h"
 #include "size/size.h"
-#include "source/elf_verify.h"
+#include "source/elf/elf.h"
 
 /* Closes FILE. */
 static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem), void *data,

@@ -7,7 +7,7 @@
 #include "archive/private.h"
 #include "base/error.h"
 #include "base/output.h"
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 
 void sxt_lidia_options_init(sxt_lidia_options *options)
 {
@@ -85,14 +85,4 @@ int sxt_lidia_write_path(const sxt_symbols *symbols, const sxt_lidia_options *op
         status = sxt_output_save(path, data, size, error);
     free(data);
     return status;
-}
-
-void sxt_free(void *data)
-{
-    free(data);
-}
-
-const char *sxt_version(void)
-{
-    return SXT_VERSION;
 }

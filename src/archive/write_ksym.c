@@ -11,7 +11,7 @@
 #include "archive/private.h"
 #include "base/error.h"
 #include "base/output.h"
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 #include "source/extract.h"
 
 struct making {

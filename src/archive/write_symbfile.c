@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "base/pool.h"
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 
 void sxt_symbfile_options_init(sxt_symbfile_options *options)
 {

@@ -15,6 +15,10 @@
 #include "archive/archive.h"
 #include "base/array.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"addresses", 'a', NULL, "print the address before each answer", NULL},

@@ -4,6 +4,10 @@
 
 #include "archive/archive.h"
 #include "cli/cli.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 struct cli_answer {
     sxt_string text;   /* the question as it was put */

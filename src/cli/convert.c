@@ -5,6 +5,10 @@
 #include "archive/archive.h"
 #include "cli/sizes.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write to FILE (- for standard output)", NULL},

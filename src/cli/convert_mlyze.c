@@ -7,7 +7,11 @@
 #include "archive/archive.h"
 #include "cli/heap.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
 #include "mlyze/mlyze.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 bool cli_is_trace(const char *file)
 {

@@ -6,6 +6,10 @@
 #include "base/output.h"
 #include "cli/sizes.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static enum sxt_size_deflate deflate_of(const struct cli_arguments *arguments)
 {

@@ -8,6 +8,10 @@
 #include "base/array.h"
 #include "base/output.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the diff as a .sizediff", NULL},

@@ -3,7 +3,11 @@
 
 #include "archive/archive.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
 #include "mlyze/mlyze.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 #define BATCH 256
 

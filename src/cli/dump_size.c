@@ -2,6 +2,10 @@
 #include "archive/archive.h"
 #include "cli/sizes.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 /* Names may be long; no file has one of this size. */
 #define TEXT_MAX ((size_t)1 << 30)

@@ -10,7 +10,10 @@
 #include "base/buffer.h"
 #include "cli/heap.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
 #include "profile/profile.h"
+#include "trace/trace.h"
 
 /* Inlined calls make metadata larger, but there are not that many of them. */
 #define METADATA_TIMES  16

@@ -1,6 +1,10 @@
 /* inlined.c: what functions take in the places where calls of them were inlined. */
 #include "archive/archive.h"
 #include "cli/sizes.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static void show_warning(void *data, const sxt_error *problem)
 {

@@ -3,6 +3,10 @@
 
 #include "archive/archive.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 static int understand(const struct cli_arguments *arguments, struct sxt_ksym_options *options);
 static int summarise(const struct cli_arguments *arguments, const struct sxt_ksym_made *made);

@@ -5,7 +5,11 @@
 #include "archive/archive.h"
 #include "base/output.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
 #include "size/size.h"
+#include "trace/trace.h"
 
 /* Names and paths of a large program take some hundred megabytes. */
 #define OUTPUT_MAX ((size_t)8 << 30)

@@ -13,6 +13,10 @@
 #include "archive/archive.h"
 #include "cli/recording.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 /* Where libraries are installed; the build tells. */
 #ifndef SXT_LIBRARY_FOLDER

@@ -9,6 +9,10 @@
 
 #include "archive/archive.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 /* One run of a program. */
 struct session {

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "archive/archive.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 /* --- opening --- */
 

@@ -10,6 +10,10 @@
 #include "base/output.h"
 #include "cli/heap.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
 
 #define INFLATE_LIMIT ((uint64_t)16 << 30)
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "source/elf.h"
+#include "source/elf/elf.h"
 
 #define INFLATE_LIMIT ((uint64_t)256 << 20)
 

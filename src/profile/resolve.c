@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/strings.h"
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 
 #define PAGE       ((uint64_t)4096)
 #define FRAMES_MAX 64

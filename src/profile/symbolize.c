@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/sort.h"
+#include "demangle/demangle.h"
 #include "profile/modules.h"
 #include "profile/pprof.h"
-#include "source/demangle.h"
 
 /* With more questions than this, nearly all of an ELF file has to be read anyway. */
 #define FEW_ADDRESSES   10000

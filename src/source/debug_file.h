@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/file.h"
-#include "source/elf.h"
+#include "source/elf/elf.h"
 
 struct sxt_debug_file {
     struct sxt_file file;

@@ -15,9 +15,8 @@
 #include "base/inflate.h"
 #include "source/debug_file.h"
 #include "source/dwarf/dwarf.h"
-#include "source/elf.h"
-#include "source/elf_symbols.h"
-#include "source/gopclntab.h"
+#include "source/elf/elf.h"
+#include "source/go/go.h"
 #include "source/reference.h"
 
 #define DEFAULT_INFLATE_LIMIT ((uint64_t)4 << 30)

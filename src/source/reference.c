@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "source/elf_symbols.h"
-#include "source/gopclntab.h"
+#include "source/elf/elf.h"
+#include "source/go/go.h"
 
 /* What became of reading one symbol table. */
 enum outcome { TABLE_READ, TABLE_ABSENT, TABLE_BAD };

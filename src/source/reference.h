@@ -2,7 +2,7 @@
 #ifndef SXT_SOURCE_REFERENCE_H
 #define SXT_SOURCE_REFERENCE_H
 
-#include "source/elf.h"
+#include "source/elf/elf.h"
 #include "symbols/symbols.h"
 
 /*

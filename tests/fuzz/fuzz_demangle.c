@@ -1,8 +1,8 @@
 /* fuzz_demangle.c: any bytes as a mangled name. */
 #include <string.h>
 
+#include "demangle/demangle.h"
 #include "property.h"
-#include "source/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

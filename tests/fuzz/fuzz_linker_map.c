@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "property.h"
-#include "source/linker_map.h"
+#include "source/linker_map/linker_map.h"
 
 /* How many pieces a map may have for a search of all of them at each. */
 #define SEARCHABLE 300

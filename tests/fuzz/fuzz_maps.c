@@ -9,7 +9,11 @@
 
 #include "archive/archive.h"
 #include "base/output.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
 #include "property.h"
+#include "trace/trace.h"
 
 static const char nowhere[] = "/no such folder/";
 

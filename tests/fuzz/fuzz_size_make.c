@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
 #include "property.h"
 #include "size/size.h"
+#include "trace/trace.h"
 
 static void make(const char *path, uint8_t choice, struct sxt_size **out)
 {

@@ -7,10 +7,14 @@
 
 #include "archive/archive.h"
 #include "base/bytes.h"
+#include "explain/explain.h"
 #include "lidia/lidia.h"
+#include "measure/measure.h"
 #include "mlyze/mlyze.h"
+#include "profile/profile.h"
 #include "property.h"
 #include "symbols/symbols.h"
+#include "trace/trace.h"
 
 /* "outer" has the addresses below 128, and "inner" is inlined into it from 16 to 48. */
 static uint8_t *make_archive(size_t *size)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "source/linker_map.h"
+#include "source/linker_map/linker_map.h"
 
 /* A map, and the exact copy of a text that it looks at, so that a read beyond the end is noticed. */
 struct reading {

@@ -13,8 +13,7 @@
 
 #include "base/file.h"
 #include "code/code.h"
-#include "source/elf.h"
-#include "source/elf_symbols.h"
+#include "source/elf/elf.h"
 
 struct mark {
     uint64_t address;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "source/linker_map.h"
+#include "source/linker_map/linker_map.h"
 
 static void list(const struct sxt_linker_map *map);
 

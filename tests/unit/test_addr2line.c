@@ -14,9 +14,13 @@
 
 #include "archive/archive.h"
 #include "elf_builder.h"
-#include "source/gnu.h"
-#include "source/gnu_symbols.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
+#include "source/gnu/gnu.h"
+#include "source/gnu/symbols.h"
 #include "support.h"
+#include "trace/trace.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 #define TEXT  0x401000

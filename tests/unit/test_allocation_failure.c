@@ -19,12 +19,16 @@
 #include "archive/archive.h"
 #include "dwarf_builder.h"
 #include "elf_image.h"
+#include "explain/explain.h"
 #include "failing_allocations.h"
 #include "ksym/ksym.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
 #include "size/size.h"
-#include "source/linker_map.h"
+#include "source/linker_map/linker_map.h"
 #include "support.h"
 #include "symbfile/symbfile.h"
+#include "trace/trace.h"
 
 #define ALLOCATIONS_MAX 20000
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "source/demangle.h"
+#include "demangle/demangle.h"
 #include "support.h"
 
 #define MOST ((size_t)1 << 20)

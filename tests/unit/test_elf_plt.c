@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "elf_builder.h"
-#include "source/elf_symbols.h"
+#include "source/elf/elf.h"
 #include "support.h"
 
 #define PLT  0x10000

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "elf_builder.h"
-#include "source/elf_symbols.h"
+#include "source/elf/elf.h"
 #include "support.h"
 
 #define LIMIT ((uint64_t)64 << 20)

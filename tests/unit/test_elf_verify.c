@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "elf_builder.h"
-#include "source/elf_verify.h"
+#include "source/elf/elf.h"
 #include "support.h"
 
 #define LIMIT ((uint64_t)64 << 20)

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "gopclntab_image.h"
-#include "source/gopclntab.h"
+#include "source/go/go.h"
 
 /* What came of reading an image. */
 struct result {

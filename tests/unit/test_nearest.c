@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "dwarf_builder.h"
-#include "source/gnu.h"
+#include "source/gnu/gnu.h"
 
 #define ANSWERS_MAX 4096
 

@@ -13,7 +13,11 @@
 
 #include "archive/archive.h"
 #include "elf_image.h"
+#include "explain/explain.h"
+#include "measure/measure.h"
+#include "profile/profile.h"
 #include "support.h"
+#include "trace/trace.h"
 
 static const struct sxt_test_symbol symbols[] = {{"f", 0x401000, 0x20, 'F', 'G'}, {"g", 0x401020, 0x20, 'F', 'G'}};
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/size_private.h"
+#include "measure/private.h"
 #include "support.h"
 
 /* A claim is called by one letter: { 'a', 0, 16 } wants the first 16 bytes. */

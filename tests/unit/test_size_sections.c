@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/size_private.h"
 #include "elf_builder.h"
+#include "measure/private.h"
 #include "support.h"
 
 static const uint8_t bytes[4096];

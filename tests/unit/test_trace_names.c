@@ -12,11 +12,15 @@
 #include <string.h>
 
 #include "archive/archive.h"
-#include "archive/json_text.h"
 #include "base/bytes.h"
+#include "explain/explain.h"
 #include "failing_allocations.h"
 #include "lidia_image.h"
+#include "measure/measure.h"
 #include "mlyze/mlyze.h"
+#include "profile/profile.h"
+#include "trace/json_text.h"
+#include "trace/trace.h"
 
 static sxt_string text_of(const char *text)
 {

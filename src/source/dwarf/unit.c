@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/error.h"
-#include "source/relocate.h"
+#include "source/elf/elf.h"
 
 /* A unit has at least a header of 11 bytes. */
 #define NAME_MAX_SIZE 64

@@ -18,7 +18,7 @@
 #include "base/bytes.h"
 #include "source/dwarf/constants.h"
 #include "source/dwarf/effort.h"
-#include "source/elf.h"
+#include "source/elf/elf.h"
 
 enum dwarf_section {
     DWARF_INFO,

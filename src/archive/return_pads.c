@@ -1,0 +1,202 @@
+/*
+ * return_pads.c: a return pad for every call: the address behind it, less one, with the inline chain of the call.
+ *
+ * The calls of each function are found in its code, and their chains by the lookup that everything else uses.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sextant/symbfile.h>
+
+#include "archive/private.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "code/code.h"
+#include "source/elf/elf.h"
+
+#define BATCH  256
+#define FRAMES 4096
+
+/* Pads of one binary under way. */
+struct pads {
+    const sxt_symbols *symbols;
+    struct sxt_elf elf;
+    struct sxt_lidia lidia; /* the model, ready to be asked */
+    uint64_t *calls;        /* ascending */
+    uint8_t *lengths;       /* of the instructions */
+    size_t count, capacity, length_capacity;
+    struct sxt_elf_marks marks; /* what is data among the code */
+    sxt_frame *frames;          /* of a batch of calls */
+    struct sxt_symbfile_frame *turned;
+    uint64_t written;
+    bool no_memory;
+};
+
+static int find_calls(struct pads *pads, sxt_error *error);
+static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
+
+static int make_pads(struct pads *pads, const char *path, sxt_error *error)
+{
+    pads->frames = malloc(FRAMES * sizeof *pads->frames);
+    pads->turned = malloc(FRAMES * sizeof *pads->turned);
+    int status = sxt_elf_read_marks(&pads->elf, &pads->marks, error);
+    if (status == SXT_OK && (pads->frames == NULL || pads->turned == NULL))
+        status = sxt_fail_memory(error, FRAMES * sizeof *pads->frames);
+    if (status == SXT_OK)
+        status = find_calls(pads, error);
+    if (status == SXT_OK)
+        status = sxt_symbfile_save(path, write_pads, pads, error);
+    free(pads->calls);
+    free(pads->lengths);
+    free(pads->marks.list);
+    free(pads->frames);
+    free(pads->turned);
+    return status;
+}
+
+int sxt_symbfile_write_pads_path(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                                 const char *path, uint64_t *count, sxt_error *error)
+{
+    struct sxt_symbfile_settings settings;
+    struct pads pads = {.symbols = symbols};
+    struct sxt_file file;
+    uint8_t *image = NULL;
+    size_t size;
+    int status = sxt_symbfile_settings_of(options, &settings, error);
+    if (status == SXT_OK)
+        status = sxt_file_open(&file, binary, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_file_inflate(&file, SXT_ARCHIVE_INFLATE_LIMIT, error);
+    if (status == SXT_OK)
+        status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
+    if (status == SXT_OK) {
+        struct sxt_lidia_settings lidia = {
+            .rename = settings.rename, .map_path = settings.map_path, .map_context = settings.map_context};
+        if (!sxt_code_knows(pads.elf.machine, pads.elf.is_64, pads.elf.big_endian))
+            status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                              "return pads are known for x86-64, i386 and AArch64 only");
+        if (status == SXT_OK)
+            status = sxt_lidia_encode(symbols, &lidia, &image, &size, error);
+        if (status == SXT_OK)
+            status = sxt_lidia_open(&pads.lidia, image, size, false, error);
+        if (status == SXT_OK)
+            status = make_pads(&pads, path, error);
+        sxt_elf_close(&pads.elf);
+    }
+    free(image);
+    sxt_file_close(&file);
+    if (count != NULL)
+        *count = pads.written;
+    return status;
+}
+
+static bool add_call(void *context, uint64_t address, unsigned length)
+{
+    struct pads *pads = context;
+    uint64_t *calls = sxt_array_grow(pads->calls, &pads->capacity, pads->count + 1, sizeof *calls);
+    if (calls != NULL)
+        pads->calls = calls;
+    uint8_t *lengths = sxt_array_grow(pads->lengths, &pads->length_capacity, pads->count + 1, sizeof *lengths);
+    if (lengths != NULL)
+        pads->lengths = lengths;
+    if (calls == NULL || lengths == NULL) {
+        pads->no_memory = true;
+        return false;
+    }
+    calls[pads->count] = address;
+    lengths[pads->count++] = (uint8_t)length;
+    return true;
+}
+
+/* The calls in [start, end), which has no data in it. */
+static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *error)
+{
+    const struct sxt_elf *elf = &pads->elf;
+    uint64_t available = sxt_elf_available_at(elf, start);
+    uint64_t size = end - start < available ? end - start : available;
+    const uint8_t *code = size > 0 ? sxt_elf_at_address(elf, start, size) : NULL;
+    if (code == NULL)
+        return SXT_OK;
+    int status =
+        sxt_code_find_calls(elf->machine, elf->is_64, elf->big_endian, code, size, start, add_call, pads, error);
+    if (status == SXT_OK && pads->no_memory)
+        status = sxt_fail_memory(error, pads->count * sizeof *pads->calls);
+    return status;
+}
+
+/*
+ * Go's stacks end in runtime.goexit, as if its first instruction, which does nothing, had called: the address behind
+ * that instruction is on every stack.
+ */
+static bool add_goexit(struct pads *pads, const struct sxt_model_range *range)
+{
+    sxt_string name = sxt_symbols_view(pads->symbols, range->function);
+    static const char go_exit[] = "runtime.goexit";
+    size_t size = sizeof go_exit - 1;
+    bool is_goexit = name.size >= size && memcmp(name.data, go_exit, size) == 0 &&
+                     (name.size == size || (name.size == size + 5 && memcmp(name.data + size, ".abi0", 5) == 0));
+    return !is_goexit || add_call(pads, range->address, pads->elf.machine == EM_AARCH64 ? 4 : 1);
+}
+
+static int find_calls(struct pads *pads, sxt_error *error)
+{
+    size_t mark = 0;
+    bool data = false;
+    for (size_t i = 0; i < pads->symbols->range_count; i++) {
+        const struct sxt_model_range *range = &pads->symbols->ranges[i];
+        if (range->depth != 0)
+            continue;
+        if (!add_goexit(pads, range))
+            return sxt_fail_memory(error, pads->count * sizeof *pads->calls);
+        uint64_t at = range->address, end = range->address + range->length;
+        for (; mark < pads->marks.count && pads->marks.list[mark].address <= at; mark++)
+            data = pads->marks.list[mark].is_data;
+        while (at < end) {
+            uint64_t until =
+                mark < pads->marks.count && pads->marks.list[mark].address < end ? pads->marks.list[mark].address : end;
+            int status = data ? SXT_OK : find_in(pads, at, until, error);
+            if (status != SXT_OK)
+                return status;
+            for (; mark < pads->marks.count && pads->marks.list[mark].address <= until; mark++)
+                data = pads->marks.list[mark].is_data;
+            at = until;
+        }
+    }
+    return SXT_OK;
+}
+
+static int write_pad(struct pads *pads, size_t index, const sxt_frame *frames, size_t count,
+                     struct sxt_symbfile_writer *writer, sxt_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        pads->turned[i] = (struct sxt_symbfile_frame){frames[count - 1 - i].function, frames[count - 1 - i].file,
+                                                      frames[count - 1 - i].line};
+    if (count == 0)
+        return SXT_OK;
+    pads->written++;
+    return sxt_symbfile_add_pad(writer,
+                                &(struct sxt_symbfile_pad){.address = pads->calls[index] + pads->lengths[index] - 1,
+                                                           .frames = pads->turned,
+                                                           .frame_count = count},
+                                error);
+}
+
+/* Calls are in order of address, and so are pads. */
+static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_error *error)
+{
+    struct pads *pads = context;
+    sxt_frame *frames = pads->frames;
+    size_t first[BATCH + 1];
+    int status = SXT_OK;
+    for (size_t at = 0; at < pads->count && status == SXT_OK;) {
+        size_t size = pads->count - at < BATCH ? pads->count - at : BATCH;
+        size_t answered = sxt_lidia_lookup_batch(&pads->lidia, pads->calls + at, size, frames, FRAMES, first);
+        for (size_t i = 0; i < answered && status == SXT_OK; i++)
+            status = write_pad(pads, at + i, frames + first[i], first[i + 1] - first[i], writer, error);
+        /* A chain is never longer than the room for all of a batch: ranges nest up to 1000 deep. */
+        at += answered > 0 ? answered : 1;
+    }
+    return status;
+}

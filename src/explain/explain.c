@@ -1,0 +1,296 @@
+/*
+ * explain.c: opening what an answer came from, and putting the explanation of an address together.
+ *
+ * The answer is given, and is never doubted: the record that gave it is looked for in the sources, best first, by the
+ * rules by which they are merged.
+ */
+#include "explain/private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "demangle/demangle.h"
+
+/* One explanation is a few lines; a file that makes it larger than this is not worth explaining. */
+#define ARENA_LIMIT ((size_t)64 << 20)
+#define WHY_LIMIT   ((size_t)16 << 10)
+
+static int open_elf(struct sxt_explainer *explainer, sxt_error *error);
+static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out);
+static int finish(struct sxt_explainer *explainer, sxt_error *error);
+static void explain_answer(struct sxt_explainer *explainer, uint64_t address);
+static void add_dwarf_frames(struct sxt_explainer *explainer);
+static void add_dwarf_line(struct sxt_explainer *explainer);
+
+int sxt_explainer_open(const char *path, const sxt_open_options *options, struct sxt_explainer **out, sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_explainer *explainer = calloc(1, sizeof *explainer);
+    if (explainer == NULL)
+        return sxt_fail_memory(error, sizeof *explainer);
+    if (options != NULL)
+        explainer->options = *options;
+    else
+        sxt_open_options_init(&explainer->options);
+    sxt_extract_options *extract = &explainer->options.extract;
+    extract->warning = NULL;
+    extract->progress = NULL;
+    extract->addresses = NULL;
+    extract->address_count = 0;
+    sxt_arena_init(&explainer->arena, ARENA_LIMIT, sxt_arena_separate_default);
+    sxt_buffer_init(&explainer->why, WHY_LIMIT);
+    explainer->path = strdup(path);
+    int status =
+        explainer->path != NULL ? sxt_file_open(&explainer->file, path, error) : sxt_fail_memory(error, strlen(path));
+    if (status == SXT_OK)
+        status = sxt_file_inflate(&explainer->file, extract->inflate_limit, error);
+    if (status == SXT_OK) {
+        explainer->kind = sxt_archive_kind_of(explainer->file.data, explainer->file.size);
+        if (explainer->kind == SXT_ARCHIVE_LIDIA)
+            status = sxt_lidia_open(&explainer->lidia, explainer->file.data, explainer->file.size, false, error);
+        else if (explainer->kind == SXT_ARCHIVE_ELF)
+            status = open_elf(explainer, error);
+        else if (explainer->kind == SXT_ARCHIVE_UNKNOWN)
+            status = sxt_fail_unknown_kind(&explainer->file, error);
+        else
+            status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                              "answers are explained from binaries and Lidia archives; sextant convert makes one");
+    }
+    if (status != SXT_OK)
+        sxt_explainer_close(&explainer);
+    *out = explainer;
+    return status;
+}
+
+void sxt_explainer_close(struct sxt_explainer **explainer)
+{
+    struct sxt_explainer *all = *explainer;
+    if (all == NULL)
+        return;
+    sxt_explain_close_tables(all);
+    sxt_origins_close(&all->origins);
+    sxt_elf_close(&all->elf);
+    sxt_file_close(&all->file);
+    sxt_arena_free(&all->arena);
+    sxt_buffer_free(&all->why);
+    free(all->path);
+    free(all);
+    *explainer = NULL;
+}
+
+static int open_elf(struct sxt_explainer *explainer, sxt_error *error)
+{
+    const sxt_extract_options *extract = &explainer->options.extract;
+    struct sxt_elf *elf = &explainer->elf;
+    int status = sxt_elf_open(elf, explainer->file.data, explainer->file.size, extract->inflate_limit, error);
+    if (status == SXT_OK)
+        status = sxt_origins_open(elf, explainer->path, extract, &explainer->origins, error);
+    if (status == SXT_OK)
+        sxt_explain_open_tables(explainer);
+    return status;
+}
+
+int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_frame *frames, size_t count,
+                struct sxt_explanation *out, sxt_error *error)
+{
+    begin(explainer, out);
+    explainer->frames = frames;
+    explainer->count = count;
+    if (explainer->kind == SXT_ARCHIVE_LIDIA) {
+        sxt_explain_rows(explainer, address);
+        return finish(explainer, error);
+    }
+    if (explainer->origins.dwarf != NULL) {
+        int status =
+            sxt_dwarf_explain(explainer->origins.dwarf, address, &explainer->arena, &explainer->of_dwarf, error);
+        if (status != SXT_OK)
+            return status;
+    }
+    if (count == 0)
+        sxt_explain_no_answer(explainer, address);
+    else
+        explain_answer(explainer, address);
+    return finish(explainer, error);
+}
+
+int sxt_explain_offset(struct sxt_explainer *explainer, uint64_t offset, struct sxt_explanation *out, sxt_error *error)
+{
+    begin(explainer, out);
+    if (explainer->kind == SXT_ARCHIVE_ELF)
+        sxt_explain_unloaded(explainer, offset);
+    return finish(explainer, error);
+}
+
+static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
+{
+    memset(out, 0, sizeof *out);
+    sxt_arena_free(&explainer->arena);
+    sxt_buffer_clear(&explainer->why);
+    out->is_archive = explainer->kind == SXT_ARCHIVE_LIDIA;
+    explainer->out = out;
+    explainer->no_memory = false;
+    explainer->frames = NULL;
+    explainer->count = 0;
+    explainer->of_dwarf = (struct sxt_dwarf_explanation){.damaged_at = UINT64_MAX};
+    out->todo = explainer->todo;
+    out->tried = explainer->tried;
+}
+
+static int finish(struct sxt_explainer *explainer, sxt_error *error)
+{
+    const struct sxt_buffer *why = &explainer->why;
+    if (why->size > 0)
+        explainer->out->why = (sxt_string){(const char *)why->data, why->size};
+    if (!explainer->no_memory && !why->memory_was_short)
+        return SXT_OK;
+    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explaining an address");
+}
+
+static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
+{
+    bool is_dwarf = sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0;
+    if (is_dwarf) {
+        add_dwarf_frames(explainer);
+    } else if (!sxt_explain_wants(explainer, SXT_SOURCE_GO) || !sxt_explain_go(explainer, address)) {
+        struct sxt_explained_frame *frame = sxt_explain_frames(explainer, 1);
+        if (frame != NULL && !sxt_explain_symbol(explainer, address, frame))
+            explainer->out->frame_count = 0;
+    }
+    if (sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && !explainer->out->has_line)
+        add_dwarf_line(explainer);
+    if (explainer->frames[0].line == 0)
+        sxt_explain_no_line(explainer, address);
+}
+
+/* "linkage name of the specification at 0x11 of its abstract origin at 0x2a" */
+static sxt_string describe_naming(struct sxt_explainer *explainer, const struct sxt_dwarf_frame *frame)
+{
+    if (frame->name.size == 0)
+        return sxt_explain_print(explainer, "no name was found");
+    if (frame->hop_count == 0 && !frame->qualified)
+        return (sxt_string){NULL, 0};
+    sxt_string text = sxt_explain_print(explainer, "%s", frame->hop_count == 0 ? " of the entry itself" : "");
+    for (size_t i = 0; i < frame->hop_count && text.data != NULL; i++) {
+        const struct sxt_dwarf_hop *hop = &frame->hops[i];
+        text =
+            sxt_explain_print(explainer, " of %s%s at 0x%llx%s%s", i == 0 ? "its " : "the ",
+                              hop->specification ? "specification" : "abstract origin", (unsigned long long)hop->entry,
+                              hop->alternate ? " of the alternate file" : "", text.data);
+    }
+    return sxt_explain_print(explainer, "%s%s%s", frame->linkage ? "linkage name" : "name",
+                             text.data != NULL ? text.data : "", frame->qualified ? ", with the scopes around it" : "");
+}
+
+static void add_dwarf_frames(struct sxt_explainer *explainer)
+{
+    const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
+    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, from->frame_count);
+    for (size_t i = 0; i < from->frame_count && frames != NULL; i++) {
+        const struct sxt_dwarf_frame *frame = &from->frames[i];
+        frames[i] = (struct sxt_explained_frame){
+            .function = sxt_explain_readable(explainer, frame->name),
+            .record = frame->inlined ? "inlined call" : "function",
+            .file = from->file,
+            .section = {from->section, strlen(from->section)},
+            .unit = from->unit_name.data != NULL ? from->unit_name : (sxt_string){"", 0},
+            .unit_offset = from->unit,
+            .entry = frame->entry,
+            .index = SXT_NO_INDEX,
+            .start = frame->start,
+            .end = frame->end,
+            .name_from = describe_naming(explainer, frame),
+        };
+    }
+    if (frames != NULL && from->frames[from->frame_count - 1].end != 0)
+        sxt_explain_aliases(explainer, from->frames[from->frame_count - 1].start,
+                            frames[from->frame_count - 1].function, &frames[from->frame_count - 1]);
+}
+
+/* Code without a function of its own has lines too; then the line must be that of the answer. */
+static void add_dwarf_line(struct sxt_explainer *explainer)
+{
+    const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
+    if (!from->has_row || from->row_line != explainer->frames[0].line)
+        return;
+    static const char section[] = ".debug_line";
+    explainer->out->has_line = true;
+    explainer->out->line = (struct sxt_explained_line){
+        .file = {explainer->origins.dwarf_path, strlen(explainer->origins.dwarf_path)},
+        .section = {section, sizeof section - 1},
+        .table = from->lines,
+        .address = from->row,
+        .source = from->row_file,
+        .line = from->row_line,
+        .column = from->row_column,
+    };
+}
+
+sxt_string sxt_explain_print(struct sxt_explainer *explainer, const char *format, ...)
+{
+    char text[4096];
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    size_t size = length < 0 ? 0 : (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    char *copy = sxt_arena_copy(&explainer->arena, text, size);
+    if (copy == NULL)
+        explainer->no_memory = true;
+    return (sxt_string){copy, copy != NULL ? size : 0};
+}
+
+sxt_string sxt_explain_readable(struct sxt_explainer *explainer, sxt_string name)
+{
+    struct sxt_buffer readable;
+    sxt_buffer_init(&readable, (size_t)2 << 20);
+    if (!explainer->options.mangled && name.size > 0 && sxt_demangle(name, &readable)) {
+        char *copy = sxt_arena_copy(&explainer->arena, readable.data, readable.size);
+        if (copy == NULL)
+            explainer->no_memory = true;
+        name = (sxt_string){copy, copy != NULL ? readable.size : 0};
+    }
+    sxt_buffer_free(&readable);
+    return name;
+}
+
+void sxt_explain_why(struct sxt_explainer *explainer, const char *format, ...)
+{
+    char text[2048];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    const struct sxt_buffer *why = &explainer->why;
+    bool continues = why->size > 0 && why->data[why->size - 1] != ' ';
+    sxt_buffer_print(&explainer->why, "%s%s", continues ? "; " : "", text);
+}
+
+void sxt_explain_todo(struct sxt_explainer *explainer, const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (explainer->out->todo_count < EXPLAIN_TODO_MAX)
+        explainer->todo[explainer->out->todo_count++] = sxt_explain_print(explainer, "%s", text);
+}
+
+void sxt_explain_tried(struct sxt_explainer *explainer, sxt_string path)
+{
+    if (explainer->out->tried_count < EXPLAIN_TRIED_MAX)
+        explainer->tried[explainer->out->tried_count++] = path;
+}
+
+struct sxt_explained_frame *sxt_explain_frames(struct sxt_explainer *explainer, size_t count)
+{
+    struct sxt_explained_frame *frames = sxt_arena_calloc(&explainer->arena, count, sizeof *frames);
+    explainer->out->frames = frames;
+    explainer->out->frame_count = frames != NULL ? count : 0;
+    if (frames == NULL)
+        explainer->no_memory = true;
+    return frames;
+}

@@ -1,0 +1,178 @@
+/* private.h: a binary on its way into a SuperSize file. Private to size_*.c of this room. */
+#ifndef SXT_MEASURE_PRIVATE_H
+#define SXT_MEASURE_PRIVATE_H
+
+#include "archive/private.h"
+#include "base/strings.h"
+#include "measure/measure.h"
+#include "size/size.h"
+#include "source/elf/elf.h"
+#include "source/linker_map/linker_map.h"
+
+/* Everything that is collected from all inputs. */
+struct size_maker {
+    const struct sxt_size_make_options *options;
+    struct sxt_size *size; /* containers and texts are in its arena; the rest is put there at the end */
+    struct sxt_size_symbol *symbols;
+    size_t symbol_count, symbol_capacity;
+    struct sxt_size_segment *segments;
+    size_t segment_count, segment_capacity;
+    struct sxt_size_container *containers;
+    size_t container_count, container_capacity;
+    struct sxt_size_group *groups;
+    size_t group_count, group_capacity;
+    struct sxt_size_path *paths;
+    size_t path_count, path_capacity;
+    struct sxt_strings path_keys; /* number N + 1 is "OBJECT\tSOURCE" of path N */
+    struct sxt_strings names;     /* what symbols are called */
+    struct sxt_strings windows;   /* names of sections of object files; number N has the Nth window of addresses */
+    uint64_t *used;               /* by window: how much of it is taken */
+    size_t used_count, used_capacity;
+    struct sxt_strings count_keys; /* "CONTAINER\tSECTION", and without a section: relocations */
+    uint64_t *counts;              /* by their number */
+    size_t count_count, count_capacity;
+    struct sxt_buffer key; /* for paths */
+    bool no_memory;
+};
+
+/* What a section is to the count. */
+enum size_place {
+    SIZE_LEFT_OUT, /* not in a stripped file, and not asked for */
+    SIZE_NATIVE,   /* its symbols have a segment of their own */
+    SIZE_OTHER,    /* they are in .other, with the rest of the section */
+    SIZE_MEMORY    /* not in the file, and of a kind that SuperSize does not know: nothing but its size is kept */
+};
+
+struct size_section {
+    const struct sxt_elf_section *elf;
+    enum size_place place;
+    sxt_string name;  /* of the segment, when it has one */
+    uint64_t address; /* where its symbols are; in a library, after those of the members before */
+    uint64_t size;
+    uint64_t gap; /* before it, when it goes on the segment of the one before */
+    bool is_bss;
+};
+
+/* A file that is to be added. */
+struct size_input {
+    const char *path;
+    const struct sxt_file *file;
+    const struct sxt_linker_map *map; /* NULL for none */
+    sxt_string member;                /* of a library: what it is called; absent otherwise */
+    uint32_t container;
+};
+
+/* Adds an ELF file to its container. */
+int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input, sxt_error *error);
+
+/* Gives the sections of an object file, or of a member of a library, addresses: those of one name, of all files, one
+ * behind the other. */
+void sxt_size_lay_out(struct size_maker *maker, const struct sxt_elf *elf, struct size_section *sections);
+
+/* --- size_sources.c --- */
+
+struct size_sources {
+    const struct sxt_symbols *symbols;
+    uint32_t *roots; /* the ranges of functions, by address */
+    size_t root_count;
+    uint64_t thread_local_data; /* what thread-local addresses count from */
+};
+
+/* Sorts the variables of SYMBOLS. False when memory is short. */
+bool sxt_size_sources_init(struct size_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data);
+void sxt_size_sources_free(struct size_sources *sources);
+
+/* The first function, in the order of roots, that does not begin before ADDRESS. */
+size_t sxt_size_first_root(const struct size_sources *sources, uint64_t address);
+
+/* The file that what is at ADDRESS of a section with these flags is written in; "" when it is not known. */
+sxt_string sxt_size_source_at(const struct size_sources *sources, uint64_t section_flags, uint64_t address);
+
+/* --- size_literals.c --- */
+
+/* Where string literals are, one behind the other. */
+struct size_literals {
+    const struct sxt_elf *elf;
+    uint32_t segment;
+    uint64_t shift; /* to be added to addresses */
+    uint32_t path;
+    uint64_t start, end;
+};
+
+/* Adds a symbol for each literal, called like its text in quotes; or for all of it, where it is no text. */
+void sxt_size_add_literals(struct size_maker *maker, const struct size_literals *literals);
+
+/* --- size_paths.c --- */
+
+/* Appends a path in the form in which it is stored: "liba.a(b.o)" as "liba.a/b.o", relative to the source directory. */
+void sxt_size_put_path(const struct size_maker *maker, sxt_string path, struct sxt_buffer *out);
+
+/* The object that the bytes at ADDRESS come from; "" when the map does not know. */
+sxt_string sxt_size_object_at(const struct sxt_linker_map *map, uint64_t address);
+
+/* Fills the components of all symbols, by their paths, as the options say. */
+int sxt_size_assign_components(struct size_maker *maker, sxt_error *error);
+
+/* What is known of the build: title, URL, revision, what else the user says. */
+int sxt_size_describe_build(struct size_maker *maker, sxt_error *error);
+
+/* Which sections count, in the order of the file; the first is the null section. NULL when memory is short. */
+struct size_section *sxt_size_sections(const struct sxt_elf *elf, bool with_debug);
+
+/* Can they be counted? Not when they are not in the file, or larger than anything. */
+int sxt_size_check_sections(const struct sxt_elf *elf, const struct size_section *sections, sxt_error *error);
+
+/*
+ * What the file takes without the sections that are left out. The table of names shrinks with them, and its section
+ * gets that size. False when memory is short.
+ */
+bool sxt_size_strip(const struct sxt_elf *elf, struct size_section *sections, uint64_t *size);
+
+/* A piece of a section with one owner; several pieces of the same bytes are aliases. */
+struct size_piece {
+    uint64_t start, end;
+    uint32_t name; /* in the maker's names */
+    uint32_t path; /* in the maker's paths */
+    uint32_t flags;
+    bool joins; /* the same bytes as the piece before */
+};
+
+struct size_pieces {
+    struct size_piece *list;
+    size_t count, capacity;
+};
+
+/* A symbol that claims bytes. */
+struct size_claim {
+    uint64_t start, end;
+    uint32_t name;
+    uint32_t order; /* of aliases among themselves */
+};
+
+/*
+ * Cuts claims, which may overlap, into pieces that do not: bytes belong to the claim that begins last, and of those to
+ * the one that ends first; what it leaves goes on belonging to the one around it. CLAIMS are sorted on the way.
+ */
+bool sxt_size_cut(struct size_claim *claims, size_t count, struct size_pieces *out);
+
+/* Replaces what is not UTF-8, where it stands. */
+void sxt_size_make_utf8(char *text, size_t size);
+
+/* Texts, stored once. */
+uint32_t sxt_size_maker_name(struct size_maker *maker, sxt_string name);
+uint32_t sxt_size_maker_path(struct size_maker *maker, sxt_string object, sxt_string source);
+
+/* The segment of a container and a section; made when it is new. */
+uint32_t sxt_size_maker_segment(struct size_maker *maker, uint32_t container, sxt_string section);
+
+/* Adds to the size of a section of a container; to the number of its relocations when SECTION is "". */
+void sxt_size_maker_count(struct size_maker *maker, uint32_t container, sxt_string section, uint64_t value);
+
+/* The same for one that is not in the file and has no symbols; readers leave what has a bracket in its name out. */
+void sxt_size_maker_count_memory(struct size_maker *maker, uint32_t container, sxt_string section, uint64_t value);
+
+/* Adds a symbol. Its padding is derived later, but for "Overhead: ", which is nothing else. */
+void sxt_size_maker_add(struct size_maker *maker, uint32_t segment, uint64_t address, uint64_t size, uint32_t name,
+                        uint32_t path, uint32_t flags, bool joins);
+
+#endif

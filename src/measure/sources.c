@@ -1,0 +1,127 @@
+/* sources.c: which file code or data is written in, as DWARF tells it. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/private.h"
+
+/* Inlined calls that are looked at for the file of a function without lines of its own. */
+#define CALLS_MOST 64
+
+static int by_address(const void *a, const void *b)
+{
+    const struct sxt_model_variable *first = a;
+    const struct sxt_model_variable *second = b;
+    if (first->is_thread_local != second->is_thread_local)
+        return first->is_thread_local ? 1 : -1;
+    return first->address < second->address ? -1 : first->address > second->address;
+}
+
+static bool is_before(sxt_string a, sxt_string b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
+    return order != 0 ? order < 0 : a.size < b.size;
+}
+
+/*
+ * Several variables at one address (the linker has made one of them, or one is in the other) come in an order that
+ * depends on threads. The first of them gets the file that is first by name.
+ */
+static void choose_files(struct sxt_symbols *symbols)
+{
+    struct sxt_model_variable *first = symbols->variables;
+    for (size_t i = 1; i < symbols->variable_count; i++) {
+        struct sxt_model_variable *variable = &symbols->variables[i];
+        if (by_address(first, variable) != 0)
+            first = variable;
+        else if (variable->file != 0 && (first->file == 0 || is_before(sxt_symbols_view(symbols, variable->file),
+                                                                       sxt_symbols_view(symbols, first->file))))
+            first->file = variable->file;
+    }
+}
+
+bool sxt_size_sources_init(struct size_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data)
+{
+    *sources = (struct size_sources){.symbols = symbols, .thread_local_data = thread_local_data};
+    sources->roots = malloc((symbols->range_count + 1) * sizeof *sources->roots);
+    if (sources->roots == NULL)
+        return false;
+    for (size_t i = 0; i < symbols->range_count; i++)
+        if (symbols->ranges[i].depth == 0)
+            sources->roots[sources->root_count++] = (uint32_t)i;
+    if (symbols->variable_count > 1)
+        qsort(symbols->variables, symbols->variable_count, sizeof *symbols->variables, by_address);
+    choose_files(symbols);
+    return true;
+}
+
+void sxt_size_sources_free(struct size_sources *sources)
+{
+    free(sources->roots);
+    sources->roots = NULL;
+}
+
+size_t sxt_size_first_root(const struct size_sources *sources, uint64_t address)
+{
+    size_t low = 0, high = sources->root_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sources->symbols->ranges[sources->roots[middle]].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where a function has no lines of its own but calls that were inlined, it is where the first of them is. */
+static uint32_t file_of_function(const struct sxt_symbols *symbols, size_t index)
+{
+    const struct sxt_model_range *range = &symbols->ranges[index];
+    if (range->file != 0)
+        return range->file;
+    if (range->line_count > 0)
+        return symbols->lines[range->first_line].file;
+    size_t end = symbols->range_count - index < CALLS_MOST ? symbols->range_count : index + CALLS_MOST;
+    for (size_t i = index + 1; i < end && symbols->ranges[i].depth > 0; i++)
+        if (symbols->ranges[i].depth == 1 && symbols->ranges[i].call_file != 0)
+            return symbols->ranges[i].call_file;
+    return 0;
+}
+
+static uint32_t file_of_code(const struct size_sources *sources, uint64_t address)
+{
+    size_t behind = address < UINT64_MAX ? sxt_size_first_root(sources, address + 1) : sources->root_count;
+    if (behind == 0)
+        return 0;
+    size_t index = sources->roots[behind - 1];
+    const struct sxt_model_range *range = &sources->symbols->ranges[index];
+    return address - range->address < range->length ? file_of_function(sources->symbols, index) : 0;
+}
+
+static uint32_t file_of_data(const struct size_sources *sources, uint64_t address, bool is_thread_local)
+{
+    const struct sxt_symbols *symbols = sources->symbols;
+    const struct sxt_model_variable wanted = {
+        .address = is_thread_local ? address - sources->thread_local_data : address,
+        .is_thread_local = is_thread_local,
+    };
+    size_t low = 0, high = symbols->variable_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_address(&symbols->variables[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_there = low < symbols->variable_count && by_address(&symbols->variables[low], &wanted) == 0;
+    return is_there ? symbols->variables[low].file : 0;
+}
+
+sxt_string sxt_size_source_at(const struct size_sources *sources, uint64_t section_flags, uint64_t address)
+{
+    uint32_t file = section_flags & SHF_EXECINSTR ? file_of_code(sources, address)
+                                                  : file_of_data(sources, address, (section_flags & SHF_TLS) != 0);
+    return file != 0 ? sxt_symbols_view(sources->symbols, file) : (sxt_string){"", 0};
+}

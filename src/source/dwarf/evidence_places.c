@@ -1,0 +1,155 @@
+/*
+ * evidence_places.c: the paths that extra.c tries, as a list for people. An open file does not know its path; it is the
+ * one of them that has its content.
+ */
+#include "source/dwarf/evidence_places.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cursor.h"
+
+#define DEFAULT_DIRECTORY "/usr/lib/debug"
+#define BUILD_ID_MAX      64
+/* Two files that agree so far are the same. */
+#define COMPARE_MAX ((size_t)1 << 20)
+
+__attribute__((format(printf, 3, 4))) static void add(struct dwarf_places *places, struct sxt_arena *arena,
+                                                      const char *format, ...);
+
+static void add(struct dwarf_places *places, struct sxt_arena *arena, const char *format, ...)
+{
+    char path[PATH_MAX];
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(path, sizeof path, format, values);
+    va_end(values);
+    if (length <= 0 || length >= PATH_MAX || places->count == DWARF_PLACES_MAX)
+        return;
+    for (size_t i = 0; i < places->count; i++)
+        if (strcmp(places->paths[i].data, path) == 0)
+            return;
+    char *copy = sxt_arena_copy(arena, path, (size_t)length);
+    if (copy != NULL)
+        places->paths[places->count++] = (sxt_string){copy, (size_t)length};
+}
+
+/* The folder that the file at hand is in, following links. */
+static bool folder_of(const struct sxt_dwarf *dwarf, char folder[PATH_MAX])
+{
+    if (dwarf->settings.path == NULL || realpath(dwarf->settings.path, folder) == NULL)
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL)
+        *slash = 0;
+    return slash != NULL;
+}
+
+static int printable(sxt_string text)
+{
+    return text.size < PATH_MAX ? (int)text.size : PATH_MAX;
+}
+
+void sxt_dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
+                               struct dwarf_places *places)
+{
+    char folder[PATH_MAX];
+    sxt_string name = root->split_name, directory = root->directory;
+    places->count = 0;
+    if (dwarf->settings.path == NULL)
+        return;
+    add(places, arena, "%s.dwp", dwarf->settings.path);
+    if (name.size == 0 || (dwarf->settings.options->flags & SXT_EXTRACT_NO_DEBUG_SEARCH))
+        return;
+    bool absolute = name.data[0] == '/';
+    if (absolute || directory.size == 0)
+        add(places, arena, "%.*s", printable(name), name.data);
+    else
+        add(places, arena, "%.*s/%.*s", printable(directory), directory.data, printable(name), name.data);
+    if (!folder_of(dwarf, folder))
+        return;
+    if (!absolute)
+        add(places, arena, "%s/%.*s", folder, printable(name), name.data);
+    size_t last = name.size;
+    while (last > 0 && name.data[last - 1] != '/')
+        last--;
+    add(places, arena, "%s/%.*s", folder, printable(name) - (int)last, name.data + last);
+}
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The path and build ID in .gnu_debugaltlink, or in .debug_sup (DWARF 5) behind a version and a flag. */
+static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id, size_t *id_size)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
+    bool supplementary = section == NULL;
+    struct sxt_elf_bytes bytes;
+    if (supplementary)
+        section = sxt_elf_section_named(elf, ".debug_sup");
+    if (section == NULL || sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
+        return false;
+    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
+    if (supplementary && (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != 0))
+        return false;
+    *path = sxt_cursor_cstring(&at);
+    *id_size = supplementary ? (size_t)sxt_cursor_uleb128(&at) : (size_t)sxt_cursor_left(&at);
+    *id = sxt_cursor_bytes(&at, *id_size);
+    return !at.failed && path->size > 0 && path->size < PATH_MAX;
+}
+
+void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
+                                   struct dwarf_places *places)
+{
+    sxt_string path;
+    const uint8_t *id;
+    size_t id_size;
+    *name = (sxt_string){NULL, 0};
+    places->count = 0;
+    if (!read_link(dwarf->elf, &path, &id, &id_size))
+        return;
+    *name = path;
+    const char *directory = dwarf->settings.options->debug_directory;
+    char folder[PATH_MAX];
+    if (directory == NULL)
+        directory = DEFAULT_DIRECTORY;
+    if (path.data[0] == '/' || !folder_of(dwarf, folder))
+        add(places, arena, "%s", path.data);
+    else
+        add(places, arena, "%s/%s", folder, path.data);
+    if (id_size >= 2 && id_size <= BUILD_ID_MAX) {
+        char hex[2 * BUILD_ID_MAX + 1];
+        for (size_t i = 0; i < id_size; i++)
+            snprintf(hex + 2 * i, 3, "%02x", id[i]);
+        add(places, arena, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
+    }
+    add(places, arena, "%s/.dwz/%s", directory, last_component(path.data));
+}
+
+static bool has_content_of(const char *path, const struct sxt_file *file, uint64_t inflate_limit)
+{
+    struct stat status;
+    struct sxt_file other;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || sxt_file_open(&other, path, NULL) != SXT_OK)
+        return false;
+    bool same = sxt_file_inflate(&other, inflate_limit, NULL) == SXT_OK && other.size == file->size &&
+                memcmp(other.data, file->data, file->size < COMPARE_MAX ? file->size : COMPARE_MAX) == 0;
+    sxt_file_close(&other);
+    return same;
+}
+
+sxt_string sxt_dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places,
+                              uint64_t inflate_limit)
+{
+    for (size_t i = 0; i < places->count; i++)
+        if (has_content_of(places->paths[i].data, &extra->file, inflate_limit))
+            return places->paths[i];
+    return (sxt_string){NULL, 0};
+}

@@ -1,0 +1,266 @@
+/* gnu.c: sections, debug information and symbols, asked in the order of GNU addr2line. */
+#include "source/gnu/gnu.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "source/debug_file.h"
+#include "source/dwarf/dwarf.h"
+#include "source/extract.h"
+#include "source/gnu/symbols.h"
+
+/* A section that addresses are looked up in. */
+struct place_to_look {
+    uint32_t section;
+    uint64_t start; /* what an address is compared with: 0 in a relocatable file */
+    uint64_t size;
+};
+
+struct sxt_gnu {
+    sxt_extract_options options;
+    struct sxt_elf elf;
+    struct sxt_debug_file debug;
+    struct place_to_look *places;
+    size_t place_count;
+    struct sxt_gnu_symbols symbols;       /* of the file */
+    struct sxt_gnu_symbols debug_symbols; /* of the debug file, if that has the debug information */
+    struct sxt_dwarf *dwarf;
+    struct sxt_nearest *nearest; /* NULL without debug information */
+    struct sxt_nearest_place place;
+};
+
+static int find_places(struct sxt_gnu *gnu, const char *section, sxt_error *error);
+static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error);
+static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame);
+
+int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *section, struct sxt_gnu **out,
+                 sxt_error *error)
+{
+    *out = NULL;
+    struct sxt_gnu *gnu = calloc(1, sizeof *gnu);
+    if (gnu == NULL)
+        return sxt_fail_memory(error, sizeof *gnu);
+    sxt_extract_options_init(&gnu->options);
+    int status = sxt_elf_open(&gnu->elf, file->data, file->size, gnu->options.inflate_limit, error);
+    if (status != SXT_OK) {
+        free(gnu);
+        return status;
+    }
+    status = find_places(gnu, section, error);
+    if (status == SXT_OK)
+        status = open_dwarf(gnu, path, error);
+    sxt_gnu_symbols_open(&gnu->symbols, &gnu->elf, true);
+    if (status == SXT_OK)
+        *out = gnu;
+    else
+        sxt_gnu_close(&gnu);
+    return status;
+}
+
+void sxt_gnu_close(struct sxt_gnu **gnu)
+{
+    struct sxt_gnu *closing = *gnu;
+    if (closing == NULL)
+        return;
+    sxt_nearest_close(&closing->nearest);
+    sxt_dwarf_close(&closing->dwarf);
+    sxt_gnu_symbols_close(&closing->symbols);
+    sxt_gnu_symbols_close(&closing->debug_symbols);
+    sxt_debug_file_close(&closing->debug);
+    sxt_elf_close(&closing->elf);
+    free(closing->places);
+    free(closing);
+    *gnu = NULL;
+}
+
+static int find_places(struct sxt_gnu *gnu, const char *section, sxt_error *error)
+{
+    const struct sxt_elf *elf = &gnu->elf;
+    gnu->places = malloc((elf->section_count + 1) * sizeof *gnu->places);
+    if (gnu->places == NULL)
+        return sxt_fail_memory(error, (elf->section_count + 1) * sizeof *gnu->places);
+    const struct sxt_elf_section *only = section != NULL ? sxt_elf_section_named(elf, section) : NULL;
+    if (section != NULL && only == NULL)
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "there is no section '%.100s'", section);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const struct sxt_elf_section *candidate = &elf->sections[i];
+        if ((candidate->flags & SHF_ALLOC) == 0 || candidate->type == SHT_NULL || candidate->size == 0 ||
+            (only != NULL && candidate != only))
+            continue;
+        bool relative = elf->type == ET_REL || only != NULL;
+        gnu->places[gnu->place_count++] =
+            (struct place_to_look){(uint32_t)i, relative ? 0 : candidate->address, candidate->size};
+    }
+    return SXT_OK;
+}
+
+/* A debug file counts only when it has the debug information that the file itself lacks. */
+static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error)
+{
+    struct sxt_elf *elf = &gnu->elf;
+    if (!sxt_dwarf_is_in(elf)) {
+        int status = sxt_debug_file_open(elf, path, &gnu->options, &gnu->debug, error);
+        if (status != SXT_OK)
+            return status;
+        if (!gnu->debug.found || !sxt_dwarf_is_in(&gnu->debug.elf))
+            return SXT_OK;
+        elf = &gnu->debug.elf;
+        path = gnu->debug.path;
+        sxt_gnu_symbols_open(&gnu->debug_symbols, elf, false);
+    }
+    struct sxt_dwarf_settings settings = {.path = path, .options = &gnu->options, .details = true, .gnu = true};
+    int status = sxt_dwarf_open(elf, &settings, &gnu->dwarf, error);
+    return status == SXT_OK ? sxt_nearest_open(gnu->dwarf, &gnu->nearest, error) : status;
+}
+
+bool sxt_gnu_is_narrow(const struct sxt_gnu *gnu)
+{
+    return !gnu->elf.is_64;
+}
+
+bool sxt_gnu_symbol(struct sxt_gnu *gnu, sxt_string name, enum sxt_gnu_style style, bool no_limit, uint64_t *address)
+{
+    return sxt_gnu_symbols_named(&gnu->symbols, name, style, no_limit, address);
+}
+
+static uint64_t linked_address(const struct sxt_gnu *gnu, uint32_t section, uint64_t offset)
+{
+    return gnu->elf.sections[section].address + offset;
+}
+
+/* The first place from NUMBER on that has ADDRESS; the count of places when there is none. */
+static size_t next_place(const struct sxt_gnu *gnu, size_t number, uint64_t address)
+{
+    while (number < gnu->place_count && address - gnu->places[number].start >= gnu->places[number].size)
+        number++;
+    return number;
+}
+
+int sxt_gnu_load(struct sxt_gnu *gnu, const uint64_t *addresses, size_t count, sxt_error *error)
+{
+    if (gnu->nearest == NULL)
+        return SXT_OK;
+    uint64_t *linked = malloc((count + 1) * sizeof *linked);
+    if (linked == NULL)
+        return sxt_fail_memory(error, (count + 1) * sizeof *linked);
+    size_t linked_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t number = next_place(gnu, 0, addresses[i]);
+        const struct place_to_look *place = &gnu->places[number];
+        if (number < gnu->place_count)
+            linked[linked_count++] = linked_address(gnu, place->section, addresses[i] - place->start);
+    }
+    int status = linked_count > 0 ? sxt_nearest_load(gnu->nearest, linked, linked_count, error) : SXT_OK;
+    free(linked);
+    return status;
+}
+
+bool sxt_gnu_find(struct sxt_gnu *gnu, uint64_t address, struct sxt_gnu_frame *frame)
+{
+    bool is_first = true;
+    for (size_t i = next_place(gnu, 0, address); i < gnu->place_count; i = next_place(gnu, i + 1, address)) {
+        const struct place_to_look *place = &gnu->places[i];
+        uint64_t offset = address - place->start;
+        uint64_t linked = linked_address(gnu, place->section, offset);
+        /* What the first place needs was loaded with all the others; a second one is rarely asked. */
+        if (!is_first && gnu->nearest != NULL)
+            (void)sxt_nearest_load(gnu->nearest, &linked, 1, NULL);
+        is_first = false;
+        if (find_in_section(gnu, place->section, offset, frame))
+            return true;
+    }
+    return false;
+}
+
+/* The symbols that go with the debug information, if the section is the same in both files. */
+static struct sxt_gnu_symbols *symbols_for(struct sxt_gnu *gnu, uint32_t section)
+{
+    const struct sxt_elf *debug = &gnu->debug.elf;
+    if (!gnu->debug.found || section >= debug->section_count)
+        return &gnu->symbols;
+    sxt_string name = gnu->elf.sections[section].name, other = debug->sections[section].name;
+    bool same = name.size == other.size && memcmp(name.data, other.data, name.size) == 0;
+    return same ? &gnu->debug_symbols : &gnu->symbols;
+}
+
+/* Completes FRAME with what the symbols say. */
+static bool ask_symbols(struct sxt_gnu_symbols *symbols, uint32_t section, uint64_t offset, struct sxt_gnu_found *found,
+                        struct sxt_gnu_frame *frame)
+{
+    if (!sxt_gnu_symbols_function(symbols, section, offset, found))
+        return false;
+    frame->function = found->name;
+    if (frame->file.data == NULL)
+        frame->file = found->file;
+    return true;
+}
+
+/* In a section without code, an address where a symbol is stands for the variable that is there. */
+static bool ask_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
+{
+    struct sxt_nearest_place *place = &gnu->place;
+    uint64_t address = linked_address(gnu, section, offset);
+    sxt_string symbol;
+    bool found = (gnu->elf.sections[section].flags & SHF_EXECINSTR) == 0 &&
+                         sxt_gnu_symbols_at(&gnu->symbols, section, offset, &symbol)
+                     ? sxt_nearest_variable(gnu->nearest, address, symbol, place, NULL)
+                     : sxt_nearest_find(gnu->nearest, address, place);
+    frame->file = place->file;
+    frame->line = place->line;
+    frame->discriminator = place->discriminator;
+    return found;
+}
+
+/*
+ * The name that the linker knows, where debug information tells only the name in the source. The symbol at the address
+ * has it, if the function begins where the symbol does. If not, the symbol's name is printed all the same, this once:
+ * from then on it is the name in the source.
+ */
+static void settle_name(struct sxt_gnu *gnu, uint32_t section, sxt_string name, bool has_symbol,
+                        const struct sxt_gnu_found *symbol, struct sxt_gnu_frame *frame)
+{
+    struct sxt_nearest_function function = gnu->place.function;
+    if (!has_symbol)
+        frame->function = name;
+    else if (linked_address(gnu, section, symbol->offset) == sxt_nearest_start(function))
+        name = symbol->name;
+    sxt_nearest_set_name(gnu->nearest, function, name);
+}
+
+static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
+{
+    struct sxt_gnu_found symbol;
+    *frame = (struct sxt_gnu_frame){.line = 0};
+    gnu->place = (struct sxt_nearest_place){.line = 0};
+    if (gnu->nearest != NULL) {
+        bool found = ask_dwarf(gnu, section, offset, frame);
+        bool has_function = gnu->place.function.unit != NULL, is_linkage = false;
+        sxt_string name = {NULL, 0};
+        if (has_function)
+            name = sxt_nearest_name(gnu->nearest, gnu->place.function, &is_linkage);
+        if (has_function && is_linkage) {
+            frame->function = name;
+        } else {
+            bool has_symbol = ask_symbols(symbols_for(gnu, section), section, offset, &symbol, frame);
+            found = found || has_symbol;
+            if (has_function)
+                settle_name(gnu, section, name, has_symbol, &symbol, frame);
+        }
+        if (found)
+            return true;
+    }
+    return ask_symbols(&gnu->symbols, section, offset, &symbol, frame);
+}
+
+bool sxt_gnu_caller(struct sxt_gnu *gnu, struct sxt_gnu_frame *frame)
+{
+    if (gnu->nearest == NULL || !sxt_nearest_caller(gnu->nearest, &gnu->place))
+        return false;
+    bool is_linkage;
+    frame->function = sxt_nearest_name(gnu->nearest, gnu->place.function, &is_linkage);
+    frame->file = gnu->place.file;
+    frame->line = gnu->place.line;
+    return true;
+}

@@ -1,0 +1,158 @@
+/* linker_map.c: tells the maps of linkers apart, has them read, and looks addresses up in what was read. */
+#include "source/linker_map/linker_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "source/linker_map/builder.h"
+
+/* A text begins without a NUL at least this far; what does not is not worth searching. */
+#define TEXT_PROBE ((size_t)4096)
+
+static bool find_linker(const uint8_t *text, size_t size, enum sxt_linker *linker);
+static int read_lines(struct sxt_map_builder *builder);
+static bool shrink(struct sxt_linker_map *map);
+
+bool sxt_linker_map_is(const uint8_t *text, size_t size)
+{
+    enum sxt_linker linker;
+    return find_linker(text, size, &linker);
+}
+
+int sxt_linker_map_read(const uint8_t *text, size_t size, struct sxt_linker_map **out, sxt_error *error)
+{
+    *out = NULL;
+    enum sxt_linker linker;
+    if (!find_linker(text, size, &linker))
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                        "not a linker map (those of GNU ld, gold, lld and mold are read)");
+
+    struct sxt_linker_map *map = calloc(1, sizeof *map);
+    if (map == NULL)
+        return sxt_fail_memory(error, sizeof *map);
+    map->linker = linker;
+    int status = sxt_strings_init(&map->strings, 0, error);
+    if (status == SXT_OK) {
+        struct sxt_map_builder builder = {
+            .map = map,
+            .lines = {(const char *)text, (const char *)text + size, 0},
+            .section = SXT_LINKER_MAP_NONE,
+            .piece = SXT_LINKER_MAP_NONE,
+            .error = error,
+        };
+        status = read_lines(&builder);
+    }
+    if (status != SXT_OK) {
+        sxt_linker_map_free(map);
+        return status;
+    }
+    *out = map;
+    return SXT_OK;
+}
+
+void sxt_linker_map_free(struct sxt_linker_map *map)
+{
+    if (map == NULL)
+        return;
+    free(map->sections);
+    free(map->pieces);
+    free(map->symbols);
+    free(map->commons);
+    free(map->covers);
+    sxt_strings_free(&map->strings);
+    free(map);
+}
+
+const char *sxt_linker_name(enum sxt_linker linker)
+{
+    static const char *const names[] = {"GNU ld", "gold", "lld", "mold"};
+    return names[linker];
+}
+
+const struct sxt_linker_map_piece *sxt_linker_map_piece_at(const struct sxt_linker_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->cover_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->covers[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || map->covers[low - 1].piece == SXT_LINKER_MAP_NONE)
+        return NULL;
+    return &map->pieces[map->covers[low - 1].piece];
+}
+
+const struct sxt_linker_map_common *sxt_linker_map_common_named(const struct sxt_linker_map *map, const char *name,
+                                                                size_t size)
+{
+    uint32_t number = sxt_strings_find(&map->strings, name, size);
+    size_t low = 0, high = map->common_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->commons[middle].name < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->common_count && map->commons[low].name == number ? &map->commons[low] : NULL;
+}
+
+/*
+ * Maps with columns tell by their first line. GNU ld and gold begin with this and that, and have a heading further
+ * down. GNU ld's is translated for people with other languages; the commands of its script are not.
+ */
+static bool find_linker(const uint8_t *text, size_t size, enum sxt_linker *linker)
+{
+    if (size == 0 || memchr(text, '\0', size < TEXT_PROBE ? size : TEXT_PROBE) != NULL)
+        return false;
+    struct sxt_map_lines lines = {(const char *)text, (const char *)text + size, 0};
+    bool loads = false;
+    sxt_string line;
+    while (sxt_map_lines_next(&lines, &line)) {
+        if (line.size == 0)
+            continue;
+        if (lines.number <= 2 && sxt_map_columns_header(line, linker))
+            return true;
+        char first = line.data[0];
+        if (first == 'M' && sxt_map_equals(line, "Memory map")) {
+            *linker = SXT_LINKER_GOLD;
+            return true;
+        }
+        bool heading = first == 'L' && sxt_map_equals(line, "Linker script and memory map");
+        loads = loads || (first == 'L' && sxt_map_begins(line, "LOAD "));
+        if (heading || (loads && first == 'O' && sxt_map_begins(line, "OUTPUT("))) {
+            *linker = SXT_LINKER_GNU_LD;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_lines(struct sxt_map_builder *builder)
+{
+    struct sxt_linker_map *map = builder->map;
+    bool columns = map->linker == SXT_LINKER_LLD || map->linker == SXT_LINKER_MOLD;
+    int status = columns ? sxt_map_read_columns(builder) : sxt_map_read_gnu(builder);
+    if (status != SXT_OK)
+        return status;
+    if (map->section_count == 0)
+        return sxt_map_fail(builder, "the linker map ends without a section");
+    status = sxt_map_finish(builder);
+    if (status != SXT_OK)
+        return status;
+    return shrink(map) ? SXT_OK : sxt_fail_memory(builder->error, map->piece_count * sizeof *map->pieces);
+}
+
+/* Gives back what the growing arrays have to spare. */
+static bool shrink(struct sxt_linker_map *map)
+{
+    if (map->symbol_count == 0)
+        return true;
+    struct sxt_linker_map_symbol *symbols = realloc(map->symbols, map->symbol_count * sizeof *symbols);
+    if (symbols != NULL)
+        map->symbols = symbols;
+    return symbols != NULL;
+}

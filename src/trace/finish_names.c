@@ -1,0 +1,463 @@
+/*
+ * finish_names.c: names for the addresses of a recording, and the metadata that they make.
+ *
+ * A return address belongs to the call before it. Where nothing is known, the function is called "libx.so+0x1234" and
+ * its file is the loaded file, and the key "unresolved" keeps the address, so that a machine that has the symbols can
+ * finish the work: trace_names.c reads it.
+ *
+ *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...]}, "files": {...}, "functions": {...},
+ *      "stack_order": "leaf_first", "threads": {"0": "main"}, "pid": 123,
+ *      "modules": [{"path": "/bin/x", "build_id": "ab12...", "base": "0x55..."}],
+ *      "unresolved": {"FUNCTION": {"module": 0, "address": "0x1234"}}}
+ */
+#include "trace/finish_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "trace/json_text.h"
+#include "trace/places.h"
+
+struct unresolved {
+    uint32_t function; /* number of its name */
+    uint32_t module;
+    uint64_t address;
+};
+
+/* A return address that is in stacks, for each generation that it is there. */
+struct address {
+    uint32_t module;
+    uint64_t address; /* of the call before it, in the file */
+    const struct sxt_place *place;
+    size_t text, text_size; /* where its frames are in the JSON, once they are */
+};
+
+struct names {
+    const struct sxt_spool_facts *facts;
+    const struct sxt_recover_options *options;
+    uint32_t *first_of;        /* by number of a loaded file: the first one with the same path and build ID */
+    struct sxt_strings keys;   /* of addresses: what tells them apart */
+    struct address *addresses; /* by number of the key */
+    size_t address_capacity;
+    uint32_t *frames; /* of all stacks, one behind the other: numbers of addresses */
+    struct sxt_places places;
+    struct unresolved *unresolved;
+    size_t unresolved_count, unresolved_capacity;
+};
+
+static int find_first(struct names *names, sxt_error *error);
+static int collect(struct names *names, sxt_error *error);
+static int resolve(struct names *names, sxt_error *error);
+static int name_markers(struct names *names, uint32_t **markers, sxt_error *error);
+static void write_json(struct names *names, struct sxt_buffer *json);
+
+int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recover_options *options,
+                     struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error)
+{
+    struct names names = {.facts = facts, .options = options};
+    *markers = NULL;
+    int status = sxt_places_init(&names.places, error);
+    if (status == SXT_OK)
+        status = sxt_strings_init(&names.keys, 0, error);
+    if (status == SXT_OK)
+        status = find_first(&names, error);
+    if (status == SXT_OK)
+        status = collect(&names, error);
+    if (status == SXT_OK)
+        status = resolve(&names, error);
+    if (status == SXT_OK)
+        status = name_markers(&names, markers, error);
+    if (status == SXT_OK) {
+        write_json(&names, json);
+        status = sxt_buffer_status(json, error);
+    }
+    *functions = names.places.functions.count - (names.places.functions.count > 0);
+    sxt_places_free(&names.places);
+    sxt_strings_free(&names.keys);
+    free(names.addresses);
+    free(names.frames);
+    free(names.first_of);
+    free(names.unresolved);
+    return status;
+}
+
+/* --- addresses --- */
+
+/* A library that is loaded again and again is one file. */
+static int find_first(struct names *names, sxt_error *error)
+{
+    const struct sxt_spool_facts *facts = names->facts;
+    struct sxt_strings keys;
+    struct sxt_buffer key;
+    sxt_buffer_init(&key, SIZE_MAX / 2);
+    int status = sxt_strings_init(&keys, 0, error);
+    names->first_of = calloc(facts->file_count + 1, sizeof *names->first_of);
+    uint32_t *by_number = calloc(facts->file_count + 2, sizeof *by_number);
+    if (status == SXT_OK && (names->first_of == NULL || by_number == NULL))
+        status = sxt_fail_memory(error, facts->file_count * sizeof *by_number);
+    for (size_t i = 0; status == SXT_OK && i < facts->file_count; i++) {
+        uint32_t before = keys.count, number;
+        sxt_buffer_clear(&key);
+        sxt_buffer_append(&key, facts->files[i].path.data, facts->files[i].path.size);
+        sxt_buffer_u8(&key, 0);
+        sxt_buffer_append(&key, facts->files[i].build_id.data, facts->files[i].build_id.size);
+        if (key.failed || (number = sxt_strings_add(&keys, (const char *)key.data, key.size)) == SXT_STRINGS_FULL) {
+            status = sxt_fail_memory(error, facts->files[i].path.size);
+            break;
+        }
+        if (number == before)
+            by_number[number] = (uint32_t)i;
+        names->first_of[i] = by_number[number];
+    }
+    free(by_number);
+    sxt_buffer_free(&key);
+    sxt_strings_free(&keys);
+    return status;
+}
+
+static uint32_t module_at(const struct sxt_spool_facts *facts, uint64_t pc, uint32_t generation)
+{
+    for (size_t i = facts->file_count; i > 0; i--) {
+        const struct sxt_spool_file *file = &facts->files[i - 1];
+        if (pc >= file->start && pc < file->end && generation >= file->first_generation &&
+            generation < file->end_generation)
+            return (uint32_t)(i - 1);
+    }
+    return SXT_NO_MODULE;
+}
+
+/* The number of a return address, which is looked for among the loaded files when it is new; 0 when memory is short. */
+static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generation)
+{
+    uint8_t key[12];
+    sxt_store_u64le(key, pc);
+    sxt_store_u32le(key + 8, generation);
+    uint32_t before = names->keys.count, number = sxt_strings_add(&names->keys, (const char *)key, sizeof key);
+    if (number != before)
+        return number != SXT_STRINGS_FULL ? number : 0;
+    void *moved =
+        sxt_array_grow(names->addresses, &names->address_capacity, (size_t)number + 1, sizeof *names->addresses);
+    if (moved == NULL)
+        return 0;
+    names->addresses = moved;
+    uint64_t call = pc > 0 ? pc - 1 : 0;
+    uint32_t module = module_at(names->facts, call, generation);
+    struct address found = {.module = module, .address = call};
+    if (module != SXT_NO_MODULE) {
+        found.address -= names->facts->files[module].bias;
+        found.module = names->first_of[module];
+    }
+    names->addresses[number] = found;
+    return sxt_places_add(&names->places, found.module, found.address) ? number : 0;
+}
+
+/* Stacks share most of their frames, so each address is looked at once, and each place once again. */
+static int collect(struct names *names, sxt_error *error)
+{
+    const struct sxt_spool_facts *facts = names->facts;
+    size_t count = 0;
+    for (size_t i = 0; i < facts->stack_count; i++)
+        count += facts->stacks[i].count;
+    names->frames = calloc(count + 1, sizeof *names->frames);
+    if (names->frames == NULL)
+        return sxt_fail_memory(error, count * sizeof *names->frames);
+    uint32_t *frame = names->frames;
+    for (size_t i = 0; i < facts->stack_count; i++) {
+        const struct sxt_spool_stack *stack = &facts->stacks[i];
+        for (size_t k = 0; k < stack->count; k++, frame++) {
+            *frame = add_address(names, sxt_load_u64le(stack->frames + k * 8), stack->generation);
+            if (*frame == 0)
+                return sxt_fail_memory(error, names->keys.count * sizeof *names->addresses);
+        }
+    }
+    sxt_places_sort(&names->places);
+    for (uint32_t i = 1; i < names->keys.count; i++) {
+        struct address *address = &names->addresses[i];
+        address->place = sxt_places_find(&names->places, address->module, address->address);
+    }
+    return SXT_OK;
+}
+
+/* --- lookups --- */
+
+static sxt_string last_part(sxt_string path)
+{
+    const char *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
+    size_t skipped = slash != NULL ? (size_t)(slash + 1 - path.data) : 0;
+    return (sxt_string){path.data + skipped, path.size - skipped};
+}
+
+static sxt_string path_of(void *data, uint32_t module)
+{
+    static const sxt_string nowhere = {"[anonymous]", 11};
+    const struct names *names = data;
+    return module == SXT_NO_MODULE ? nowhere : names->facts->files[module].path;
+}
+
+/* "libx.so+0x1234"; two files that are called the same are told apart by their numbers: "libx.so[7]+0x1234". */
+static sxt_string name_unresolved(const struct names *names, const struct sxt_place *place, char text[4096])
+{
+    unsigned long long address = place->address + 1;
+    if (place->module == SXT_NO_MODULE)
+        return (sxt_string){text, (size_t)snprintf(text, 4096, "0x%llx", address)};
+    sxt_string name = last_part(path_of((void *)(uintptr_t)names, place->module));
+    int size = (int)(name.size < 4000 ? name.size : 4000);
+    int written = snprintf(text, 4096, "%.*s+0x%llx", size, name.data, address);
+    if (sxt_strings_find(&names->places.functions, text, (size_t)written) != SXT_STRINGS_FULL)
+        written = snprintf(text, 4096, "%.*s[%u]+0x%llx", size, name.data, (unsigned)place->module, address);
+    return (sxt_string){text, (size_t)written};
+}
+
+/* The address is that of the return, as debuggers show it, and not of the call before it. */
+static bool add_unresolved(struct names *names, struct sxt_place *place)
+{
+    char text[4096];
+    sxt_string name = name_unresolved(names, place, text);
+    if (!sxt_places_add_frame(&names->places, place, path_of(names, place->module), name, 0))
+        return false;
+    void *moved = sxt_array_grow(names->unresolved, &names->unresolved_capacity, names->unresolved_count + 1,
+                                 sizeof *names->unresolved);
+    if (moved == NULL)
+        return false;
+    names->unresolved = moved;
+    names->unresolved[names->unresolved_count++] = (struct unresolved){
+        names->places.frames[place->first].function,
+        place->module,
+        place->address + 1,
+    };
+    return true;
+}
+
+/* A file that has changed since it was loaded would give wrong names. */
+static bool is_the_same(const sxt_archive *archive, const struct sxt_spool_file *file)
+{
+    static const char digits[] = "0123456789abcdef";
+    sxt_info info;
+    sxt_archive_info(archive, &info);
+    if (file->build_id.size == 0)
+        return true;
+    if (strlen(info.build_id) != file->build_id.size * 2)
+        return false;
+    for (size_t i = 0; i < file->build_id.size; i++) {
+        uint8_t byte = (uint8_t)file->build_id.data[i];
+        if (info.build_id[2 * i] != digits[byte >> 4] || info.build_id[2 * i + 1] != digits[byte & 15])
+            return false;
+    }
+    return true;
+}
+
+static void warn(const struct names *names, const char *path, const char *text)
+{
+    if (names->options->warning != NULL)
+        names->options->warning(names->options->data, path, text);
+}
+
+/* The archive of a loaded file, for these addresses; NULL when it is not to be had. */
+static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *addresses, size_t count)
+{
+    const struct names *names = data;
+    const struct sxt_spool_file *file = &names->facts->files[module];
+    char path[4097];
+    struct stat status;
+    if (names->options->no_symbols || file->path.size == 0 || file->path.size >= sizeof path ||
+        file->path.data[0] != '/')
+        return NULL;
+    memcpy(path, file->path.data, file->path.size);
+    path[file->path.size] = 0;
+    sxt_open_options options;
+    sxt_open_options_init(&options);
+    options.extract.addresses = addresses;
+    options.extract.address_count = count;
+    sxt_archive *archive;
+    sxt_error error;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        warn(names, path, "is not there any more; its functions have no names");
+        return NULL;
+    }
+    if (sxt_archive_open_path(path, &options, &archive, &error) != SXT_OK) {
+        warn(names, path, error.text);
+        return NULL;
+    }
+    if (!is_the_same(archive, file)) {
+        warn(names, path, "is not the file that was loaded; its functions have no names");
+        sxt_archive_close(&archive);
+    }
+    return archive;
+}
+
+static int resolve(struct names *names, sxt_error *error)
+{
+    const struct sxt_places_source source = {.open = open_module, .path = path_of, .data = names};
+    int status = sxt_places_look_up(&names->places, &source, error);
+    for (size_t i = 0; status == SXT_OK && i < names->places.count; i++)
+        if (names->places.list[i].count == 0 && !add_unresolved(names, &names->places.list[i]))
+            status = sxt_fail_memory(error, names->places.count * sizeof *names->unresolved);
+    return status;
+}
+
+/* Ids in the trace are numbers of strings - 1: the empty string is number 0 of any table, and is no name. */
+static int name_markers(struct names *names, uint32_t **markers, sxt_error *error)
+{
+    size_t count = names->facts->marker_count;
+    *markers = calloc(count + 1, sizeof **markers);
+    if (*markers == NULL)
+        return sxt_fail_memory(error, count * sizeof **markers);
+    /* Of the spool's markers, number 0 is that empty string too; it comes last, so that it moves no other. */
+    for (size_t k = 0; k < count; k++) {
+        size_t i = k + 1 < count ? k + 1 : 0;
+        sxt_string name = i > 0 ? names->facts->markers[i] : (sxt_string){"?", 1};
+        uint32_t number = sxt_strings_add(&names->places.functions, name.data, name.size);
+        if (number == SXT_STRINGS_FULL)
+            return sxt_fail_memory(error, name.size);
+        (*markers)[i] = number - 1;
+    }
+    return SXT_OK;
+}
+
+/* --- JSON --- */
+
+/* The frames of a place but for the first SKIPPED. */
+static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped, struct sxt_buffer *json)
+{
+    for (size_t i = skipped; i < place->count; i++) {
+        const struct sxt_place_frame *frame = &names->places.frames[place->first + i];
+        if (i > skipped)
+            sxt_json_put_text(json, ", ");
+        sxt_json_put_frame(json, frame->file - 1, frame->line, frame->function - 1);
+    }
+}
+
+/* The frames of an address: what was written once is copied from there. */
+static void put_address(struct names *names, struct address *address, struct sxt_buffer *json)
+{
+    if (address->text_size == 0) {
+        address->text = json->size;
+        put_chain(names, address->place, 0, json);
+        address->text_size = json->size - address->text;
+        return;
+    }
+    uint8_t *copy = sxt_buffer_extend(json, address->text_size);
+    if (copy != NULL)
+        memcpy(copy, json->data + address->text, address->text_size);
+}
+
+static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_buffer *json)
+{
+    const struct sxt_place *place = NULL;
+    size_t first = 0;
+    for (; first < count; first++) {
+        place = names->addresses[frames[first]].place;
+        if (place->operators < place->count)
+            break;
+    }
+    bool has_others = first < count;
+    size_t next = has_others ? first : 0;
+    if (has_others && place->operators > 0) {
+        put_chain(names, place, place->operators, json);
+        next++;
+    }
+    for (size_t i = next; i < count; i++) {
+        if (i > (has_others ? first : 0))
+            sxt_json_put_text(json, ", ");
+        put_address(names, &names->addresses[frames[i]], json);
+    }
+}
+
+static void put_strings(const struct sxt_strings *strings, struct sxt_buffer *json)
+{
+    for (uint32_t i = 1; i < strings->count; i++) {
+        sxt_json_put_text(json, i > 1 ? ", \"" : "\"");
+        sxt_json_put_number(json, i - 1);
+        sxt_json_put_text(json, "\": ");
+        sxt_json_put_string(json, sxt_strings_get(strings, i));
+    }
+}
+
+static void put_modules(const struct sxt_spool_facts *facts, struct sxt_buffer *json)
+{
+    for (size_t i = 0; i < facts->file_count; i++) {
+        const struct sxt_spool_file *file = &facts->files[i];
+        sxt_json_put_text(json, i > 0 ? ", {\"path\": " : "{\"path\": ");
+        sxt_json_put_string(json, file->path);
+        sxt_json_put_text(json, ", \"build_id\": \"");
+        for (size_t k = 0; k < file->build_id.size; k++)
+            sxt_buffer_print(json, "%02x", (uint8_t)file->build_id.data[k]);
+        sxt_buffer_print(json, "\", \"base\": \"0x%llx\"}", (unsigned long long)file->bias);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct sxt_spool_thread *first = a, *second = b;
+    if (first->number != second->number)
+        return first->number < second->number ? -1 : 1;
+    return first->name.data < second->name.data ? -1 : first->name.data > second->name.data;
+}
+
+/* A thread's name may have been noted several times; the last counts. */
+static void put_threads(const struct sxt_spool_facts *facts, struct sxt_buffer *json)
+{
+    struct sxt_spool_thread *threads = calloc(facts->thread_count + 1, sizeof *threads);
+    if (threads == NULL)
+        return;
+    if (facts->thread_count > 0) {
+        memcpy(threads, facts->threads, facts->thread_count * sizeof *threads);
+        qsort(threads, facts->thread_count, sizeof *threads, by_number);
+    }
+    const char *comma = "";
+    for (size_t i = 0; i < facts->thread_count; i++) {
+        if (i + 1 < facts->thread_count && threads[i + 1].number == threads[i].number)
+            continue;
+        sxt_buffer_print(json, "%s\"%u\": ", comma, (unsigned)threads[i].number);
+        sxt_json_put_string(json, threads[i].number == 0 ? (sxt_string){"main", 4} : threads[i].name);
+        comma = ", ";
+    }
+    free(threads);
+}
+
+static void put_unresolved(const struct names *names, struct sxt_buffer *json)
+{
+    for (size_t i = 0; i < names->unresolved_count; i++) {
+        const struct unresolved *one = &names->unresolved[i];
+        sxt_buffer_print(json, "%s\"%u\": {", i > 0 ? ", " : "", (unsigned)one->function - 1);
+        if (one->module != SXT_NO_MODULE)
+            sxt_buffer_print(json, "\"module\": %u, ", (unsigned)one->module);
+        sxt_buffer_print(json, "\"address\": \"0x%llx\"}", (unsigned long long)one->address);
+    }
+}
+
+static void write_json(struct names *names, struct sxt_buffer *json)
+{
+    const struct sxt_spool_facts *facts = names->facts;
+    sxt_json_put_text(json, "{\"stack_traces\": {");
+    const uint32_t *frames = names->frames;
+    for (size_t i = 0; i < facts->stack_count; i++) {
+        sxt_json_put_text(json, i > 0 ? ", \"" : "\"");
+        sxt_json_put_number(json, i);
+        sxt_json_put_text(json, "\": [");
+        put_frames(names, frames, facts->stacks[i].count, json);
+        sxt_json_put_text(json, "]");
+        frames += facts->stacks[i].count;
+    }
+    sxt_json_put_text(json, "}, \"files\": {");
+    put_strings(&names->places.files, json);
+    sxt_json_put_text(json, "}, \"functions\": {");
+    put_strings(&names->places.functions, json);
+    sxt_json_put_text(json, "}, \"stack_order\": \"leaf_first\", \"threads\": {");
+    put_threads(facts, json);
+    sxt_buffer_print(json, "}, \"pid\": %u", (unsigned)facts->pid);
+    if (facts->parent != 0)
+        sxt_buffer_print(json, ", \"parent\": %u", (unsigned)facts->parent);
+    if (facts->period != 0)
+        sxt_buffer_print(json, ", \"sample_period\": %llu", (unsigned long long)facts->period);
+    sxt_json_put_text(json, ", \"modules\": [");
+    put_modules(facts, json);
+    sxt_json_put_text(json, "], \"unresolved\": {");
+    put_unresolved(names, json);
+    sxt_json_put_text(json, "}}");
+}

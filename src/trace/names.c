@@ -1,0 +1,541 @@
+/*
+ * names.c: names for the addresses that a recording left unresolved: the metadata of a trace, written anew.
+ *
+ * What record_names.c put under "modules" and "unresolved" is read, looked up, and every frame that has a name now is
+ * replaced by its chain, inlined calls first. Stacks then begin behind operator new, as in record_names.c. All else in
+ * the metadata is copied as the text that it is. Ids that events know stay what they are: those of stacks, and of
+ * functions that are the names of markers. A file or function that nothing speaks of any more gives its id to a new
+ * one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "mlyze/mlyze.h"
+#include "trace/json_text.h"
+#include "trace/places.h"
+#include "trace/trace.h"
+
+#define BATCH    512
+#define NO_PLACE UINT32_MAX
+
+/* A loaded file. */
+struct module {
+    sxt_string path, build_id;
+    bool is_fine;
+};
+
+/* An entry of "unresolved", in the order of the text. */
+struct entry {
+    uint32_t function;
+    uint32_t module;
+    uint64_t address; /* of the return */
+    bool is_odd;
+};
+
+/* Files or functions: those that are there, and those that come with the names. */
+struct table {
+    const sxt_string *before; /* by id */
+    size_t before_count;
+    bool *is_used;             /* by id: something still speaks of it */
+    bool *is_gone;             /* by id: nothing does any more, and it goes */
+    struct sxt_strings *names; /* of the frames that were found */
+    uint32_t *ids;             /* by number of a name */
+    bool *is_new;              /* the same: it is not there yet */
+};
+
+struct naming {
+    const struct sxt_mlyze_metadata *metadata;
+    const struct sxt_trace_naming *how;
+    struct module *modules;
+    size_t module_count;
+    struct entry *entries;
+    size_t entry_count;
+    struct sxt_places places;
+    uint32_t *place_of; /* by id of a function: where its frames are, or NO_PLACE */
+    struct table files, functions;
+};
+
+static int read_modules(struct naming *naming, sxt_error *error);
+static int read_entries(struct naming *naming, sxt_string text, sxt_error *error);
+static int look_up(struct naming *naming, struct sxt_trace_named *named, sxt_error *error);
+static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
+static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *json);
+
+static void free_table(struct table *table)
+{
+    free(table->is_used);
+    free(table->is_gone);
+    free(table->ids);
+    free(table->is_new);
+}
+
+static int check(const struct sxt_buffer *json, sxt_error *error)
+{
+    struct sxt_mlyze_metadata metadata;
+    int status = sxt_buffer_status(json, error);
+    if (status == SXT_OK)
+        status = sxt_mlyze_metadata_read((const char *)json->data, json->size, &metadata, error);
+    if (status == SXT_OK)
+        sxt_mlyze_metadata_free(&metadata);
+    return status;
+}
+
+int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_naming *how, struct sxt_buffer *json,
+                   struct sxt_trace_named *named, sxt_error *error)
+{
+    struct naming naming = {.metadata = sxt_mlyze_metadata(mlyze), .how = how};
+    sxt_string text = sxt_mlyze_metadata_text(mlyze);
+    *named = (struct sxt_trace_named){0};
+    int status = sxt_places_init(&naming.places, error);
+    if (status == SXT_OK)
+        status = read_modules(&naming, error);
+    if (status == SXT_OK)
+        status = read_entries(&naming, text, error);
+    if (status == SXT_OK)
+        status = look_up(&naming, named, error);
+    if (status == SXT_OK && named->named > 0) {
+        status = plan(&naming, mlyze, error);
+        if (status == SXT_OK) {
+            write_metadata(&naming, text, json);
+            status = check(json, error);
+        }
+    }
+    free_table(&naming.files);
+    free_table(&naming.functions);
+    free(naming.place_of);
+    sxt_places_free(&naming.places);
+    free(naming.entries);
+    free(naming.modules);
+    return status;
+}
+
+/* --- what is unresolved --- */
+
+static bool is_build_id(sxt_string text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == 0 || strchr("0123456789abcdefABCDEF", text.data[i]) == NULL)
+            return false;
+    return text.size == 0 || (text.size % 2 == 0 && text.size >= 4 && text.size <= 128);
+}
+
+static sxt_string string_of(const struct sxt_json *value)
+{
+    return value != NULL && value->type == SXT_JSON_STRING ? value->string : (sxt_string){NULL, 0};
+}
+
+static int read_modules(struct naming *naming, sxt_error *error)
+{
+    const struct sxt_json *list = sxt_json_member(naming->metadata->root, "modules");
+    size_t count = list != NULL && list->type == SXT_JSON_ARRAY ? list->count : 0;
+    naming->modules = calloc(count + 1, sizeof *naming->modules);
+    if (naming->modules == NULL)
+        return sxt_fail_memory(error, count * sizeof *naming->modules);
+    for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
+        struct module *module = &naming->modules[naming->module_count++];
+        module->path = string_of(sxt_json_member(one, "path"));
+        module->build_id = string_of(sxt_json_member(one, "build_id"));
+        module->is_fine = module->path.size > 0 && is_build_id(module->build_id);
+    }
+    return SXT_OK;
+}
+
+static bool parse_hexadecimal(sxt_string text, uint64_t *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    *out = 0;
+    if (text.size < 3 || text.size > 18 || memcmp(text.data, "0x", 2) != 0)
+        return false;
+    for (size_t i = 2; i < text.size; i++) {
+        const char *digit = memchr(digits, text.data[i], 16);
+        if (digit == NULL)
+            return false;
+        *out = *out << 4 | (uint64_t)(digit - digits);
+    }
+    return true;
+}
+
+static struct entry read_entry(const struct naming *naming, const struct sxt_json *value)
+{
+    const struct sxt_json *module = sxt_json_member(value, "module");
+    struct entry entry = {.module = SXT_NO_MODULE, .is_odd = true};
+    if (!sxt_json_number(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
+        naming->metadata->functions[entry.function].data == NULL ||
+        !parse_hexadecimal(string_of(sxt_json_member(value, "address")), &entry.address) || entry.address == 0)
+        return entry;
+    if (module != NULL &&
+        (module->type != SXT_JSON_NUMBER || !module->is_unsigned || module->unsigned_value >= naming->module_count ||
+         !naming->modules[module->unsigned_value].is_fine))
+        return entry;
+    if (module != NULL)
+        entry.module = (uint32_t)module->unsigned_value;
+    entry.is_odd = false;
+    return entry;
+}
+
+/* The reader of metadata gives up trees that are too large, but the text has everything. */
+static int refuse_what_was_left_out(const struct naming *naming, sxt_string text, sxt_error *error)
+{
+    struct sxt_json_walk walk = sxt_json_walk(text);
+    sxt_string key, value;
+    size_t count = 0;
+    while (sxt_json_next(&walk, &key, &value))
+        count += sxt_json_key_is(key, "unresolved");
+    if (count > 1)
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "metadata: unresolved is there twice");
+    if (count == 1 && sxt_json_member(naming->metadata->root, "unresolved") == NULL)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: too much is unresolved to be read");
+    return SXT_OK;
+}
+
+static int read_entries(struct naming *naming, sxt_string text, sxt_error *error)
+{
+    size_t functions = naming->metadata->function_count;
+    int status = refuse_what_was_left_out(naming, text, error);
+    if (status != SXT_OK)
+        return status;
+    const struct sxt_json *list = sxt_json_member(naming->metadata->root, "unresolved");
+    size_t count = list != NULL && list->type == SXT_JSON_OBJECT ? list->count : 0;
+    naming->entries = calloc(count + 1, sizeof *naming->entries);
+    naming->place_of = malloc((functions + 1) * sizeof *naming->place_of);
+    if (naming->entries == NULL || naming->place_of == NULL)
+        return sxt_fail_memory(error, count * sizeof *naming->entries);
+    memset(naming->place_of, 0xff, (functions + 1) * sizeof *naming->place_of);
+    for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
+        struct entry entry = read_entry(naming, one);
+        /* Until places are known, this only says that there is an entry: a second one contradicts it. */
+        if (!entry.is_odd && naming->place_of[entry.function] != NO_PLACE)
+            entry.is_odd = true;
+        if (!entry.is_odd)
+            naming->place_of[entry.function] = 0;
+        naming->entries[naming->entry_count++] = entry;
+    }
+    return SXT_OK;
+}
+
+/* --- lookups --- */
+
+static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *addresses, size_t count)
+{
+    const struct naming *naming = data;
+    const struct module *one = &naming->modules[module];
+    return naming->how->open(naming->how->data, one->path, one->build_id, addresses, count);
+}
+
+static sxt_string path_of(void *data, uint32_t module)
+{
+    const struct naming *naming = data;
+    return naming->modules[module].path;
+}
+
+/* A return address belongs to the call before it. */
+static int look_up(struct naming *naming, struct sxt_trace_named *named, sxt_error *error)
+{
+    const struct sxt_places_source source = {.open = open_module, .path = path_of, .data = naming};
+    for (size_t i = 0; i < naming->entry_count; i++) {
+        const struct entry *entry = &naming->entries[i];
+        if (!entry->is_odd && entry->module != SXT_NO_MODULE &&
+            !sxt_places_add(&naming->places, entry->module, entry->address - 1))
+            return sxt_fail_memory(error, naming->entry_count * sizeof *naming->places.list);
+    }
+    sxt_places_sort(&naming->places);
+    int status = sxt_places_look_up(&naming->places, &source, error);
+    for (size_t i = 0; i < naming->entry_count && status == SXT_OK; i++) {
+        const struct entry *entry = &naming->entries[i];
+        named->odd += entry->is_odd;
+        named->addresses += !entry->is_odd;
+        if (entry->is_odd)
+            continue;
+        const struct sxt_place *place = sxt_places_find(&naming->places, entry->module, entry->address - 1);
+        bool is_named = place != NULL && place->count > 0;
+        naming->place_of[entry->function] = is_named ? (uint32_t)(place - naming->places.list) : NO_PLACE;
+        named->named += is_named;
+    }
+    return status;
+}
+
+/* The place whose frames replace FRAME; NULL when it stays. */
+static const struct sxt_place *replacement(const struct naming *naming, const struct sxt_mlyze_frame *frame)
+{
+    if (frame->function >= naming->metadata->function_count || naming->place_of[frame->function] == NO_PLACE)
+        return NULL;
+    return &naming->places.list[naming->place_of[frame->function]];
+}
+
+/* --- ids --- */
+
+static int open_table(struct table *table, const sxt_string *before, size_t count, struct sxt_strings *names,
+                      sxt_error *error)
+{
+    *table = (struct table){.before = before, .before_count = count, .names = names};
+    table->is_used = calloc(count + 1, sizeof *table->is_used);
+    table->is_gone = calloc(count + 1, sizeof *table->is_gone);
+    table->ids = calloc((size_t)names->count + 1, sizeof *table->ids);
+    table->is_new = calloc((size_t)names->count + 1, sizeof *table->is_new);
+    if (table->is_used == NULL || table->is_gone == NULL || table->ids == NULL || table->is_new == NULL)
+        return sxt_fail_memory(error, count * sizeof *table->is_used);
+    return SXT_OK;
+}
+
+/* Markers are named by functions. A trace that cannot be read to its end cannot be copied, and fails here already. */
+static int use_markers(const struct sxt_mlyze *mlyze, struct table *functions, sxt_error *error)
+{
+    struct sxt_mlyze_event events[BATCH];
+    struct sxt_mlyze_cursor *cursor;
+    size_t count;
+    int status = sxt_mlyze_cursor_open(mlyze, &cursor, error);
+    if (status != SXT_OK)
+        return status;
+    do {
+        status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
+        for (size_t i = 0; status == SXT_OK && i < count; i++)
+            if (events[i].kind == SXT_MLYZE_MARKER && events[i].stack < functions->before_count)
+                functions->is_used[events[i].stack] = true;
+    } while (status == SXT_OK && count > 0);
+    sxt_mlyze_cursor_close(&cursor);
+    return status;
+}
+
+/* A name that is there already keeps its id. */
+static int find_known(struct table *table, sxt_error *error)
+{
+    struct sxt_strings known;
+    uint32_t *id_of = malloc((table->before_count + 2) * sizeof *id_of);
+    int status = sxt_strings_init(&known, 0, error);
+    if (status == SXT_OK && id_of == NULL)
+        status = sxt_fail_memory(error, table->before_count * sizeof *id_of);
+    for (size_t id = 0; status == SXT_OK && id < table->before_count; id++) {
+        sxt_string name = table->before[id];
+        uint32_t next = known.count, number;
+        if (name.data == NULL || name.size == 0 || table->is_gone[id])
+            continue;
+        number = sxt_strings_add(&known, name.data, name.size);
+        if (number == SXT_STRINGS_FULL)
+            status = sxt_fail_memory(error, name.size);
+        else if (number == next)
+            id_of[number] = (uint32_t)id;
+    }
+    for (uint32_t i = 1; status == SXT_OK && i < table->names->count; i++) {
+        sxt_string name = sxt_strings_get(table->names, i);
+        uint32_t number = sxt_strings_find(&known, name.data, name.size);
+        table->is_new[i] = number == SXT_STRINGS_FULL;
+        if (table->is_new[i])
+            continue;
+        table->ids[i] = id_of[number];
+        table->is_used[id_of[number]] = true;
+    }
+    sxt_strings_free(&known);
+    free(id_of);
+    return status;
+}
+
+/* New names take the ids that are free now, and then those behind the last. */
+static void give_ids(struct table *table)
+{
+    size_t freed = 0;
+    for (uint32_t i = 1; i < table->names->count; i++) {
+        if (!table->is_new[i])
+            continue;
+        while (freed < table->before_count && !table->is_gone[freed])
+            freed++;
+        table->ids[i] = (uint32_t)freed++;
+    }
+}
+
+static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
+{
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    struct table *files = &naming->files, *functions = &naming->functions;
+    int status = open_table(files, metadata->files, metadata->file_count, &naming->places.files, error);
+    if (status == SXT_OK)
+        status = open_table(functions, metadata->functions, metadata->function_count, &naming->places.functions, error);
+    if (status == SXT_OK)
+        status = use_markers(mlyze, functions, error);
+    if (status != SXT_OK)
+        return status;
+    for (size_t id = 0; id < functions->before_count; id++)
+        functions->is_gone[id] = naming->place_of[id] != NO_PLACE && !functions->is_used[id];
+    status = find_known(functions, error);
+    if (status == SXT_OK)
+        status = find_known(files, error);
+    if (status != SXT_OK)
+        return status;
+    for (size_t i = 0; i < metadata->frame_count; i++)
+        if (metadata->frames[i].file < files->before_count && replacement(naming, &metadata->frames[i]) == NULL)
+            files->is_used[metadata->frames[i].file] = true;
+    for (size_t i = 0; i < metadata->frame_count; i++)
+        if (metadata->frames[i].file < files->before_count && !files->is_used[metadata->frames[i].file])
+            files->is_gone[metadata->frames[i].file] = true;
+    give_ids(files);
+    give_ids(functions);
+    return SXT_OK;
+}
+
+/* --- the metadata --- */
+
+static void put_separator(struct sxt_buffer *json, bool *is_first)
+{
+    if (!*is_first)
+        sxt_json_put_text(json, ", ");
+    *is_first = false;
+}
+
+static void put_member(struct sxt_buffer *json, sxt_string key, sxt_string value, bool *is_first)
+{
+    put_separator(json, is_first);
+    sxt_json_put(json, key);
+    sxt_json_put_text(json, ": ");
+    sxt_json_put(json, value);
+}
+
+/* The frames of a place but for the first SKIPPED. */
+static void put_chain(const struct naming *naming, const struct sxt_place *place, size_t skipped,
+                      struct sxt_buffer *json, bool *is_first)
+{
+    for (size_t i = skipped; i < place->count; i++) {
+        const struct sxt_place_frame *frame = &naming->places.frames[place->first + i];
+        put_separator(json, is_first);
+        sxt_json_put_frame(json, naming->files.ids[frame->file], frame->line, naming->functions.ids[frame->function]);
+    }
+}
+
+/* How many frames come out of frame NUMBER of the metadata, and how many of these, the first ones, are operator new. */
+static size_t count_frames(const struct naming *naming, size_t number, size_t *operators)
+{
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    *operators = 0;
+    if (number >= metadata->frame_count)
+        return 1;
+    const struct sxt_mlyze_frame *frame = &metadata->frames[number];
+    const struct sxt_place *place = replacement(naming, frame);
+    if (place != NULL)
+        *operators = place->operators;
+    else if (frame->function < metadata->function_count)
+        *operators = sxt_is_operator_new(metadata->functions[frame->function]);
+    return place != NULL ? place->count : 1;
+}
+
+/* Of a stack whose first frame is NUMBER: the frames that are left out, because they are operator new and the stack has
+ * others behind them. */
+static size_t count_skipped(const struct naming *naming, sxt_string stack, size_t number)
+{
+    struct sxt_json_walk frames = sxt_json_walk(stack);
+    sxt_string ignored, frame;
+    size_t skipped = 0, operators;
+    for (; sxt_json_next(&frames, &ignored, &frame); number++) {
+        size_t count = count_frames(naming, number, &operators);
+        skipped += operators;
+        if (operators < count)
+            return skipped;
+    }
+    return 0;
+}
+
+/* The frames of the metadata are in the order of the text. */
+static void put_stacks(const struct naming *naming, sxt_string text, struct sxt_buffer *json)
+{
+    struct sxt_json_walk stacks = sxt_json_walk(text);
+    sxt_string key, stack, ignored, frame;
+    size_t number = 0;
+    for (bool is_first = true; sxt_json_next(&stacks, &key, &stack);) {
+        put_member(json, key, (sxt_string){"[", 1}, &is_first);
+        struct sxt_json_walk frames = sxt_json_walk(stack);
+        size_t skipped = count_skipped(naming, stack, number);
+        for (bool is_first_frame = true; sxt_json_next(&frames, &ignored, &frame); number++) {
+            const struct sxt_place *place = NULL;
+            size_t operators, count = count_frames(naming, number, &operators);
+            size_t left_out = skipped < count ? skipped : count;
+            skipped -= left_out;
+            if (number < naming->metadata->frame_count)
+                place = replacement(naming, &naming->metadata->frames[number]);
+            if (place != NULL) {
+                put_chain(naming, place, left_out, json, &is_first_frame);
+            } else if (left_out == 0) {
+                put_separator(json, &is_first_frame);
+                sxt_json_put(json, frame);
+            }
+        }
+        sxt_json_put_text(json, "]");
+    }
+}
+
+static void put_table(const struct table *table, sxt_string text, struct sxt_buffer *json)
+{
+    struct sxt_json_walk walk = sxt_json_walk(text);
+    sxt_string key, value;
+    bool is_first = true;
+    while (sxt_json_next(&walk, &key, &value)) {
+        uint32_t id;
+        if (sxt_json_key_number(key, &id) && id < table->before_count && table->is_gone[id])
+            continue;
+        put_member(json, key, value, &is_first);
+    }
+    for (uint32_t i = 1; i < table->names->count; i++) {
+        if (!table->is_new[i])
+            continue;
+        put_separator(json, &is_first);
+        sxt_buffer_print(json, "\"%u\": ", (unsigned)table->ids[i]);
+        sxt_json_put_string(json, sxt_strings_get(table->names, i));
+    }
+}
+
+static bool stays_unresolved(const struct naming *naming, size_t entry)
+{
+    return entry < naming->entry_count && !naming->entries[entry].is_odd &&
+           naming->place_of[naming->entries[entry].function] == NO_PLACE;
+}
+
+/* Without a trace where nothing is left. What makes no sense would come to mean something: ids are given anew. */
+static void put_unresolved(const struct naming *naming, sxt_string key, sxt_string text, struct sxt_buffer *json,
+                           bool *is_first)
+{
+    struct sxt_json_walk walk = sxt_json_walk(text);
+    sxt_string function, value;
+    bool is_first_entry = true;
+    for (size_t i = 0; sxt_json_next(&walk, &function, &value); i++) {
+        if (!stays_unresolved(naming, i))
+            continue;
+        if (is_first_entry)
+            put_member(json, key, (sxt_string){"{", 1}, is_first);
+        put_member(json, function, value, &is_first_entry);
+    }
+    if (!is_first_entry)
+        sxt_json_put_text(json, "}");
+}
+
+static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *json)
+{
+    const struct table *tables[] = {&naming->files, &naming->functions};
+    static const char *const names[] = {"files", "functions"};
+    struct sxt_json_walk walk = sxt_json_walk(text);
+    sxt_string key, value;
+    bool is_first = true, is_done[2] = {false, false};
+    sxt_json_put_text(json, "{");
+    while (sxt_json_next(&walk, &key, &value)) {
+        int which = sxt_json_key_is(key, names[0]) ? 0 : sxt_json_key_is(key, names[1]) ? 1 : -1;
+        if (which >= 0) {
+            put_member(json, key, (sxt_string){"{", 1}, &is_first);
+            put_table(tables[which], value, json);
+            sxt_json_put_text(json, "}");
+            is_done[which] = true;
+        } else if (sxt_json_key_is(key, "stack_traces")) {
+            put_member(json, key, (sxt_string){"{", 1}, &is_first);
+            put_stacks(naming, value, json);
+            sxt_json_put_text(json, "}");
+        } else if (sxt_json_key_is(key, "unresolved")) {
+            put_unresolved(naming, key, value, json, &is_first);
+        } else {
+            put_member(json, key, value, &is_first);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (is_done[i])
+            continue;
+        put_separator(json, &is_first);
+        sxt_buffer_print(json, "\"%s\": {", names[i]);
+        put_table(tables[i], (sxt_string){"{}", 2}, json);
+        sxt_json_put_text(json, "}");
+    }
+    sxt_json_put_text(json, "}");
+}

@@ -1,0 +1,131 @@
+/* places.c: sorting addresses by file, and looking them up file by file. */
+#include "trace/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+#define CHAIN_MOST 64 /* inlined calls at one address */
+
+int sxt_places_init(struct sxt_places *places, sxt_error *error)
+{
+    *places = (struct sxt_places){0};
+    int status = sxt_strings_init(&places->files, 0, error);
+    return status == SXT_OK ? sxt_strings_init(&places->functions, 0, error) : status;
+}
+
+void sxt_places_free(struct sxt_places *places)
+{
+    sxt_strings_free(&places->files);
+    sxt_strings_free(&places->functions);
+    free(places->list);
+    free(places->frames);
+}
+
+bool sxt_places_add(struct sxt_places *places, uint32_t module, uint64_t address)
+{
+    void *moved = sxt_array_grow(places->list, &places->capacity, places->count + 1, sizeof *places->list);
+    if (moved == NULL)
+        return false;
+    places->list = moved;
+    places->list[places->count++] = (struct sxt_place){.module = module, .address = address};
+    return true;
+}
+
+static int by_module(const void *a, const void *b)
+{
+    const struct sxt_place *first = a, *second = b;
+    if (first->module != second->module)
+        return first->module < second->module ? -1 : 1;
+    return first->address < second->address ? -1 : first->address > second->address;
+}
+
+void sxt_places_sort(struct sxt_places *places)
+{
+    if (places->count == 0)
+        return;
+    qsort(places->list, places->count, sizeof *places->list, by_module);
+    size_t kept = 1;
+    for (size_t i = 1; i < places->count; i++)
+        if (by_module(&places->list[i], &places->list[kept - 1]) != 0)
+            places->list[kept++] = places->list[i];
+    places->count = kept;
+}
+
+const struct sxt_place *sxt_places_find(const struct sxt_places *places, uint32_t module, uint64_t address)
+{
+    struct sxt_place wanted = {.module = module, .address = address};
+    return places->count > 0 ? bsearch(&wanted, places->list, places->count, sizeof *places->list, by_module) : NULL;
+}
+
+bool sxt_is_operator_new(sxt_string function)
+{
+    /* Debug information has a blank in it where the linked name is not known. */
+    static const char *const names[] = {"operator new", "operator new[]", "operator new []"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen(names[i]);
+        if (function.size >= size && memcmp(function.data, names[i], size) == 0 &&
+            (function.size == size || function.data[size] == '('))
+            return true;
+    }
+    return false;
+}
+
+static bool add_name(struct sxt_strings *strings, sxt_string name, uint32_t *number)
+{
+    /* The empty string is number 0 of any table, and is no name. */
+    if (name.size == 0)
+        name = (sxt_string){"?", 1};
+    *number = sxt_strings_add(strings, name.data, name.size);
+    return *number != SXT_STRINGS_FULL;
+}
+
+bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sxt_string file, sxt_string function,
+                          uint32_t line)
+{
+    struct sxt_place_frame frame = {.line = line};
+    void *moved =
+        sxt_array_grow(places->frames, &places->frame_capacity, places->frame_count + 1, sizeof *places->frames);
+    if (moved == NULL)
+        return false;
+    places->frames = moved;
+    if (!add_name(&places->files, file, &frame.file) || !add_name(&places->functions, function, &frame.function))
+        return false;
+    if (place->operators == place->count && sxt_is_operator_new(function))
+        place->operators++;
+    if (place->count++ == 0)
+        place->first = places->frame_count;
+    places->frames[places->frame_count++] = frame;
+    return true;
+}
+
+static bool look_up(struct sxt_places *places, struct sxt_place *place, const sxt_archive *archive, sxt_string path)
+{
+    sxt_frame chain[CHAIN_MOST];
+    size_t found = sxt_archive_lookup(archive, place->address, chain, CHAIN_MOST);
+    for (size_t i = 0; i < found && i < CHAIN_MOST; i++) {
+        sxt_string file = chain[i].file.size > 0 ? chain[i].file : path;
+        if (!sxt_places_add_frame(places, place, file, chain[i].function, chain[i].line))
+            return false;
+    }
+    return true;
+}
+
+int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error)
+{
+    uint64_t *addresses = calloc(places->count + 1, sizeof *addresses);
+    bool done = addresses != NULL;
+    for (size_t i = 0, end; i < places->count && done; i = end) {
+        uint32_t module = places->list[i].module;
+        for (end = i; end < places->count && places->list[end].module == module; end++)
+            addresses[end - i] = places->list[end].address;
+        sxt_archive *archive = module != SXT_NO_MODULE ? source->open(source->data, module, addresses, end - i) : NULL;
+        for (size_t k = i; k < end && done && archive != NULL; k++)
+            done = look_up(places, &places->list[k], archive, source->path(source->data, module));
+        sxt_archive_close(&archive);
+    }
+    free(addresses);
+    return done ? SXT_OK : sxt_fail_memory(error, places->count * sizeof *addresses);
+}

@@ -1,0 +1,68 @@
+/*
+ * places.h: addresses in loaded files, and the frames that they stand for.
+ *
+ * All addresses of one file are looked up together: the file is opened once, with the addresses it is asked for, and
+ * closed again.
+ */
+#ifndef SXT_TRACE_PLACES_H
+#define SXT_TRACE_PLACES_H
+
+#include "base/strings.h"
+#include "trace/trace.h"
+
+#define SXT_NO_MODULE UINT32_MAX /* code that is in no file */
+
+/* Numbers of strings in the tables below. */
+struct sxt_place_frame {
+    uint32_t file, function, line;
+};
+
+struct sxt_place {
+    uint32_t module;
+    uint64_t address;    /* in the file */
+    size_t first, count; /* its frames, innermost first; none while nothing is known */
+    size_t operators;    /* so many of them, the innermost ones, are operator new: see below */
+};
+
+struct sxt_places {
+    struct sxt_place *list; /* by module and address, once they are sorted */
+    size_t count, capacity;
+    struct sxt_place_frame *frames;
+    size_t frame_count, frame_capacity;
+    struct sxt_strings files, functions;
+};
+
+int sxt_places_init(struct sxt_places *places, sxt_error *error);
+void sxt_places_free(struct sxt_places *places);
+
+/* False when memory is short. */
+bool sxt_places_add(struct sxt_places *places, uint32_t module, uint64_t address);
+
+/* Each once, in order. */
+void sxt_places_sort(struct sxt_places *places);
+
+/* NULL when it is not there. They must be sorted. */
+const struct sxt_place *sxt_places_find(const struct sxt_places *places, uint32_t module, uint64_t address);
+
+/* Where the answers come from. */
+struct sxt_places_source {
+    /* The archive of a loaded file, for these addresses; NULL when it is not to be had. */
+    sxt_archive *(*open)(void *data, uint32_t module, const uint64_t *addresses, size_t count);
+    sxt_string (*path)(void *data, uint32_t module); /* stands in for a source file that is not known */
+    void *data;
+};
+
+/* Fills the frames of all places, which must be sorted. */
+int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error);
+
+/* One more frame for PLACE, which must have been the last to get one, or have none. False when memory is short. */
+bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sxt_string file, sxt_string function,
+                          uint32_t line);
+
+/*
+ * Is it one of the functions that allocate for a `new` of C++? Who allocated is the one who called it, so a stack
+ * begins behind such frames, unless it has no others. Those of a class are code of the program, and stay.
+ */
+bool sxt_is_operator_new(sxt_string function);
+
+#endif
