@@ -28,13 +28,28 @@ typedef enum sxt_status {
     SXT_ERROR_NOT_FOUND = -7    /* what was asked for is not there */
 } sxt_status;
 
+/*
+ * What a program can do about a failure, where there is something: it knows its own options, the library does not. More
+ * may be added; the values are part of the ABI.
+ */
+typedef enum sxt_reason {
+    SXT_REASON_NONE = 0,
+    SXT_REASON_INFLATE_LIMIT = 1,  /* compressed data is larger than the limit in the options: raise it */
+    SXT_REASON_CUT_OFF = 2,        /* a recording that did not end: recover it */
+    SXT_REASON_SYMBOL_TYPES = 3,   /* no symbol has one of the types asked for: ask for others */
+    SXT_REASON_UNKNOWN_QUERY = 4,  /* no canned query has that name */
+    SXT_REASON_NOT_AUTHORIZED = 5, /* a service wants another API key */
+    SXT_REASON_NOT_A_FILE = 6      /* the input is a stream, and has to be read more than once */
+} sxt_reason;
+
 /* The value of sxt_error.offset when the failure has no place in a file. */
 #define SXT_NO_OFFSET UINT64_MAX
 
 typedef struct sxt_error {
-    sxt_status code; /* SXT_OK when nothing failed */
-    uint64_t offset; /* where in the file, or SXT_NO_OFFSET */
-    char text[240];  /* one line, no newline, UTF-8, ends with the offset in words where there is one */
+    sxt_status code;   /* SXT_OK when nothing failed */
+    sxt_reason reason; /* SXT_REASON_NONE in most cases */
+    uint64_t offset;   /* where in the file, or SXT_NO_OFFSET */
+    char text[240];    /* one line, no newline, UTF-8, ends with the offset in words where there is one */
 } sxt_error;
 
 /* One thing that is wrong in a file. */

@@ -51,9 +51,6 @@ SXT_API int sxt_lidia_write_fd(const sxt_symbols *symbols, const sxt_lidia_optio
 SXT_API int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data,
                                    size_t *size, sxt_error *error);
 
-/* Frees memory that sxt_lidia_write_memory gave out. DATA may be NULL. */
-SXT_API void sxt_free(void *data);
-
 #ifdef __cplusplus
 }
 #endif

@@ -13,16 +13,11 @@
 
 #include <sextant/error.h>
 #include <sextant/export.h>
+#include <sextant/string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* A view of bytes that somebody else owns. Not NUL-terminated. An absent string has data == NULL and size == 0. */
-typedef struct sxt_string {
-    const char *data;
-    size_t size;
-} sxt_string;
 
 /* Where symbols come from, best first. A better source wins for each address that it covers. */
 typedef enum sxt_source {

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sextant/symbols.h>
+#include <sextant/error.h>
+#include <sextant/string.h>
 
 struct sxt_cursor {
     const uint8_t *data; /* first byte */

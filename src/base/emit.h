@@ -20,7 +20,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <sextant/symbols.h>
+#include <sextant/error.h>
+#include <sextant/string.h>
 
 #include "base/buffer.h"
 

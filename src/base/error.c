@@ -46,19 +46,34 @@ const char *sxt_status_text(sxt_status code)
     return "unknown error";
 }
 
+static void describe_at(sxt_error *error, sxt_status code, uint64_t offset, const char *format, va_list arguments)
+{
+    char ending[40] = "";
+    if (offset != SXT_NO_OFFSET)
+        snprintf(ending, sizeof ending, " (offset 0x%" PRIx64 ")", offset);
+    describe(error, code, offset, ending, format, arguments);
+}
+
 int sxt_fail(sxt_error *error, sxt_status code, uint64_t offset, const char *format, ...)
 {
     if (error == NULL)
         return code;
-
-    char ending[40] = "";
-    if (offset != SXT_NO_OFFSET)
-        snprintf(ending, sizeof ending, " (offset 0x%" PRIx64 ")", offset);
-
     va_list arguments;
     va_start(arguments, format);
-    describe(error, code, offset, ending, format, arguments);
+    describe_at(error, code, offset, format, arguments);
     va_end(arguments);
+    return code;
+}
+
+int sxt_fail_reason(sxt_error *error, sxt_status code, sxt_reason reason, uint64_t offset, const char *format, ...)
+{
+    if (error == NULL)
+        return code;
+    va_list arguments;
+    va_start(arguments, format);
+    describe_at(error, code, offset, format, arguments);
+    va_end(arguments);
+    error->reason = reason;
     return code;
 }
 
@@ -89,6 +104,7 @@ void sxt_error_clear(sxt_error *error)
     if (error == NULL)
         return;
     error->code = SXT_OK;
+    error->reason = SXT_REASON_NONE;
     error->offset = SXT_NO_OFFSET;
     error->text[0] = '\0';
 }
@@ -106,6 +122,7 @@ static void describe(sxt_error *error, sxt_status code, uint64_t offset, const c
     memcpy(error->text, text, text_size);
     memcpy(error->text + text_size, ending, ending_size + 1);
     error->code = code;
+    error->reason = SXT_REASON_NONE;
     error->offset = offset;
 }
 

@@ -12,7 +12,11 @@
 int sxt_fail(sxt_error *error, sxt_status code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Like sxt_fail with SXT_ERROR_IO (SXT_ERROR_MEMORY for ENOMEM), and ": strerror(errno_value)" behind the text. */
+/* Like sxt_fail, with a reason that a program can act on. */
+int sxt_fail_reason(sxt_error *error, sxt_status code, sxt_reason reason, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Like sxt_fail with SXT_ERROR_IO (SXT_ERROR_MEMORY for ENOMEM), and ": strerror(errno_value)" after the text. */
 int sxt_fail_errno(sxt_error *error, int errno_value, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* sxt_fail for an allocation of SIZE bytes that did not succeed. */

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sextant/symbols.h>
+#include <sextant/error.h>
+#include <sextant/string.h>
 
 #include "base/arena.h"
 

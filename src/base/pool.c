@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define THREADS_MAX 64
@@ -49,17 +50,34 @@ int sxt_pool_run(unsigned threads, size_t count, sxt_pool_work *work, void *cont
     return pool.failure;
 }
 
-unsigned sxt_pool_threads(void)
+/* The number in SEXTANT_THREADS; 0 if it is not set, or not a number from 1 on. */
+static unsigned threads_of_environment(void)
+{
+    const char *text = getenv("SEXTANT_THREADS");
+    if (text == NULL || *text < '0' || *text > '9')
+        return 0;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*end != '\0')
+        return 0;
+    return number < THREADS_MAX ? (unsigned)number : THREADS_MAX;
+}
+
+static unsigned processors(void)
 {
     cpu_set_t allowed;
-    long processors = 0;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        processors = CPU_COUNT(&allowed);
-    else
-        processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (processors < 1)
-        return 1;
-    return processors < THREADS_MAX ? (unsigned)processors : THREADS_MAX;
+    long count =
+        sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (unsigned)count;
+}
+
+unsigned sxt_pool_threads(unsigned wanted)
+{
+    if (wanted == 0)
+        wanted = threads_of_environment();
+    if (wanted == 0)
+        wanted = processors();
+    return wanted < THREADS_MAX ? wanted : THREADS_MAX;
 }
 
 /* Returns how many could be started; worker numbers have no gaps. */

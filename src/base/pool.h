@@ -15,7 +15,10 @@ typedef int sxt_pool_work(void *context, unsigned worker, size_t item);
 
 int sxt_pool_run(unsigned threads, size_t count, sxt_pool_work *work, void *context);
 
-/* How many threads make sense here: the processors this process may use, at least 1, at most 64. */
-unsigned sxt_pool_threads(void);
+/*
+ * How many threads to use, from 1 to 64: WANTED, or if that is 0 the number in the environment variable
+ * SEXTANT_THREADS, or if that is not set the number of processors that this process may use.
+ */
+unsigned sxt_pool_threads(unsigned wanted);
 
 #endif

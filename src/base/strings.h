@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sextant/symbols.h>
+#include <sextant/error.h>
+#include <sextant/string.h>
 
 #include "base/arena.h"
 

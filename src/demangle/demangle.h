@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <sextant/symbols.h>
+#include <sextant/string.h>
 
 #include "base/buffer.h"
 

@@ -88,7 +88,7 @@ int sxt_ksym_list_rename(struct sxt_ksym_list *list, bool (*rename)(sxt_string n
     work.sizes = malloc(count * sizeof *work.sizes);
     int status = SXT_ERROR_MEMORY;
     if (work.chunks != NULL && work.sizes != NULL) {
-        unsigned threads = count < WORTH_A_THREAD ? 1 : sxt_pool_threads();
+        unsigned threads = count < WORTH_A_THREAD ? 1 : sxt_pool_threads(0);
         if (threads > THREADS_WANTED)
             threads = THREADS_WANTED;
         status = sxt_pool_run(threads, work.chunk_count, rename_chunk, &work);

@@ -67,7 +67,7 @@ int sxt_size_match(const struct sxt_size_side sides[2], unsigned number, struct 
     if (before->count == 0)
         return SXT_OK;
     struct pass pass = {.sides = sides, .number = number, .lists = (struct sxt_size_list[]){*before, *after}};
-    unsigned threads = before->count + after->count < WORTH_A_THREAD ? 1 : sxt_pool_threads();
+    unsigned threads = before->count + after->count < WORTH_A_THREAD ? 1 : sxt_pool_threads(0);
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
     while (before->count >> pass.share_bits > SHARE_SIZE && pass.share_bits < MOST_SHARE_BITS)

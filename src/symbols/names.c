@@ -55,7 +55,7 @@ int sxt_names_make(struct sxt_names *names, const struct sxt_symbols *symbols, c
     if (!allocate(names, symbols, list))
         return sxt_fail_memory(error, symbols->strings.count * sizeof *names->place_of);
     struct job job = {names, symbols, rename};
-    unsigned threads = names->count < WORTH_A_THREAD ? 1 : sxt_pool_threads();
+    unsigned threads = names->count < WORTH_A_THREAD ? 1 : sxt_pool_threads(0);
     if (threads > THREADS_WANTED)
         threads = THREADS_WANTED;
     if (sxt_pool_run(threads, names->chunk_count, rename_chunk, &job) != SXT_OK)

@@ -202,7 +202,7 @@ static void counts_the_processors_that_may_be_used(void **state)
     (void)state;
     cpu_set_t before, one;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    unsigned all = sxt_pool_threads();
+    unsigned all = sxt_pool_threads(0);
     assert_true(all >= 1 && all <= 64);
     assert_int_equal(all, CPU_COUNT(&before) < 64 ? CPU_COUNT(&before) : 64);
     CPU_ZERO(&one);
@@ -210,7 +210,7 @@ static void counts_the_processors_that_may_be_used(void **state)
         if (CPU_ISSET(cpu, &before))
             CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(sxt_pool_threads(), 1);
+    assert_int_equal(sxt_pool_threads(0), 1);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 

@@ -91,7 +91,9 @@ static int load_units(struct sxt_nearest *nearest, const bool *wanted, sxt_error
     if (bytes == 0)
         return SXT_OK;
     size_t worth = bytes / WORTH_A_THREAD + 1;
-    unsigned threads = sxt_pool_threads() < THREADS_WANTED ? sxt_pool_threads() : THREADS_WANTED;
+    unsigned threads = sxt_pool_threads(0);
+    if (threads > THREADS_WANTED)
+        threads = THREADS_WANTED;
     threads = threads < worth ? threads : (unsigned)worth;
     struct loading loading = {.nearest = nearest, .wanted = wanted};
     loading.workers = calloc(threads, sizeof *loading.workers);

@@ -61,7 +61,7 @@ static bool join(struct search *search, unsigned threads, struct nearest_variabl
 
 static int search_all(struct sxt_nearest *nearest, sxt_error *error)
 {
-    unsigned threads = sxt_pool_threads();
+    unsigned threads = sxt_pool_threads(0);
     struct search search = {.dwarf = nearest->dwarf};
     search.workers = calloc(threads, sizeof *search.workers);
     if (search.workers == NULL)
