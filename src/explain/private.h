@@ -14,7 +14,7 @@
 #include "explain/explain.h"
 #include "explain/origins.h"
 #include "source/elf/elf.h"
-#include "source/go/table.h"
+#include "source/go/go.h"
 
 /* .symtab of the file, of the debug file and of MiniDebugInfo, .dynsym, PLT entries. */
 #define EXPLAIN_TABLES_MAX 5
@@ -50,8 +50,8 @@ struct sxt_explainer {
     uint8_t *mini_bytes;
     struct sxt_explain_table tables[EXPLAIN_TABLES_MAX];
     size_t table_count;
-    bool go_tried, has_go;
-    struct sxt_go_table go;
+    bool go_tried;
+    const struct sxt_go_table *go; /* NULL when there is none */
 
     /* The address at hand. */
     struct sxt_arena arena;
@@ -114,7 +114,7 @@ size_t sxt_explain_function_count(const struct sxt_explainer *explainer, uint32_
 
 /* explain_go.c: the frames of an answer from the Go table. False when it does not have the address. */
 bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address);
-bool sxt_explain_go_index(struct sxt_explainer *explainer, uint64_t address, size_t *index);
+bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, struct sxt_go_evidence *evidence);
 
 /* explain_rows.c: everything about an archive. */
 void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address);

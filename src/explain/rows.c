@@ -1,6 +1,7 @@
 /* rows.c: answers of an archive: which rows and line entries gave them, and what is around an address. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "explain/private.h"
 
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row);

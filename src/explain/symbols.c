@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/inflate.h"
 #include "demangle/demangle.h"
 #include "explain/private.h"

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "explain/private.h"
 
 #define RANGES_SHOWN 6
@@ -164,7 +165,7 @@ static bool explain_left_out(struct sxt_explainer *explainer, uint64_t address, 
     uint32_t left_out = sources & ~explainer->options.extract.sources;
     const struct sxt_explain_table *table = NULL;
     const struct sxt_model_symbol *symbol = sxt_explain_symbol_at(explainer, address, left_out, false, &table);
-    size_t index;
+    struct sxt_go_evidence evidence;
     sxt_string name = {NULL, 0};
     const char *source = NULL;
     if ((left_out & SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0) {
@@ -172,7 +173,7 @@ static bool explain_left_out(struct sxt_explainer *explainer, uint64_t address, 
         name = explainer->of_dwarf.frames[explainer->of_dwarf.frame_count - 1].name;
     } else if ((left_out & SXT_SOURCE_DWARF) && explainer->of_dwarf.has_row) {
         source = "dwarf";
-    } else if ((left_out & SXT_SOURCE_GO) && sxt_explain_go_index(explainer, address, &index)) {
+    } else if ((left_out & SXT_SOURCE_GO) && sxt_explain_go_find(explainer, address, &evidence)) {
         source = "go";
     } else if (symbol != NULL) {
         source = table->source == SXT_SOURCE_SYMTAB ? "symtab" : "dynsym";

@@ -52,50 +52,50 @@ int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbo
  * entry. The line comes from the line table alone. The first unit, in the order of the file, that has a function or a
  * line at the address answers. Units are read when an address first needs them, and kept. One thread at a time.
  */
-struct sxt_nearest;
+struct sxt_gnu_dwarf;
 
 /* DWARF must have been opened with the gnu setting and must outlive *OUT. */
-int sxt_nearest_open(struct sxt_dwarf *dwarf, struct sxt_nearest **out, sxt_error *error);
-void sxt_nearest_close(struct sxt_nearest **nearest);
+int sxt_gnu_dwarf_open(struct sxt_dwarf *dwarf, struct sxt_gnu_dwarf **out, sxt_error *error);
+void sxt_gnu_dwarf_close(struct sxt_gnu_dwarf **view);
 
 /* Reads the units that the addresses need and that were not read yet, on several threads. */
-int sxt_nearest_load(struct sxt_nearest *nearest, const uint64_t *addresses, size_t count, sxt_error *error);
+int sxt_gnu_dwarf_load(struct sxt_gnu_dwarf *view, const uint64_t *addresses, size_t count, sxt_error *error);
 
 /* A function or an inlined call. */
-struct sxt_nearest_function {
-    struct nearest_unit *unit; /* NULL for none */
+struct sxt_gnu_dwarf_function {
+    struct gnu_unit *unit; /* NULL for none */
     uint32_t number;
 };
 
-struct sxt_nearest_place {
-    struct sxt_nearest_function function;
+struct sxt_gnu_dwarf_place {
+    struct sxt_gnu_dwarf_function function;
     sxt_string file; /* absent when no line is known */
     uint32_t line;
     uint32_t discriminator;
 };
 
 /* False when nothing is known of ADDRESS, which must have been loaded. Strings live as long as NEAREST. */
-bool sxt_nearest_find(struct sxt_nearest *nearest, uint64_t address, struct sxt_nearest_place *place);
+bool sxt_gnu_dwarf_find(struct sxt_gnu_dwarf *view, uint64_t address, struct sxt_gnu_dwarf_place *place);
 
 /*
  * The name of a function, absent when it has none. *IS_LINKAGE tells whether the linker knows it by that name; where it
  * does not, a symbol may tell the name that it does know, and set_name keeps it.
  */
-sxt_string sxt_nearest_name(struct sxt_nearest *nearest, struct sxt_nearest_function function, bool *is_linkage);
-void sxt_nearest_set_name(struct sxt_nearest *nearest, struct sxt_nearest_function function, sxt_string name);
+sxt_string sxt_gnu_dwarf_name(struct sxt_gnu_dwarf *view, struct sxt_gnu_dwarf_function function, bool *is_linkage);
+void sxt_gnu_dwarf_set_name(struct sxt_gnu_dwarf *view, struct sxt_gnu_dwarf_function function, sxt_string name);
 
 /* Where it begins: its first range, with those that touch it. */
-uint64_t sxt_nearest_start(struct sxt_nearest_function function);
+uint64_t sxt_gnu_dwarf_start(struct sxt_gnu_dwarf_function function);
 
 /* From an inlined call to what it was inlined into; *PLACE gets that and where the call is. False at the outermost. */
-bool sxt_nearest_caller(struct sxt_nearest *nearest, struct sxt_nearest_place *place);
+bool sxt_gnu_dwarf_caller(struct sxt_gnu_dwarf *view, struct sxt_gnu_dwarf_place *place);
 
 /*
  * Where the variable at ADDRESS is declared, if its name is part of SYMBOL. The first call looks through all units.
  * False when there is none.
  */
-bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_string symbol,
-                          struct sxt_nearest_place *place, sxt_error *error);
+bool sxt_gnu_dwarf_variable(struct sxt_gnu_dwarf *view, uint64_t address, sxt_string symbol,
+                            struct sxt_gnu_dwarf_place *place, sxt_error *error);
 
 /* --- evidence.c: what DWARF says of one address, and where it says so --- */
 

@@ -27,8 +27,8 @@ struct sxt_gnu {
     struct sxt_gnu_symbols symbols;       /* of the file */
     struct sxt_gnu_symbols debug_symbols; /* of the debug file, if that has the debug information */
     struct sxt_dwarf *dwarf;
-    struct sxt_nearest *nearest; /* NULL without debug information */
-    struct sxt_nearest_place place;
+    struct sxt_gnu_dwarf *dwarf_view; /* NULL without debug information */
+    struct sxt_gnu_dwarf_place place;
 };
 
 static int find_places(struct sxt_gnu *gnu, const char *section, sxt_error *error);
@@ -64,7 +64,7 @@ void sxt_gnu_close(struct sxt_gnu **gnu)
     struct sxt_gnu *closing = *gnu;
     if (closing == NULL)
         return;
-    sxt_nearest_close(&closing->nearest);
+    sxt_gnu_dwarf_close(&closing->dwarf_view);
     sxt_dwarf_close(&closing->dwarf);
     sxt_gnu_symbols_close(&closing->symbols);
     sxt_gnu_symbols_close(&closing->debug_symbols);
@@ -112,7 +112,7 @@ static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error)
     }
     struct sxt_dwarf_settings settings = {.path = path, .options = &gnu->options, .details = true, .gnu = true};
     int status = sxt_dwarf_open(elf, &settings, &gnu->dwarf, error);
-    return status == SXT_OK ? sxt_nearest_open(gnu->dwarf, &gnu->nearest, error) : status;
+    return status == SXT_OK ? sxt_gnu_dwarf_open(gnu->dwarf, &gnu->dwarf_view, error) : status;
 }
 
 bool sxt_gnu_is_narrow(const struct sxt_gnu *gnu)
@@ -140,7 +140,7 @@ static size_t next_place(const struct sxt_gnu *gnu, size_t number, uint64_t addr
 
 int sxt_gnu_load(struct sxt_gnu *gnu, const uint64_t *addresses, size_t count, sxt_error *error)
 {
-    if (gnu->nearest == NULL)
+    if (gnu->dwarf_view == NULL)
         return SXT_OK;
     uint64_t *linked = malloc((count + 1) * sizeof *linked);
     if (linked == NULL)
@@ -152,7 +152,7 @@ int sxt_gnu_load(struct sxt_gnu *gnu, const uint64_t *addresses, size_t count, s
         if (number < gnu->place_count)
             linked[linked_count++] = linked_address(gnu, place->section, addresses[i] - place->start);
     }
-    int status = linked_count > 0 ? sxt_nearest_load(gnu->nearest, linked, linked_count, error) : SXT_OK;
+    int status = linked_count > 0 ? sxt_gnu_dwarf_load(gnu->dwarf_view, linked, linked_count, error) : SXT_OK;
     free(linked);
     return status;
 }
@@ -165,8 +165,8 @@ bool sxt_gnu_find(struct sxt_gnu *gnu, uint64_t address, struct sxt_gnu_frame *f
         uint64_t offset = address - place->start;
         uint64_t linked = linked_address(gnu, place->section, offset);
         /* What the first place needs was loaded with all the others; a second one is rarely asked. */
-        if (!is_first && gnu->nearest != NULL)
-            (void)sxt_nearest_load(gnu->nearest, &linked, 1, NULL);
+        if (!is_first && gnu->dwarf_view != NULL)
+            (void)sxt_gnu_dwarf_load(gnu->dwarf_view, &linked, 1, NULL);
         is_first = false;
         if (find_in_section(gnu, place->section, offset, frame))
             return true;
@@ -200,13 +200,13 @@ static bool ask_symbols(struct sxt_gnu_symbols *symbols, uint32_t section, uint6
 /* In a section without code, an address where a symbol is stands for the variable that is there. */
 static bool ask_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
 {
-    struct sxt_nearest_place *place = &gnu->place;
+    struct sxt_gnu_dwarf_place *place = &gnu->place;
     uint64_t address = linked_address(gnu, section, offset);
     sxt_string symbol;
     bool found = (gnu->elf.sections[section].flags & SHF_EXECINSTR) == 0 &&
                          sxt_gnu_symbols_at(&gnu->symbols, section, offset, &symbol)
-                     ? sxt_nearest_variable(gnu->nearest, address, symbol, place, NULL)
-                     : sxt_nearest_find(gnu->nearest, address, place);
+                     ? sxt_gnu_dwarf_variable(gnu->dwarf_view, address, symbol, place, NULL)
+                     : sxt_gnu_dwarf_find(gnu->dwarf_view, address, place);
     frame->file = place->file;
     frame->line = place->line;
     frame->discriminator = place->discriminator;
@@ -221,25 +221,25 @@ static bool ask_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, st
 static void settle_name(struct sxt_gnu *gnu, uint32_t section, sxt_string name, bool has_symbol,
                         const struct sxt_gnu_found *symbol, struct sxt_gnu_frame *frame)
 {
-    struct sxt_nearest_function function = gnu->place.function;
+    struct sxt_gnu_dwarf_function function = gnu->place.function;
     if (!has_symbol)
         frame->function = name;
-    else if (linked_address(gnu, section, symbol->offset) == sxt_nearest_start(function))
+    else if (linked_address(gnu, section, symbol->offset) == sxt_gnu_dwarf_start(function))
         name = symbol->name;
-    sxt_nearest_set_name(gnu->nearest, function, name);
+    sxt_gnu_dwarf_set_name(gnu->dwarf_view, function, name);
 }
 
 static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
 {
     struct sxt_gnu_found symbol;
     *frame = (struct sxt_gnu_frame){.line = 0};
-    gnu->place = (struct sxt_nearest_place){.line = 0};
-    if (gnu->nearest != NULL) {
+    gnu->place = (struct sxt_gnu_dwarf_place){.line = 0};
+    if (gnu->dwarf_view != NULL) {
         bool found = ask_dwarf(gnu, section, offset, frame);
         bool has_function = gnu->place.function.unit != NULL, is_linkage = false;
         sxt_string name = {NULL, 0};
         if (has_function)
-            name = sxt_nearest_name(gnu->nearest, gnu->place.function, &is_linkage);
+            name = sxt_gnu_dwarf_name(gnu->dwarf_view, gnu->place.function, &is_linkage);
         if (has_function && is_linkage) {
             frame->function = name;
         } else {
@@ -256,10 +256,10 @@ static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offs
 
 bool sxt_gnu_caller(struct sxt_gnu *gnu, struct sxt_gnu_frame *frame)
 {
-    if (gnu->nearest == NULL || !sxt_nearest_caller(gnu->nearest, &gnu->place))
+    if (gnu->dwarf_view == NULL || !sxt_gnu_dwarf_caller(gnu->dwarf_view, &gnu->place))
         return false;
     bool is_linkage;
-    frame->function = sxt_nearest_name(gnu->nearest, gnu->place.function, &is_linkage);
+    frame->function = sxt_gnu_dwarf_name(gnu->dwarf_view, gnu->place.function, &is_linkage);
     frame->file = gnu->place.file;
     frame->line = gnu->place.line;
     return true;

@@ -17,7 +17,7 @@
 #include <sextant/symbols.h>
 
 #include "base/file.h"
-#include "source/gnu/demangle.h"
+#include "demangle/demangle.h"
 
 struct sxt_gnu;
 

@@ -9,8 +9,8 @@
 #define SXT_SOURCE_GNU_SYMBOLS_H
 
 #include "base/strings.h"
+#include "demangle/demangle.h"
 #include "source/elf/elf.h"
-#include "source/gnu/demangle.h"
 
 /* A symbol that may be a function. */
 struct sxt_gnu_function {

@@ -24,4 +24,22 @@ int sxt_gopclntab_read(struct sxt_elf *elf, const sxt_extract_options *options, 
  */
 int sxt_gopclntab_read_reference(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error);
 
+/* The table of a file, kept for questions about single addresses. */
+struct sxt_go_table;
+
+/* The table of ELF, in ELF's arena; NULL if the file has none that can be used. */
+const struct sxt_go_table *sxt_go_open(struct sxt_elf *elf);
+
+/* Where the table has the function at an address. Offsets are offsets in the file. */
+struct sxt_go_evidence {
+    size_t index;   /* of the function in the table */
+    uint64_t table; /* where the table begins */
+    uint64_t entry; /* of the function in the list of functions */
+    bool has_lines;
+    uint64_t lines; /* the function's table of lines */
+};
+
+/* False if no function of the table has ADDRESS. */
+bool sxt_go_find_evidence(const struct sxt_go_table *table, uint64_t address, struct sxt_go_evidence *out);
+
 #endif

@@ -1,4 +1,4 @@
-/* nearest_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at.
+/* gnu_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at.
  * It does not understand indexed addresses.
  */
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/pool.h"
-#include "source/dwarf/nearest.h"
+#include "source/dwarf/gnu.h"
 #include "source/dwarf/variables.h"
 
 #define CHAIN_MAX 16
@@ -17,12 +17,12 @@ struct search {
     const struct sxt_dwarf *dwarf;
     struct {
         struct dwarf_abbrevs abbrevs;
-        struct nearest_variables found;
+        struct gnu_variables found;
     } * workers;
 };
 
 static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
-                        struct nearest_variables *found);
+                        struct gnu_variables *found);
 
 static int search_item(void *context, unsigned worker, size_t item)
 {
@@ -34,19 +34,19 @@ static int search_item(void *context, unsigned worker, size_t item)
 
 static int by_address(const void *a, const void *b)
 {
-    const struct nearest_variable *first = a;
-    const struct nearest_variable *second = b;
+    const struct gnu_variable *first = a;
+    const struct gnu_variable *second = b;
     if (first->address != second->address)
         return first->address < second->address ? -1 : 1;
     return first->entry < second->entry ? -1 : first->entry > second->entry;
 }
 
 /* All variables of all threads in one list. */
-static bool join(struct search *search, unsigned threads, struct nearest_variables *out)
+static bool join(struct search *search, unsigned threads, struct gnu_variables *out)
 {
     for (unsigned i = 0; i < threads; i++) {
-        const struct nearest_variables *found = &search->workers[i].found;
-        struct nearest_variable *list =
+        const struct gnu_variables *found = &search->workers[i].found;
+        struct gnu_variable *list =
             sxt_array_grow(out->list, &out->capacity, out->count + found->count + 1, sizeof *list);
         if (list == NULL)
             return false;
@@ -59,17 +59,17 @@ static bool join(struct search *search, unsigned threads, struct nearest_variabl
     return true;
 }
 
-static int search_all(struct sxt_nearest *nearest, sxt_error *error)
+static int search_all(struct sxt_gnu_dwarf *view, sxt_error *error)
 {
     unsigned threads = sxt_pool_threads(0);
-    struct search search = {.dwarf = nearest->dwarf};
+    struct search search = {.dwarf = view->dwarf};
     search.workers = calloc(threads, sizeof *search.workers);
     if (search.workers == NULL)
         return sxt_fail_memory(error, threads * sizeof *search.workers);
     for (unsigned i = 0; i < threads; i++)
         sxt_dwarf_abbrevs_init(&search.workers[i].abbrevs);
-    int status = sxt_pool_run(threads, nearest->dwarf->main.info_unit_count, search_item, &search);
-    if (status != SXT_OK || !join(&search, threads, &nearest->variables))
+    int status = sxt_pool_run(threads, view->dwarf->main.info_unit_count, search_item, &search);
+    if (status != SXT_OK || !join(&search, threads, &view->variables))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking for variables in DWARF");
     for (unsigned i = 0; i < threads; i++) {
         sxt_dwarf_abbrevs_free(&search.workers[i].abbrevs);
@@ -81,7 +81,7 @@ static int search_all(struct sxt_nearest *nearest, sxt_error *error)
 
 /* Notes the variable whose values begin at AT, if it has an address; returns what is behind it. */
 static const uint8_t *visit(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev, const uint8_t *at,
-                            const uint8_t *end, struct nearest_variable *variable, bool *has_address)
+                            const uint8_t *end, struct gnu_variable *variable, bool *has_address)
 {
     *has_address = false;
     for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
@@ -96,7 +96,7 @@ static const uint8_t *visit(const struct dwarf_context *context, const struct dw
 
 /* Goes over all entries; how they nest does not matter. False when memory is short. */
 static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
-                        struct nearest_variables *found)
+                        struct gnu_variables *found)
 {
     const struct dwarf_unit *unit = &dwarf->main.units[number];
     struct dwarf_context context;
@@ -106,7 +106,7 @@ static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwa
     const uint8_t *section = dwarf_unit_section(&dwarf->main, unit)->data;
     const uint8_t *end = section + unit->end;
     for (const uint8_t *at = section + unit->root; at != NULL && at < end;) {
-        struct nearest_variable variable = {.entry = (uint64_t)(at - section), .unit = (uint32_t)number};
+        struct gnu_variable variable = {.entry = (uint64_t)(at - section), .unit = (uint32_t)number};
         uint64_t code;
         bool has_address = false;
         at = dwarf_uleb(at, end, &code);
@@ -121,7 +121,7 @@ static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwa
             at = visit(&context, abbrev, at, end, &variable, &has_address);
         if (!has_address)
             continue;
-        struct nearest_variable *list = sxt_array_grow(found->list, &found->capacity, found->count + 1, sizeof *list);
+        struct gnu_variable *list = sxt_array_grow(found->list, &found->capacity, found->count + 1, sizeof *list);
         if (list == NULL)
             return false;
         found->list = list;
@@ -139,15 +139,15 @@ struct declaration {
 };
 
 /* Reads the entry, and the one that declares it as far as it leaves something out. */
-static void read_declaration(struct sxt_nearest *nearest, uint64_t entry, struct declaration *out)
+static void read_declaration(struct sxt_gnu_dwarf *view, uint64_t entry, struct declaration *out)
 {
     *out = (struct declaration){.line = 0};
-    const struct dwarf_file *file = &nearest->dwarf->main;
+    const struct dwarf_file *file = &view->dwarf->main;
     for (int i = 0; i < CHAIN_MAX; i++) {
         const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
-        if (unit == NULL || !sxt_nearest_enter(nearest, unit))
+        if (unit == NULL || !sxt_gnu_dwarf_enter(view, unit))
             return;
-        const struct dwarf_context *context = &nearest->context;
+        const struct dwarf_context *context = &view->context;
         const uint8_t *section = dwarf_unit_section(file, unit)->data, *end = section + unit->end;
         uint64_t code;
         const uint8_t *at = dwarf_uleb(section + entry, end, &code);
@@ -182,15 +182,15 @@ static bool contains(sxt_string text, sxt_string part)
     return part.data != NULL && text.data != NULL && memmem(text.data, text.size, part.data, part.size) != NULL;
 }
 
-bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_string symbol,
-                          struct sxt_nearest_place *place, sxt_error *error)
+bool sxt_gnu_dwarf_variable(struct sxt_gnu_dwarf *view, uint64_t address, sxt_string symbol,
+                            struct sxt_gnu_dwarf_place *place, sxt_error *error)
 {
-    *place = (struct sxt_nearest_place){.line = 0};
+    *place = (struct sxt_gnu_dwarf_place){.line = 0};
     sxt_error_clear(error);
-    if (!nearest->has_variables && search_all(nearest, error) != SXT_OK)
+    if (!view->has_variables && search_all(view, error) != SXT_OK)
         return false;
-    nearest->has_variables = true;
-    const struct nearest_variables *variables = &nearest->variables;
+    view->has_variables = true;
+    const struct gnu_variables *variables = &view->variables;
     size_t low = 0, high = variables->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -201,12 +201,12 @@ bool sxt_nearest_variable(struct sxt_nearest *nearest, uint64_t address, sxt_str
     }
     for (; low < variables->count && variables->list[low].address == address; low++) {
         struct declaration declaration;
-        read_declaration(nearest, variables->list[low].entry, &declaration);
-        struct nearest_unit *unit = declaration.has_file ? sxt_nearest_unit_at(nearest, declaration.unit) : NULL;
+        read_declaration(view, variables->list[low].entry, &declaration);
+        struct gnu_unit *unit = declaration.has_file ? sxt_gnu_dwarf_unit_at(view, declaration.unit) : NULL;
         if (unit == NULL || !contains(symbol, declaration.name))
             continue;
         place->file =
-            sxt_nearest_path(nearest, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
+            sxt_gnu_dwarf_path(view, unit, declaration.file < UINT32_MAX - 1 ? (uint32_t)declaration.file + 1 : 1);
         place->line = declaration.line <= UINT32_MAX ? (uint32_t)declaration.line : 0;
         return true;
     }

@@ -1,5 +1,5 @@
 /*
- * nearest_pieces.c: which function has the smallest range at an address.
+ * gnu_pieces.c: which function has the smallest range at an address.
  *
  * The ranges of a unit are as they were read. A few questions are answered by looking at all of them; a unit that is
  * asked more often gets pieces, each with the one function that counts there.
@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/heap.h"
-#include "source/dwarf/nearest.h"
+#include "source/dwarf/gnu.h"
 
 /* Questions after which pieces are worth making. */
 #define QUESTIONS_BEFORE 8
@@ -18,7 +18,7 @@ struct sweep {
     struct dwarf_claim *claims; /* by start */
     size_t claim_count;
     struct sxt_heap open; /* claims that have begun */
-    struct nearest_piece *pieces;
+    struct gnu_piece *pieces;
     size_t piece_count, piece_capacity;
 };
 
@@ -44,12 +44,12 @@ static bool add_piece(struct sweep *sweep, uint64_t start, uint32_t function)
 {
     if (sweep->piece_count > 0 && sweep->pieces[sweep->piece_count - 1].function == function)
         return true;
-    struct nearest_piece *pieces =
+    struct gnu_piece *pieces =
         sxt_array_grow(sweep->pieces, &sweep->piece_capacity, sweep->piece_count + 1, sizeof *pieces);
     if (pieces == NULL)
         return false;
     sweep->pieces = pieces;
-    pieces[sweep->piece_count++] = (struct nearest_piece){start, function};
+    pieces[sweep->piece_count++] = (struct gnu_piece){start, function};
     return true;
 }
 
@@ -80,7 +80,7 @@ static bool go_over(struct sweep *sweep)
 }
 
 /* Turns the unit's claims into pieces. Where memory is short for that, it stays as it is. */
-static void make_pieces(struct nearest_unit *unit)
+static void make_pieces(struct gnu_unit *unit)
 {
     struct sweep sweep = {.claims = unit->claims, .claim_count = unit->claim_count};
     qsort(unit->claims, unit->claim_count, sizeof *unit->claims, by_start);
@@ -97,7 +97,7 @@ static void make_pieces(struct nearest_unit *unit)
     free(sweep.open.items);
 }
 
-static uint32_t look_at_all(const struct nearest_unit *unit, uint64_t address)
+static uint32_t look_at_all(const struct gnu_unit *unit, uint64_t address)
 {
     const struct dwarf_claim *claims = unit->claims;
     uint32_t best = DWARF_NONE;
@@ -107,7 +107,7 @@ static uint32_t look_at_all(const struct nearest_unit *unit, uint64_t address)
     return best != DWARF_NONE ? claims[best].node : DWARF_NONE;
 }
 
-uint32_t sxt_nearest_function_at(struct nearest_unit *unit, uint64_t address)
+uint32_t sxt_gnu_dwarf_function_at(struct gnu_unit *unit, uint64_t address)
 {
     if (unit->pieces == NULL && unit->questions++ == QUESTIONS_BEFORE)
         make_pieces(unit);

@@ -1,5 +1,5 @@
 /*
- * nearest_order.c: which of several units that share a line table answers.
+ * gnu_order.c: which of several units that share a line table answers.
  *
  * dwz moves what several units have in common to units of their own, and compilers do so with types. Such a unit has no
  * code, but may name the line table of a unit that has. To GNU addr2line it is a unit that does not say which code it
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "source/dwarf/nearest.h"
+#include "source/dwarf/gnu.h"
 
 #define EFFORT_TIMES 4
 #define EFFORT_MORE  ((uint64_t)16 << 20)
@@ -30,7 +30,7 @@ struct journey {
 };
 
 static bool travel(struct journey *journey);
-static void choose_first(struct sxt_nearest *nearest, const struct journey *journey, const uint32_t *units);
+static void choose_first(struct sxt_gnu_dwarf *view, const struct journey *journey, const uint32_t *units);
 
 struct line_table_user {
     uint64_t table;
@@ -69,12 +69,12 @@ static uint32_t *order_by_table(const struct sxt_dwarf *dwarf, bool *shared)
     return units;
 }
 
-bool sxt_nearest_find_first_users(struct sxt_nearest *nearest)
+bool sxt_gnu_dwarf_find_first_users(struct sxt_gnu_dwarf *view)
 {
-    const struct sxt_dwarf *dwarf = nearest->dwarf;
+    const struct sxt_dwarf *dwarf = view->dwarf;
     size_t count = dwarf->main.info_unit_count;
     for (size_t i = 0; i < count; i++)
-        nearest->first_user[i] = (uint32_t)i;
+        view->first_user[i] = (uint32_t)i;
     bool shared;
     uint32_t *units = order_by_table(dwarf, &shared);
     if (units == NULL || !shared) {
@@ -91,7 +91,7 @@ bool sxt_nearest_find_first_users(struct sxt_nearest *nearest)
     journey.effort.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * EFFORT_TIMES + EFFORT_MORE;
     bool done = journey.has_code != NULL && journey.is_read != NULL && journey.is_asked != NULL && travel(&journey);
     if (done)
-        choose_first(nearest, &journey, units);
+        choose_first(view, &journey, units);
     sxt_dwarf_abbrevs_free(&journey.abbrevs);
     sxt_dwarf_abbrevs_free(&journey.target_abbrevs);
     free(journey.has_code);
@@ -103,10 +103,10 @@ bool sxt_nearest_find_first_users(struct sxt_nearest *nearest)
 }
 
 /* The first unit of each table that is asked: when it is come by, or for its code. */
-static void choose_first(struct sxt_nearest *nearest, const struct journey *journey, const uint32_t *units)
+static void choose_first(struct sxt_gnu_dwarf *view, const struct journey *journey, const uint32_t *units)
 {
-    const uint64_t *tables = nearest->dwarf->line_tables;
-    size_t count = nearest->dwarf->main.info_unit_count;
+    const uint64_t *tables = view->dwarf->line_tables;
+    size_t count = view->dwarf->main.info_unit_count;
     uint32_t first = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
         uint32_t unit = units[i];
@@ -117,7 +117,7 @@ static void choose_first(struct sxt_nearest *nearest, const struct journey *jour
         if (first == UINT32_MAX && (journey->has_code[unit] || journey->is_asked[unit]))
             first = unit;
         if (first != UINT32_MAX)
-            nearest->first_user[unit] = first;
+            view->first_user[unit] = first;
     }
 }
 

@@ -1,19 +1,19 @@
-/* nearest_unit.c: reads a unit, and keeps what questions about addresses need. */
+/* gnu_unit.c: reads a unit, and keeps what questions about addresses need. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/dwarf/nearest.h"
+#include "source/dwarf/gnu.h"
 
 #define BUDGET_TIMES 16
 #define BUDGET_MORE  ((uint64_t)16 << 20)
 /* Ranges of one function that a new one is compared with, to join it to one that it touches. */
 #define TOUCH_MAX 64
 
-static struct nearest_unit *make_unit(struct nearest_worker *worker, const struct dwarf_unit *header);
+static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_unit *header);
 static void join_all_ranges(struct dwarf_functions *functions);
-static bool keep_claims(struct nearest_unit *unit, const struct dwarf_functions *functions);
+static bool keep_claims(struct gnu_unit *unit, const struct dwarf_functions *functions);
 
-void sxt_nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwarf *dwarf)
+void sxt_gnu_dwarf_worker_init(struct gnu_worker *worker, const struct sxt_dwarf *dwarf)
 {
     memset(worker, 0, sizeof *worker);
     sxt_dwarf_abbrevs_init(&worker->abbrevs);
@@ -21,7 +21,7 @@ void sxt_nearest_worker_init(struct nearest_worker *worker, const struct sxt_dwa
     worker->abbrevs.effort = worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
 }
 
-void sxt_nearest_worker_free(struct nearest_worker *worker)
+void sxt_gnu_dwarf_worker_free(struct gnu_worker *worker)
 {
     sxt_dwarf_abbrevs_free(&worker->abbrevs);
     sxt_dwarf_functions_free(&worker->functions);
@@ -29,7 +29,7 @@ void sxt_nearest_worker_free(struct nearest_worker *worker)
     memset(worker, 0, sizeof *worker);
 }
 
-void sxt_nearest_unit_free(struct nearest_unit *unit)
+void sxt_gnu_dwarf_unit_free(struct gnu_unit *unit)
 {
     if (unit == NULL)
         return;
@@ -48,8 +48,8 @@ static bool nothing_is_dead(const void *context, uint64_t start)
     return false;
 }
 
-bool sxt_nearest_unit_read(struct nearest_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
-                           struct nearest_unit **out)
+bool sxt_gnu_dwarf_unit_read(struct gnu_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
+                             struct gnu_unit **out)
 {
     /* GNU addr2line does not know that linkers throw code away. */
     static const struct dwarf_dead nothing = {.code_at_zero = true, .code_at_one = true};
@@ -79,9 +79,9 @@ static void *copy_of(const void *items, size_t count, size_t size)
 }
 
 /* Takes what is worth keeping out of the worker's memory. */
-static struct nearest_unit *make_unit(struct nearest_worker *worker, const struct dwarf_unit *header)
+static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_unit *header)
 {
-    struct nearest_unit *unit = calloc(1, sizeof *unit);
+    struct gnu_unit *unit = calloc(1, sizeof *unit);
     if (unit == NULL)
         return NULL;
     const struct dwarf_functions *functions = &worker->functions;
@@ -100,12 +100,12 @@ static struct nearest_unit *make_unit(struct nearest_worker *worker, const struc
     unit->lines.rows = copy_of(worker->lines.rows, worker->lines.row_count, sizeof(struct dwarf_row));
     if (!keep_claims(unit, functions) || unit->functions == NULL || unit->lines.directories == NULL ||
         unit->lines.files == NULL || unit->lines.rows == NULL) {
-        sxt_nearest_unit_free(unit);
+        sxt_gnu_dwarf_unit_free(unit);
         return NULL;
     }
     for (size_t i = 0; i < functions->node_count; i++) {
         const struct dwarf_node *node = &functions->nodes[i];
-        unit->functions[i] = (struct nearest_function){
+        unit->functions[i] = (struct gnu_function){
             .origin = node->origin,
             .start = node->range_count > 0 ? functions->ranges.list[node->first_range].start : 0,
             .parent = node->parent,
@@ -152,7 +152,7 @@ static void join_all_ranges(struct dwarf_functions *functions)
     }
 }
 
-static bool keep_claims(struct nearest_unit *unit, const struct dwarf_functions *functions)
+static bool keep_claims(struct gnu_unit *unit, const struct dwarf_functions *functions)
 {
     unit->claims = malloc((functions->ranges.count + 1) * sizeof *unit->claims);
     if (unit->claims == NULL)

@@ -1,5 +1,5 @@
-/* demangle.c: the decoders in the order in which GNU's tools ask them. */
-#include "source/gnu/demangle.h"
+/* gnu.c: the decoders in the order in which GNU's tools ask them. */
+#include "demangle/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <stdlib.h>
