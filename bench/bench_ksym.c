@@ -1,10 +1,10 @@
 /*
- * bench_ksym.c: how fast is the freestanding reader? Prints one JSON object.
+ * bench_ksym.c: measures the speed of the freestanding ksym reader. Prints one JSON object.
  *
  *     bench_ksym BLOB [LOOKUPS]
  *
- * Addresses are random over the text, names are those of random symbols. Each figure is the best of several rounds,
- * because whatever else the machine does can only make a round slower.
+ * Addresses are random within the text; names are those of random symbols. Each figure is the best of several rounds,
+ * because other load on the machine can only make a round slower.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,12 +45,12 @@ static void *read_whole(const char *path, size_t *size)
     return bytes;
 }
 
-/* What is asked for: the same in every round. */
+/* The addresses and names to look up, the same in every round. */
 struct load {
     sxt_ksym ksym;
     size_t count;
     uint64_t *addresses;
-    char *names; /* one behind the other, so that they are not what is waited for */
+    char *names; /* adjacent, so that cache misses on them do not count */
     size_t *sizes;
     size_t found;
 };

@@ -1,10 +1,10 @@
 /*
- * bench_lookup.c: how fast is a lookup? Prints one JSON object.
+ * bench_lookup.c: measures the speed of lookups. Prints one JSON object.
  *
  *     bench_lookup FILE [ADDRESSES]
  *
- * Addresses are random over the span of the archive's functions. Each figure is the best of several rounds, because
- * whatever else the machine does can only make a round slower.
+ * Addresses are random between the archive's first and last function. Each figure is the best of several rounds,
+ * because other load on the machine can only make a round slower.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static double best_single(struct load *load)
     return best / (double)load->count;
 }
 
-/* Nanoseconds a lookup when THREADS threads each do all of them at the same time. */
+/* Nanoseconds per lookup if THREADS threads each do all lookups at the same time. */
 static double best_threads(struct load *load, unsigned threads)
 {
     double best = 1e300;

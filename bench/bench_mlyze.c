@@ -1,11 +1,10 @@
 /*
- * bench_mlyze.c: how fast is a heap trace read and written, and how large is it? Prints one JSON object.
+ * bench_mlyze.c: measures how fast heap traces are read and written, and how large they are. Prints one JSON object.
  *
  *     bench_mlyze FILE COPY
  *
- * FILE is a trace of any kind. It is copied to COPY with each codec, and the copy is read: all events are decoded, on
- * one thread. Seconds are the best of several rounds, because whatever else the machine does can only make a round
- * slower.
+ * FILE is any heap trace. It is copied to COPY with each codec, and all events of the copy are decoded on one thread.
+ * Seconds are the best of several rounds, because other load on the machine can only make a round slower.
  */
 #include <stdio.h>
 #include <time.h>
@@ -62,7 +61,7 @@ static int copy(const struct sxt_mlyze *trace, const char *path, enum sxt_mlyze_
     return status;
 }
 
-/* One codec: writing once, reading several times. */
+/* Measures one codec: writes once, reads several times. */
 static int measure(const struct sxt_mlyze *trace, const char *path, enum sxt_mlyze_codec codec, const char *name,
                    sxt_error *error)
 {

@@ -1,14 +1,14 @@
 /*
- * bench_size.c: how fast are .size files read and written? Prints one JSON object.
+ * bench_size.c: measures how fast .size files are read and written. Prints one JSON object.
  *
- *     bench_size make COUNT SEED FILE    a file of COUNT symbols; SEED 0 is the plain one, others differ in 2 % of them
- *     bench_size load FILE               reading, against libdeflate's inflate alone
- *     bench_size save FILE               writing, stock and fast, against zlib at level 9 alone
- *     bench_size diff BEFORE AFTER       matching the symbols of two files that were read
+ *     bench_size make COUNT SEED FILE    makes a file of COUNT symbols; 2 % of them depend on SEED, none if it is 0
+ *     bench_size load FILE               measures reading, compared with libdeflate's inflate alone
+ *     bench_size save FILE               measures writing, stock and fast, compared with zlib at level 9 alone
+ *     bench_size diff BEFORE AFTER       measures matching the symbols of two files in memory
  *
- * Times are of the processor, since one thread does it all; but for the diff, which has several. Those of reading are
- * the best of several rounds, because whatever else the machine does can only make one slower; stock compression takes
- * seconds, and is done once, right after zlib's.
+ * Times are processor times of one thread, except for diff, which has several threads and uses wall time. Reading is
+ * the best of several rounds, because other load on the machine can only make a round slower. Stock compression takes
+ * seconds and is measured once, right after zlib.
  */
 #define ZLIB_CONST
 #include <inttypes.h>
@@ -44,7 +44,7 @@ static _Noreturn void give_up(const char *what)
     exit(1);
 }
 
-/* --- making --- */
+/* --- making a file --- */
 
 #define DIRECTORIES 600
 #define FILES       40000
@@ -53,7 +53,7 @@ static _Noreturn void give_up(const char *what)
 struct maker {
     struct sxt_size *size;
     uint64_t state, changes;
-    bool is_changed; /* is this symbol one of those that differ? */
+    bool is_changed; /* the current symbol depends on the seed */
 };
 
 static uint64_t scramble(uint64_t *state)
@@ -87,7 +87,7 @@ static void *items(struct maker *maker, size_t count, size_t size)
     return memory;
 }
 
-/* Names as a large C++ program has them: few words, many combinations. */
+/* Names as in a large C++ program: few words, many combinations. */
 static sxt_string make_name(struct maker *maker, size_t index, char letter)
 {
     static const char *const spaces[] = {"blink", "v8::internal", "net", "base::internal", "media", "cc", "viz", "gpu"};
@@ -220,7 +220,7 @@ static double best_inflate(const struct sxt_file *file, uint8_t *text, size_t te
         double start = now();
         if (libdeflate_gzip_decompress(decompressor, file->data, file->size, text, text_size, NULL) !=
             LIBDEFLATE_SUCCESS)
-            give_up("libdeflate does not like the file");
+            give_up("libdeflate cannot decompress the file");
         double taken = now() - start;
         best = taken < best ? taken : best;
     }
@@ -269,7 +269,7 @@ static double time_zlib(const uint8_t *text, size_t text_size)
     stream.avail_out = (uInt)bound;
     double start = now();
     if (deflate(&stream, Z_FINISH) != Z_STREAM_END)
-        give_up("zlib fails");
+        give_up("zlib failed");
     double taken = now() - start;
     deflateEnd(&stream);
     free(out);

@@ -1,10 +1,10 @@
 /*
- * bench_symbfile.c: how fast is a symbfile read? Prints one JSON object.
+ * bench_symbfile.c: measures how fast a symbfile is read. Prints one JSON object.
  *
  *     bench_symbfile FILE
  *
- * All records are decoded, with their strings and lines, on one thread. The figure is the best of several rounds,
- * because whatever else the machine does can only make a round slower.
+ * All records are decoded, with their strings and lines, on one thread. The time is the best of several rounds, because
+ * other load on the machine can only make a round slower.
  */
 #include <stdio.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-"""DWARF: making archives with lines and inlined calls, and asking them, beside llvm-gsymutil, llvm-symbolizer and GNU
-addr2line. The small subject is the C library's debug file; with SEXTANT_TEST_BIG=1 a kernel comes too. A program that
-is made here in four sizes shows how time and memory grow."""
+"""DWARF: makes archives with lines and inlined calls and looks up addresses in them, compared with llvm-gsymutil,
+llvm-symbolizer and GNU addr2line. The small subject is the C library's debug file; with SEXTANT_TEST_BIG=1 a kernel is
+added. A program generated in four sizes shows how time and memory grow."""
 
 import bisect
 import glob
@@ -38,7 +38,7 @@ int PREFIX_function_NUMBER(int *p, int n)
 
 
 def libc_debug_file():
-    """The C library's debug file, by its build ID."""
+    """The path of the C library's debug file, found by build ID, or None."""
     for library in glob.glob("/lib/*/libc.so.6"):
         notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True).stdout
         found = re.search(r"Build ID: ([0-9a-f]+)", notes)
@@ -115,7 +115,7 @@ def compare(sextant, bench_lookup, path, folder, rounds):
 
 
 def make_unit(folder):
-    """The assembler text of a C file with many functions and inlined calls; PREFIX stands for what each copy is called."""
+    """The assembler text of a C file with many functions and inlined calls. Each copy replaces PREFIX by its own name."""
     source = folder / "unit.c"
     source.write_text(SOURCE + "".join(FUNCTION.replace("NUMBER", str(i)) for i in range(120)))
     subprocess.run(["gcc", "-O2", "-g", "-S", "-o", folder / "unit.s", source], check=True)

@@ -1,10 +1,10 @@
-"""Recording a heap and asking what was recorded, beside heaptrack: what it costs the program, and what comes out.
+"""Heap: records and analyses a heap, compared with heaptrack.
 
 The program allocates 4 million blocks and frees them, about 15 frames deep, with and without frame pointers, on one thread
-and on two. It tells itself how much processor time it took, so the work that is done after its end does not count; that is
-reported apart. Then its trace is analysed, by `heap` and by heaptrack_print, each on what its own recorder wrote; what
-was live at a moment is asked; and two programs that people run are recorded: a compiler and an interpreter. Each figure is
-the best of several rounds, and the rounds of all tools are mixed.
+and on two. It measures its own processor time, so the work after its end does not count; that work is reported separately.
+Then `heap` and heaptrack_print analyse the trace of their own recorder, and `heap --at` looks up what was live at a moment.
+Two real programs, a compiler and an interpreter, are recorded as well. Each figure is the best of several rounds, and the
+rounds of all tools alternate.
 """
 
 import json
@@ -34,7 +34,7 @@ print(len(json.loads(json.dumps(d))))
 
 
 def build(folder):
-    """The program, with and without frame pointers."""
+    """Builds the program with and without frame pointers."""
     made = {}
     for name, flag in (("no frame pointers", "-fomit-frame-pointer"), ("frame pointers", "-fno-omit-frame-pointer")):
         made[name] = folder / name.replace(" ", "-")
@@ -53,7 +53,7 @@ def run(command, environment=None):
 
 
 def tools(sextant, folder):
-    """name -> a function that puts the tool in front of a command."""
+    """name -> a function that returns a command run under the tool."""
     trace, other = folder / "heap.mlyze", folder / "heaptrack"
     found = {
         "plain": lambda command: command,
@@ -91,7 +91,7 @@ def compare(sextant, folder, rounds=ROUNDS, allocations=ALLOCATIONS):
 
 
 def processor_seconds(command, rounds):
-    """The least processor time of several rounds: other programs disturb that less than wall time."""
+    """The least processor time of several rounds. Other programs affect it less than wall time."""
     best = float("inf")
     for _ in range(rounds):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -104,7 +104,7 @@ def processor_seconds(command, rounds):
 
 
 def made_by_heaptrack(folder, command):
-    """The file that heaptrack wrote, or None."""
+    """The path of the file that heaptrack writes, or None."""
     if not shutil.which("heaptrack") or not shutil.which("heaptrack_print"):
         return None
     subprocess.run(["heaptrack", "-o", folder / "heaptrack", *command], check=True, capture_output=True)
@@ -112,7 +112,7 @@ def made_by_heaptrack(folder, command):
 
 
 def analyse(build, folder, rounds=ROUNDS, allocations=ALLOCATIONS):
-    """Events a second of each tool, on one core, from a trace of the same program."""
+    """Events per second of each tool, on one core, for traces of the same program."""
     sextant, trace, packed = build / "sextant", folder / "heap.mlyze", folder / "packed.mlyze"
     command = [build_one(folder), str(allocations)]
     subprocess.run([sextant, "record", "-q", "-o", trace, "--", *command], check=True, capture_output=True)
@@ -129,8 +129,8 @@ def analyse(build, folder, rounds=ROUNDS, allocations=ALLOCATIONS):
         theirs.unlink()
     bench = build / "bench" / "bench_mlyze"
     if bench.exists():
-        told = subprocess.run([bench, trace, folder / "copy.mlyze"], check=True, capture_output=True, text=True)
-        figures["codecs"] = json.loads(told.stdout)
+        output = subprocess.run([bench, trace, folder / "copy.mlyze"], check=True, capture_output=True, text=True)
+        figures["codecs"] = json.loads(output.stdout)
     for path in folder.glob("*.mlyze*"):
         path.unlink()
     return figures
@@ -143,23 +143,23 @@ def build_one(folder):
 
 
 def ask_moments(build, folder, rounds=ROUNDS):
-    """The slowest of some questions for what was live at a moment, from a trace with its index, process and all."""
+    """The time of the slowest of some `heap --at` runs on a trace with an index, process start included."""
     sextant, trace = build / "sextant", folder / "long.mlyze"
     subprocess.run([sextant, "record", "-q", "-o", trace, "--", build_one(folder), str(AT_ALLOCATIONS)], check=True,
                    capture_output=True)
     packed = folder / "packed.mlyze"
     subprocess.run([sextant, "convert", "-q", "--compress", trace, "-o", packed], check=True)
-    told = json.loads(subprocess.run([sextant, "heap", "--json", packed], check=True, capture_output=True).stdout)
+    totals = json.loads(subprocess.run([sextant, "heap", "--json", packed], check=True, capture_output=True).stdout)
     numbers = random.Random(1)
     slowest = 0
     for _ in range(MOMENTS):
-        moment = f"+{numbers.randrange(told['duration_us'])}"
+        moment = f"+{numbers.randrange(totals['duration_us'])}"
         best = min(timed([sextant, "heap", "--at", moment, "--json", packed]) for _ in range(rounds))
         slowest = max(slowest, best)
     whole = min(timed([sextant, "heap", "--json", packed]) for _ in range(rounds))
     for path in folder.glob("*.mlyze*"):
         path.unlink()
-    return {"events": told["events"], "at_s": slowest, "whole_s": whole}
+    return {"events": totals["events"], "at_s": slowest, "whole_s": whole}
 
 
 def timed(command, environment=None):
@@ -169,7 +169,7 @@ def timed(command, environment=None):
 
 
 def real_programs(folder):
-    """name -> (command, environment): what people record."""
+    """name -> (command, environment) of real programs."""
     source, unit = HERE.parent / "src" / "mlyze" / "heap.c", folder / "unit.i"
     subprocess.run(["gcc", "-E", "-D_GNU_SOURCE", f"-I{HERE.parent / 'src'}", f"-I{HERE.parent / 'include'}", source,
                     "-o", unit], check=True)
@@ -181,7 +181,7 @@ def real_programs(folder):
 
 
 def record_programs(sextant, folder, rounds=ROUNDS):
-    """Wall seconds until everything is done."""
+    """Wall seconds until the trace is finished."""
     figures = {}
     for name, (command, environment) in real_programs(folder).items():
         best = {}
@@ -196,7 +196,7 @@ def record_programs(sextant, folder, rounds=ROUNDS):
 
 
 def measure(build, folder):
-    """Everything."""
+    """All figures."""
     sextant = build / "sextant"
     return {**compare(sextant, folder), "analysis": analyse(build, folder), "moments": ask_moments(build, folder),
             "programs": record_programs(sextant, folder)}
@@ -239,7 +239,7 @@ def show_analysis(analysis):
         if name in analysis.get("codecs", {}):
             codec = analysis["codecs"][name]
             print(f"    {'only reading, ' + name:42} {codec['events_a_second'] / 1e6:10.1f}"
-                  f"            {codec['bytes_an_event']:.2f} bytes an event")
+                  f"            {codec['bytes_an_event']:.2f} bytes per event")
 
 
 def show(figures):

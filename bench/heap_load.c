@@ -1,10 +1,10 @@
 /*
  * heap_load.c: a program that does little but allocate: N malloc and N free on some threads, about 15 frames deep, at 8
- * places that are reached by 64 paths, with 20,000 blocks alive. Half of the blocks are freed at once.
+ * call sites that are reached by 64 paths, with 20,000 live blocks. Half of the blocks are freed immediately.
  *
  *     heap_load N [THREADS]
  *
- * Prints the seconds of processor time that the process took, and the seconds of wall time.
+ * Prints the processor time and the wall time of the process in seconds.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -74,7 +74,7 @@ static NOINLINE void *reach(unsigned path, size_t size)
     return block;
 }
 
-/* Left or right at some depths makes 8 ways to each leaf. */
+/* Calling left or right at some depths gives 8 paths to each leaf. */
 static NOINLINE void *right(unsigned path, unsigned depth, size_t size);
 
 static NOINLINE void *left(unsigned path, unsigned depth, size_t size)

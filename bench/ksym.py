@@ -1,9 +1,9 @@
-"""ksym blobs: how long they take to make, how small they are, and how fast they answer. The subjects are 200,000 symbols
-that are made up here, this machine's kernel where its symbols can be seen (or with SEXTANT_TEST_BIG=1 that of the debug
-package), and the largest Rust library that is here.
+"""ksym blobs: measures the time to make them, their size, and the speed of lookups. The subjects are 200,000 generated
+symbols, this machine's kernel if its symbols are readable (with SEXTANT_TEST_BIG=1 the kernel of the debug package), and
+the largest installed Rust library.
 
-The reference is the crate `ksym`, where cargo and the crate are to be had; what its rule for tokens saves is computed
-here in any case.
+The reference is the crate `ksym`, if cargo and the crate are available. The bytes that its rule for tokens saves are always
+computed here.
 """
 
 import gzip
@@ -42,7 +42,7 @@ def made_up_symbols():
 
 
 def rust_library():
-    """The largest Rust library of the toolchain that is installed, or None."""
+    """The path of the largest library of the installed Rust toolchain, or None."""
     try:
         found = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -52,7 +52,7 @@ def rust_library():
 
 
 def subjects(with_kernel):
-    """[(what it is, text as nm prints it)]"""
+    """[(title, text in the form that nm prints)]"""
     made = [("made-up symbols", made_up_symbols())]
     kernel = dwarf.kernel() if with_kernel else None
     if kernel:
@@ -66,7 +66,7 @@ def subjects(with_kernel):
             made.append(("text symbols of this kernel", text))
     library = rust_library()
     if library:
-        made.append((f"text symbols of {library.name}, readable", text_symbols(nm(library, "-C"))))
+        made.append((f"text symbols of {library.name}, demangled", text_symbols(nm(library, "-C"))))
     return made
 
 
@@ -76,7 +76,7 @@ def nm(path, *options):
 
 
 def text_symbols(text):
-    """Lines of nm that are text symbols with a name that any reader takes."""
+    """The lines of nm for text symbols whose names every reader accepts."""
     wanted = []
     for line in text.splitlines(True):
         words = line.split(None, 2)
@@ -86,8 +86,8 @@ def text_symbols(text):
 
 
 def saved_by_reference(names):
-    """What the reference's rule for tokens saves, all told: candidates by count times length, 512 of them, none that one
-    taken before begins with."""
+    """The bytes that the reference's rule for tokens saves in total. It takes 512 candidates with the highest count times
+    length, and none that a token taken before begins with."""
     counts = {}
     for name in names:
         for length in LENGTHS:
@@ -114,7 +114,7 @@ def saved_by_reference(names):
 
 
 def reference_times(build, text, blob):
-    """Nanoseconds of the crate by address and by name, on the same blob; or None and why."""
+    """(nanoseconds of the crate by address and by name on the same blob, None), or (None, the reason)."""
     os.environ["SXT_BUILD"] = os.fspath(build)
     interop = load_interop()
     program, reason = interop.reference_or_reason("seed")

@@ -1,8 +1,8 @@
-"""SuperSize files: reading, writing and comparing two files of 900,000 symbols that are made here, and making one of a C++
-library with debug information, which is made here too; with SEXTANT_TEST_BIG=1 also of a kernel.
+"""SuperSize files: reads, writes and compares two generated files of 900,000 symbols, and makes a file from a generated C++
+library with debug information; with SEXTANT_TEST_BIG=1 also from a kernel.
 
-Yardsticks are libdeflate and zlib alone on the same bytes, and what DWARF extraction takes without the rest. The reference,
-which is written in Python, is not run here: its seconds were measured once with as many symbols, on two processors.
+Times are compared with libdeflate and zlib alone on the same bytes, and with DWARF extraction alone. The reference, which is
+written in Python, does not run here: its times were measured once with the same number of symbols, on two processors.
 """
 
 import json
@@ -18,8 +18,8 @@ COPIES = 40
 REFERENCE_LOAD, REFERENCE_SAVE, REFERENCE_DIFF, REFERENCE_MEMORY = 7.1, 10.8, 25.5, 969e6
 MOST_LOAD, MOST_SAVE, LEAST_FAST, MOST_DIFF, MOST_MEMORY, MOST_ARCHIVE = 2.5, 1.15, 8, REFERENCE_DIFF / 60, 323e6, 1.3
 
-# What a large C++ program is made of: containers of its own types. "unit000" becomes another name of the same length in
-# each copy of the object file, so that nothing is shared but what comes with the compiler.
+# Typical code of a large C++ program: containers of its own types. Each copy of the object file replaces "unit000" by
+# another name of the same length, so that copies share only what comes with the compiler.
 SOURCE = """
 #include <algorithm>
 #include <functional>
@@ -84,7 +84,7 @@ def run_json(*command):
 
 
 def compare_files(build, folder):
-    """Figures of reading, writing and comparing."""
+    """Measures reading, writing and comparing."""
     sextant, bench_size = build / "sextant", build / "bench" / "bench_size"
     before, after = folder / "before.size", folder / "after.size"
     for path, seed in ((before, "0"), (after, "7")):
@@ -98,10 +98,10 @@ def compare_files(build, folder):
 
 
 def compare_archive(sextant, subject, folder, rounds):
-    """What `archive` takes, and what of that is DWARF extraction."""
+    """Measures `archive`, and DWARF extraction alone."""
     out = folder / "out"
     figures = {"subject": os.fspath(subject), "debug_info_bytes": dwarf.section_size(subject, ".debug_info")}
-    # By turns, so that both see the same of what else the machine does.
+    # Alternate, so that other load on the machine affects all kinds equally.
     kinds = {"lidia_s": ["-f", "lidia", "--mangled"], "size_s": ["-f", "size"]}
     kinds["fast_s"] = kinds["size_s"] + ["--deflate", "fast"]
     for _ in range(rounds):

@@ -1,9 +1,9 @@
-"""Symbfiles: ranges and return pads of one binary beside llvm-gsymutil, reading them back, and a profile that is symbolized
-from archives. The small subject is the C library; with SEXTANT_TEST_BIG=1 a kernel comes too.
+"""Symbfiles: writes ranges and return pads of a binary, compared with llvm-gsymutil, reads them back, and symbolizes a
+profile from archives. The small subject is the C library; with SEXTANT_TEST_BIG=1 a kernel is added.
 
-The reference, which is written in Rust, is not run here. It was measured once: 3.4 s for ranges and pads of a kernel, on a
-machine with two processors where llvm-gsymutil took between 2.7 and 4.4 s for the same file. From that, and from what
-llvm-gsymutil takes in this run, follows about how long it would take.
+The reference, which is written in Rust, does not run here. It was measured once: 3.4 s for ranges and return pads of a
+kernel, on a machine with two processors where llvm-gsymutil took between 2.7 and 4.4 s for the same file. Its time is
+estimated from that and from the time of llvm-gsymutil in this run.
 """
 
 import glob
@@ -56,7 +56,7 @@ def compare(sextant, bench_symbfile, path, debug_file, folder, rounds):
 
 
 def make_libraries(sextant, folder):
-    """[(library, build ID)], and an archive for each in FOLDER/archives, called like its build ID."""
+    """[(library, build ID)]. Also makes an archive of each in FOLDER/archives, named by its build ID."""
     text = dwarf.make_unit(folder)
     objects, made = [], []
     (folder / "archives").mkdir()
@@ -77,8 +77,8 @@ def make_libraries(sextant, folder):
 
 
 def make_profile(libraries, path):
-    """Random addresses of all functions, in stacks of a few whose frames are of different files. Each location is in one
-    of them, and all but the first of a stack have the address behind a call."""
+    """Writes a profile with random addresses of all functions, in short stacks whose frames are in different files. Each
+    location is in one stack, and all but the first of a stack are return addresses."""
     profile = pprof.Profile()
     each = LOCATIONS // MAPPINGS
     for number, (library, build_id) in enumerate(libraries):
@@ -86,8 +86,8 @@ def make_profile(libraries, path):
         profile.mappings.append(pprof.Mapping(number + 1, base, base + 0x1000000, 0, f"/opt/{library.name}", build_id))
         for address in dwarf.function_addresses(library, each):
             place = len(profile.locations)
-            behind = 1 if place % STACK else 0
-            profile.locations.append(pprof.Location(place + 1, number + 1, base + address + behind))
+            after_call = 1 if place % STACK else 0
+            profile.locations.append(pprof.Location(place + 1, number + 1, base + address + after_call))
     for leaf in range(0, LOCATIONS, STACK):
         stack = [(leaf + i * (7 * each + 1)) % LOCATIONS + 1 for i in range(STACK)]
         profile.samples.append((stack, [1]))
@@ -112,7 +112,7 @@ def symbolize(sextant, folder, rounds):
     }
 
 
-# --- what is printed
+# --- output
 
 
 def print_subject(figures, row):
@@ -147,7 +147,7 @@ def print_profile(figures, row):
 
 
 def missed_targets(figures):
-    """What is not as fast as it should be."""
+    """The targets that were not reached."""
     missed = []
     for one in figures["subjects"]:
         is_large = one["debug_info_bytes"] > 100e6

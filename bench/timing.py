@@ -1,4 +1,4 @@
-"""Running a command and noting what it took."""
+"""Runs a command and measures its time and memory."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import time
 
 
 def best_of(command, rounds, stdin=None):
-    """Seconds of the quickest round: whatever else the machine does can only make one slower."""
+    """Seconds of the fastest round. Other load on the machine can only make a round slower."""
     best = float("inf")
     for _ in range(rounds):
         with open(stdin or os.devnull, "rb") as source:
@@ -19,7 +19,7 @@ def best_of(command, rounds, stdin=None):
 
 
 def peak_memory(command):
-    """(bytes in all, bytes that are no mapped file) at the worst moment."""
+    """(all bytes, bytes that are not a mapped file) at the peak."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = [0]
 

@@ -1,13 +1,13 @@
-// How fast is the reference implementation of Lidia, the published Go module? Prints one JSON object.
+// Measures the speed of the reference implementation of Lidia, the published Go module. Prints one JSON object.
 //
 //	reference [-archive FILE.lidia] [-elf FILE] [-lookups N] [-seed N] [-rounds N]
 //
-// Lookups: random addresses over the span of the archive's functions, the same that bench_lookup.c takes, asked by one
-// goroutine, once with the archive in memory (reference_lookup_ns) and once with a file read at every step
-// (reference_lookup_file_ns). reference_found counts the addresses that had an answer.
-// Creation: an archive of the ELF file, from opening the one to closing the other (reference_create_s).
+// Lookups: random addresses between the archive's first and last function, the same as in bench_lookup.c, by one goroutine,
+// once with the archive in memory (reference_lookup_ns) and once with a file read at every step
+// (reference_lookup_file_ns). reference_found counts the addresses that have an answer.
+// Creation: makes an archive of the ELF file, from opening the ELF file to closing the archive (reference_create_s).
 //
-// Each figure is the best of several rounds, because whatever else the machine does can only make a round slower.
+// Each figure is the best of several rounds, because other load on the machine can only make a round slower.
 package main
 
 import (
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// The bytes of a file, as the module wants them.
+// The bytes of a file, in the form that the module reads.
 type inMemory struct{ *bytes.Reader }
 
 func (inMemory) Close() error { return nil }
@@ -113,7 +113,7 @@ func randomAddresses(archive []byte, count int, state uint64) ([]uint64, error) 
 	return addresses, nil
 }
 
-// The module tells nothing of its rows, so this looks into the tables itself.
+// The module does not give access to its rows, so this reads the tables.
 func span(archive []byte) (first, end uint64, err error) {
 	if len(archive) < 0x80 {
 		return 0, 0, errors.New("too short to be an archive")
