@@ -1,4 +1,4 @@
-/* tree.c: a program for the README: it builds a tree, and forgets a part of it. */
+/* tree.c: builds a tree and leaks half of it. README.md records its heap. */
 #include <stdlib.h>
 
 struct node {

@@ -1,4 +1,4 @@
-/* words.c: counts words. The examples in README.md look for addresses of this program. */
+/* words.c: counts words. README.md looks up addresses of this program. */
 #include <stdio.h>
 static inline int is_blank(int c)
 {
