@@ -1,6 +1,6 @@
 """Calls against objdump: in every function of a file, those that `objdump -d` shows, and no others.
 
-The program under test is tests/unit/list_calls of the build, which lists what src/code finds. Objdump begins anew at
+The program under test is tests/programs/list_calls of the build, which lists what src/code finds. Objdump begins anew at
 every symbol, and so does the list at every function; what lies between functions is not compared. SEXTANT_TEST_BIG=1
 adds all programs of the system and the kernel of a debug package.
 """
@@ -17,7 +17,7 @@ from support import objdump_listing, samples, sextant, tap
 
 BIG = os.environ.get("SEXTANT_TEST_BIG") == "1"
 VMLINUX = os.environ.get("SEXTANT_TEST_VMLINUX", "/usr/lib/debug/boot/vmlinux-*")
-LIST_CALLS = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "unit" / "list_calls"
+LIST_CALLS = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "programs" / "list_calls"
 
 # Calls of every kind that a compiler makes, and a few that it does not.
 PROGRAM = r"""

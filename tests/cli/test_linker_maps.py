@@ -1,6 +1,6 @@
 """Maps of real linkers, against the programs that they describe.
 
-The program under test is tests/unit/list_linker_map of the build, which lists what the library reads. Each linker links
+The program under test is tests/programs/list_linker_map of the build, which lists what the library reads. Each linker links
 the same programs; what its map says must be what is in the file: sections, objects by the symbols that they define,
 literals in merged strings, and not a byte more or less.
 """

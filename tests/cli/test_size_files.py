@@ -13,7 +13,7 @@ import zlib
 from support import sextant, size_writer, tap
 from support.size_writer import Container, Size, Symbol, group
 
-PROGRAM = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "unit" / "size_again"
+PROGRAM = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "programs" / "size_again"
 NAMES = ["main", "a::b<int>(c const&)", "** symbol gap 3", "", "string literal", '"text with \r in it"', "f.constprop.0",
          "naïve::größe()", "名前", "x" * 500, "Class#member(int): void"]  # fmt: skip
 SECTIONS = [".text", ".rodata", ".data", ".data.rel.ro", ".bss", ".tbss", ".dex", ".dex.method", ".pak.translations",

@@ -1,6 +1,6 @@
 """Names and diffs of .size files against a program of their own: support/size_names.py and support/size_diff.py.
 
-The program under test is tests/unit/list_size_diff of the build, which prints what src/size derives.
+The program under test is tests/programs/list_size_diff of the build, which prints what src/size derives.
 """
 
 import os
@@ -12,7 +12,7 @@ import unittest
 
 from support import sextant, size_diff, size_names, tap
 
-LIST = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "unit" / "list_size_diff"
+LIST = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "programs" / "list_size_diff"
 
 PIECES = ["operator", "<", ">", "(", ")", "[", "]", "{", "}", " ", "::", "a", "Foo", "1", ".", "$", "$_3", "#", "->", "'",
           " for ", " to ", " [clone ", "[abi:", "(anonymous namespace)::", "::_FUN(", "::__invoke(", "{lambda(", "decltype(",

@@ -15,8 +15,8 @@
 
 #include <sextant/sextant.h>
 
-#include "../unit/elf_builder.h"
 #include "property.h"
+#include "support/elf_builder.h"
 
 #define TEXT 0x401000
 #define FLAGS                                                                                                          \

@@ -12,9 +12,9 @@
 
 #include <sextant/symbols.h>
 
-#include "../unit/elf_builder.h"
-#include "../unit/gopclntab_image.h"
 #include "property.h"
+#include "support/elf_builder.h"
+#include "support/gopclntab_image.h"
 
 #define TEXT  0x401000
 #define FLAGS (SXT_EXTRACT_NO_LINES | SXT_EXTRACT_NO_FILES | SXT_EXTRACT_NO_INLINES)

@@ -1,4 +1,4 @@
-"""Programs linked by each linker with a map, the map as tests/unit/list_linker_map lists it, and what their objects
+"""Programs linked by each linker with a map, the map as tests/programs/list_linker_map lists it, and what their objects
 define."""
 
 import bisect
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import elf_reader as elf
 from . import sextant
 
-LIST = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "unit" / "list_linker_map"
+LIST = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or sextant.ROOT / "build") / "tests" / "programs" / "list_linker_map"
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}
 NAMES = {"bfd": "GNU ld", "gold": "gold", "lld": "lld", "mold": "mold"}
 STARTUP, UNLIKELY, HOT, REL, REL_LOCAL, LTO, IMPLIED, GUESSED = 1, 2, 4, 8, 16, 32, 64, 128

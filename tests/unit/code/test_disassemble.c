@@ -1,0 +1,305 @@
+/* test_disassemble.c: listings of x86 code, byte by byte, and the unified diff of two listings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/code.h"
+#include "support/support.h"
+
+#define BYTES(text) text, sizeof(text) - 1
+#define BASE        0x401000
+
+/* --- listings --- */
+
+/* Addresses by themselves, so that a listing shows what was asked for. */
+static void put_address(void *context, uint64_t address, struct sxt_buffer *out)
+{
+    (void)context;
+    sxt_buffer_print(out, "<%llx>", (unsigned long long)address);
+}
+
+/* The bytes are given in memory of exactly their size, so that AddressSanitizer sees every step too far. */
+static void check_at(uint16_t machine, uint64_t address, const char *bytes, size_t size, const char *wanted)
+{
+    struct sxt_buffer out;
+    uint8_t *exact = malloc(size > 0 ? size : 1);
+    memcpy(exact, bytes, size);
+    struct sxt_code_piece piece = {machine, machine == EM_X86_64, false, exact, size, address};
+    sxt_buffer_init(&out, 1 << 20);
+    assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, NULL), SXT_OK);
+    sxt_buffer_u8(&out, 0);
+    assert_string_equal((const char *)out.data, wanted);
+    sxt_buffer_free(&out);
+    free(exact);
+}
+
+static void check(uint16_t machine, const char *bytes, size_t size, const char *wanted)
+{
+    check_at(machine, BASE, bytes, size, wanted);
+}
+
+static void test_syntax_is_that_of_objdump(void **state)
+{
+    (void)state;
+    check(EM_X86_64, BYTES("\x55\x48\x89\xe5\x48\x83\xec\x10\x5d\xc3"),
+          "     0:\tpush %rbp\n     1:\tmov %rsp, %rbp\n     4:\tsub $0x10, %rsp\n     8:\tpop %rbp\n     9:\tret\n");
+    check(EM_386, BYTES("\x55\x89\xe5\x8b\x45\x08"),
+          "     0:\tpush %ebp\n     1:\tmov %esp, %ebp\n"
+          "     3:\tmov 0x8(%ebp), %eax\n");
+}
+
+static void test_addresses_get_names(void **state)
+{
+    (void)state;
+    check(EM_X86_64, BYTES("\xe8\xfb\x0f\x00\x00"), "     0:\tcall <402000>\n");
+    check(EM_X86_64, BYTES("\x90\x74\xfe"), "     0:\tnop\n     1:\tjz <401001>\n");
+    check(EM_X86_64, BYTES("\x48\x8d\x05\xf9\x2f\x00\x00"), "     0:\tlea <404000>(%rip), %rax\n");
+    /* The immediate behind the address belongs to what it is relative to. */
+    check(EM_X86_64, BYTES("\xc7\x05\xf6\x2f\x00\x00\x07\x00\x00\x00"), "     0:\tmovl $0x7, <404000>(%rip)\n");
+    check(EM_X86_64, BYTES("\xff\x25\xfa\x2f\x00\x00"), "     0:\tjmp *<404000>(%rip)\n");
+    check(EM_X86_64, BYTES("\xff\x15\xfa\x2f\x00\x00"), "     0:\tcall *<404000>(%rip)\n");
+    check(EM_386, BYTES("\xa1\x00\x40\x40\x00"), "     0:\tmov <404000>, %eax\n");
+    check(EM_386, BYTES("\xe8\xfb\x0f\x00\x00"), "     0:\tcall <402000>\n");
+}
+
+/* An offset in thread-local memory, and one from a register, are no addresses of the file. */
+static void test_what_is_no_address_stays(void **state)
+{
+    (void)state;
+    check(EM_X86_64, BYTES("\x64\x48\x8b\x04\x25\x28\x00\x00\x00"), "     0:\tmov %fs:0x28, %rax\n");
+    check(EM_X86_64, BYTES("\x8b\x83\x00\x10\x40\x00"), "     0:\tmov 0x401000(%rbx), %eax\n");
+    check(EM_X86_64, BYTES("\xbf\x00\x10\x40\x00"), "     0:\tmov $0x401000, %edi\n");
+}
+
+static void test_indirect_branches_have_a_star(void **state)
+{
+    (void)state;
+    check(EM_X86_64, BYTES("\xff\xd0"), "     0:\tcall *%rax\n");
+    check(EM_X86_64, BYTES("\xff\xe0"), "     0:\tjmp *%rax\n");
+    check(EM_X86_64, BYTES("\x3e\xff\xe0"), "     0:\tnotrack jmp *%rax\n");
+    check(EM_X86_64, BYTES("\xff\x60\x08"), "     0:\tjmp *0x8(%rax)\n");
+    check(EM_X86_64, BYTES("\xff\x24\xc5\x00\x40\x40\x00"), "     0:\tjmp *0x404000(,%rax,8)\n");
+    check(EM_386, BYTES("\xff\x25\x00\x40\x40\x00"), "     0:\tjmp *<404000>\n");
+}
+
+static void test_where_code_lies_does_not_show(void **state)
+{
+    (void)state;
+    static const char code[] = "\x48\x89\xf8\x48\x83\xc0\x07\xc3";
+    static const char wanted[] = "     0:\tmov %rdi, %rax\n     3:\tadd $0x7, %rax\n     7:\tret\n";
+    check_at(EM_X86_64, BASE, BYTES(code), wanted);
+    check_at(EM_X86_64, 0xffffffff81000000, BYTES(code), wanted);
+    check_at(EM_X86_64, 0, BYTES(code), wanted);
+}
+
+static void test_bytes_that_are_no_instruction(void **state)
+{
+    (void)state;
+    check(EM_X86_64, BYTES("\x06\x90"), "     0:\t.byte 0x06\n     1:\tnop\n");
+    check(EM_X86_64, BYTES("\xe8\x01"), "     0:\t.byte 0xe8\n     1:\t.byte 0x01\n");
+    check(EM_X86_64, "", 0, "");
+}
+
+static void test_any_bytes_are_listed_to_the_end(void **state)
+{
+    (void)state;
+    struct sxt_test_random random = {7};
+    for (int round = 0; round < 300; round++) {
+        size_t size = 1 + sxt_test_below(&random, 60);
+        uint8_t *bytes = malloc(size);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)sxt_test_below(&random, 256);
+        struct sxt_code_piece piece = {round % 2 ? EM_X86_64 : EM_386, round % 2, false, bytes, size, BASE};
+        struct sxt_buffer out;
+        sxt_buffer_init(&out, 1 << 20);
+        assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, NULL), SXT_OK);
+        assert_true(out.size > 0 && out.data[out.size - 1] == '\n');
+        sxt_buffer_free(&out);
+        free(bytes);
+    }
+}
+
+static void test_other_machines_are_refused(void **state)
+{
+    (void)state;
+    struct sxt_buffer out;
+    struct sxt_code_piece piece = {EM_AARCH64, true, false, (const uint8_t *)"\x1f\x20\x03\xd5", 4, BASE};
+    sxt_error error;
+    sxt_buffer_init(&out, 100);
+    assert_false(sxt_code_can_list(EM_AARCH64, true, false));
+    assert_false(sxt_code_can_list(EM_X86_64, true, true));
+    assert_true(sxt_code_can_list(EM_X86_64, true, false) && sxt_code_can_list(EM_386, false, false));
+    assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, &error), SXT_ERROR_UNSUPPORTED);
+    sxt_buffer_free(&out);
+}
+
+static void test_too_much_text_is_an_error(void **state)
+{
+    (void)state;
+    struct sxt_buffer out;
+    struct sxt_code_piece piece = {EM_X86_64, true, false, (const uint8_t *)"\x90\x90\x90", 3, BASE};
+    sxt_error error;
+    sxt_buffer_init(&out, 20);
+    assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, &error), SXT_ERROR_LIMIT);
+    sxt_buffer_free(&out);
+}
+
+/* --- diffs --- */
+
+/* The diff of two texts; to be freed. */
+static char *diff(const char *before, const char *after, size_t context)
+{
+    struct sxt_buffer out;
+    sxt_buffer_init(&out, 16 << 20);
+    assert_int_equal(sxt_code_diff((sxt_string){"f", 1}, (sxt_string){before, strlen(before)},
+                                   (sxt_string){after, strlen(after)}, context, &out, NULL),
+                     SXT_OK);
+    sxt_buffer_u8(&out, 0);
+    size_t size;
+    return (char *)sxt_buffer_take(&out, &size);
+}
+
+static void check_diff(const char *before, const char *after, size_t context, const char *wanted)
+{
+    char *found = diff(before, after, context);
+    assert_string_equal(found, wanted);
+    free(found);
+}
+
+static void test_hunks(void **state)
+{
+    (void)state;
+    check_diff("a\nb\nc\n", "a\nb\nc\n", 10, "");
+    check_diff("", "", 10, "");
+    check_diff("", "a\nb\n", 10, "--- f\n+++ f\n@@ -0,0 +1,2 @@\n+a\n+b\n");
+    check_diff("a\n", "", 10, "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
+    check_diff("a\nb\nc\n", "a\nx\nc\n", 10, "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n");
+    check_diff("a\nb\nc\nd\n", "a\nb\nc\nd\ne\n", 1, "--- f\n+++ f\n@@ -4 +4,2 @@\n d\n+e\n");
+    check_diff("a\nb\nc\nd\n", "a\nb\nd\n", 0, "--- f\n+++ f\n@@ -3 +2,0 @@\n-c\n");
+}
+
+/* A gap of twice the context is shown whole; one line more divides. */
+static void test_changes_that_are_near_share_a_hunk(void **state)
+{
+    (void)state;
+    check_diff("1\na\nb\n2\n", "x\na\nb\ny\n", 1, "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-1\n+x\n a\n b\n-2\n+y\n");
+    check_diff("1\na\nb\nc\n2\n", "x\na\nb\nc\ny\n", 1,
+               "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-1\n+x\n a\n@@ -4,2 +4,2 @@\n c\n-2\n+y\n");
+}
+
+static void test_offsets_do_not_count(void **state)
+{
+    (void)state;
+    check_diff("     0:\tnop\n     1:\tjz <+0x5>\n     3:\tret\n", "     7:\tnop\n     8:\tjz <+0x9>\n     a:\tret\n",
+               10, "");
+    check_diff("     0:\tcall <g>\n     5:\tret\n", "     0:\tnop\n     1:\tcall <g>\n     6:\tret\n", 10,
+               "--- f\n+++ f\n@@ -1,2 +1,3 @@\n+     0:\tnop\n      1:\tcall <g>\n      6:\tret\n");
+    /* Where in something else does count. */
+    check_diff("     0:\tcall <g+0x5>\n", "     0:\tcall <g+0x6>\n", 10,
+               "--- f\n+++ f\n@@ -1 +1 @@\n-     0:\tcall <g+0x5>\n+     0:\tcall <g+0x6>\n");
+    check_diff("     0:\tjz <+0x5>\n", "     0:\tjnz <+0x5>\n", 10,
+               "--- f\n+++ f\n@@ -1 +1 @@\n-     0:\tjz <+0x5>\n+     0:\tjnz <+0x5>\n");
+}
+
+/* The length of the longest common subsequence of texts with a letter a line, in the slow and plain way. */
+static size_t common(const char *a, const char *b)
+{
+    if (*a == 0 || *b == 0)
+        return 0;
+    if (a[0] == b[0])
+        return 1 + common(a + 2, b + 2);
+    size_t left = common(a + 2, b), right = common(a, b + 2);
+    return left > right ? left : right;
+}
+
+static void make_text(struct sxt_test_random *random, char *out)
+{
+    size_t count = sxt_test_below(random, 9);
+    for (size_t i = 0; i < count; i++) {
+        *out++ = (char)('a' + sxt_test_below(random, 4));
+        *out++ = '\n';
+    }
+    *out = 0;
+}
+
+/* Taken from a diff that shows everything: what begins with ' ' or SIGN. */
+static void one_side(const char *text, char sign, char *out)
+{
+    const char *line = strstr(text, " @@\n");
+    for (line = line != NULL ? line + 4 : ""; *line != 0; line += 3)
+        if (line[0] == ' ' || line[0] == sign) {
+            *out++ = line[1];
+            *out++ = '\n';
+        }
+    *out = 0;
+}
+
+static void test_random_texts(void **state)
+{
+    (void)state;
+    struct sxt_test_random random = {11};
+    for (int round = 0; round < 2000; round++) {
+        char before[40], after[40], left[80], right[80];
+        make_text(&random, before);
+        make_text(&random, after);
+        char *found = diff(before, after, 100);
+        if (strcmp(before, after) == 0) {
+            assert_string_equal(found, "");
+        } else {
+            one_side(found, '-', left);
+            one_side(found, '+', right);
+            assert_string_equal(left, before);
+            assert_string_equal(right, after);
+            const char *body = strstr(found, " @@\n") + 4;
+            size_t shown = strlen(body) / 3;
+            assert_int_equal(shown, (strlen(before) + strlen(after)) / 2 - common(before, after));
+        }
+        free(found);
+    }
+}
+
+static void test_too_many_lines(void **state)
+{
+    (void)state;
+    struct sxt_buffer text, out;
+    sxt_error error;
+    sxt_buffer_init(&text, 1 << 20);
+    sxt_buffer_init(&out, 1 << 20);
+    for (int i = 0; i < SXT_CODE_LINES_MAX; i++)
+        sxt_buffer_print(&text, "%d\n", i);
+    sxt_string whole = {(const char *)text.data, text.size}, name = {"f", 1}, nothing = {"", 0};
+    assert_int_equal(sxt_code_diff(name, whole, nothing, 10, &out, &error), SXT_OK);
+    sxt_buffer_u8(&text, '\n');
+    whole = (sxt_string){(const char *)text.data, text.size};
+    assert_int_equal(sxt_code_diff(name, whole, nothing, 10, &out, &error), SXT_ERROR_LIMIT);
+    sxt_buffer_free(&text);
+    sxt_buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_syntax_is_that_of_objdump),
+        cmocka_unit_test(test_addresses_get_names),
+        cmocka_unit_test(test_what_is_no_address_stays),
+        cmocka_unit_test(test_indirect_branches_have_a_star),
+        cmocka_unit_test(test_where_code_lies_does_not_show),
+        cmocka_unit_test(test_bytes_that_are_no_instruction),
+        cmocka_unit_test(test_any_bytes_are_listed_to_the_end),
+        cmocka_unit_test(test_other_machines_are_refused),
+        cmocka_unit_test(test_too_much_text_is_an_error),
+        cmocka_unit_test(test_hunks),
+        cmocka_unit_test(test_changes_that_are_near_share_a_hunk),
+        cmocka_unit_test(test_offsets_do_not_count),
+        cmocka_unit_test(test_random_texts),
+        cmocka_unit_test(test_too_many_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+/* test_sections.c: which sections of a binary count, by which name, and what the stripped file would take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/private.h"
+#include "support/elf_builder.h"
+#include "support/support.h"
+
+static const uint8_t bytes[4096];
+
+struct sample {
+    struct sxt_builder builder;
+    struct sxt_elf elf;
+    struct size_section *sections;
+};
+
+static void begin(struct sample *sample, uint16_t type)
+{
+    sxt_builder_init(&sample->builder, true, false, type, EM_X86_64);
+}
+
+/* A section of SIZE bytes; of type NOBITS, it has none of them. */
+static unsigned add(struct sample *sample, const char *name, uint32_t type, uint64_t flags, uint64_t address,
+                    size_t size)
+{
+    unsigned number = sxt_builder_section(&sample->builder, name, type, flags, type == SHT_NOBITS ? NULL : bytes,
+                                          type == SHT_NOBITS ? 0 : size);
+    struct sxt_builder_section *section = sxt_builder_at(&sample->builder, number);
+    section->address = address;
+    section->alignment = 1;
+    if (type == SHT_NOBITS)
+        section->size = size;
+    return number;
+}
+
+static void finish(struct sample *sample, bool with_debug)
+{
+    sxt_error error;
+    sxt_builder_finish(&sample->builder);
+    assert_int_equal(sxt_elf_open(&sample->elf, sample->builder.data, sample->builder.size, 1 << 20, &error), SXT_OK);
+    sample->sections = sxt_size_sections(&sample->elf, with_debug);
+    assert_non_null(sample->sections);
+}
+
+static void end(struct sample *sample)
+{
+    free(sample->sections);
+    sxt_elf_close(&sample->elf);
+    sxt_builder_free(&sample->builder);
+}
+
+static void check(const struct sample *sample, unsigned number, enum size_place place, const char *name)
+{
+    assert_int_equal(sample->sections[number].place, place);
+    if (place != SIZE_LEFT_OUT)
+        sxt_test_assert_text(sample->sections[number].name, name);
+}
+
+static void what_is_not_loaded_is_left_out(void **state)
+{
+    (void)state;
+    for (unsigned with_debug = 0; with_debug < 2; with_debug++) {
+        struct sample sample;
+        begin(&sample, ET_EXEC);
+        unsigned text = add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 16);
+        unsigned init = add(&sample, ".init", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x2000, 16);
+        unsigned comment = add(&sample, ".comment", SHT_PROGBITS, SHF_MERGE | SHF_STRINGS, 0, 16);
+        unsigned debug = add(&sample, ".debug_info", SHT_PROGBITS, 0, 0, 16);
+        unsigned packed = add(&sample, ".zdebug_line", SHT_PROGBITS, 0, 0, 16);
+        unsigned index = add(&sample, ".gdb_index", SHT_PROGBITS, 0, 0, 16);
+        unsigned loaded = add(&sample, ".debug_gdb_scripts", SHT_PROGBITS, SHF_ALLOC, 0x3000, 16);
+        sxt_builder_function(&sample.builder, SHT_SYMTAB, "f", 0x1000, 16, text);
+        finish(&sample, with_debug);
+        enum size_place debug_place = with_debug ? SIZE_OTHER : SIZE_LEFT_OUT;
+        check(&sample, text, SIZE_NATIVE, ".text");
+        check(&sample, init, SIZE_OTHER, ".init");
+        check(&sample, comment, SIZE_OTHER, ".comment");
+        check(&sample, debug, debug_place, ".debug_info");
+        check(&sample, packed, debug_place, ".zdebug_line");
+        check(&sample, index, debug_place, ".gdb_index");
+        check(&sample, loaded, SIZE_OTHER, ".debug_gdb_scripts");
+        check(&sample, sample.builder.symtab, debug_place, ".symtab");
+        check(&sample, sample.builder.names, SIZE_OTHER, ".shstrtab");
+        end(&sample);
+    }
+}
+
+static void sections_of_object_files_go_where_a_linker_puts_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *merged;
+        uint32_t type;
+        enum size_place place;
+    } cases[] = {
+        {".text", ".text", SHT_PROGBITS, SIZE_NATIVE},
+        {".text.startup", ".text", SHT_PROGBITS, SIZE_NATIVE},
+        {".textual", ".textual", SHT_PROGBITS, SIZE_OTHER},
+        {".rodata.str1.1", ".rodata", SHT_PROGBITS, SIZE_NATIVE},
+        {".data.rel.ro.local", ".data.rel.ro.local", SHT_PROGBITS, SIZE_NATIVE},
+        {".data.rel.ro.local.names", ".data.rel.ro.local", SHT_PROGBITS, SIZE_NATIVE},
+        {".data.rel.ro._ZTV1A", ".data.rel.ro", SHT_PROGBITS, SIZE_NATIVE},
+        {".data.relative", ".data", SHT_PROGBITS, SIZE_NATIVE},
+        {".bss.buffer", ".bss", SHT_NOBITS, SIZE_NATIVE},
+        {".tbss.errno", ".tbss", SHT_NOBITS, SIZE_NATIVE},
+        {".eh_frame", ".eh_frame", SHT_PROGBITS, SIZE_OTHER},
+    };
+    struct sample sample;
+    unsigned numbers[sizeof cases / sizeof *cases];
+    begin(&sample, ET_REL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        numbers[i] = add(&sample, cases[i].name, cases[i].type, SHF_ALLOC, 0, 8);
+    unsigned debug = add(&sample, ".debug_info", SHT_PROGBITS, 0, 0, 8);
+    unsigned for_debug = add(&sample, ".rela.debug_info", SHT_RELA, 0, 0, 24);
+    unsigned for_text = add(&sample, ".rela.text", SHT_RELA, 0, 0, 24);
+    sxt_builder_at(&sample.builder, for_debug)->info = debug;
+    sxt_builder_at(&sample.builder, for_text)->info = numbers[0];
+    finish(&sample, false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&sample, numbers[i], cases[i].place, cases[i].merged);
+    check(&sample, for_debug, SIZE_LEFT_OUT, NULL);
+    check(&sample, for_text, SIZE_OTHER, ".rela.text");
+    end(&sample);
+    /* A linked file has the sections that it has. */
+    begin(&sample, ET_EXEC);
+    unsigned startup = add(&sample, ".text.startup", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 16);
+    finish(&sample, false);
+    check(&sample, startup, SIZE_OTHER, ".text.startup");
+    end(&sample);
+}
+
+static void memory_behind_bss_is_bss(void **state)
+{
+    (void)state;
+    struct sample sample;
+    begin(&sample, ET_EXEC);
+    unsigned before = add(&sample, ".early", SHT_NOBITS, SHF_ALLOC, 0x1000, 0x100);
+    unsigned bss = add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0x2000, 0x100);
+    unsigned behind = add(&sample, ".noptrbss", SHT_NOBITS, SHF_ALLOC, 0x2120, 0x1000);
+    unsigned next = add(&sample, ".brk", SHT_NOBITS, SHF_ALLOC, 0x3120, 0x10);
+    unsigned far = add(&sample, ".far", SHT_NOBITS, SHF_ALLOC, 0x3130 + 0x10000, 0x10);
+    unsigned inside = add(&sample, ".inside", SHT_NOBITS, SHF_ALLOC, 0x2080, 0x10);
+    finish(&sample, false);
+    check(&sample, before, SIZE_MEMORY, ".early");
+    check(&sample, bss, SIZE_NATIVE, ".bss");
+    check(&sample, behind, SIZE_NATIVE, ".bss");
+    assert_int_equal(sample.sections[bss].gap, 0);
+    assert_int_equal(sample.sections[behind].gap, 0x20);
+    check(&sample, next, SIZE_NATIVE, ".bss");
+    assert_int_equal(sample.sections[next].gap, 0);
+    check(&sample, far, SIZE_MEMORY, ".far");
+    check(&sample, inside, SIZE_MEMORY, ".inside");
+    end(&sample);
+    /* In an object file nothing is behind anything yet, and thread-local data is elsewhere. */
+    begin(&sample, ET_REL);
+    add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0, 0x100);
+    unsigned unknown = add(&sample, ".unknown", SHT_NOBITS, SHF_ALLOC, 0, 0x100);
+    finish(&sample, false);
+    check(&sample, unknown, SIZE_MEMORY, ".unknown");
+    end(&sample);
+    begin(&sample, ET_EXEC);
+    add(&sample, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_TLS, 0x2000, 0x100);
+    unsigned no_bss = add(&sample, ".unknown", SHT_NOBITS, SHF_ALLOC, 0x2100, 0x100);
+    finish(&sample, false);
+    check(&sample, no_bss, SIZE_MEMORY, ".unknown");
+    end(&sample);
+}
+
+static void known_names_of_the_other_kind_are_others(void **state)
+{
+    (void)state;
+    struct sample sample;
+    begin(&sample, ET_EXEC);
+    unsigned bss = add(&sample, ".bss", SHT_PROGBITS, SHF_ALLOC, 0x1000, 16);
+    unsigned text = add(&sample, ".text", SHT_NOBITS, SHF_ALLOC, 0x2000, 16);
+    unsigned unloaded = add(&sample, ".data", SHT_PROGBITS, 0, 0, 16);
+    finish(&sample, false);
+    check(&sample, bss, SIZE_OTHER, ".bss");
+    check(&sample, text, SIZE_MEMORY, ".text");
+    check(&sample, unloaded, SIZE_OTHER, ".data");
+    end(&sample);
+}
+
+/* Thousands of them must not be compared with each other. */
+static void many_sections_take_little_time(void **state)
+{
+    (void)state;
+    enum { MANY = 60000 };
+    struct sample sample;
+    begin(&sample, ET_EXEC);
+    add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0x1000, 16);
+    for (unsigned i = 0; i < MANY; i++)
+        add(&sample, ".x", SHT_NOBITS, SHF_ALLOC, 0, 16);
+    double begun = sxt_test_seconds();
+    finish(&sample, false);
+    uint64_t size;
+    assert_true(sxt_size_strip(&sample.elf, sample.sections, &size));
+    assert_true(sxt_test_seconds() - begun < 2);
+    end(&sample);
+}
+
+static uint64_t strip(struct sample *sample)
+{
+    uint64_t size = 0;
+    assert_true(sxt_size_strip(&sample->elf, sample->sections, &size));
+    return size;
+}
+
+static void a_stripped_file_closes_up(void **state)
+{
+    (void)state;
+    struct sample sample;
+    begin(&sample, ET_EXEC);
+    unsigned text = add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 100);
+    add(&sample, ".debug_info", SHT_PROGBITS, 0, 0, 3000);
+    unsigned comment = add(&sample, ".comment", SHT_PROGBITS, 0, 0, 10);
+    sxt_builder_at(&sample.builder, comment)->alignment = 16;
+    finish(&sample, false);
+    assert_int_equal(sample.elf.sections[text].offset, 64);
+    /* 64 + 100 of .text; .comment from 176 on; then "\0.text\0.comment\0.shstrtab\0", 8-aligned; four headers. */
+    assert_int_equal(strip(&sample), (176 + 10 + 26 + 7) / 8 * 8 + 4 * 64);
+    assert_int_equal(sample.sections[sample.builder.names].size, 26);
+    end(&sample);
+}
+
+static void names_share_their_ends(void **state)
+{
+    (void)state;
+    struct sample sample;
+    begin(&sample, ET_REL);
+    add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 8);
+    unsigned relocations = add(&sample, ".rela.text", SHT_RELA, 0, 0, 24);
+    sxt_builder_at(&sample.builder, relocations)->info = 1;
+    add(&sample, ".debug_info", SHT_PROGBITS, 0, 0, 64);
+    add(&sample, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 8);
+    finish(&sample, false);
+    /* In an object file all sections close up. ".text" is the end of ".rela.text": "\0.rela.text\0.data\0.shstrtab\0".
+     */
+    assert_int_equal(strip(&sample), (64 + 8 + 24 + 8 + 28 + 7) / 8 * 8 + 5 * 64);
+    end(&sample);
+}
+
+static void a_file_without_anything_to_strip_stays(void **state)
+{
+    (void)state;
+    struct sample sample;
+    begin(&sample, ET_EXEC);
+    add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 100);
+    finish(&sample, false);
+    assert_int_equal(strip(&sample), sample.builder.size);
+    end(&sample);
+    begin(&sample, ET_EXEC);
+    add(&sample, ".debug_info", SHT_PROGBITS, 0, 0, 3000);
+    finish(&sample, true);
+    assert_int_equal(strip(&sample), sample.builder.size);
+    end(&sample);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_loaded_is_left_out),
+        cmocka_unit_test(sections_of_object_files_go_where_a_linker_puts_them),
+        cmocka_unit_test(memory_behind_bss_is_bss),
+        cmocka_unit_test(known_names_of_the_other_kind_are_others),
+        cmocka_unit_test(many_sections_take_little_time),
+        cmocka_unit_test(a_stripped_file_closes_up),
+        cmocka_unit_test(names_share_their_ends),
+        cmocka_unit_test(a_file_without_anything_to_strip_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

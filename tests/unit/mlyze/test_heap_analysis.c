@@ -1,0 +1,215 @@
+/* test_heap_analysis.c: a pass over a trace, what is made of it, and what happens when memory is short. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "heap_trace.h"
+#include "support/failing_allocations.h"
+
+static struct sxt_mlyze *open_trace(const struct sxt_buffer *bytes)
+{
+    struct sxt_mlyze *trace;
+    assert_int_equal(sxt_mlyze_open(bytes->data, bytes->size, &trace, NULL), SXT_OK);
+    return trace;
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        uint64_t microseconds; /* UINT64_MAX: refused */
+    } cases[] = {
+        {"0", 0},
+        {"17", 17},
+        {"17us", 17},
+        {"2ms", 2000},
+        {"1.5s", 1500000},
+        {".25s", 250000},
+        {"1.0000019s", 1000001},
+        {"2min", 120000000},
+        {"1h", 3600000000},
+        {"", UINT64_MAX},
+        {".", UINT64_MAX},
+        {"s", UINT64_MAX},
+        {"1.2.3s", UINT64_MAX},
+        {"1 s", UINT64_MAX},
+        {"1days", UINT64_MAX},
+        {"-1s", UINT64_MAX},
+        {"18446744073709551616", UINT64_MAX},
+        {"18446744073709551615s", UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t found = UINT64_MAX;
+        assert_int_equal(sxt_heap_parse_duration(cases[i].text, &found), cases[i].microseconds != UINT64_MAX);
+        if (cases[i].microseconds != UINT64_MAX)
+            assert_int_equal(found, cases[i].microseconds);
+    }
+}
+
+static void moments(void **state)
+{
+    (void)state;
+    assert_int_equal(sxt_heap_moment_of("1.5s", 1000).time, 1501000);
+    assert_int_equal(sxt_heap_moment_of("+7", 1000).time, 1007);
+    assert_int_equal(sxt_heap_moment_of("1700000000000105", 1000).time, 1700000000000105);
+    assert_int_equal(sxt_heap_moment_of("18446744073709551615us", 1000).time, UINT64_MAX);
+    struct sxt_heap_moment marker = sxt_heap_moment_of("1st phase", 1000);
+    assert_int_equal(marker.kind, SXT_HEAP_MARKER);
+    assert_int_equal(marker.marker.size, 9);
+}
+
+/* The peak of each stack is what it had when all together had the most, not its own most. */
+static void stacks_at_the_peak(void **state)
+{
+    (void)state;
+    struct sxt_buffer bytes;
+    heap_trace_begin(&bytes);
+    heap_trace_alloc(&bytes, 1, 16, 1000, 0, 0);
+    heap_trace_free(&bytes, 1, 16);
+    heap_trace_alloc(&bytes, 1, 32, 600, 1, 0);
+    heap_trace_alloc(&bytes, 1, 48, 500, 0, 0);
+    heap_trace_free(&bytes, 1, 32);
+    struct sxt_mlyze *trace = open_trace(&bytes);
+    struct sxt_heap_options options = {0};
+    struct sxt_heap_usage usage;
+    assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
+    assert_int_equal(usage.total.peak_bytes, 1100);
+    assert_int_equal(usage.peak_time, HEAP_START + 4);
+    assert_int_equal(usage.sites[0].sums.peak_bytes, 500);
+    assert_int_equal(usage.sites[1].sums.peak_bytes, 600);
+    assert_int_equal(usage.sites[1].sums.live_bytes, 0);
+    sxt_heap_free(&usage);
+    sxt_mlyze_close(&trace);
+    sxt_buffer_free(&bytes);
+}
+
+/* Times may be as far apart as 64 bits allow. */
+static void a_timeline_of_all_time(void **state)
+{
+    (void)state;
+    struct sxt_buffer bytes;
+    heap_trace_begin(&bytes);
+    heap_trace_alloc(&bytes, 0, 16, 10, 0, 0);
+    heap_trace_alloc(&bytes, UINT64_MAX - HEAP_START, 32, 20, 0, 0);
+    heap_trace_free(&bytes, 0, 16);
+    struct sxt_mlyze *trace = open_trace(&bytes);
+    for (size_t points = 2; points < 70; points++) {
+        struct sxt_heap_options options = {.timeline = points, .churn = points, .windows = 2};
+        struct sxt_heap_usage usage;
+        assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
+        assert_true(usage.timeline.count <= points && usage.timeline.count * 2 >= points);
+        uint64_t allocated = 0;
+        for (size_t i = 0; i < usage.timeline.count; i++)
+            allocated += usage.timeline.items[i].bytes;
+        assert_int_equal(allocated, 30);
+        assert_int_equal(usage.timeline.items[usage.timeline.count - 1].live_bytes, 20);
+        assert_int_equal(usage.timeline.items[usage.timeline.count - 1].peak_bytes, 30);
+        assert_int_equal(usage.windows.count, 2);
+        sxt_heap_free(&usage);
+    }
+    sxt_mlyze_close(&trace);
+    sxt_buffer_free(&bytes);
+}
+
+/* Everything that there is. */
+static int do_all(const struct sxt_mlyze *trace)
+{
+    struct sxt_heap_options options = {.timeline = 10, .churn = 100, .windows = 50, .by_thread = true, .by_size = true};
+    struct sxt_heap_usage usage;
+    struct sxt_heap_rows rows;
+    struct sxt_heap_tree tree;
+    struct sxt_heap_changes changes;
+    struct sxt_buffer out;
+    sxt_string known = {"leak:^f\nleak:nothing\n", 21};
+    sxt_buffer_init(&out, (size_t)1 << 30);
+    int status = sxt_heap_run(trace, &options, &usage, NULL);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_heap_suppress(&usage, known, NULL);
+    for (enum sxt_heap_key key = SXT_HEAP_STACK; key <= SXT_HEAP_SIZE && status == SXT_OK; key++) {
+        status = sxt_heap_rows(&usage, key, SXT_HEAP_BYTES, UINT64_MAX, &rows, NULL);
+        if (status == SXT_OK)
+            sxt_heap_rows_free(&rows);
+    }
+    for (int i = 0; i < 2 && status == SXT_OK; i++) {
+        status = sxt_heap_tree(&usage, SXT_HEAP_PEAK, i == 1, &tree, NULL);
+        if (status == SXT_OK)
+            sxt_heap_tree_free(&tree);
+    }
+    if (status == SXT_OK)
+        status = sxt_heap_diff(&usage, &usage, SXT_HEAP_BYTES, &changes, NULL);
+    if (status == SXT_OK)
+        sxt_heap_changes_free(&changes);
+    if (status == SXT_OK)
+        status = sxt_heap_export_folded(&usage, SXT_HEAP_BYTES, &out, NULL);
+    if (status == SXT_OK)
+        status = sxt_heap_export_pprof(&usage, &out, NULL);
+    if (status == SXT_OK)
+        status = sxt_heap_export_speedscope(&usage, &out, NULL);
+    sxt_buffer_free(&out);
+    sxt_heap_free(&usage);
+    return status;
+}
+
+static int do_states(const struct sxt_mlyze *trace)
+{
+    struct sxt_mlyze_index index;
+    struct sxt_buffer out;
+    struct sxt_heap_usage usage;
+    int status = sxt_mlyze_index_make(trace, &index, NULL);
+    if (status != SXT_OK)
+        return status;
+    sxt_buffer_init(&out, (size_t)1 << 30);
+    status = sxt_heap_states_make(trace, &index, 1, &out, NULL);
+    if (status == SXT_OK)
+        status = sxt_heap_states_ask(trace, out.data, out.size, HEAP_START + 1000, &usage, NULL);
+    if (status == SXT_OK)
+        sxt_heap_free(&usage);
+    sxt_buffer_free(&out);
+    sxt_mlyze_index_free(&index);
+    return status;
+}
+
+static void memory_that_is_short_is_an_error(void **state)
+{
+    (void)state;
+    int (*works[])(const struct sxt_mlyze *trace) = {do_all, do_states};
+    struct sxt_buffer bytes;
+    heap_trace_begin(&bytes);
+    heap_trace_random(&bytes, 3, 8000);
+    heap_trace_alloc(&bytes, 1, 8, 1, 4000000000, 0);
+    for (uint64_t i = 0; i < 6000; i++)
+        heap_trace_alloc(&bytes, 0, 16 * i + 8, 1, (uint32_t)(i % 100), 0);
+    struct sxt_mlyze *trace = open_trace(&bytes);
+    for (size_t i = 0; i < 2; i++) {
+        int status = SXT_ERROR_MEMORY;
+        long denied = 0;
+        /* Under a sanitizer every label is an allocation of its own; a part of those will do. */
+        for (; status != SXT_OK && denied < 10000; denied += denied < 150 ? 1 : 17) {
+            counted = 0;
+            failing = (unsigned long)denied + 1;
+            status = works[i](trace);
+            failing = 0;
+            assert_true(status == SXT_OK || status == SXT_ERROR_MEMORY);
+        }
+        assert_true(denied > 10 && denied < 10000);
+    }
+    sxt_mlyze_close(&trace);
+    sxt_buffer_free(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(stacks_at_the_peak),
+        cmocka_unit_test(a_timeline_of_all_time),
+        cmocka_unit_test(memory_that_is_short_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,467 @@
+/* Functions and the calls that were inlined into them: how entries nest, and what they say where they contradict. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/dwarf_builder.h"
+#include "symbols/symbols.h"
+
+#define DW_TAG_lexical_block 0x0b
+#define DW_TAG_variable      0x34
+
+static void begin(struct debug *debug)
+{
+    debug_init(debug, (struct debug_shape){.version = 4});
+    debug_begin_unit(debug, LOW(TEXT), HIGH(0x100));
+}
+
+static void expect(struct debug *debug, const char *expected)
+{
+    debug_end_unit(debug);
+    debug_expect(debug, expected);
+    debug_free(debug);
+}
+
+static void function(struct debug *debug, const char *name, uint64_t start, uint64_t size)
+{
+    OPEN(debug, DW_TAG_subprogram, NAME(name), LOW(TEXT + start), HIGH(size));
+}
+
+static void call(struct debug *debug, const char *name, uint64_t start, uint64_t size, uint64_t line)
+{
+    OPEN(debug, DW_TAG_inlined_subroutine, NAME(name), LOW(TEXT + start), HIGH(size), CALL(1, line));
+}
+
+/* --- nesting --- */
+
+static void calls_nest_as_their_entries_do(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x40);
+    call(&debug, "a", 0x08, 0x20, 1);
+    call(&debug, "b", 0x0c, 0x08, 2);
+    debug_close(&debug);
+    call(&debug, "c", 0x18, 0x08, 3);
+    debug_close(&debug);
+    debug_close(&debug);
+    call(&debug, "d", 0x30, 0x08, 4);
+    debug_close(&debug);
+    debug_close(&debug);
+    function(&debug, "g", 0x40, 0x10);
+    debug_close(&debug);
+    expect(&debug, "f@0-40 >a@8-28(:1) >>b@c-14(:2) >>c@18-20(:3) >d@30-38(:4) g@40-50");
+}
+
+static void blocks_and_variables_between_them_do_not_matter(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    OPEN(&debug, DW_TAG_lexical_block, LOW(TEXT), HIGH(0x80));
+    function(&debug, "f", 0, 0x20);
+    ENTRY(&debug, DW_TAG_variable, NAME("v"));
+    OPEN(&debug, DW_TAG_lexical_block, LOW(TEXT), HIGH(0x18));
+    OPEN(&debug, DW_TAG_lexical_block, NOTHING);
+    call(&debug, "a", 0x00, 0x10, 1);
+    OPEN(&debug, DW_TAG_lexical_block, LOW(TEXT + 4), HIGH(8));
+    call(&debug, "b", 0x04, 0x04, 2);
+    for (unsigned i = 0; i < 6; i++)
+        debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@0-20 >a@0-10(:1) >>b@4-8(:2)");
+}
+
+static void calls_have_several_ranges(void **state)
+{
+    (void)state;
+    for (uint16_t version = 4; version <= 5; version++) {
+        struct debug debug;
+        debug_init(&debug, (struct debug_shape){.version = version});
+        uint64_t outer = RANGE_LIST(&debug, TEXT, TEXT + 0x10, TEXT + 0x80, TEXT + 0x90);
+        uint64_t inner = RANGE_LIST(&debug, TEXT + 4, TEXT + 8, TEXT + 0x84, TEXT + 0x90, TEXT + 12, TEXT + 14);
+        debug_begin_unit(&debug, LOW(0));
+        OPEN(&debug, DW_TAG_subprogram, NAME("f"), LIST(outer));
+        ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("g"), LIST(inner), CALL(1, 7));
+        debug_close(&debug);
+        expect(&debug, "f@0-10 >g@4-8(:7) >g@c-e(:7) f@80-90 >g@84-90(:7)");
+    }
+}
+
+static void nested_functions_are_functions_of_their_own(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "outer", 0, 0x40);
+    call(&debug, "a", 0x00, 0x10, 1);
+    debug_close(&debug);
+    function(&debug, "inner", 0x40, 0x20);
+    call(&debug, "b", 0x40, 0x10, 2);
+    debug_close(&debug);
+    debug_close(&debug);
+    call(&debug, "c", 0x20, 0x10, 3);
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "outer@0-40 >a@0-10(:1) >c@20-30(:3) inner@40-60 >b@40-50(:2)");
+}
+
+static void declarations_and_abstract_functions_have_no_code(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    ENTRY(&debug, DW_TAG_subprogram, NAME("declared"), DECLARATION);
+    OPEN(&debug, DW_TAG_subprogram, NAME("abstract"), VALUE(DW_AT_inline, DW_FORM_data1, 1));
+    ENTRY(&debug, DW_TAG_variable, NAME("v"));
+    OPEN(&debug, DW_TAG_inlined_subroutine, NAME("inside"), NOTHING);
+    debug_close(&debug);
+    debug_close(&debug);
+    OPEN(&debug, DW_TAG_subprogram, NAME("prototype"), DECLARATION);
+    ENTRY(&debug, DW_TAG_variable, NAME("v"));
+    debug_close(&debug);
+    function(&debug, "f", 0, 0x10);
+    debug_close(&debug);
+    expect(&debug, "f@0-10");
+}
+
+static void a_call_outside_any_function_is_dropped(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    call(&debug, "lost", 0x00, 0x10, 1);
+    call(&debug, "lost too", 0x00, 0x08, 1);
+    debug_close(&debug);
+    debug_close(&debug);
+    function(&debug, "f", 0x20, 0x10);
+    debug_close(&debug);
+    expect(&debug, "f@20-30");
+}
+
+/* --- ranges that contradict the nesting --- */
+
+static void a_call_outside_what_it_is_inlined_into_widens_it(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x40);
+    call(&debug, "a", 0x08, 0x08, 1);
+    call(&debug, "b", 0x10, 0x08, 2); /* behind a */
+    debug_close(&debug);
+    call(&debug, "c", 0x30, 0x08, 3); /* far behind it */
+    debug_close(&debug);
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@0-40 >a@8-18(:1) >>b@10-18(:2) >a@30-38(:1) >>c@30-38(:3)");
+}
+
+static void what_is_outside_the_function_is_dropped(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0x10, 0x10);
+    call(&debug, "a", 0x08, 0x10, 1); /* begins before it */
+    debug_close(&debug);
+    call(&debug, "b", 0x1c, 0x10, 2); /* ends behind it */
+    debug_close(&debug);
+    call(&debug, "c", 0x40, 0x10, 3); /* elsewhere */
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@10-20 >a@10-18(:1) >b@1c-20(:2)");
+}
+
+static void a_call_without_ranges_is_a_frame_around_what_is_in_it(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x20);
+    OPEN(&debug, DW_TAG_inlined_subroutine, NAME("a"), CALL(1, 5));
+    call(&debug, "b", 0x08, 0x08, 2);
+    debug_close(&debug);
+    debug_close(&debug);
+    OPEN(&debug, DW_TAG_inlined_subroutine, NAME("empty"), CALL(1, 6));
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@0-20 >a@8-10(:5) >>b@8-10(:2)");
+}
+
+static void of_calls_that_overlap_the_later_one_has_the_bytes(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x40);
+    call(&debug, "a", 0x08, 0x10, 1);
+    debug_close(&debug);
+    call(&debug, "b", 0x10, 0x10, 2);
+    debug_close(&debug);
+    call(&debug, "c", 0x30, 0x08, 3);
+    debug_close(&debug);
+    call(&debug, "d", 0x30, 0x08, 4);
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@0-40 >a@8-10(:1) >b@10-20(:2) >d@30-38(:4)");
+}
+
+static void a_call_may_be_as_large_as_what_it_is_in(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x10);
+    call(&debug, "a", 0, 0x10, 1);
+    call(&debug, "b", 0, 0x10, 2);
+    for (unsigned i = 0; i < 3; i++)
+        debug_close(&debug);
+    expect(&debug, "f@0-10 >a@0-10(:1) >>b@0-10(:2)");
+}
+
+/* --- lines --- */
+
+static void lines_belong_to_the_innermost_call(void **state)
+{
+    (void)state;
+    struct debug debug;
+    debug_init(&debug, (struct debug_shape){.version = 4});
+    debug_begin_unit(&debug, LINES(debug_plain_lines(&debug, 0x18, 1)), LOW(TEXT), HIGH(0x18));
+    function(&debug, "f", 0, 0x18);
+    call(&debug, "a", 4, 0x0c, 50);
+    call(&debug, "b", 8, 4, 60);
+    for (unsigned i = 0; i < 3; i++)
+        debug_close(&debug);
+    expect(&debug, "f@0-18{0:/src/a.c:1 10:/src/a.c:5 14:/src/a.c:6} >a@4-10(/src/a.c:50){0:/src/a.c:2 8:/src/a.c:4} "
+                   ">>b@8-c(/src/a.c:60){0:/src/a.c:3}");
+}
+
+static void call_file_0_is_a_file_only_in_version_5(void **state)
+{
+    (void)state;
+    for (uint16_t version = 2; version <= 5; version++) {
+        struct debug debug;
+        debug_init(&debug, (struct debug_shape){.version = version});
+        debug_begin_lines(&debug, NULL, "a.c b.c");
+        debug_end_lines(&debug);
+        debug_begin_unit(&debug, LINES(0), LOW(TEXT), HIGH(0x40));
+        function(&debug, "f", 0, 0x40);
+        static const uint64_t files[] = {0, 2, 3, UINT32_MAX, UINT64_MAX};
+        for (unsigned i = 0; i < 5; i++) {
+            OPEN(&debug, DW_TAG_inlined_subroutine, NAME("g"), LOW(TEXT + 8 * i), HIGH(8),
+                 VALUE(DW_AT_call_file, DW_FORM_udata, files[i]), VALUE(DW_AT_call_line, DW_FORM_udata, i + 1));
+            debug_close(&debug);
+        }
+        debug_close(&debug);
+        expect(&debug, version < 5 ? "f@0-40 >g@0-8(:1) >g@8-10(/src/b.c:2) >g@10-18(:3) >g@18-20(:4) >g@20-28(:5)"
+                                   : "f@0-40 >g@0-8(/src/a.c:1) >g@8-10(/src/b.c:2) >g@10-18(:3) >g@18-20(:4) "
+                                     ">g@20-28(:5)");
+    }
+}
+
+static void call_lines_that_are_no_lines_are_unknown(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x40);
+    ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("a"), LOW(TEXT), HIGH(8), CALL(1, UINT64_MAX));
+    ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("b"), LOW(TEXT + 8), HIGH(8),
+          VALUE(DW_AT_call_line, DW_FORM_sdata, (uint64_t)-1));
+    ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("c"), LOW(TEXT + 16), HIGH(8),
+          VALUE(DW_AT_call_line, DW_FORM_udata, UINT32_MAX));
+    debug_close(&debug);
+    expect(&debug, "f@0-40 >a@0-8(:0) >b@8-10(:0) >c@10-18(:4294967295)");
+}
+
+/* --- where the next sibling is --- */
+
+/* A structure that says where the entry behind it is, and a function there. */
+static void expect_sibling(struct debug_value sibling, bool fits, const char *expected)
+{
+    struct debug debug;
+    debug_init(&debug, (struct debug_shape){.version = 4});
+    debug_begin_unit(&debug, LOW(TEXT), HIGH(0x100));
+    uint64_t at = OPEN(&debug, DW_TAG_structure_type, sibling, NAME("s"));
+    ENTRY(&debug, DW_TAG_variable, NAME("member"));
+    debug_close(&debug);
+    uint64_t next = debug_size(&debug, INFO);
+    if (fits)
+        debug_poke(&debug, INFO, at + 1, next, 4);
+    function(&debug, "f", 0, 0x10);
+    debug_close(&debug);
+    debug_end_unit(&debug);
+    struct debug_result result = debug_read(&debug, NULL);
+    assert_int_equal(result.status, SXT_OK);
+    char *text = debug_text(&debug, result.symbols);
+    if (expected != NULL)
+        assert_string_equal(text, expected);
+    free(text);
+    debug_result_free(&result);
+    debug_free(&debug);
+}
+
+static void a_sibling_that_is_right_leads_on(void **state)
+{
+    (void)state;
+    expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, 0), true, "f@0-10");
+    /* Other forms are not followed, and do not have to be. */
+    expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref_udata, 0), false, "f@0-10");
+    expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref8, 0), false, "f@0-10");
+}
+
+static void a_sibling_that_leads_nowhere_is_not_followed(void **state)
+{
+    (void)state;
+    static const uint64_t lies[] = {0, 1, 11, 30, 0x7fffffff, 0xffffffff};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, lies[i]), false, "f@0-10");
+}
+
+/* It can lead into the middle of anything behind it. What is found there is a matter of luck, but it comes to an end.
+ */
+static void a_sibling_that_lies_costs_at_most_the_unit(void **state)
+{
+    (void)state;
+    for (uint64_t to = 40; to < 120; to++)
+        expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, to), false, NULL);
+}
+
+/* --- limits --- */
+
+static void calls_more_than_1000_deep_are_cut_off(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x100);
+    for (unsigned i = 1; i < 1200; i++)
+        call(&debug, "g", 0, 0x100, i);
+    for (unsigned i = 0; i < 1200; i++)
+        debug_close(&debug);
+    function(&debug, "last", 0x100, 0x10);
+    debug_close(&debug);
+    debug_end_unit(&debug);
+    struct debug_result result = debug_read(&debug, NULL);
+    assert_int_equal(result.status, SXT_OK);
+    assert_int_equal(result.symbols->range_count, 1 + SXT_SYMBOLS_MAX_DEPTH + 1);
+    assert_int_equal(result.symbols->ranges[SXT_SYMBOLS_MAX_DEPTH].call_line, SXT_SYMBOLS_MAX_DEPTH);
+    assert_int_equal(result.symbols->ranges[SXT_SYMBOLS_MAX_DEPTH + 1].depth, 0);
+    debug_result_free(&result);
+    debug_free(&debug);
+}
+
+/* Where nesting is not tracked any more, what is inside belongs to the innermost that is, and all ends well. */
+static void functions_and_scopes_nest_without_end(void **state)
+{
+    (void)state;
+    static const struct debug_value values[] = {NAME(""), NOTHING};
+    static const struct debug_value code[] = {LOW(0), VALUE(DW_AT_high_pc, DW_FORM_data1, 0), NOTHING};
+    enum { DEPTH = 70000 };
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct debug debug;
+        debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 20});
+        debug_begin_unit(&debug, LOW(TEXT), HIGH(0x100000), LANGUAGE(C_PLUS_PLUS));
+        debug_abbreviation(&debug, 9, kind == 0 ? DW_TAG_namespace : DW_TAG_subprogram, true,
+                           kind == 0 ? values : code);
+        for (unsigned i = 0; i < DEPTH; i++) {
+            debug_uleb(&debug, INFO, 9);
+            if (kind == 0) {
+                debug_string(&debug, INFO, "n");
+            } else {
+                debug_number(&debug, INFO, TEXT + i, 8);
+                debug_number(&debug, INFO, 1, 1);
+            }
+        }
+        for (unsigned i = 0; i < DEPTH; i++)
+            debug_close(&debug);
+        ENTRY(&debug, DW_TAG_subprogram, NAME("last"), LOW(TEXT + 0x80000), HIGH(0x10));
+        expect(&debug, "last@80000-80010");
+    }
+}
+
+static void a_million_blocks_inside_each_other_are_no_problem(void **state)
+{
+    (void)state;
+    static const struct debug_value nothing[] = {NOTHING};
+    enum { DEPTH = 1000000 };
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x20);
+    debug_abbreviation(&debug, 9, DW_TAG_lexical_block, true, nothing);
+    for (unsigned i = 0; i < DEPTH; i++)
+        debug_number(&debug, INFO, 9, 1);
+    debug.codes = 9;
+    call(&debug, "deep", 4, 4, 3);
+    debug_close(&debug);
+    for (unsigned i = 0; i < DEPTH; i++)
+        debug_close(&debug);
+    call(&debug, "g", 8, 4, 4);
+    debug_close(&debug);
+    debug_close(&debug);
+    expect(&debug, "f@0-20 >deep@4-8(:3) >g@8-c(:4)");
+}
+
+/* Without the ends of their children the entries end with the unit, and nothing is lost. */
+static void ends_that_are_missing_do_not_matter(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x20);
+    call(&debug, "g", 8, 4, 4);
+    debug_end_header(&debug);
+    debug_begin_unit(&debug, LOW(TEXT + 0x20), HIGH(0x10));
+    function(&debug, "h", 0x20, 0x10);
+    debug_end_header(&debug);
+    debug_expect(&debug, "f@0-20 >g@8-c(:4) h@20-30");
+    debug_free(&debug);
+}
+
+static void entries_behind_the_end_of_the_root_are_not_read(void **state)
+{
+    (void)state;
+    struct debug debug;
+    begin(&debug);
+    function(&debug, "f", 0, 0x20);
+    debug_close(&debug);
+    debug_close(&debug);
+    function(&debug, "behind", 0x20, 0x20);
+    expect(&debug, "f@0-20");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_nest_as_their_entries_do),
+        cmocka_unit_test(blocks_and_variables_between_them_do_not_matter),
+        cmocka_unit_test(calls_have_several_ranges),
+        cmocka_unit_test(nested_functions_are_functions_of_their_own),
+        cmocka_unit_test(declarations_and_abstract_functions_have_no_code),
+        cmocka_unit_test(a_call_outside_any_function_is_dropped),
+        cmocka_unit_test(a_call_outside_what_it_is_inlined_into_widens_it),
+        cmocka_unit_test(what_is_outside_the_function_is_dropped),
+        cmocka_unit_test(a_call_without_ranges_is_a_frame_around_what_is_in_it),
+        cmocka_unit_test(of_calls_that_overlap_the_later_one_has_the_bytes),
+        cmocka_unit_test(a_call_may_be_as_large_as_what_it_is_in),
+        cmocka_unit_test(lines_belong_to_the_innermost_call),
+        cmocka_unit_test(call_file_0_is_a_file_only_in_version_5),
+        cmocka_unit_test(call_lines_that_are_no_lines_are_unknown),
+        cmocka_unit_test(a_sibling_that_is_right_leads_on),
+        cmocka_unit_test(a_sibling_that_leads_nowhere_is_not_followed),
+        cmocka_unit_test(a_sibling_that_lies_costs_at_most_the_unit),
+        cmocka_unit_test(calls_more_than_1000_deep_are_cut_off),
+        cmocka_unit_test(functions_and_scopes_nest_without_end),
+        cmocka_unit_test(a_million_blocks_inside_each_other_are_no_problem),
+        cmocka_unit_test(ends_that_are_missing_do_not_matter),
+        cmocka_unit_test(entries_behind_the_end_of_the_root_are_not_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* test_order.c: ranges come out by (address, depth), and equal ones in the order they went in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+static bool comes_before(const struct sxt_model_range *a, const struct sxt_model_range *b)
+{
+    return a->address < b->address || (a->address == b->address && a->depth < b->depth);
+}
+
+/* Sorts COUNT ranges that carry their number in `function`, and compares with an insertion sort. */
+static void assert_sorts(struct sxt_model_range *ranges, size_t count)
+{
+    struct sxt_model_range *expected = malloc((count + 1) * sizeof *expected);
+    assert_non_null(expected);
+    for (size_t i = 0; i < count; i++) {
+        ranges[i].function = (uint32_t)i;
+        size_t place = i;
+        for (; place > 0 && comes_before(&ranges[i], &expected[place - 1]); place--)
+            expected[place] = expected[place - 1];
+        expected[place] = ranges[i];
+    }
+    assert_int_equal(sxt_ranges_sort(ranges, count, NULL), SXT_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(ranges[i].address == expected[i].address && ranges[i].depth == expected[i].depth);
+        assert_int_equal(ranges[i].function, expected[i].function);
+        assert_int_equal(ranges[i].call_line, expected[i].call_line);
+    }
+    free(expected);
+}
+
+static void nothing_and_a_single_range_are_sorted(void **state)
+{
+    (void)state;
+    assert_int_equal(sxt_ranges_sort(NULL, 0, NULL), SXT_OK);
+    struct sxt_model_range one = {.address = 7};
+    assert_sorts(&one, 1);
+}
+
+static void depth_decides_at_one_address_and_the_order_of_adding_at_one_depth(void **state)
+{
+    (void)state;
+    struct sxt_model_range ranges[] = {
+        {.address = 5, .depth = 2}, {.address = 5, .depth = 0}, {.address = 1, .depth = 9},
+        {.address = 5, .depth = 0}, {.address = 5, .depth = 1}, {.address = 0, .depth = 3},
+    };
+    assert_sorts(ranges, sizeof ranges / sizeof *ranges);
+    assert_int_equal(ranges[2].function, 1);
+    assert_int_equal(ranges[3].function, 3);
+}
+
+static void the_whole_width_of_addresses_and_depths_counts(void **state)
+{
+    (void)state;
+    struct sxt_model_range ranges[] = {
+        {.address = UINT64_MAX, .depth = 0},          {.address = 0, .depth = UINT32_MAX},
+        {.address = (uint64_t)1 << 63, .depth = 0},   {.address = (uint64_t)1 << 32, .depth = 0},
+        {.address = UINT32_MAX, .depth = 0},          {.address = UINT64_MAX, .depth = UINT32_MAX},
+        {.address = UINT64_MAX, .depth = UINT16_MAX}, {.address = 0, .depth = 0},
+    };
+    assert_sorts(ranges, sizeof ranges / sizeof *ranges);
+}
+
+static void random_ranges_agree_with_an_insertion_sort(void **state)
+{
+    (void)state;
+    static const uint64_t masks[] = {0x3, 0xff, 0xfff, UINT32_MAX, UINT64_MAX};
+    struct sxt_test_random random = {42};
+    for (unsigned trial = 0; trial < 400; trial++) {
+        size_t count = sxt_test_below(&random, trial % 20 == 0 ? 1500 : 120);
+        uint64_t mask = masks[trial % 5];
+        uint32_t depths = 1 + sxt_test_below(&random, trial % 3 == 0 ? 1000 : 3);
+        struct sxt_model_range *ranges = calloc(count + 1, sizeof *ranges);
+        assert_non_null(ranges);
+        for (size_t i = 0; i < count; i++) {
+            ranges[i].address = sxt_test_next(&random) & mask;
+            ranges[i].depth = sxt_test_below(&random, depths);
+            ranges[i].call_line = (uint32_t)sxt_test_next(&random);
+        }
+        assert_sorts(ranges, count);
+        assert_sorts(ranges, count); /* and what is sorted stays so */
+        free(ranges);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_and_a_single_range_are_sorted),
+        cmocka_unit_test(depth_decides_at_one_address_and_the_order_of_adding_at_one_depth),
+        cmocka_unit_test(the_whole_width_of_addresses_and_depths_counts),
+        cmocka_unit_test(random_ranges_agree_with_an_insertion_sort),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/*
+ * test_names.c: JSON that is walked over as text, and the names of a trace that come later, while every single
+ * allocation fails once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/bytes.h"
+#include "mlyze/mlyze.h"
+#include "support/failing_allocations.h"
+#include "support/lidia_image.h"
+#include "trace/json_text.h"
+#include "trace/trace.h"
+
+static sxt_string text_of(const char *text)
+{
+    return (sxt_string){text, strlen(text)};
+}
+
+/* "key=value|key=value|" */
+static void walk(sxt_string text, char *out)
+{
+    struct sxt_json_walk at = sxt_json_walk(text);
+    sxt_string key, value;
+    *out = 0;
+    while (sxt_json_next(&at, &key, &value)) {
+        strncat(out, key.size > 0 ? key.data : "", key.size);
+        strcat(out, "=");
+        strncat(out, value.data, value.size);
+        strcat(out, "|");
+    }
+}
+
+static void test_members_and_elements(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{}", ""},
+        {" [ ]", ""},
+        {"[1, -2.5e3 ,null,\"a,]\\\"\"]", "=1|=-2.5e3|=null|=\"a,]\\\"\"|"},
+        {"\n{ \"a\" : 1 , \"b\\\"}\":[{\"}\":[]},2]\n}", "\"a\"=1|\"b\\\"}\"=[{\"}\":[]},2]|"},
+        {"[[],{},[[[]]]]", "=[]|={}|=[[[]]]|"},
+        {"7", ""},
+        {"", ""},
+    };
+    char found[200];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        walk(text_of(cases[i][0]), found);
+        assert_string_equal(found, cases[i][1]);
+    }
+}
+
+/* Each prefix in memory of its own, so that a sanitizer sees a step too far. */
+static void test_text_that_is_cut_off(void **state)
+{
+    (void)state;
+    static const char whole[] = "{\"a\": [1, {\"b\\\\\": \"c\\\"\"}, []], \"d\": -1.5, \"e\": \"\\u0041\"}";
+    char found[400];
+    for (size_t size = 0; size < sizeof whole; size++) {
+        char *part = malloc(size + (size == 0));
+        assert_non_null(part);
+        memcpy(part, whole, size);
+        walk((sxt_string){part, size}, found);
+        free(part);
+    }
+}
+
+static void test_keys(void **state)
+{
+    (void)state;
+    uint32_t number;
+    assert_true(sxt_json_key_is(text_of("\"files\""), "files"));
+    assert_true(sxt_json_key_is(text_of("\"f\\u0069le\\u0073\""), "files"));
+    assert_false(sxt_json_key_is(text_of("\"file\""), "files"));
+    assert_false(sxt_json_key_is(text_of("\"file\\u0173\""), "files"));
+    assert_false(sxt_json_key_is(text_of("\"files\\u00"), "files"));
+    assert_false(sxt_json_key_is(text_of("\""), "files"));
+    assert_true(sxt_json_key_number(text_of("\"4294967294\""), &number) && number == 4294967294u);
+    assert_true(sxt_json_key_number(text_of("\"\\u0037\""), &number) && number == 7);
+    assert_false(sxt_json_key_number(text_of("\"4294967295\""), &number));
+    assert_false(sxt_json_key_number(text_of("\"\""), &number));
+    assert_false(sxt_json_key_number(text_of("\"1x\""), &number));
+}
+
+/* --- names --- */
+
+#define METADATA                                                                                                       \
+    "{\"stack_traces\": {\"0\": [{\"file_id\": 0, \"line\": 0, \"func_id\": 0}, "                                      \
+    "{\"file_id\": 0, \"line\": 0, \"func_id\": 1}]}, \"files\": {\"0\": \"/lib/x.so\"}, "                             \
+    "\"functions\": {\"0\": \"x.so+0x11\", \"1\": \"x.so+0x999\", \"2\": \"mark\"}, \"kept\": [1.0], "                 \
+    "\"modules\": [{\"path\": \"/lib/x.so\", \"build_id\": \"\"}], "                                                   \
+    "\"unresolved\": {\"0\": {\"module\": 0, \"address\": \"0x11\"}, \"1\": {\"module\": 0, \"address\": \"0x999\"}}}"
+
+#define NAMED                                                                                                          \
+    "{\"stack_traces\": {\"0\": [{\"file_id\": 1, \"line\": 5, \"func_id\": 0}, "                                      \
+    "{\"file_id\": 1, \"line\": 9, \"func_id\": 3}, "                                                                  \
+    "{\"file_id\": 0, \"line\": 0, \"func_id\": 1}]}, \"files\": {\"0\": \"/lib/x.so\", \"1\": \"x.c\"}, "             \
+    "\"functions\": {\"1\": \"x.so+0x999\", \"2\": \"mark\", \"0\": \"inner\", \"3\": \"outer\"}, \"kept\": [1.0], "   \
+    "\"modules\": [{\"path\": \"/lib/x.so\", \"build_id\": \"\"}], "                                                   \
+    "\"unresolved\": {\"1\": {\"module\": 0, \"address\": \"0x999\"}}}"
+
+struct image {
+    uint8_t *data;
+    size_t size;
+};
+
+/* "inner" is inlined into "outer" at 0x10, where the call before the return address 0x11 is. */
+static struct image make_archive(void)
+{
+    struct sxt_test_strings strings = {.nul = false};
+    uint64_t outer = sxt_test_put_string(&strings, "outer"), inner = sxt_test_put_string(&strings, "inner");
+    uint64_t file = sxt_test_put_string(&strings, "x.c");
+    const struct sxt_test_row rows[] = {
+        {.address = 0, .length = 0x100, .function = outer, .file = file},
+        {.address = 0x10,
+         .length = 0x10,
+         .depth = 1,
+         .function = inner,
+         .file = file,
+         .line_count = 1,
+         .call_file = file,
+         .call_line = 9},
+    };
+    const uint32_t lines[][2] = {{0, 5}};
+    const struct sxt_test_lidia content = {
+        .rows = rows, .row_count = 2, .strings = &strings, .lines = lines, .line_count = 1};
+    struct image image;
+    image.data = sxt_test_lidia_image(&content, &image.size);
+    return image;
+}
+
+static sxt_archive *open_module(void *data, sxt_string path, sxt_string build_id, const uint64_t *addresses,
+                                size_t count)
+{
+    const struct image *image = data;
+    sxt_archive *archive = NULL;
+    assert_int_equal(path.size, strlen("/lib/x.so"));
+    assert_int_equal(build_id.size, 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(addresses[0], 0x10);
+    assert_int_equal(addresses[1], 0x998);
+    (void)sxt_archive_open_memory(image->data, image->size, NULL, &archive, NULL);
+    return archive;
+}
+
+static int give_names(const uint8_t *file, size_t size, struct image *image, struct sxt_buffer *json,
+                      struct sxt_trace_named *named)
+{
+    const struct sxt_trace_naming naming = {.open = open_module, .data = image};
+    struct sxt_mlyze *trace;
+    sxt_buffer_init(json, SIZE_MAX / 2);
+    *named = (struct sxt_trace_named){0};
+    int status = sxt_mlyze_open(file, size, &trace, NULL);
+    if (status == SXT_OK)
+        status = sxt_trace_name(trace, &naming, json, named, NULL);
+    sxt_mlyze_close(&trace);
+    return status;
+}
+
+static void test_names_with_little_memory(void **state)
+{
+    (void)state;
+    uint8_t file[SXT_MLYZE_HEADER_SIZE + sizeof METADATA - 1 + 3] = "MTRC";
+    static const uint8_t marker[] = {SXT_MLYZE_MARKER, 5, 2};
+    sxt_store_u32le(file + 4, 1);
+    sxt_store_u32le(file + 16, sizeof METADATA - 1);
+    memcpy(file + SXT_MLYZE_HEADER_SIZE, METADATA, sizeof METADATA - 1);
+    memcpy(file + sizeof file - 3, marker, 3);
+    struct image image = make_archive();
+    struct sxt_buffer json;
+    struct sxt_trace_named named;
+    failing = counted = 0;
+    assert_int_equal(give_names(file, sizeof file, &image, &json, &named), SXT_OK);
+    assert_int_equal(named.addresses, 2);
+    assert_int_equal(named.named, 1);
+    assert_int_equal(json.size, sizeof NAMED - 1);
+    assert_memory_equal(json.data, NAMED, sizeof NAMED - 1);
+    sxt_buffer_free(&json);
+    unsigned long needed = counted;
+    assert_true(needed > 20 && needed < 1000);
+    for (unsigned long i = 1; i <= needed; i++) {
+        failing = i;
+        counted = 0;
+        int status = give_names(file, sizeof file, &image, &json, &named);
+        failing = 0;
+        assert_true(status == SXT_OK || status == SXT_ERROR_MEMORY);
+        /* A file that cannot be opened has no names to give. */
+        if (status == SXT_OK && named.named > 0)
+            assert_memory_equal(json.data, NAMED, sizeof NAMED - 1);
+        else if (status == SXT_OK)
+            assert_int_equal(json.size, 0);
+        sxt_buffer_free(&json);
+    }
+    free(image.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_members_and_elements),
+        cmocka_unit_test(test_text_that_is_cut_off),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_names_with_little_memory),
+    };
+    return cmocka_run_group_tests_name("trace_names", tests, NULL, NULL);
+}
