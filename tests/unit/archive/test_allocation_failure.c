@@ -3,12 +3,6 @@
  * and realloc, so all of the library's own calls come through here. Each run ends with an error or with the very bytes
  * of a run without failures, and leaves nothing behind (AddressSanitizer looks for leaks).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +18,8 @@
 #include "support/dwarf_builder.h"
 #include "support/elf_image.h"
 #include "support/failing_allocations.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 
 #define ALLOCATIONS_MAX 20000
@@ -98,9 +93,8 @@ static void extract_and_write(struct outcome *outcome)
     sxt_symbols_free(&symbols);
 }
 
-static void extracting_and_writing_survive_every_failure(void **state)
+TEST(extracting_and_writing_survive_every_failure)
 {
-    (void)state;
     make_elf();
     fail_each_allocation(extract_and_write);
     free(elf);
@@ -118,9 +112,8 @@ static void extract_reference_and_write(struct outcome *outcome)
     sxt_symbols_free(&symbols);
 }
 
-static void the_reference_choice_survives_every_failure(void **state)
+TEST(the_reference_choice_survives_every_failure)
 {
-    (void)state;
     make_elf();
     fail_each_allocation(extract_reference_and_write);
     free(elf);
@@ -148,9 +141,8 @@ static void open_and_look_up(struct outcome *outcome)
     sxt_archive_close(&archive);
 }
 
-static void opening_a_binary_survives_every_failure(void **state)
+TEST(opening_a_binary_survives_every_failure)
 {
-    (void)state;
     make_elf();
     fail_each_allocation(open_and_look_up);
     free(elf);
@@ -218,9 +210,8 @@ static void extract_some_debug_and_write(struct outcome *outcome)
     sxt_symbols_free(&symbols);
 }
 
-static void reading_debug_information_survives_every_failure(void **state)
+TEST(reading_debug_information_survives_every_failure)
 {
-    (void)state;
     make_debug(&debug);
     fail_each_allocation(extract_debug_and_write);
     fail_each_allocation(extract_some_debug_and_write);
@@ -234,9 +225,8 @@ static void write_model(struct outcome *outcome)
     outcome->status = sxt_lidia_write_memory(model, NULL, &outcome->data, &outcome->size, &outcome->error);
 }
 
-static void writing_inlined_calls_and_lines_survives_every_failure(void **state)
+TEST(writing_inlined_calls_and_lines_survives_every_failure)
 {
-    (void)state;
     model = sxt_test_model();
     sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, "_ZN3foo3barEi", 0, 1000);
     for (uint32_t i = 0; i < 100; i++)
@@ -269,9 +259,8 @@ static void merge_and_write(struct outcome *outcome)
     sxt_symbols_free(&merged);
 }
 
-static void merging_survives_every_failure(void **state)
+TEST(merging_survives_every_failure)
 {
-    (void)state;
     fail_each_allocation(merge_and_write);
 }
 
@@ -393,9 +382,8 @@ static void check_symbfile(struct outcome *outcome)
     outcome->status = outcome->error.code = is_good ? SXT_OK : SXT_ERROR_MEMORY;
 }
 
-static void symbfiles_survive_every_failure(void **state)
+TEST(symbfiles_survive_every_failure)
 {
-    (void)state;
     model = sxt_test_model();
     for (unsigned i = 0; i < 100; i++) {
         char name[20];
@@ -473,9 +461,8 @@ static void make_size(struct outcome *outcome)
     sxt_size_free(&size);
 }
 
-static void making_sizes_survives_every_failure(void **state)
+TEST(making_sizes_survives_every_failure)
 {
-    (void)state;
     make_elf();
     char *map = make_map();
     write_file(size_input, elf, elf_size);
@@ -504,9 +491,8 @@ static void read_map(struct outcome *outcome)
     sxt_linker_map_free(map);
 }
 
-static void reading_linker_maps_survives_every_failure(void **state)
+TEST(reading_linker_maps_survives_every_failure)
 {
-    (void)state;
     map_text = make_map();
     fail_each_allocation(read_map);
     free(map_text);
@@ -537,25 +523,7 @@ static void make_ksym(struct outcome *outcome)
     sxt_ksym_list_free(&list);
 }
 
-static void making_ksym_blobs_survives_every_failure(void **state)
+TEST(making_ksym_blobs_survives_every_failure)
 {
-    (void)state;
     fail_each_allocation(make_ksym);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extracting_and_writing_survive_every_failure),
-        cmocka_unit_test(the_reference_choice_survives_every_failure),
-        cmocka_unit_test(opening_a_binary_survives_every_failure),
-        cmocka_unit_test(reading_debug_information_survives_every_failure),
-        cmocka_unit_test(writing_inlined_calls_and_lines_survives_every_failure),
-        cmocka_unit_test(merging_survives_every_failure),
-        cmocka_unit_test(symbfiles_survive_every_failure),
-        cmocka_unit_test(making_sizes_survives_every_failure),
-        cmocka_unit_test(reading_linker_maps_survives_every_failure),
-        cmocka_unit_test(making_ksym_blobs_survives_every_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

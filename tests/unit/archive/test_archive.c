@@ -1,10 +1,4 @@
 /* test_archive.c: the public API for reading: what opens and how, and every question that an archive answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <ctype.h>
 #include <lzma.h>
 #include <stdlib.h>
@@ -16,7 +10,8 @@
 
 #include "support/elf_image.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 #define PATIENCE_SECONDS 8.0
 
@@ -31,20 +26,16 @@ static size_t elf_size;
 static uint64_t code_offset;
 static sxt_archive *archive;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
     elf = sxt_test_elf_image(symbols, sizeof symbols / sizeof *symbols, &elf_size, &code_offset);
     archive = NULL;
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     sxt_archive_close(&archive);
     free(elf);
-    return 0;
 }
 
 static void open_memory(const void *data, size_t size, const sxt_open_options *options)
@@ -106,9 +97,8 @@ static void assert_answers(void)
     sxt_test_assert_text(frames[1].function, "helper");
 }
 
-static void a_binary_and_the_archive_made_of_it_answer_alike(void **state)
+TEST(a_binary_and_the_archive_made_of_it_answer_alike)
 {
-    (void)state;
     open_memory(elf, elf_size, NULL);
     assert_answers();
     size_t size;
@@ -151,9 +141,8 @@ static size_t compress_zstd(const void *data, size_t size, uint8_t *to, size_t r
     return used;
 }
 
-static void compressed_binaries_and_archives_are_opened_by_content(void **state)
+TEST(compressed_binaries_and_archives_are_opened_by_content)
 {
-    (void)state;
     size_t (*const compress[])(const void *, size_t, uint8_t *, size_t) = {compress_gzip, compress_xz, compress_zstd};
     size_t lidia_size;
     void *lidia = make_lidia(&lidia_size, NULL);
@@ -188,9 +177,8 @@ static void compressed_binaries_and_archives_are_opened_by_content(void **state)
     sxt_free(lidia);
 }
 
-static void what_is_neither_is_refused(void **state)
+TEST(what_is_neither_is_refused)
 {
-    (void)state;
     const char *const inputs[] = {"", ".", ".di", "\177", "\177EL", "hello, world", "0000000000001000 T main\n"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         sxt_archive *none = (sxt_archive *)&none;
@@ -208,9 +196,8 @@ static void what_is_neither_is_refused(void **state)
     }
 }
 
-static void every_cut_of_a_binary_opens_or_fails_cleanly(void **state)
+TEST(every_cut_of_a_binary_opens_or_fails_cleanly)
 {
-    (void)state;
     for (size_t size = 0; size < elf_size; size++) {
         uint8_t *cut = malloc(size + !size);
         assert_non_null(cut);
@@ -228,9 +215,8 @@ static void every_cut_of_a_binary_opens_or_fails_cleanly(void **state)
     }
 }
 
-static void options_of_another_version_are_a_usage_error(void **state)
+TEST(options_of_another_version_are_a_usage_error)
 {
-    (void)state;
     sxt_open_options options;
     sxt_archive *none;
     sxt_error error = {0};
@@ -259,9 +245,8 @@ static void options_of_another_version_are_a_usage_error(void **state)
     assert_int_equal(sxt_archive_open_memory(packed, size, &options, &none, NULL), SXT_ERROR_USAGE);
 }
 
-static void names_stay_as_linked_when_asked(void **state)
+TEST(names_stay_as_linked_when_asked)
 {
-    (void)state;
     sxt_open_options options;
     sxt_open_options_init(&options);
     options.mangled = true;
@@ -270,9 +255,8 @@ static void names_stay_as_linked_when_asked(void **state)
     assert_name_at(0x401000, "main");
 }
 
-static void checksums_are_compared_when_asked(void **state)
+TEST(checksums_are_compared_when_asked)
 {
-    (void)state;
     size_t size;
     uint8_t *lidia = make_nested_lidia(&size);
     sxt_open_options options;
@@ -293,9 +277,8 @@ static void checksums_are_compared_when_asked(void **state)
     sxt_free(lidia);
 }
 
-static void rows_and_lines_are_read_one_by_one(void **state)
+TEST(rows_and_lines_are_read_one_by_one)
 {
-    (void)state;
     size_t size;
     void *lidia = make_nested_lidia(&size);
     open_memory(lidia, size, NULL);
@@ -324,9 +307,8 @@ static void rows_and_lines_are_read_one_by_one(void **state)
     sxt_free(lidia);
 }
 
-static void the_figures_of_a_binary_and_of_an_archive(void **state)
+TEST(the_figures_of_a_binary_and_of_an_archive)
 {
-    (void)state;
     sxt_info info, again;
     open_memory(elf, elf_size, NULL);
     sxt_archive_info(archive, &info);
@@ -373,9 +355,8 @@ static bool note_name(void *data, const sxt_named *named)
     return found->count < found->most;
 }
 
-static void names_lead_to_all_their_places_in_order(void **state)
+TEST(names_lead_to_all_their_places_in_order)
 {
-    (void)state;
     open_memory(elf, elf_size, NULL);
     struct found found = {.most = 4};
     assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found), 2);
@@ -416,9 +397,8 @@ static bool count_name(void *data, const sxt_named *named)
     return true;
 }
 
-static void a_name_of_very_many_places_is_not_quadratic(void **state)
+TEST(a_name_of_very_many_places_is_not_quadratic)
 {
-    (void)state;
     enum { COUNT = 200000 };
     struct sxt_test_symbol *many = calloc(COUNT, sizeof *many);
     assert_non_null(many);
@@ -437,9 +417,8 @@ static void a_name_of_very_many_places_is_not_quadratic(void **state)
     free(large);
 }
 
-static void file_offsets_become_addresses_where_a_segment_is(void **state)
+TEST(file_offsets_become_addresses_where_a_segment_is)
 {
-    (void)state;
     uint64_t address = 0;
     sxt_error error = {0};
     open_memory(elf, elf_size, NULL);
@@ -463,35 +442,12 @@ static void file_offsets_become_addresses_where_a_segment_is(void **state)
     sxt_free(lidia);
 }
 
-static void closing_nothing_does_nothing(void **state)
+TEST(closing_nothing_does_nothing)
 {
-    (void)state;
     sxt_archive *none = NULL;
     sxt_archive_close(&none);
     sxt_symbols *no_symbols = NULL;
     sxt_symbols_free(&no_symbols);
     sxt_free(NULL);
     assert_true(strlen(sxt_version()) >= 5);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_binary_and_the_archive_made_of_it_answer_alike),
-        TEST(compressed_binaries_and_archives_are_opened_by_content),
-        TEST(what_is_neither_is_refused),
-        TEST(every_cut_of_a_binary_opens_or_fails_cleanly),
-        TEST(options_of_another_version_are_a_usage_error),
-        TEST(names_stay_as_linked_when_asked),
-        TEST(checksums_are_compared_when_asked),
-        TEST(rows_and_lines_are_read_one_by_one),
-        TEST(the_figures_of_a_binary_and_of_an_archive),
-        TEST(names_lead_to_all_their_places_in_order),
-        TEST(a_name_of_very_many_places_is_not_quadratic),
-        TEST(file_offsets_become_addresses_where_a_segment_is),
-        TEST(closing_nothing_does_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

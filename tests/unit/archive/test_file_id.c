@@ -1,10 +1,4 @@
 /* test_file_id.c: the FileID of the OpenTelemetry profiler: known values, and which bytes of a file count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +7,8 @@
 #include <sextant/sextant.h>
 
 #include "base/sha256.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define BLOCK 4096
 
@@ -36,9 +31,8 @@ static struct id id_of(const uint8_t *data, size_t size)
     return id;
 }
 
-static void files_of_zeros_have_the_ids_that_the_profiler_gives(void **state)
+TEST(files_of_zeros_have_the_ids_that_the_profiler_gives)
 {
-    (void)state;
     static const uint8_t zeros[5000];
     static const struct {
         size_t size;
@@ -72,9 +66,8 @@ static void expected_hex(const uint8_t *data, size_t size, char hex[33])
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
-static void the_first_and_the_last_block_and_the_size_count(void **state)
+TEST(the_first_and_the_last_block_and_the_size_count)
 {
-    (void)state;
     static const size_t sizes[] = {1, 4095, 4096, 4097, 5000, 8191, 8192, 8193, 100000};
     struct sxt_test_random random = {3};
     static uint8_t data[100000];
@@ -94,21 +87,10 @@ static void the_first_and_the_last_block_and_the_size_count(void **state)
     assert_string_not_equal(id_of(data, sizeof data).hex, before.hex);
 }
 
-static void a_file_that_cannot_be_read_is_an_error(void **state)
+TEST(a_file_that_cannot_be_read_is_an_error)
 {
-    (void)state;
     struct id id;
     sxt_error error;
     assert_int_equal(sxt_file_id("/nowhere/at/all", id.hex, id.base64url, &error), SXT_ERROR_IO);
     assert_int_equal(error.code, SXT_ERROR_IO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_zeros_have_the_ids_that_the_profiler_gives),
-        cmocka_unit_test(the_first_and_the_last_block_and_the_size_count),
-        cmocka_unit_test(a_file_that_cannot_be_read_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_files.c: the public API and the file system: paths, descriptors, and writes that fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,8 +12,10 @@
 #include <sextant/sextant.h>
 
 #include "support/elf_image.h"
+#include "support/folder.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 /* In the order of the worked example of the format. */
 static const struct sxt_test_symbol symbols[] = {
@@ -28,40 +24,28 @@ static const struct sxt_test_symbol symbols[] = {
     {"main", 0x401020, 64, 'F', 'G'},
 };
 
-static char folder[200];
-static char path[240];
+static char folder[SXT_TEST_FOLDER_MAX];
+static char path[SXT_TEST_FOLDER_MAX + 40];
 static uint8_t *elf;
 static size_t elf_size;
 static sxt_symbols *model;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sextant-archive-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(folder));
+    sxt_test_make_folder(folder);
     snprintf(path, sizeof path, "%s/file", folder);
     uint64_t code_offset;
     elf = sxt_test_elf_image(symbols, 3, &elf_size, &code_offset);
     assert_int_equal(sxt_symbols_from_memory(elf, elf_size, NULL, &model, NULL), SXT_OK);
-    return 0;
 }
 
-static int finish(void **state)
+/* Nothing else is left in the folder. */
+TEAR_DOWN()
 {
-    (void)state;
     sxt_symbols_free(&model);
     free(elf);
     unlink(path);
-    return rmdir(folder);
-}
-
-static void put_file(const void *data, size_t size)
-{
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(data, 1, size, out), size);
-    assert_int_equal(fclose(out), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* The file at `path` has exactly this content, and there is no other file beside it. */
@@ -99,9 +83,8 @@ static void assert_main_is_found(const sxt_archive *archive)
     sxt_test_assert_text(frame.function, "main");
 }
 
-static void a_written_file_is_opened_by_path_and_verified(void **state)
+TEST(a_written_file_is_opened_by_path_and_verified)
 {
-    (void)state;
     assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL), SXT_OK);
     size_t size;
     void *data = encoded(&size);
@@ -116,9 +99,8 @@ static void a_written_file_is_opened_by_path_and_verified(void **state)
     assert_int_equal(count, 0);
 }
 
-static void an_open_archive_outlives_its_replacement(void **state)
+TEST(an_open_archive_outlives_its_replacement)
 {
-    (void)state;
     assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL), SXT_OK);
     sxt_archive *archive;
     assert_int_equal(sxt_archive_open_path(path, NULL, &archive, NULL), SXT_OK);
@@ -133,10 +115,9 @@ static void an_open_archive_outlives_its_replacement(void **state)
     assert_int_equal(attributes.st_size, 146);
 }
 
-static void a_binary_is_opened_by_path_and_descriptor(void **state)
+TEST(a_binary_is_opened_by_path_and_descriptor)
 {
-    (void)state;
-    put_file(elf, elf_size);
+    sxt_test_put_file(path, elf, elf_size);
     sxt_archive *archive;
     assert_int_equal(sxt_archive_open_path(path, NULL, &archive, NULL), SXT_OK);
     assert_main_is_found(archive);
@@ -156,9 +137,8 @@ static void a_binary_is_opened_by_path_and_descriptor(void **state)
     sxt_symbols_free(&again);
 }
 
-static void an_archive_may_come_through_a_pipe(void **state)
+TEST(an_archive_may_come_through_a_pipe)
 {
-    (void)state;
     int ends[2];
     size_t size;
     void *data = encoded(&size);
@@ -173,9 +153,8 @@ static void an_archive_may_come_through_a_pipe(void **state)
     sxt_free(data);
 }
 
-static void what_cannot_be_opened_says_why(void **state)
+TEST(what_cannot_be_opened_says_why)
 {
-    (void)state;
     sxt_archive *archive = (sxt_archive *)&archive;
     sxt_symbols *none = model;
     sxt_error error = {0};
@@ -192,14 +171,13 @@ static void what_cannot_be_opened_says_why(void **state)
     assert_null(none);
     assert_int_equal(sxt_symbols_from_fd(-1, NULL, &none, &error), SXT_ERROR_IO);
     assert_int_equal(sxt_verify_path(path, NULL, NULL, &count, &error), SXT_ERROR_IO);
-    put_file("", 0);
+    sxt_test_put_file(path, "", 0);
     assert_int_equal(sxt_archive_open_path(path, NULL, &archive, &error), SXT_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "empty"));
 }
 
-static void a_descriptor_is_written_from_where_it_stands_and_stays_open(void **state)
+TEST(a_descriptor_is_written_from_where_it_stands_and_stays_open)
 {
-    (void)state;
     size_t size;
     void *data = encoded(&size);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -218,10 +196,9 @@ static void a_descriptor_is_written_from_where_it_stands_and_stays_open(void **s
     sxt_free(data);
 }
 
-static void a_write_that_fails_leaves_the_old_file(void **state)
+TEST(a_write_that_fails_leaves_the_old_file)
 {
-    (void)state;
-    put_file("precious", 8);
+    sxt_test_put_file(path, "precious", 8);
     /* Nothing larger than 100 bytes can be written for a while. */
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -243,9 +220,8 @@ static void a_write_that_fails_leaves_the_old_file(void **state)
     assert_file("precious", 8);
 }
 
-static void places_that_cannot_be_written_are_refused(void **state)
+TEST(places_that_cannot_be_written_are_refused)
 {
-    (void)state;
     sxt_error error = {0};
     char deeper[300];
     snprintf(deeper, sizeof deeper, "%s/missing/file", folder);
@@ -256,17 +232,16 @@ static void places_that_cannot_be_written_are_refused(void **state)
     assert_int_equal(sxt_lidia_write_fd(model, NULL, -1, &error), SXT_ERROR_IO);
     if (access("/dev/full", W_OK) == 0)
         assert_int_equal(sxt_lidia_write_path(model, NULL, "/dev/full", &error), SXT_ERROR_IO);
-    put_file("x", 1);
+    sxt_test_put_file(path, "x", 1);
     int fd = open(path, O_RDONLY);
     assert_int_equal(sxt_lidia_write_fd(model, NULL, fd, &error), SXT_ERROR_IO);
     close(fd);
     assert_file("x", 1);
 }
 
-static void wrong_options_write_nothing(void **state)
+TEST(wrong_options_write_nothing)
 {
-    (void)state;
-    put_file("precious", 8);
+    sxt_test_put_file(path, "precious", 8);
     sxt_lidia_options options;
     sxt_lidia_options_init(&options);
     options.struct_size = 1;
@@ -282,9 +257,8 @@ static void wrong_options_write_nothing(void **state)
     assert_file("precious", 8);
 }
 
-static void options_choose_the_form(void **state)
+TEST(options_choose_the_form)
 {
-    (void)state;
     struct sxt_symbols *nested = sxt_test_model();
     sxt_test_add_range(nested, SXT_SOURCE_DWARF, 0, "_ZN3foo3barEi", 0, 0x20);
     sxt_test_add_range(nested, SXT_SOURCE_DWARF, 1, "g", 0, 0x10);
@@ -313,9 +287,8 @@ static void options_choose_the_form(void **state)
     sxt_symbols_free(&nested);
 }
 
-static void paths_are_mapped_by_whole_components_and_the_first_map_counts(void **state)
+TEST(paths_are_mapped_by_whole_components_and_the_first_map_counts)
 {
-    (void)state;
     static const char *const paths[][2] = {
         {"/build/a.c", "/src/a.c"},
         {"/build", "/src"},
@@ -361,9 +334,8 @@ static void paths_are_mapped_by_whole_components_and_the_first_map_counts(void *
 }
 
 /* The checksums are those of the worked example in the description of the format. */
-static void the_reference_choice_gives_the_worked_example(void **state)
+TEST(the_reference_choice_gives_the_worked_example)
 {
-    (void)state;
     sxt_extract_options options;
     sxt_extract_options_init(&options);
     options.flags = SXT_EXTRACT_REFERENCE;
@@ -387,13 +359,12 @@ static void note_problem(void *data, const sxt_problem *problem)
     assert_non_null(problem->message);
 }
 
-static void a_damaged_file_is_described_by_path(void **state)
+TEST(a_damaged_file_is_described_by_path)
 {
-    (void)state;
     size_t size;
     uint8_t *data = encoded(&size);
     data[0x24] = 1;
-    put_file(data, size);
+    sxt_test_put_file(path, data, size);
     sxt_free(data);
     sxt_problem last = {0};
     uint64_t count = 0;
@@ -401,26 +372,4 @@ static void a_damaged_file_is_described_by_path(void **state)
     assert_int_equal(count, 1);
     assert_string_equal(last.rule, "reserved");
     assert_int_equal(last.offset, 0x24);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_written_file_is_opened_by_path_and_verified),
-        TEST(an_open_archive_outlives_its_replacement),
-        TEST(a_binary_is_opened_by_path_and_descriptor),
-        TEST(an_archive_may_come_through_a_pipe),
-        TEST(what_cannot_be_opened_says_why),
-        TEST(a_descriptor_is_written_from_where_it_stands_and_stays_open),
-        TEST(a_write_that_fails_leaves_the_old_file),
-        TEST(places_that_cannot_be_written_are_refused),
-        TEST(wrong_options_write_nothing),
-        TEST(options_choose_the_form),
-        TEST(paths_are_mapped_by_whole_components_and_the_first_map_counts),
-        TEST(the_reference_choice_gives_the_worked_example),
-        TEST(a_damaged_file_is_described_by_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,10 @@
 /* test_arena.c: objects are aligned, apart from each other, and within the limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/arena.h"
-
-#define HUGE_SIZE (SIZE_MAX / 2 + 1) /* more than any object can have */
-
-/* Sanitizers end the program at an allocation that is too large, unless told that NULL is an answer. */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
+#include "huge_allocations.h"
+#include "support/test.h"
 
 static size_t count_blocks(const struct sxt_arena *arena)
 {
@@ -58,16 +39,14 @@ static void check_objects_stay_apart(bool separate)
     sxt_arena_free(&arena);
 }
 
-static void keeps_objects_apart_and_aligned(void **state)
+TEST(keeps_objects_apart_and_aligned)
 {
-    (void)state;
     check_objects_stay_apart(false);
     check_objects_stay_apart(true);
 }
 
-static void needs_few_blocks_for_many_objects(void **state)
+TEST(needs_few_blocks_for_many_objects)
 {
-    (void)state;
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, false);
     sxt_arena_alloc(&arena, 1);
@@ -80,9 +59,8 @@ static void needs_few_blocks_for_many_objects(void **state)
     sxt_arena_free(&arena);
 }
 
-static void gives_every_object_its_own_block_when_asked(void **state)
+TEST(gives_every_object_its_own_block_when_asked)
 {
-    (void)state;
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, true);
     for (size_t i = 0; i < 20; i++)
@@ -92,9 +70,8 @@ static void gives_every_object_its_own_block_when_asked(void **state)
     sxt_arena_free(&arena);
 }
 
-static void keeps_cutting_from_a_block_after_a_large_object(void **state)
+TEST(keeps_cutting_from_a_block_after_a_large_object)
 {
-    (void)state;
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, false);
     uint8_t *large = sxt_arena_alloc(&arena, 3 << 20);
@@ -110,9 +87,8 @@ static void keeps_cutting_from_a_block_after_a_large_object(void **state)
     sxt_arena_free(&arena);
 }
 
-static void copies_text_with_a_nul_behind_it(void **state)
+TEST(copies_text_with_a_nul_behind_it)
 {
-    (void)state;
     struct sxt_arena arena;
     for (int separate = 0; separate < 2; separate++) {
         sxt_arena_init(&arena, 0, separate);
@@ -128,9 +104,8 @@ static void copies_text_with_a_nul_behind_it(void **state)
     }
 }
 
-static void clears_what_calloc_gives(void **state)
+TEST(clears_what_calloc_gives)
 {
-    (void)state;
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, false);
     memset(sxt_arena_alloc(&arena, 3000), 0xff, 3000);
@@ -142,9 +117,8 @@ static void clears_what_calloc_gives(void **state)
     sxt_arena_free(&arena);
 }
 
-static void gives_nothing_beyond_the_limit(void **state)
+TEST(gives_nothing_beyond_the_limit)
 {
-    (void)state;
     for (int separate = 0; separate < 2; separate++) {
         struct sxt_arena arena;
         sxt_arena_init(&arena, 100, separate);
@@ -167,9 +141,8 @@ static void gives_nothing_beyond_the_limit(void **state)
     }
 }
 
-static void gives_nothing_for_sizes_that_overflow_or_do_not_exist(void **state)
+TEST(gives_nothing_for_sizes_that_overflow_or_do_not_exist)
 {
-    (void)state;
     for (int separate = 0; separate < 2; separate++) {
         struct sxt_arena arena;
         sxt_arena_init(&arena, 0, separate);
@@ -187,9 +160,8 @@ static void gives_nothing_for_sizes_that_overflow_or_do_not_exist(void **state)
     }
 }
 
-static void may_be_freed_twice_or_empty(void **state)
+TEST(may_be_freed_twice_or_empty)
 {
-    (void)state;
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
     sxt_arena_free(&arena);
@@ -197,20 +169,4 @@ static void may_be_freed_twice_or_empty(void **state)
     sxt_arena_free(&arena);
     sxt_arena_free(&arena);
     assert_null(arena.blocks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_objects_apart_and_aligned),
-        cmocka_unit_test(needs_few_blocks_for_many_objects),
-        cmocka_unit_test(gives_every_object_its_own_block_when_asked),
-        cmocka_unit_test(keeps_cutting_from_a_block_after_a_large_object),
-        cmocka_unit_test(copies_text_with_a_nul_behind_it),
-        cmocka_unit_test(clears_what_calloc_gives),
-        cmocka_unit_test(gives_nothing_beyond_the_limit),
-        cmocka_unit_test(gives_nothing_for_sizes_that_overflow_or_do_not_exist),
-        cmocka_unit_test(may_be_freed_twice_or_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* test_base64.c: the examples of RFC 4648, and both alphabets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/base64.h"
+#include "support/test.h"
 
-static void agrees_with_the_published_examples(void **state)
+TEST(agrees_with_the_published_examples)
 {
-    (void)state;
     static const struct {
         const char *text, *padded, *url;
     } cases[] = {
@@ -34,12 +28,4 @@ static void agrees_with_the_published_examples(void **state)
         sxt_base64url_encode(out, (const uint8_t *)cases[i].text, size);
         assert_string_equal(out, cases[i].url);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_published_examples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,30 +1,11 @@
 /* test_buffer.c: growth, the maximum to the byte, and failures that stay. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/varint.h"
-
-#define HUGE_SIZE (SIZE_MAX / 2 + 1) /* more than any object can have */
-
-/* Sanitizers end the program at an allocation that is too large, unless told that NULL is an answer. */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
+#include "huge_allocations.h"
+#include "support/test.h"
 
 static void assert_content(const struct sxt_buffer *buffer, const void *bytes, size_t size)
 {
@@ -33,9 +14,8 @@ static void assert_content(const struct sxt_buffer *buffer, const void *bytes, s
         assert_memory_equal(buffer->data, bytes, size);
 }
 
-static void holds_what_was_appended(void **state)
+TEST(holds_what_was_appended)
 {
-    (void)state;
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, 1000);
     assert_null(buffer.data);
@@ -52,9 +32,8 @@ static void holds_what_was_appended(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void grows_to_any_size_below_the_maximum(void **state)
+TEST(grows_to_any_size_below_the_maximum)
 {
-    (void)state;
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, SIZE_MAX);
     size_t allocations = 0;
@@ -74,9 +53,8 @@ static void grows_to_any_size_below_the_maximum(void **state)
     assert_int_equal(buffer.size, 0);
 }
 
-static void fills_up_to_the_maximum_and_no_further(void **state)
+TEST(fills_up_to_the_maximum_and_no_further)
 {
-    (void)state;
     for (size_t maximum = 0; maximum < 200; maximum++) {
         struct sxt_buffer buffer;
         sxt_buffer_init(&buffer, maximum);
@@ -95,9 +73,8 @@ static void fills_up_to_the_maximum_and_no_further(void **state)
     }
 }
 
-static void refuses_sizes_that_wrap_around(void **state)
+TEST(refuses_sizes_that_wrap_around)
 {
-    (void)state;
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 2, SIZE_MAX - 3, SIZE_MAX / 2 + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct sxt_buffer buffer;
@@ -143,9 +120,8 @@ static void append_reserve(struct sxt_buffer *buffer)
     assert_null(sxt_buffer_reserve(buffer, 2));
 }
 
-static void stays_failed_until_it_is_cleared(void **state)
+TEST(stays_failed_until_it_is_cleared)
 {
-    (void)state;
     static void (*const appends[])(struct sxt_buffer *) = {append_long,   append_u16,   append_u32,    append_u64,
                                                            append_varint, append_print, append_extend, append_reserve};
     for (size_t i = 0; i < sizeof appends / sizeof *appends; i++) {
@@ -176,9 +152,8 @@ static void stays_failed_until_it_is_cleared(void **state)
     }
 }
 
-static void says_when_memory_is_short(void **state)
+TEST(says_when_memory_is_short)
 {
-    (void)state;
     static const size_t sizes[] = {HUGE_SIZE, SIZE_MAX - 3, SIZE_MAX - 4};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct sxt_buffer buffer;
@@ -202,9 +177,8 @@ static void says_when_memory_is_short(void **state)
     }
 }
 
-static void says_when_the_first_memory_is_short(void **state)
+TEST(says_when_the_first_memory_is_short)
 {
-    (void)state;
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, SIZE_MAX);
     assert_null(sxt_buffer_reserve(&buffer, HUGE_SIZE));
@@ -219,9 +193,8 @@ static void says_when_the_first_memory_is_short(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void reserves_without_changing_the_size(void **state)
+TEST(reserves_without_changing_the_size)
 {
-    (void)state;
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, 1000);
     assert_non_null(sxt_buffer_reserve(&buffer, 0));
@@ -242,9 +215,8 @@ static void reserves_without_changing_the_size(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void prints_text_of_every_length(void **state)
+TEST(prints_text_of_every_length)
 {
-    (void)state;
     char text[301];
     for (size_t size = 0; size < sizeof text; size++) {
         memset(text, 't', size);
@@ -265,9 +237,8 @@ static void prints_text_of_every_length(void **state)
     }
 }
 
-static void hands_its_content_over(void **state)
+TEST(hands_its_content_over)
 {
-    (void)state;
     struct sxt_buffer buffer;
     size_t size = 99;
     sxt_buffer_init(&buffer, 100);
@@ -291,9 +262,8 @@ static void hands_its_content_over(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void keeps_its_memory_when_cleared(void **state)
+TEST(keeps_its_memory_when_cleared)
 {
-    (void)state;
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, 1000);
     sxt_buffer_extend(&buffer, 500);
@@ -302,22 +272,4 @@ static void keeps_its_memory_when_cleared(void **state)
     assert_int_equal(buffer.size, 0);
     assert_ptr_equal(sxt_buffer_extend(&buffer, 500), data);
     sxt_buffer_free(&buffer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holds_what_was_appended),
-        cmocka_unit_test(grows_to_any_size_below_the_maximum),
-        cmocka_unit_test(fills_up_to_the_maximum_and_no_further),
-        cmocka_unit_test(refuses_sizes_that_wrap_around),
-        cmocka_unit_test(stays_failed_until_it_is_cleared),
-        cmocka_unit_test(says_when_memory_is_short),
-        cmocka_unit_test(says_when_the_first_memory_is_short),
-        cmocka_unit_test(reserves_without_changing_the_size),
-        cmocka_unit_test(prints_text_of_every_length),
-        cmocka_unit_test(hands_its_content_over),
-        cmocka_unit_test(keeps_its_memory_when_cleared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

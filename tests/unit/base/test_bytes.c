@@ -1,18 +1,11 @@
 /* test_bytes.c: loads and stores in both byte orders at any alignment, and sums at their limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
+#include "support/test.h"
 
 static const uint8_t sample[] = {0x00, 0x81, 0x02, 0x83, 0x04, 0x85, 0x06, 0x87, 0x08, 0x89, 0x0a};
 
-static void loads_little_endian(void **state)
+TEST(loads_little_endian)
 {
-    (void)state;
     assert_int_equal(sxt_load_u16le(sample + 1), 0x0281);
     assert_int_equal(sxt_load_u32le(sample + 1), 0x04830281);
     assert_true(sxt_load_u64le(sample + 1) == UINT64_C(0x0887068504830281));
@@ -21,17 +14,15 @@ static void loads_little_endian(void **state)
     assert_true(sxt_load_u64(sample + 2, false) == UINT64_C(0x8908870685048302));
 }
 
-static void loads_big_endian(void **state)
+TEST(loads_big_endian)
 {
-    (void)state;
     assert_int_equal(sxt_load_u16(sample + 1, true), 0x8102);
     assert_int_equal(sxt_load_u32(sample + 1, true), 0x81028304);
     assert_true(sxt_load_u64(sample + 1, true) == UINT64_C(0x8102830485068708));
 }
 
-static void stores_little_endian(void **state)
+TEST(stores_little_endian)
 {
-    (void)state;
     for (size_t shift = 0; shift < 8; shift++) {
         uint8_t place[24];
         memset(place, 0xee, sizeof place);
@@ -48,9 +39,8 @@ static void stores_little_endian(void **state)
     }
 }
 
-static void notices_sums_that_do_not_fit(void **state)
+TEST(notices_sums_that_do_not_fit)
 {
-    (void)state;
     static const struct {
         uint64_t a, b, sum;
         bool fits;
@@ -70,9 +60,8 @@ static void notices_sums_that_do_not_fit(void **state)
     }
 }
 
-static void notices_products_that_do_not_fit(void **state)
+TEST(notices_products_that_do_not_fit)
 {
-    (void)state;
     static const struct {
         uint64_t a, b, product;
         bool fits;
@@ -92,9 +81,8 @@ static void notices_products_that_do_not_fit(void **state)
     }
 }
 
-static void fits_only_what_lies_inside(void **state)
+TEST(fits_only_what_lies_inside)
 {
-    (void)state;
     static const struct {
         uint64_t offset, count, item_size, size;
         bool fits;
@@ -117,17 +105,4 @@ static void fits_only_what_lies_inside(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(sxt_fits(cases[i].offset, cases[i].count, cases[i].item_size, cases[i].size), cases[i].fits);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_little_endian),
-        cmocka_unit_test(loads_big_endian),
-        cmocka_unit_test(stores_little_endian),
-        cmocka_unit_test(notices_sums_that_do_not_fit),
-        cmocka_unit_test(notices_products_that_do_not_fit),
-        cmocka_unit_test(fits_only_what_lies_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* test_crc32c.c: all variants against the definition of the CRC, bit by bit. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "support/test.h"
 
 #define LONGEST 600
 #define SHIFTS  16
@@ -98,32 +94,6 @@ static void check_variant(variant_function *variant)
     check_long_inputs(variant);
 }
 
-static void the_bitwise_definition_gives_the_known_values(void **state)
-{
-    (void)state;
-    check_known_values(bitwise);
-}
-
-static void the_table_agrees_with_the_definition(void **state)
-{
-    (void)state;
-    check_variant(sxt_crc32c_table);
-}
-
-static void the_instruction_agrees_with_the_definition(void **state)
-{
-    (void)state;
-    if (!sxt_crc32c_hardware_available())
-        skip();
-    check_variant(sxt_crc32c_hardware);
-}
-
-static void the_chosen_variant_agrees_with_the_definition(void **state)
-{
-    (void)state;
-    check_variant(sxt_crc32c);
-}
-
 static void *compute_in_thread(void *result)
 {
     *(uint32_t *)result = sxt_crc32c(0, "123456789", 9);
@@ -131,9 +101,9 @@ static void *compute_in_thread(void *result)
 }
 
 /* Runs first, so that the threads meet at the choice of the variant. */
-static void the_first_calls_may_come_from_many_threads(void **state)
+/* The first case, so that nothing has called it before. */
+TEST(the_first_calls_may_come_from_many_threads)
 {
-    (void)state;
     pthread_t threads[4];
     uint32_t results[4] = {0};
     for (size_t i = 0; i < 4; i++)
@@ -144,14 +114,24 @@ static void the_first_calls_may_come_from_many_threads(void **state)
         assert_int_equal(results[i], 0xe3069283);
 }
 
-int main(void)
+TEST(the_bitwise_definition_gives_the_known_values)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_calls_may_come_from_many_threads),
-        cmocka_unit_test(the_bitwise_definition_gives_the_known_values),
-        cmocka_unit_test(the_table_agrees_with_the_definition),
-        cmocka_unit_test(the_instruction_agrees_with_the_definition),
-        cmocka_unit_test(the_chosen_variant_agrees_with_the_definition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_known_values(bitwise);
+}
+
+TEST(the_table_agrees_with_the_definition)
+{
+    check_variant(sxt_crc32c_table);
+}
+
+TEST(the_instruction_agrees_with_the_definition)
+{
+    if (!sxt_crc32c_hardware_available())
+        skip();
+    check_variant(sxt_crc32c_hardware);
+}
+
+TEST(the_chosen_variant_agrees_with_the_definition)
+{
+    check_variant(sxt_crc32c);
 }

@@ -1,13 +1,8 @@
 /* test_cursor.c: reads inside the bytes give what is there; the first one outside fails for good. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/cursor.h"
+#include "support/test.h"
 
 static const uint8_t sample[] = {0x01, 0x82, 0x03, 0x84, 0x05, 0x86, 0x07, 0x88, 'h', 'i', 0, 'x'};
 
@@ -16,9 +11,8 @@ static struct sxt_cursor over_sample(bool big_endian)
     return sxt_cursor_make(sample, sizeof sample, 0x1000, big_endian);
 }
 
-static void reads_integers_in_either_byte_order(void **state)
+TEST(reads_integers_in_either_byte_order)
 {
-    (void)state;
     struct sxt_cursor little = over_sample(false), big = over_sample(true);
     assert_int_equal(sxt_cursor_u8(&little), 0x01);
     assert_int_equal(sxt_cursor_u16(&little), 0x0382);
@@ -32,9 +26,8 @@ static void reads_integers_in_either_byte_order(void **state)
     assert_false(little.failed || big.failed);
 }
 
-static void reads_integers_of_a_given_width(void **state)
+TEST(reads_integers_of_a_given_width)
 {
-    (void)state;
     static const uint64_t expected[9] = {
         [1] = 0x01, [2] = 0x8201, [4] = 0x84038201, [8] = UINT64_C(0x8807860584038201)};
     for (unsigned width = 0; width < 20; width++) {
@@ -105,9 +98,8 @@ static const struct {
     {read_sleb128, 5}, {read_bytes, 3}, {read_cstring, 6}, {skip_three, 3}, {seek_three, 3},
 };
 
-static void refuses_every_read_that_is_cut(void **state)
+TEST(refuses_every_read_that_is_cut)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
         for (size_t size = 0; size <= reads[i].size; size++) {
             uint8_t bytes[8];
@@ -124,9 +116,8 @@ static void refuses_every_read_that_is_cut(void **state)
     }
 }
 
-static void gives_zero_for_everything_after_a_failure(void **state)
+TEST(gives_zero_for_everything_after_a_failure)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
         struct sxt_cursor cursor = over_sample(false);
         sxt_cursor_u16(&cursor);
@@ -139,9 +130,8 @@ static void gives_zero_for_everything_after_a_failure(void **state)
     }
 }
 
-static void does_not_wrap_around_on_huge_lengths(void **state)
+TEST(does_not_wrap_around_on_huge_lengths)
 {
-    (void)state;
     static const uint64_t lengths[] = {sizeof sample - 3, SIZE_MAX - 3,           SIZE_MAX, UINT64_MAX - 3, UINT64_MAX,
                                        UINT64_C(1) << 32, (UINT64_C(1) << 32) + 1};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -164,9 +154,8 @@ static void does_not_wrap_around_on_huge_lengths(void **state)
     }
 }
 
-static void slices_independently_of_the_position(void **state)
+TEST(slices_independently_of_the_position)
 {
-    (void)state;
     struct sxt_cursor parent = over_sample(true);
     sxt_cursor_seek(&parent, sizeof sample);
     struct sxt_cursor slice = sxt_cursor_slice(&parent, 2, 3);
@@ -190,9 +179,8 @@ static void slices_independently_of_the_position(void **state)
     assert_false(sxt_cursor_slice(&nothing, 0, 0).failed);
 }
 
-static void slices_of_a_failed_cursor_have_failed(void **state)
+TEST(slices_of_a_failed_cursor_have_failed)
 {
-    (void)state;
     struct sxt_cursor parent = over_sample(false);
     struct sxt_cursor outside = sxt_cursor_slice(&parent, 1, sizeof sample);
     assert_true(outside.failed);
@@ -200,9 +188,8 @@ static void slices_of_a_failed_cursor_have_failed(void **state)
     assert_true(sxt_cursor_slice(&outside, 0, 0).failed);
 }
 
-static void reads_unsigned_leb128(void **state)
+TEST(reads_unsigned_leb128)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[12];
         size_t size; /* 0: refused */
@@ -226,9 +213,8 @@ static void reads_unsigned_leb128(void **state)
     }
 }
 
-static void reads_signed_leb128(void **state)
+TEST(reads_signed_leb128)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[12];
         size_t size; /* 0: refused */
@@ -259,9 +245,8 @@ static void reads_signed_leb128(void **state)
     }
 }
 
-static void reads_strings_up_to_their_nul(void **state)
+TEST(reads_strings_up_to_their_nul)
 {
-    (void)state;
     struct sxt_cursor cursor = over_sample(false);
     sxt_cursor_seek(&cursor, 8);
     sxt_string string = sxt_cursor_cstring(&cursor);
@@ -282,9 +267,8 @@ static void reads_strings_up_to_their_nul(void **state)
     assert_int_equal(sxt_cursor_left(&cursor), 0);
 }
 
-static void finds_no_bytes_even_where_there_is_nothing(void **state)
+TEST(finds_no_bytes_even_where_there_is_nothing)
 {
-    (void)state;
     struct sxt_cursor cursor = sxt_cursor_make(NULL, 0, 0, false);
     assert_non_null(sxt_cursor_bytes(&cursor, 0));
     sxt_cursor_skip(&cursor, 0);
@@ -294,22 +278,4 @@ static void finds_no_bytes_even_where_there_is_nothing(void **state)
     assert_ptr_equal(sxt_cursor_bytes(&cursor, sizeof sample), sample);
     assert_non_null(sxt_cursor_bytes(&cursor, 0));
     assert_false(cursor.failed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_integers_in_either_byte_order),
-        cmocka_unit_test(reads_integers_of_a_given_width),
-        cmocka_unit_test(refuses_every_read_that_is_cut),
-        cmocka_unit_test(gives_zero_for_everything_after_a_failure),
-        cmocka_unit_test(does_not_wrap_around_on_huge_lengths),
-        cmocka_unit_test(slices_independently_of_the_position),
-        cmocka_unit_test(slices_of_a_failed_cursor_have_failed),
-        cmocka_unit_test(reads_unsigned_leb128),
-        cmocka_unit_test(reads_signed_leb128),
-        cmocka_unit_test(reads_strings_up_to_their_nul),
-        cmocka_unit_test(finds_no_bytes_even_where_there_is_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_emit.c: the same calls as JSON Lines and as text, with values that try to break out of both. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +6,7 @@
 #include "base/emit.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "support/test.h"
 
 struct page {
     struct sxt_emit emit;
@@ -61,9 +56,8 @@ static void emit_scalars(struct sxt_emit *emit)
     sxt_emit_record_end(emit);
 }
 
-static void puts_a_record_on_one_json_line(void **state)
+TEST(puts_a_record_on_one_json_line)
 {
-    (void)state;
     struct page page;
     emit_scalars(open_page(&page, true));
     emit_scalars(&page.emit);
@@ -73,9 +67,8 @@ static void puts_a_record_on_one_json_line(void **state)
     assert_page(&page, LINE LINE);
 }
 
-static void aligns_fields_in_text(void **state)
+TEST(aligns_fields_in_text)
 {
-    (void)state;
     struct page page;
     emit_scalars(open_page(&page, false));
     assert_page(&page, "file          a.out\n"
@@ -87,9 +80,8 @@ static void aligns_fields_in_text(void **state)
                        "empty         \n");
 }
 
-static void separates_a_long_key_from_its_value(void **state)
+TEST(separates_a_long_key_from_its_value)
 {
-    (void)state;
     struct page page;
     struct sxt_emit *emit = open_page(&page, false);
     sxt_emit_record(emit);
@@ -100,9 +92,8 @@ static void separates_a_long_key_from_its_value(void **state)
     assert_page(&page, "thirteen_long 1\nfourteen__long 2\nmuch_longer_than_that 3\n");
 }
 
-static void prints_the_whole_range_of_numbers(void **state)
+TEST(prints_the_whole_range_of_numbers)
 {
-    (void)state;
     struct page page;
     struct sxt_emit *emit = open_page(&page, true);
     sxt_emit_record(emit);
@@ -155,9 +146,8 @@ static void emit_nested(struct sxt_emit *emit)
     sxt_emit_record_end(emit);
 }
 
-static void nests_arrays_and_objects_in_json(void **state)
+TEST(nests_arrays_and_objects_in_json)
 {
-    (void)state;
     struct page page;
     emit_nested(open_page(&page, true));
     assert_page(&page, "{\"sources\":[\"dwarf\",null,7],\"none\":[],"
@@ -165,17 +155,15 @@ static void nests_arrays_and_objects_in_json(void **state)
                        "\"header\":{\"inner\":{},\"version\":1},\"pairs\":[[1,2],[]],\"last\":3}\n");
 }
 
-static void shows_scalars_of_arrays_in_text_and_nothing_deeper(void **state)
+TEST(shows_scalars_of_arrays_in_text_and_nothing_deeper)
 {
-    (void)state;
     struct page page;
     emit_nested(open_page(&page, false));
     assert_page(&page, "sources       dwarf, 7\nlast          3\n");
 }
 
-static void keeps_text_out_of_json(void **state)
+TEST(keeps_text_out_of_json)
 {
-    (void)state;
     struct page page;
     for (int json = 0; json < 2; json++) {
         struct sxt_emit *emit = open_page(&page, json);
@@ -188,9 +176,8 @@ static void keeps_text_out_of_json(void **state)
     }
 }
 
-static void prints_text_of_any_length(void **state)
+TEST(prints_text_of_any_length)
 {
-    (void)state;
     struct page page;
     for (int size = 500; size < 530; size++) {
         struct sxt_emit *emit = open_page(&page, false);
@@ -210,25 +197,22 @@ static void emit_one_string(struct page *page, bool json, sxt_string value)
     sxt_emit_record_end(emit);
 }
 
-static void escapes_what_json_demands(void **state)
+TEST(escapes_what_json_demands)
 {
-    (void)state;
     struct page page;
     emit_one_string(&page, true, STRING("a\"b\\c/\b\f\n\r\t\0\x01\x1b[31m\x7f"));
     assert_page(&page, "{\"s\":\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0000\\u0001\\u001b[31m\\u007f\"}\n");
 }
 
-static void shows_control_characters_in_text(void **state)
+TEST(shows_control_characters_in_text)
 {
-    (void)state;
     struct page page;
     emit_one_string(&page, false, STRING("a\"b\\c\n\t\0\x1b[31m\x7f"));
     assert_page(&page, "s             a\"b\\c\\x0a\\x09\\x00\\x1b[31m\\x7f\n");
 }
 
-static void keeps_utf8_and_tames_its_control_characters(void **state)
+TEST(keeps_utf8_and_tames_its_control_characters)
 {
-    (void)state;
     struct page page;
     const sxt_string value = STRING("\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80 \xc2\x9b"
                                     "31m\xc2\xa0");
@@ -238,9 +222,8 @@ static void keeps_utf8_and_tames_its_control_characters(void **state)
     assert_page(&page, "s             \xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80 \\xc2\\x9b31m\xc2\xa0\n");
 }
 
-static void replaces_bytes_that_are_not_utf8(void **state)
+TEST(replaces_bytes_that_are_not_utf8)
 {
-    (void)state;
     struct page page;
     const sxt_string value = STRING("a\xff\xc3\xbc\xc3(\xe2\x82");
     emit_one_string(&page, true, value);
@@ -249,9 +232,8 @@ static void replaces_bytes_that_are_not_utf8(void **state)
     assert_page(&page, "s             a\\xff\xc3\xbc\\xc3(\\xe2\\x82\n");
 }
 
-static void finds_the_character_to_escape_at_every_place(void **state)
+TEST(finds_the_character_to_escape_at_every_place)
 {
-    (void)state;
     static const char bad[] = {'"', '\\', '\x1f', '\x7f', '\x00', '\n'};
     for (size_t b = 0; b < sizeof bad; b++) {
         for (size_t at = 0; at < 40; at++) {
@@ -275,9 +257,8 @@ static void finds_the_character_to_escape_at_every_place(void **state)
 }
 
 /* Any bytes at all come out as one line that the parser reads back: the same, with U+FFFD for what is not UTF-8. */
-static void makes_valid_json_of_any_bytes(void **state)
+TEST(makes_valid_json_of_any_bytes)
 {
-    (void)state;
     static const char pieces[][4] = {"a",    "\"",   "\\",   "\n",   "\x7f", "\xc2",
                                      "\x9b", "\xe2", "\x82", "\xac", "\xf0", "z"};
     uint32_t random = 1;
@@ -319,9 +300,8 @@ static void makes_valid_json_of_any_bytes(void **state)
 }
 
 /* A check of all that follows at each of these characters would take hours. */
-static void escapes_long_strings_in_linear_time(void **state)
+TEST(escapes_long_strings_in_linear_time)
 {
-    (void)state;
     const size_t size = 4 << 20;
     char *text = malloc(size);
     assert_non_null(text);
@@ -340,9 +320,8 @@ static void escapes_long_strings_in_linear_time(void **state)
     free(text);
 }
 
-static void colours_keys_when_told_to(void **state)
+TEST(colours_keys_when_told_to)
 {
-    (void)state;
     struct page page;
     struct sxt_emit *emit = open_page(&page, false);
     assert_false(emit->colour);
@@ -353,9 +332,8 @@ static void colours_keys_when_told_to(void **state)
     assert_page(&page, "\033[1msize\033[0m          1\n");
 }
 
-static void loses_nothing_in_large_dumps(void **state)
+TEST(loses_nothing_in_large_dumps)
 {
-    (void)state;
     for (int json = 0; json < 2; json++) {
         FILE *file = tmpfile();
         assert_non_null(file);
@@ -382,9 +360,8 @@ static void loses_nothing_in_large_dumps(void **state)
     }
 }
 
-static void writes_huge_records_without_keeping_them(void **state)
+TEST(writes_huge_records_without_keeping_them)
 {
-    (void)state;
     FILE *file = tmpfile();
     assert_non_null(file);
     struct sxt_emit emit;
@@ -401,9 +378,8 @@ static void writes_huge_records_without_keeping_them(void **state)
     fclose(file);
 }
 
-static void says_that_the_disk_is_full(void **state)
+TEST(says_that_the_disk_is_full)
 {
-    (void)state;
     for (unsigned records = 1; records <= 100000; records *= 100000) {
         FILE *full = fopen("/dev/full", "w");
         if (full == NULL)
@@ -422,9 +398,8 @@ static void says_that_the_disk_is_full(void **state)
     }
 }
 
-static void may_go_on_after_finish(void **state)
+TEST(may_go_on_after_finish)
 {
-    (void)state;
     struct page page;
     struct sxt_emit *emit = open_page(&page, true);
     sxt_emit_record(emit);
@@ -436,9 +411,8 @@ static void may_go_on_after_finish(void **state)
     assert_page(&page, "{}\n{}\n");
 }
 
-static void fails_rather_than_nest_too_deep(void **state)
+TEST(fails_rather_than_nest_too_deep)
 {
-    (void)state;
     struct page page;
     struct sxt_emit *emit = open_page(&page, true);
     sxt_emit_record(emit);
@@ -449,32 +423,4 @@ static void fails_rather_than_nest_too_deep(void **state)
     sxt_emit_record_end(emit);
     assert_int_equal(sxt_emit_finish(emit, NULL), SXT_ERROR_IO);
     close_page(&page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(puts_a_record_on_one_json_line),
-        cmocka_unit_test(aligns_fields_in_text),
-        cmocka_unit_test(separates_a_long_key_from_its_value),
-        cmocka_unit_test(prints_the_whole_range_of_numbers),
-        cmocka_unit_test(nests_arrays_and_objects_in_json),
-        cmocka_unit_test(shows_scalars_of_arrays_in_text_and_nothing_deeper),
-        cmocka_unit_test(keeps_text_out_of_json),
-        cmocka_unit_test(prints_text_of_any_length),
-        cmocka_unit_test(escapes_what_json_demands),
-        cmocka_unit_test(shows_control_characters_in_text),
-        cmocka_unit_test(keeps_utf8_and_tames_its_control_characters),
-        cmocka_unit_test(replaces_bytes_that_are_not_utf8),
-        cmocka_unit_test(finds_the_character_to_escape_at_every_place),
-        cmocka_unit_test(makes_valid_json_of_any_bytes),
-        cmocka_unit_test(escapes_long_strings_in_linear_time),
-        cmocka_unit_test(colours_keys_when_told_to),
-        cmocka_unit_test(loses_nothing_in_large_dumps),
-        cmocka_unit_test(writes_huge_records_without_keeping_them),
-        cmocka_unit_test(says_that_the_disk_is_full),
-        cmocka_unit_test(may_go_on_after_finish),
-        cmocka_unit_test(fails_rather_than_nest_too_deep),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

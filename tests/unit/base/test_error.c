@@ -1,20 +1,14 @@
 /* test_error.c: a failure becomes one clean line, whatever is put into it. */
 #include <errno.h>
-#include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "support/test.h"
 
-static void says_what_and_where(void **state)
+TEST(says_what_and_where)
 {
-    (void)state;
     sxt_error error;
     int code = sxt_fail(&error, SXT_ERROR_FORMAT, 0x80, "va table: %d entries do not fit", 3);
     assert_int_equal(code, SXT_ERROR_FORMAT);
@@ -23,9 +17,8 @@ static void says_what_and_where(void **state)
     assert_string_equal(error.text, "va table: 3 entries do not fit (offset 0x80)");
 }
 
-static void adds_no_offset_where_there_is_none(void **state)
+TEST(adds_no_offset_where_there_is_none)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(sxt_fail(&error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "two outputs"), SXT_ERROR_USAGE);
     assert_true(error.offset == SXT_NO_OFFSET);
@@ -37,9 +30,8 @@ static void adds_no_offset_where_there_is_none(void **state)
     assert_string_equal(error.text, "far (offset 0xfffffffffffffffe)");
 }
 
-static void needs_no_place_for_the_text(void **state)
+TEST(needs_no_place_for_the_text)
 {
-    (void)state;
     assert_int_equal(sxt_fail(NULL, SXT_ERROR_LIMIT, 7, "%s", "text"), SXT_ERROR_LIMIT);
     assert_int_equal(sxt_fail_errno(NULL, ENOENT, "open"), SXT_ERROR_IO);
     assert_int_equal(sxt_fail_errno(NULL, ENOMEM, "open"), SXT_ERROR_MEMORY);
@@ -47,9 +39,8 @@ static void needs_no_place_for_the_text(void **state)
     sxt_error_clear(NULL);
 }
 
-static void cuts_a_long_text_before_the_offset(void **state)
+TEST(cuts_a_long_text_before_the_offset)
 {
-    (void)state;
     static const char ending[] = " (offset 0x1234)";
     char name[2000];
     sxt_error error;
@@ -64,9 +55,8 @@ static void cuts_a_long_text_before_the_offset(void **state)
     }
 }
 
-static void cuts_between_characters_only(void **state)
+TEST(cuts_between_characters_only)
 {
-    (void)state;
     static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
     for (size_t c = 0; c < sizeof characters / sizeof *characters; c++) {
         for (size_t shift = 0; shift < 5; shift++) {
@@ -84,9 +74,8 @@ static void cuts_between_characters_only(void **state)
     }
 }
 
-static void keeps_to_one_line_of_utf8(void **state)
+TEST(keeps_to_one_line_of_utf8)
 {
-    (void)state;
     static const struct {
         const char *given, *shown;
     } cases[] = {
@@ -106,18 +95,16 @@ static void keeps_to_one_line_of_utf8(void **state)
     }
 }
 
-static void takes_its_own_text_as_an_argument(void **state)
+TEST(takes_its_own_text_as_an_argument)
 {
-    (void)state;
     sxt_error error;
     sxt_fail(&error, SXT_ERROR_FORMAT, 16, "bad count");
     sxt_fail(&error, error.code, SXT_NO_OFFSET, "unit 3: %s", error.text);
     assert_string_equal(error.text, "unit 3: bad count (offset 0x10)");
 }
 
-static void names_the_reason_of_the_system(void **state)
+TEST(names_the_reason_of_the_system)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(sxt_fail_errno(&error, ENOENT, "%s", "a.out"), SXT_ERROR_IO);
     assert_string_equal(error.text, "a.out: No such file or directory");
@@ -131,18 +118,16 @@ static void names_the_reason_of_the_system(void **state)
     assert_non_null(strstr(error.text, "nnn: Cannot allocate memory"));
 }
 
-static void names_the_size_that_was_needed(void **state)
+TEST(names_the_size_that_was_needed)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(sxt_fail_memory(&error, UINT64_C(5000000000)), SXT_ERROR_MEMORY);
     assert_int_equal(error.code, SXT_ERROR_MEMORY);
     assert_non_null(strstr(error.text, "5000000000"));
 }
 
-static void is_nothing_after_clearing(void **state)
+TEST(is_nothing_after_clearing)
 {
-    (void)state;
     sxt_error error;
     sxt_fail(&error, SXT_ERROR_IO, 3, "gone");
     sxt_error_clear(&error);
@@ -151,9 +136,8 @@ static void is_nothing_after_clearing(void **state)
     assert_string_equal(error.text, "");
 }
 
-static void has_a_name_for_every_code(void **state)
+TEST(has_a_name_for_every_code)
 {
-    (void)state;
     for (int code = SXT_OK; code >= SXT_ERROR_NOT_FOUND; code--) {
         const char *text = sxt_status_text((sxt_status)code);
         assert_true(strlen(text) > 0);
@@ -164,23 +148,4 @@ static void has_a_name_for_every_code(void **state)
     assert_string_equal(sxt_status_text(SXT_ERROR_FORMAT), "damaged input");
     assert_string_equal(sxt_status_text((sxt_status)(SXT_ERROR_NOT_FOUND - 1)), "unknown error");
     assert_string_equal(sxt_status_text((sxt_status)1), "unknown error");
-}
-
-int main(void)
-{
-    setlocale(LC_ALL, "C");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_and_where),
-        cmocka_unit_test(adds_no_offset_where_there_is_none),
-        cmocka_unit_test(needs_no_place_for_the_text),
-        cmocka_unit_test(cuts_a_long_text_before_the_offset),
-        cmocka_unit_test(cuts_between_characters_only),
-        cmocka_unit_test(keeps_to_one_line_of_utf8),
-        cmocka_unit_test(takes_its_own_text_as_an_argument),
-        cmocka_unit_test(names_the_reason_of_the_system),
-        cmocka_unit_test(names_the_size_that_was_needed),
-        cmocka_unit_test(is_nothing_after_clearing),
-        cmocka_unit_test(has_a_name_for_every_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

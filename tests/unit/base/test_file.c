@@ -1,10 +1,4 @@
 /* test_file.c: inputs of every kind that a user may name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,39 +10,23 @@
 
 #include "base/file.h"
 #include "base/output.h"
+#include "support/folder.h"
+#include "support/test.h"
 
-struct folder {
-    char path[200];
-    char file[240]; /* a name in it */
-};
+static char folder[SXT_TEST_FOLDER_MAX];
+static char input_path[SXT_TEST_FOLDER_MAX + 40]; /* of a file in it */
 
-static int make_folder(void **state)
+SET_UP()
 {
-    struct folder *folder = calloc(1, sizeof *folder);
-    const char *place = getenv("TMPDIR");
-    assert_non_null(folder);
-    snprintf(folder->path, sizeof folder->path, "%s/sextant-file-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(folder->path));
-    snprintf(folder->file, sizeof folder->file, "%s/input", folder->path);
-    *state = folder;
-    return 0;
+    sxt_test_make_folder(folder);
+    snprintf(input_path, sizeof input_path, "%s/input", folder);
 }
 
-static int remove_folder(void **state)
+/* Nothing else is left in the folder. */
+TEAR_DOWN()
 {
-    struct folder *folder = *state;
-    unlink(folder->file);
-    int result = rmdir(folder->path);
-    free(folder);
-    return result;
-}
-
-static void put(const char *path, const void *data, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    assert_true(fd >= 0);
-    assert_int_equal(sxt_write_all(fd, data, size, NULL), SXT_OK);
-    assert_int_equal(close(fd), 0);
+    unlink(input_path);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void assert_content(const struct sxt_file *file, const void *data, size_t size)
@@ -64,31 +42,29 @@ static void assert_empty(const struct sxt_file *file)
     assert_int_equal(file->owner, SXT_FILE_NOBODY);
 }
 
-static void maps_a_regular_file(void **state)
+TEST(maps_a_regular_file)
 {
-    struct folder *folder = *state;
-    put(folder->file, "content", 7);
+    sxt_test_put_file(input_path, "content", 7);
     struct sxt_file file;
-    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
     assert_int_equal(file.owner, SXT_FILE_MAPPED);
     assert_content(&file, "content", 7);
     /* A file is only ever replaced by rename: the mapping keeps the old content. */
     char other[260];
-    snprintf(other, sizeof other, "%s.new", folder->file);
-    put(other, "replaced", 8);
-    assert_int_equal(rename(other, folder->file), 0);
+    snprintf(other, sizeof other, "%s.new", input_path);
+    sxt_test_put_file(other, "replaced", 8);
+    assert_int_equal(rename(other, input_path), 0);
     assert_content(&file, "content", 7);
     sxt_file_close(&file);
     assert_empty(&file);
     sxt_file_close(&file);
 }
 
-static void gives_an_empty_file_a_valid_pointer(void **state)
+TEST(gives_an_empty_file_a_valid_pointer)
 {
-    struct folder *folder = *state;
-    put(folder->file, "", 0);
+    sxt_test_put_file(input_path, "", 0);
     struct sxt_file file;
-    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
     assert_empty(&file);
     sxt_file_close(&file);
     sxt_file_from_memory(&file, NULL, 0);
@@ -96,12 +72,11 @@ static void gives_an_empty_file_a_valid_pointer(void **state)
     sxt_file_close(&file);
 }
 
-static void says_why_it_cannot_open(void **state)
+TEST(says_why_it_cannot_open)
 {
-    struct folder *folder = *state;
     struct sxt_file file;
     sxt_error error;
-    assert_int_equal(sxt_file_open(&file, folder->file, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_file_open(&file, input_path, &error), SXT_ERROR_IO);
     assert_string_equal(error.text, "cannot open: No such file or directory");
     assert_empty(&file);
     assert_int_equal(sxt_file_open(&file, "", &error), SXT_ERROR_IO);
@@ -110,21 +85,19 @@ static void says_why_it_cannot_open(void **state)
     assert_empty(&file);
 }
 
-static void refuses_a_directory(void **state)
+TEST(refuses_a_directory)
 {
-    struct folder *folder = *state;
     struct sxt_file file;
     sxt_error error;
-    assert_int_equal(sxt_file_open(&file, folder->path, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_file_open(&file, folder, &error), SXT_ERROR_IO);
     assert_string_equal(error.text, "is a directory");
     assert_empty(&file);
 }
 
-static void takes_a_file_whole_from_a_descriptor_that_stands_elsewhere(void **state)
+TEST(takes_a_file_whole_from_a_descriptor_that_stands_elsewhere)
 {
-    struct folder *folder = *state;
-    put(folder->file, "0123456789", 10);
-    int fd = open(folder->file, O_RDONLY);
+    sxt_test_put_file(input_path, "0123456789", 10);
+    int fd = open(input_path, O_RDONLY);
     assert_true(fd >= 0);
     assert_int_equal(lseek(fd, 4, SEEK_SET), 4);
     struct sxt_file file;
@@ -135,9 +108,8 @@ static void takes_a_file_whole_from_a_descriptor_that_stands_elsewhere(void **st
     sxt_file_close(&file);
 }
 
-static void reads_files_that_say_they_are_empty(void **state)
+TEST(reads_files_that_say_they_are_empty)
 {
-    (void)state;
     struct sxt_file file;
     sxt_error error;
     int status = sxt_file_open(&file, "/proc/self/status", &error);
@@ -179,9 +151,8 @@ static void *feed_pipe(void *argument)
     return NULL;
 }
 
-static void reads_standard_input_to_its_end(void **state)
+TEST(reads_standard_input_to_its_end)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 1000003};
     uint8_t *data = malloc(1000003);
     assert_non_null(data);
@@ -216,16 +187,15 @@ static void reads_standard_input_to_its_end(void **state)
     free(data);
 }
 
-static void keeps_no_descriptor(void **state)
+TEST(keeps_no_descriptor)
 {
-    struct folder *folder = *state;
-    put(folder->file, "content", 7);
+    sxt_test_put_file(input_path, "content", 7);
     int before = open("/dev/null", O_RDONLY);
     close(before);
     struct sxt_file mapped, read, none;
-    assert_int_equal(sxt_file_open(&mapped, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&mapped, input_path, NULL), SXT_OK);
     assert_int_equal(sxt_file_open(&read, "/dev/null", NULL), SXT_OK);
-    assert_int_equal(sxt_file_open(&none, folder->path, NULL), SXT_ERROR_IO);
+    assert_int_equal(sxt_file_open(&none, folder, NULL), SXT_ERROR_IO);
     int after = open("/dev/null", O_RDONLY);
     close(after);
     assert_int_equal(after, before);
@@ -233,18 +203,16 @@ static void keeps_no_descriptor(void **state)
     sxt_file_close(&read);
 }
 
-static void reads_devices(void **state)
+TEST(reads_devices)
 {
-    (void)state;
     struct sxt_file file;
     assert_int_equal(sxt_file_open(&file, "/dev/null", NULL), SXT_OK);
     assert_empty(&file);
     sxt_file_close(&file);
 }
 
-static void reports_a_read_that_fails(void **state)
+TEST(reports_a_read_that_fails)
 {
-    (void)state;
     struct sxt_file file;
     sxt_error error;
     int ends[2];
@@ -256,9 +224,8 @@ static void reports_a_read_that_fails(void **state)
     close(ends[1]);
 }
 
-static void borrows_memory(void **state)
+TEST(borrows_memory)
 {
-    (void)state;
     static const char text[] = "text";
     struct sxt_file file;
     sxt_file_from_memory(&file, text, 4);
@@ -279,56 +246,33 @@ static size_t write_gzip(const char *path, const char *text)
     return (size_t)attributes.st_size;
 }
 
-static void inflates_what_is_compressed_and_nothing_else(void **state)
+TEST(inflates_what_is_compressed_and_nothing_else)
 {
-    struct folder *folder = *state;
     struct sxt_file file;
-    put(folder->file, "plain", 5);
-    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    sxt_test_put_file(input_path, "plain", 5);
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
     assert_int_equal(sxt_file_inflate(&file, 0, NULL), SXT_OK);
     assert_int_equal(file.owner, SXT_FILE_MAPPED);
     assert_content(&file, "plain", 5);
     sxt_file_close(&file);
 
-    write_gzip(folder->file, "what was in it");
-    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    write_gzip(input_path, "what was in it");
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
     assert_int_equal(sxt_file_inflate(&file, 14, NULL), SXT_OK);
     assert_int_equal(file.owner, SXT_FILE_ALLOCATED);
     assert_content(&file, "what was in it", 14);
     sxt_file_close(&file);
 }
 
-static void keeps_the_file_when_inflating_fails(void **state)
+TEST(keeps_the_file_when_inflating_fails)
 {
-    struct folder *folder = *state;
-    size_t size = write_gzip(folder->file, "what was in it");
+    size_t size = write_gzip(input_path, "what was in it");
     struct sxt_file file;
     sxt_error error;
-    assert_int_equal(sxt_file_open(&file, folder->file, NULL), SXT_OK);
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
     assert_int_equal(sxt_file_inflate(&file, 13, &error), SXT_ERROR_LIMIT);
     assert_int_equal(file.owner, SXT_FILE_MAPPED);
     assert_int_equal(file.size, size);
     assert_memory_equal(file.data, "\x1f\x8b", 2);
     sxt_file_close(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(maps_a_regular_file, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(gives_an_empty_file_a_valid_pointer, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(says_why_it_cannot_open, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(refuses_a_directory, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(takes_a_file_whole_from_a_descriptor_that_stands_elsewhere, make_folder,
-                                        remove_folder),
-        cmocka_unit_test(reads_files_that_say_they_are_empty),
-        cmocka_unit_test(reads_standard_input_to_its_end),
-        cmocka_unit_test_setup_teardown(keeps_no_descriptor, make_folder, remove_folder),
-        cmocka_unit_test(reads_devices),
-        cmocka_unit_test(reports_a_read_that_fails),
-        cmocka_unit_test(borrows_memory),
-        cmocka_unit_test_setup_teardown(inflates_what_is_compressed_and_nothing_else, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(keeps_the_file_when_inflating_fails, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* test_heap.c: the best comes out first, whatever went in and in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/heap.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define MOST 200
 
@@ -24,9 +18,8 @@ static bool is_smaller(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
-static void what_goes_in_comes_out_in_order(void **state)
+TEST(what_goes_in_comes_out_in_order)
 {
-    (void)state;
     static const uint32_t items[] = {5, 3, 9, 1, 3, 7, 0, UINT32_MAX, 2};
     static const uint32_t sorted[] = {0, 1, 2, 3, 3, 5, 7, 9, UINT32_MAX};
     enum { COUNT = sizeof items / sizeof *items };
@@ -42,9 +35,8 @@ static void what_goes_in_comes_out_in_order(void **state)
     assert_int_equal(heap.count, 0);
 }
 
-static void one_item_and_none(void **state)
+TEST(one_item_and_none)
 {
-    (void)state;
     uint32_t room[1];
     struct sxt_heap heap = {room, 0};
     for (uint32_t i = 0; i < 3; i++) {
@@ -66,9 +58,8 @@ static uint32_t best_worth(const uint32_t *worth, const bool *is_in)
     return best;
 }
 
-static void the_best_is_first_while_some_come_and_some_go(void **state)
+TEST(the_best_is_first_while_some_come_and_some_go)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct sxt_test_random random = {seed};
         uint32_t room[MOST], worth[MOST], next = 0;
@@ -92,14 +83,4 @@ static void the_best_is_first_while_some_come_and_some_go(void **state)
         for (size_t i = 0; i < MOST; i++)
             assert_false(is_in[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out_in_order),
-        cmocka_unit_test(one_item_and_none),
-        cmocka_unit_test(the_best_is_first_while_some_come_and_some_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

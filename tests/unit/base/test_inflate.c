@@ -1,10 +1,4 @@
 /* test_inflate.c: streams made by the libraries themselves, whole, joined, cut, damaged, and as bombs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <lzma.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,17 +11,8 @@
 #include <zstd.h>
 
 #include "base/inflate.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "support/sanitized.h"
+#include "support/test.h"
 
 static const enum sxt_compression kinds[] = {SXT_COMPRESSION_GZIP, SXT_COMPRESSION_ZLIB, SXT_COMPRESSION_XZ,
                                              SXT_COMPRESSION_ZSTD};
@@ -151,9 +136,8 @@ static void assert_refused(enum sxt_compression kind, struct bytes stream, int w
     assert_true(error.offset <= stream.size);
 }
 
-static void expands_what_the_libraries_compress(void **state)
+TEST(expands_what_the_libraries_compress)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 3000000};
     for (size_t k = 0; k < KIND_COUNT; k++) {
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -166,9 +150,8 @@ static void expands_what_the_libraries_compress(void **state)
     }
 }
 
-static void recognises_streams_by_their_first_bytes(void **state)
+TEST(recognises_streams_by_their_first_bytes)
 {
-    (void)state;
     struct bytes text = sample(100);
     for (size_t k = 0; k < KIND_COUNT; k++) {
         struct bytes stream = compressed(kinds[k], text.data, text.size);
@@ -185,9 +168,8 @@ static void recognises_streams_by_their_first_bytes(void **state)
     free(text.data);
 }
 
-static void expands_joined_members(void **state)
+TEST(expands_joined_members)
 {
-    (void)state;
     struct bytes text = sample(5000);
     for (size_t k = 0; k < KIND_COUNT; k++) {
         if (kinds[k] == SXT_COMPRESSION_ZLIB)
@@ -207,9 +189,8 @@ static void expands_joined_members(void **state)
     free(text.data);
 }
 
-static void accepts_zero_padding_of_gzip_and_xz_only(void **state)
+TEST(accepts_zero_padding_of_gzip_and_xz_only)
 {
-    (void)state;
     static const uint8_t zeros[512];
     struct bytes text = sample(500);
     for (size_t k = 0; k < KIND_COUNT; k++) {
@@ -227,9 +208,8 @@ static void accepts_zero_padding_of_gzip_and_xz_only(void **state)
     free(text.data);
 }
 
-static void refuses_other_bytes_behind_the_end(void **state)
+TEST(refuses_other_bytes_behind_the_end)
 {
-    (void)state;
     static const char *const garbage[] = {"x", "\x1f", "\x1f\x8b", "\x28\xb5\x2f", "\xfd\x37zXZ", "longer garbage"};
     struct bytes text = sample(500);
     for (size_t k = 0; k < KIND_COUNT; k++) {
@@ -247,9 +227,8 @@ static void refuses_other_bytes_behind_the_end(void **state)
     free(text.data);
 }
 
-static void says_where_the_other_bytes_begin(void **state)
+TEST(says_where_the_other_bytes_begin)
 {
-    (void)state;
     struct bytes stream = compressed(SXT_COMPRESSION_GZIP, "hello", 5);
     struct bytes longer = joined(stream.data, stream.size, "\0\0tail", 6);
     uint8_t *out;
@@ -263,9 +242,8 @@ static void says_where_the_other_bytes_begin(void **state)
     free(longer.data);
 }
 
-static void skips_skippable_zstd_frames(void **state)
+TEST(skips_skippable_zstd_frames)
 {
-    (void)state;
     static const uint8_t skippable[] = {0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'};
     struct bytes text = sample(300);
     struct bytes frame = compressed(SXT_COMPRESSION_ZSTD, text.data, text.size);
@@ -282,9 +260,8 @@ static void skips_skippable_zstd_frames(void **state)
     free(text.data);
 }
 
-static void stops_a_bomb_at_the_limit(void **state)
+TEST(stops_a_bomb_at_the_limit)
 {
-    (void)state;
     const size_t bomb_size = 100 << 20;
     void *zeros = mmap(NULL, bomb_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(zeros != MAP_FAILED);
@@ -301,9 +278,8 @@ static void stops_a_bomb_at_the_limit(void **state)
     munmap(zeros, bomb_size);
 }
 
-static void takes_the_limit_by_the_byte(void **state)
+TEST(takes_the_limit_by_the_byte)
 {
-    (void)state;
     struct bytes text = sample(70000);
     for (size_t k = 0; k < KIND_COUNT; k++) {
         struct bytes stream = compressed(kinds[k], text.data, text.size);
@@ -325,9 +301,8 @@ static void takes_the_limit_by_the_byte(void **state)
     free(text.data);
 }
 
-static void wants_exactly_the_expected_length(void **state)
+TEST(wants_exactly_the_expected_length)
 {
-    (void)state;
     struct bytes text = sample(1000);
     uint8_t to[1001];
     for (size_t k = 0; k < KIND_COUNT; k++) {
@@ -344,9 +319,8 @@ static void wants_exactly_the_expected_length(void **state)
     free(text.data);
 }
 
-static void refuses_every_cut_stream(void **state)
+TEST(refuses_every_cut_stream)
 {
-    (void)state;
     struct bytes text = sample(700);
     for (size_t k = 0; k < KIND_COUNT; k++) {
         struct bytes stream = compressed(kinds[k], text.data, text.size);
@@ -362,9 +336,8 @@ static void refuses_every_cut_stream(void **state)
     free(text.data);
 }
 
-static void survives_every_changed_byte(void **state)
+TEST(survives_every_changed_byte)
 {
-    (void)state;
     static const uint8_t changes[] = {0xff, 0x01, 0x80, 0x10};
     struct bytes text = sample(700);
     uint8_t *exact = malloc(text.size);
@@ -413,9 +386,8 @@ static void set_dictionary(struct bytes stream, uint8_t code)
         stream.data[header + header_size - 4 + i] = (uint8_t)(crc >> (8 * i));
 }
 
-static void bounds_the_dictionary_of_xz(void **state)
+TEST(bounds_the_dictionary_of_xz)
 {
-    (void)state;
     struct bytes text = sample(100);
     struct bytes stream = compressed(SXT_COMPRESSION_XZ, text.data, text.size);
     set_dictionary(stream, 30);
@@ -428,9 +400,8 @@ static void bounds_the_dictionary_of_xz(void **state)
     free(text.data);
 }
 
-static void bounds_the_window_of_zstd(void **state)
+TEST(bounds_the_window_of_zstd)
 {
-    (void)state;
     /* Magic, a descriptor without anything optional, a window of 2^(10 + code / 8) bytes, one last raw block. */
     uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3, 5 << 3 | 1, 0, 0, 'h', 'e', 'l', 'l', 'o'};
     struct bytes stream = {frame, sizeof frame};
@@ -452,9 +423,8 @@ static int expand_a_liar(void)
     return sxt_inflate(SXT_COMPRESSION_ZSTD, liar, sizeof liar, UINT64_MAX, &out, &size, NULL);
 }
 
-static void does_not_believe_a_claimed_size(void **state)
+TEST(does_not_believe_a_claimed_size)
 {
-    (void)state;
     assert_int_equal(expand_a_liar(), SXT_ERROR_FORMAT);
     if (SANITIZED)
         return;
@@ -469,9 +439,8 @@ static void does_not_believe_a_claimed_size(void **state)
     assert_int_equal(result, 0);
 }
 
-static void refuses_to_expand_what_is_not_compressed(void **state)
+TEST(refuses_to_expand_what_is_not_compressed)
 {
-    (void)state;
     uint8_t *out;
     size_t size;
     assert_int_equal(sxt_inflate(SXT_COMPRESSION_NONE, "abc", 3, 10, &out, &size, NULL), SXT_ERROR_USAGE);
@@ -481,27 +450,4 @@ static void refuses_to_expand_what_is_not_compressed(void **state)
         uint8_t text[] = "plain text, and no stream at all";
         assert_refused(kinds[k], (struct bytes){text, sizeof text}, SXT_ERROR_FORMAT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expands_what_the_libraries_compress),
-        cmocka_unit_test(recognises_streams_by_their_first_bytes),
-        cmocka_unit_test(expands_joined_members),
-        cmocka_unit_test(accepts_zero_padding_of_gzip_and_xz_only),
-        cmocka_unit_test(refuses_other_bytes_behind_the_end),
-        cmocka_unit_test(says_where_the_other_bytes_begin),
-        cmocka_unit_test(skips_skippable_zstd_frames),
-        cmocka_unit_test(stops_a_bomb_at_the_limit),
-        cmocka_unit_test(takes_the_limit_by_the_byte),
-        cmocka_unit_test(wants_exactly_the_expected_length),
-        cmocka_unit_test(refuses_every_cut_stream),
-        cmocka_unit_test(survives_every_changed_byte),
-        cmocka_unit_test(bounds_the_dictionary_of_xz),
-        cmocka_unit_test(bounds_the_window_of_zstd),
-        cmocka_unit_test(does_not_believe_a_claimed_size),
-        cmocka_unit_test(refuses_to_expand_what_is_not_compressed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

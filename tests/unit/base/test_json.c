@@ -1,10 +1,4 @@
 /* test_json.c: what RFC 8259 allows, all of it and nothing else, within limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +6,19 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "support/test.h"
 
 static struct sxt_arena arena;
 static const struct sxt_json_limits usual = {16, 1000};
 
-static int open_arena(void **state)
+SET_UP()
 {
-    (void)state;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-    return 0;
 }
 
-static int free_arena(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     sxt_arena_free(&arena);
-    return 0;
 }
 
 /* Parses a copy that ends where its memory ends and is gone afterwards: the tree must not need the text. */
@@ -69,9 +60,8 @@ static void assert_string(sxt_string value, const char *expected, size_t size)
     assert_memory_equal(value.data, expected, size);
 }
 
-static void reads_every_type(void **state)
+TEST(reads_every_type)
 {
-    (void)state;
     assert_int_equal(parsed("null")->type, SXT_JSON_NULL);
     const struct sxt_json *value = parsed(" \t\r\n{ \"a\" : [ true , false , null , \"x\" , -1.5 , { } , [ ] ] } \n");
     assert_int_equal(value->type, SXT_JSON_OBJECT);
@@ -109,9 +99,8 @@ static void reads_every_type(void **state)
     assert_null(item->next);
 }
 
-static void links_siblings_behind_nested_values(void **state)
+TEST(links_siblings_behind_nested_values)
 {
-    (void)state;
     const struct sxt_json *value = parsed("[[1,[2,[]],{\"a\":{\"b\":3}}],4]");
     assert_int_equal(value->count, 2);
     assert_int_equal(value->child->count, 3);
@@ -126,9 +115,8 @@ static void links_siblings_behind_nested_values(void **state)
     assert_null(value->next);
 }
 
-static void reads_integers_exactly_where_they_fit(void **state)
+TEST(reads_integers_exactly_where_they_fit)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_unsigned, is_signed;
@@ -161,9 +149,8 @@ static void reads_integers_exactly_where_they_fit(void **state)
     }
 }
 
-static void reads_doubles(void **state)
+TEST(reads_doubles)
 {
-    (void)state;
     assert_true(parsed("0.1")->number == 0.1);
     assert_true(parsed("-1.5e-3")->number == -1.5e-3);
     assert_true(parsed("1E+2")->number == 100);
@@ -173,9 +160,8 @@ static void reads_doubles(void **state)
     assert_refused("[-1e999999999999999999999]", 26, 1);
 }
 
-static void reads_doubles_in_any_language(void **state)
+TEST(reads_doubles_in_any_language)
 {
-    (void)state;
     static const char *const languages[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "es_ES.UTF-8"};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof languages / sizeof languages[0] && found == NULL; i++)
@@ -189,9 +175,8 @@ static void reads_doubles_in_any_language(void **state)
     assert_true(number == 1.5);
 }
 
-static void refuses_malformed_numbers(void **state)
+TEST(refuses_malformed_numbers)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t offset;
@@ -204,9 +189,8 @@ static void refuses_malformed_numbers(void **state)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].offset);
 }
 
-static void refuses_broken_structure(void **state)
+TEST(refuses_broken_structure)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t offset;
@@ -232,9 +216,8 @@ static void refuses_broken_structure(void **state)
     assert_refused("1\0", 2, 1);
 }
 
-static void decodes_escapes(void **state)
+TEST(decodes_escapes)
 {
-    (void)state;
     const struct sxt_json *value = parsed("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00fC\\u20Ac\\ud83d\\uDE00\\u0000z\"");
     assert_string(value->string, "\"\\/\b\f\n\r\tA\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80\0z", 20);
     assert_string(parsed("\"\\uffff\\ud7ff\\ue000\\udbff\\udfff\"")->string,
@@ -244,9 +227,8 @@ static void decodes_escapes(void **state)
     assert_string(parsed("\"\\\\\"")->string, "\\", 1);
 }
 
-static void refuses_malformed_strings(void **state)
+TEST(refuses_malformed_strings)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t offset;
@@ -277,9 +259,8 @@ static void refuses_malformed_strings(void **state)
     assert_refused("\"\\\0\"", 4, 2);
 }
 
-static void refuses_text_that_is_not_utf8(void **state)
+TEST(refuses_text_that_is_not_utf8)
 {
-    (void)state;
     assert_refused("[\"a\xff\"]", 6, 3);
     assert_refused("\"\xc3\"", 3, 1);
     assert_refused("\"\xed\xa0\x80\"", 5, 1);
@@ -287,9 +268,8 @@ static void refuses_text_that_is_not_utf8(void **state)
     assert_refused("1 \x80", 3, 2);
 }
 
-static void finds_the_last_of_several_members(void **state)
+TEST(finds_the_last_of_several_members)
 {
-    (void)state;
     const struct sxt_json *value = parsed("{\"a\":1,\"b\":2,\"a\":3,\"\":4,\"a\\u0000\":5}");
     assert_int_equal(value->count, 5);
     assert_int_equal(sxt_json_member(value, "a")->unsigned_value, 3);
@@ -302,9 +282,8 @@ static void finds_the_last_of_several_members(void **state)
     assert_null(sxt_json_member(NULL, "a"));
 }
 
-static void refuses_every_cut_document(void **state)
+TEST(refuses_every_cut_document)
 {
-    (void)state;
     static const char document[] =
         "{\"name\":\"a\\u00e9\\n\\ud83d\\ude00\xc3\xbc\",\"list\":[1,-2.5e+3,true,false,null,"
         "{\"x\":[[],{}]}],\"last\":18446744073709551615}";
@@ -318,9 +297,8 @@ static void refuses_every_cut_document(void **state)
     }
 }
 
-static void survives_every_changed_byte(void **state)
+TEST(survives_every_changed_byte)
 {
-    (void)state;
     char document[] = "{\"n\":\"\\u00e9\\ud83d\\ude00\",\"l\":[1,-2.5e+3,true,null,{\"x\":[[],{}]}]}";
     size_t size = sizeof document - 1;
     for (size_t at = 0; at < size; at++) {
@@ -337,9 +315,8 @@ static void survives_every_changed_byte(void **state)
     }
 }
 
-static void stops_at_the_depth_limit(void **state)
+TEST(stops_at_the_depth_limit)
 {
-    (void)state;
     struct sxt_json *value;
     sxt_error error;
     assert_int_equal(parse_bytes("[{\"a\":[]}]", 10, (struct sxt_json_limits){3, 10}, &value, &error), SXT_OK);
@@ -350,9 +327,8 @@ static void stops_at_the_depth_limit(void **state)
     assert_int_equal(parse_bytes("[]", 2, (struct sxt_json_limits){0, 10}, &value, &error), SXT_ERROR_LIMIT);
 }
 
-static void does_not_fall_into_deep_nesting(void **state)
+TEST(does_not_fall_into_deep_nesting)
 {
-    (void)state;
     const size_t levels = 1000000;
     char *text = malloc(2 * levels);
     assert_non_null(text);
@@ -371,9 +347,8 @@ static void does_not_fall_into_deep_nesting(void **state)
     free(text);
 }
 
-static void stops_at_the_value_limit(void **state)
+TEST(stops_at_the_value_limit)
 {
-    (void)state;
     struct sxt_json *value;
     sxt_error error;
     assert_int_equal(parse_bytes("[1,2,3]", 7, (struct sxt_json_limits){1, 4}, &value, &error), SXT_OK);
@@ -383,9 +358,8 @@ static void stops_at_the_value_limit(void **state)
     assert_int_equal(parse_bytes("1", 1, (struct sxt_json_limits){1, 0}, &value, &error), SXT_ERROR_LIMIT);
 }
 
-static void stops_at_the_limit_of_the_arena(void **state)
+TEST(stops_at_the_limit_of_the_arena)
 {
-    (void)state;
     static const char document[] = "{\"key\":\"a string\",\"list\":[1,2.5,3]}";
     struct sxt_arena small;
     int status = SXT_ERROR_LIMIT;
@@ -403,9 +377,8 @@ static void stops_at_the_limit_of_the_arena(void **state)
     assert_true(limit > 6 * sizeof(struct sxt_json));
 }
 
-static void reads_absurdly_long_numbers_in_no_time(void **state)
+TEST(reads_absurdly_long_numbers_in_no_time)
 {
-    (void)state;
     const size_t size = 1000000;
     char *text = malloc(size);
     assert_non_null(text);
@@ -417,31 +390,4 @@ static void reads_absurdly_long_numbers_in_no_time(void **state)
     assert_true(value->number == 10);
     assert_int_equal(value->string.size, size);
     free(text);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_arena, free_arena)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(reads_every_type),
-        TEST(links_siblings_behind_nested_values),
-        TEST(reads_integers_exactly_where_they_fit),
-        TEST(reads_doubles),
-        TEST(reads_doubles_in_any_language),
-        TEST(refuses_malformed_numbers),
-        TEST(refuses_broken_structure),
-        TEST(decodes_escapes),
-        TEST(refuses_malformed_strings),
-        TEST(refuses_text_that_is_not_utf8),
-        TEST(finds_the_last_of_several_members),
-        TEST(refuses_every_cut_document),
-        TEST(survives_every_changed_byte),
-        TEST(stops_at_the_depth_limit),
-        TEST(does_not_fall_into_deep_nesting),
-        TEST(stops_at_the_value_limit),
-        TEST(stops_at_the_limit_of_the_arena),
-        TEST(reads_absurdly_long_numbers_in_no_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_output.c: a file appears whole or not at all, whatever goes wrong and whatever was there before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +12,10 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "support/folder.h"
+#include "support/test.h"
 
-static char folder[200];
+static char folder[SXT_TEST_FOLDER_MAX];
 
 /* A name in the folder of the running test; valid until the fourth call after it. */
 static const char *in_folder(const char *name)
@@ -31,12 +27,14 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-static int make_folder(void **state)
+SET_UP()
 {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sextant-output-XXXXXX", place != NULL ? place : "/tmp");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    sxt_test_make_folder(folder);
+}
+
+TEAR_DOWN()
+{
+    sxt_test_remove_folder(folder);
 }
 
 /* Removes the files of a folder and returns how many there were. */
@@ -65,13 +63,6 @@ static unsigned count_entries(const char *path)
         count++;
     closedir(entries);
     return count - 2;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    empty_folder(folder);
-    return rmdir(folder);
 }
 
 static void put(const char *path, const char *text)
@@ -106,9 +97,8 @@ static int write_file(const char *path, const char *text, sxt_error *error)
     return sxt_output_save(path, text, strlen(text), error);
 }
 
-static void appears_only_when_committed(void **state)
+TEST(appears_only_when_committed)
 {
-    (void)state;
     struct sxt_output output;
     assert_int_equal(sxt_output_open(&output, in_folder("out"), NULL), SXT_OK);
     assert_int_equal(sxt_output_write(&output, "one ", 4, NULL), SXT_OK);
@@ -128,9 +118,8 @@ static void appears_only_when_committed(void **state)
     assert_content(in_folder("out"), "one two");
 }
 
-static void leaves_nothing_when_abandoned(void **state)
+TEST(leaves_nothing_when_abandoned)
 {
-    (void)state;
     struct sxt_output output;
     assert_int_equal(sxt_output_open(&output, in_folder("new"), NULL), SXT_OK);
     assert_int_equal(sxt_output_write(&output, "text", 4, NULL), SXT_OK);
@@ -146,9 +135,8 @@ static void leaves_nothing_when_abandoned(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void does_nothing_on_an_output_that_is_not_open(void **state)
+TEST(does_nothing_on_an_output_that_is_not_open)
 {
-    (void)state;
     struct sxt_output output;
     memset(&output, 0, sizeof output);
     int flags = fcntl(STDIN_FILENO, F_GETFD);
@@ -158,9 +146,8 @@ static void does_nothing_on_an_output_that_is_not_open(void **state)
     assert_int_equal(sxt_output_commit(&output, NULL), SXT_ERROR_USAGE);
 }
 
-static void gives_a_new_file_the_mode_of_a_plain_create(void **state)
+TEST(gives_a_new_file_the_mode_of_a_plain_create)
 {
-    (void)state;
     mode_t before = umask(022);
     int first = write_file(in_folder("a"), "a", NULL);
     umask(077);
@@ -172,9 +159,8 @@ static void gives_a_new_file_the_mode_of_a_plain_create(void **state)
     assert_int_equal(mode_of(in_folder("b")), 0600);
 }
 
-static void keeps_the_mode_of_the_file_it_replaces(void **state)
+TEST(keeps_the_mode_of_the_file_it_replaces)
 {
-    (void)state;
     static const mode_t modes[] = {0640, 0600, 0755, 0444, 0666};
     mode_t before = umask(022);
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -189,9 +175,8 @@ static void keeps_the_mode_of_the_file_it_replaces(void **state)
     umask(before);
 }
 
-static void replaces_the_target_of_a_link_and_keeps_the_link(void **state)
+TEST(replaces_the_target_of_a_link_and_keeps_the_link)
 {
-    (void)state;
     assert_int_equal(mkdir(in_folder("sub"), 0777), 0);
     put(in_folder("sub/target"), "old");
     assert_int_equal(symlink("sub/middle", in_folder("link")), 0);
@@ -208,9 +193,8 @@ static void replaces_the_target_of_a_link_and_keeps_the_link(void **state)
     assert_int_equal(empty_folder(in_folder("sub")), 2);
 }
 
-static void creates_the_target_of_a_dangling_link(void **state)
+TEST(creates_the_target_of_a_dangling_link)
 {
-    (void)state;
     assert_int_equal(symlink("later", in_folder("relative")), 0);
     assert_int_equal(write_file(in_folder("relative"), "new", NULL), SXT_OK);
     assert_content(in_folder("later"), "new");
@@ -220,9 +204,8 @@ static void creates_the_target_of_a_dangling_link(void **state)
     assert_int_equal(count_entries(folder), 4);
 }
 
-static void refuses_links_that_go_round(void **state)
+TEST(refuses_links_that_go_round)
 {
-    (void)state;
     assert_int_equal(symlink("b", in_folder("a")), 0);
     assert_int_equal(symlink("a", in_folder("b")), 0);
     sxt_error error;
@@ -231,9 +214,8 @@ static void refuses_links_that_go_round(void **state)
     assert_int_equal(count_entries(folder), 2);
 }
 
-static void refuses_what_cannot_be_a_file(void **state)
+TEST(refuses_what_cannot_be_a_file)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(write_file(folder, "x", &error), SXT_ERROR_IO);
     assert_string_equal(error.text, "is a directory");
@@ -250,9 +232,8 @@ static void refuses_what_cannot_be_a_file(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void leaves_the_old_file_when_the_disk_is_full(void **state)
+TEST(leaves_the_old_file_when_the_disk_is_full)
 {
-    (void)state;
     put(in_folder("out"), "old");
     char block[5000];
     memset(block, 'x', sizeof block);
@@ -283,9 +264,8 @@ static void leaves_the_old_file_when_the_disk_is_full(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void removes_the_temporary_file_when_the_name_is_taken(void **state)
+TEST(removes_the_temporary_file_when_the_name_is_taken)
 {
-    (void)state;
     struct sxt_output output;
     sxt_error error;
     assert_int_equal(sxt_output_open(&output, in_folder("out"), NULL), SXT_OK);
@@ -295,9 +275,8 @@ static void removes_the_temporary_file_when_the_name_is_taken(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void writes_devices_and_pipes_in_place(void **state)
+TEST(writes_devices_and_pipes_in_place)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(write_file("/dev/null", "gone", NULL), SXT_OK);
     assert_int_equal(write_file("/dev/full", "text", &error), SXT_ERROR_IO);
@@ -317,9 +296,8 @@ static void writes_devices_and_pipes_in_place(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void writes_standard_output_and_leaves_it_open(void **state)
+TEST(writes_standard_output_and_leaves_it_open)
 {
-    (void)state;
     fflush(stdout);
     int kept = dup(STDOUT_FILENO);
     int file = open(in_folder("stdout"), O_WRONLY | O_CREAT, 0600);
@@ -337,9 +315,8 @@ static void writes_standard_output_and_leaves_it_open(void **state)
     assert_content(in_folder("stdout"), "one two");
 }
 
-static void writes_a_deleted_file_behind_a_descriptor_in_place(void **state)
+TEST(writes_a_deleted_file_behind_a_descriptor_in_place)
 {
-    (void)state;
     int fd = open(in_folder("gone"), O_RDWR | O_CREAT, 0600);
     assert_true(fd >= 0);
     assert_int_equal(unlink(in_folder("gone")), 0);
@@ -354,9 +331,8 @@ static void writes_a_deleted_file_behind_a_descriptor_in_place(void **state)
     assert_int_equal(count_entries(folder), 0);
 }
 
-static void stays_away_from_the_standard_descriptors(void **state)
+TEST(stays_away_from_the_standard_descriptors)
 {
-    (void)state;
     int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
     close(STDIN_FILENO);
     struct sxt_output file, device;
@@ -375,9 +351,8 @@ static void stays_away_from_the_standard_descriptors(void **state)
     assert_int_equal(committed, SXT_OK);
 }
 
-static void takes_the_longest_name_there_is(void **state)
+TEST(takes_the_longest_name_there_is)
 {
-    (void)state;
     char name[256];
     memset(name, 'n', 255);
     name[255] = '\0';
@@ -386,9 +361,8 @@ static void takes_the_longest_name_there_is(void **state)
     assert_int_equal(count_entries(folder), 1);
 }
 
-static void works_in_the_current_directory(void **state)
+TEST(works_in_the_current_directory)
 {
-    (void)state;
     int before = open(".", O_RDONLY | O_DIRECTORY);
     assert_true(before >= 0);
     assert_int_equal(chdir(folder), 0);
@@ -399,9 +373,8 @@ static void works_in_the_current_directory(void **state)
     assert_content(in_folder("plain"), "text");
 }
 
-static void writes_everything_through_a_narrow_pipe(void **state)
+TEST(writes_everything_through_a_narrow_pipe)
 {
-    (void)state;
     const size_t size = 1 << 20;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -429,31 +402,4 @@ static void writes_everything_through_a_narrow_pipe(void **state)
     int result;
     assert_int_equal(waitpid(reader, &result, 0), reader);
     assert_int_equal(result, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(appears_only_when_committed),
-        TEST(leaves_nothing_when_abandoned),
-        TEST(does_nothing_on_an_output_that_is_not_open),
-        TEST(gives_a_new_file_the_mode_of_a_plain_create),
-        TEST(keeps_the_mode_of_the_file_it_replaces),
-        TEST(replaces_the_target_of_a_link_and_keeps_the_link),
-        TEST(creates_the_target_of_a_dangling_link),
-        TEST(refuses_links_that_go_round),
-        TEST(refuses_what_cannot_be_a_file),
-        TEST(leaves_the_old_file_when_the_disk_is_full),
-        TEST(removes_the_temporary_file_when_the_name_is_taken),
-        TEST(writes_devices_and_pipes_in_place),
-        TEST(writes_standard_output_and_leaves_it_open),
-        TEST(writes_a_deleted_file_behind_a_descriptor_in_place),
-        TEST(stays_away_from_the_standard_descriptors),
-        TEST(takes_the_longest_name_there_is),
-        TEST(works_in_the_current_directory),
-        TEST(writes_everything_through_a_narrow_pipe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_pool.c: every item once, in order of handing out, whatever the number of threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,17 +10,8 @@
 #include <unistd.h>
 
 #include "base/pool.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "support/sanitized.h"
+#include "support/test.h"
 
 #define ITEMS_MAX 20000
 
@@ -48,9 +33,29 @@ static int count_item(void *context, unsigned worker, size_t item)
     return 0;
 }
 
-static void hands_out_every_item_once(void **state)
+/* The first case: once threads have run, the C library keeps their stacks and needs no memory for new ones. */
+TEST(does_without_threads_that_cannot_be_started)
 {
-    (void)state;
+    if (SANITIZED)
+        skip();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        /* Less address space than one stack. */
+        struct rlimit limit = {1 << 20, 1 << 20};
+        static struct tally tally;
+        tally.threads = 1;
+        bool right = setrlimit(RLIMIT_AS, &limit) == 0 && sxt_pool_run(8, 1000, count_item, &tally) == 0 &&
+                     !tally.wrong && tally.per_worker[0] == 1000;
+        _exit(right ? 0 : 1);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+}
+
+TEST(hands_out_every_item_once)
+{
     static const unsigned threads[] = {1, 2, 3, 8, 64};
     static const size_t counts[] = {0, 1, 2, 7, 1000, ITEMS_MAX};
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
@@ -70,9 +75,8 @@ static void hands_out_every_item_once(void **state)
     }
 }
 
-static void copes_with_absurd_thread_counts(void **state)
+TEST(copes_with_absurd_thread_counts)
 {
-    (void)state;
     static struct tally tally;
     memset(&tally, 0, sizeof tally);
     tally.threads = 64;
@@ -100,18 +104,16 @@ static int check_order(void *context, unsigned worker, size_t item)
     return item == 5 ? 42 : 0;
 }
 
-static void runs_one_thread_on_the_caller_in_order(void **state)
+TEST(runs_one_thread_on_the_caller_in_order)
 {
-    (void)state;
     struct order order = {pthread_self(), 0, true};
     assert_int_equal(sxt_pool_run(1, 5, check_order, &order), 0);
     assert_true(order.right);
     assert_int_equal(order.next, 5);
 }
 
-static void hands_out_nothing_after_a_failure(void **state)
+TEST(hands_out_nothing_after_a_failure)
 {
-    (void)state;
     struct order order = {pthread_self(), 0, true};
     assert_int_equal(sxt_pool_run(1, 1000, check_order, &order), 42);
     assert_int_equal(order.next, 6);
@@ -129,9 +131,8 @@ static int fail_often(void *context, unsigned worker, size_t item)
     return -(int)item - 1;
 }
 
-static void returns_the_failure_of_the_lowest_item(void **state)
+TEST(returns_the_failure_of_the_lowest_item)
 {
-    (void)state;
     static struct tally tally;
     for (size_t round = 0; round < 200; round++) {
         tally.fail_at = round % 50;
@@ -150,9 +151,8 @@ static int wait_for_company(void *context, unsigned worker, size_t item)
     return atomic_load(present) >= 4 ? 0 : 1;
 }
 
-static void works_on_items_at_the_same_time(void **state)
+TEST(works_on_items_at_the_same_time)
 {
-    (void)state;
     atomic_uint present = 0;
     assert_int_equal(sxt_pool_run(4, 4, wait_for_company, &present), 0);
 }
@@ -166,9 +166,8 @@ static int see_signal_mask(void *context, unsigned worker, size_t item)
     return blocked == (worker != 0) ? wait_for_company(context, worker, item) : 2;
 }
 
-static void leaves_signals_to_the_caller(void **state)
+TEST(leaves_signals_to_the_caller)
 {
-    (void)state;
     atomic_uint present = 0;
     assert_int_equal(sxt_pool_run(4, 4, see_signal_mask, &present), 0);
     sigset_t mask;
@@ -176,30 +175,8 @@ static void leaves_signals_to_the_caller(void **state)
     assert_int_equal(sigismember(&mask, SIGINT), 0);
 }
 
-static void does_without_threads_that_cannot_be_started(void **state)
+TEST(counts_the_processors_that_may_be_used)
 {
-    (void)state;
-    if (SANITIZED)
-        skip();
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        /* Less address space than one stack. */
-        struct rlimit limit = {1 << 20, 1 << 20};
-        static struct tally tally;
-        tally.threads = 1;
-        bool right = setrlimit(RLIMIT_AS, &limit) == 0 && sxt_pool_run(8, 1000, count_item, &tally) == 0 &&
-                     !tally.wrong && tally.per_worker[0] == 1000;
-        _exit(right ? 0 : 1);
-    }
-    int result;
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-}
-
-static void counts_the_processors_that_may_be_used(void **state)
-{
-    (void)state;
     cpu_set_t before, one;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     unsigned all = sxt_pool_threads(0);
@@ -212,21 +189,4 @@ static void counts_the_processors_that_may_be_used(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     assert_int_equal(sxt_pool_threads(0), 1);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        /* First: once threads have run, the C library keeps their stacks and needs no memory for new ones. */
-        cmocka_unit_test(does_without_threads_that_cannot_be_started),
-        cmocka_unit_test(hands_out_every_item_once),
-        cmocka_unit_test(copes_with_absurd_thread_counts),
-        cmocka_unit_test(runs_one_thread_on_the_caller_in_order),
-        cmocka_unit_test(hands_out_nothing_after_a_failure),
-        cmocka_unit_test(returns_the_failure_of_the_lowest_item),
-        cmocka_unit_test(works_on_items_at_the_same_time),
-        cmocka_unit_test(leaves_signals_to_the_caller),
-        cmocka_unit_test(counts_the_processors_that_may_be_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* test_problems.c: problems are counted, and handed on with their place, rule and text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/problems.h"
+#include "support/test.h"
 
 static char last[400];
 
@@ -19,9 +14,8 @@ static void note(void *context, const sxt_problem *problem)
     snprintf(last, sizeof last, "%s@%llx: %s", problem->rule, (unsigned long long)problem->offset, problem->message);
 }
 
-static void hands_on_place_rule_and_text(void **state)
+TEST(hands_on_place_rule_and_text)
 {
-    (void)state;
     unsigned calls = 0;
     struct sxt_problems problems = {.found = note, .context = &calls};
     sxt_problems_add(&problems, 0x80, "va-order", "address %d comes behind %d", 1, 2);
@@ -32,18 +26,16 @@ static void hands_on_place_rule_and_text(void **state)
     assert_int_equal(problems.count, 2);
 }
 
-static void counts_also_when_nobody_listens(void **state)
+TEST(counts_also_when_nobody_listens)
 {
-    (void)state;
     struct sxt_problems problems = {0};
     sxt_problems_add(&problems, 1, "rule", "text");
     sxt_problems_add(&problems, 2, "rule", "text");
     assert_int_equal(problems.count, 2);
 }
 
-static void cuts_a_text_that_is_too_long(void **state)
+TEST(cuts_a_text_that_is_too_long)
 {
-    (void)state;
     unsigned calls = 0;
     struct sxt_problems problems = {.found = note, .context = &calls};
     char name[1000];
@@ -52,9 +44,8 @@ static void cuts_a_text_that_is_too_long(void **state)
     assert_int_equal(strlen(last), strlen("rule@0: ") + 239);
 }
 
-static void takes_the_offset_out_of_the_text_of_an_error(void **state)
+TEST(takes_the_offset_out_of_the_text_of_an_error)
 {
-    (void)state;
     unsigned calls = 0;
     struct sxt_problems problems = {.found = note, .context = &calls};
     sxt_error error;
@@ -64,15 +55,4 @@ static void takes_the_offset_out_of_the_text_of_an_error(void **state)
     sxt_fail(&error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "nowhere in particular");
     sxt_problems_add_error(&problems, "header", &error);
     assert_string_equal(last, "header@0: nowhere in particular");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hands_on_place_rule_and_text),
-        cmocka_unit_test(counts_also_when_nobody_listens),
-        cmocka_unit_test(cuts_a_text_that_is_too_long),
-        cmocka_unit_test(takes_the_offset_out_of_the_text_of_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_progress.c: what the bar looks like, when it is drawn, and when it is not. Time is moved by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/utf8.h"
+#include "support/test.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -55,9 +50,8 @@ static void assert_drawn(const struct screen *screen, const char *up_to_the_tent
     assert_string_equal(screen->text + length + 1, ending);
 }
 
-static void draws_label_bar_share_and_time(void **state)
+TEST(draws_label_bar_share_and_time)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -70,9 +64,8 @@ static void draws_label_bar_share_and_time(void **state)
     close_screen(&screen);
 }
 
-static void shows_only_label_and_time_without_a_total(void **state)
+TEST(shows_only_label_and_time_without_a_total)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -84,9 +77,8 @@ static void shows_only_label_and_time_without_a_total(void **state)
     close_screen(&screen);
 }
 
-static void stays_quiet_for_short_work(void **state)
+TEST(stays_quiet_for_short_work)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -100,9 +92,8 @@ static void stays_quiet_for_short_work(void **state)
     close_screen(&screen);
 }
 
-static void draws_at_most_ten_times_a_second(void **state)
+TEST(draws_at_most_ten_times_a_second)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -122,9 +113,8 @@ static void draws_at_most_ten_times_a_second(void **state)
     close_screen(&screen);
 }
 
-static void wipes_the_bar_at_the_end(void **state)
+TEST(wipes_the_bar_at_the_end)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -141,9 +131,8 @@ static void wipes_the_bar_at_the_end(void **state)
     close_screen(&screen);
 }
 
-static void starts_every_phase_at_nothing(void **state)
+TEST(starts_every_phase_at_nothing)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -157,9 +146,8 @@ static void starts_every_phase_at_nothing(void **state)
     close_screen(&screen);
 }
 
-static void fits_on_a_line_of_80_columns(void **state)
+TEST(fits_on_a_line_of_80_columns)
 {
-    (void)state;
     static const char *const labels[] = {
         "a label that is very much longer than anybody needs it to be",
         "\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc"
@@ -180,18 +168,16 @@ static void fits_on_a_line_of_80_columns(void **state)
     }
 }
 
-static void accepts_no_progress_at_all(void **state)
+TEST(accepts_no_progress_at_all)
 {
-    (void)state;
     sxt_progress_open(NULL, stderr, true);
     sxt_progress_phase(NULL, "label", 1);
     sxt_progress_advance(NULL, 1);
     sxt_progress_close(NULL);
 }
 
-static void is_silent_where_nobody_looks(void **state)
+TEST(is_silent_where_nobody_looks)
 {
-    (void)state;
     FILE *file = tmpfile();
     assert_non_null(file);
     struct sxt_progress progress;
@@ -216,9 +202,8 @@ static bool enabled_with_terminal(FILE *terminal, const char *kind)
     return progress.enabled;
 }
 
-static void draws_on_a_terminal_that_is_not_dumb(void **state)
+TEST(draws_on_a_terminal_that_is_not_dumb)
 {
-    (void)state;
     int controller = posix_openpt(O_RDWR | O_NOCTTY);
     if (controller < 0 || grantpt(controller) != 0 || unlockpt(controller) != 0)
         skip();
@@ -253,9 +238,8 @@ static int advance_many(void *context, unsigned worker, size_t item)
     return 0;
 }
 
-static void counts_and_draws_from_many_threads(void **state)
+TEST(counts_and_draws_from_many_threads)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -288,9 +272,8 @@ static int advance_by_three(void *context, unsigned worker, size_t item)
     return 0;
 }
 
-static void loses_no_step(void **state)
+TEST(loses_no_step)
 {
-    (void)state;
     struct screen screen;
     struct sxt_progress progress;
     open_screen(&screen);
@@ -300,23 +283,4 @@ static void loses_no_step(void **state)
     assert_int_equal(progress.done, 30000);
     sxt_progress_close(&progress);
     close_screen(&screen);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_label_bar_share_and_time),
-        cmocka_unit_test(shows_only_label_and_time_without_a_total),
-        cmocka_unit_test(stays_quiet_for_short_work),
-        cmocka_unit_test(draws_at_most_ten_times_a_second),
-        cmocka_unit_test(wipes_the_bar_at_the_end),
-        cmocka_unit_test(starts_every_phase_at_nothing),
-        cmocka_unit_test(fits_on_a_line_of_80_columns),
-        cmocka_unit_test(accepts_no_progress_at_all),
-        cmocka_unit_test(is_silent_where_nobody_looks),
-        cmocka_unit_test(draws_on_a_terminal_that_is_not_dumb),
-        cmocka_unit_test(counts_and_draws_from_many_threads),
-        cmocka_unit_test(loses_no_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

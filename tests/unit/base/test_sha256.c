@@ -1,14 +1,9 @@
 /* test_sha256.c: the published examples, and every length and split around the block size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/sha256.h"
+#include "support/test.h"
 
 static void assert_digest(const uint8_t digest[SXT_SHA256_SIZE], const char *expected)
 {
@@ -18,9 +13,8 @@ static void assert_digest(const uint8_t digest[SXT_SHA256_SIZE], const char *exp
     assert_string_equal(text, expected);
 }
 
-static void agrees_with_the_published_examples(void **state)
+TEST(agrees_with_the_published_examples)
 {
-    (void)state;
     static const struct {
         const char *message, *digest;
     } cases[] = {
@@ -39,9 +33,8 @@ static void agrees_with_the_published_examples(void **state)
     }
 }
 
-static void takes_a_million_bytes_in_odd_pieces(void **state)
+TEST(takes_a_million_bytes_in_odd_pieces)
 {
-    (void)state;
     char piece[977];
     memset(piece, 'a', sizeof piece);
     struct sxt_sha256 hash;
@@ -57,9 +50,8 @@ static void takes_a_million_bytes_in_odd_pieces(void **state)
 }
 
 /* The digest of the digests of 300 messages, the one of n bytes being (7 * i + n) mod 256; computed with Python. */
-static void pads_every_length_correctly(void **state)
+TEST(pads_every_length_correctly)
 {
-    (void)state;
     struct sxt_sha256 all;
     uint8_t digest[SXT_SHA256_SIZE];
     sxt_sha256_init(&all);
@@ -77,9 +69,8 @@ static void pads_every_length_correctly(void **state)
     assert_digest(digest, "d5238871a46ac4a1a75ac3fb19d645b0b3b9e5f35f5f720e2b240d605c6b694e");
 }
 
-static void does_not_depend_on_the_pieces(void **state)
+TEST(does_not_depend_on_the_pieces)
 {
-    (void)state;
     uint8_t message[200];
     for (size_t i = 0; i < sizeof message; i++)
         message[i] = (uint8_t)(i * i);
@@ -96,15 +87,4 @@ static void does_not_depend_on_the_pieces(void **state)
         sxt_sha256_end(&hash, pieces);
         assert_memory_equal(pieces, whole, sizeof whole);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_published_examples),
-        cmocka_unit_test(takes_a_million_bytes_in_odd_pieces),
-        cmocka_unit_test(pads_every_length_correctly),
-        cmocka_unit_test(does_not_depend_on_the_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_sort.c: order and stability, against the C library's sort made stable by the index. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sort.h"
+#include "support/test.h"
 
 #define LARGEST 3000
 
@@ -50,9 +45,8 @@ static void check_sorted(struct sxt_sort_item *items, size_t count)
     free(scratch);
 }
 
-static void sorts_every_small_count(void **state)
+TEST(sorts_every_small_count)
 {
-    (void)state;
     static struct sxt_sort_item items[200];
     uint64_t seed = 1;
     for (size_t count = 0; count < sizeof items / sizeof *items; count++) {
@@ -65,9 +59,8 @@ static void sorts_every_small_count(void **state)
     }
 }
 
-static void keeps_the_order_of_equal_keys(void **state)
+TEST(keeps_the_order_of_equal_keys)
 {
-    (void)state;
     static struct sxt_sort_item items[LARGEST];
     uint64_t seed = 2;
     for (size_t i = 0; i < LARGEST; i++)
@@ -78,9 +71,8 @@ static void keeps_the_order_of_equal_keys(void **state)
     check_sorted(items, LARGEST);
 }
 
-static void sorts_keys_that_differ_in_any_set_of_bytes(void **state)
+TEST(sorts_keys_that_differ_in_any_set_of_bytes)
 {
-    (void)state;
     static struct sxt_sort_item items[300];
     uint64_t seed = 3;
     for (unsigned bytes = 0; bytes < 256; bytes++) {
@@ -94,9 +86,8 @@ static void sorts_keys_that_differ_in_any_set_of_bytes(void **state)
     }
 }
 
-static void sorts_what_is_sorted_or_reversed(void **state)
+TEST(sorts_what_is_sorted_or_reversed)
 {
-    (void)state;
     static struct sxt_sort_item items[LARGEST];
     for (size_t i = 0; i < LARGEST; i++)
         items[i].key = UINT64_C(0x401000) + 16 * i;
@@ -107,15 +98,4 @@ static void sorts_what_is_sorted_or_reversed(void **state)
     for (size_t i = 0; i < LARGEST; i++)
         items[i].key = i == LARGEST - 1 ? 0 : i;
     check_sorted(items, LARGEST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_every_small_count),
-        cmocka_unit_test(keeps_the_order_of_equal_keys),
-        cmocka_unit_test(sorts_keys_that_differ_in_any_set_of_bytes),
-        cmocka_unit_test(sorts_what_is_sorted_or_reversed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* test_strings.c: each string once, numbers in the order of first use, and a table that stays good when it is full. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strings.h"
+#include "support/test.h"
 
 static struct sxt_strings new_table(size_t limit)
 {
@@ -28,9 +23,8 @@ static uint32_t find(const struct sxt_strings *strings, const char *text)
     return sxt_strings_find(strings, text, strlen(text));
 }
 
-static void begins_with_the_empty_string(void **state)
+TEST(begins_with_the_empty_string)
 {
-    (void)state;
     struct sxt_strings strings = new_table(0);
     assert_int_equal(strings.count, 1);
     assert_int_equal(sxt_strings_get(&strings, 0).size, 0);
@@ -43,9 +37,8 @@ static void begins_with_the_empty_string(void **state)
     sxt_strings_free(&strings);
 }
 
-static void numbers_strings_in_the_order_of_first_use(void **state)
+TEST(numbers_strings_in_the_order_of_first_use)
 {
-    (void)state;
     struct sxt_strings strings = new_table(0);
     assert_int_equal(add(&strings, "main"), 1);
     assert_int_equal(add(&strings, "a"), 2);
@@ -61,9 +54,8 @@ static void numbers_strings_in_the_order_of_first_use(void **state)
     sxt_strings_free(&strings);
 }
 
-static void compares_all_bytes_and_the_length(void **state)
+TEST(compares_all_bytes_and_the_length)
 {
-    (void)state;
     struct sxt_strings strings = new_table(0);
     assert_int_equal(sxt_strings_add(&strings, "\0", 1), 1);
     assert_int_equal(sxt_strings_add(&strings, "\0\0", 2), 2);
@@ -90,9 +82,8 @@ static void name_of(uint32_t number, char name[32])
     snprintf(name, 32, "_ZN4test%u8functionEv", number);
 }
 
-static void finds_all_of_many_strings(void **state)
+TEST(finds_all_of_many_strings)
 {
-    (void)state;
     enum { COUNT = 50000 };
     struct sxt_strings strings = new_table(0);
     char name[32];
@@ -145,9 +136,8 @@ static uint64_t count_probes(const struct sxt_strings *strings)
 }
 
 /* Two of 100,000 random 32-bit numbers are equal about once; names that differ in a few digits must do as well. */
-static void spreads_similar_names(void **state)
+TEST(spreads_similar_names)
 {
-    (void)state;
     enum { COUNT = 100000 };
     static const struct {
         const char *before, *after;
@@ -169,9 +159,8 @@ static void spreads_similar_names(void **state)
     }
 }
 
-static void spreads_names_that_differ_anywhere(void **state)
+TEST(spreads_names_that_differ_anywhere)
 {
-    (void)state;
     struct sxt_strings strings = new_table(0);
     for (size_t place = 0; place + 2 <= 50; place++) {
         for (unsigned pair = 1; pair < 2000; pair++) {
@@ -205,9 +194,8 @@ static uint32_t find_behind_a_collision(const char *text, const char *other)
  * In the product of a word and any odd number, the highest bit of the word changes nothing but the highest bit. A hash
  * that does no more than multiply and shift thus lets anyone choose pairs of words that undo each other's difference.
  */
-static void spreads_names_that_were_chosen(void **state)
+TEST(spreads_names_that_were_chosen)
 {
-    (void)state;
     enum { PAIRS = 14 };
     struct sxt_strings strings = new_table(0);
     for (unsigned chosen = 0; chosen < 1u << PAIRS; chosen++) {
@@ -226,18 +214,16 @@ static void spreads_names_that_were_chosen(void **state)
     assert_in_range(count_collisions(&strings), 0, 12);
 }
 
-static void tells_strings_with_the_same_hash_apart(void **state)
+TEST(tells_strings_with_the_same_hash_apart)
 {
-    (void)state;
     assert_int_equal(find_behind_a_collision("main", "main"), 1);
     assert_int_equal(find_behind_a_collision("main", "mail"), SXT_STRINGS_FULL);
     assert_int_equal(find_behind_a_collision("main", "main.c"), SXT_STRINGS_FULL);
     assert_int_equal(find_behind_a_collision("main.c", "main"), SXT_STRINGS_FULL);
 }
 
-static void takes_no_more_than_its_limit(void **state)
+TEST(takes_no_more_than_its_limit)
 {
-    (void)state;
     struct sxt_strings strings = new_table(20);
     assert_int_equal(add(&strings, "0123456789"), 1);
     assert_int_equal(add(&strings, "abcdefghij"), SXT_STRINGS_FULL);
@@ -255,9 +241,8 @@ static void takes_no_more_than_its_limit(void **state)
     sxt_strings_free(&strings);
 }
 
-static void stays_whole_when_it_is_full_while_growing(void **state)
+TEST(stays_whole_when_it_is_full_while_growing)
 {
-    (void)state;
     struct sxt_strings strings = new_table(2000);
     uint32_t added = 0;
     char name[16];
@@ -274,31 +259,12 @@ static void stays_whole_when_it_is_full_while_growing(void **state)
     sxt_strings_free(&strings);
 }
 
-static void may_be_freed_twice(void **state)
+TEST(may_be_freed_twice)
 {
-    (void)state;
     struct sxt_strings strings = new_table(0);
     add(&strings, "x");
     sxt_strings_free(&strings);
     assert_int_equal(strings.count, 0);
     assert_null(strings.views);
     sxt_strings_free(&strings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(begins_with_the_empty_string),
-        cmocka_unit_test(numbers_strings_in_the_order_of_first_use),
-        cmocka_unit_test(compares_all_bytes_and_the_length),
-        cmocka_unit_test(finds_all_of_many_strings),
-        cmocka_unit_test(spreads_similar_names),
-        cmocka_unit_test(spreads_names_that_differ_anywhere),
-        cmocka_unit_test(spreads_names_that_were_chosen),
-        cmocka_unit_test(tells_strings_with_the_same_hash_apart),
-        cmocka_unit_test(takes_no_more_than_its_limit),
-        cmocka_unit_test(stays_whole_when_it_is_full_while_growing),
-        cmocka_unit_test(may_be_freed_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

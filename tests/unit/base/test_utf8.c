@@ -1,14 +1,9 @@
 /* test_utf8.c: every character is valid, and nothing else is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "support/test.h"
 
 /* The plain rule, written differently from the code under test: decode, then judge the number. */
 static bool is_character(const uint8_t *bytes, size_t size)
@@ -32,9 +27,8 @@ static size_t valid(const void *bytes, size_t size)
     return sxt_utf8_valid(bytes, size);
 }
 
-static void knows_every_sequence_of_two_bytes(void **state)
+TEST(knows_every_sequence_of_two_bytes)
 {
-    (void)state;
     for (unsigned n = 0; n <= 0xffff; n++) {
         uint8_t bytes[2] = {(uint8_t)(n >> 8), (uint8_t)n};
         size_t expected = is_character(bytes, 1) + (is_character(bytes, 1) && is_character(bytes + 1, 1));
@@ -44,9 +38,8 @@ static void knows_every_sequence_of_two_bytes(void **state)
     }
 }
 
-static void knows_every_sequence_of_three_bytes(void **state)
+TEST(knows_every_sequence_of_three_bytes)
 {
-    (void)state;
     for (unsigned n = 0xe00000; n <= 0xefffff; n++) {
         uint8_t bytes[3] = {(uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
         size_t expected = is_character(bytes, 3) ? 3 : 0;
@@ -55,9 +48,8 @@ static void knows_every_sequence_of_three_bytes(void **state)
     }
 }
 
-static void knows_every_sequence_of_four_bytes(void **state)
+TEST(knows_every_sequence_of_four_bytes)
 {
-    (void)state;
     static const uint8_t ends[] = {0x00, 0x7f, 0x80, 0x81, 0x9f, 0xa0, 0xbf, 0xc0, 0xff};
     for (unsigned first = 0xf0; first <= 0xff; first++) {
         for (unsigned second = 0; second <= 0xff; second++) {
@@ -71,9 +63,8 @@ static void knows_every_sequence_of_four_bytes(void **state)
     }
 }
 
-static void stops_at_the_first_byte_that_is_wrong(void **state)
+TEST(stops_at_the_first_byte_that_is_wrong)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t valid;
@@ -96,9 +87,8 @@ static void stops_at_the_first_byte_that_is_wrong(void **state)
         assert_int_equal(valid(cases[i].bytes, strlen(cases[i].bytes)), cases[i].valid);
 }
 
-static void finds_a_wrong_byte_at_any_place(void **state)
+TEST(finds_a_wrong_byte_at_any_place)
 {
-    (void)state;
     char text[41];
     for (size_t size = 1; size < sizeof text; size++) {
         for (size_t place = 0; place < size; place++) {
@@ -110,23 +100,12 @@ static void finds_a_wrong_byte_at_any_place(void **state)
     }
 }
 
-static void counts_whole_characters_of_a_cut_text(void **state)
+TEST(counts_whole_characters_of_a_cut_text)
 {
-    (void)state;
     static const char text[] = "\xf0\x9f\x98\x80";
     for (size_t size = 0; size < 4; size++)
         assert_int_equal(valid(text, size), 0);
     assert_int_equal(valid(text, 4), 4);
     assert_int_equal(valid("\0", 1), 1);
     assert_int_equal(sxt_utf8_valid(NULL, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(knows_every_sequence_of_two_bytes),  cmocka_unit_test(knows_every_sequence_of_three_bytes),
-        cmocka_unit_test(knows_every_sequence_of_four_bytes), cmocka_unit_test(stops_at_the_first_byte_that_is_wrong),
-        cmocka_unit_test(finds_a_wrong_byte_at_any_place),    cmocka_unit_test(counts_whole_characters_of_a_cut_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* test_varint.c: every length of integer there and back, and everything that must be refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/varint.h"
+#include "support/test.h"
 
 struct encoding {
     uint64_t value;
@@ -31,9 +26,8 @@ static const struct encoding encodings[] = {
     {UINT64_MAX, 10, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}},
 };
 
-static void writes_the_bytes_that_others_write(void **state)
+TEST(writes_the_bytes_that_others_write)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         uint8_t bytes[SXT_VARINT_MAX + 1];
         memset(bytes, 0xee, sizeof bytes);
@@ -44,9 +38,8 @@ static void writes_the_bytes_that_others_write(void **state)
     }
 }
 
-static void reads_what_it_wrote(void **state)
+TEST(reads_what_it_wrote)
 {
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         for (int64_t near = -1; near <= 1; near++) {
             uint64_t value = (UINT64_C(1) << bit) + (uint64_t)near;
@@ -60,17 +53,15 @@ static void reads_what_it_wrote(void **state)
     }
 }
 
-static void leaves_what_follows_alone(void **state)
+TEST(leaves_what_follows_alone)
 {
-    (void)state;
     uint64_t value = 0;
     assert_int_equal(sxt_varint_decode((const uint8_t[]){0xac, 0x02, 0xff, 0xff}, 4, &value), 2);
     assert_int_equal(value, 300);
 }
 
-static void refuses_every_cut(void **state)
+TEST(refuses_every_cut)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         for (size_t size = 0; size < encodings[i].size; size++) {
             uint64_t value = 4711;
@@ -83,9 +74,8 @@ static void refuses_every_cut(void **state)
     assert_int_equal(value, 4711);
 }
 
-static void refuses_more_than_64_bits(void **state)
+TEST(refuses_more_than_64_bits)
 {
-    (void)state;
     uint8_t bytes[12];
     for (unsigned last = 0; last < 256; last++) {
         memset(bytes, 0x80, sizeof bytes);
@@ -98,9 +88,8 @@ static void refuses_more_than_64_bits(void **state)
     }
 }
 
-static void accepts_redundant_zero_groups(void **state)
+TEST(accepts_redundant_zero_groups)
 {
-    (void)state;
     for (size_t size = 2; size <= SXT_VARINT_MAX; size++) {
         uint8_t bytes[SXT_VARINT_MAX];
         memset(bytes, 0x80, sizeof bytes);
@@ -112,9 +101,8 @@ static void accepts_redundant_zero_groups(void **state)
     }
 }
 
-static void maps_signs_in_zigzag(void **state)
+TEST(maps_signs_in_zigzag)
 {
-    (void)state;
     static const struct {
         int64_t value;
         uint64_t mapped;
@@ -130,18 +118,4 @@ static void maps_signs_in_zigzag(void **state)
         assert_true(sxt_zigzag_encode(cases[i].value) == cases[i].mapped);
         assert_true(sxt_zigzag_decode(cases[i].mapped) == cases[i].value);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_the_bytes_that_others_write),
-        cmocka_unit_test(reads_what_it_wrote),
-        cmocka_unit_test(leaves_what_follows_alone),
-        cmocka_unit_test(refuses_every_cut),
-        cmocka_unit_test(refuses_more_than_64_bits),
-        cmocka_unit_test(accepts_redundant_zero_groups),
-        cmocka_unit_test(maps_signs_in_zigzag),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

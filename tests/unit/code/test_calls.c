@@ -1,11 +1,5 @@
 /* test_calls.c: what is a call and what is not, byte by byte; what happens between instructions; and the quick decoder
  * of x86 against the complete one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +9,8 @@
 
 #include "base/file.h"
 #include "code/private.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 struct example {
     const char *what;
@@ -85,9 +80,8 @@ static void check_64(const struct example *examples, size_t count)
 
 #define CHECK_64(examples) check_64(examples, sizeof(examples) / sizeof *(examples))
 
-static void every_kind_of_x86_call_is_found(void **state)
+TEST(every_kind_of_x86_call_is_found)
 {
-    (void)state;
     static const struct example examples[] = {
         {"call rel32", BYTES("\xe8\x01\x02\x03\x04"), "0+5"},
         {"call *%rax", BYTES("\xff\xd0"), "0+2"},
@@ -122,9 +116,8 @@ static void every_kind_of_x86_call_is_found(void **state)
     CHECK_64(examples);
 }
 
-static void nothing_else_of_x86_is_a_call(void **state)
+TEST(nothing_else_of_x86_is_a_call)
 {
-    (void)state;
     static const struct example examples[] = {
         {"int3", BYTES("\xcc"), ""},
         {"nop", BYTES("\x90"), ""},
@@ -167,9 +160,8 @@ static void nothing_else_of_x86_is_a_call(void **state)
     CHECK_64(examples);
 }
 
-static void a_search_goes_on_behind_what_is_no_instruction(void **state)
+TEST(a_search_goes_on_behind_what_is_no_instruction)
 {
-    (void)state;
     static const struct example examples[] = {
         {"bytes that mean nothing", BYTES("\x06\x07\x0e\xe8\x01\x02\x03\x04"), "3+5"},
         {"with prefixes", BYTES("\x66\x06\x48\x06\xe8\x01\x02\x03\x04"), "4+5"},
@@ -184,9 +176,8 @@ static void a_search_goes_on_behind_what_is_no_instruction(void **state)
     CHECK_64(examples);
 }
 
-static void what_is_cut_off_is_no_call(void **state)
+TEST(what_is_cut_off_is_no_call)
 {
-    (void)state;
     static const struct example examples[] = {
         {"nothing", BYTES(""), ""},
         {"call", BYTES("\xe8\x01\x02\x03"), ""},
@@ -211,9 +202,8 @@ static void what_is_cut_off_is_no_call(void **state)
 }
 
 /* A decoder that is older than these would take the bytes of an address for calls. */
-static void instructions_that_are_newer_than_the_decoder_are_stepped_over(void **state)
+TEST(instructions_that_are_newer_than_the_decoder_are_stepped_over)
 {
-    (void)state;
     static const struct example examples[] = {
         {"vpmadd52luq", BYTES("\xc4\xe2\xf1\xb4\x90\xe8\xe8\xe8\x00\xff\xd0"), "9+2"},
         {"vpmadd52huq", BYTES("\xc4\xe2\xf5\xb5\x94\xd8\xe8\xe8\xe8\x00\xff\xd0"), "10+2"},
@@ -227,9 +217,8 @@ static void instructions_that_are_newer_than_the_decoder_are_stepped_over(void *
     CHECK_64(examples);
 }
 
-static void their_length_is_a_matter_of_form(void **state)
+TEST(their_length_is_a_matter_of_form)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t size;
@@ -268,9 +257,8 @@ static void their_length_is_a_matter_of_form(void **state)
         sxt_x86_new_length((const uint8_t *)"\x64\x64\x64\x64\x64\x64\x64\x64\x64\x64\x64\x64\xc5\xf3\x10\xc0", 16), 0);
 }
 
-static void code_of_32_bits_has_some_more(void **state)
+TEST(code_of_32_bits_has_some_more)
 {
-    (void)state;
     static const struct example examples[] = {
         {"call rel32", BYTES("\xe8\x01\x02\x03\x04"), "0+5"},
         {"lcall $5,$0x4030201", BYTES("\x9a\x01\x02\x03\x04\x05\x00"), "0+7"},
@@ -338,9 +326,8 @@ static const struct word words[] = {
     {0x00000000, false}, /* udf #0 */
 };
 
-static void aarch64_has_five_patterns(void **state)
+TEST(aarch64_has_five_patterns)
 {
-    (void)state;
     for (unsigned big_endian = 0; big_endian < 2; big_endian++) {
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
             const uint32_t instruction = words[i].instruction;
@@ -355,9 +342,8 @@ static void aarch64_has_five_patterns(void **state)
     }
 }
 
-static void aarch64_goes_word_by_word(void **state)
+TEST(aarch64_goes_word_by_word)
 {
-    (void)state;
     static const struct example examples[] = {
         {"nothing", BYTES(""), ""},
         {"part of a word", BYTES("\x01\x00\x00"), ""},
@@ -369,9 +355,8 @@ static void aarch64_goes_word_by_word(void **state)
     check_all(EM_AARCH64, examples, sizeof examples / sizeof *examples);
 }
 
-static void the_listener_may_stop(void **state)
+TEST(the_listener_may_stop)
 {
-    (void)state;
     static const char x86[] = "\xff\xd0\xff\xd0\xff\xd0\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90";
     static const char arm[] = "\x01\x00\x00\x94\x01\x00\x00\x94\x01\x00\x00\x94";
     for (unsigned most = 1; most <= 3; most++) {
@@ -391,9 +376,8 @@ static void the_listener_may_stop(void **state)
     }
 }
 
-static void addresses_are_those_of_the_code(void **state)
+TEST(addresses_are_those_of_the_code)
 {
-    (void)state;
     static const char code[] = "\x90\xff\xd0";
     struct list list = {.base = UINT64_MAX};
     assert_int_equal(
@@ -402,9 +386,8 @@ static void addresses_are_those_of_the_code(void **state)
     assert_string_equal(list.text, "1+2");
 }
 
-static void other_machines_are_refused(void **state)
+TEST(other_machines_are_refused)
 {
-    (void)state;
     assert_true(sxt_code_knows(EM_X86_64, true, false));
     assert_true(sxt_code_knows(EM_X86_64, false, false));
     assert_true(sxt_code_knows(EM_386, false, false));
@@ -463,9 +446,8 @@ static bool compare(const ZydisDecoder *decoder, const uint8_t *code)
     return true;
 }
 
-static void quick_and_complete_agree_on_every_opcode(void **state)
+TEST(quick_and_complete_agree_on_every_opcode)
 {
-    (void)state;
     static const char *const prefixes[] = {"",         "\x66",     "\xf2",     "\xf3",         "\x67",
                                            "\x2e",     "\x3e",     "\x65",     "\xf0",         "\x66\xf2",
                                            "\xf3\x66", "\xf2\xf3", "\x67\x66", "\x66\x66\x2e", "\x65\x66\x66\xf2"};
@@ -494,9 +476,8 @@ static void quick_and_complete_agree_on_every_opcode(void **state)
     assert_true(compared > all / 2); /* otherwise it is not worth having */
 }
 
-static void quick_and_complete_agree_on_random_bytes(void **state)
+TEST(quick_and_complete_agree_on_random_bytes)
 {
-    (void)state;
     struct sxt_test_random random = {1};
     ZydisDecoder decoder = complete_decoder();
     for (unsigned i = 0; i < 300000; i++) {
@@ -506,9 +487,8 @@ static void quick_and_complete_agree_on_random_bytes(void **state)
 }
 
 /* Every place in this very program, as if all of it were code; most of it is. */
-static void quick_and_complete_agree_on_real_code(void **state)
+TEST(quick_and_complete_agree_on_real_code)
 {
-    (void)state;
     struct sxt_file file;
     sxt_error error;
     assert_int_equal(sxt_file_open(&file, "/proc/self/exe", &error), SXT_OK);
@@ -518,26 +498,4 @@ static void quick_and_complete_agree_on_real_code(void **state)
         compared += compare(&decoder, file.data + at);
     assert_true(compared > most / 4);
     sxt_file_close(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_x86_call_is_found),
-        cmocka_unit_test(nothing_else_of_x86_is_a_call),
-        cmocka_unit_test(a_search_goes_on_behind_what_is_no_instruction),
-        cmocka_unit_test(what_is_cut_off_is_no_call),
-        cmocka_unit_test(instructions_that_are_newer_than_the_decoder_are_stepped_over),
-        cmocka_unit_test(their_length_is_a_matter_of_form),
-        cmocka_unit_test(code_of_32_bits_has_some_more),
-        cmocka_unit_test(aarch64_has_five_patterns),
-        cmocka_unit_test(aarch64_goes_word_by_word),
-        cmocka_unit_test(the_listener_may_stop),
-        cmocka_unit_test(addresses_are_those_of_the_code),
-        cmocka_unit_test(other_machines_are_refused),
-        cmocka_unit_test(quick_and_complete_agree_on_every_opcode),
-        cmocka_unit_test(quick_and_complete_agree_on_random_bytes),
-        cmocka_unit_test(quick_and_complete_agree_on_real_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* test_disassemble.c: listings of x86 code, byte by byte, and the unified diff of two listings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "code/code.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 #define BASE        0x401000
@@ -45,9 +40,8 @@ static void check(uint16_t machine, const char *bytes, size_t size, const char *
     check_at(machine, BASE, bytes, size, wanted);
 }
 
-static void test_syntax_is_that_of_objdump(void **state)
+TEST(syntax_is_that_of_objdump)
 {
-    (void)state;
     check(EM_X86_64, BYTES("\x55\x48\x89\xe5\x48\x83\xec\x10\x5d\xc3"),
           "     0:\tpush %rbp\n     1:\tmov %rsp, %rbp\n     4:\tsub $0x10, %rsp\n     8:\tpop %rbp\n     9:\tret\n");
     check(EM_386, BYTES("\x55\x89\xe5\x8b\x45\x08"),
@@ -55,9 +49,8 @@ static void test_syntax_is_that_of_objdump(void **state)
           "     3:\tmov 0x8(%ebp), %eax\n");
 }
 
-static void test_addresses_get_names(void **state)
+TEST(addresses_get_names)
 {
-    (void)state;
     check(EM_X86_64, BYTES("\xe8\xfb\x0f\x00\x00"), "     0:\tcall <402000>\n");
     check(EM_X86_64, BYTES("\x90\x74\xfe"), "     0:\tnop\n     1:\tjz <401001>\n");
     check(EM_X86_64, BYTES("\x48\x8d\x05\xf9\x2f\x00\x00"), "     0:\tlea <404000>(%rip), %rax\n");
@@ -70,17 +63,15 @@ static void test_addresses_get_names(void **state)
 }
 
 /* An offset in thread-local memory, and one from a register, are no addresses of the file. */
-static void test_what_is_no_address_stays(void **state)
+TEST(what_is_no_address_stays)
 {
-    (void)state;
     check(EM_X86_64, BYTES("\x64\x48\x8b\x04\x25\x28\x00\x00\x00"), "     0:\tmov %fs:0x28, %rax\n");
     check(EM_X86_64, BYTES("\x8b\x83\x00\x10\x40\x00"), "     0:\tmov 0x401000(%rbx), %eax\n");
     check(EM_X86_64, BYTES("\xbf\x00\x10\x40\x00"), "     0:\tmov $0x401000, %edi\n");
 }
 
-static void test_indirect_branches_have_a_star(void **state)
+TEST(indirect_branches_have_a_star)
 {
-    (void)state;
     check(EM_X86_64, BYTES("\xff\xd0"), "     0:\tcall *%rax\n");
     check(EM_X86_64, BYTES("\xff\xe0"), "     0:\tjmp *%rax\n");
     check(EM_X86_64, BYTES("\x3e\xff\xe0"), "     0:\tnotrack jmp *%rax\n");
@@ -89,9 +80,8 @@ static void test_indirect_branches_have_a_star(void **state)
     check(EM_386, BYTES("\xff\x25\x00\x40\x40\x00"), "     0:\tjmp *<404000>\n");
 }
 
-static void test_where_code_lies_does_not_show(void **state)
+TEST(where_code_lies_does_not_show)
 {
-    (void)state;
     static const char code[] = "\x48\x89\xf8\x48\x83\xc0\x07\xc3";
     static const char wanted[] = "     0:\tmov %rdi, %rax\n     3:\tadd $0x7, %rax\n     7:\tret\n";
     check_at(EM_X86_64, BASE, BYTES(code), wanted);
@@ -99,17 +89,15 @@ static void test_where_code_lies_does_not_show(void **state)
     check_at(EM_X86_64, 0, BYTES(code), wanted);
 }
 
-static void test_bytes_that_are_no_instruction(void **state)
+TEST(bytes_that_are_no_instruction)
 {
-    (void)state;
     check(EM_X86_64, BYTES("\x06\x90"), "     0:\t.byte 0x06\n     1:\tnop\n");
     check(EM_X86_64, BYTES("\xe8\x01"), "     0:\t.byte 0xe8\n     1:\t.byte 0x01\n");
     check(EM_X86_64, "", 0, "");
 }
 
-static void test_any_bytes_are_listed_to_the_end(void **state)
+TEST(any_bytes_are_listed_to_the_end)
 {
-    (void)state;
     struct sxt_test_random random = {7};
     for (int round = 0; round < 300; round++) {
         size_t size = 1 + sxt_test_below(&random, 60);
@@ -126,9 +114,8 @@ static void test_any_bytes_are_listed_to_the_end(void **state)
     }
 }
 
-static void test_other_machines_are_refused(void **state)
+TEST(other_machines_are_refused)
 {
-    (void)state;
     struct sxt_buffer out;
     struct sxt_code_piece piece = {EM_AARCH64, true, false, (const uint8_t *)"\x1f\x20\x03\xd5", 4, BASE};
     sxt_error error;
@@ -140,9 +127,8 @@ static void test_other_machines_are_refused(void **state)
     sxt_buffer_free(&out);
 }
 
-static void test_too_much_text_is_an_error(void **state)
+TEST(too_much_text_is_an_error)
 {
-    (void)state;
     struct sxt_buffer out;
     struct sxt_code_piece piece = {EM_X86_64, true, false, (const uint8_t *)"\x90\x90\x90", 3, BASE};
     sxt_error error;
@@ -173,9 +159,8 @@ static void check_diff(const char *before, const char *after, size_t context, co
     free(found);
 }
 
-static void test_hunks(void **state)
+TEST(hunks)
 {
-    (void)state;
     check_diff("a\nb\nc\n", "a\nb\nc\n", 10, "");
     check_diff("", "", 10, "");
     check_diff("", "a\nb\n", 10, "--- f\n+++ f\n@@ -0,0 +1,2 @@\n+a\n+b\n");
@@ -186,17 +171,15 @@ static void test_hunks(void **state)
 }
 
 /* A gap of twice the context is shown whole; one line more divides. */
-static void test_changes_that_are_near_share_a_hunk(void **state)
+TEST(changes_that_are_near_share_a_hunk)
 {
-    (void)state;
     check_diff("1\na\nb\n2\n", "x\na\nb\ny\n", 1, "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-1\n+x\n a\n b\n-2\n+y\n");
     check_diff("1\na\nb\nc\n2\n", "x\na\nb\nc\ny\n", 1,
                "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-1\n+x\n a\n@@ -4,2 +4,2 @@\n c\n-2\n+y\n");
 }
 
-static void test_offsets_do_not_count(void **state)
+TEST(offsets_do_not_count)
 {
-    (void)state;
     check_diff("     0:\tnop\n     1:\tjz <+0x5>\n     3:\tret\n", "     7:\tnop\n     8:\tjz <+0x9>\n     a:\tret\n",
                10, "");
     check_diff("     0:\tcall <g>\n     5:\tret\n", "     0:\tnop\n     1:\tcall <g>\n     6:\tret\n", 10,
@@ -241,9 +224,8 @@ static void one_side(const char *text, char sign, char *out)
     *out = 0;
 }
 
-static void test_random_texts(void **state)
+TEST(random_texts)
 {
-    (void)state;
     struct sxt_test_random random = {11};
     for (int round = 0; round < 2000; round++) {
         char before[40], after[40], left[80], right[80];
@@ -265,9 +247,8 @@ static void test_random_texts(void **state)
     }
 }
 
-static void test_too_many_lines(void **state)
+TEST(too_many_lines)
 {
-    (void)state;
     struct sxt_buffer text, out;
     sxt_error error;
     sxt_buffer_init(&text, 1 << 20);
@@ -281,25 +262,4 @@ static void test_too_many_lines(void **state)
     assert_int_equal(sxt_code_diff(name, whole, nothing, 10, &out, &error), SXT_ERROR_LIMIT);
     sxt_buffer_free(&text);
     sxt_buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_syntax_is_that_of_objdump),
-        cmocka_unit_test(test_addresses_get_names),
-        cmocka_unit_test(test_what_is_no_address_stays),
-        cmocka_unit_test(test_indirect_branches_have_a_star),
-        cmocka_unit_test(test_where_code_lies_does_not_show),
-        cmocka_unit_test(test_bytes_that_are_no_instruction),
-        cmocka_unit_test(test_any_bytes_are_listed_to_the_end),
-        cmocka_unit_test(test_other_machines_are_refused),
-        cmocka_unit_test(test_too_much_text_is_an_error),
-        cmocka_unit_test(test_hunks),
-        cmocka_unit_test(test_changes_that_are_near_share_a_hunk),
-        cmocka_unit_test(test_offsets_do_not_count),
-        cmocka_unit_test(test_random_texts),
-        cmocka_unit_test(test_too_many_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

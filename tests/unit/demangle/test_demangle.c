@@ -1,10 +1,4 @@
 /* test_demangle.c: readable names, and names that are made to break a decoder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +6,8 @@
 #include <sys/resource.h>
 
 #include "demangle/demangle.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define MOST ((size_t)1 << 20)
 
@@ -36,9 +31,8 @@ static void expect_unchanged(const char *name)
     expect(name, NULL);
 }
 
-static void decodes_cplusplus(void **state)
+TEST(decodes_cplusplus)
 {
-    (void)state;
     expect("_Z4mainv", "main()");
     expect("_ZN3foo3barEi", "foo::bar(int)");
     expect("_ZNK3foo3barEPKc", "foo::bar(char const*) const");
@@ -52,9 +46,8 @@ static void decodes_cplusplus(void **state)
     expect("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const");
 }
 
-static void constructors_and_destructors_of_each_variant_look_the_same(void **state)
+TEST(constructors_and_destructors_of_each_variant_look_the_same)
 {
-    (void)state;
     static const char *const constructors[] = {"_ZN3fooC1Ev", "_ZN3fooC2Ev", "_ZN3fooC3Ev"};
     static const char *const destructors[] = {"_ZN3fooD0Ev", "_ZN3fooD1Ev", "_ZN3fooD2Ev"};
     for (size_t i = 0; i < 3; i++) {
@@ -63,9 +56,8 @@ static void constructors_and_destructors_of_each_variant_look_the_same(void **st
     }
 }
 
-static void the_suffix_of_a_clone_stays(void **state)
+TEST(the_suffix_of_a_clone_stays)
 {
-    (void)state;
     expect("_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]");
     expect("_ZN3foo3barEi.isra.0", "foo::bar(int) [clone .isra.0]");
     expect("_ZN3foo3barEi.part.0.cold", "foo::bar(int) [clone .part.0] [clone .cold]");
@@ -80,9 +72,8 @@ static void the_suffix_of_a_clone_stays(void **state)
  * The OpenTelemetry profiler's own tools leave out template arguments and clone suffixes, and with them the sign of
  * `operator<`. Names here keep what tells functions apart: the comments have what those tools print.
  */
-static void more_is_kept_than_by_the_profilers_own_tools(void **state)
+TEST(more_is_kept_than_by_the_profilers_own_tools)
 {
-    (void)state;
     expect("_ZNSt6vectorIiSaIiEE9push_backERKi",
            "std::vector<int, std::allocator<int> >::push_back(int const&)"); /* std::vector::push_back(int const&) */
     expect("_Z1fIiEvT_", "void f<int>(int)");                                /* void f(int) */
@@ -99,9 +90,8 @@ static void more_is_kept_than_by_the_profilers_own_tools(void **state)
         expect_unchanged(plain[i]);
 }
 
-static void some_names_are_the_same_in_the_profilers_own_tools(void **state)
+TEST(some_names_are_the_same_in_the_profilers_own_tools)
 {
-    (void)state;
     expect("_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()");
     expect("_ZZN3foo3barEvENKUlvE_clEv", "foo::bar()::{lambda()#1}::operator()() const");
     static const char *const of_go[] = {"main.main", "runtime.goexit.abi0", "internal/abi.(*Type).Kind",
@@ -110,18 +100,16 @@ static void some_names_are_the_same_in_the_profilers_own_tools(void **state)
         expect_unchanged(of_go[i]);
 }
 
-static void decodes_legacy_rust_without_its_hash(void **state)
+TEST(decodes_legacy_rust_without_its_hash)
 {
-    (void)state;
     expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
     expect("_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h6a9f28d2b6b2c1a3E",
            "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
     expect("_ZN4main4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "main::main::{{closure}}");
 }
 
-static void decodes_rust_v0(void **state)
+TEST(decodes_rust_v0)
 {
-    (void)state;
     expect("_RNvC6_123foo3bar", "123foo::bar");
     expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
     expect("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
@@ -134,17 +122,15 @@ static void decodes_rust_v0(void **state)
         "\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a\xe1\x83\x98");
 }
 
-static void decodes_d(void **state)
+TEST(decodes_d)
 {
-    (void)state;
     expect("_Dmain", "D main");
     expect("_D3std5stdio7writelnFZv", "std.stdio.writeln()");
     expect("_D8demangle4testFaZv", "demangle.test(char)");
 }
 
-static void the_name_of_a_plt_entry_and_a_version_stay(void **state)
+TEST(the_name_of_a_plt_entry_and_a_version_stay)
 {
-    (void)state;
     expect("_ZN3foo3barEi@plt", "foo::bar(int)@plt");
     expect("_ZSt4cout@@GLIBCXX_3.4", "std::cout@@GLIBCXX_3.4");
     expect("_ZSt4cout@GLIBCXX_3.4", "std::cout@GLIBCXX_3.4");
@@ -152,9 +138,8 @@ static void the_name_of_a_plt_entry_and_a_version_stay(void **state)
     expect_unchanged("_ZSt@plt4cout");
 }
 
-static void leaves_alone_what_is_not_mangled(void **state)
+TEST(leaves_alone_what_is_not_mangled)
 {
-    (void)state;
     static const char *const names[] = {"",       "_",     "_Z",         "_R",    "_D",      "__",          "main",
                                         "Z4main", "_main", "__libc_foo", "_ZZZ",  "_Zfoo",   "_ZN",         "_ZN3fooE3",
                                         "_Rfoo",  "_Dfoo", "_ZN9fooE",   "_Z99f", "_Z.cold", "_ZN3foo.cold"};
@@ -162,9 +147,8 @@ static void leaves_alone_what_is_not_mangled(void **state)
         expect_unchanged(names[i]);
 }
 
-static void a_view_need_not_end_with_nul(void **state)
+TEST(a_view_need_not_end_with_nul)
 {
-    (void)state;
     struct sxt_buffer out;
     sxt_buffer_init(&out, MOST);
     const char *text = "_Z4mainvEEEEEE";
@@ -176,9 +160,8 @@ static void a_view_need_not_end_with_nul(void **state)
     sxt_buffer_free(&out);
 }
 
-static void a_full_buffer_is_left_as_it_was(void **state)
+TEST(a_full_buffer_is_left_as_it_was)
 {
-    (void)state;
     struct sxt_buffer out;
     sxt_buffer_init(&out, 10);
     sxt_buffer_append(&out, "1234567", 7);
@@ -266,9 +249,8 @@ static void survive_in_a_small_thread(const struct repeated *bombs)
         fail_msg("%s", job.problem);
 }
 
-static void deep_nesting_of_cplusplus_is_survived(void **state)
+TEST(deep_nesting_of_cplusplus_is_survived)
 {
-    (void)state;
     static const struct repeated bombs[] = {{"_Z", "N"},        {"_Z1f", "P"},      {"_Z1f", "F"},
                                             {"_Z1fI", "X"},     {"_ZN1A", "1B"},    {"_ZN", "St"},
                                             {"_Z1fIXcv", "cv"}, {"_Z1fDT", "cl"},   {"_ZZ", "Z"},
@@ -279,9 +261,8 @@ static void deep_nesting_of_cplusplus_is_survived(void **state)
     survive_in_a_small_thread(bombs);
 }
 
-static void deep_nesting_of_rust_is_survived(void **state)
+TEST(deep_nesting_of_rust_is_survived)
 {
-    (void)state;
     static const struct repeated bombs[] = {
         {"_RNv", "N"},       {"_RINvC1a1b", "R"},  {"_RINvC1a1b", "TE"}, {"_RINvC1a1b", "A"},
         {"_RNvY", "TY"},     {"_RNvX", "C1aF"},    {"_RNv", "M"},        {"_RINvC1a1bD", "NvC1a1bp1c"},
@@ -289,9 +270,8 @@ static void deep_nesting_of_rust_is_survived(void **state)
     survive_in_a_small_thread(bombs);
 }
 
-static void deep_nesting_of_d_is_survived(void **state)
+TEST(deep_nesting_of_d_is_survived)
 {
-    (void)state;
     static const struct repeated bombs[] = {{"_D1a", "F"},
                                             {"_D1a", "P"},
                                             {"_D1a", "A"},
@@ -321,9 +301,8 @@ static size_t put_number(char *to, unsigned value, const char *digits, unsigned 
 }
 
 /* Each type has the one before it as both of its arguments: the text doubles with every ten bytes of the name. */
-static void doubling_types_of_cplusplus_are_given_up_soon(void **state)
+TEST(doubling_types_of_cplusplus_are_given_up_soon)
 {
-    (void)state;
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (unsigned levels = 16; levels <= 200; levels += levels < 30 ? 2 : 170) {
         char name[8192] = "_Z1f1PIiiE";
@@ -342,9 +321,8 @@ static void doubling_types_of_cplusplus_are_given_up_soon(void **state)
     }
 }
 
-static void doubling_types_of_rust_are_given_up_soon(void **state)
+TEST(doubling_types_of_rust_are_given_up_soon)
 {
-    (void)state;
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (unsigned levels = 18; levels <= 200; levels += levels < 30 ? 2 : 170) {
         char name[8192] = "_RINvC1a1bu";
@@ -367,9 +345,8 @@ static void doubling_types_of_rust_are_given_up_soon(void **state)
     }
 }
 
-static void doubling_types_of_d_are_given_up_soon(void **state)
+TEST(doubling_types_of_d_are_given_up_soon)
 {
-    (void)state;
     for (unsigned levels = 18; levels <= 200; levels += levels < 30 ? 2 : 170) {
         char name[8192] = "_D1aFi";
         size_t at = strlen(name);
@@ -391,9 +368,8 @@ static void doubling_types_of_d_are_given_up_soon(void **state)
     }
 }
 
-static void names_of_over_64_kib_are_left_alone(void **state)
+TEST(names_of_over_64_kib_are_left_alone)
 {
-    (void)state;
     size_t size = ((size_t)64 << 10) + 1;
     char *name = malloc(size);
     memset(name, 'i', size);
@@ -407,9 +383,8 @@ static void names_of_over_64_kib_are_left_alone(void **state)
     sxt_buffer_free(&out);
 }
 
-static void noise_is_survived(void **state)
+TEST(noise_is_survived)
 {
-    (void)state;
     static const char letters[] = "_ZRDNIESTKPFBQXLMCHVGJYUAabcdefhijlmnopstuvwxyz0123456789.$@";
     static const char *const beginnings[] = {"_Z", "_ZN", "_ZNSt", "_R", "_RNv", "_RINv", "_D", "_D1a"};
     struct sxt_test_random random = {42};
@@ -428,31 +403,4 @@ static void noise_is_survived(void **state)
         assert_true(out.size <= MOST);
     }
     sxt_buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_cplusplus),
-        cmocka_unit_test(constructors_and_destructors_of_each_variant_look_the_same),
-        cmocka_unit_test(the_suffix_of_a_clone_stays),
-        cmocka_unit_test(more_is_kept_than_by_the_profilers_own_tools),
-        cmocka_unit_test(some_names_are_the_same_in_the_profilers_own_tools),
-        cmocka_unit_test(decodes_legacy_rust_without_its_hash),
-        cmocka_unit_test(decodes_rust_v0),
-        cmocka_unit_test(decodes_d),
-        cmocka_unit_test(the_name_of_a_plt_entry_and_a_version_stay),
-        cmocka_unit_test(leaves_alone_what_is_not_mangled),
-        cmocka_unit_test(a_view_need_not_end_with_nul),
-        cmocka_unit_test(a_full_buffer_is_left_as_it_was),
-        cmocka_unit_test(deep_nesting_of_cplusplus_is_survived),
-        cmocka_unit_test(deep_nesting_of_rust_is_survived),
-        cmocka_unit_test(deep_nesting_of_d_is_survived),
-        cmocka_unit_test(doubling_types_of_cplusplus_are_given_up_soon),
-        cmocka_unit_test(doubling_types_of_rust_are_given_up_soon),
-        cmocka_unit_test(doubling_types_of_d_are_given_up_soon),
-        cmocka_unit_test(names_of_over_64_kib_are_left_alone),
-        cmocka_unit_test(noise_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* test_hostile.c: the freestanding reader of ksym blobs stays inside of blobs that are cut, changed or lie. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "support/ksym_image.h"
+#include "support/test.h"
 
 /* Everything that can be asked; where the answers are does not matter here. */
 static void ask_everything(const sxt_ksym *ksym)
@@ -35,9 +31,8 @@ static void ask_everything(const sxt_ksym *ksym)
     sxt_ksym_check(ksym, NULL, NULL);
 }
 
-static void every_truncation_is_refused(void **state)
+TEST(every_truncation_is_refused)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;
     const struct sxt_ksym_image_symbol symbols[] = {{0x1000, "a", NULL}, {0x2000, "bb", "\xff\x01\xff\x62"}};
@@ -59,9 +54,8 @@ static void every_truncation_is_refused(void **state)
     }
 }
 
-static void every_changed_byte_stays_inside(void **state)
+TEST(every_changed_byte_stays_inside)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static const uint8_t values[] = {0, 1, 2, 0x10, 0x7f, 0x80, 0xfe, 0xff};
     const struct sxt_ksym_image_symbol symbols[] = {
@@ -106,9 +100,8 @@ static void assert_refused(size_t at, uint64_t value, size_t size, const char *e
     sxt_ksym_image_close(&blob);
 }
 
-static void lies_are_refused(void **state)
+TEST(lies_are_refused)
 {
-    (void)state;
     const char *const symbols = "there are fewer bytes than the symbols need";
     assert_refused(0, UINT64_C(1) << 62, 8, symbols, 0);
     assert_refused(0, UINT64_C(1) << 60, 8, symbols, 0);
@@ -135,9 +128,8 @@ static void lies_are_refused(void **state)
 }
 
 /* A few bytes a symbol would otherwise become a text of any size. */
-static void the_size_of_a_token_is_limited(void **state)
+TEST(the_size_of_a_token_is_limited)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static char token[SXT_KSYM_TOKEN_SIZE_MOST + 2];
     struct sxt_ksym_blob blob;
@@ -152,15 +144,4 @@ static void the_size_of_a_token_is_limited(void **state)
     assert_string_equal(sxt_ksym_image_try(&blob, image.bytes, image.size, 0, 0, NULL),
                         "a token is longer than 65535 bytes");
     sxt_ksym_image_close(&blob);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_truncation_is_refused),
-        cmocka_unit_test(every_changed_byte_stays_inside),
-        cmocka_unit_test(lies_are_refused),
-        cmocka_unit_test(the_size_of_a_token_is_limited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* test_read.c: what the freestanding reader of ksym blobs answers, by address, by name and one by one. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "support/ksym_image.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 static void assert_lookup(const sxt_ksym *ksym, uint64_t address, const char *name, uint64_t size, uint64_t offset)
 {
@@ -51,9 +47,8 @@ static void assert_problems(const sxt_ksym *ksym, size_t count, const char *expe
     assert_int_equal(sxt_ksym_check(ksym, NULL, NULL), count);
 }
 
-static void the_example_is_read(void **state)
+TEST(the_example_is_read)
 {
-    (void)state;
     struct sxt_ksym_blob blob;
     sxt_ksym_image_open(&blob, sxt_ksym_example, sizeof sxt_ksym_example, 0x1000, 0x1300);
     assert_int_equal(sxt_ksym_count(&blob.ksym), 3);
@@ -77,9 +72,8 @@ static void the_example_is_read(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void text_bounds_are_kept(void **state)
+TEST(text_bounds_are_kept)
 {
-    (void)state;
     struct sxt_ksym_blob blob;
     sxt_ksym_image_open(&blob, sxt_ksym_example, sizeof sxt_ksym_example, 0, 0);
     assert_lookup(&blob.ksym, 0x1fff, "cpu_startup_entry", 0xe00, 0xdff);
@@ -113,9 +107,8 @@ static void text_bounds_are_kept(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void the_first_alias_answers_everywhere(void **state)
+TEST(the_first_alias_answers_everywhere)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static struct sxt_ksym_image_symbol symbols[40];
     struct sxt_ksym_blob blob;
@@ -144,9 +137,8 @@ static void the_first_alias_answers_everywhere(void **state)
     }
 }
 
-static void every_address_between_symbols_is_found(void **state)
+TEST(every_address_between_symbols_is_found)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static struct sxt_ksym_image_symbol symbols[64];
     struct sxt_ksym_blob blob;
@@ -164,9 +156,8 @@ static void every_address_between_symbols_is_found(void **state)
     }
 }
 
-static void both_layouts_are_told_apart(void **state)
+TEST(both_layouts_are_told_apart)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static struct sxt_ksym_image_symbol zeros[64];
     struct sxt_ksym_blob blob;
@@ -206,9 +197,8 @@ static void both_layouts_are_told_apart(void **state)
 }
 
 /* Whatever the token takes of a name and of its module, the name is found and given. */
-static void modules_are_told_apart(void **state)
+TEST(modules_are_told_apart)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;
     const char *const name = "in_module [ext4]";
@@ -241,9 +231,8 @@ static void modules_are_told_apart(void **state)
     }
 }
 
-static void what_is_no_module_belongs_to_the_name(void **state)
+TEST(what_is_no_module_belongs_to_the_name)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;
     const char *const names[] = {"f []", "[x]", " [x]", "f[x]", "f [x y]", "f [[x]", "f [x]]", "f [x", "f [x] ", "]"};
@@ -259,9 +248,8 @@ static void what_is_no_module_belongs_to_the_name(void **state)
     }
 }
 
-static void names_of_every_length_are_found(void **state)
+TEST(names_of_every_length_are_found)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static struct sxt_ksym_image_symbol symbols[600];
     static char names[600][64], payloads[600][64];
@@ -300,9 +288,8 @@ static void names_of_every_length_are_found(void **state)
     }
 }
 
-static void token_511_is_recovered(void **state)
+TEST(token_511_is_recovered)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     static char names[512][8];
     static const char *tokens[513];
@@ -334,9 +321,8 @@ static void token_511_is_recovered(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void odd_records_are_read(void **state)
+TEST(odd_records_are_read)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;
     const char *const tokens[] = {"", "tok", NULL};
@@ -356,9 +342,8 @@ static void odd_records_are_read(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void a_wrong_order_of_names_is_a_problem(void **state)
+TEST(a_wrong_order_of_names_is_a_problem)
 {
-    (void)state;
     uint8_t bytes[sizeof sxt_ksym_example];
     struct sxt_ksym_blob blob;
     memcpy(bytes, sxt_ksym_example, sizeof bytes);
@@ -374,9 +359,8 @@ static void a_wrong_order_of_names_is_a_problem(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void text_is_cut_between_characters(void **state)
+TEST(text_is_cut_between_characters)
 {
-    (void)state;
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;
     char buffer[64];
@@ -413,9 +397,8 @@ static void text_is_cut_between_characters(void **state)
     sxt_ksym_image_close(&blob);
 }
 
-static void a_return_address_belongs_to_the_call(void **state)
+TEST(a_return_address_belongs_to_the_call)
 {
-    (void)state;
     struct sxt_ksym_blob blob;
     char buffer[64];
     sxt_ksym_image_open(&blob, sxt_ksym_example, sizeof sxt_ksym_example, 0x1000, 0x1300);
@@ -426,24 +409,4 @@ static void a_return_address_belongs_to_the_call(void **state)
     sxt_ksym_format_return(&blob.ksym, 0x1000, buffer, sizeof buffer);
     assert_string_equal(buffer, "0x1000");
     sxt_ksym_image_close(&blob);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_example_is_read),
-        cmocka_unit_test(text_bounds_are_kept),
-        cmocka_unit_test(the_first_alias_answers_everywhere),
-        cmocka_unit_test(every_address_between_symbols_is_found),
-        cmocka_unit_test(both_layouts_are_told_apart),
-        cmocka_unit_test(modules_are_told_apart),
-        cmocka_unit_test(what_is_no_module_belongs_to_the_name),
-        cmocka_unit_test(names_of_every_length_are_found),
-        cmocka_unit_test(token_511_is_recovered),
-        cmocka_unit_test(odd_records_are_read),
-        cmocka_unit_test(a_wrong_order_of_names_is_a_problem),
-        cmocka_unit_test(text_is_cut_between_characters),
-        cmocka_unit_test(a_return_address_belongs_to_the_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

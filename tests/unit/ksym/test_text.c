@@ -1,10 +1,4 @@
 /* test_text.c: what becomes of the lines of /proc/kallsyms and nm, good and bad, and of their names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "ksym/ksym.h"
+#include "support/test.h"
 
 struct result {
     struct sxt_ksym_text_report report;
@@ -92,9 +87,8 @@ static const struct sxt_ksym_text_options all = {.types = "all"};
 
 /* --- lines --- */
 
-static void reads_kallsyms(void **state)
+TEST(reads_kallsyms)
 {
-    (void)state;
     assert_read("ffffffff81000000 T _stext\n"
                 "ffffffff81000100 t local\n"
                 "ffffffff82000000 D data\n"
@@ -106,9 +100,8 @@ static void reads_kallsyms(void **state)
                 "");
 }
 
-static void reads_nm(void **state)
+TEST(reads_nm)
 {
-    (void)state;
     struct result result = read_string("                 U malloc\n"
                                        "                 w __gmon_start__\n"
                                        "0000000000001000 T std::vector<int, std::allocator<int> >::end() const\n"
@@ -122,26 +115,23 @@ static void reads_nm(void **state)
     free_result(&result);
 }
 
-static void takes_white_space_as_it_comes(void **state)
+TEST(takes_white_space_as_it_comes)
 {
-    (void)state;
     assert_read("1 T a \n2 T b ", plain, "1 T a\n2 T b\n", "");
     assert_read("1000 T a\r\n\r\n  \t1001\tT\t b \t c  \r\n1002 T last", plain, "1000 T a\n1001 T b c\n1002 T last\n",
                 "");
 }
 
-static void takes_addresses_of_64_bits(void **state)
+TEST(takes_addresses_of_64_bits)
 {
-    (void)state;
     assert_read("0xAbC T a\n0XFFFFFFFFFFFFFFFF T b\n00000000000000000000001 T c\n0 T d\n", plain,
                 "abc T a\nffffffffffffffff T b\n1 T c\n0 T d\n", "");
     assert_read("1 T a\n10000000000000000 T b\n0x T c\n12g4 T d\n-1 T e\n", plain, "1 T a\n",
                 "2: 4 lines left out: not an address, a type and a name, this one first\n");
 }
 
-static void keeps_the_types_that_are_asked_for(void **state)
+TEST(keeps_the_types_that_are_asked_for)
 {
-    (void)state;
     const char *text = "1 T a\n2 t b\n3 D c\n4 d d\n5 ? e\n6 W f\n";
     assert_read(text, (struct sxt_ksym_text_options){.types = "dW?"}, "4 d d\n5 ? e\n6 W f\n", "");
     assert_read(text, all, "1 T a\n2 t b\n3 D c\n4 d d\n5 ? e\n6 W f\n", "");
@@ -149,9 +139,8 @@ static void keeps_the_types_that_are_asked_for(void **state)
     assert_error(text, "", SXT_ERROR_USAGE, "no types");
 }
 
-static void warns_once_for_each_kind(void **state)
+TEST(warns_once_for_each_kind)
 {
-    (void)state;
     assert_read("nonsense\n1 T a\n2\n3 TT b\n4 T\n5 T  \n6 T \xff\n7 T \xc3(\n8 T good\n9 \x80 c\n", plain,
                 "1 T a\n8 T good\n",
                 "1: 4 lines left out: not an address, a type and a name, this one first\n"
@@ -160,9 +149,8 @@ static void warns_once_for_each_kind(void **state)
     assert_read("1 T a\n2 T\n", plain, "1 T a\n", "2: left out: the symbol has no name\n");
 }
 
-static void leaves_out_mapping_symbols(void **state)
+TEST(leaves_out_mapping_symbols)
 {
-    (void)state;
     struct result result =
         read_string("1 t $x\n1 t $d.12\n1 t $xrv64i2p1_m2p0\n1 t $a\n1 t $t.x\n1 T $x_is_mine\n1 T $\n", plain);
     assert_int_equal(result.status, SXT_OK);
@@ -188,9 +176,8 @@ static char *line_with_name(size_t size)
     return line;
 }
 
-static void keeps_long_names_that_fit_a_record(void **state)
+TEST(keeps_long_names_that_fit_a_record)
 {
-    (void)state;
     static const struct {
         size_t size;
         const char *warning;
@@ -219,9 +206,8 @@ static void keeps_long_names_that_fit_a_record(void **state)
 
 /* --- nothing to keep --- */
 
-static void says_why_nothing_is_left(void **state)
+TEST(says_why_nothing_is_left)
 {
-    (void)state;
     assert_error("", NULL, SXT_ERROR_NOT_FOUND, "the text is empty");
     assert_error("\n \n", NULL, SXT_ERROR_NOT_FOUND, "the text is empty");
     assert_error("hello\nworld\n", NULL, SXT_ERROR_NOT_FOUND, "no symbols in 2 lines");
@@ -229,9 +215,8 @@ static void says_why_nothing_is_left(void **state)
     assert_error("1 T a\n2 T b\n", "Dd", SXT_ERROR_NOT_FOUND, "--types");
 }
 
-static void refuses_addresses_that_are_hidden(void **state)
+TEST(refuses_addresses_that_are_hidden)
 {
-    (void)state;
     assert_error("0000000000000000 T a\n0000000000000000 t b\n", NULL, SXT_ERROR_UNSUPPORTED, "kernel.kptr_restrict=0");
     assert_read("0 T only\n", plain, "0 T only\n", "");
     assert_read("0 T first\n1 T second\n", plain, "0 T first\n1 T second\n", "");
@@ -259,9 +244,8 @@ static bool run_out_of_memory(sxt_string name, struct sxt_buffer *out)
     return true;
 }
 
-static void renames_without_the_module(void **state)
+TEST(renames_without_the_module)
 {
-    (void)state;
     struct sxt_ksym_text_options options = {.rename = cut_at_dot};
     assert_read("1 T a.x\t[m.o]\n2 T a.y [m.o]\n3 T b\n4 T .empty\n5 T bad.\n6 T f.() [clone .cold]\n7 T a.z\n",
                 options, "1 T a [m.o]\n2 T a [m.o]\n3 T b\n4 T .empty\n5 T bad.\n6 T f\n7 T a\n", "");
@@ -272,9 +256,8 @@ static void renames_without_the_module(void **state)
 }
 
 /* Enough for several threads. */
-static void renames_many(void **state)
+TEST(renames_many)
 {
-    (void)state;
     struct sxt_buffer text, expected;
     sxt_buffer_init(&text, SIZE_MAX);
     sxt_buffer_init(&expected, SIZE_MAX);
@@ -292,9 +275,8 @@ static void renames_many(void **state)
     sxt_buffer_free(&expected);
 }
 
-static void finds_modules_at_the_end_of_names(void **state)
+TEST(finds_modules_at_the_end_of_names)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t bare;
@@ -309,24 +291,4 @@ static void finds_modules_at_the_end_of_names(void **state)
         assert_int_equal(sxt_ksym_bare_size((sxt_string){copy, strlen(copy)}), cases[i].bare);
         free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_kallsyms),
-        cmocka_unit_test(reads_nm),
-        cmocka_unit_test(takes_white_space_as_it_comes),
-        cmocka_unit_test(takes_addresses_of_64_bits),
-        cmocka_unit_test(keeps_the_types_that_are_asked_for),
-        cmocka_unit_test(warns_once_for_each_kind),
-        cmocka_unit_test(leaves_out_mapping_symbols),
-        cmocka_unit_test(keeps_long_names_that_fit_a_record),
-        cmocka_unit_test(says_why_nothing_is_left),
-        cmocka_unit_test(refuses_addresses_that_are_hidden),
-        cmocka_unit_test(renames_without_the_module),
-        cmocka_unit_test(renames_many),
-        cmocka_unit_test(finds_modules_at_the_end_of_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
  * choices, and large ones with the bound that comes with the choice, and with the plain way: one token after another,
  * always the one that saves the most.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ksym/ksym.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define PREFIXES_MAX 16  /* of which all sets are tried */
 #define PADDING      16  /* what two paddings can make of a difference, and rounding of prices */
@@ -105,9 +100,8 @@ static long saved_by(const struct name *names, size_t count, const struct prefix
     return saved;
 }
 
-static void small_lists_get_the_best_choice(void **state)
+TEST(small_lists_get_the_best_choice)
 {
-    (void)state;
     struct sxt_test_random random = {11};
     size_t with_tokens = 0, with_several = 0;
     for (int round = 0; round < 60; round++) {
@@ -173,9 +167,8 @@ static long take_one_by_one(const struct name *names, size_t count, const struct
     return total;
 }
 
-static void no_list_is_better_served_one_by_one(void **state)
+TEST(no_list_is_better_served_one_by_one)
 {
-    (void)state;
     struct sxt_test_random random = {12};
     static struct name names[NAMES_MAX];
     static struct prefix prefixes[NAMES_MAX * 16];
@@ -196,9 +189,8 @@ static void no_list_is_better_served_one_by_one(void **state)
 }
 
 /* The prefix of all saves more than that of either half, but less than those two, and with it they are not worth it. */
-static void two_tokens_can_be_better_than_the_best_one(void **state)
+TEST(two_tokens_can_be_better_than_the_best_one)
 {
-    (void)state;
     struct name names[6];
     struct prefix prefixes[60];
     size_t count = 0, size;
@@ -217,9 +209,8 @@ static void two_tokens_can_be_better_than_the_best_one(void **state)
 /* --- limits --- */
 
 /* Groups of names under two levels of prefixes, with more of both than there are tokens. */
-static void a_list_that_needs_more_tokens_than_there_are_comes_close_to_the_bound(void **state)
+TEST(a_list_that_needs_more_tokens_than_there_are_comes_close_to_the_bound)
 {
-    (void)state;
     struct sxt_test_random random = {13};
     struct sxt_ksym_list list;
     struct sxt_ksym_encode_report report;
@@ -251,9 +242,8 @@ static void a_list_that_needs_more_tokens_than_there_are_comes_close_to_the_boun
 }
 
 /* Every name is the beginning of the next: the tree of prefixes is as deep as it is large. */
-static void a_deep_tree_is_cut_down(void **state)
+TEST(a_deep_tree_is_cut_down)
 {
-    (void)state;
     enum { DEPTH = 6000 };
     static char name[DEPTH];
     struct sxt_ksym_list list;
@@ -270,16 +260,4 @@ static void a_deep_tree_is_cut_down(void **state)
     assert_true(report.saved > report.plain_size / 2);
     free(data);
     sxt_ksym_list_free(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_lists_get_the_best_choice),
-        cmocka_unit_test(no_list_is_better_served_one_by_one),
-        cmocka_unit_test(two_tokens_can_be_better_than_the_best_one),
-        cmocka_unit_test(a_list_that_needs_more_tokens_than_there_are_comes_close_to_the_bound),
-        cmocka_unit_test(a_deep_tree_is_cut_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

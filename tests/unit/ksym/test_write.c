@@ -2,19 +2,14 @@
  * test_write.c: blobs, byte for byte where the format's example gives them, and otherwise read back by a decoder
  * of the test's own that knows nothing but the layout.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "ksym/ksym.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define NAME_ROOM 70000
 
@@ -240,9 +235,8 @@ static void assert_bytes(const uint8_t *data, size_t size, const char *hexadecim
     }
 }
 
-static void writes_the_example_as_the_reference_does(void **state)
+TEST(writes_the_example_as_the_reference_does)
 {
-    (void)state;
     struct sxt_ksym_list list = example_list();
     struct sxt_ksym_encode_options options = {.tokens = SXT_KSYM_TOKENS_REFERENCE};
     uint8_t *data;
@@ -258,9 +252,8 @@ static void writes_the_example_as_the_reference_does(void **state)
     sxt_ksym_list_free(&list);
 }
 
-static void takes_no_token_that_saves_nothing(void **state)
+TEST(takes_no_token_that_saves_nothing)
 {
-    (void)state;
     struct sxt_ksym_list list = example_list();
     struct sxt_ksym_encode_report report;
     uint8_t *data;
@@ -274,9 +267,8 @@ static void takes_no_token_that_saves_nothing(void **state)
 }
 
 /* What the best tokens save here, the padding behind them takes. */
-static void takes_no_token_that_saves_nothing_in_the_end(void **state)
+TEST(takes_no_token_that_saves_nothing_in_the_end)
 {
-    (void)state;
     static const char *const names[] = {"_stext",
                                         "startup_64",
                                         "do_one_initcall",
@@ -301,9 +293,8 @@ static void takes_no_token_that_saves_nothing_in_the_end(void **state)
 
 /* Equal scores: what is first in the list. A prefix of what was taken: not taken. Once is enough, and so is too short.
  */
-static void follows_the_rule_of_the_reference(void **state)
+TEST(follows_the_rule_of_the_reference)
 {
-    (void)state;
     static const char expected[] = "abcdefghijklmnopqrstuvwx"
                                    "second_one"
                                    "also_tenth"
@@ -327,9 +318,8 @@ static void follows_the_rule_of_the_reference(void **state)
     sxt_ksym_list_free(&list);
 }
 
-static void writes_an_empty_list(void **state)
+TEST(writes_an_empty_list)
 {
-    (void)state;
     struct sxt_ksym_list list = new_list();
     static const uint8_t zeros[32];
     uint8_t *data;
@@ -342,9 +332,8 @@ static void writes_an_empty_list(void **state)
     sxt_ksym_list_free(&list);
 }
 
-static void keeps_the_order_of_equals(void **state)
+TEST(keeps_the_order_of_equals)
 {
-    (void)state;
     struct sxt_ksym_list list = new_list();
     add(&list, 0x2000, 't', "second");
     add(&list, 0x1000, 't', "same");
@@ -356,9 +345,8 @@ static void keeps_the_order_of_equals(void **state)
     sxt_ksym_list_free(&list);
 }
 
-static void orders_names_by_bytes(void **state)
+TEST(orders_names_by_bytes)
 {
-    (void)state;
     struct sxt_ksym_list list = new_list();
     static const char zeros[] = "nul\0\0\0\0\0\0\0\0\0\0\0";
     const char *names[] = {"b",   "a",        "ab",        "a\x7f",     "a\xc3\xa9",
@@ -371,9 +359,8 @@ static void orders_names_by_bytes(void **state)
     sxt_ksym_list_free(&list);
 }
 
-static void shares_records_of_the_same_name_and_type(void **state)
+TEST(shares_records_of_the_same_name_and_type)
 {
-    (void)state;
     struct sxt_ksym_list list = new_list();
     for (size_t i = 0; i < 9; i++)
         add(&list, 0x9000 - 0x100 * i, i % 3 == 0 ? 'T' : 't', "several");
@@ -404,9 +391,8 @@ static void add_random(struct sxt_ksym_list *list, struct sxt_test_random *rando
     }
 }
 
-static void gives_back_random_lists(void **state)
+TEST(gives_back_random_lists)
 {
-    (void)state;
     struct sxt_test_random random = {7};
     for (size_t count = 0; count < 60; count++) {
         struct sxt_ksym_list list = new_list();
@@ -417,9 +403,8 @@ static void gives_back_random_lists(void **state)
 }
 
 /* More prefixes are worth a token than there are tokens, so that all ids are in use. */
-static void gives_back_lists_that_use_all_tokens(void **state)
+TEST(gives_back_lists_that_use_all_tokens)
 {
-    (void)state;
     struct sxt_test_random random = {8};
     struct sxt_ksym_list list = new_list();
     for (size_t group = 0; group < 700; group++) {
@@ -449,9 +434,8 @@ static char *long_name(size_t size)
     return name;
 }
 
-static void gives_back_the_longest_names(void **state)
+TEST(gives_back_the_longest_names)
 {
-    (void)state;
     struct sxt_ksym_list list = new_list();
     for (size_t less = 0; less < 4; less++) {
         char *name = long_name(SXT_KSYM_RECORD_MOST - less);
@@ -486,32 +470,12 @@ static void assert_refused(const char *name, sxt_status code, const char *reason
     sxt_ksym_list_free(&list);
 }
 
-static void refuses_names_that_do_not_fit(void **state)
+TEST(refuses_names_that_do_not_fit)
 {
-    (void)state;
     assert_refused("", SXT_ERROR_UNSUPPORTED, "no name");
     assert_refused("a\xff", SXT_ERROR_UNSUPPORTED, "not UTF-8");
     assert_refused("a\xc3", SXT_ERROR_UNSUPPORTED, "not UTF-8");
     char *name = long_name(SXT_KSYM_RECORD_MOST + 1);
     assert_refused(name, SXT_ERROR_LIMIT, "longer than the 65535 bytes");
     free(name);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_the_example_as_the_reference_does),
-        cmocka_unit_test(takes_no_token_that_saves_nothing),
-        cmocka_unit_test(takes_no_token_that_saves_nothing_in_the_end),
-        cmocka_unit_test(follows_the_rule_of_the_reference),
-        cmocka_unit_test(writes_an_empty_list),
-        cmocka_unit_test(keeps_the_order_of_equals),
-        cmocka_unit_test(orders_names_by_bytes),
-        cmocka_unit_test(shares_records_of_the_same_name_and_type),
-        cmocka_unit_test(gives_back_random_lists),
-        cmocka_unit_test(gives_back_lists_that_use_all_tokens),
-        cmocka_unit_test(gives_back_the_longest_names),
-        cmocka_unit_test(refuses_names_that_do_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,13 @@
  * test_index.c: files as we write them: the answers are the model's, with and without the index, and with it a
  * function with 100,000 inlined calls is as quick as any other.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lidia/lidia.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define DWARF      SXT_SOURCE_DWARF
 #define FRAMES_MAX 32
@@ -107,9 +103,8 @@ static void assert_model_chain(const struct sxt_symbols *model, uint64_t address
     assert_int_equal(count, found);
 }
 
-static void what_is_looked_up_is_what_the_model_has(void **state)
+TEST(what_is_looked_up_is_what_the_model_has)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         struct sxt_symbols *model = random_model(seed);
         for (unsigned form = 0; form < 4; form++) {
@@ -128,9 +123,8 @@ static void what_is_looked_up_is_what_the_model_has(void **state)
     }
 }
 
-static void two_entries_for_one_address_make_a_good_file_where_the_last_one_counts(void **state)
+TEST(two_entries_for_one_address_make_a_good_file_where_the_last_one_counts)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_range(model, DWARF, 0, "f", 0, 0x20);
     sxt_test_add_line(model, 0, "a.c", 1);
@@ -175,9 +169,8 @@ static double seconds_each(const struct sxt_lidia *lidia, size_t count)
     return (sxt_test_seconds() - start) / (double)count;
 }
 
-static void the_index_makes_a_wide_function_at_least_twenty_times_as_quick(void **state)
+TEST(the_index_makes_a_wide_function_at_least_twenty_times_as_quick)
 {
-    (void)state;
     struct sxt_symbols *model = wide_model();
     struct archive indexed, walked;
     encode(model, false, false, &indexed);
@@ -193,9 +186,8 @@ static void the_index_makes_a_wide_function_at_least_twenty_times_as_quick(void 
     sxt_symbols_free(&model);
 }
 
-static void the_deepest_nesting_is_answered_in_full(void **state)
+TEST(the_deepest_nesting_is_answered_in_full)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     for (uint32_t depth = 0; depth <= SXT_SYMBOLS_MAX_DEPTH; depth++)
         sxt_test_add_range(model, DWARF, depth, "f", depth, 4000 - 2 * depth);
@@ -213,15 +205,4 @@ static void the_deepest_nesting_is_answered_in_full(void **state)
     free(frames);
     free(archive.data);
     sxt_symbols_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_looked_up_is_what_the_model_has),
-        cmocka_unit_test(two_entries_for_one_address_make_a_good_file_where_the_last_one_counts),
-        cmocka_unit_test(the_index_makes_a_wide_function_at_least_twenty_times_as_quick),
-        cmocka_unit_test(the_deepest_nesting_is_answered_in_full),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
  * test_lookup.c: the chain of frames at an address: what each frame says, the walking rule for files of other
  * writers, and random files against a brute-force oracle, with and without the index, one by one and in batches.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define FRAMES_MAX 64
 
@@ -22,20 +17,16 @@ static uint8_t *image;
 static size_t image_size;
 static struct sxt_lidia lidia;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
     image = NULL;
     strings.size = 0;
     sxt_test_put_string(&strings, "");
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     free(image);
-    return 0;
 }
 
 static void open_content(struct sxt_test_lidia content)
@@ -94,9 +85,8 @@ static void open_nested(unsigned field_size, bool with_index)
                                          .field_size = field_size});
 }
 
-static void the_innermost_frame_stands_at_its_line_and_outer_ones_at_their_calls(void **state)
+TEST(the_innermost_frame_stands_at_its_line_and_outer_ones_at_their_calls)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         open_nested(i % 2 ? 8 : 4, i / 2);
         sxt_frame frames[3];
@@ -113,9 +103,8 @@ static void the_innermost_frame_stands_at_its_line_and_outer_ones_at_their_calls
     }
 }
 
-static void a_line_holds_from_its_entry_to_the_next_one(void **state)
+TEST(a_line_holds_from_its_entry_to_the_next_one)
 {
-    (void)state;
     open_nested(4, true);
     const struct {
         uint64_t address;
@@ -129,9 +118,8 @@ static void a_line_holds_from_its_entry_to_the_next_one(void **state)
     }
 }
 
-static void a_small_buffer_gets_the_innermost_frames_and_the_full_count(void **state)
+TEST(a_small_buffer_gets_the_innermost_frames_and_the_full_count)
 {
-    (void)state;
     open_nested(4, true);
     for (size_t capacity = 0; capacity <= 4; capacity++) {
         sxt_frame frames[4];
@@ -146,9 +134,8 @@ static void a_small_buffer_gets_the_innermost_frames_and_the_full_count(void **s
     assert_int_equal(sxt_lidia_lookup(&lidia, 0xff, NULL, 0), 0);
 }
 
-static void numbers_that_do_not_fit_a_frame_are_unknown(void **state)
+TEST(numbers_that_do_not_fit_a_frame_are_unknown)
 {
-    (void)state;
     const uint64_t large = (uint64_t)1 << 32;
     uint64_t f = text("f");
     const struct sxt_test_row rows[] = {
@@ -163,9 +150,8 @@ static void numbers_that_do_not_fit_a_frame_are_unknown(void **state)
     assert_frame(&frames[1], "f", NULL, 0);
 }
 
-static void the_worked_example_answers_as_written(void **state)
+TEST(the_worked_example_answers_as_written)
 {
-    (void)state;
     uint64_t helper = text("h"), start_name = text("s"), main_name = text("m");
     const struct sxt_test_row rows[] = {{0x401000, 32, 0, start_name, 0, 0, 0, 0, 0},
                                         {0x401020, 64, 0, main_name, 0, 0, 0, 0, 0},
@@ -183,9 +169,8 @@ static void the_worked_example_answers_as_written(void **state)
     assert_functions(UINT64_MAX, "");
 }
 
-static void an_empty_file_knows_nothing(void **state)
+TEST(an_empty_file_knows_nothing)
 {
-    (void)state;
     open_content((struct sxt_test_lidia){.row_count = 0});
     assert_functions(0, "");
     assert_functions(UINT64_MAX, "");
@@ -196,9 +181,8 @@ static void an_empty_file_knows_nothing(void **state)
     assert_int_equal(first[3], 0);
 }
 
-static void a_function_may_reach_beyond_four_gigabytes_from_a_short_address(void **state)
+TEST(a_function_may_reach_beyond_four_gigabytes_from_a_short_address)
 {
-    (void)state;
     uint64_t f = text("f");
     open_content(
         (struct sxt_test_lidia){.rows = &(struct sxt_test_row){0xfffffff0, 0x20, 0, f, 0, 0, 0, 0, 0}, .row_count = 1});
@@ -213,9 +197,8 @@ static void a_function_may_reach_beyond_four_gigabytes_from_a_short_address(void
 
 /* --- the walking rule, for files without our index --- */
 
-static void of_aliases_the_last_row_wins_and_an_empty_one_hides_the_rest(void **state)
+TEST(of_aliases_the_last_row_wins_and_an_empty_one_hides_the_rest)
 {
-    (void)state;
     uint64_t a = text("a"), b = text("b"), z = text("z");
     const struct sxt_test_row rows[] = {
         {0x10, 8, 0, a, 0, 0, 0, 0, 0},
@@ -229,9 +212,8 @@ static void of_aliases_the_last_row_wins_and_an_empty_one_hides_the_rest(void **
     assert_functions(0x27, "");
 }
 
-static void a_nested_function_hides_the_rest_of_the_outer_one(void **state)
+TEST(a_nested_function_hides_the_rest_of_the_outer_one)
 {
-    (void)state;
     uint64_t a = text("a"), b = text("b");
     const struct sxt_test_row rows[] = {{0x10, 0x20, 0, a, 0, 0, 0, 0, 0}, {0x18, 8, 0, b, 0, 0, 0, 0, 0}};
     open_content((struct sxt_test_lidia){.rows = rows, .row_count = 2});
@@ -240,9 +222,8 @@ static void a_nested_function_hides_the_rest_of_the_outer_one(void **state)
     assert_functions(0x20, "");
 }
 
-static void rows_that_do_not_cover_are_passed_over_until_depth_zero(void **state)
+TEST(rows_that_do_not_cover_are_passed_over_until_depth_zero)
 {
-    (void)state;
     uint64_t a = text("a"), b = text("b"), c = text("c"), d = text("d");
     const struct sxt_test_row rows[] = {
         {0x00, 0x100, 0, d, 0, 0, 0, 0, 0}, {0x10, 0x40, 0, a, 0, 0, 0, 0, 0}, {0x10, 0x04, 5, b, 0, 0, 0, 0, 0},
@@ -254,9 +235,8 @@ static void rows_that_do_not_cover_are_passed_over_until_depth_zero(void **state
     assert_functions(0x50, "");
 }
 
-static void without_a_function_the_walk_ends_at_the_first_row(void **state)
+TEST(without_a_function_the_walk_ends_at_the_first_row)
 {
-    (void)state;
     uint64_t a = text("a"), b = text("b");
     const struct sxt_test_row rows[] = {{0x10, 0x40, 1, a, 0, 0, 0, 0, 0}, {0x20, 0x08, 2, b, 0, 0, 0, 0, 0}};
     open_content((struct sxt_test_lidia){.rows = rows, .row_count = 2});
@@ -367,9 +347,8 @@ static void assert_batch(const struct random_file *file, const uint64_t *address
     free(first);
 }
 
-static void random_files_agree_with_brute_force_in_every_way_of_asking(void **state)
+TEST(random_files_agree_with_brute_force_in_every_way_of_asking)
 {
-    (void)state;
     static struct random_file file;
     static const unsigned parent_sizes[] = {2, 4};
     for (uint64_t seed = 1; seed <= 150; seed++) {
@@ -403,9 +382,8 @@ static void random_files_agree_with_brute_force_in_every_way_of_asking(void **st
 
 /* --- batches --- */
 
-static void a_batch_of_nothing_and_a_batch_without_room(void **state)
+TEST(a_batch_of_nothing_and_a_batch_without_room)
 {
-    (void)state;
     open_nested(4, true);
     const uint64_t addresses[] = {0, 0x50, 0x11c, 0x100};
     size_t first[5] = {9, 9, 9, 9, 9};
@@ -419,9 +397,8 @@ static void a_batch_of_nothing_and_a_batch_without_room(void **state)
     assert_int_equal(first[3], 3);
 }
 
-static void an_index_that_lies_never_leads_outside_or_in_circles(void **state)
+TEST(an_index_that_lies_never_leads_outside_or_in_circles)
 {
-    (void)state;
     static struct random_file file;
     make_random_file(&file, 77);
     for (size_t i = 0; i < file.row_count; i++)
@@ -453,9 +430,8 @@ static void an_index_that_lies_never_leads_outside_or_in_circles(void **state)
     }
 }
 
-static void an_index_knows_no_better_than_the_file_where_rows_share_addresses(void **state)
+TEST(an_index_knows_no_better_than_the_file_where_rows_share_addresses)
 {
-    (void)state;
     struct sxt_test_row rows[100];
     const uint32_t parents[100] = {0};
     uint64_t a = text("a");
@@ -473,28 +449,4 @@ static void an_index_knows_no_better_than_the_file_where_rows_share_addresses(vo
     assert_int_equal(sxt_lidia_lookup(&lidia, 0xffffff, &frame, 1), 0);
     assert_int_equal(sxt_lidia_lookup(&lidia, 0x1000063, &frame, 1), 1);
     assert_int_equal(sxt_lidia_lookup(&lidia, 0x0f, &frame, 1), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_innermost_frame_stands_at_its_line_and_outer_ones_at_their_calls),
-        TEST(a_line_holds_from_its_entry_to_the_next_one),
-        TEST(a_small_buffer_gets_the_innermost_frames_and_the_full_count),
-        TEST(numbers_that_do_not_fit_a_frame_are_unknown),
-        TEST(the_worked_example_answers_as_written),
-        TEST(an_empty_file_knows_nothing),
-        TEST(a_function_may_reach_beyond_four_gigabytes_from_a_short_address),
-        TEST(of_aliases_the_last_row_wins_and_an_empty_one_hides_the_rest),
-        TEST(a_nested_function_hides_the_rest_of_the_outer_one),
-        TEST(rows_that_do_not_cover_are_passed_over_until_depth_zero),
-        TEST(without_a_function_the_walk_ends_at_the_first_row),
-        TEST(random_files_agree_with_brute_force_in_every_way_of_asking),
-        TEST(a_batch_of_nothing_and_a_batch_without_room),
-        TEST(an_index_that_lies_never_leads_outside_or_in_circles),
-        TEST(an_index_knows_no_better_than_the_file_where_rows_share_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,33 +1,23 @@
 /* test_read.c: opening Lidia files of any writer, good and bad, and reading their records. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/test.h"
 
 static uint8_t *image;
 static size_t image_size;
 static struct sxt_lidia lidia;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
     image = NULL;
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     free(image);
-    return 0;
 }
 
 /* A file with everything: two functions, calls in one of them, lines, an index. */
@@ -81,9 +71,8 @@ static void assert_refused(int code, uint64_t offset)
     assert_int_equal(open_image(false, NULL), code);
 }
 
-static void every_combination_of_sizes_reads_the_same(void **state)
+TEST(every_combination_of_sizes_reads_the_same)
 {
-    (void)state;
     static const unsigned parents[] = {1, 2, 4};
     for (unsigned i = 0; i < 24; i++) {
         make_image((struct sxt_test_lidia){.address_size = i % 2 ? 8 : 4,
@@ -111,9 +100,8 @@ static void every_combination_of_sizes_reads_the_same(void **state)
     }
 }
 
-static void what_does_not_begin_with_the_magic_is_not_lidia(void **state)
+TEST(what_does_not_begin_with_the_magic_is_not_lidia)
 {
-    (void)state;
     assert_true(sxt_lidia_is((const uint8_t *)".dia", 4));
     assert_false(sxt_lidia_is((const uint8_t *)".dia", 3));
     assert_false(sxt_lidia_is((const uint8_t *)"ldia", 4));
@@ -125,9 +113,8 @@ static void what_does_not_begin_with_the_magic_is_not_lidia(void **state)
     }
 }
 
-static void no_truncation_is_read_beyond_its_end(void **state)
+TEST(no_truncation_is_read_beyond_its_end)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     size_t index_at = sxt_test_index_at(image);
     for (size_t size = 0; size < image_size; size++) {
@@ -150,9 +137,8 @@ static void no_truncation_is_read_beyond_its_end(void **state)
     }
 }
 
-static void other_versions_are_refused(void **state)
+TEST(other_versions_are_refused)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     const uint32_t versions[] = {0, 2, 0x100, 0x1000000, UINT32_MAX};
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
@@ -161,9 +147,8 @@ static void other_versions_are_refused(void **state)
     }
 }
 
-static void sizes_that_the_format_does_not_have_are_refused(void **state)
+TEST(sizes_that_the_format_does_not_have_are_refused)
 {
-    (void)state;
     const struct {
         unsigned at;
         unsigned first_good, second_good;
@@ -178,9 +163,8 @@ static void sizes_that_the_format_does_not_have_are_refused(void **state)
         }
 }
 
-static void counts_and_offsets_that_do_not_fit_are_refused_without_overflow(void **state)
+TEST(counts_and_offsets_that_do_not_fit_are_refused_without_overflow)
 {
-    (void)state;
     /* The field that is set, and the one that the message points to: the count. */
     const struct {
         unsigned at, reported;
@@ -205,9 +189,8 @@ static void counts_and_offsets_that_do_not_fit_are_refused_without_overflow(void
     }
 }
 
-static void a_part_may_end_exactly_with_the_file(void **state)
+TEST(a_part_may_end_exactly_with_the_file)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     image_size = sxt_test_index_at(image);
     assert_opens();
@@ -215,9 +198,8 @@ static void a_part_may_end_exactly_with_the_file(void **state)
     assert_refused(SXT_ERROR_FORMAT, 0x68);
 }
 
-static void without_line_entries_their_size_and_place_do_not_matter(void **state)
+TEST(without_line_entries_their_size_and_place_do_not_matter)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     sxt_test_store(image + 0x68, 0, 8);
     sxt_test_store(image + 0x60, 7, 8);
@@ -232,9 +214,8 @@ static void without_line_entries_their_size_and_place_do_not_matter(void **state
     assert_int_equal(frame.line, 0);
 }
 
-static void parts_may_stand_in_another_order(void **state)
+TEST(parts_may_stand_in_another_order)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     /* The strings once more, behind everything. */
     size_t strings_at = sxt_test_strings_at(image), strings_size = (size_t)sxt_test_load(image + 0x48, 8);
@@ -250,9 +231,8 @@ static void parts_may_stand_in_another_order(void **state)
     sxt_test_assert_text(frame.function, "f");
 }
 
-static void checksums_are_compared_only_when_asked_and_in_the_reference_order(void **state)
+TEST(checksums_are_compared_only_when_asked_and_in_the_reference_order)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     const struct {
         size_t damaged;
@@ -273,9 +253,8 @@ static void checksums_are_compared_only_when_asked_and_in_the_reference_order(vo
     }
 }
 
-static void a_damaged_index_is_noticed_when_checksums_are_asked_for(void **state)
+TEST(a_damaged_index_is_noticed_when_checksums_are_asked_for)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     size_t index_at = sxt_test_index_at(image);
     image[sxt_test_parents_at(image) + 2] = 2; /* row 2 leads to row 0 now, past row 1 */
@@ -284,9 +263,8 @@ static void a_damaged_index_is_noticed_when_checksums_are_asked_for(void **state
     assert_int_equal(error.offset, index_at + 0x18);
 }
 
-static void an_index_with_a_damaged_header_is_not_used(void **state)
+TEST(an_index_with_a_damaged_header_is_not_used)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     size_t index_at = sxt_test_index_at(image);
     for (size_t i = 0; i < SXT_LIDIA_INDEX_HEADER_SIZE; i++) {
@@ -299,9 +277,8 @@ static void an_index_with_a_damaged_header_is_not_used(void **state)
     assert_non_null(lidia.parents);
 }
 
-static void an_index_of_another_shape_is_not_used_even_with_a_right_checksum(void **state)
+TEST(an_index_of_another_shape_is_not_used_even_with_a_right_checksum)
 {
-    (void)state;
     const struct {
         unsigned at, width;
         uint64_t value;
@@ -318,9 +295,8 @@ static void an_index_of_another_shape_is_not_used_even_with_a_right_checksum(voi
 }
 
 /* From the first address to the last there are 2^64 buckets of one address: one more than a number can say. */
-static void an_index_of_more_buckets_than_can_be_counted_is_not_used(void **state)
+TEST(an_index_of_more_buckets_than_can_be_counted_is_not_used)
 {
-    (void)state;
     const struct sxt_test_row rows[] = {{.address = 0, .length = 16}, {.address = UINT64_MAX, .length = 1}};
     const uint32_t parents[2] = {0};
     image = sxt_test_lidia_image(
@@ -353,9 +329,8 @@ static bool has_nul_strings(const char *bytes, size_t size)
 
 #define HAS_NUL_STRINGS(text) has_nul_strings(text, sizeof(text) - 1)
 
-static void strings_that_end_with_nul_are_recognised(void **state)
+TEST(strings_that_end_with_nul_are_recognised)
 {
-    (void)state;
     assert_true(HAS_NUL_STRINGS("\0main\0helper\0"));
     sxt_test_assert_text(sxt_lidia_string(&lidia, 0), "");
     sxt_test_assert_text(sxt_lidia_string(&lidia, 1), "main");
@@ -369,9 +344,8 @@ static void strings_that_end_with_nul_are_recognised(void **state)
     assert_true(HAS_NUL_STRINGS("\0[overflow]\0main\0"));
 }
 
-static void a_writer_need_not_begin_with_an_empty_string(void **state)
+TEST(a_writer_need_not_begin_with_an_empty_string)
 {
-    (void)state;
     assert_true(HAS_NUL_STRINGS("main\0helper\0"));
     /* The one row names the string at 0. */
     sxt_frame frame;
@@ -382,9 +356,8 @@ static void a_writer_need_not_begin_with_an_empty_string(void **state)
     assert_true(HAS_NUL_STRINGS("ab\0cd\0"));
 }
 
-static void strings_with_lengths_are_recognised(void **state)
+TEST(strings_with_lengths_are_recognised)
 {
-    (void)state;
     assert_false(HAS_NUL_STRINGS("\0\0\0\0\x0a\0\0\0[overflow]\4\0\0\0main"));
     assert_false(HAS_NUL_STRINGS("\4\0\0\0main\0\0\0\0"));
     assert_false(HAS_NUL_STRINGS("\4\0\0\0ma\0n"));
@@ -393,9 +366,8 @@ static void strings_with_lengths_are_recognised(void **state)
     assert_false(HAS_NUL_STRINGS("\0\0\0\0\x0a\0\0\0[overflow]\5\0\0\0main"));
 }
 
-static void a_string_outside_the_table_is_absent(void **state)
+TEST(a_string_outside_the_table_is_absent)
 {
-    (void)state;
     assert_false(HAS_NUL_STRINGS("\0\0\0\0\4\0\0\0main\1\0\0\0x"));
     sxt_test_assert_text(sxt_lidia_string(&lidia, 4), "main");
     sxt_test_assert_text(sxt_lidia_string(&lidia, 12), "x");
@@ -409,9 +381,8 @@ static void a_string_outside_the_table_is_absent(void **state)
     sxt_test_assert_text(sxt_lidia_string(&lidia, 12), NULL);
 }
 
-static void a_row_may_point_anywhere_and_reading_stays_inside(void **state)
+TEST(a_row_may_point_anywhere_and_reading_stays_inside)
 {
-    (void)state;
     const uint64_t values[] = {0, 1, 3, 4, 5, 100, UINT32_MAX, (uint64_t)1 << 32, UINT64_MAX - 1, UINT64_MAX};
     const size_t count = sizeof values / sizeof *values;
     make_image((struct sxt_test_lidia){.field_size = 8});
@@ -432,32 +403,4 @@ static void a_row_may_point_anywhere_and_reading_stays_inside(void **state)
         assert_int_equal(sxt_lidia_lookup(&lidia, 0x100c, frames, 2), 1);
         assert_non_null(frames[0].function.data);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_combination_of_sizes_reads_the_same),
-        TEST(what_does_not_begin_with_the_magic_is_not_lidia),
-        TEST(no_truncation_is_read_beyond_its_end),
-        TEST(other_versions_are_refused),
-        TEST(sizes_that_the_format_does_not_have_are_refused),
-        TEST(counts_and_offsets_that_do_not_fit_are_refused_without_overflow),
-        TEST(a_part_may_end_exactly_with_the_file),
-        TEST(without_line_entries_their_size_and_place_do_not_matter),
-        TEST(parts_may_stand_in_another_order),
-        TEST(checksums_are_compared_only_when_asked_and_in_the_reference_order),
-        TEST(a_damaged_index_is_noticed_when_checksums_are_asked_for),
-        TEST(an_index_with_a_damaged_header_is_not_used),
-        TEST(an_index_of_another_shape_is_not_used_even_with_a_right_checksum),
-        TEST(an_index_of_more_buckets_than_can_be_counted_is_not_used),
-        TEST(strings_that_end_with_nul_are_recognised),
-        TEST(a_writer_need_not_begin_with_an_empty_string),
-        TEST(strings_with_lengths_are_recognised),
-        TEST(a_string_outside_the_table_is_absent),
-        TEST(a_row_may_point_anywhere_and_reading_stays_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,48 +1,18 @@
 /* test_strings.c: the string table that is written: order, each string once, renamed names, NUL at the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/test.h"
+#include "written_file.h"
 
-#define DWARF SXT_SOURCE_DWARF
-
-static struct sxt_symbols *model;
-static uint8_t *file;
-static size_t file_size;
-
-static int make_model(void **state)
+static void finish_and_encode(struct sxt_lidia_settings settings)
 {
-    (void)state;
-    model = sxt_test_model();
-    file = NULL;
-    return 0;
-}
-
-static int free_all(void **state)
-{
-    (void)state;
-    sxt_symbols_free(&model);
-    free(file);
-    return 0;
-}
-
-static void encode(struct sxt_lidia_settings settings)
-{
-    sxt_error error;
-    free(file);
     sxt_test_finish(model);
-    if (sxt_lidia_encode(model, &settings, &file, &file_size, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-    if (sxt_lidia_verify(file, file_size, NULL, NULL) != 0)
-        fail_msg("what was written is not a good file");
+    encode(settings);
 }
 
 /* The string table is exactly these bytes. */
@@ -71,23 +41,21 @@ static uint64_t call_file_of(size_t row)
 
 #define START "\0\0\0\0\x0a\0\0\0[overflow]"
 
-static void strings_stand_in_order_of_use_row_by_row(void **state)
+TEST(strings_stand_in_order_of_use_row_by_row)
 {
-    (void)state;
     sxt_test_string(model, "never used");
     sxt_test_add_call(model, DWARF, 0, "late", 0x100, 8, "l.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 0, "early", 0, 8, "e.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "in", 0, 8, "i.h", "c.c", 1);
-    encode((struct sxt_lidia_settings){0});
+    finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START "\5\0\0\0early\3\0\0\0e.c\2\0\0\0in\3\0\0\0i.h\3\0\0\0c.c\4\0\0\0late\3\0\0\0l.c");
 }
 
-static void a_text_is_stored_once_whatever_it_is_used_for(void **state)
+TEST(a_text_is_stored_once_whatever_it_is_used_for)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "same", 0, 8, "same", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "same", 0, 8, NULL, "same", 1);
-    encode((struct sxt_lidia_settings){0});
+    finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START "\4\0\0\0same");
     assert_int_equal(function_of(0), 18);
     assert_int_equal(file_of(0), 18);
@@ -96,12 +64,11 @@ static void a_text_is_stored_once_whatever_it_is_used_for(void **state)
     assert_int_equal(call_file_of(1), 18);
 }
 
-static void unknown_strings_have_offset_zero(void **state)
+TEST(unknown_strings_have_offset_zero)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "[overflow]", 0, 8);
     sxt_test_add_range(model, DWARF, 1, NULL, 2, 4);
-    encode((struct sxt_lidia_settings){0});
+    finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(1), 0);
 }
@@ -113,17 +80,16 @@ static bool keep_all(sxt_string name, struct sxt_buffer *out)
     return false;
 }
 
-static void a_function_called_overflow_uses_the_string_that_is_there(void **state)
+TEST(a_function_called_overflow_uses_the_string_that_is_there)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "[overflow]", 0, 8);
-    encode((struct sxt_lidia_settings){0});
+    finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(0), 4);
-    encode((struct sxt_lidia_settings){.rename = keep_all});
+    finish_and_encode((struct sxt_lidia_settings){.rename = keep_all});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(0), 4);
-    encode((struct sxt_lidia_settings){.nul_strings = true});
+    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true});
     ASSERT_TABLE("\0[overflow]\0");
     assert_int_equal(function_of(0), 1);
 }
@@ -138,25 +104,23 @@ static bool strip(sxt_string name, struct sxt_buffer *out)
     return true;
 }
 
-static void names_that_become_equal_are_stored_once(void **state)
+TEST(names_that_become_equal_are_stored_once)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "_f.1", 0, 8);
     sxt_test_add_range(model, DWARF, 0, "_f.2", 8, 8);
     sxt_test_add_range(model, DWARF, 0, "f", 16, 8);
     sxt_test_add_range(model, DWARF, 0, "_f.1", 24, 8);
-    encode((struct sxt_lidia_settings){.rename = strip});
+    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
     ASSERT_TABLE(START "\1\0\0\0f");
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(function_of(i), 18);
 }
 
-static void only_function_names_are_renamed(void **state)
+TEST(only_function_names_are_renamed)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "_f.c", 0, 8, "_f.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "g", 0, 8, "f", "_f.c", 1);
-    encode((struct sxt_lidia_settings){.rename = strip});
+    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
     /* The renamed function and the path "f" are one text. */
     ASSERT_TABLE(START "\1\0\0\0f\4\0\0\0_f.c\1\0\0\0g");
     assert_int_equal(function_of(0), 18);
@@ -165,28 +129,26 @@ static void only_function_names_are_renamed(void **state)
     assert_int_equal(call_file_of(1), 23);
 }
 
-static void a_name_may_become_empty_or_overflow(void **state)
+TEST(a_name_may_become_empty_or_overflow)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "_", 0, 8);
     sxt_test_add_range(model, DWARF, 0, "_[overflow]", 8, 8);
     sxt_test_add_range(model, DWARF, 0, "_.", 16, 8);
-    encode((struct sxt_lidia_settings){.rename = strip});
+    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(0), 0);
     assert_int_equal(function_of(1), 4);
     assert_int_equal(function_of(2), 0);
 }
 
-static void many_renamed_names_each_keep_their_own_text(void **state)
+TEST(many_renamed_names_each_keep_their_own_text)
 {
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) {
         char name[16] = {'_', (char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676 % 26),
                          '.', (char)('0' + i % 10)};
         sxt_test_add_range(model, DWARF, 0, name, 8 * i, 8);
     }
-    encode((struct sxt_lidia_settings){.rename = strip});
+    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
     struct sxt_lidia lidia;
     assert_int_equal(sxt_lidia_open(&lidia, file, file_size, true, NULL), SXT_OK);
     for (unsigned i = 0; i < 5000; i++) {
@@ -195,12 +157,11 @@ static void many_renamed_names_each_keep_their_own_text(void **state)
     }
 }
 
-static void strings_may_end_with_nul_instead(void **state)
+TEST(strings_may_end_with_nul_instead)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "main", 0, 8, "main.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "_inner.5", 0, 8, NULL, "main.c", 7);
-    encode((struct sxt_lidia_settings){.nul_strings = true, .rename = strip});
+    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true, .rename = strip});
     ASSERT_TABLE("\0main\0main.c\0inner\0");
     assert_int_equal(function_of(0), 1);
     assert_int_equal(file_of(0), 6);
@@ -209,32 +170,29 @@ static void strings_may_end_with_nul_instead(void **state)
     assert_int_equal(call_file_of(1), 6);
 }
 
-static void an_empty_table_of_nul_strings_has_one_byte(void **state)
+TEST(an_empty_table_of_nul_strings_has_one_byte)
 {
-    (void)state;
-    encode((struct sxt_lidia_settings){.nul_strings = true});
+    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true});
     ASSERT_TABLE("\0");
     assert_int_equal(file_size, 129);
 }
 
-static void a_name_with_nul_inside_is_kept_whole_or_cut_as_the_form_demands(void **state)
+TEST(a_name_with_nul_inside_is_kept_whole_or_cut_as_the_form_demands)
 {
-    (void)state;
     sxt_symbols_add_range(model, &(struct sxt_model_range){.length = 8,
                                                            .function = sxt_symbols_string(model, "ab\0cd", 5),
                                                            .source = SXT_SOURCE_DWARF});
     sxt_test_add_range(model, DWARF, 0, "next", 8, 8);
-    encode((struct sxt_lidia_settings){0});
+    finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START "\5\0\0\0ab\0cd\4\0\0\0next");
-    encode((struct sxt_lidia_settings){.nul_strings = true});
+    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true});
     ASSERT_TABLE("\0ab\0next\0");
     assert_int_equal(function_of(1), 4);
 }
 
 /* Every form of a model is read back as it was written, and known for what it is. */
-static void both_forms_are_recognised_when_read_back(void **state)
+TEST(both_forms_are_recognised_when_read_back)
 {
-    (void)state;
     struct sxt_test_random random = {7};
     for (unsigned trial = 0; trial < 500; trial++) {
         sxt_symbols_free(&model);
@@ -247,7 +205,7 @@ static void both_forms_are_recognised_when_read_back(void **state)
             sxt_test_add_range(model, DWARF, 0, names[i], 8 * i, 8);
         }
         for (unsigned form = 0; form < 2; form++) {
-            encode((struct sxt_lidia_settings){.nul_strings = form == 1});
+            finish_and_encode((struct sxt_lidia_settings){.nul_strings = form == 1});
             struct sxt_lidia lidia;
             assert_int_equal(sxt_lidia_open(&lidia, file, file_size, true, NULL), SXT_OK);
             assert_int_equal(lidia.nul_strings, form == 1);
@@ -255,25 +213,4 @@ static void both_forms_are_recognised_when_read_back(void **state)
                 sxt_test_assert_text(sxt_lidia_string(&lidia, function_of(i)), names[i]);
         }
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(strings_stand_in_order_of_use_row_by_row),
-        TEST(a_text_is_stored_once_whatever_it_is_used_for),
-        TEST(unknown_strings_have_offset_zero),
-        TEST(a_function_called_overflow_uses_the_string_that_is_there),
-        TEST(names_that_become_equal_are_stored_once),
-        TEST(only_function_names_are_renamed),
-        TEST(a_name_may_become_empty_or_overflow),
-        TEST(many_renamed_names_each_keep_their_own_text),
-        TEST(strings_may_end_with_nul_instead),
-        TEST(an_empty_table_of_nul_strings_has_one_byte),
-        TEST(a_name_with_nul_inside_is_kept_whole_or_cut_as_the_form_demands),
-        TEST(both_forms_are_recognised_when_read_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

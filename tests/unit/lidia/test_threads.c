@@ -1,10 +1,4 @@
 /* test_threads.c: many threads look up in one open file at the same time. Meant for ThreadSanitizer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +6,8 @@
 #include <sextant/archive.h>
 #include <sextant/lidia.h>
 
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 #define THREADS 8
 #define SPACE   4096
@@ -83,9 +78,8 @@ static void *ask(void *data)
     return NULL;
 }
 
-static void threads_share_an_archive_and_all_get_the_right_answers(void **state)
+TEST(threads_share_an_archive_and_all_get_the_right_answers)
 {
-    (void)state;
     size_t size;
     void *data = make_file(&size);
     sxt_archive *archive;
@@ -127,9 +121,8 @@ static void *write_and_open(void *data)
     return NULL;
 }
 
-static void threads_write_one_model_at_the_same_time(void **state)
+TEST(threads_write_one_model_at_the_same_time)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, "_ZN3foo3barEi", 0x10, 0x20);
     sxt_test_add_line(model, 0, "a.c", 1);
@@ -145,9 +138,8 @@ static void threads_write_one_model_at_the_same_time(void **state)
 }
 
 /* So many names that they are made readable on several threads; every third is not mangled. */
-static void many_names_are_made_readable_each_its_own_way(void **state)
+TEST(many_names_are_made_readable_each_its_own_way)
 {
-    (void)state;
     enum { COUNT = 10000 };
     struct sxt_symbols *model = sxt_test_model();
     char name[64], readable[64];
@@ -170,14 +162,4 @@ static void many_names_are_made_readable_each_its_own_way(void **state)
     sxt_archive_close(&archive);
     sxt_free(data);
     sxt_symbols_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_share_an_archive_and_all_get_the_right_answers),
-        cmocka_unit_test(threads_write_one_model_at_the_same_time),
-        cmocka_unit_test(many_names_are_made_readable_each_its_own_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

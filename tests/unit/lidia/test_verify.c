@@ -2,19 +2,14 @@
  * test_verify.c: every rule of the checker, with the byte where it is broken; no change of a single byte goes
  * unnoticed; good files of all shapes pass.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define PATIENCE_SECONDS 8.0
 
@@ -26,18 +21,14 @@ static size_t image_size;
 static uint64_t f, f_c, g, g_h;
 static size_t rows_at, strings_at, lines_at, index_at;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
     image = NULL;
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     free(image);
-    return 0;
 }
 
 /*
@@ -125,9 +116,8 @@ static size_t field_at(size_t row, unsigned field)
     return rows_at + (row * 8 + field) * 4;
 }
 
-static void good_files_of_all_shapes_pass(void **state)
+TEST(good_files_of_all_shapes_pass)
 {
-    (void)state;
     static const unsigned parent_sizes[] = {1, 2, 4};
     for (unsigned i = 0; i < 48; i++) {
         make_image((struct sxt_test_lidia){.address_size = i % 2 ? 8 : 4,
@@ -144,9 +134,8 @@ static void good_files_of_all_shapes_pass(void **state)
     assert_problems("");
 }
 
-static void a_file_that_cannot_be_opened_has_one_problem_in_its_header(void **state)
+TEST(a_file_that_cannot_be_opened_has_one_problem_in_its_header)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     image[0] = 'x';
     assert_problems("header@0");
@@ -169,9 +158,8 @@ static void a_file_that_cannot_be_opened_has_one_problem_in_its_header(void **st
     assert_problems("header@0");
 }
 
-static void each_rule_of_the_layout_is_reported_where_it_is_broken(void **state)
+TEST(each_rule_of_the_layout_is_reported_where_it_is_broken)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     const unsigned reserved[] = {0x24, 0x44, 0x5c, 0x7c};
     for (size_t i = 0; i < 4; i++)
@@ -189,9 +177,8 @@ static void each_rule_of_the_layout_is_reported_where_it_is_broken(void **state)
     assert_problems(expected);
 }
 
-static void parts_with_gaps_or_overlaps_are_reported(void **state)
+TEST(parts_with_gaps_or_overlaps_are_reported)
 {
-    (void)state;
     /* Everything behind the addresses is one byte later than it should be. */
     make_image((struct sxt_test_lidia){0});
     uint8_t *moved = malloc(image_size + 1);
@@ -214,9 +201,8 @@ static void parts_with_gaps_or_overlaps_are_reported(void **state)
     free(text);
 }
 
-static void a_line_size_that_the_format_does_not_have_is_reported_even_without_lines(void **state)
+TEST(a_line_size_that_the_format_does_not_have_is_reported_even_without_lines)
 {
-    (void)state;
     free(image);
     image = sxt_test_lidia_image(&(struct sxt_test_lidia){.row_count = 0}, &image_size);
     sxt_test_store(image + 0x60, 7, 8);
@@ -226,9 +212,8 @@ static void a_line_size_that_the_format_does_not_have_is_reported_even_without_l
     assert_problems("gap@70");
 }
 
-static void each_checksum_is_compared(void **state)
+TEST(each_checksum_is_compared)
 {
-    (void)state;
     const unsigned sums[] = {0x20, 0x40, 0x58, 0x78};
     for (size_t i = 0; i < 4; i++) {
         char expected[16];
@@ -243,9 +228,8 @@ static void each_checksum_is_compared(void **state)
     assert_problems("crc@78");
 }
 
-static void each_rule_of_the_rows_is_reported_where_it_is_broken(void **state)
+TEST(each_rule_of_the_rows_is_reported_where_it_is_broken)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     assert_change(field_at(0, 2), strings.size, 4, "string-reference", field_at(0, 2));
     assert_change(field_at(0, 2), f + 1, 4, "string-reference", field_at(0, 2));
@@ -271,9 +255,8 @@ static void each_rule_of_the_rows_is_reported_where_it_is_broken(void **state)
     assert_problems(expected);
 }
 
-static void rows_out_of_order_are_reported(void **state)
+TEST(rows_out_of_order_are_reported)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     assert_change(0x80 + 4 * 4, 0x103f, 4, "va-order", 0x80 + 4 * 4);
     /* Two calls at one address, the deeper one first. */
@@ -289,9 +272,8 @@ static void rows_out_of_order_are_reported(void **state)
     free(text);
 }
 
-static void a_range_beyond_the_last_address_is_reported(void **state)
+TEST(a_range_beyond_the_last_address_is_reported)
 {
-    (void)state;
     free(image);
     /* One that ends with the last address is fine. */
     const struct sxt_test_row last = {UINT64_MAX - 7, 8, 0, 0, 0, 0, 0, 0, 0};
@@ -307,9 +289,8 @@ static void a_range_beyond_the_last_address_is_reported(void **state)
     assert_problems(expected);
 }
 
-static void strings_that_do_not_add_up_are_reported(void **state)
+TEST(strings_that_do_not_add_up_are_reported)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     size_t last = strings_at + g_h;
     assert_change(last, 4, 4, "strings", last);
@@ -322,9 +303,8 @@ static void strings_that_do_not_add_up_are_reported(void **state)
     free(text);
 }
 
-static void each_rule_of_the_index_is_reported_where_it_is_broken(void **state)
+TEST(each_rule_of_the_index_is_reported_where_it_is_broken)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     const size_t entries = sxt_test_parents_at(image);
     assert_change(entries + 0, 1, 1, "index", entries + 0);
@@ -351,9 +331,8 @@ static void each_rule_of_the_index_is_reported_where_it_is_broken(void **state)
     assert_problems(expected);
 }
 
-static void no_change_of_a_single_byte_goes_unnoticed(void **state)
+TEST(no_change_of_a_single_byte_goes_unnoticed)
 {
-    (void)state;
     for (unsigned nul = 0; nul < 2; nul++) {
         make_image((struct sxt_test_lidia){.strings = nul ? &strings : NULL});
         for (size_t i = 0; i < image_size; i++) {
@@ -371,9 +350,8 @@ static void no_change_of_a_single_byte_goes_unnoticed(void **state)
     }
 }
 
-static void no_truncation_goes_unnoticed(void **state)
+TEST(no_truncation_goes_unnoticed)
 {
-    (void)state;
     make_image((struct sxt_test_lidia){0});
     for (size_t size = 0; size < image_size; size++) {
         uint8_t *cut = malloc(size + !size);
@@ -386,9 +364,8 @@ static void no_truncation_goes_unnoticed(void **state)
 }
 
 /* Whatever is damaged, checking and asking stay inside the file; a sanitizer watches. */
-static void random_damage_never_leads_outside(void **state)
+TEST(random_damage_never_leads_outside)
 {
-    (void)state;
     struct sxt_test_random random = {99};
     for (unsigned trial = 0; trial < 20000; trial++) {
         make_image((struct sxt_test_lidia){.field_size = trial % 2 ? 8 : 4, .strings = trial % 3 ? NULL : &strings});
@@ -410,9 +387,8 @@ static void random_damage_never_leads_outside(void **state)
     }
 }
 
-static void rows_that_share_a_long_line_table_are_not_checked_over_and_over(void **state)
+TEST(rows_that_share_a_long_line_table_are_not_checked_over_and_over)
 {
-    (void)state;
     enum { ROWS = 60000, LINES = 250000 };
     struct sxt_test_row *rows = calloc(ROWS, sizeof *rows);
     uint32_t(*lines)[2] = calloc(LINES, sizeof *lines);
@@ -431,28 +407,4 @@ static void rows_that_share_a_long_line_table_are_not_checked_over_and_over(void
     double before = sxt_test_seconds();
     assert_int_equal(sxt_lidia_verify(image, image_size, NULL, NULL), 0);
     assert_true(sxt_test_seconds() - before < PATIENCE_SECONDS);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(good_files_of_all_shapes_pass),
-        TEST(a_file_that_cannot_be_opened_has_one_problem_in_its_header),
-        TEST(each_rule_of_the_layout_is_reported_where_it_is_broken),
-        TEST(parts_with_gaps_or_overlaps_are_reported),
-        TEST(a_line_size_that_the_format_does_not_have_is_reported_even_without_lines),
-        TEST(each_checksum_is_compared),
-        TEST(each_rule_of_the_rows_is_reported_where_it_is_broken),
-        TEST(rows_out_of_order_are_reported),
-        TEST(a_range_beyond_the_last_address_is_reported),
-        TEST(strings_that_do_not_add_up_are_reported),
-        TEST(each_rule_of_the_index_is_reported_where_it_is_broken),
-        TEST(no_change_of_a_single_byte_goes_unnoticed),
-        TEST(no_truncation_goes_unnoticed),
-        TEST(random_damage_never_leads_outside),
-        TEST(rows_that_share_a_long_line_table_are_not_checked_over_and_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /*
  * test_whole.c: where a range begins and ends that is several rows, because its lines come from several files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
+#include "support/test.h"
 
 #define ROWS_MOST 16
 
@@ -22,9 +16,8 @@ static uint64_t f, g, h, a_c, b_c;
 static uint8_t *image;
 static struct sxt_lidia lidia;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
     image = NULL;
     strings.size = 0;
     sxt_test_put_string(&strings, "");
@@ -33,14 +26,11 @@ static int start(void **state)
     h = sxt_test_put_string(&strings, "h");
     a_c = sxt_test_put_string(&strings, "a.c");
     b_c = sxt_test_put_string(&strings, "b.c");
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     free(image);
-    return 0;
 }
 
 /* How far back the row is that each one lies in; 0 for a function. */
@@ -88,9 +78,8 @@ static void assert_whole(uint64_t address, uint32_t depth, uint64_t from, uint64
     assert_ptr_equal(frame->file.data, before.file.data);
 }
 
-static void pieces_are_found_from_each_of_them(void **state)
+TEST(pieces_are_found_from_each_of_them)
 {
-    (void)state;
     const struct sxt_test_row rows[] = {
         {0x100, 0x20, 0, f, a_c, 0, 0, 0, 0},   {0x110, 0x10, 1, g, a_c, 0, 0, a_c, 7},
         {0x118, 0x08, 2, h, a_c, 0, 0, a_c, 9}, {0x120, 0x20, 0, f, b_c, 0, 0, 0, 0},
@@ -111,9 +100,8 @@ static void pieces_are_found_from_each_of_them(void **state)
     }
 }
 
-static void what_differs_in_more_than_the_file_is_another_range(void **state)
+TEST(what_differs_in_more_than_the_file_is_another_range)
 {
-    (void)state;
     const struct sxt_test_row rows[] = {
         {0x100, 0x10, 0, f, a_c, 0, 0, 0, 0},   {0x111, 0x0f, 0, f, b_c, 0, 0, 0, 0}, /* a byte between them */
         {0x120, 0x10, 0, g, a_c, 0, 0, 0, 0},   {0x130, 0x40, 0, f, a_c, 0, 0, 0, 0},
@@ -132,9 +120,8 @@ static void what_differs_in_more_than_the_file_is_another_range(void **state)
     }
 }
 
-static void a_frame_of_another_file_is_left_alone(void **state)
+TEST(a_frame_of_another_file_is_left_alone)
 {
-    (void)state;
     const struct sxt_test_row rows[] = {{0x100, 0x10, 0, f, a_c, 0, 0, 0, 0}, {0x110, 0x10, 0, f, b_c, 0, 0, 0, 0}};
     open_rows(rows, 2, true);
     static const sxt_frame strangers[] = {
@@ -153,16 +140,4 @@ static void a_frame_of_another_file_is_left_alone(void **state)
     sxt_frame frame = strangers[0];
     sxt_lidia_whole_range(&lidia, &frame);
     assert_int_equal(frame.length, 4);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(pieces_are_found_from_each_of_them),
-        TEST(what_differs_in_more_than_the_file_is_another_range),
-        TEST(a_frame_of_another_file_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,49 +1,13 @@
 /* test_write.c: the bytes of a Lidia file, from the worked example to every choice of sizes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
-#include "support/support.h"
-
-#define DWARF SXT_SOURCE_DWARF
-
-static struct sxt_symbols *model;
-static uint8_t *file;
-static size_t file_size;
-
-static int make_model(void **state)
-{
-    (void)state;
-    model = sxt_test_model();
-    file = NULL;
-    return 0;
-}
-
-static int free_all(void **state)
-{
-    (void)state;
-    sxt_symbols_free(&model);
-    free(file);
-    return 0;
-}
-
-static void encode(struct sxt_lidia_settings settings)
-{
-    sxt_error error;
-    free(file);
-    if (sxt_lidia_encode(model, &settings, &file, &file_size, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-    if (sxt_lidia_verify(file, file_size, NULL, NULL) != 0)
-        fail_msg("what was written is not a good file");
-}
+#include "support/model.h"
+#include "support/test.h"
+#include "written_file.h"
 
 static void finish_and_encode(void)
 {
@@ -91,9 +55,8 @@ static void assert_bytes(const char *text)
 
 /* --- the reference writer's bytes --- */
 
-static void the_worked_example_comes_out_bit_for_bit(void **state)
+TEST(the_worked_example_comes_out_bit_for_bit)
 {
-    (void)state;
     sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, "helper", 0x401060, 16);
     sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, "_start", 0x401000, 32);
     sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, "main", 0x401020, 64);
@@ -111,9 +74,8 @@ static void the_worked_example_comes_out_bit_for_bit(void **state)
                  "06000000 68656c706572 06000000 5f7374617274 04000000 6d61696e");
 }
 
-static void an_empty_table_has_146_bytes(void **state)
+TEST(an_empty_table_has_146_bytes)
 {
-    (void)state;
     sxt_test_finish(model);
     const struct sxt_lidia_settings settings[] = {{0}, {.reference = true}, {.no_index = true}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
@@ -127,9 +89,8 @@ static void an_empty_table_has_146_bytes(void **state)
     }
 }
 
-static void the_reference_keeps_doubles_zero_sizes_and_their_order(void **state)
+TEST(the_reference_keeps_doubles_zero_sizes_and_their_order)
 {
-    (void)state;
     static const char *const names[] = {"b", "a", "b", "zero", "a"};
     for (unsigned i = 0; i < 5; i++)
         sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, names[i], i == 1 ? 0 : 0x10, i == 3 ? 0 : 8);
@@ -148,9 +109,8 @@ static void the_reference_keeps_doubles_zero_sizes_and_their_order(void **state)
 
 /* --- sizes of fields --- */
 
-static void addresses_take_four_bytes_until_one_needs_eight(void **state)
+TEST(addresses_take_four_bytes_until_one_needs_eight)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "low", 0, 4);
     sxt_test_add_range(model, DWARF, 0, "high", UINT32_MAX, 4);
     finish_and_encode();
@@ -168,9 +128,8 @@ static void addresses_take_four_bytes_until_one_needs_eight(void **state)
     assert_int_equal(address(1), (uint64_t)UINT32_MAX + 1);
 }
 
-static void fields_take_four_bytes_until_a_length_needs_eight(void **state)
+TEST(fields_take_four_bytes_until_a_length_needs_eight)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "f", 0, UINT32_MAX, "f.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "g", 0, 8, "g.c", "f.c", UINT32_MAX);
     finish_and_encode();
@@ -208,9 +167,8 @@ static uint64_t line_size_for(uint32_t offset, uint32_t line)
     return width;
 }
 
-static void line_fields_take_two_bytes_until_one_needs_four(void **state)
+TEST(line_fields_take_two_bytes_until_one_needs_four)
 {
-    (void)state;
     assert_int_equal(line_size_for(0xffff, 0xffff), 2);
     assert_int_equal(line_size_for(0x10000, 2), 4);
     assert_int_equal(line_size_for(2, 0x10000), 4);
@@ -222,9 +180,8 @@ static void line_fields_take_two_bytes_until_one_needs_four(void **state)
 
 /* --- rows and lines --- */
 
-static void rows_hold_what_the_model_has(void **state)
+TEST(rows_hold_what_the_model_has)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "plain", 0x200, 0x10, NULL, NULL, 0);
     sxt_test_add_call(model, DWARF, 0, "f", 0x100, 0x40, "f.c", NULL, 0);
     sxt_test_add_line(model, 0, "f.c", 10);
@@ -251,9 +208,8 @@ static void rows_hold_what_the_model_has(void **state)
     assert_memory_equal(file + sxt_test_lines_at(file), lines, sizeof lines);
 }
 
-static void a_function_of_several_files_becomes_several_rows(void **state)
+TEST(a_function_of_several_files_becomes_several_rows)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "f", 0, 0x20);
     sxt_test_add_line(model, 0, "a.c", 5);
     sxt_test_add_line(model, 0x10, "b.c", 5);
@@ -268,9 +224,8 @@ static void a_function_of_several_files_becomes_several_rows(void **state)
 
 /* --- the index --- */
 
-static void there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted(void **state)
+TEST(there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted)
 {
-    (void)state;
     finish_and_encode();
     assert_int_equal(file_size, sxt_test_index_at(file));
 
@@ -295,9 +250,8 @@ static void there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted(void **s
     assert_int_equal(file_size, sxt_test_index_at(file) + 0x20 + 2 * 4 + 2 * 2 + 2);
 }
 
-static void buckets_count_the_rows_before_them_and_names_have_their_sizes(void **state)
+TEST(buckets_count_the_rows_before_them_and_names_have_their_sizes)
 {
-    (void)state;
     enum { COUNT = 40 };
     char name[COUNT + 1] = {0};
     for (unsigned i = 0; i < COUNT; i++) {
@@ -320,9 +274,8 @@ static void buckets_count_the_rows_before_them_and_names_have_their_sizes(void *
         assert_int_equal(sxt_test_load(file + sxt_test_name_sizes_at(file) + i * 2, 2), i + 1);
 }
 
-static void a_name_that_is_too_long_for_the_index_is_marked(void **state)
+TEST(a_name_that_is_too_long_for_the_index_is_marked)
 {
-    (void)state;
     static const size_t sizes[] = {65534, 65535, 65536};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         sxt_symbols_free(&model);
@@ -353,9 +306,8 @@ static void encode_calls(uint32_t calls)
     finish_and_encode();
 }
 
-static void entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs(void **state)
+TEST(entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs)
 {
-    (void)state;
     const struct {
         uint32_t calls;
         unsigned width;
@@ -377,9 +329,8 @@ static void entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs(vo
     }
 }
 
-static void the_index_leads_to_the_row_around_each_row(void **state)
+TEST(the_index_leads_to_the_row_around_each_row)
 {
-    (void)state;
     sxt_test_add_range(model, DWARF, 0, "f", 0, 0x40);
     sxt_test_add_range(model, DWARF, 1, "a", 0, 0x10);
     sxt_test_add_range(model, DWARF, 2, "b", 0, 0x8);
@@ -389,26 +340,4 @@ static void the_index_leads_to_the_row_around_each_row(void **state)
     finish_and_encode();
     const uint8_t parents[] = {0, 1, 1, 2, 4, 0};
     assert_memory_equal(file + sxt_test_parents_at(file), parents, sizeof parents);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_worked_example_comes_out_bit_for_bit),
-        TEST(an_empty_table_has_146_bytes),
-        TEST(the_reference_keeps_doubles_zero_sizes_and_their_order),
-        TEST(addresses_take_four_bytes_until_one_needs_eight),
-        TEST(fields_take_four_bytes_until_a_length_needs_eight),
-        TEST(line_fields_take_two_bytes_until_one_needs_four),
-        TEST(rows_hold_what_the_model_has),
-        TEST(a_function_of_several_files_becomes_several_rows),
-        TEST(there_is_no_index_in_an_empty_file_or_when_it_is_not_wanted),
-        TEST(buckets_count_the_rows_before_them_and_names_have_their_sizes),
-        TEST(a_name_that_is_too_long_for_the_index_is_marked),
-        TEST(entries_of_the_index_take_as_many_bytes_as_the_farthest_one_needs),
-        TEST(the_index_leads_to_the_row_around_each_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

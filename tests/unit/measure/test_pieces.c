@@ -1,16 +1,11 @@
 /* test_pieces.c: symbols that overlap, cut into pieces; each piece has the owner that the rule says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/private.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 /* A claim is called by one letter: { 'a', 0, 16 } wants the first 16 bytes. */
 struct wanted {
@@ -50,17 +45,15 @@ static void check(const char *expected, const struct wanted *wanted, size_t coun
     check(expected, (const struct wanted[]){__VA_ARGS__},                                                              \
           sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
 
-static void apart_they_stay_as_they_are(void **state)
+TEST(apart_they_stay_as_they_are)
 {
-    (void)state;
     check("", NULL, 0);
     CHECK("a0-4", {'a', 0, 4});
     CHECK("a0-4 b4-8 c10-20", {'c', 16, 32}, {'a', 0, 4}, {'b', 4, 8});
 }
 
-static void the_inner_one_has_the_bytes(void **state)
+TEST(the_inner_one_has_the_bytes)
 {
-    (void)state;
     CHECK("a0-4 b4-8 a8-10", {'a', 0, 16}, {'b', 4, 8});
     CHECK("a0-2 b2-4 c4-6 b6-8 a8-10", {'a', 0, 16}, {'b', 2, 8}, {'c', 4, 6});
     CHECK("a0-2 b2-4 a4-6 c6-8 a8-10", {'a', 0, 16}, {'b', 2, 4}, {'c', 6, 8});
@@ -69,18 +62,16 @@ static void the_inner_one_has_the_bytes(void **state)
     CHECK("a0-c bc-10", {'a', 0, 16}, {'b', 12, 16});
 }
 
-static void overlapping_ones_belong_to_the_later(void **state)
+TEST(overlapping_ones_belong_to_the_later)
 {
-    (void)state;
     CHECK("a0-4 b4-c", {'a', 0, 8}, {'b', 4, 12});
     CHECK("a0-4 b4-8 c8-14", {'a', 0, 12}, {'b', 4, 16}, {'c', 8, 20});
     /* What the later one leaves goes back to the one around it. */
     CHECK("a0-4 b4-6 c6-c ac-20", {'a', 0, 32}, {'b', 4, 8}, {'c', 6, 12});
 }
 
-static void equal_ones_are_aliases(void **state)
+TEST(equal_ones_are_aliases)
 {
-    (void)state;
     CHECK("a0-4 =b0-4 =c0-4", {'a', 0, 4}, {'b', 0, 4}, {'c', 0, 4});
     CHECK("b0-4 =a0-4", {'b', 0, 4}, {'a', 0, 4});
     /* Cut by another, they share what is before it; what is behind it needs no more than one name. */
@@ -88,9 +79,8 @@ static void equal_ones_are_aliases(void **state)
     CHECK("c0-4 =d0-4 a4-8", {'a', 0, 8}, {'b', 0, 8}, {'c', 0, 4}, {'d', 0, 4});
 }
 
-static void the_end_of_the_address_space_is_an_end(void **state)
+TEST(the_end_of_the_address_space_is_an_end)
 {
-    (void)state;
     CHECK("a0-fffffffffffffff0 bfffffffffffffff0-ffffffffffffffff", {'a', 0, UINT64_MAX},
           {'b', UINT64_MAX - 15, UINT64_MAX});
     /* Nothing wants no bytes. */
@@ -112,9 +102,8 @@ static const struct wanted *owner_of(const struct wanted *wanted, size_t count, 
     return best;
 }
 
-static void every_byte_has_the_owner_of_the_rule(void **state)
+TEST(every_byte_has_the_owner_of_the_rule)
 {
-    (void)state;
     enum { BYTES = 40, MOST = 12 };
     struct sxt_test_random random = {11};
     for (unsigned round = 0; round < 20000; round++) {
@@ -152,9 +141,8 @@ static void every_byte_has_the_owner_of_the_rule(void **state)
 }
 
 /* Deep nesting, steps that all reach to the end, and nothing but aliases: no more time than sorting takes. */
-static void many_take_little_time(void **state)
+TEST(many_take_little_time)
 {
-    (void)state;
     enum { MANY = 1000000 };
     struct size_claim *claims = malloc(MANY * sizeof *claims);
     assert_non_null(claims);
@@ -171,18 +159,4 @@ static void many_take_little_time(void **state)
         free(pieces.list);
     }
     free(claims);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(apart_they_stay_as_they_are),
-        cmocka_unit_test(the_inner_one_has_the_bytes),
-        cmocka_unit_test(overlapping_ones_belong_to_the_later),
-        cmocka_unit_test(equal_ones_are_aliases),
-        cmocka_unit_test(the_end_of_the_address_space_is_an_end),
-        cmocka_unit_test(every_byte_has_the_owner_of_the_rule),
-        cmocka_unit_test(many_take_little_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* test_sections.c: which sections of a binary count, by which name, and what the stripped file would take. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/private.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
 
 static const uint8_t bytes[4096];
 
@@ -62,9 +56,8 @@ static void check(const struct sample *sample, unsigned number, enum size_place 
         sxt_test_assert_text(sample->sections[number].name, name);
 }
 
-static void what_is_not_loaded_is_left_out(void **state)
+TEST(what_is_not_loaded_is_left_out)
 {
-    (void)state;
     for (unsigned with_debug = 0; with_debug < 2; with_debug++) {
         struct sample sample;
         begin(&sample, ET_EXEC);
@@ -91,9 +84,8 @@ static void what_is_not_loaded_is_left_out(void **state)
     }
 }
 
-static void sections_of_object_files_go_where_a_linker_puts_them(void **state)
+TEST(sections_of_object_files_go_where_a_linker_puts_them)
 {
-    (void)state;
     static const struct {
         const char *name, *merged;
         uint32_t type;
@@ -135,9 +127,8 @@ static void sections_of_object_files_go_where_a_linker_puts_them(void **state)
     end(&sample);
 }
 
-static void memory_behind_bss_is_bss(void **state)
+TEST(memory_behind_bss_is_bss)
 {
-    (void)state;
     struct sample sample;
     begin(&sample, ET_EXEC);
     unsigned before = add(&sample, ".early", SHT_NOBITS, SHF_ALLOC, 0x1000, 0x100);
@@ -172,9 +163,8 @@ static void memory_behind_bss_is_bss(void **state)
     end(&sample);
 }
 
-static void known_names_of_the_other_kind_are_others(void **state)
+TEST(known_names_of_the_other_kind_are_others)
 {
-    (void)state;
     struct sample sample;
     begin(&sample, ET_EXEC);
     unsigned bss = add(&sample, ".bss", SHT_PROGBITS, SHF_ALLOC, 0x1000, 16);
@@ -188,9 +178,8 @@ static void known_names_of_the_other_kind_are_others(void **state)
 }
 
 /* Thousands of them must not be compared with each other. */
-static void many_sections_take_little_time(void **state)
+TEST(many_sections_take_little_time)
 {
-    (void)state;
     enum { MANY = 60000 };
     struct sample sample;
     begin(&sample, ET_EXEC);
@@ -212,9 +201,8 @@ static uint64_t strip(struct sample *sample)
     return size;
 }
 
-static void a_stripped_file_closes_up(void **state)
+TEST(a_stripped_file_closes_up)
 {
-    (void)state;
     struct sample sample;
     begin(&sample, ET_EXEC);
     unsigned text = add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 100);
@@ -229,9 +217,8 @@ static void a_stripped_file_closes_up(void **state)
     end(&sample);
 }
 
-static void names_share_their_ends(void **state)
+TEST(names_share_their_ends)
 {
-    (void)state;
     struct sample sample;
     begin(&sample, ET_REL);
     add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 8);
@@ -246,9 +233,8 @@ static void names_share_their_ends(void **state)
     end(&sample);
 }
 
-static void a_file_without_anything_to_strip_stays(void **state)
+TEST(a_file_without_anything_to_strip_stays)
 {
-    (void)state;
     struct sample sample;
     begin(&sample, ET_EXEC);
     add(&sample, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 100);
@@ -260,19 +246,4 @@ static void a_file_without_anything_to_strip_stays(void **state)
     finish(&sample, true);
     assert_int_equal(strip(&sample), sample.builder.size);
     end(&sample);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_loaded_is_left_out),
-        cmocka_unit_test(sections_of_object_files_go_where_a_linker_puts_them),
-        cmocka_unit_test(memory_behind_bss_is_bss),
-        cmocka_unit_test(known_names_of_the_other_kind_are_others),
-        cmocka_unit_test(many_sections_take_little_time),
-        cmocka_unit_test(a_stripped_file_closes_up),
-        cmocka_unit_test(names_share_their_ends),
-        cmocka_unit_test(a_file_without_anything_to_strip_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mlyze/heap.h"
-#include "support/support.h"
+#include "support/random.h"
 
 #define HEAP_START ((uint64_t)1700000000000000)
 

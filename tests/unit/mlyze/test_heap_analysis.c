@@ -1,13 +1,7 @@
 /* test_heap_analysis.c: a pass over a trace, what is made of it, and what happens when memory is short. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "heap_trace.h"
 #include "support/failing_allocations.h"
+#include "support/test.h"
 
 static struct sxt_mlyze *open_trace(const struct sxt_buffer *bytes)
 {
@@ -16,9 +10,8 @@ static struct sxt_mlyze *open_trace(const struct sxt_buffer *bytes)
     return trace;
 }
 
-static void durations(void **state)
+TEST(durations)
 {
-    (void)state;
     const struct {
         const char *text;
         uint64_t microseconds; /* UINT64_MAX: refused */
@@ -50,9 +43,8 @@ static void durations(void **state)
     }
 }
 
-static void moments(void **state)
+TEST(moments)
 {
-    (void)state;
     assert_int_equal(sxt_heap_moment_of("1.5s", 1000).time, 1501000);
     assert_int_equal(sxt_heap_moment_of("+7", 1000).time, 1007);
     assert_int_equal(sxt_heap_moment_of("1700000000000105", 1000).time, 1700000000000105);
@@ -63,9 +55,8 @@ static void moments(void **state)
 }
 
 /* The peak of each stack is what it had when all together had the most, not its own most. */
-static void stacks_at_the_peak(void **state)
+TEST(stacks_at_the_peak)
 {
-    (void)state;
     struct sxt_buffer bytes;
     heap_trace_begin(&bytes);
     heap_trace_alloc(&bytes, 1, 16, 1000, 0, 0);
@@ -88,9 +79,8 @@ static void stacks_at_the_peak(void **state)
 }
 
 /* Times may be as far apart as 64 bits allow. */
-static void a_timeline_of_all_time(void **state)
+TEST(a_timeline_of_all_time)
 {
-    (void)state;
     struct sxt_buffer bytes;
     heap_trace_begin(&bytes);
     heap_trace_alloc(&bytes, 0, 16, 10, 0, 0);
@@ -174,9 +164,8 @@ static int do_states(const struct sxt_mlyze *trace)
     return status;
 }
 
-static void memory_that_is_short_is_an_error(void **state)
+TEST(memory_that_is_short_is_an_error)
 {
-    (void)state;
     int (*works[])(const struct sxt_mlyze *trace) = {do_all, do_states};
     struct sxt_buffer bytes;
     heap_trace_begin(&bytes);
@@ -200,16 +189,4 @@ static void memory_that_is_short_is_an_error(void **state)
     }
     sxt_mlyze_close(&trace);
     sxt_buffer_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations),
-        cmocka_unit_test(moments),
-        cmocka_unit_test(stacks_at_the_peak),
-        cmocka_unit_test(a_timeline_of_all_time),
-        cmocka_unit_test(memory_that_is_short_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

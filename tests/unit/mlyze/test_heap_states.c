@@ -1,13 +1,8 @@
 /* test_heap_states.c: what was live at a moment, from states, is what a whole pass finds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
 #include "heap_trace.h"
+#include "support/random.h"
+#include "support/test.h"
 
 struct fixture {
     struct sxt_buffer bytes, states;
@@ -57,9 +52,8 @@ static void run_until(const struct sxt_mlyze *trace, uint64_t time, struct sxt_h
     assert_int_equal(sxt_heap_run(trace, &options, out, NULL), SXT_OK);
 }
 
-static void states_agree_with_a_pass(void **state)
+TEST(states_agree_with_a_pass)
 {
-    (void)state;
     struct fixture fixture;
     prepare(&fixture, 5, 60000, 1);
     assert_true(fixture.index.count > 5);
@@ -85,9 +79,8 @@ static uint64_t count_states(const struct fixture *fixture)
     return sxt_load_u64le(fixture->states.data + 24);
 }
 
-static void a_distance_keeps_states_apart(void **state)
+TEST(a_distance_keeps_states_apart)
 {
-    (void)state;
     struct fixture near, far;
     prepare(&near, 5, 60000, 1);
     prepare(&far, 5, 60000, 20000);
@@ -98,9 +91,8 @@ static void a_distance_keeps_states_apart(void **state)
     drop(&far);
 }
 
-static void another_trace_has_no_use_for_them(void **state)
+TEST(another_trace_has_no_use_for_them)
 {
-    (void)state;
     struct fixture one, other;
     struct sxt_heap_usage usage;
     prepare(&one, 5, 2000, 1);
@@ -116,9 +108,8 @@ static void another_trace_has_no_use_for_them(void **state)
 }
 
 /* Damage is noticed by checksums; a part that is not asked for may have any. */
-static void damage_is_noticed(void **state)
+TEST(damage_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     struct sxt_heap_usage slow, quick;
     uint64_t time = HEAP_START + 30000;
@@ -145,15 +136,4 @@ static void damage_is_noticed(void **state)
     }
     sxt_heap_free(&slow);
     drop(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_agree_with_a_pass),
-        cmocka_unit_test(a_distance_keeps_states_apart),
-        cmocka_unit_test(another_trace_has_no_use_for_them),
-        cmocka_unit_test(damage_is_noticed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

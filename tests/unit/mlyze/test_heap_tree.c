@@ -1,13 +1,8 @@
 /* Trees of stacks: what is in common is one branch, and no file can make that slow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "heap_trace.h"
+#include "support/test.h"
 
 #define STACKS 60000
 
@@ -91,16 +86,14 @@ static uint64_t in_one_place(uint32_t stack)
     return unshift(wanted * inverse(0xbf58476d1ce4e5b9), 29) * inverse(0x9e3779b97f4a7c15);
 }
 
-static void frames_of_a_files_choice_do_not_make_it_slow(void **state)
+TEST(frames_of_a_files_choice_do_not_make_it_slow)
 {
-    (void)state;
     double usual = time_tree(in_order), chosen = time_tree(in_one_place);
     assert_true(chosen < 20 * usual + 0.1);
 }
 
-static void stacks_that_are_not_there_are_branches_of_their_own(void **state)
+TEST(stacks_that_are_not_there_are_branches_of_their_own)
 {
-    (void)state;
     struct sxt_buffer bytes;
     struct sxt_heap_options options = {.churn = 0};
     struct sxt_heap_usage usage;
@@ -128,13 +121,4 @@ static void stacks_that_are_not_there_are_branches_of_their_own(void **state)
     sxt_heap_free(&usage);
     sxt_mlyze_close(&trace);
     sxt_buffer_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_of_a_files_choice_do_not_make_it_slow),
-        cmocka_unit_test(stacks_that_are_not_there_are_branches_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

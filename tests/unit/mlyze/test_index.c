@@ -2,12 +2,6 @@
  * test_index.c: an index leads to every block, knows what was live there, and is not believed when it is of
  * another trace, damaged, or contradicts itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +11,7 @@
 #include "base/crc32c.h"
 #include "base/output.h"
 #include "support/mlyze_image.h"
-#include "support/support.h"
+#include "support/test.h"
 
 enum { COUNT = 30000 };
 
@@ -72,9 +66,8 @@ static void count_live(const struct sxt_mlyze_event *events, size_t count, uint6
     }
 }
 
-static void test_leads_to_every_block(void **state)
+TEST(leads_to_every_block)
 {
-    (void)state;
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
     for (unsigned codec = 0; codec < 3; codec++) {
         struct fixture fixture;
@@ -105,9 +98,8 @@ static void test_leads_to_every_block(void **state)
     }
 }
 
-static void test_comes_back_from_its_file(void **state)
+TEST(comes_back_from_its_file)
 {
-    (void)state;
     struct fixture fixture;
     struct sxt_mlyze_index again;
     make(&fixture, SXT_MLYZE_COLUMNS);
@@ -129,9 +121,8 @@ static void assert_useless(const struct fixture *fixture, size_t size)
     assert_null(again.entries);
 }
 
-static void test_damage_is_noticed(void **state)
+TEST(damage_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     make(&fixture, SXT_MLYZE_LZ4);
     for (size_t i = 0; i < fixture.bytes.size; i++) {
@@ -146,9 +137,8 @@ static void test_damage_is_noticed(void **state)
     end(&fixture);
 }
 
-static void test_another_trace_is_noticed(void **state)
+TEST(another_trace_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     make(&fixture, SXT_MLYZE_RAW);
     size_t size = sxt_mlyze_bytes(fixture.trace).size;
@@ -166,9 +156,8 @@ static void test_another_trace_is_noticed(void **state)
 }
 
 /* With sums that are right, what an index says may still be impossible. */
-static void test_lies_are_noticed(void **state)
+TEST(lies_are_noticed)
 {
-    (void)state;
     struct fixture fixture;
     make(&fixture, SXT_MLYZE_RAW);
     static const struct {
@@ -241,9 +230,8 @@ static int write_with_index(const struct sxt_mlyze_event *events, enum sxt_mlyze
     return status;
 }
 
-static void test_the_writer_knows_the_index_too(void **state)
+TEST(the_writer_knows_the_index_too)
 {
-    (void)state;
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
     for (size_t i = 0; i < 2; i++) {
         struct fixture fixture;
@@ -270,9 +258,8 @@ static void test_the_writer_knows_the_index_too(void **state)
 }
 
 /* Also when another thread does the writing. */
-static void test_a_full_disk_is_told(void **state)
+TEST(a_full_disk_is_told)
 {
-    (void)state;
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
     struct sxt_mlyze_event *events = sxt_test_mlyze_events(1, COUNT);
     for (size_t i = 0; i < 3; i++) {
@@ -283,15 +270,4 @@ static void test_a_full_disk_is_told(void **state)
         sxt_mlyze_index_free(&index);
     }
     free(events);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_leads_to_every_block), cmocka_unit_test(test_comes_back_from_its_file),
-        cmocka_unit_test(test_damage_is_noticed),    cmocka_unit_test(test_another_trace_is_noticed),
-        cmocka_unit_test(test_lies_are_noticed),     cmocka_unit_test(test_the_writer_knows_the_index_too),
-        cmocka_unit_test(test_a_full_disk_is_told),
-    };
-    return cmocka_run_group_tests_name("mlyze_index", tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_live.c: the table of live blocks, beside a plain array. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "mlyze/live.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define KEYS 5000
 
@@ -58,18 +53,16 @@ static void compare_with_array(uint64_t stride, uint64_t base)
     sxt_live_free(&live);
 }
 
-static void answers_are_those_of_an_array(void **state)
+TEST(answers_are_those_of_an_array)
 {
-    (void)state;
     compare_with_array(16, 0x7f0000000000);
     compare_with_array(1, 0); /* address 0 is one of them */
     compare_with_array((uint64_t)1 << 51, 8);
     compare_with_array(0x100000001, UINT64_MAX - (uint64_t)KEYS * 0x100000001);
 }
 
-static void address_zero_and_the_highest_are_addresses_too(void **state)
+TEST(address_zero_and_the_highest_are_addresses_too)
 {
-    (void)state;
     struct sxt_live live;
     bool is_new;
     assert_true(sxt_live_init(&live));
@@ -89,9 +82,8 @@ static void address_zero_and_the_highest_are_addresses_too(void **state)
 }
 
 /* The multiples of a power of two meet in one place of a table that takes some bits of the address. */
-static void addresses_with_a_pattern_do_not_pile_up(void **state)
+TEST(addresses_with_a_pattern_do_not_pile_up)
 {
-    (void)state;
     for (unsigned bits = 0; bits < 44; bits += 4) {
         struct sxt_live live;
         size_t longest = 0;
@@ -108,9 +100,8 @@ static void addresses_with_a_pattern_do_not_pile_up(void **state)
 }
 
 /* Looked at ahead of time, and then changed before it is asked for: what is found is right all the same. */
-static void what_was_expected_is_checked(void **state)
+TEST(what_was_expected_is_checked)
 {
-    (void)state;
     struct sxt_test_random random = {7};
     struct sxt_live live;
     bool is_new;
@@ -135,9 +126,8 @@ static void what_was_expected_is_checked(void **state)
 }
 
 /* Blocks and their weights stay together when the table grows, and places of blocks that ended are used again. */
-static void weights_stay_with_their_blocks(void **state)
+TEST(weights_stay_with_their_blocks)
 {
-    (void)state;
     struct sxt_live live;
     bool is_new;
     assert_true(sxt_live_init(&live) && sxt_live_keep_weights(&live));
@@ -155,16 +145,4 @@ static void weights_stay_with_their_blocks(void **state)
         assert_int_equal(live.used, 20000);
     }
     sxt_live_free(&live);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_those_of_an_array),
-        cmocka_unit_test(address_zero_and_the_highest_are_addresses_too),
-        cmocka_unit_test(addresses_with_a_pattern_do_not_pile_up),
-        cmocka_unit_test(what_was_expected_is_checked),
-        cmocka_unit_test(weights_stay_with_their_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,6 @@
  * test_memory.c: every single allocation fails once while a trace is opened, checked, indexed, compressed and
  * read back. Each run ends with an error or with what a run without failures gives, and leaves nothing behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +9,7 @@
 #include "base/output.h"
 #include "support/failing_allocations.h"
 #include "support/mlyze_image.h"
+#include "support/test.h"
 
 /* Copies a trace into FD, which is emptied first. */
 static int copy(const struct sxt_mlyze *trace, enum sxt_mlyze_codec codec, int fd, uint64_t *size)
@@ -90,18 +85,16 @@ static void fail_each_allocation(const uint8_t *file, size_t size)
     close(fd);
 }
 
-static void test_example(void **state)
+TEST(example)
 {
-    (void)state;
     size_t size;
     uint8_t *file = sxt_test_mlyze_example(&size);
     fail_each_allocation(file, size);
     free(file);
 }
 
-static void test_several_blocks(void **state)
+TEST(several_blocks)
 {
-    (void)state;
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
     struct sxt_mlyze_event *events = sxt_test_mlyze_events(5, 8000);
     for (unsigned i = 0; i < 3; i++) {
@@ -111,13 +104,4 @@ static void test_several_blocks(void **state)
         free(file);
     }
     free(events);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_several_blocks),
-    };
-    return cmocka_run_group_tests_name("mlyze_memory", tests, NULL, NULL);
 }

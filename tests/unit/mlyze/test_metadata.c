@@ -1,16 +1,10 @@
 /* test_metadata.c: what is taken as metadata, what is refused and where, and how names are told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mlyze/mlyze.h"
-#include "support/support.h"
+#include "support/test.h"
 
 static struct sxt_mlyze_metadata metadata;
 
@@ -29,9 +23,8 @@ static void assert_refused(const char *text, int code, uint64_t offset)
     assert_int_equal(strncmp(error.text, "metadata: ", 10), 0);
 }
 
-static void test_empty(void **state)
+TEST(empty)
 {
-    (void)state;
     static const char *const texts[] = {"", "{}", " {\n} ", "{\"files\":{},\"functions\":{},\"stack_traces\":{}}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         read_text(texts[i]);
@@ -41,9 +34,8 @@ static void test_empty(void **state)
     }
 }
 
-static void test_tables_have_gaps(void **state)
+TEST(tables_have_gaps)
 {
-    (void)state;
     char room[24];
     read_text("{\"stack_traces\": {\"3\": [{\"func_id\": 2, \"line\": 7, \"file_id\": 1}], \"1\": []},"
               "\"functions\": {\"2\": \"f\"}, \"files\": {\"1\": \"a.c\", \"0\": \"\"}}");
@@ -61,9 +53,8 @@ static void test_tables_have_gaps(void **state)
     sxt_mlyze_metadata_free(&metadata);
 }
 
-static void test_frames_may_lack_anything(void **state)
+TEST(frames_may_lack_anything)
 {
-    (void)state;
     read_text("{\"stack_traces\": {\"0\": [{}, {\"line\": null, \"x\": [{}]}, {\"line\": 4294967295}]}}");
     assert_int_equal(metadata.stacks[0].count, 3);
     assert_int_equal(metadata.stacks[0].frames[0].file, SXT_MLYZE_NO_ID);
@@ -73,9 +64,8 @@ static void test_frames_may_lack_anything(void **state)
     sxt_mlyze_metadata_free(&metadata);
 }
 
-static void test_strings(void **state)
+TEST(strings)
 {
-    (void)state;
     read_text("{\"fi\\u006ces\": {\"0\": \"a\\n\\\"\\u00e9\", \"1\": \"\\ud83d\\ude00\", \"2\": \"\\udc80x\", "
               "\"3\": \"\\ud800\\u0041\", \"4\": \"\\\\udc80\"}}");
     sxt_test_assert_text(metadata.files[0], "a\n\"\xc3\xa9");
@@ -87,9 +77,8 @@ static void test_strings(void **state)
     sxt_mlyze_metadata_free(&metadata);
 }
 
-static void test_the_rest_is_kept(void **state)
+TEST(the_rest_is_kept)
 {
-    (void)state;
     read_text("{\"threads\": {\"0\": \"main\\udc80\"}, \"files\": {}, \"order\": \"leaf_first\"}");
     const struct sxt_json *threads = sxt_json_member(metadata.root, "threads");
     assert_non_null(threads);
@@ -100,9 +89,8 @@ static void test_the_rest_is_kept(void **state)
     sxt_mlyze_metadata_free(&metadata);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t offset;
@@ -142,9 +130,8 @@ static void test_refused(void **state)
     assert_refused("{\"files\": {\"4294967294\": \"a\"}}", SXT_ERROR_LIMIT, 11);
 }
 
-static void test_depth(void **state)
+TEST(depth)
 {
-    (void)state;
     enum { DEPTH = 64 };
     char text[2 * DEPTH + 40];
     size_t size = 0;
@@ -163,9 +150,8 @@ static void test_depth(void **state)
 }
 
 /* As many frames as a large program has: time and memory in proportion. */
-static void test_many_frames(void **state)
+TEST(many_frames)
 {
-    (void)state;
     enum { FRAMES = 300000 };
     static const char frame[] = "{\"file_id\": 0, \"line\": 42, \"func_id\": 0},";
     char *text = malloc(FRAMES * sizeof frame + 100);
@@ -181,19 +167,4 @@ static void test_many_frames(void **state)
     assert_true(metadata.arena.used < 10000);
     sxt_mlyze_metadata_free(&metadata);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_tables_have_gaps),
-        cmocka_unit_test(test_frames_may_lack_anything),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_the_rest_is_kept),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_many_frames),
-    };
-    return cmocka_run_group_tests_name("mlyze_metadata", tests, NULL, NULL);
 }

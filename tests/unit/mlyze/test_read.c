@@ -2,19 +2,13 @@
  * test_read.c: traces are read as they were written, in batches of any size and from any block, by all codecs;
  * damage is reported where it is, behind everything before it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/output.h"
 #include "support/mlyze_image.h"
-#include "support/support.h"
+#include "support/test.h"
 
 static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
 
@@ -33,9 +27,8 @@ static struct sxt_mlyze_cursor *open_cursor(const struct sxt_mlyze *trace)
     return cursor;
 }
 
-static void test_worked_example(void **state)
+TEST(worked_example)
 {
-    (void)state;
     static const struct {
         struct sxt_mlyze_event event;
         uint64_t offset;
@@ -82,9 +75,8 @@ static void test_worked_example(void **state)
     free(file);
 }
 
-static void test_batches_of_any_size(void **state)
+TEST(batches_of_any_size)
 {
-    (void)state;
     enum { COUNT = 20000 };
     static const size_t batches[] = {1, 2, 7, 64, COUNT + 1};
     struct sxt_mlyze_event *events = sxt_test_mlyze_events(1, COUNT), *found = calloc(COUNT + 1, sizeof *found);
@@ -113,9 +105,8 @@ static void test_batches_of_any_size(void **state)
     free(events);
 }
 
-static void test_compression_pays(void **state)
+TEST(compression_pays)
 {
-    (void)state;
     enum { COUNT = 20000 };
     struct sxt_mlyze_event *events = sxt_test_mlyze_events(2, COUNT);
     size_t sizes[3];
@@ -126,9 +117,8 @@ static void test_compression_pays(void **state)
 }
 
 /* A file cut anywhere gives all whole events and then says where it ends. */
-static void test_cut_off(void **state)
+TEST(cut_off)
 {
-    (void)state;
     static const size_t begins[] = {533, 536, 551, 567, 578, 583};
     size_t size, count;
     uint8_t *file = sxt_test_mlyze_example(&size);
@@ -160,9 +150,8 @@ static void test_cut_off(void **state)
     free(file);
 }
 
-static void test_damaged_block_is_skipped(void **state)
+TEST(damaged_block_is_skipped)
 {
-    (void)state;
     enum { COUNT = 20000 };
     struct sxt_mlyze_event *events = sxt_test_mlyze_events(3, COUNT), found[100];
     size_t size, count;
@@ -189,9 +178,8 @@ static void test_damaged_block_is_skipped(void **state)
     free(events);
 }
 
-static void test_unknown_bytes_hide_the_events_only(void **state)
+TEST(unknown_bytes_hide_the_events_only)
 {
-    (void)state;
     size_t size;
     uint8_t *file = sxt_test_mlyze_example(&size);
     file[200] = 1;
@@ -209,9 +197,8 @@ static void test_unknown_bytes_hide_the_events_only(void **state)
     free(file);
 }
 
-static void test_writer_refuses_nonsense(void **state)
+TEST(writer_refuses_nonsense)
 {
-    (void)state;
     char name[] = "/tmp/sextant-mlyze.XXXXXX";
     struct sxt_output output = {.fd = mkstemp(name)}, closed = {.fd = -1};
     struct sxt_mlyze_settings settings = {.start_us = 100, .codec = SXT_MLYZE_LZ4};
@@ -229,15 +216,4 @@ static void test_writer_refuses_nonsense(void **state)
     assert_int_equal(sxt_mlyze_write(writer, &event, NULL), SXT_ERROR_USAGE);
     sxt_mlyze_writer_close(&writer);
     close(output.fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_example),           cmocka_unit_test(test_batches_of_any_size),
-        cmocka_unit_test(test_compression_pays),         cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_damaged_block_is_skipped), cmocka_unit_test(test_unknown_bytes_hide_the_events_only),
-        cmocka_unit_test(test_writer_refuses_nonsense),
-    };
-    return cmocka_run_group_tests_name("mlyze_read", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* test_spool.c: spools that are made here, byte for byte: the order of events across threads, notes, and damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "mlyze/spool.h"
+#include "support/test.h"
 
 #define WINDOWS_MOST 8
 #define SPOOL_SIZE   (SXT_SPOOL_WINDOWS_OFFSET + WINDOWS_MOST * SXT_SPOOL_UNIT)
@@ -118,9 +114,8 @@ static void expect(struct made *made, const char *wanted)
     expect_and_leave_out(made, wanted, 0);
 }
 
-static void streams_are_merged_by_time(void **state)
+TEST(streams_are_merged_by_time)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     alloc(&made, 10, 0x1000, 1, 5);
@@ -132,9 +127,8 @@ static void streams_are_merged_by_time(void **state)
     expect(&made, "a2000 a1000 f2000 f1000 a1000");
 }
 
-static void windows_of_a_stream_are_in_sequence(void **state)
+TEST(windows_of_a_stream_are_in_sequence)
 {
-    (void)state;
     struct made made = make();
     window(&made, 3, 1, 0);
     release(&made, 30, 0x1000);
@@ -144,9 +138,8 @@ static void windows_of_a_stream_are_in_sequence(void **state)
 }
 
 /* As when the recorder was killed between writing a window out and emptying it; or half way through writing it out. */
-static void a_window_that_is_there_twice_counts_once(void **state)
+TEST(a_window_that_is_there_twice_counts_once)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 1, 0);
     alloc(&made, 30, 0x3000, 16, 0);
@@ -165,9 +158,8 @@ static void a_window_that_is_there_twice_counts_once(void **state)
 }
 
 /* The clocks of two processors may differ a little. */
-static void a_free_waits_for_its_allocation(void **state)
+TEST(a_free_waits_for_its_allocation)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     release(&made, 100, 0x1000);
@@ -178,9 +170,8 @@ static void a_free_waits_for_its_allocation(void **state)
     expect(&made, "a1000 f1000 a3000 a2000");
 }
 
-static void an_allocation_waits_for_the_free_of_the_address(void **state)
+TEST(an_allocation_waits_for_the_free_of_the_address)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     alloc(&made, 50, 0x1000, 1, 5);
@@ -191,9 +182,8 @@ static void an_allocation_waits_for_the_free_of_the_address(void **state)
     expect(&made, "a1000 a4000 f1000 a1000");
 }
 
-static void a_free_of_a_strange_block_is_left_out(void **state)
+TEST(a_free_of_a_strange_block_is_left_out)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     release(&made, 100, 0x9000);
@@ -205,9 +195,8 @@ static void a_free_of_a_strange_block_is_left_out(void **state)
 }
 
 /* The second thread got the block that the first one allocated anew, but its clock says that it freed the old one. */
-static void a_free_that_seems_to_be_of_the_block_before(void **state)
+TEST(a_free_that_seems_to_be_of_the_block_before)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     alloc(&made, 10, 0x1000, 1, 5);
@@ -221,9 +210,8 @@ static void a_free_that_seems_to_be_of_the_block_before(void **state)
 }
 
 /* ... but nothing is allocated there: nobody waits, and after a while it is of no account. */
-static void a_block_that_is_freed_by_two_threads(void **state)
+TEST(a_block_that_is_freed_by_two_threads)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     alloc(&made, 10, 0x1000, 1, 5);
@@ -237,9 +225,8 @@ static void a_block_that_is_freed_by_two_threads(void **state)
 }
 
 /* More frees that are owed than there is room for: the others wait, as any. */
-static void many_blocks_that_are_freed_by_two_threads(void **state)
+TEST(many_blocks_that_are_freed_by_two_threads)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     for (uint64_t i = 1; i <= 100; i++)
@@ -266,9 +253,8 @@ static void many_blocks_that_are_freed_by_two_threads(void **state)
     free(made.data);
 }
 
-static void times_are_microseconds(void **state)
+TEST(times_are_microseconds)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 7);
     alloc(&made, 2500, 0x1000, 44, 5);
@@ -286,9 +272,8 @@ static void times_are_microseconds(void **state)
     free(made.data);
 }
 
-static void what_is_too_wide_for_a_word(void **state)
+TEST(what_is_too_wide_for_a_word)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     *made.at++ = sxt_spool_word(SXT_SPOOL_WIDE, 1, 1);
@@ -302,9 +287,8 @@ static void what_is_too_wide_for_a_word(void **state)
     expect(&made, "afff0000000001000 ffff0000000001000 a2000");
 }
 
-static void notes_tell_stacks_files_and_threads(void **state)
+TEST(notes_tell_stacks_files_and_threads)
 {
-    (void)state;
     struct made made = make();
     struct {
         uint32_t number, generation;
@@ -344,9 +328,8 @@ static void notes_tell_stacks_files_and_threads(void **state)
     free(made.data);
 }
 
-static void only_the_last_image_counts(void **state)
+TEST(only_the_last_image_counts)
 {
-    (void)state;
     struct made made = make();
     window(&made, 0, 0, 0);
     alloc(&made, 1, 0x1000, 1, 5);
@@ -357,9 +340,8 @@ static void only_the_last_image_counts(void **state)
 }
 
 /* Every byte behind the first page becomes something else, one after another; and the file may end anywhere. */
-static void damage_costs_events_and_nothing_else(void **state)
+TEST(damage_costs_events_and_nothing_else)
 {
-    (void)state;
     struct made made = make();
     uint64_t stack[3] = {5, 0x401000, 0x402000};
     window(&made, 0, 0, 0);
@@ -389,9 +371,8 @@ static void damage_costs_events_and_nothing_else(void **state)
     free(made.data);
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
-    (void)state;
     struct made made = make();
     struct sxt_spool *spool;
     assert_int_equal(sxt_spool_open(made.data, 100, &spool, NULL), SXT_ERROR_FORMAT);
@@ -400,26 +381,4 @@ static void other_files_are_refused(void **state)
     made.data[0] = 'X';
     assert_int_equal(sxt_spool_open(made.data, SPOOL_SIZE, &spool, NULL), SXT_ERROR_FORMAT);
     free(made.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_are_merged_by_time),
-        cmocka_unit_test(windows_of_a_stream_are_in_sequence),
-        cmocka_unit_test(a_window_that_is_there_twice_counts_once),
-        cmocka_unit_test(a_free_waits_for_its_allocation),
-        cmocka_unit_test(an_allocation_waits_for_the_free_of_the_address),
-        cmocka_unit_test(a_free_of_a_strange_block_is_left_out),
-        cmocka_unit_test(a_free_that_seems_to_be_of_the_block_before),
-        cmocka_unit_test(a_block_that_is_freed_by_two_threads),
-        cmocka_unit_test(many_blocks_that_are_freed_by_two_threads),
-        cmocka_unit_test(times_are_microseconds),
-        cmocka_unit_test(what_is_too_wide_for_a_word),
-        cmocka_unit_test(notes_tell_stacks_files_and_threads),
-        cmocka_unit_test(only_the_last_image_counts),
-        cmocka_unit_test(damage_costs_events_and_nothing_else),
-        cmocka_unit_test(other_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

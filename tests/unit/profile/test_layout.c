@@ -1,13 +1,8 @@
 /* test_layout.c: from addresses of a process to addresses of a file, rule by rule of layout.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "profile/layout.h"
+#include "support/test.h"
 
 #define NOWHERE UINT64_MAX
 
@@ -27,17 +22,15 @@ static const struct sxt_layout elf = {
     .segments = segments, .segment_count = 2, .code_count = 1, .has_offsets = true, .first = 0x2000, .end = 0x2800};
 static const struct sxt_layout archive = {.first = 0x401000, .end = 0x402000};
 
-static void addresses_that_are_file_relative_stay(void **state)
+TEST(addresses_that_are_file_relative_stay)
 {
-    (void)state;
     assert_int_equal(place(&elf, "/bin/app", 0, 0, 0, 0x2345), 0x2345);
     assert_int_equal(place(&elf, "/bin/app", 0, UINT64_MAX, 0, 0x2345), 0x2345);
     assert_int_equal(place(&archive, "/bin/app", 0, 0, 0, 0x2345), 0x2345);
 }
 
-static void segments_tell_where_an_offset_is_loaded(void **state)
+TEST(segments_tell_where_an_offset_is_loaded)
 {
-    (void)state;
     uint64_t start = 0x555500001000;
     assert_int_equal(place(&elf, "/bin/app", start, start + 0x1000, 0x1000, start + 0x234), 0x2234);
     /* One mapping of everything, from the first byte on. */
@@ -47,9 +40,8 @@ static void segments_tell_where_an_offset_is_loaded(void **state)
     assert_int_equal(place(&elf, "/bin/app", start, start + 0x4000, 0, start + 0x1800), NOWHERE);
 }
 
-static void an_archive_is_where_it_is_linked_or_as_in_the_file(void **state)
+TEST(an_archive_is_where_it_is_linked_or_as_in_the_file)
 {
-    (void)state;
     assert_int_equal(place(&archive, "/bin/app", 0x401000, 0x403000, 0x1000, 0x401234), 0x401234);
     assert_int_equal(place(&archive, "/bin/app", 0x400000, 0x401001, 0, 0x400500), 0x400500);
     uint64_t start = 0x555500001000;
@@ -57,9 +49,8 @@ static void an_archive_is_where_it_is_linked_or_as_in_the_file(void **state)
     assert_int_equal(place(&archive, "/bin/app", 0x402000, 0x403000, 0x5000, 0x402010), 0x5010);
 }
 
-static void a_debug_file_knows_how_large_its_code_is(void **state)
+TEST(a_debug_file_knows_how_large_its_code_is)
 {
-    (void)state;
     struct sxt_layout_segment code = {.address = 0x2340, .memory_size = 0x1cc1};
     struct sxt_layout debug = {.segments = &code, .segment_count = 1, .code_count = 1, .first = 0x2340, .end = 0x4001};
     uint64_t start = 0x555500001000;
@@ -67,17 +58,15 @@ static void a_debug_file_knows_how_large_its_code_is(void **state)
     assert_int_equal(place(&debug, "/bin/app", start, start + 0x4000, 0x1000, start + 0x345), 0x1345);
 }
 
-static void a_relocatable_file_begins_with_its_text(void **state)
+TEST(a_relocatable_file_begins_with_its_text)
 {
-    (void)state;
     struct sxt_layout module = {.is_relocatable = true, .text = 0x40};
     uint64_t start = 0xffffffffc0100000;
     assert_int_equal(place(&module, "[ext4]", start, start + 0x1000, 0, start + 0x10), 0x50);
 }
 
-static void a_kernel_moves_in_large_steps(void **state)
+TEST(a_kernel_moves_in_large_steps)
 {
-    (void)state;
     uint64_t text = 0xffffffff81000000, moved = 0x12600000;
     const struct sxt_layout kernels[] = {
         {.has_offsets = true, .first = text, .end = text + 0x1000000},
@@ -98,9 +87,8 @@ static void a_kernel_moves_in_large_steps(void **state)
     }
 }
 
-static void kernels_are_known_by_name(void **state)
+TEST(kernels_are_known_by_name)
 {
-    (void)state;
     static const char *const yes[] = {"[kernel.kallsyms]", "[kernel.kallsyms]_text", "[guest.kernel.kallsyms.12]",
                                       "vmlinux", "/usr/lib/debug/boot/vmlinux-6.1.0"};
     static const char *const no[] = {"", "/", "[vdso]", "kernel", "/boot/vmlinuz-6.1", "/vmlinux/app", "[ext4]"};
@@ -108,18 +96,4 @@ static void kernels_are_known_by_name(void **state)
         assert_true(sxt_layout_is_kernel((sxt_string){yes[i], strlen(yes[i])}));
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         assert_false(sxt_layout_is_kernel((sxt_string){no[i], strlen(no[i])}));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_that_are_file_relative_stay),
-        cmocka_unit_test(segments_tell_where_an_offset_is_loaded),
-        cmocka_unit_test(an_archive_is_where_it_is_linked_or_as_in_the_file),
-        cmocka_unit_test(a_debug_file_knows_how_large_its_code_is),
-        cmocka_unit_test(a_relocatable_file_begins_with_its_text),
-        cmocka_unit_test(a_kernel_moves_in_large_steps),
-        cmocka_unit_test(kernels_are_known_by_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* test_match.c: which parts of a line are addresses, and what is read out of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "profile/match.h"
+#include "support/test.h"
 
 static const char kinds[] = {[SXT_MATCH_VIRTUAL] = 'V',
                              [SXT_MATCH_ABSOLUTE] = 'A',
@@ -47,9 +42,8 @@ static const char *found(const char *line)
     return text;
 }
 
-static void forms_of_sanitizers(void **state)
+TEST(forms_of_sanitizers)
 {
-    (void)state;
     assert_string_equal(found("    #0 0x55b0  (/usr/bin/app+0x1245)"), "V a=55b0 o=1245 m=/usr/bin/app");
     assert_string_equal(found("#12 0x55b0 (/a b/lib++.so.6+0x1245) (BuildId: 0aF9)"),
                         "V a=55b0 o=1245 m=/a b/lib++.so.6 b=0aF9");
@@ -60,9 +54,8 @@ static void forms_of_sanitizers(void **state)
     assert_string_equal(found("(/app+0xffffffffffffffff)"), "V o=ffffffffffffffff m=/app");
 }
 
-static void forms_of_backtrace(void **state)
+TEST(forms_of_backtrace)
 {
-    (void)state;
     assert_string_equal(found("./app(+0x11be) [0x5584]"), "V- a=5584 o=11be m=./app");
     assert_string_equal(found("./app(+0x11be)[0x5584]"), "V- a=5584 o=11be m=./app");
     assert_string_equal(found("at ./app(+0x11be)"), "V- o=11be m=./app");
@@ -73,9 +66,8 @@ static void forms_of_backtrace(void **state)
     assert_string_equal(found("./app[0x401136]"), "A- a=401136 m=./app");
 }
 
-static void forms_of_perf(void **state)
+TEST(forms_of_perf)
 {
-    (void)state;
     assert_string_equal(found("\t    55d0 main+0x14 (/usr/bin/app)"), "P a=55d0 o=14 m=/usr/bin/app s=main");
     assert_string_equal(found("\t    55d0 main (/usr/bin/app)\r"), "P a=55d0 m=/usr/bin/app s=main");
     assert_string_equal(found("  ffffffff81 [unknown] ([kernel.kallsyms])"),
@@ -85,9 +77,8 @@ static void forms_of_perf(void **state)
     assert_string_equal(found("app 1 2.3: 1 cycles:  55d0 main+0x14 (/app)"), "P a=55d0 o=14 m=/app s=main");
 }
 
-static void forms_of_the_kernel(void **state)
+TEST(forms_of_the_kernel)
 {
-    (void)state;
     assert_string_equal(found("[ 1.2] RIP: 0010:oops+0x12/0x40 [ext4]"), "K o=12 z=40 m=ext4 s=oops");
     assert_string_equal(found("[ 1.2]  ? do_it.part.0+0x12/0x40"), "K- o=12 z=40 s=do_it.part.0");
     assert_string_equal(found(" f+0x1/0x2 [nvidia(OE)]"), "K- o=1 z=2 m=nvidia s=f");
@@ -96,9 +87,8 @@ static void forms_of_the_kernel(void **state)
     assert_string_equal(found("lr : f+0x1/0x2"), "K- o=1 z=2 s=f");
 }
 
-static void text_that_only_looks_alike(void **state)
+TEST(text_that_only_looks_alike)
 {
-    (void)state;
     static const char *const lines[] = {
         "",
         " ",
@@ -139,9 +129,8 @@ static void text_that_only_looks_alike(void **state)
         assert_string_equal(found(lines[i]), "nothing");
 }
 
-static void says_where_the_answer_goes(void **state)
+TEST(says_where_the_answer_goes)
 {
-    (void)state;
     static const char line[] = "x (app+0x1) #1 <null> <null> (lib+0x2) (BuildId: ab) end";
     struct sxt_match match;
     assert_true(sxt_match_next(line, strlen(line), 0, &match));
@@ -155,17 +144,4 @@ static void says_where_the_answer_goes(void **state)
     assert_int_equal(match.to - match.from, 13);
     assert_memory_equal(line + match.end, " end", 4);
     assert_false(sxt_match_next(line, strlen(line), match.end, &match));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_of_sanitizers),
-        cmocka_unit_test(forms_of_backtrace),
-        cmocka_unit_test(forms_of_perf),
-        cmocka_unit_test(forms_of_the_kernel),
-        cmocka_unit_test(text_that_only_looks_alike),
-        cmocka_unit_test(says_where_the_answer_goes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_pprof.c: a profile is taken apart, and put together again with lines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +6,8 @@
 #include "base/inflate.h"
 #include "profile/pprof.h"
 #include "profile/profile.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 /* Profiles are short here, so every tag, length and number is one byte, unless it is written out. */
 #define STRINGS       "\x32\0\x32\4/bin"
@@ -22,9 +17,8 @@
 #define SAMPLE(first) "\x12\4\x0a\2" first
 #define BYTES(text)   (const uint8_t *)(text), sizeof(text) - 1
 
-static void reads_mappings_locations_and_strings(void **state)
+TEST(reads_mappings_locations_and_strings)
 {
-    (void)state;
     struct sxt_pprof pprof;
     assert_int_equal(sxt_pprof_read(&pprof, BYTES(MAPPING LOCATION_ONE LOCATION_TWO STRINGS), NULL), SXT_OK);
     assert_int_equal(pprof.mapping_count, 1);
@@ -43,9 +37,8 @@ static void reads_mappings_locations_and_strings(void **state)
     sxt_pprof_free(&pprof);
 }
 
-static void a_location_behind_the_first_of_a_sample_is_a_return_address(void **state)
+TEST(a_location_behind_the_first_of_a_sample_is_a_return_address)
 {
-    (void)state;
     static const struct {
         const char *data;
         size_t size;
@@ -74,9 +67,8 @@ static void a_location_behind_the_first_of_a_sample_is_a_return_address(void **s
     }
 }
 
-static void ids_may_be_any_numbers(void **state)
+TEST(ids_may_be_any_numbers)
 {
-    (void)state;
     /* Location UINT64_MAX before location 1; mapping 77 that is not there. */
     static const char data[] = "\x22\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\1" LOCATION_ONE
                                "\x22\4\x08\2\x10\x4d\x12\x0d\x0a\x0b\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1" STRINGS;
@@ -109,9 +101,8 @@ static void assert_written(const struct sxt_pprof *pprof, const uint8_t *expecte
     sxt_buffer_free(&out);
 }
 
-static void writes_what_it_read(void **state)
+TEST(writes_what_it_read)
 {
-    (void)state;
     /* With a field that nobody knows, a group, and a tag and a length that are longer than they need to be. */
     static const char data[] = MAPPING "\xa3\6\x08\1\xa4\6" LOCATION_ONE "\xa2\x80\0\x82\0xy" STRINGS "\x79"
                                        "12345678";
@@ -121,9 +112,8 @@ static void writes_what_it_read(void **state)
     sxt_pprof_free(&pprof);
 }
 
-static void adds_lines_functions_strings_and_flags(void **state)
+TEST(adds_lines_functions_strings_and_flags)
 {
-    (void)state;
     static const char before[] = "\x2a\2\x08\7" MAPPING LOCATION_ONE LOCATION_TWO STRINGS "\x48\1";
     struct sxt_pprof pprof;
     assert_int_equal(sxt_pprof_read(&pprof, BYTES(before), NULL), SXT_OK);
@@ -142,9 +132,8 @@ static void adds_lines_functions_strings_and_flags(void **state)
     sxt_pprof_free(&pprof);
 }
 
-static void new_lines_take_the_place_of_old_ones(void **state)
+TEST(new_lines_take_the_place_of_old_ones)
 {
-    (void)state;
     static const char before[] = "\x22\x0c\x22\2\x08\1\x08\1\x22\2\x08\2\x28\1" STRINGS;
     struct sxt_pprof pprof;
     assert_int_equal(sxt_pprof_read(&pprof, BYTES(before), NULL), SXT_OK);
@@ -154,9 +143,8 @@ static void new_lines_take_the_place_of_old_ones(void **state)
     sxt_pprof_free(&pprof);
 }
 
-static void a_string_table_that_is_missing_begins_with_the_empty_string(void **state)
+TEST(a_string_table_that_is_missing_begins_with_the_empty_string)
 {
-    (void)state;
     struct sxt_pprof pprof;
     assert_int_equal(sxt_pprof_read(&pprof, BYTES("\x0a\0\x22\2\x08\1"), NULL), SXT_OK);
     add_line(&pprof, 0, "x", "", 0);
@@ -164,9 +152,8 @@ static void a_string_table_that_is_missing_begins_with_the_empty_string(void **s
     sxt_pprof_free(&pprof);
 }
 
-static void refuses_what_is_damaged(void **state)
+TEST(refuses_what_is_damaged)
 {
-    (void)state;
     static const char whole[] = SAMPLE("\1\2") MAPPING LOCATION_ONE LOCATION_TWO "\x2a\2\x08\7" STRINGS;
     struct sxt_pprof pprof;
     sxt_error error;
@@ -188,9 +175,8 @@ static void refuses_what_is_damaged(void **state)
     assert_int_equal(sxt_pprof_read(&pprof, BYTES("\x48\1"), &error), SXT_ERROR_UNSUPPORTED);
 }
 
-static void ids_of_functions_may_run_out(void **state)
+TEST(ids_of_functions_may_run_out)
 {
-    (void)state;
     static const char data[] = "\x2a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\1" LOCATION_ONE STRINGS;
     struct sxt_pprof pprof;
     struct sxt_buffer out;
@@ -203,9 +189,8 @@ static void ids_of_functions_may_run_out(void **state)
     sxt_buffer_free(&out);
 }
 
-static void gzip_comes_back(void **state)
+TEST(gzip_comes_back)
 {
-    (void)state;
     size_t size = (size_t)3 << 20;
     uint8_t *data = malloc(size);
     assert_non_null(data);
@@ -232,21 +217,4 @@ static void gzip_comes_back(void **state)
     assert_int_equal(sxt_gzip_fast(data, size, &small, NULL), SXT_ERROR_LIMIT);
     sxt_buffer_free(&small);
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_mappings_locations_and_strings),
-        cmocka_unit_test(a_location_behind_the_first_of_a_sample_is_a_return_address),
-        cmocka_unit_test(ids_may_be_any_numbers),
-        cmocka_unit_test(writes_what_it_read),
-        cmocka_unit_test(adds_lines_functions_strings_and_flags),
-        cmocka_unit_test(new_lines_take_the_place_of_old_ones),
-        cmocka_unit_test(a_string_table_that_is_missing_begins_with_the_empty_string),
-        cmocka_unit_test(refuses_what_is_damaged),
-        cmocka_unit_test(ids_of_functions_may_run_out),
-        cmocka_unit_test(gzip_comes_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

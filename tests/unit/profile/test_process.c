@@ -1,10 +1,4 @@
 /* test_process.c: run-time addresses, from a saved map and from this very process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,50 +7,38 @@
 
 #include "profile/profile.h"
 #include "support/elf_image.h"
-#include "support/support.h"
+#include "support/folder.h"
+#include "support/test.h"
 
 static const struct sxt_test_symbol symbols[] = {{"f", 0x401000, 0x20, 'F', 'G'}, {"g", 0x401020, 0x20, 'F', 'G'}};
 
-static char folder[200];
-static char binary[240], maps[240];
+static char folder[SXT_TEST_FOLDER_MAX];
+static char binary[SXT_TEST_FOLDER_MAX + 40], maps[SXT_TEST_FOLDER_MAX + 40];
 static uint64_t code_offset;
 static struct sxt_process *process;
 
-static int start(void **state)
+SET_UP()
 {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sextant process-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(folder));
+    sxt_test_make_folder(folder);
     snprintf(binary, sizeof binary, "%s/binary", folder);
     snprintf(maps, sizeof maps, "%s/maps", folder);
     size_t size;
     uint8_t *elf = sxt_test_elf_image(symbols, 2, &size, &code_offset);
-    FILE *out = fopen(binary, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(elf, 1, size, out), size);
-    assert_int_equal(fclose(out), 0);
+    sxt_test_put_file(binary, elf, size);
     free(elf);
     process = NULL;
-    return 0;
 }
 
-static int finish(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     sxt_process_close(&process);
     assert_null(process);
-    unlink(binary);
-    unlink(maps);
-    return rmdir(folder);
+    sxt_test_remove_folder(folder);
 }
 
 static void put_maps(const char *text)
 {
-    FILE *out = fopen(maps, "wb");
-    assert_non_null(out);
-    assert_true(fputs(text, out) >= 0);
-    assert_int_equal(fclose(out), 0);
+    sxt_test_put_file(maps, text, strlen(text));
 }
 
 static int open_maps(const char *text, sxt_error *error)
@@ -77,9 +59,8 @@ static void assert_function(uint64_t address, const char *expected)
         sxt_test_assert_text(frame.function, expected);
 }
 
-static void an_address_leads_through_the_map_to_its_file(void **state)
+TEST(an_address_leads_through_the_map_to_its_file)
 {
-    (void)state;
     char text[1000];
     /* Out of order on purpose; the path has a space in it. */
     snprintf(text, sizeof text,
@@ -123,18 +104,16 @@ static void an_address_leads_through_the_map_to_its_file(void **state)
     }
 }
 
-static void an_empty_map_knows_nothing(void **state)
+TEST(an_empty_map_knows_nothing)
 {
-    (void)state;
     assert_int_equal(open_maps("", NULL), SXT_OK);
     assert_function(0, NULL);
     assert_int_equal(open_maps("\n\n", NULL), SXT_OK);
     assert_function(UINT64_MAX, NULL);
 }
 
-static void what_is_no_map_is_refused_with_its_place(void **state)
+TEST(what_is_no_map_is_refused_with_its_place)
 {
-    (void)state;
     static const char good[] = "00400000-00401000 r-xp 00000000 fd:01 1 /bin/x\n";
     static const char *const bad[] = {"hello\n", "00400000 r-xp 0 fd:01 1 /bin/x\n", "00400000-\n",
                                       "00401000-00400000 r-xp 00000000 fd:01 1 /bin/x\n", "\177ELF\n"};
@@ -157,9 +136,8 @@ static void what_is_no_map_is_refused_with_its_place(void **state)
     assert_null(process);
 }
 
-static void this_process_finds_its_own_function(void **state)
+TEST(this_process_finds_its_own_function)
 {
-    (void)state;
     sxt_error error;
     if (sxt_process_open_pid(getpid(), NULL, &process, &error) != SXT_OK)
         fail_msg("%s", error.text);
@@ -167,9 +145,8 @@ static void this_process_finds_its_own_function(void **state)
     assert_function((uint64_t)(uintptr_t)put_maps, "put_maps");
 }
 
-static void this_process_has_a_vdso_that_can_be_asked(void **state)
+TEST(this_process_has_a_vdso_that_can_be_asked)
 {
-    (void)state;
     uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
     assert_int_equal(sxt_process_open_pid(getpid(), NULL, &process, NULL), SXT_OK);
     if (vdso == 0)
@@ -185,23 +162,10 @@ static void this_process_has_a_vdso_that_can_be_asked(void **state)
     assert_true(named > 0);
 }
 
-static void a_process_that_is_not_there_is_refused(void **state)
+TEST(a_process_that_is_not_there_is_refused)
 {
-    (void)state;
     sxt_error error = {0};
     assert_int_equal(sxt_process_open_pid(0x7fffffff, NULL, &process, &error), SXT_ERROR_IO);
     assert_null(process);
     assert_int_equal(error.code, SXT_ERROR_IO);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_address_leads_through_the_map_to_its_file), TEST(an_empty_map_knows_nothing),
-        TEST(what_is_no_map_is_refused_with_its_place),     TEST(this_process_finds_its_own_function),
-        TEST(this_process_has_a_vdso_that_can_be_asked),    TEST(a_process_that_is_not_there_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_diff.c: which symbols belong together, pass by pass, and what became of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/random.h"
 #include "support/size_model.h"
-#include "support/support.h"
+#include "support/test.h"
 
 /* The pairs as text: "0=0 1~2 +3 -4", and the paddings behind: "a.text:5". */
 static void describe(const struct sxt_size_delta *delta, char *text, size_t size)
@@ -57,9 +52,8 @@ static void check(const char *before_text, const char *after_text, bool ignores_
 #define TEXT(name, path, size)        "\t.text\t" name "\t" path "\t\t" #size "\t0\t0\n"
 #define IN(section, name, path, size) "\t" section "\t" name "\t" path "\t\t" #size "\t0\t0\n"
 
-static void the_same_is_unchanged(void **state)
+TEST(the_same_is_unchanged)
 {
-    (void)state;
     check(TEXT("f", "a", 1) TEXT("g", "a", 2), TEXT("f", "a", 1) TEXT("g", "a", 2), false, "0=0 1=1");
     check("", "", false, "");
     check(TEXT("f", "a", 1), "", false, "-0");
@@ -67,9 +61,8 @@ static void the_same_is_unchanged(void **state)
     check(TEXT("f", "a", 1), TEXT("g", "b", 1), false, "+0 -0");
 }
 
-static void the_first_pass_goes_by_name_without_numbers_path_and_size(void **state)
+TEST(the_first_pass_goes_by_name_without_numbers_path_and_size)
 {
-    (void)state;
     /* By size, where names are alike; and first come, first served. */
     check(TEXT("string literal", "a", 4) TEXT("string literal", "a", 9), TEXT("string literal", "a", 9), false,
           "1=0 -0");
@@ -85,25 +78,22 @@ static void the_first_pass_goes_by_name_without_numbers_path_and_size(void **sta
     check("\t.text\tf.1\t\ta\t1\t0\t0\n", "\t.text\tf.1\ta\tb\t1\t0\t0\n", false, "0=0");
 }
 
-static void the_second_pass_lets_sizes_differ(void **state)
+TEST(the_second_pass_lets_sizes_differ)
 {
-    (void)state;
     check(TEXT("f", "a", 1), TEXT("f", "a", 2), false, "0~0");
     check(TEXT("f", "a", 1) TEXT("f", "a", 2), TEXT("f", "a", 3) TEXT("f", "a", 2), false, "1=1 0~0");
 }
 
-static void the_third_pass_goes_by_short_name(void **state)
+TEST(the_third_pass_goes_by_short_name)
 {
-    (void)state;
     check(TEXT("f(int)", "a", 1), TEXT("f(char)", "a", 1), false, "0=0");
     check(TEXT("f(int)", "a", 1), TEXT("f(char)", "b", 1), false, "+0 -0");
     check(TEXT("** symbol gap 1 (end)", "a", 1), TEXT("** symbol gap 22 (end)", "a", 1), false, "0=0");
     check(TEXT("** symbol gap 1 (end)", "a", 1), TEXT("** symbol gaps", "a", 1), false, "0=0");
 }
 
-static void the_fourth_pass_goes_by_telling_names(void **state)
+TEST(the_fourth_pass_goes_by_telling_names)
 {
-    (void)state;
     check(TEXT("f(int)", "a", 1), TEXT("f(int)", "b", 2), false, "0~0");
     check(TEXT(".Lfoo", "a", 1), TEXT(".Lfoo", "b", 1), false, "+0 -0");
     check(IN(".dex", "a.B#c", "a", 1), IN(".dex", "a.B#c", "b", 1), false, "0=0");
@@ -115,16 +105,14 @@ static void the_fourth_pass_goes_by_telling_names(void **state)
 }
 
 /* What is left is listed by key, in the order of each key's first symbol, of the matched ones too. */
-static void what_is_left_stays_in_the_order_of_its_keys(void **state)
+TEST(what_is_left_stays_in_the_order_of_its_keys)
 {
-    (void)state;
     check(TEXT(".f", "a", 1) TEXT(".g", "a", 1) TEXT(".f", "a", 1) TEXT(".g", "a", 1), TEXT(".f", "a", 1), false,
           "0=0 -2 -1 -3");
 }
 
-static void containers_belong_together_by_name(void **state)
+TEST(containers_belong_together_by_name)
 {
-    (void)state;
     check("a\t.text\tf\tp\t\t1\t0\t0\nb\t.text\tf\tp\t\t1\t0\t0\n", "b\t.text\tf\tp\t\t1\t0\t0\n", false, "1=0 -0");
     /* Two lone containers do anyway: a file does not store the name. */
     check("a\t.text\tf\tp\t\t1\t0\t0\n", "\t.text\tf\tp\t\t1\t0\t0\n", false, "0=0");
@@ -132,9 +120,8 @@ static void containers_belong_together_by_name(void **state)
     check("a\t.text\tf\tp\t\t1\t0\t0\n", "b\t.text\tf\tp\t\t1\t0\t0\nc\t.text\tf\tp\t\t1\t0\t0\n", false, "+0 +1 -0");
 }
 
-static void padding_is_summed_up_by_section(void **state)
+TEST(padding_is_summed_up_by_section)
 {
-    (void)state;
     check("\t.text\tf\ta\t\t8\t3\t0\n\t.text\tg\ta\t\t8\t1\t0\n",
           "\t.text\tf\ta\t\t8\t7\t0\n\t.text\tg\ta\t\t8\t2\t0\n", false, "0=0 1=1 .text:5");
     /* Of a symbol that is nothing but padding, it is what is compared. */
@@ -155,9 +142,8 @@ static void padding_is_summed_up_by_section(void **state)
     check("sparse\n\t.text\tf\ta\t\t8\t3\t0\n", "\t.text\tf\ta\t\t8\t7\t0\n", false, "0=0 .text:4");
 }
 
-static void aliases_change_what_they_share(void **state)
+TEST(aliases_change_what_they_share)
 {
-    (void)state;
     const char *two = "\t.text\tf\ta\t\t8\t0\t1\n\t.text\tg\ta\t\t8\t0\t1\n";
     const char *three = "\t.text\tf\ta\t\t8\t0\t1\n\t.text\tg\ta\t\t8\t0\t1\n\t.text\th\ta\t\t8\t0\t1\n";
     check(two, three, false, "0~0 1~1 +2");
@@ -165,9 +151,8 @@ static void aliases_change_what_they_share(void **state)
     check(two, two, false, "0=0 1=1");
 }
 
-static void sizes_of_pairs(void **state)
+TEST(sizes_of_pairs)
 {
-    (void)state;
     struct sxt_size *before =
         sxt_test_size("\t.text\tf\ta\t\t8\t3\t1\n\t.text\tg\ta\t\t8\t3\t1\n\t.text\tx\ta\t\t5\t2\t0\n"
                       "\t.text\t** p\ta\t\t0\t4\t0\n\t.text\thuge\ta\t\t-9223372036854775808\t0\t0\n");
@@ -227,9 +212,8 @@ static double total_of(const struct sxt_size *size)
 }
 
 /* Each symbol is in one pair, and the pairs with the paddings tell all of the difference but for the rounding. */
-static void nothing_is_lost(void **state)
+TEST(nothing_is_lost)
 {
-    (void)state;
     struct sxt_test_random random = {11};
     for (int round = 0; round < 60; round++) {
         /* The last ones are worth several threads. */
@@ -264,22 +248,4 @@ static void nothing_is_lost(void **state)
         sxt_size_free(&before);
         sxt_size_free(&after);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_is_unchanged),
-        cmocka_unit_test(the_first_pass_goes_by_name_without_numbers_path_and_size),
-        cmocka_unit_test(the_second_pass_lets_sizes_differ),
-        cmocka_unit_test(the_third_pass_goes_by_short_name),
-        cmocka_unit_test(the_fourth_pass_goes_by_telling_names),
-        cmocka_unit_test(what_is_left_stays_in_the_order_of_its_keys),
-        cmocka_unit_test(containers_belong_together_by_name),
-        cmocka_unit_test(padding_is_summed_up_by_section),
-        cmocka_unit_test(aliases_change_what_they_share),
-        cmocka_unit_test(sizes_of_pairs),
-        cmocka_unit_test(nothing_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* test_names.c: the names of symbols, rule by rule. What SuperSize gets wrong is marked as such. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "size/names.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 struct example {
     const char *stored, *full_name, *template_name, *name; /* NULL: as the one before */
@@ -52,17 +47,15 @@ static void check(const char *section, const struct example *examples, size_t co
     check(section, (const struct example[]){__VA_ARGS__},                                                              \
           sizeof((const struct example[]){__VA_ARGS__}) / sizeof(struct example))
 
-static void names_of_resources_are_what_follows_the_last_space(void **state)
+TEST(names_of_resources_are_what_follows_the_last_space)
 {
-    (void)state;
     CHECK(".pak.translations", {"menu_strings.grd: IDS_MENU_OPEN", NULL, "IDS_MENU_OPEN", NULL, 0},
           {"no_space", NULL, NULL, NULL, 0}, {"Overhead: de.pak", NULL, "de.pak", NULL, 0});
     CHECK(".pak.nontranslated", {"a: b c", NULL, "c", NULL, 0}, {"ends in space ", NULL, "", NULL, 0});
 }
 
-static void placeholders_and_literals_are_not_taken_apart(void **state)
+TEST(placeholders_and_literals_are_not_taken_apart)
 {
-    (void)state;
     CHECK(".text", {"** merge strings (a<b>)", NULL, NULL, NULL, 0}, {"Overhead: ELF file (x) y", NULL, NULL, NULL, 0},
           {"\"int f(a)\"", NULL, NULL, NULL, 0}, {"string literal", NULL, NULL, NULL, 0});
     CHECK(".dex", {"** a b", NULL, NULL, NULL, 0}, {"\"a b\"", NULL, NULL, NULL, 0});
@@ -71,9 +64,8 @@ static void placeholders_and_literals_are_not_taken_apart(void **state)
     CHECK(".unknown", {"int f<int>(int)", NULL, NULL, NULL, 0});
 }
 
-static void names_of_java(void **state)
+TEST(names_of_java)
 {
-    (void)state;
     CHECK(".dex.method",
           {"shop.stock.Basket shop.Listing articles()", "shop.stock.Basket#articles(): shop.Listing",
            "shop.stock.Basket#articles", "Basket#articles", 0},
@@ -92,9 +84,8 @@ static void names_of_java(void **state)
           {"", NULL, NULL, NULL, 0}, {"a#(", NULL, "a#", NULL, 0}, {"a#.b", NULL, "#b", NULL, 0});
 }
 
-static void clones_are_their_originals(void **state)
+TEST(clones_are_their_originals)
 {
-    (void)state;
     CHECK(".text", {"f(int) [clone .part.7]", "f(int)", "f", NULL, SXT_SIZE_CLONE},
           {"f(int) [clone .isra.3] [clone .part.1]", "f(int)", "f", NULL, SXT_SIZE_CLONE},
           {"f.part.3", "f", NULL, NULL, SXT_SIZE_CLONE}, {"f.123", "f", NULL, NULL, SXT_SIZE_CLONE},
@@ -110,9 +101,8 @@ static void clones_are_their_originals(void **state)
           {"x [clone .1]", "x", NULL, NULL, SXT_SIZE_CLONE});
 }
 
-static void what_something_is_for_comes_behind(void **state)
+TEST(what_something_is_for_comes_behind)
 {
-    (void)state;
     CHECK(".data.rel.ro", {"vtable for Shelf<long>", "Shelf<long> [vtable]", NULL, "Shelf<> [vtable]", 0},
           {"construction vtable for A-in-B", "A-in-B [construction vtable]", NULL, NULL, 0},
           {"guard variable for f(int)::x", "f(int)::x [guard variable]", "f::x [guard variable]", NULL, 0},
@@ -128,9 +118,8 @@ static void what_something_is_for_comes_behind(void **state)
           {"<impl A for B<C>>::fmt", NULL, NULL, "<impl A for B<>>::fmt", 0});
 }
 
-static void signatures_have_parameters_and_types(void **state)
+TEST(signatures_have_parameters_and_types)
 {
-    (void)state;
     CHECK(".text",
           {"double shop::Pair<char*, long>::swap<short>(short, short)",
            "shop::Pair<char*, long>::swap<short>(short, short)", "shop::Pair<char*, long>::swap<short>",
@@ -154,9 +143,8 @@ static void signatures_have_parameters_and_types(void **state)
           {"", NULL, NULL, NULL, 0}, {"a::b<c<d>, e>::f", NULL, NULL, "a::b<>::f", 0});
 }
 
-static void nested_functions_belong_to_the_outermost(void **state)
+TEST(nested_functions_belong_to_the_outermost)
 {
-    (void)state;
     CHECK(".text",
           {"(anonymous namespace)::Menu::dish() const::Cook::stir(Pot, Spoon)",
            "Menu::dish() const::Cook::stir(Pot, Spoon)", "Menu::dish", NULL, SXT_SIZE_ANONYMOUS},
@@ -168,9 +156,8 @@ static void nested_functions_belong_to_the_outermost(void **state)
           {"a::b(c)::{lambda()#1}::operator()() const::x", NULL, "a::b::x", NULL, 0});
 }
 
-static void operators_have_strange_names(void **state)
+TEST(operators_have_strange_names)
 {
-    (void)state;
     CHECK(".text", {"operator delete(void*)", NULL, "operator delete", NULL, 0},
           {"void* operator new[](unsigned long)", "operator new[](unsigned long)", "operator new[]", NULL, 0},
           {"ink::Page<char, ink::Font<char> >& ink::operator<< <ink::Font<char> >(ink::Page<char>&, long)",
@@ -202,9 +189,8 @@ static void operators_have_strange_names(void **state)
           {"operator ", NULL, NULL, NULL, 0}, {"operator\"", NULL, NULL, NULL, 0});
 }
 
-static void lambdas_abi_tags_and_anonymous_namespaces(void **state)
+TEST(lambdas_abi_tags_and_anonymous_namespaces)
 {
-    (void)state;
     CHECK(".text",
           {"ink::{lambda(ink::Pen*)#12}::_FUN(ink::Pen*)", "ink::$lambda#12(ink::Pen*)", "ink::$lambda#12", NULL, 0},
           {"ink::$_12::__invoke(ink::Pen*)", "ink::$lambda#12(ink::Pen*)", "ink::$lambda#12", NULL, 0},
@@ -226,9 +212,8 @@ static void lambdas_abi_tags_and_anonymous_namespaces(void **state)
     CHECK(".bss", {"(anonymous namespace)::x", "x", NULL, NULL, 1});
 }
 
-static void names_of_rust_and_go(void **state)
+TEST(names_of_rust_and_go)
 {
-    (void)state;
     CHECK(".text",
           {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", NULL, NULL, "<alloc::vec::Vec<> as core::ops::Drop>::drop",
            0},
@@ -242,9 +227,8 @@ static void names_of_rust_and_go(void **state)
           {"type:.eq.struct { F uintptr; x int }", NULL, NULL, NULL, 0});
 }
 
-static void anything_may_be_a_name(void **state)
+TEST(anything_may_be_a_name)
 {
-    (void)state;
     static const char *const pieces[] = {"operator", "<",          ">",         "(",        ")",
                                          "[",        "]",          "{",         "}",        " ",
                                          "::",       "a",          "o",         "1",        ".",
@@ -287,9 +271,8 @@ static void anything_may_be_a_name(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void long_names_take_linear_time(void **state)
+TEST(long_names_take_linear_time)
 {
-    (void)state;
     static const char *const pieces[] = {
         "<",         "(",   ")",       "operator<",   "a(", "[abi:", " for ", "'('",
         "a<b>(c)::", "{#}", "[clone ", "operator x(", ".1", "$1",    " (",    "(anonymous namespace)::"};
@@ -312,9 +295,8 @@ static void long_names_take_linear_time(void **state)
     sxt_buffer_free(&buffer);
 }
 
-static void without_memory_the_stored_name_is_the_name(void **state)
+TEST(without_memory_the_stored_name_is_the_name)
 {
-    (void)state;
     struct sxt_size_segment segment = segment_of(".text");
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, 16);
@@ -323,24 +305,4 @@ static void without_memory_the_stored_name_is_the_name(void **state)
     sxt_test_assert_text(names.full_name, "int f(int)");
     sxt_test_assert_text(names.name, "int f(int)");
     sxt_buffer_free(&buffer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_resources_are_what_follows_the_last_space),
-        cmocka_unit_test(placeholders_and_literals_are_not_taken_apart),
-        cmocka_unit_test(names_of_java),
-        cmocka_unit_test(clones_are_their_originals),
-        cmocka_unit_test(what_something_is_for_comes_behind),
-        cmocka_unit_test(signatures_have_parameters_and_types),
-        cmocka_unit_test(nested_functions_belong_to_the_outermost),
-        cmocka_unit_test(operators_have_strange_names),
-        cmocka_unit_test(lambdas_abi_tags_and_anonymous_namespaces),
-        cmocka_unit_test(names_of_rust_and_go),
-        cmocka_unit_test(anything_may_be_a_name),
-        cmocka_unit_test(long_names_take_linear_time),
-        cmocka_unit_test(without_memory_the_stored_name_is_the_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
  * test_padding.c: what is known of sections by their names, and bytes between symbols as the reference derives
  * them, rule by rule.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "size/size.h"
+#include "support/test.h"
 
 struct row {
     int64_t address, size;
@@ -53,46 +48,40 @@ static uint64_t assert_paddings(const char *section, const struct row *rows, siz
 #define ASSERT_PADDINGS(section, rows, expected)                                                                       \
     assert_paddings(section, rows, sizeof(rows) / sizeof(rows)[0], expected)
 
-static void test_gap_before_a_symbol(void **state)
+TEST(gap_before_a_symbol)
 {
-    (void)state;
     const struct row rows[] = {{100, 10, "a", 0, 0}, {112, 8, "b", 0, 0}, {120, 8, "c", 0, 0}, {126, 8, "d", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".text", rows, "10(0) 10(2) 8(0) 6(-2)"), 0);
     assert_int_equal(ASSERT_PADDINGS(".tbss", rows, "10(0) 10(2) 8(0) 6(-2)"), 0);
 }
 
-static void test_segments_begin_without(void **state)
+TEST(segments_begin_without)
 {
-    (void)state;
     const struct row rows[] = {{100, 10, "a", 0, 0}, {200, 8, "b", 1, 0}, {210, 8, "c", 1, 0}};
     assert_int_equal(ASSERT_PADDINGS(".text", rows, "10(0) 8(0) 10(2)"), 0);
 }
 
-static void test_only_native_sections_have_it(void **state)
+TEST(only_native_sections_have_it)
 {
-    (void)state;
     const struct row rows[] = {{100, 10, "a", 0, 0}, {112, 8, "b", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".dex", rows, "10(0) 8(0)"), 0);
     assert_int_equal(ASSERT_PADDINGS(".strange", rows, "10(0) 8(0)"), 0);
 }
 
-static void test_symbols_without_address(void **state)
+TEST(symbols_without_address)
 {
-    (void)state;
     const struct row rows[] = {{0, 10, "a", 0, 0}, {0, 8, "b", 0, 0}, {50, 8, "c", 0, 0}, {0, 8, "d", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".text", rows, "10(0) 8(0) 8(0) 8(0)"), 0);
 }
 
-static void test_aliases_share_it(void **state)
+TEST(aliases_share_it)
 {
-    (void)state;
     const struct row rows[] = {{90, 5, "x", 0, 1}, {90, 5, "y", 0, 1}, {100, 8, "a", 0, 2}, {100, 8, "b", 0, 2}};
     assert_int_equal(ASSERT_PADDINGS(".text", rows, "5(0) 5(0) 13(5) 13(5)"), 0);
 }
 
-static void test_overhead_is_all_padding(void **state)
+TEST(overhead_is_all_padding)
 {
-    (void)state;
     const struct row rows[] = {{0, 7, "Overhead: first", 0, 0}, {0, 9, "Overhead: second", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".other", rows, "7(0) 9(9)"), 0);
     const struct row native[] = {{10, 7, "f", 0, 0}, {90, 9, "Overhead: x", 0, 0}, {100, 1, "g", 0, 0}};
@@ -100,16 +89,14 @@ static void test_overhead_is_all_padding(void **state)
 }
 
 /* A symbol that is nothing but a gap may share its address with the one behind it. */
-static void test_symbol_gap(void **state)
+TEST(symbol_gap)
 {
-    (void)state;
     const struct row rows[] = {{90, 5, "f", 0, 0}, {100, 0, "** symbol gap 1", 0, 0}, {100, 8, "g", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".text", rows, "5(0) 5(5) 8(0)"), 0);
 }
 
-static void test_what_the_reference_aborts_on(void **state)
+TEST(what_the_reference_aborts_on)
 {
-    (void)state;
     const struct row same[] = {{90, 5, "f", 0, 0}, {90, 6, "g", 0, 0}, {100, 8, "h", 0, 0}};
     assert_int_equal(ASSERT_PADDINGS(".text", same, "5(0) 6(0) 12(4)"), 1);
     const struct row covered[] = {{90, 50, "f", 0, 0}, {95, 6, "g", 0, 0}};
@@ -120,9 +107,8 @@ static void test_what_the_reference_aborts_on(void **state)
     assert_int_equal(ASSERT_PADDINGS(".text", huge, "9223372036854775807(0) -9223372036854775808(0) 1(0)"), 2);
 }
 
-static void test_sections(void **state)
+TEST(sections)
 {
-    (void)state;
     static const struct {
         const char *name, *kind; /* letter, then native, bss, pak, dex */
     } expected[] = {{".text", "tn"},
@@ -162,20 +148,4 @@ static void test_sections(void **state)
     for (size_t i = 0; letters[i] != '\0'; i++)
         assert_string_equal(sxt_size_section_of_letter(letters[i]), names[i]);
     assert_null(sxt_size_section_of_letter('*'));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gap_before_a_symbol),
-        cmocka_unit_test(test_segments_begin_without),
-        cmocka_unit_test(test_only_native_sections_have_it),
-        cmocka_unit_test(test_symbols_without_address),
-        cmocka_unit_test(test_aliases_share_it),
-        cmocka_unit_test(test_overhead_is_all_padding),
-        cmocka_unit_test(test_symbol_gap),
-        cmocka_unit_test(test_what_the_reference_aborts_on),
-        cmocka_unit_test(test_sections),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

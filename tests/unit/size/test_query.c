@@ -2,18 +2,13 @@
  * test_query.c: the query language over a small size that is made here: parsing and its limits, tests, groups,
  * sums with aliases, and what no expression may do, however odd it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "size/query.h"
+#include "support/test.h"
 
 #define VIEW(text)                                                                                                     \
     {                                                                                                                  \
@@ -84,9 +79,8 @@ static void assert_items(const char *text, const char *wanted)
     sxt_query_result_free(&result);
 }
 
-static void conditions_choose(void **state)
+TEST(conditions_choose)
 {
-    (void)state;
     assert_items("all", "01234");
     assert_items("section:t", "0123");
     assert_items("section:.bss", "4");
@@ -109,9 +103,8 @@ static void conditions_choose(void **state)
     assert_items("size>100 or aliases=2 section:t", "1234");
 }
 
-static void addresses_have_all_their_bits(void **state)
+TEST(addresses_have_all_their_bits)
 {
-    (void)state;
     assert_items("address:1000-2000", "012");
     assert_items("address:0x1070", "12");
     assert_items("address:0x10ab", "12");
@@ -127,9 +120,8 @@ static void addresses_have_all_their_bits(void **state)
     symbols[3].address = 0x2000;
 }
 
-static void a_group_has_aliases_once_and_memory_only_alone(void **state)
+TEST(a_group_has_aliases_once_and_memory_only_alone)
 {
-    (void)state;
     struct sxt_query_result result = ask("| group section | sort name");
     assert_int_equal(result.row_count, 2);
     assert_int_equal(result.rows[0].size, 5000);
@@ -159,9 +151,8 @@ static void assert_label(const char *text, const char *wanted)
     sxt_query_result_free(&result);
 }
 
-static void labels(void **state)
+TEST(labels)
 {
-    (void)state;
     assert_label("name=f | group path:1", "dir");
     assert_label("name=f | group path:2", "dir/sub");
     assert_label("name=f | group path:9", "dir/sub/a.c");
@@ -180,9 +171,8 @@ static void labels(void **state)
     assert_label("template | group crate", "std");
 }
 
-static void errors_have_a_place(void **state)
+TEST(errors_have_a_place)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t offset;
@@ -210,9 +200,8 @@ static void errors_have_a_place(void **state)
     }
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -232,9 +221,8 @@ static void numbers(void **state)
     }
 }
 
-static void named_queries_are_good(void **state)
+TEST(named_queries_are_good)
 {
-    (void)state;
     for (const struct sxt_query_canned *one = sxt_query_canned; one->name != NULL; one++) {
         char text[100];
         snprintf(text, sizeof text, "@%s | limit 3", one->name);
@@ -245,9 +233,8 @@ static void named_queries_are_good(void **state)
 }
 
 /* Pieces of queries in any order: most are refused, some run; nothing else may happen. */
-static void random_expressions_do_no_harm(void **state)
+TEST(random_expressions_do_no_harm)
 {
-    (void)state;
     static const char *const pieces[] = {
         "size",   ">",         "1k",    " and ",    " or ", "not ",      "(",        ")",          "|", "group ",
         "path",   ":2",        "sort ", "limit ",   "name", "~",         "^a.*b",    "[[:alpha:]", "'", "\"",
@@ -286,9 +273,8 @@ static void random_expressions_do_no_harm(void **state)
     assert_true(good > 100);
 }
 
-static void long_and_deep_queries_are_refused(void **state)
+TEST(long_and_deep_queries_are_refused)
 {
-    (void)state;
     struct sxt_query *query;
     sxt_error error;
     size_t room = 1 << 20;
@@ -305,20 +291,4 @@ static void long_and_deep_queries_are_refused(void **state)
     assert_int_equal(sxt_query_parse(text, 8 * 400 - 5, &query, &error), SXT_OK);
     sxt_query_free(&query);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions_choose),
-        cmocka_unit_test(addresses_have_all_their_bits),
-        cmocka_unit_test(a_group_has_aliases_once_and_memory_only_alone),
-        cmocka_unit_test(labels),
-        cmocka_unit_test(errors_have_a_place),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(named_queries_are_good),
-        cmocka_unit_test(random_expressions_do_no_harm),
-        cmocka_unit_test(long_and_deep_queries_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

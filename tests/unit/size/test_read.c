@@ -2,12 +2,6 @@
  * test_read.c: what a .size file holds comes out of it, and what is wrong in one is told in a line with its place.
  * Every beginning of a file is refused, and no byte that is changed does harm.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +10,10 @@
 #include "base/json.h"
 #include "size/size.h"
 #include "support/size_image.h"
-#include "support/support.h"
+#include "support/test.h"
 
-static void test_everything_is_read(void **state)
+TEST(everything_is_read)
 {
-    (void)state;
     char *text = sxt_test_size_plain();
     struct sxt_size *size = sxt_test_size_open(text);
     assert_int_equal(size->container_count, 1);
@@ -56,9 +49,8 @@ static void test_everything_is_read(void **state)
     free(text);
 }
 
-static void test_proportional_size(void **state)
+TEST(proportional_size)
 {
-    (void)state;
     char *text = sxt_test_size_plain();
     struct sxt_size *size = sxt_test_size_open(text);
     assert_true(sxt_size_pss(size, &size->symbols[1]) == 8.0);
@@ -67,9 +59,8 @@ static void test_proportional_size(void **state)
     free(text);
 }
 
-static void test_build_configuration_is_taken_out_of_metadata(void **state)
+TEST(build_configuration_is_taken_out_of_metadata)
 {
-    (void)state;
     char *text = sxt_test_size_text(
         "1", "{\"metadata\": {\"git_revision\": \"abc\", \"title\": \"t\"}, \"section_sizes\": {}}", "0\n\n\n");
     struct sxt_size *size = sxt_test_size_open(text);
@@ -81,9 +72,8 @@ static void test_build_configuration_is_taken_out_of_metadata(void **state)
     free(text);
 }
 
-static void test_files_are_recognised(void **state)
+TEST(files_are_recognised)
 {
-    (void)state;
     char *text = sxt_test_size_plain();
     struct sxt_size *size = sxt_test_size_open(text);
     struct sxt_buffer out;
@@ -117,9 +107,8 @@ static void assert_refused(const char *old, const char *new, const char *expecte
     free(text);
 }
 
-static void test_errors_say_what_and_where(void **state)
+TEST(errors_say_what_and_where)
 {
-    (void)state;
     assert_refused("v1\n", "v2\n", "line 2: the version is 'Size File Format v2'");
     assert_refused("Size File", "Any File", "line 2: 'Any File Format v1'");
     assert_refused("\n{", "0\n{", "line 4: the JSON of 1990 bytes reaches beyond the end");
@@ -162,9 +151,8 @@ static void test_errors_say_what_and_where(void **state)
     assert_refused("\n3\n5\n", "\n3\n2\n", "line 45: more text behind the end");
 }
 
-static void test_offset_is_that_of_the_text(void **state)
+TEST(offset_is_that_of_the_text)
 {
-    (void)state;
     char *text = sxt_test_size_replace(sxt_test_size_plain(), "4096 24 0 8", "4096 24 x 8");
     struct sxt_size *size;
     sxt_error error;
@@ -173,9 +161,8 @@ static void test_offset_is_that_of_the_text(void **state)
     free(text);
 }
 
-static void test_containers(void **state)
+TEST(containers)
 {
-    (void)state;
     static const char json[] = "{\"build_config\": {}, \"containers\": [{\"name\": \"a\", \"section_sizes\": {}}, "
                                "{\"name\": \"b\", \"section_sizes\": {}}]}";
     char *text = sxt_test_size_text("1.1", json, "1\n\t\n<1>.text\t<0>.text\n1\t1\n1\n2\n3\n4\n0\n0\nf\ng\n");
@@ -206,9 +193,8 @@ static void test_containers(void **state)
     free(text);
 }
 
-static void test_every_beginning_is_refused(void **state)
+TEST(every_beginning_is_refused)
 {
-    (void)state;
     char *text = sxt_test_size_plain();
     size_t length = strlen(text);
     for (size_t i = 0; i < length; i++) {
@@ -243,9 +229,8 @@ static void assert_stable(struct sxt_size **size)
     sxt_buffer_free(&again);
 }
 
-static void test_no_changed_byte_does_harm(void **state)
+TEST(no_changed_byte_does_harm)
 {
-    (void)state;
     static const char values[] = {'\0', '\n', '\t', ' ', '0', '1', '9', '-', 'x', '"', '}', (char)0x80, (char)0xff};
     char *text = sxt_test_size_plain();
     size_t length = strlen(text);
@@ -264,20 +249,4 @@ static void test_no_changed_byte_does_harm(void **state)
     }
     assert_true(accepted > 100);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_is_read),
-        cmocka_unit_test(test_proportional_size),
-        cmocka_unit_test(test_build_configuration_is_taken_out_of_metadata),
-        cmocka_unit_test(test_files_are_recognised),
-        cmocka_unit_test(test_errors_say_what_and_where),
-        cmocka_unit_test(test_offset_is_that_of_the_text),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_every_beginning_is_refused),
-        cmocka_unit_test(test_no_changed_byte_does_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

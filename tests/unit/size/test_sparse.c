@@ -1,17 +1,11 @@
 /* test_sparse.c: copies of a part of a size, and what is stored of a comparison. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/failing_allocations.h"
 #include "support/size_model.h"
-#include "support/support.h"
+#include "support/test.h"
 
 /* Segments and symbols as text: "a.text[f g*2 g'*2] a.bss[x]"; aliases have their number behind them. */
 static void assert_size(const struct sxt_size *size, const char *expected)
@@ -43,9 +37,8 @@ static void assert_size(const struct sxt_size *size, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void a_sparse_copy_has_what_was_kept_and_its_aliases(void **state)
+TEST(a_sparse_copy_has_what_was_kept_and_its_aliases)
 {
-    (void)state;
     char text[] = "a\t.text\tf\tf.cc\tf.o\t1\t0\t0\na\t.text\tg\tg.cc\tg.o\t8\t2\t1\na\t.text\th\th.cc\tg.o\t8\t2\t1\n"
                   "a\t.bss\tx\tx.cc\tx.o\t4\t0\t0\nb\t.text\ty\ty.cc\ty.o\t5\t-1\t0\n";
     struct sxt_size *size = sxt_test_size(text), *sparse;
@@ -82,9 +75,8 @@ static void a_sparse_copy_has_what_was_kept_and_its_aliases(void **state)
     sxt_size_free(&sparse);
 }
 
-static void aliases_come_once(void **state)
+TEST(aliases_come_once)
 {
-    (void)state;
     struct sxt_size *size =
                         sxt_test_size("a\t.text\tf\t\t\t1\t0\t1\na\t.text\tg\t\t\t1\t0\t1\na\t.text\th\t\t\t1\t0\t1\n"),
                     *sparse;
@@ -95,9 +87,8 @@ static void aliases_come_once(void **state)
     sxt_size_free(&size);
 }
 
-static void a_sparse_copy_may_be_empty(void **state)
+TEST(a_sparse_copy_may_be_empty)
 {
-    (void)state;
     struct sxt_size *size = sxt_test_size("a\t.text\tf\tf.cc\tf.o\t1\t0\t0\n"), *sparse;
     assert_int_equal(sxt_size_make_sparse(size, (const bool[]){false}, &sparse, NULL), SXT_OK);
     assert_size(sparse, "");
@@ -119,9 +110,8 @@ static void store(const char *before_text, const char *after_text, struct sxt_si
     sxt_size_free(&after);
 }
 
-static void a_sizediff_holds_what_is_not_the_same(void **state)
+TEST(a_sizediff_holds_what_is_not_the_same)
 {
-    (void)state;
     struct sxt_sizediff stored;
     store("\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tgone\tg.cc\t\t2\t0\t0\n\t.text\tless\ts.cc\t\t9\t1\t0\n",
           "\t.text\tnew\tn.cc\t\t3\t0\t0\n\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tless\ts.cc\t\t8\t4\t0\n", &stored);
@@ -142,9 +132,8 @@ static void a_sizediff_holds_what_is_not_the_same(void **state)
     sxt_sizediff_free(&stored);
 }
 
-static void aliases_of_what_changed_are_stored_too(void **state)
+TEST(aliases_of_what_changed_are_stored_too)
 {
-    (void)state;
     struct sxt_sizediff stored;
     store("\t.text\tf\ta\t\t8\t0\t1\n\t.text\tg\ta\t\t8\t0\t1\n",
           "\t.text\tf\ta\t\t8\t0\t1\n\t.text\tg\tb\t\t8\t0\t1\n"
@@ -162,9 +151,8 @@ static void aliases_of_what_changed_are_stored_too(void **state)
     sxt_sizediff_free(&stored);
 }
 
-static void paddings_go_to_their_container_and_section(void **state)
+TEST(paddings_go_to_their_container_and_section)
 {
-    (void)state;
     struct sxt_sizediff stored;
     store("a\t.data.rel.ro\tf\ta\t\t8\t0\t0\nb\t.text\tf\ta\t\t8\t0\t0\n",
           "b\t.text\tf\ta\t\t8\t-3\t0\na\t.data.rel.ro.local\tf\ta\t\t8\t4\t0\n", &stored);
@@ -175,9 +163,8 @@ static void paddings_go_to_their_container_and_section(void **state)
     sxt_sizediff_free(&stored);
 }
 
-static void comparing_what_was_stored_gives_the_same_again(void **state)
+TEST(comparing_what_was_stored_gives_the_same_again)
 {
-    (void)state;
     struct sxt_sizediff stored;
     store("\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tgone\tg.cc\t\t2\t0\t0\n\t.text\tless\ts.cc\t\t9\t1\t0\n",
           "\t.text\tnew\tn.cc\t\t3\t0\t0\n\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tless\ts.cc\t\t8\t4\t0\n", &stored);
@@ -192,9 +179,8 @@ static void comparing_what_was_stored_gives_the_same_again(void **state)
     sxt_sizediff_free(&stored);
 }
 
-static void short_memory_is_an_error_and_nothing_else(void **state)
+TEST(short_memory_is_an_error_and_nothing_else)
 {
-    (void)state;
     struct sxt_size *before = sxt_test_size("a\t.text\tint f$1<int>(x)\ta\t\t8\t3\t1\na\t.text\tg\ta\t\t8\t3\t1\n"
                                             "a\t.text\tx\ta\t\t5\t2\t0\na\t.text\t** p$1 3 (x)\ta\t\t0\t4\t0\n"
                                             "b\t.data\tq\ta\t\t9\t0\t0\n");
@@ -221,19 +207,4 @@ static void short_memory_is_an_error_and_nothing_else(void **state)
     }
     sxt_size_free(&before);
     sxt_size_free(&after);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sparse_copy_has_what_was_kept_and_its_aliases),
-        cmocka_unit_test(aliases_come_once),
-        cmocka_unit_test(a_sparse_copy_may_be_empty),
-        cmocka_unit_test(a_sizediff_holds_what_is_not_the_same),
-        cmocka_unit_test(aliases_of_what_changed_are_stored_too),
-        cmocka_unit_test(paddings_go_to_their_container_and_section),
-        cmocka_unit_test(comparing_what_was_stored_gives_the_same_again),
-        cmocka_unit_test(short_memory_is_an_error_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

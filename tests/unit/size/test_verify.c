@@ -2,18 +2,13 @@
  * test_verify.c: every rule of the checker, with the byte of the text where it is broken; one problem is one
  * problem, and good files pass.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "size/size.h"
 #include "support/size_image.h"
+#include "support/test.h"
 
 struct notes {
     char text[400];    /* "rule rule" */
@@ -49,23 +44,20 @@ static char *with(const char *old, const char *new)
     return sxt_test_size_replace(sxt_test_size_plain(), old, new);
 }
 
-static void test_good_file(void **state)
+TEST(good_file)
 {
-    (void)state;
     assert_problems(sxt_test_size_plain(), "", NULL);
     assert_problems(sxt_test_size_text("1", "{\"section_sizes\": {}}", "0\n\n\n"), "", NULL);
 }
 
-static void test_file_that_cannot_be_read(void **state)
+TEST(file_that_cannot_be_read)
 {
-    (void)state;
     assert_problems(with("4096 24 0 8", "4096 24 x 8"), "unreadable", "x 8");
     assert_problems(strdup("nothing"), "unreadable", NULL);
 }
 
-static void test_lists(void **state)
+TEST(lists)
 {
-    (void)state;
     assert_problems(with("b.o\tb.cc", "A.o\tb.cc"), "list-order", "A.o\tb.cc");
     assert_problems(with("b.o\tb.cc", "a.o\ta.cc"), "list-duplicate", NULL);
     assert_problems(with("2\n\nBlink", "3\n\nBlink\nBlink"), "list-duplicate list-unused", NULL);
@@ -76,9 +68,8 @@ static void test_lists(void **state)
     assert_problems(with("Blink", "Bl\rnk"), "text", "Bl\rnk");
 }
 
-static void test_symbols(void **state)
+TEST(symbols)
 {
-    (void)state;
     assert_problems(with("first\n", "f\x7frst\n"), "text", "f\x7frst");
     assert_problems(with("last\t7ff", "last\tfff"), "symbol-flags", "last\t");
     assert_problems(with("4096 24 0 8", "4096 24 0 -8"), "symbol-order", "last\t");
@@ -89,16 +80,14 @@ static void test_symbols(void **state)
     assert_problems(with("g\t02\t1\nh\n", "h\t02\t1\ng\n"), "symbol-order", "g\nlast");
 }
 
-static void test_segments(void **state)
+TEST(segments)
 {
-    (void)state;
     assert_problems(with(".bss\t", ".odd\t"), "segment-unknown", ".odd");
     assert_problems(with(".bss\t", ".text\t"), "segment-repeated section-sum", NULL);
 }
 
-static void test_sums(void **state)
+TEST(sums)
 {
-    (void)state;
     assert_problems(with(".text\": 36", ".text\": 35"), "section-sum", ".text\"");
     assert_problems(with(".text\": 36", ".txtt\": 36"), "section-sum", NULL);
     /* Memory only, and what is no section, are not counted; a section without symbols of its own belongs to .other. */
@@ -112,9 +101,8 @@ static void test_sums(void **state)
     assert_problems(with(".other\": 50", ".other\": 60"), "section-sum", ".other\"");
 }
 
-static void test_containers(void **state)
+TEST(containers)
 {
-    (void)state;
     static const char json[] = "{\"build_config\": {}, \"containers\": ["
                                "{\"name\": \"a\", \"section_sizes\": {\".text\": 3}}, "
                                "{\"name\": \"b\", \"section_sizes\": {\".text\": 4}}]}";
@@ -127,17 +115,15 @@ static void test_containers(void **state)
 }
 
 /* A sparse file has symbols in any order, and not all of them. */
-static void test_sparse_file(void **state)
+TEST(sparse_file)
 {
-    (void)state;
     static const char json[] = "{\"has_padding\": true, \"section_sizes\": {\".text\": 300}}";
     char *text = sxt_test_size_text("1", json, "1\n\t\n.text\n2\n9 -3\n-5 6\n1 -1\n0 0\nz\na\n");
     assert_problems(text, "", NULL);
 }
 
-static void test_halves_of_a_diff(void **state)
+TEST(halves_of_a_diff)
 {
-    (void)state;
     static const char json[] = "{\"has_padding\": true, \"section_sizes\": {}}";
     char *sparse = sxt_test_size_text("1", json, "1\n\t\n.text\n1\n9\n5\n1\n0\nz\n");
     char *full = sxt_test_size_text("1", "{\"section_sizes\": {}}", "1\n\t\n.odd\n1\n9\n5\n0\nz\n"), *diff = NULL,
@@ -153,20 +139,4 @@ static void test_halves_of_a_diff(void **state)
     free(full);
     free(header);
     free(diff);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_file),
-        cmocka_unit_test(test_file_that_cannot_be_read),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_sparse_file),
-        cmocka_unit_test(test_halves_of_a_diff),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

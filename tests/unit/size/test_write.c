@@ -2,12 +2,6 @@
  * test_write.c: models as .size files: lists sorted and without repetition whatever the model has, JSON as Python
  * prints it, and a refusal for what the format cannot hold.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "base/json.h"
 #include "size/size.h"
 #include "support/size_image.h"
+#include "support/test.h"
 
 #define EMPTY_JSON                                                                                                     \
     "{\n  \"has_components\": true,\n  \"has_disassembly\": true,\n  \"has_padding\": false,\n  \"metadata\": {},\n"   \
@@ -82,9 +77,8 @@ static void free_model(struct model *model)
     free(model);
 }
 
-static void test_lists_are_sorted_and_unique(void **state)
+TEST(lists_are_sorted_and_unique)
 {
-    (void)state;
     struct model *model = make_model();
     char *written = sxt_test_size_written(model->size);
     char *expected = sxt_test_size_text("1", EMPTY_JSON,
@@ -96,9 +90,8 @@ static void test_lists_are_sorted_and_unique(void **state)
     free_model(model);
 }
 
-static void test_several_containers_have_names(void **state)
+TEST(several_containers_have_names)
 {
-    (void)state;
     struct model *model = make_model();
     model->size->container_count = 2;
     model->containers[0].name = view("a");
@@ -112,9 +105,8 @@ static void test_several_containers_have_names(void **state)
     free_model(model);
 }
 
-static void test_paddings_of_a_sparse_file(void **state)
+TEST(paddings_of_a_sparse_file)
 {
-    (void)state;
     struct model *model = make_model();
     model->size->is_sparse = true;
     model->symbols[0].padding = model->symbols[1].padding = 3;
@@ -127,9 +119,8 @@ static void test_paddings_of_a_sparse_file(void **state)
     free_model(model);
 }
 
-static void test_empty_file(void **state)
+TEST(empty_file)
 {
-    (void)state;
     struct model *model = make_model();
     model->size->symbol_count = model->size->segment_count = 0;
     char *written = sxt_test_size_written(model->size);
@@ -153,9 +144,8 @@ static void assert_unfit(struct model *model, const char *expected)
     free_model(model);
 }
 
-static void test_what_the_format_cannot_hold(void **state)
+TEST(what_the_format_cannot_hold)
 {
-    (void)state;
     struct model *model = make_model();
     model->size->container_count = 0;
     assert_unfit(model, "needs a container");
@@ -200,9 +190,8 @@ static void test_what_the_format_cannot_hold(void **state)
     assert_unfit(model, "'title' is in the metadata and in the build configuration");
 }
 
-static void test_disassembly_makes_room_for_itself(void **state)
+TEST(disassembly_makes_room_for_itself)
 {
-    (void)state;
     struct model *model = make_model();
     struct sxt_size_disassembly disassembly = {1, view("ret →")};
     model->size->has_disassembly = false;
@@ -217,9 +206,8 @@ static void test_disassembly_makes_room_for_itself(void **state)
 
 /* --- JSON --- */
 
-static void test_json_as_python_prints_it(void **state)
+TEST(json_as_python_prints_it)
 {
-    (void)state;
     static const char text[] = "{\"b\": [1, {}, [], null, true, false, -1.50], \"a\": {\"\\u00e9\\ud83d\\ude00\": "
                                "\"\\\"\\\\/\\n\\r\\t\\f\\b\\u0001\\u007f~\"}, \"B\": 12345678901234567890123}";
     static const char expected[] =
@@ -242,9 +230,8 @@ static void test_json_as_python_prints_it(void **state)
     sxt_arena_free(&arena);
 }
 
-static void test_json_that_is_made(void **state)
+TEST(json_that_is_made)
 {
-    (void)state;
     struct sxt_arena arena;
     struct sxt_buffer out;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
@@ -264,9 +251,8 @@ static void test_json_that_is_made(void **state)
 }
 
 /* The bytes that the reference puts in front of every file. */
-static void test_gzip_header(void **state)
+TEST(gzip_header)
 {
-    (void)state;
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff};
     struct model *model = make_model();
     struct sxt_buffer out;
@@ -275,20 +261,4 @@ static void test_gzip_header(void **state)
     assert_memory_equal(out.data, header, sizeof header);
     sxt_buffer_free(&out);
     free_model(model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists_are_sorted_and_unique),
-        cmocka_unit_test(test_several_containers_have_names),
-        cmocka_unit_test(test_paddings_of_a_sparse_file),
-        cmocka_unit_test(test_empty_file),
-        cmocka_unit_test(test_what_the_format_cannot_hold),
-        cmocka_unit_test(test_disassembly_makes_room_for_itself),
-        cmocka_unit_test(test_json_as_python_prints_it),
-        cmocka_unit_test(test_json_that_is_made),
-        cmocka_unit_test(test_gzip_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* test_ar.c: members of static libraries, with the names of GNU and BSD, and libraries that lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "source/ar.h"
+#include "support/test.h"
 
 #define GNU  "!<arch>\n"
 #define THIN "!<thin>\n"
@@ -72,9 +67,8 @@ static void check(const char *expected)
     sxt_buffer_free(&library);
 }
 
-static void only_libraries_are_libraries(void **state)
+TEST(only_libraries_are_libraries)
 {
-    (void)state;
     assert_true(sxt_ar_is((const uint8_t *)GNU, 8));
     assert_true(sxt_ar_is((const uint8_t *)THIN, 8));
     assert_false(sxt_ar_is((const uint8_t *)GNU, 7));
@@ -83,9 +77,8 @@ static void only_libraries_are_libraries(void **state)
     check("");
 }
 
-static void members_begin_at_even_offsets(void **state)
+TEST(members_begin_at_even_offsets)
 {
-    (void)state;
     begin(GNU);
     member("a.o/", "odd");
     member("b.o/", "even");
@@ -99,9 +92,8 @@ static void members_begin_at_even_offsets(void **state)
     check("a.o=odd ");
 }
 
-static void tables_of_the_library_are_no_members(void **state)
+TEST(tables_of_the_library_are_no_members)
 {
-    (void)state;
     begin(GNU);
     member("/", "index");
     member("/SYM64/", "index");
@@ -115,9 +107,8 @@ static void tables_of_the_library_are_no_members(void **state)
     check("");
 }
 
-static void bsd_puts_names_in_front_of_the_content(void **state)
+TEST(bsd_puts_names_in_front_of_the_content)
 {
-    (void)state;
     begin(GNU);
     member("#1/12", "long name.o content");
     member("b.o", "next");
@@ -128,9 +119,8 @@ static void bsd_puts_names_in_front_of_the_content(void **state)
     check("#1/30=short ");
 }
 
-static void thin_libraries_have_names_only(void **state)
+TEST(thin_libraries_have_names_only)
 {
-    (void)state;
     begin(THIN);
     member("/", "index");
     member("//", "folder/a.o/\nfolder/b.o/\n");
@@ -139,9 +129,8 @@ static void thin_libraries_have_names_only(void **state)
     check("folder/a.o:1234 folder/b.o:99999999 ");
 }
 
-static void lies_are_told(void **state)
+TEST(lies_are_told)
 {
-    (void)state;
     begin(GNU);
     member("a.o/", "even");
     header("b.o/", "5");
@@ -167,9 +156,8 @@ static void lies_are_told(void **state)
     check("! no member of a library begins here (offset 0x8)");
 }
 
-static void names_that_are_not_there_are_told(void **state)
+TEST(names_that_are_not_there_are_told)
 {
-    (void)state;
     static const char *const names[] = {"/0", "/999999999999999", "", "#1/0"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         begin(GNU);
@@ -185,18 +173,4 @@ static void names_that_are_not_there_are_told(void **state)
     member("//", "name");
     member("/1", "content");
     check("ame=content ");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_libraries_are_libraries),
-        cmocka_unit_test(members_begin_at_even_offsets),
-        cmocka_unit_test(tables_of_the_library_are_no_members),
-        cmocka_unit_test(bsd_puts_names_in_front_of_the_content),
-        cmocka_unit_test(thin_libraries_have_names_only),
-        cmocka_unit_test(lies_are_told),
-        cmocka_unit_test(names_that_are_not_there_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* test_debug_file.c: where separate debug files are found, and which are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +13,17 @@
 #include "base/output.h"
 #include "source/debug_file.h"
 #include "support/elf_builder.h"
+#include "support/folder.h"
+#include "support/test.h"
 
 #define BUILD_ID "\xab\xcd\xef\x01\x23\x45"
 #define OTHER_ID "\xab\xcd\xef\x01\x23\x46"
 
 /* A folder with the binary in it, the options for the search, and what was found. */
 struct search {
-    char folder[160];
-    char binary[200];
-    char root[200]; /* stands for /usr/lib/debug */
+    char folder[SXT_TEST_FOLDER_MAX];
+    char binary[SXT_TEST_FOLDER_MAX + 40];
+    char root[SXT_TEST_FOLDER_MAX + 40]; /* stands for /usr/lib/debug */
     struct sxt_builder program;
     struct sxt_elf elf;
     sxt_extract_options options;
@@ -37,52 +32,32 @@ struct search {
     char warning[240];
 };
 
+static struct search search;
+
 static void note_warning(void *data, const sxt_error *problem)
 {
-    struct search *search = data;
-    search->warnings++;
-    snprintf(search->warning, sizeof search->warning, "%s", problem->text);
+    (void)data;
+    search.warnings++;
+    snprintf(search.warning, sizeof search.warning, "%s", problem->text);
 }
 
-static int set_up(void **state)
+SET_UP()
 {
-    struct search *search = calloc(1, sizeof *search);
-    const char *place = getenv("TMPDIR");
-    char made[160];
-    snprintf(made, sizeof made, "%s/sextant-debug-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(made));
-    /* The search follows links, so the expectations must name the real folder. */
-    char *real = realpath(made, NULL);
-    assert_non_null(real);
-    snprintf(search->folder, sizeof search->folder, "%s", real);
-    free(real);
-    snprintf(search->binary, sizeof search->binary, "%s/program", search->folder);
-    snprintf(search->root, sizeof search->root, "%s/root", search->folder);
-    sxt_extract_options_init(&search->options);
-    search->options.debug_directory = search->root;
-    search->options.warning = note_warning;
-    search->options.warning_data = search;
-    *state = search;
-    return 0;
+    memset(&search, 0, sizeof search);
+    sxt_test_make_folder(search.folder);
+    snprintf(search.binary, sizeof search.binary, "%s/program", search.folder);
+    snprintf(search.root, sizeof search.root, "%s/root", search.folder);
+    sxt_extract_options_init(&search.options);
+    search.options.debug_directory = search.root;
+    search.options.warning = note_warning;
 }
 
-static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *place)
+TEAR_DOWN()
 {
-    (void)status;
-    (void)flag;
-    (void)place;
-    return remove(path);
-}
-
-static int tear_down(void **state)
-{
-    struct search *search = *state;
-    sxt_debug_file_close(&search->debug);
-    sxt_elf_close(&search->elf);
-    sxt_builder_free(&search->program);
-    nftw(search->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    free(search);
-    return 0;
+    sxt_debug_file_close(&search.debug);
+    sxt_elf_close(&search.elf);
+    sxt_builder_free(&search.program);
+    sxt_test_remove_folder(search.folder);
 }
 
 /* Writes a file, and the folders above it. */
@@ -93,10 +68,7 @@ static void put(const char *path, const void *data, size_t size)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
         assert_true(mkdir(folder, 0755) == 0 || errno == EEXIST);
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    assert_true(fd >= 0);
-    assert_int_equal(sxt_write_all(fd, data, size, NULL), SXT_OK);
-    assert_int_equal(close(fd), 0);
+    sxt_test_put_file(path, data, size);
 }
 
 static void begin_file(struct sxt_builder *builder, const char *id)
@@ -122,342 +94,289 @@ static uint32_t put_debug_file(const char *path, const char *id)
 }
 
 /* The program itself, with a build ID and a .gnu_debuglink where they are given. */
-static void put_program(struct search *search, const char *id, const char *link, uint32_t crc)
+static void put_program(const char *id, const char *link, uint32_t crc)
 {
-    begin_file(&search->program, id);
+    begin_file(&search.program, id);
     if (link != NULL) {
-        unsigned section = sxt_builder_section(&search->program, ".gnu_debuglink", SHT_PROGBITS, 0, NULL, 0);
-        struct sxt_buffer *bytes = &sxt_builder_at(&search->program, section)->bytes;
+        unsigned section = sxt_builder_section(&search.program, ".gnu_debuglink", SHT_PROGBITS, 0, NULL, 0);
+        struct sxt_buffer *bytes = &sxt_builder_at(&search.program, section)->bytes;
         sxt_buffer_append(bytes, link, strlen(link) + 1);
         while (bytes->size % 4 != 0)
             sxt_buffer_u8(bytes, 0);
-        sxt_builder_word(&search->program, section, crc, 4);
+        sxt_builder_word(&search.program, section, crc, 4);
     }
-    sxt_builder_finish(&search->program);
-    put(search->binary, search->program.data, search->program.size);
+    sxt_builder_finish(&search.program);
+    put(search.binary, search.program.data, search.program.size);
 }
 
-static int look(struct search *search, const char *path, sxt_error *error)
+static int look(const char *path, sxt_error *error)
 {
-    assert_int_equal(sxt_elf_open(&search->elf, search->program.data, search->program.size, 1 << 20, NULL), SXT_OK);
-    return sxt_debug_file_open(&search->elf, path, &search->options, &search->debug, error);
+    assert_int_equal(sxt_elf_open(&search.elf, search.program.data, search.program.size, 1 << 20, NULL), SXT_OK);
+    return sxt_debug_file_open(&search.elf, path, &search.options, &search.debug, error);
 }
 
-static void expect_found(struct search *search)
+static void expect_found(void)
 {
     sxt_error error = {0};
-    if (look(search, search->binary, &error) != SXT_OK)
+    if (look(search.binary, &error) != SXT_OK)
         fail_msg("%s", error.text);
-    if (!search->debug.found)
-        fail_msg("nothing found; %s", search->warning);
-    assert_non_null(sxt_elf_section_typed(&search->debug.elf, SHT_SYMTAB));
-    assert_int_equal(search->warnings, 0);
+    if (!search.debug.found)
+        fail_msg("nothing found; %s", search.warning);
+    assert_non_null(sxt_elf_section_typed(&search.debug.elf, SHT_SYMTAB));
+    assert_int_equal(search.warnings, 0);
 }
 
 /* Nothing is found, and a warning with WORDS says why; no warning when WORDS is NULL. */
-static void expect_nothing(struct search *search, const char *words)
+static void expect_nothing(const char *words)
 {
     sxt_error error = {0};
-    assert_int_equal(look(search, search->binary, &error), SXT_OK);
-    assert_false(search->debug.found);
-    assert_int_equal(search->warnings > 0, words != NULL);
-    if (words != NULL && strstr(search->warning, words) == NULL)
-        fail_msg("'%s' does not contain '%s'", search->warning, words);
+    assert_int_equal(look(search.binary, &error), SXT_OK);
+    assert_false(search.debug.found);
+    assert_int_equal(search.warnings > 0, words != NULL);
+    if (words != NULL && strstr(search.warning, words) == NULL)
+        fail_msg("'%s' does not contain '%s'", search.warning, words);
 }
 
-static const char *below(struct search *search, const char *name)
+static const char *below(const char *name)
 {
     static char path[400];
-    snprintf(path, sizeof path, "%s/%s", search->folder, name);
+    snprintf(path, sizeof path, "%s/%s", search.folder, name);
     return path;
 }
 
-static void finds_a_file_by_build_id(void **state)
+TEST(finds_a_file_by_build_id)
 {
-    struct search *search = *state;
-    put_program(search, BUILD_ID, NULL, 0);
-    put_debug_file(below(search, "root/.build-id/ab/cdef012345.debug"), BUILD_ID);
-    expect_found(search);
+    put_program(BUILD_ID, NULL, 0);
+    put_debug_file(below("root/.build-id/ab/cdef012345.debug"), BUILD_ID);
+    expect_found();
 }
 
-static void finds_a_file_by_build_id_without_knowing_the_path_of_the_binary(void **state)
+TEST(finds_a_file_by_build_id_without_knowing_the_path_of_the_binary)
 {
-    struct search *search = *state;
     sxt_error error;
-    put_program(search, BUILD_ID, NULL, 0);
-    put_debug_file(below(search, "root/.build-id/ab/cdef012345.debug"), BUILD_ID);
-    assert_int_equal(look(search, NULL, &error), SXT_OK);
-    assert_true(search->debug.found);
+    put_program(BUILD_ID, NULL, 0);
+    put_debug_file(below("root/.build-id/ab/cdef012345.debug"), BUILD_ID);
+    assert_int_equal(look(NULL, &error), SXT_OK);
+    assert_true(search.debug.found);
 }
 
-static void refuses_a_file_with_another_build_id(void **state)
+TEST(refuses_a_file_with_another_build_id)
 {
-    struct search *search = *state;
-    put_program(search, BUILD_ID, NULL, 0);
-    put_debug_file(below(search, "root/.build-id/ab/cdef012345.debug"), OTHER_ID);
-    expect_nothing(search, "another build ID");
+    put_program(BUILD_ID, NULL, 0);
+    put_debug_file(below("root/.build-id/ab/cdef012345.debug"), OTHER_ID);
+    expect_nothing("another build ID");
 }
 
-static void refuses_a_build_id_that_is_only_the_beginning_of_the_other(void **state)
+TEST(refuses_a_build_id_that_is_only_the_beginning_of_the_other)
 {
-    struct search *search = *state;
     struct sxt_builder builder;
-    put_program(search, BUILD_ID, NULL, 0);
+    put_program(BUILD_ID, NULL, 0);
     sxt_builder_init(&builder, true, false, ET_DYN, EM_X86_64);
     sxt_builder_build_id(&builder, BUILD_ID "more", 10);
     sxt_builder_finish(&builder);
-    put(below(search, "root/.build-id/ab/cdef012345.debug"), builder.data, builder.size);
+    put(below("root/.build-id/ab/cdef012345.debug"), builder.data, builder.size);
     sxt_builder_free(&builder);
-    expect_nothing(search, "another build ID");
+    expect_nothing("another build ID");
 }
 
-static void refuses_a_file_of_another_architecture(void **state)
+TEST(refuses_a_file_of_another_architecture)
 {
-    struct search *search = *state;
     const struct {
         bool is_64, big_endian;
         uint16_t machine;
     } others[] = {{true, false, EM_AARCH64}, {false, false, EM_X86_64}, {true, true, EM_X86_64}};
-    put_program(search, BUILD_ID, NULL, 0);
+    put_program(BUILD_ID, NULL, 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct sxt_builder builder;
         sxt_builder_init(&builder, others[i].is_64, others[i].big_endian, ET_DYN, others[i].machine);
         sxt_builder_build_id(&builder, BUILD_ID, 6);
         sxt_builder_finish(&builder);
-        put(below(search, "root/.build-id/ab/cdef012345.debug"), builder.data, builder.size);
+        put(below("root/.build-id/ab/cdef012345.debug"), builder.data, builder.size);
         sxt_builder_free(&builder);
-        search->warnings = 0;
-        expect_nothing(search, "another architecture");
-        sxt_elf_close(&search->elf);
+        search.warnings = 0;
+        expect_nothing("another architecture");
+        sxt_elf_close(&search.elf);
     }
 }
 
-static void a_damaged_debug_file_is_a_warning(void **state)
+TEST(a_damaged_debug_file_is_a_warning)
 {
-    struct search *search = *state;
-    put_program(search, BUILD_ID, NULL, 0);
-    put(below(search, "root/.build-id/ab/cdef012345.debug"),
+    put_program(BUILD_ID, NULL, 0);
+    put(below("root/.build-id/ab/cdef012345.debug"),
         "\x7f"
         "ELF",
         4);
-    expect_nothing(search, "cut off");
-    assert_non_null(strstr(search->warning, "cdef012345.debug"));
+    expect_nothing("cut off");
+    assert_non_null(strstr(search.warning, "cdef012345.debug"));
 }
 
-static void a_folder_or_a_pipe_in_the_place_of_a_debug_file_is_passed_over(void **state)
+TEST(a_folder_or_a_pipe_in_the_place_of_a_debug_file_is_passed_over)
 {
-    struct search *search = *state;
-    put_program(search, BUILD_ID, "program.debug", 0);
-    put(below(search, "root/.build-id/ab/cdef012345.debug/inside"), "x", 1);
-    assert_int_equal(mkfifo(below(search, "program.debug"), 0600), 0);
-    expect_nothing(search, NULL);
+    put_program(BUILD_ID, "program.debug", 0);
+    put(below("root/.build-id/ab/cdef012345.debug/inside"), "x", 1);
+    assert_int_equal(mkfifo(below("program.debug"), 0600), 0);
+    expect_nothing(NULL);
 }
 
-static void a_build_id_of_one_byte_names_no_file(void **state)
+TEST(a_build_id_of_one_byte_names_no_file)
 {
-    struct search *search = *state;
-    sxt_builder_init(&search->program, true, false, ET_DYN, EM_X86_64);
-    sxt_builder_build_id(&search->program, "\xab", 1);
-    sxt_builder_finish(&search->program);
-    put_debug_file(below(search, "root/.build-id/ab/.debug"), NULL);
-    expect_nothing(search, NULL);
+    sxt_builder_init(&search.program, true, false, ET_DYN, EM_X86_64);
+    sxt_builder_build_id(&search.program, "\xab", 1);
+    sxt_builder_finish(&search.program);
+    put_debug_file(below("root/.build-id/ab/.debug"), NULL);
+    expect_nothing(NULL);
 }
 
-static void finds_the_linked_file_beside_the_binary(void **state)
+TEST(finds_the_linked_file_beside_the_binary)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, "program.debug"), NULL);
-    put_program(search, NULL, "program.debug", crc);
-    expect_found(search);
+    uint32_t crc = put_debug_file(below("program.debug"), NULL);
+    put_program(NULL, "program.debug", crc);
+    expect_found();
 }
 
-static void finds_the_linked_file_in_the_folder_for_it(void **state)
+TEST(finds_the_linked_file_in_the_folder_for_it)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, ".debug/program.debug"), NULL);
-    put_program(search, NULL, "program.debug", crc);
-    expect_found(search);
+    uint32_t crc = put_debug_file(below(".debug/program.debug"), NULL);
+    put_program(NULL, "program.debug", crc);
+    expect_found();
 }
 
-static void finds_the_linked_file_below_the_root_of_debug_files(void **state)
+TEST(finds_the_linked_file_below_the_root_of_debug_files)
 {
-    struct search *search = *state;
     char path[600];
-    snprintf(path, sizeof path, "%s%s/program.debug", search->root, search->folder);
+    snprintf(path, sizeof path, "%s%s/program.debug", search.root, search.folder);
     uint32_t crc = put_debug_file(path, NULL);
-    put_program(search, NULL, "program.debug", crc);
-    expect_found(search);
+    put_program(NULL, "program.debug", crc);
+    expect_found();
 }
 
-static void finds_the_linked_file_of_a_binary_behind_a_link(void **state)
+TEST(finds_the_linked_file_of_a_binary_behind_a_link)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, "program.debug"), NULL);
-    put_program(search, NULL, "program.debug", crc);
-    put(below(search, "elsewhere/x"), "x", 1);
+    uint32_t crc = put_debug_file(below("program.debug"), NULL);
+    put_program(NULL, "program.debug", crc);
+    put(below("elsewhere/x"), "x", 1);
     char link[400];
-    snprintf(link, sizeof link, "%s", below(search, "elsewhere/link"));
-    assert_int_equal(symlink(search->binary, link), 0);
+    snprintf(link, sizeof link, "%s", below("elsewhere/link"));
+    assert_int_equal(symlink(search.binary, link), 0);
     sxt_error error;
-    assert_int_equal(look(search, link, &error), SXT_OK);
-    assert_true(search->debug.found);
+    assert_int_equal(look(link, &error), SXT_OK);
+    assert_true(search.debug.found);
 }
 
-static void refuses_a_linked_file_with_another_crc_and_goes_on(void **state)
+TEST(refuses_a_linked_file_with_another_crc_and_goes_on)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, ".debug/program.debug"), NULL);
-    put_debug_file(below(search, "program.debug"), BUILD_ID);
-    put_program(search, NULL, "program.debug", crc);
+    uint32_t crc = put_debug_file(below(".debug/program.debug"), NULL);
+    put_debug_file(below("program.debug"), BUILD_ID);
+    put_program(NULL, "program.debug", crc);
     sxt_error error;
-    assert_int_equal(look(search, search->binary, &error), SXT_OK);
-    assert_true(search->debug.found);
-    assert_int_equal(search->warnings, 1);
-    assert_non_null(strstr(search->warning, "CRC"));
+    assert_int_equal(look(search.binary, &error), SXT_OK);
+    assert_true(search.debug.found);
+    assert_int_equal(search.warnings, 1);
+    assert_non_null(strstr(search.warning, "CRC"));
 }
 
-static void refuses_a_linked_file_with_another_build_id(void **state)
+TEST(refuses_a_linked_file_with_another_build_id)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, "program.debug"), OTHER_ID);
-    put_program(search, BUILD_ID, "program.debug", crc);
-    expect_nothing(search, "another build ID");
+    uint32_t crc = put_debug_file(below("program.debug"), OTHER_ID);
+    put_program(BUILD_ID, "program.debug", crc);
+    expect_nothing("another build ID");
 }
 
-static void a_link_to_the_binary_itself_is_not_followed(void **state)
+TEST(a_link_to_the_binary_itself_is_not_followed)
 {
-    struct search *search = *state;
-    put_program(search, NULL, "program", 0);
-    expect_nothing(search, NULL);
+    put_program(NULL, "program", 0);
+    expect_nothing(NULL);
 }
 
 /* A name with a slash would lead anywhere. */
-static void a_link_that_leaves_the_folder_is_not_followed(void **state)
+TEST(a_link_that_leaves_the_folder_is_not_followed)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, "root/secret"), NULL);
+    uint32_t crc = put_debug_file(below("root/secret"), NULL);
     const char *const names[] = {"../root/secret", "/etc/passwd", "root/secret", "./program.debug", "..", ".", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        put_program(search, NULL, names[i], crc);
-        expect_nothing(search, NULL);
-        sxt_elf_close(&search->elf);
-        sxt_builder_free(&search->program);
+        put_program(NULL, names[i], crc);
+        expect_nothing(NULL);
+        sxt_elf_close(&search.elf);
+        sxt_builder_free(&search.program);
     }
-    put_program(search, NULL, NULL, 0);
+    put_program(NULL, NULL, 0);
 }
 
-static void damaged_links_are_passed_over(void **state)
+TEST(damaged_links_are_passed_over)
 {
-    struct search *search = *state;
-    put_debug_file(below(search, "program.debug"), NULL);
-    put_program(search, NULL, "program.debug", 0);
+    put_debug_file(below("program.debug"), NULL);
+    put_program(NULL, "program.debug", 0);
     unsigned link = 2;
     for (uint64_t size = 0; size < 20; size++) {
-        sxt_builder_lie_section(&search->program, link, SXT_SECTION_SIZE, size);
-        assert_int_equal(look(search, search->binary, NULL), SXT_OK);
-        assert_false(search->debug.found);
-        assert_int_equal(search->warnings, 0);
-        sxt_elf_close(&search->elf);
+        sxt_builder_lie_section(&search.program, link, SXT_SECTION_SIZE, size);
+        assert_int_equal(look(search.binary, NULL), SXT_OK);
+        assert_false(search.debug.found);
+        assert_int_equal(search.warnings, 0);
+        sxt_elf_close(&search.elf);
     }
 }
 
-static void the_search_can_be_turned_off(void **state)
+TEST(the_search_can_be_turned_off)
 {
-    struct search *search = *state;
-    uint32_t crc = put_debug_file(below(search, "program.debug"), BUILD_ID);
-    put_debug_file(below(search, "root/.build-id/ab/cdef012345.debug"), BUILD_ID);
-    put_program(search, BUILD_ID, "program.debug", crc);
-    search->options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
-    expect_nothing(search, NULL);
+    uint32_t crc = put_debug_file(below("program.debug"), BUILD_ID);
+    put_debug_file(below("root/.build-id/ab/cdef012345.debug"), BUILD_ID);
+    put_program(BUILD_ID, "program.debug", crc);
+    search.options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    expect_nothing(NULL);
 }
 
-static void a_named_debug_file_is_taken_and_nothing_else_is_searched(void **state)
+TEST(a_named_debug_file_is_taken_and_nothing_else_is_searched)
 {
-    struct search *search = *state;
-    put_debug_file(below(search, "root/.build-id/ab/cdef012345.debug"), OTHER_ID);
-    put_debug_file(below(search, "mine.debug"), BUILD_ID);
-    put_program(search, BUILD_ID, NULL, 0);
-    search->options.debug_path = below(search, "mine.debug");
-    search->options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
-    expect_found(search);
+    put_debug_file(below("root/.build-id/ab/cdef012345.debug"), OTHER_ID);
+    put_debug_file(below("mine.debug"), BUILD_ID);
+    put_program(BUILD_ID, NULL, 0);
+    search.options.debug_path = below("mine.debug");
+    search.options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    expect_found();
 }
 
-static void a_named_debug_file_without_build_id_is_taken(void **state)
+TEST(a_named_debug_file_without_build_id_is_taken)
 {
-    struct search *search = *state;
-    put_debug_file(below(search, "mine.debug"), NULL);
-    put_program(search, BUILD_ID, NULL, 0);
-    search->options.debug_path = below(search, "mine.debug");
-    expect_found(search);
+    put_debug_file(below("mine.debug"), NULL);
+    put_program(BUILD_ID, NULL, 0);
+    search.options.debug_path = below("mine.debug");
+    expect_found();
 }
 
-static void a_named_debug_file_that_does_not_do_is_an_error(void **state)
+TEST(a_named_debug_file_that_does_not_do_is_an_error)
 {
-    struct search *search = *state;
     sxt_error error;
-    put_program(search, BUILD_ID, NULL, 0);
-    search->options.debug_path = below(search, "mine.debug");
-    assert_int_equal(look(search, search->binary, &error), SXT_ERROR_IO);
+    put_program(BUILD_ID, NULL, 0);
+    search.options.debug_path = below("mine.debug");
+    assert_int_equal(look(search.binary, &error), SXT_ERROR_IO);
     assert_non_null(strstr(error.text, "mine.debug"));
-    sxt_elf_close(&search->elf);
+    sxt_elf_close(&search.elf);
 
-    put_debug_file(below(search, "mine.debug"), OTHER_ID);
-    assert_int_equal(look(search, search->binary, &error), SXT_ERROR_NOT_FOUND);
+    put_debug_file(below("mine.debug"), OTHER_ID);
+    assert_int_equal(look(search.binary, &error), SXT_ERROR_NOT_FOUND);
     assert_non_null(strstr(error.text, "another build ID"));
-    assert_false(search->debug.found);
-    sxt_elf_close(&search->elf);
+    assert_false(search.debug.found);
+    sxt_elf_close(&search.elf);
 
-    put(below(search, "mine.debug"), "some text", 9);
-    assert_int_equal(look(search, search->binary, &error), SXT_ERROR_UNSUPPORTED);
+    put(below("mine.debug"), "some text", 9);
+    assert_int_equal(look(search.binary, &error), SXT_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "not an ELF file"));
-    assert_int_equal(search->warnings, 0);
+    assert_int_equal(search.warnings, 0);
 }
 
 /* The path comes from the binary, so its name can hold anything. */
-static void a_link_with_a_long_or_strange_name_is_survived(void **state)
+TEST(a_link_with_a_long_or_strange_name_is_survived)
 {
-    struct search *search = *state;
     char name[6000];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
-    put_program(search, NULL, name, 0);
-    expect_nothing(search, NULL);
-    sxt_elf_close(&search->elf);
-    sxt_builder_free(&search->program);
-    put_debug_file(below(search, "a\033[31m\nb"), NULL);
-    put_program(search, NULL, "a\033[31m\nb", 0);
-    expect_nothing(search, "CRC");
-    assert_null(strchr(search->warning, '\033'));
-    assert_null(strchr(search->warning, '\n'));
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(finds_a_file_by_build_id),
-        IN_FOLDER(finds_a_file_by_build_id_without_knowing_the_path_of_the_binary),
-        IN_FOLDER(refuses_a_file_with_another_build_id),
-        IN_FOLDER(refuses_a_build_id_that_is_only_the_beginning_of_the_other),
-        IN_FOLDER(refuses_a_file_of_another_architecture),
-        IN_FOLDER(a_damaged_debug_file_is_a_warning),
-        IN_FOLDER(a_folder_or_a_pipe_in_the_place_of_a_debug_file_is_passed_over),
-        IN_FOLDER(a_build_id_of_one_byte_names_no_file),
-        IN_FOLDER(finds_the_linked_file_beside_the_binary),
-        IN_FOLDER(finds_the_linked_file_in_the_folder_for_it),
-        IN_FOLDER(finds_the_linked_file_below_the_root_of_debug_files),
-        IN_FOLDER(finds_the_linked_file_of_a_binary_behind_a_link),
-        IN_FOLDER(refuses_a_linked_file_with_another_crc_and_goes_on),
-        IN_FOLDER(refuses_a_linked_file_with_another_build_id),
-        IN_FOLDER(a_link_to_the_binary_itself_is_not_followed),
-        IN_FOLDER(a_link_that_leaves_the_folder_is_not_followed),
-        IN_FOLDER(damaged_links_are_passed_over),
-        IN_FOLDER(the_search_can_be_turned_off),
-        IN_FOLDER(a_named_debug_file_is_taken_and_nothing_else_is_searched),
-        IN_FOLDER(a_named_debug_file_without_build_id_is_taken),
-        IN_FOLDER(a_named_debug_file_that_does_not_do_is_an_error),
-        IN_FOLDER(a_link_with_a_long_or_strange_name_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    put_program(NULL, name, 0);
+    expect_nothing(NULL);
+    sxt_elf_close(&search.elf);
+    sxt_builder_free(&search.program);
+    put_debug_file(below("a\033[31m\nb"), NULL);
+    put_program(NULL, "a\033[31m\nb", 0);
+    expect_nothing("CRC");
+    assert_null(strchr(search.warning, '\033'));
+    assert_null(strchr(search.warning, '\n'));
 }

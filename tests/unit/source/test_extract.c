@@ -1,10 +1,4 @@
 /* test_extract.c: which sources are asked, what a failure of one costs, and files that are made to cost a lot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -19,7 +13,8 @@
 #include "base/output.h"
 #include "source/extract.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 #define TEXT 0x401000
 
@@ -128,9 +123,8 @@ static void put_temporary(char *path, const void *data, size_t size)
 
 /* --- sources --- */
 
-static void functions_of_both_symbol_tables_are_merged(void **state)
+TEST(functions_of_both_symbol_tables_are_merged)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_DYNSYM, "only_dynamic", 0x30, 8);
@@ -141,9 +135,8 @@ static void functions_of_both_symbol_tables_are_merged(void **state)
     expect(&extraction, "both@401010-401018 only_static@401020-401028 only_dynamic@401030-401038", 0);
 }
 
-static void mini_debug_info_adds_what_dynsym_lacks(void **state)
+TEST(mini_debug_info_adds_what_dynsym_lacks)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_DYN);
     add(&extraction, SHT_DYNSYM, "exported", 0, 16);
@@ -151,9 +144,8 @@ static void mini_debug_info_adds_what_dynsym_lacks(void **state)
     expect(&extraction, "exported@401000-401010 hidden@401040-401050", 0);
 }
 
-static void a_named_debug_file_adds_its_symbols(void **state)
+TEST(a_named_debug_file_adds_its_symbols)
 {
-    (void)state;
     struct extraction extraction;
     struct sxt_builder debug;
     char path[200];
@@ -176,9 +168,8 @@ static void a_named_debug_file_adds_its_symbols(void **state)
     end(&extraction);
 }
 
-static void a_named_debug_file_that_is_not_there_is_an_error(void **state)
+TEST(a_named_debug_file_that_is_not_there_is_an_error)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_SYMTAB, "f", 0, 16);
@@ -186,9 +177,8 @@ static void a_named_debug_file_that_is_not_there_is_an_error(void **state)
     expect_error(&extraction, SXT_ERROR_IO, "/no/such/file.debug");
 }
 
-static void the_symbols_of_plt_entries_are_there(void **state)
+TEST(the_symbols_of_plt_entries_are_there)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_DYN);
     struct sxt_builder *builder = &extraction.builder;
@@ -205,9 +195,8 @@ static void the_symbols_of_plt_entries_are_there(void **state)
     expect(&extraction, "puts@plt@500000-500008", 0);
 }
 
-static void only_the_sources_that_were_asked_for_are_used(void **state)
+TEST(only_the_sources_that_were_asked_for_are_used)
 {
-    (void)state;
     const struct {
         uint32_t sources;
         const char *ranges;
@@ -229,17 +218,15 @@ static void only_the_sources_that_were_asked_for_are_used(void **state)
     }
 }
 
-static void a_file_without_symbols_is_an_empty_model(void **state)
+TEST(a_file_without_symbols_is_an_empty_model)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     expect(&extraction, "", 0);
 }
 
-static void zero_size_functions_own_nothing_unless_they_are_to_be_extended(void **state)
+TEST(zero_size_functions_own_nothing_unless_they_are_to_be_extended)
 {
-    (void)state;
     for (unsigned extend = 0; extend < 2; extend++) {
         struct extraction extraction;
         begin(&extraction, ET_EXEC);
@@ -253,9 +240,8 @@ static void zero_size_functions_own_nothing_unless_they_are_to_be_extended(void 
     }
 }
 
-static void what_is_known_of_the_file_is_noted(void **state)
+TEST(what_is_known_of_the_file_is_noted)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_REL);
     sxt_builder_build_id(&extraction.builder, "abcdef", 6);
@@ -273,9 +259,8 @@ static void what_is_known_of_the_file_is_noted(void **state)
 
 /* --- damage --- */
 
-static void a_damaged_source_is_a_warning_and_the_others_are_used(void **state)
+TEST(a_damaged_source_is_a_warning_and_the_others_are_used)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_SYMTAB, "lost", 0, 8);
@@ -300,9 +285,8 @@ static void a_damaged_source_is_a_warning_and_the_others_are_used(void **state)
     expect(&extraction, "kept@401000-401008", 1);
 }
 
-static void where_nothing_is_left_the_reason_of_the_first_failure_is_the_error(void **state)
+TEST(where_nothing_is_left_the_reason_of_the_first_failure_is_the_error)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_SYMTAB, "lost", 0, 8);
@@ -313,9 +297,8 @@ static void where_nothing_is_left_the_reason_of_the_first_failure_is_the_error(v
     expect_error(&extraction, SXT_ERROR_FORMAT, "string table is section 99");
 }
 
-static void mini_debug_info_is_named_when_it_is_damaged(void **state)
+TEST(mini_debug_info_is_named_when_it_is_damaged)
 {
-    (void)state;
     static const char *const contents[] = {"", "not compressed at all",
                                            "\xfd"
                                            "7zXZ",
@@ -329,9 +312,8 @@ static void mini_debug_info_is_named_when_it_is_damaged(void **state)
     }
 }
 
-static void mini_debug_info_inside_mini_debug_info_is_not_followed(void **state)
+TEST(mini_debug_info_inside_mini_debug_info_is_not_followed)
 {
-    (void)state;
     struct extraction inner, outer;
     begin(&inner, ET_EXEC);
     add(&inner, SHT_SYMTAB, "inner", 0, 8);
@@ -349,9 +331,8 @@ static void mini_debug_info_inside_mini_debug_info_is_not_followed(void **state)
     expect(&outer, "inner@401000-401008", 0);
 }
 
-static void mini_debug_info_over_the_limit_is_refused(void **state)
+TEST(mini_debug_info_over_the_limit_is_refused)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add_mini_debug_info(&extraction, "f", 0, 8);
@@ -361,9 +342,8 @@ static void mini_debug_info_over_the_limit_is_refused(void **state)
 
 /* --- ways in --- */
 
-static void reads_from_path_descriptor_and_memory_also_compressed(void **state)
+TEST(reads_from_path_descriptor_and_memory_also_compressed)
 {
-    (void)state;
     for (unsigned compressed = 0; compressed < 2; compressed++) {
         struct extraction extraction;
         char path[200];
@@ -391,9 +371,8 @@ static void reads_from_path_descriptor_and_memory_also_compressed(void **state)
     }
 }
 
-static void default_options_do(void **state)
+TEST(default_options_do)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_SYMTAB, "main", 0, 8);
@@ -405,9 +384,8 @@ static void default_options_do(void **state)
     end(&extraction);
 }
 
-static void what_cannot_be_read_is_an_error_and_gives_no_model(void **state)
+TEST(what_cannot_be_read_is_an_error_and_gives_no_model)
 {
-    (void)state;
     sxt_symbols *symbols = (sxt_symbols *)&symbols;
     sxt_error error;
     assert_int_equal(sxt_symbols_from_path("/no/such/file", NULL, &symbols, &error), SXT_ERROR_IO);
@@ -426,18 +404,16 @@ static void what_cannot_be_read_is_an_error_and_gives_no_model(void **state)
     assert_null(symbols);
 }
 
-static void a_core_file_is_refused(void **state)
+TEST(a_core_file_is_refused)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_CORE);
     expect_error(&extraction, SXT_ERROR_UNSUPPORTED, "core file");
 }
 
 /* Options of another version are perhaps shorter: nothing behind the size may be read. */
-static void options_of_another_size_are_a_usage_error(void **state)
+TEST(options_of_another_size_are_a_usage_error)
 {
-    (void)state;
     const size_t sizes[] = {0, sizeof(size_t), sizeof(sxt_extract_options) - 1, sizeof(sxt_extract_options) + 8,
                             SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -504,9 +480,8 @@ static void repeat_section(struct sxt_builder *builder, unsigned original, unsig
     }
 }
 
-static void many_symbol_tables_that_are_the_same_bytes_cost_little(void **state)
+TEST(many_symbol_tables_that_are_the_same_bytes_cost_little)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     for (unsigned i = 0; i < 10000; i++)
@@ -515,9 +490,8 @@ static void many_symbol_tables_that_are_the_same_bytes_cost_little(void **state)
     expect_cheap(&extraction);
 }
 
-static void many_compressed_sections_that_are_the_same_bytes_cost_little(void **state)
+TEST(many_compressed_sections_that_are_the_same_bytes_cost_little)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     add(&extraction, SHT_SYMTAB, "f", 0, 1);
@@ -530,9 +504,8 @@ static void many_compressed_sections_that_are_the_same_bytes_cost_little(void **
 }
 
 /* 320 MiB of zeros, in fifty kilobytes. */
-static void mini_debug_info_that_would_expand_a_lot_is_given_up_soon(void **state)
+TEST(mini_debug_info_that_would_expand_a_lot_is_given_up_soon)
 {
-    (void)state;
     struct extraction extraction;
     size_t size = (size_t)320 << 20, room = (size_t)1 << 20, used = 0;
     uint8_t *zeros = calloc(1, size), *packed = malloc(room);
@@ -547,9 +520,8 @@ static void mini_debug_info_that_would_expand_a_lot_is_given_up_soon(void **stat
 }
 
 /* A relocatable file lists its sections, so their names are copied: tails of one text of half a megabyte. */
-static void many_sections_with_overlapping_names_cost_little(void **state)
+TEST(many_sections_with_overlapping_names_cost_little)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_REL);
     char *text = malloc((size_t)512 << 10);
@@ -567,9 +539,8 @@ static void many_sections_with_overlapping_names_cost_little(void **state)
 }
 
 /* Each of them looks for the next symbol behind it, and they are all at the same place. */
-static void many_zero_size_functions_at_one_address_are_extended_soon(void **state)
+TEST(many_zero_size_functions_at_one_address_are_extended_soon)
 {
-    (void)state;
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
     for (unsigned i = 0; i < 100000; i++) {
@@ -579,35 +550,4 @@ static void many_zero_size_functions_at_one_address_are_extended_soon(void **sta
     }
     extraction.options.flags |= SXT_EXTRACT_EXTEND_ZERO_SIZE;
     expect_cheap(&extraction);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_both_symbol_tables_are_merged),
-        cmocka_unit_test(mini_debug_info_adds_what_dynsym_lacks),
-        cmocka_unit_test(a_named_debug_file_adds_its_symbols),
-        cmocka_unit_test(a_named_debug_file_that_is_not_there_is_an_error),
-        cmocka_unit_test(the_symbols_of_plt_entries_are_there),
-        cmocka_unit_test(only_the_sources_that_were_asked_for_are_used),
-        cmocka_unit_test(a_file_without_symbols_is_an_empty_model),
-        cmocka_unit_test(zero_size_functions_own_nothing_unless_they_are_to_be_extended),
-        cmocka_unit_test(what_is_known_of_the_file_is_noted),
-        cmocka_unit_test(a_damaged_source_is_a_warning_and_the_others_are_used),
-        cmocka_unit_test(where_nothing_is_left_the_reason_of_the_first_failure_is_the_error),
-        cmocka_unit_test(mini_debug_info_is_named_when_it_is_damaged),
-        cmocka_unit_test(mini_debug_info_inside_mini_debug_info_is_not_followed),
-        cmocka_unit_test(mini_debug_info_over_the_limit_is_refused),
-        cmocka_unit_test(reads_from_path_descriptor_and_memory_also_compressed),
-        cmocka_unit_test(default_options_do),
-        cmocka_unit_test(what_cannot_be_read_is_an_error_and_gives_no_model),
-        cmocka_unit_test(a_core_file_is_refused),
-        cmocka_unit_test(options_of_another_size_are_a_usage_error),
-        cmocka_unit_test(many_symbol_tables_that_are_the_same_bytes_cost_little),
-        cmocka_unit_test(many_compressed_sections_that_are_the_same_bytes_cost_little),
-        cmocka_unit_test(mini_debug_info_that_would_expand_a_lot_is_given_up_soon),
-        cmocka_unit_test(many_sections_with_overlapping_names_cost_little),
-        cmocka_unit_test(many_zero_size_functions_at_one_address_are_extended_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

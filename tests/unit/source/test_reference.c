@@ -1,17 +1,12 @@
 /* test_reference.c: the reference writer's choice of symbols, its strange parts on purpose, and where it fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "source/reference.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 #define TEXT   0x401000
 #define TABLES (SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM)
@@ -79,9 +74,8 @@ static void expect_failure(struct reading *reading, const char *words)
 
 /* --- 0: which files --- */
 
-static void a_file_that_its_elf_reader_would_not_take_is_refused(void **state)
+TEST(a_file_that_its_elf_reader_would_not_take_is_refused)
 {
-    (void)state;
     const struct {
         unsigned offset, width;
         uint64_t value;
@@ -108,9 +102,8 @@ static void a_file_that_its_elf_reader_would_not_take_is_refused(void **state)
 
 /* --- 1: which table --- */
 
-static void symtab_is_taken_and_dynsym_left_alone(void **state)
+TEST(symtab_is_taken_and_dynsym_left_alone)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_DYNSYM, "dynamic", 0x20, 4);
@@ -118,9 +111,8 @@ static void symtab_is_taken_and_dynsym_left_alone(void **state)
     expect(&reading, "static@401010-401014");
 }
 
-static void a_symtab_without_functions_does_not_fall_back(void **state)
+TEST(a_symtab_without_functions_does_not_fall_back)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_DYNSYM, "dynamic", 0x20, 4);
@@ -129,9 +121,8 @@ static void a_symtab_without_functions_does_not_fall_back(void **state)
     expect(&reading, "");
 }
 
-static void dynsym_is_taken_where_symtab_cannot_be_read(void **state)
+TEST(dynsym_is_taken_where_symtab_cannot_be_read)
 {
-    (void)state;
     const struct {
         enum sxt_builder_section_field field;
         uint64_t value;
@@ -155,9 +146,8 @@ static void dynsym_is_taken_where_symtab_cannot_be_read(void **state)
     }
 }
 
-static void the_entry_size_is_not_looked_at(void **state)
+TEST(the_entry_size_is_not_looked_at)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "static", 0x10, 4);
@@ -167,17 +157,15 @@ static void the_entry_size_is_not_looked_at(void **state)
 
 /* --- 2: where both fail --- */
 
-static void a_file_with_neither_table_is_empty(void **state)
+TEST(a_file_with_neither_table_is_empty)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     expect(&reading, "");
 }
 
-static void two_tables_that_cannot_be_read_are_an_error_with_both_reasons(void **state)
+TEST(two_tables_that_cannot_be_read_are_an_error_with_both_reasons)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_DYNSYM, "dynamic", 0x20, 4);
@@ -190,9 +178,8 @@ static void two_tables_that_cannot_be_read_are_an_error_with_both_reasons(void *
                    "table link, length of symbol section is not a multiple of Sym64Size");
 }
 
-static void one_damaged_table_alone_is_an_error(void **state)
+TEST(one_damaged_table_alone_is_an_error)
 {
-    (void)state;
     for (unsigned dynamic = 0; dynamic < 2; dynamic++) {
         struct reading reading;
         begin_kind(&reading, false, true, ET_EXEC, EM_PPC);
@@ -228,9 +215,8 @@ static void build_versions(struct reading *reading, unsigned definition, unsigne
         sxt_builder_word(builder, section, 0, 4);
 }
 
-static void versions_that_are_not_1_are_an_error_but_only_with_dynsym(void **state)
+TEST(versions_that_are_not_1_are_an_error_but_only_with_dynsym)
 {
-    (void)state;
     struct reading reading;
     build_versions(&reading, 1, 1, 1);
     expect(&reading, "f@401020-401024");
@@ -243,9 +229,8 @@ static void versions_that_are_not_1_are_an_error_but_only_with_dynsym(void **sta
     expect(&reading, "g@401030-401034");
 }
 
-static void a_version_without_a_name_is_an_error(void **state)
+TEST(a_version_without_a_name_is_an_error)
 {
-    (void)state;
     struct reading reading;
     build_versions(&reading, 1, 1, 0);
     expect_failure(&reading, "dynamic version has no name");
@@ -253,9 +238,8 @@ static void a_version_without_a_name_is_an_error(void **state)
 
 /* --- 3: which symbols --- */
 
-static void only_functions_with_a_name_are_kept_undefined_ones_too(void **state)
+TEST(only_functions_with_a_name_are_kept_undefined_ones_too)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     const struct sxt_builder_symbol symbols[] = {
@@ -277,9 +261,8 @@ static void only_functions_with_a_name_are_kept_undefined_ones_too(void **state)
     expect(&reading, "undefined@0-0 weak@401001-401002 local@401002-401003 absolute@3-4 common@4-5 nowhere@5-6");
 }
 
-static void a_name_without_end_is_dropped(void **state)
+TEST(a_name_without_end_is_dropped)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "kept", 0, 1);
@@ -291,9 +274,8 @@ static void a_name_without_end_is_dropped(void **state)
 
 /* --- 4: values as they stand --- */
 
-static void values_are_taken_as_they_stand(void **state)
+TEST(values_are_taken_as_they_stand)
 {
-    (void)state;
     struct reading reading;
     begin_kind(&reading, false, false, ET_EXEC, EM_ARM);
     add(&reading, SHT_SYMTAB, "thumb", 5, 2);
@@ -306,9 +288,8 @@ static void values_are_taken_as_they_stand(void **state)
 
 /* --- 5: sizes --- */
 
-static void sizes_lose_their_upper_half_and_zero_is_kept(void **state)
+TEST(sizes_lose_their_upper_half_and_zero_is_kept)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "zero", 0, 0);
@@ -319,9 +300,8 @@ static void sizes_lose_their_upper_half_and_zero_is_kept(void **state)
 
 /* --- 6: no order, nothing dropped --- */
 
-static void rows_keep_their_order_and_duplicates_stay(void **state)
+TEST(rows_keep_their_order_and_duplicates_stay)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "b", 0x20, 1);
@@ -333,9 +313,8 @@ static void rows_keep_their_order_and_duplicates_stay(void **state)
 
 /* --- and where it fails otherwise --- */
 
-static void a_file_without_text_fails(void **state)
+TEST(a_file_without_text_fails)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "f", 0, 1);
@@ -348,9 +327,8 @@ static void a_file_without_text_fails(void **state)
     end(&reading);
 }
 
-static void sources_that_are_not_asked_for_are_absent(void **state)
+TEST(sources_that_are_not_asked_for_are_absent)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "static", 0x10, 4);
@@ -366,9 +344,8 @@ static void sources_that_are_not_asked_for_are_absent(void **state)
 }
 
 /* The reference would copy five gigabytes. */
-static void overlapping_names_reach_a_limit_soon(void **state)
+TEST(overlapping_names_reach_a_limit_soon)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, SHT_SYMTAB, "first", 0, 1);
@@ -386,29 +363,4 @@ static void overlapping_names_reach_a_limit_soon(void **state)
     if (bytes > (uint64_t)16 << 20)
         fail_msg("%llu bytes of names", (unsigned long long)bytes);
     assert_int_equal(status, SXT_ERROR_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_its_elf_reader_would_not_take_is_refused),
-        cmocka_unit_test(symtab_is_taken_and_dynsym_left_alone),
-        cmocka_unit_test(a_symtab_without_functions_does_not_fall_back),
-        cmocka_unit_test(dynsym_is_taken_where_symtab_cannot_be_read),
-        cmocka_unit_test(the_entry_size_is_not_looked_at),
-        cmocka_unit_test(a_file_with_neither_table_is_empty),
-        cmocka_unit_test(two_tables_that_cannot_be_read_are_an_error_with_both_reasons),
-        cmocka_unit_test(one_damaged_table_alone_is_an_error),
-        cmocka_unit_test(versions_that_are_not_1_are_an_error_but_only_with_dynsym),
-        cmocka_unit_test(a_version_without_a_name_is_an_error),
-        cmocka_unit_test(only_functions_with_a_name_are_kept_undefined_ones_too),
-        cmocka_unit_test(a_name_without_end_is_dropped),
-        cmocka_unit_test(values_are_taken_as_they_stand),
-        cmocka_unit_test(sizes_lose_their_upper_half_and_zero_is_kept),
-        cmocka_unit_test(rows_keep_their_order_and_duplicates_stay),
-        cmocka_unit_test(a_file_without_text_fails),
-        cmocka_unit_test(sources_that_are_not_asked_for_are_absent),
-        cmocka_unit_test(overlapping_names_reach_a_limit_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* dwarf_builder.c: see dwarf_builder.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 static const char *const section_names[DEBUG_SECTION_COUNT] = {

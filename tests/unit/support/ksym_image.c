@@ -1,14 +1,10 @@
 /* ksym_image.c: see ksym_image.h. */
 #include "support/ksym_image.h"
+#include "support/test.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 const uint8_t sxt_ksym_example[148] = {
     0x03, 0,    0,    0,   0,   0,    0,    0,    0x00, 0x10, 0,    0,    0,    0,   0,    0,   0x00, 0x11, 0,

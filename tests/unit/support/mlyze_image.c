@@ -1,18 +1,13 @@
 /* mlyze_image.c: heap traces in memory. */
 #include "support/mlyze_image.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/output.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 
 static const char example_metadata[] =
     "{\"stack_traces\": {\"0\": [{\"file_id\": 0, \"line\": 42, \"func_id\": 0}, {\"file_id\": 1, \"line\": 123, "

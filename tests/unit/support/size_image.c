@@ -1,11 +1,7 @@
 /* size_image.c: texts of .size files. */
 #include "support/size_image.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

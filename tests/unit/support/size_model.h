@@ -1,10 +1,9 @@
 /*
  * size_model.h: a size from a text, so that a test or another program can say in a line what a symbol is:
  *
- *     container <TAB> section <TAB> full name <TAB> source <TAB> object <TAB> size without padding <TAB> padding <TAB>
- * group
+ *     container TAB section TAB full name TAB source TAB object TAB size without padding TAB padding TAB group
  *
- * Symbols of a container and section stand together. Lines that follow each other and have the same group, which is not
+ * Symbols of a container and section are together. Lines that follow each other and have the same group, which is not
  * 0, are aliases. A line "sparse" makes a sparse one.
  */
 #ifndef SXT_TESTS_SIZE_MODEL_H

@@ -49,8 +49,8 @@ struct sxt_test_writing {
 extern struct sxt_test_writing sxt_test_out;
 
 /* Around each test: a writer at the beginning of an empty file, and its end. */
-int sxt_test_open_writer(void **state);
-int sxt_test_close_writer(void **state);
+void sxt_test_open_writer(void);
+void sxt_test_close_writer(void);
 
 void sxt_test_begin_again(void);
 

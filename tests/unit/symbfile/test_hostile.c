@@ -2,41 +2,75 @@
  * test_hostile.c: symbfiles that were cut off, changed, or made to cost more than they are: each ends with
  * records and a failure that memory and stream agree on, in time and in memory that the size of the file justifies.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "support/support.h"
+#include "begun_file.h"
+#include "support/random.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 
 #define PATIENCE_SECONDS 8.0
 
-enum { HEADER = 1, RANGE, PAD, STRINGS };
+/* --- memory: these come first, because they look at the memory that was ever used --- */
 
-static struct sxt_buffer file;
-
-static int make_file(void **state)
+/* The most memory that this process has had, in KiB. */
+static long peak_memory(void)
 {
-    (void)state;
-    sxt_buffer_init(&file, SIZE_MAX);
-    sxt_test_begin_symbfile(&file);
-    return 0;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
 }
 
-static int free_file(void **state)
+TEST(a_promise_of_many_bytes_takes_no_memory)
 {
-    (void)state;
-    sxt_buffer_free(&file);
-    return 0;
+    sxt_test_put_hex(&file, "80808008 02 60 01");
+    long before = peak_memory();
+    char *text = sxt_test_symbfile_text(file.data, file.size, 1);
+    assert_string_equal(text, "! the file ends inside a message: 2 of 16777216 bytes are there (offset 0xf)\n");
+    free(text);
+    assert_true(peak_memory() - before < 4096);
 }
+
+/* A stream of 100 MB: a beginning, and then the same range again and again. */
+struct endless {
+    size_t given;
+};
+
+static int read_endless(void *context, void *to, size_t size, size_t *got, sxt_error *error)
+{
+    static const char beginning[] = "symbfile\0\1\5\4\12\3abc\4\2\140\1\110\0";
+    static const char range[] = "\4\2\10\2\110\0";
+    const size_t first = sizeof beginning - 1, each = sizeof range - 1;
+    struct endless *endless = context;
+    (void)error;
+    if (size > 100000000 - endless->given)
+        size = 100000000 - endless->given;
+    for (size_t i = 0; i < size; i++, endless->given++)
+        ((char *)to)[i] = endless->given < first ? beginning[endless->given] : range[(endless->given - first) % each];
+    *got = size;
+    return SXT_OK;
+}
+
+TEST(a_long_stream_takes_no_more_memory_than_a_short_one)
+{
+    struct endless endless = {0};
+    struct sxt_symbfile_reader *reader;
+    struct sxt_symbfile_record record;
+    long before = peak_memory();
+    uint64_t count = 0;
+    assert_int_equal(sxt_symbfile_reader_open_stream(&reader, read_endless, &endless, NULL), SXT_OK);
+    while (sxt_symbfile_read(reader, &record, NULL) == SXT_OK && record.kind != SXT_SYMBFILE_END)
+        assert_int_equal(record.range.address, ++count);
+    assert_int_equal(count, (100000000 - 23) / 6 + 1);
+    sxt_symbfile_reader_close(&reader);
+    assert_true(peak_memory() - before < 4096);
+}
+
+/* --- files that are cut off or changed --- */
 
 /* Records of all kinds, two tables, unknown fields and an unknown message. Returns where each message ends. */
 static size_t put_sample(size_t ends[16])
@@ -68,9 +102,8 @@ static size_t put_sample(size_t ends[16])
     "1000+100 main a.c {0:10 4:11 84:300}\n> 1008+20 inner a.h < a.c:12 {0:3}\n1009 main a.c 300, main - 0\n"          \
     "1049+0 \\c3\\a9 -\nffffffffffffffff\n"
 
-static void the_sample_is_good(void **state)
+TEST(the_sample_is_good)
 {
-    (void)state;
     size_t ends[16];
     put_sample(ends);
     sxt_test_assert_records(&file, SAMPLE);
@@ -87,9 +120,8 @@ static char *text_of_copy(size_t size, size_t block)
     return text;
 }
 
-static void a_file_that_is_cut_off_anywhere_says_so(void **state)
+TEST(a_file_that_is_cut_off_anywhere_says_so)
 {
-    (void)state;
     size_t ends[16], count = put_sample(ends), next = 0;
     for (size_t size = 0; size < file.size; size++) {
         char *text = text_of_copy(size, 0), *streamed = text_of_copy(size, 3);
@@ -108,9 +140,8 @@ static void a_file_that_is_cut_off_anywhere_says_so(void **state)
     assert_int_equal(next, count - 1);
 }
 
-static void a_file_with_any_byte_changed_is_read_or_refused(void **state)
+TEST(a_file_with_any_byte_changed_is_read_or_refused)
 {
-    (void)state;
     size_t ends[16];
     put_sample(ends);
     for (size_t at = 0; at < file.size; at++) {
@@ -129,9 +160,8 @@ static void a_file_with_any_byte_changed_is_read_or_refused(void **state)
     }
 }
 
-static void random_bodies_are_read_or_refused(void **state)
+TEST(random_bodies_are_read_or_refused)
 {
-    (void)state;
     struct sxt_test_random random = {11};
     for (unsigned round = 0; round < 20000; round++) {
         sxt_test_begin_symbfile(&file);
@@ -154,9 +184,8 @@ static void random_bodies_are_read_or_refused(void **state)
 
 /* --- what is small and costs much --- */
 
-static void groups_are_followed_a_hundred_deep(void **state)
+TEST(groups_are_followed_a_hundred_deep)
 {
-    (void)state;
     for (unsigned depth = 100; depth <= 101; depth++) {
         sxt_test_begin_symbfile(&file);
         sxt_test_put_varint(&file, 2 * depth + 5);
@@ -168,9 +197,8 @@ static void groups_are_followed_a_hundred_deep(void **state)
     }
 }
 
-static void many_groups_take_no_more_time_than_other_bytes(void **state)
+TEST(many_groups_take_no_more_time_than_other_bytes)
 {
-    (void)state;
     sxt_test_put_varint(&file, 16000005);
     sxt_test_put_hex(&file, "02 60 01 1a 01 'f'");
     for (unsigned i = 0; i < 16000000; i++)
@@ -180,61 +208,6 @@ static void many_groups_take_no_more_time_than_other_bytes(void **state)
     assert_string_equal(text, "1+0 f -\n");
     free(text);
     assert_true(sxt_test_seconds() - start < PATIENCE_SECONDS);
-}
-
-/* The most memory that this process has had, in KiB. */
-static long peak_memory(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
-static void a_promise_of_many_bytes_takes_no_memory(void **state)
-{
-    (void)state;
-    sxt_test_put_hex(&file, "80808008 02 60 01");
-    long before = peak_memory();
-    char *text = sxt_test_symbfile_text(file.data, file.size, 1);
-    assert_string_equal(text, "! the file ends inside a message: 2 of 16777216 bytes are there (offset 0xf)\n");
-    free(text);
-    assert_true(peak_memory() - before < 4096);
-}
-
-/* A stream of 100 MB: a beginning, and then the same range again and again. */
-struct endless {
-    size_t given;
-};
-
-static int read_endless(void *context, void *to, size_t size, size_t *got, sxt_error *error)
-{
-    static const char beginning[] = "symbfile\0\1\5\4\12\3abc\4\2\140\1\110\0";
-    static const char range[] = "\4\2\10\2\110\0";
-    const size_t first = sizeof beginning - 1, each = sizeof range - 1;
-    struct endless *endless = context;
-    (void)error;
-    if (size > 100000000 - endless->given)
-        size = 100000000 - endless->given;
-    for (size_t i = 0; i < size; i++, endless->given++)
-        ((char *)to)[i] = endless->given < first ? beginning[endless->given] : range[(endless->given - first) % each];
-    *got = size;
-    return SXT_OK;
-}
-
-static void a_long_stream_takes_no_more_memory_than_a_short_one(void **state)
-{
-    (void)state;
-    struct endless endless = {0};
-    struct sxt_symbfile_reader *reader;
-    struct sxt_symbfile_record record;
-    long before = peak_memory();
-    uint64_t count = 0;
-    assert_int_equal(sxt_symbfile_reader_open_stream(&reader, read_endless, &endless, NULL), SXT_OK);
-    while (sxt_symbfile_read(reader, &record, NULL) == SXT_OK && record.kind != SXT_SYMBFILE_END)
-        assert_int_equal(record.range.address, ++count);
-    assert_int_equal(count, (100000000 - 23) / 6 + 1);
-    sxt_symbfile_reader_close(&reader);
-    assert_true(peak_memory() - before < 4096);
 }
 
 /* A message of the largest size, all of it BYTES again and again behind BEGINNING. */
@@ -254,9 +227,8 @@ static void put_largest(uint64_t type, const char *beginning, const char *bytes)
     sxt_buffer_free(&part);
 }
 
-static void the_largest_messages_are_read(void **state)
+TEST(the_largest_messages_are_read)
 {
-    (void)state;
     double start = sxt_test_seconds();
     /* 8 million empty strings, 8 million offsets that come one by one and have no lines, a list of one pad. */
     put_largest(STRINGS, "", "0a 00");
@@ -280,9 +252,8 @@ static void the_largest_messages_are_read(void **state)
     assert_true(sxt_test_seconds() - start < PATIENCE_SECONDS);
 }
 
-static void a_table_is_not_searched_again_for_each_reference(void **state)
+TEST(a_table_is_not_searched_again_for_each_reference)
 {
-    (void)state;
     put_largest(STRINGS, "", "0a 00");
     sxt_test_put_message(&file, RANGE, "60 01 1a 00");
     for (unsigned i = 0; i < 300000; i++)
@@ -290,24 +261,4 @@ static void a_table_is_not_searched_again_for_each_reference(void **state)
     double start = sxt_test_seconds();
     assert_int_equal(sxt_symbfile_verify(file.data, file.size, NULL, NULL), 0);
     assert_true(sxt_test_seconds() - start < PATIENCE_SECONDS);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_file, free_file)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        /* First, because they look at the memory that was ever used. */
-        TEST(a_promise_of_many_bytes_takes_no_memory),
-        TEST(a_long_stream_takes_no_more_memory_than_a_short_one),
-        TEST(the_sample_is_good),
-        TEST(a_file_that_is_cut_off_anywhere_says_so),
-        TEST(a_file_with_any_byte_changed_is_read_or_refused),
-        TEST(random_bodies_are_read_or_refused),
-        TEST(groups_are_followed_a_hundred_deep),
-        TEST(many_groups_take_no_more_time_than_other_bytes),
-        TEST(the_largest_messages_are_read),
-        TEST(a_table_is_not_searched_again_for_each_reference),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

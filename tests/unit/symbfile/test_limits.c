@@ -2,18 +2,12 @@
  * test_limits.c: where a writer begins another table, what it does with what is too large for a message, and
  * where a string is cut.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 
 /* A name of SIZE letters, and a character of two bytes behind them. */
@@ -42,9 +36,18 @@ static size_t written_name_size(const char *name)
     return size;
 }
 
-static void a_string_that_is_too_long_is_cut_between_characters(void **state)
+SET_UP()
 {
-    (void)state;
+    sxt_test_open_writer();
+}
+
+TEAR_DOWN()
+{
+    sxt_test_close_writer();
+}
+
+TEST(a_string_that_is_too_long_is_cut_between_characters)
+{
     const size_t most = SXT_SYMBFILE_STRING_MAX;
     char *name = long_name(most);
     assert_int_equal(written_name_size(name + 2), most);
@@ -82,9 +85,8 @@ static void count_messages(size_t counts[5])
     }
 }
 
-static void the_record_441506_ends_a_window(void **state)
+TEST(the_record_441506_ends_a_window)
 {
-    (void)state;
     size_t counts[5];
     for (uint64_t i = 0; i < 441505; i++)
         sxt_test_write_range(i, 1, "f", NULL);
@@ -139,9 +141,8 @@ static void add_estimate(uint64_t estimate)
     }
 }
 
-static void strings_of_16711680_bytes_end_a_window(void **state)
+TEST(strings_of_16711680_bytes_end_a_window)
 {
-    (void)state;
     add_estimate(16711679);
     assert_int_equal(sxt_test_out.file.size, 10);
     /* A string that is there already adds nothing. */
@@ -169,9 +170,8 @@ static void add_twice(const char *function, const char *path)
     sxt_test_write_range(2, 1, function, path);
 }
 
-static void a_window_ends_before_strings_that_a_table_has_no_room_for(void **state)
+TEST(a_window_ends_before_strings_that_a_table_has_no_room_for)
 {
-    (void)state;
     /* Each name is in the table in the end, so it would have 17 MiB. */
     char *names[5];
     for (size_t i = 0; i < 5; i++) {
@@ -234,9 +234,8 @@ static int write_pad_with_table_of(size_t bytes, sxt_error *error)
     return status;
 }
 
-static void a_message_of_just_16_mib_is_written(void **state)
+TEST(a_message_of_just_16_mib_is_written)
 {
-    (void)state;
     sxt_error error;
     assert_int_equal(write_pad_with_table_of(SXT_SYMBFILE_MESSAGE_MAX, &error), SXT_OK);
     sxt_test_finish_file();
@@ -329,9 +328,8 @@ static void write_one(const struct sxt_symbfile_range *range)
         fail_msg("%s", error.text);
 }
 
-static void a_line_table_that_is_too_large_is_cut_at_an_entry(void **state)
+TEST(a_line_table_that_is_too_large_is_cut_at_an_entry)
 {
-    (void)state;
     /* 4 bytes an entry: 4 million are just enough, 9 million take three messages. */
     struct entries entries = make_entries(9000000, 2);
     entries.count = 4000000;
@@ -344,9 +342,8 @@ static void a_line_table_that_is_too_large_is_cut_at_an_entry(void **state)
     free(entries.lines);
 }
 
-static void the_largest_line_table_fills_a_message(void **state)
+TEST(the_largest_line_table_fills_a_message)
 {
-    (void)state;
     /* Where the cut begins to be needed, messages are nearly full. */
     struct entries entries = make_entries(4300000, 2);
     struct sxt_symbfile_range range = range_with(&entries, (uint64_t)1 << 32);
@@ -363,9 +360,8 @@ static void the_largest_line_table_fills_a_message(void **state)
     free(entries.lines);
 }
 
-static void only_entries_that_a_lookup_finds_are_in_the_pieces(void **state)
+TEST(only_entries_that_a_lookup_finds_are_in_the_pieces)
 {
-    (void)state;
     /* All pairs at one offset, and the last third behind the end. */
     struct entries entries = make_entries(9000000, 2);
     for (size_t i = 1; i < entries.count; i += 2)
@@ -386,9 +382,8 @@ static void only_entries_that_a_lookup_finds_are_in_the_pieces(void **state)
     free(entries.lines);
 }
 
-static void a_pad_that_fits_in_no_message_is_refused(void **state)
+TEST(a_pad_that_fits_in_no_message_is_refused)
 {
-    (void)state;
     sxt_error error;
     static struct sxt_symbfile_frame frames[SXT_SYMBFILE_FRAMES_MAX + 1];
     for (size_t i = 0; i <= SXT_SYMBFILE_FRAMES_MAX; i++)
@@ -419,22 +414,4 @@ static void a_pad_that_fits_in_no_message_is_refused(void **state)
                         "return pad whose strings do not fit in a table: 20971553 bytes; the most is 16777216");
     for (size_t i = 0; i < 5; i++)
         free(names[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, sxt_test_open_writer, sxt_test_close_writer)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_string_that_is_too_long_is_cut_between_characters),
-        TEST(the_record_441506_ends_a_window),
-        TEST(strings_of_16711680_bytes_end_a_window),
-        TEST(a_window_ends_before_strings_that_a_table_has_no_room_for),
-        TEST(a_message_of_just_16_mib_is_written),
-        TEST(a_line_table_that_is_too_large_is_cut_at_an_entry),
-        TEST(the_largest_line_table_fills_a_message),
-        TEST(only_entries_that_a_lookup_finds_are_in_the_pieces),
-        TEST(a_pad_that_fits_in_no_message_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

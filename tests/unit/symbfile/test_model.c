@@ -2,19 +2,15 @@
  * test_model.c: ranges of the model into a symbfile and back, and what a Lidia file keeps on the way through a
  * symbfile: all of it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lidia/lidia.h"
-#include "support/support.h"
+#include "support/model.h"
+#include "support/random.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 
 #define DWARF SXT_SOURCE_DWARF
@@ -24,21 +20,17 @@ enum { RANGE = 2, PAD, STRINGS };
 static struct sxt_symbols *model;
 static struct sxt_buffer file;
 
-static int make_model(void **state)
+SET_UP()
 {
-    (void)state;
     model = sxt_test_model();
     sxt_buffer_init(&file, SIZE_MAX);
     sxt_test_begin_symbfile(&file);
-    return 0;
 }
 
-static int free_all(void **state)
+TEAR_DOWN()
 {
-    (void)state;
     sxt_symbols_free(&model);
     sxt_buffer_free(&file);
-    return 0;
 }
 
 static int write_model(const struct sxt_symbols *symbols, struct sxt_symbfile_settings settings, sxt_error *error)
@@ -65,9 +57,8 @@ static void assert_written(struct sxt_symbfile_settings settings, const char *ex
 
 /* --- from the model --- */
 
-static void ranges_are_written_by_address_and_depth(void **state)
+TEST(ranges_are_written_by_address_and_depth)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "plain", 0x200, 0x10, NULL, NULL, 0);
     sxt_test_add_call(model, DWARF, 0, "f", 0x100, 0x40, "f.c", NULL, 0);
     sxt_test_add_line(model, 0, "f.c", 10);
@@ -83,16 +74,14 @@ static void ranges_are_written_by_address_and_depth(void **state)
                                                       "200+10 plain -\n");
 }
 
-static void an_empty_model_is_an_empty_file(void **state)
+TEST(an_empty_model_is_an_empty_file)
 {
-    (void)state;
     assert_written((struct sxt_symbfile_settings){0}, "");
     assert_int_equal(file.size, 12);
 }
 
-static void lines_that_say_nothing_are_left_out(void **state)
+TEST(lines_that_say_nothing_are_left_out)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "f", 0, 0x20, "f.c", NULL, 0);
     sxt_test_add_line(model, 0, "f.c", 1);
     sxt_test_add_line(model, 4, "f.c", 1);
@@ -102,9 +91,8 @@ static void lines_that_say_nothing_are_left_out(void **state)
     assert_written((struct sxt_symbfile_settings){0}, "0+20 f f.c {0:1 8:3 c:0}\n");
 }
 
-static void a_range_of_several_files_is_cut_with_all_in_it(void **state)
+TEST(a_range_of_several_files_is_cut_with_all_in_it)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "f", 0, 0x30, "a.c", NULL, 0);
     sxt_test_add_line(model, 0, "a.c", 1);
     sxt_test_add_line(model, 0x10, "b.c", 2);
@@ -144,9 +132,8 @@ static bool map_some(const void *context, sxt_string path, struct sxt_buffer *ou
     return true;
 }
 
-static void names_and_paths_may_go_out_in_another_form(void **state)
+TEST(names_and_paths_may_go_out_in_another_form)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "_f", 0, 0x10, "/a.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 1, "_f", 0, 0x8, "b.c", "/a.c", 2);
     sxt_test_add_call(model, DWARF, 1, "g", 8, 0x8, "/", "/a.c", 3);
@@ -160,9 +147,8 @@ static void names_and_paths_may_go_out_in_another_form(void **state)
                    "0+10 f() /a.c\n> 0+8 f() b.c < /a.c:2\n> 8+8 g / < /a.c:3\n10+8 /a.c _f\n");
 }
 
-static void a_name_without_memory_is_a_failure(void **state)
+TEST(a_name_without_memory_is_a_failure)
 {
-    (void)state;
     sxt_error error;
     sxt_test_add_range(model, DWARF, 0, "_out", 0, 0x10);
     sxt_test_add_range(model, DWARF, 0, "_f", 0x10, 0x10);
@@ -195,9 +181,8 @@ static void read_model(const char *expected)
     sxt_test_begin_symbfile(&file);
 }
 
-static void ranges_are_added_as_they_come(void **state)
+TEST(ranges_are_added_as_they_come)
 {
-    (void)state;
     sxt_test_put_message(&file, STRINGS, "0a 01 'f' 0a 00");
     put_range("60 8020 10 20 48 00 22 03 'f.c' 42 08 0a 02 00 08 12 02 05 06");
     put_range("08 10 10 10 1a 01 'g' 32 03 'f.c' 28 09 38 01");
@@ -214,9 +199,8 @@ static void ranges_are_added_as_they_come(void **state)
 
 #define LINE_AT_0 "42 06 0a 01 00 12 01 "
 
-static void pieces_of_one_range_are_put_together(void **state)
+TEST(pieces_of_one_range_are_put_together)
 {
-    (void)state;
     /* As the reference cuts at a change of file: all pieces, then what is inlined into any of them. */
     put_range("60 00 10 10 1a 01 'f' 22 01 'a' " LINE_AT_0 "01");
     put_range("08 20 10 10 1a 01 'f' 22 01 'b' " LINE_AT_0 "02");
@@ -230,9 +214,8 @@ static void pieces_of_one_range_are_put_together(void **state)
     sxt_test_assert_model(model, "f@0-30{0:a:1 10:b:2 20:a:3} >g@4-20{0:c:4 18:d:5} >>h@6-8 i@30-38");
 }
 
-static void what_only_looks_like_pieces_stays_apart(void **state)
+TEST(what_only_looks_like_pieces_stays_apart)
 {
-    (void)state;
     static const char *const others[] = {
         "08 20 10 10 1a 01 'f' 22 01 'a' " LINE_AT_0 "02",           /* the same file */
         "08 22 10 10 1a 01 'f' 22 01 'b' " LINE_AT_0 "02",           /* a gap */
@@ -272,9 +255,8 @@ static void what_only_looks_like_pieces_stays_apart(void **state)
     }
 }
 
-static void where_a_depth_is_left_out_deeper_ranges_move_up(void **state)
+TEST(where_a_depth_is_left_out_deeper_ranges_move_up)
 {
-    (void)state;
     put_range("60 00 10 40 1a 01 'f'");
     put_range("60 00 10 10 1a 01 'g' 38 01");
     put_range("60 20 10 10 1a 01 'h' 38 02");
@@ -286,9 +268,8 @@ static void where_a_depth_is_left_out_deeper_ranges_move_up(void **state)
     sxt_test_assert_model(model, "f@0-40 >g@0-10 >h@20-30 >>i@22-26 >>>j@22-26 >k@30-34");
 }
 
-static void a_call_without_a_function_around_it_is_dropped_in_the_end(void **state)
+TEST(a_call_without_a_function_around_it_is_dropped_in_the_end)
 {
-    (void)state;
     put_range("60 00 10 10 1a 01 'a' 38 01");
     put_range("60 10 10 10 1a 01 'f'");
     put_range("60 30 10 10 1a 01 'b' 38 01");
@@ -298,9 +279,8 @@ static void a_call_without_a_function_around_it_is_dropped_in_the_end(void **sta
     sxt_test_assert_model(model, "f@10-20");
 }
 
-static void very_deep_calls_are_bounded(void **state)
+TEST(very_deep_calls_are_bounded)
 {
-    (void)state;
     put_range("60 00 10 8020 1a 01 'f'");
     for (unsigned depth = 1; depth < 3000; depth++) {
         char text[60];
@@ -313,9 +293,8 @@ static void very_deep_calls_are_bounded(void **state)
     assert_int_equal(model->range_count, SXT_SYMBOLS_MAX_DEPTH + 1);
 }
 
-static void a_damaged_file_is_a_failure(void **state)
+TEST(a_damaged_file_is_a_failure)
 {
-    (void)state;
     struct sxt_symbfile_reader *reader;
     sxt_error error;
     put_range("60 00 10 10 1a 01 'f'");
@@ -408,9 +387,8 @@ static void add_random_calls(struct sxt_test_random *random, uint32_t depth, uin
     }
 }
 
-static void a_lidia_file_loses_nothing(void **state)
+TEST(a_lidia_file_loses_nothing)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct sxt_test_random random = {seed};
         sxt_symbols_free(&model);
@@ -427,9 +405,8 @@ static void a_lidia_file_loses_nothing(void **state)
     }
 }
 
-static void ranges_that_a_finished_model_would_not_have_are_kept_as_they_are(void **state)
+TEST(ranges_that_a_finished_model_would_not_have_are_kept_as_they_are)
 {
-    (void)state;
     /* On top of each other, twice, without length, and without a name; as the reference's Lidia files have them. */
     sxt_test_add_call(model, DWARF, 0, "", 0x10, 0x10, "n.c", NULL, 0);
     sxt_test_add_call(model, DWARF, 0, "outer", 0x20, 0x40, "a.c", NULL, 0);
@@ -444,28 +421,4 @@ static void ranges_that_a_finished_model_would_not_have_are_kept_as_they_are(voi
     assert_lossless(lidia, size, finish_as_is);
     assert_int_equal(model->range_count, 5);
     free(lidia);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_all)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(ranges_are_written_by_address_and_depth),
-        TEST(an_empty_model_is_an_empty_file),
-        TEST(lines_that_say_nothing_are_left_out),
-        TEST(a_range_of_several_files_is_cut_with_all_in_it),
-        TEST(names_and_paths_may_go_out_in_another_form),
-        TEST(a_name_without_memory_is_a_failure),
-        TEST(ranges_are_added_as_they_come),
-        TEST(pieces_of_one_range_are_put_together),
-        TEST(what_only_looks_like_pieces_stays_apart),
-        TEST(where_a_depth_is_left_out_deeper_ranges_move_up),
-        TEST(a_call_without_a_function_around_it_is_dropped_in_the_end),
-        TEST(very_deep_calls_are_bounded),
-        TEST(a_damaged_file_is_a_failure),
-        TEST(a_lidia_file_loses_nothing),
-        TEST(ranges_that_a_finished_model_would_not_have_are_kept_as_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

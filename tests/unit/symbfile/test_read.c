@@ -2,48 +2,19 @@
  * test_read.c: what a reader takes, from memory and from streams alike: the reference's files, and all that
  * protobuf allows beside; what it refuses, and in which words.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
+#include "begun_file.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 #include "symbfile/wire.h"
-
-enum { HEADER = 1, RANGE, PAD, STRINGS };
-
-static struct sxt_buffer file;
-
-static int make_file(void **state)
-{
-    (void)state;
-    sxt_buffer_init(&file, SIZE_MAX);
-    sxt_test_begin_symbfile(&file);
-    return 0;
-}
-
-static int free_file(void **state)
-{
-    (void)state;
-    sxt_buffer_free(&file);
-    return 0;
-}
 
 static void put(const char *text)
 {
     sxt_test_put_hex(&file, text);
-}
-
-static void put_message(uint64_t type, const char *text)
-{
-    sxt_test_put_message(&file, type, text);
 }
 
 /* The file reads as EXPECTED; it begins anew. */
@@ -91,9 +62,8 @@ static void assert_number(const char *text, size_t size, uint64_t value)
     sxt_buffer_free(&bytes);
 }
 
-static void numbers_have_seven_bits_a_byte(void **state)
+TEST(numbers_have_seven_bits_a_byte)
 {
-    (void)state;
     assert_number("95 9a ef 3a", 4, 123456789);
     assert_number("ff ff ff ff ff ff ff ff ff 01", 10, UINT64_MAX);
     assert_number("80 02", 2, 256);
@@ -113,9 +83,8 @@ static void numbers_have_seven_bits_a_byte(void **state)
     assert_null(sxt_wire_get((const uint8_t *)"", (const uint8_t *)"", &value));
 }
 
-static void numbers_take_as_many_bytes_as_they_need(void **state)
+TEST(numbers_take_as_many_bytes_as_they_need)
 {
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++)
         for (uint64_t value = UINT64_C(1) << bit, i = 0; i < 2; i++, value = (UINT64_C(2) << bit) - 1) {
             uint8_t bytes[SXT_VARINT_MAX];
@@ -131,9 +100,8 @@ static void numbers_take_as_many_bytes_as_they_need(void **state)
 
 /* --- the beginning of a file, and of a message --- */
 
-static void a_file_begins_with_magic_and_header(void **state)
+TEST(a_file_begins_with_magic_and_header)
 {
-    (void)state;
     assert_bytes("", "! the file ends inside the magic, after 0 bytes (offset 0x0)\n");
     assert_bytes("'symbfil'", "! the file ends inside the magic, after 7 bytes (offset 0x7)\n");
     assert_bytes("'symbfilf' 0001", "! not a symbfile (offset 0x0)\n");
@@ -156,9 +124,8 @@ static void a_file_begins_with_magic_and_header(void **state)
     assert_int_equal(sxt_symbfile_reader_open(&reader, NULL, 0, NULL), SXT_ERROR_FORMAT);
 }
 
-static void types_of_messages(void **state)
+TEST(types_of_messages)
 {
-    (void)state;
     put_message(HEADER, "");
     assert_records("! a second header (offset 0xa)\n");
     put_message(0, "");
@@ -174,9 +141,8 @@ static void types_of_messages(void **state)
     assert_records("1+0 f -\n2+0 g -\n");
 }
 
-static void the_end_comes_between_messages_only(void **state)
+TEST(the_end_comes_between_messages_only)
 {
-    (void)state;
     put("05");
     assert_records("! the file ends between the length of a message and its type (offset 0xb)\n");
     put("85");
@@ -202,9 +168,8 @@ static void the_end_comes_between_messages_only(void **state)
 
 /* --- ranges --- */
 
-static void all_fields_of_a_range(void **state)
+TEST(all_fields_of_a_range)
 {
-    (void)state;
     assert_range("60 8020 10 40 1a 01 'f' 22 03 'f.c' 28 07 32 03 'g.c' 38 02 42 0a 0a 03 00 04 8001 12 03 0a 0b ac02",
                  "! line table: a field is cut off, or has a number that does not fit in 64 bits (offset 0x32)\n");
     assert_range("60 8020 10 40 1a 01 'f' 22 03 'f.c' 28 07 32 03 'g.c' 38 02 42 0c 0a 04 00 04 8001 12 04 0a 0b ac02",
@@ -213,9 +178,8 @@ static void all_fields_of_a_range(void **state)
     assert_range("60 01 1a 00 22 00 32 00", "1+0 \"\" \"\" < \"\":0\n");
 }
 
-static void fields_may_come_in_any_order_and_the_last_one_counts(void **state)
+TEST(fields_may_come_in_any_order_and_the_last_one_counts)
 {
-    (void)state;
     assert_range("42 06 12 01 05 0a 01 03 38 01 38 02 58 00 32 01 'c' 28 01 28 09 22 01 'x' 50 01 48 01 1a 01 'f'"
                  "10 05 10 06 08 02 60 07",
                  ">> 7+6 f b < c:9 {3:5}\n");
@@ -228,27 +192,24 @@ static void fields_may_come_in_any_order_and_the_last_one_counts(void **state)
     assert_range("60 01 1a 01 'f' 42 06 0a 01 01 12 01 05 42 08 0a 02 02 03 12 02 06 07", "1+0 f - {1:5 3:6 6:7}\n");
 }
 
-static void lists_may_be_packed_or_not(void **state)
+TEST(lists_may_be_packed_or_not)
 {
-    (void)state;
     assert_range("60 01 1a 01 'f' 42 0d 08 01 08 02 10 05 10 06 0a 01 03 10 07", "1+0 f - {1:5 3:6 6:7}\n");
     assert_range("60 01 1a 01 'f' 42 00", "1+0 f -\n");
     assert_range("60 01 1a 01 'f' 42 04 0a 00 12 00", "1+0 f -\n");
     assert_pad("28 01 10 00 18 01 20 05 12 01 01 1a 01 02 22 02 8600", "1 a b 5, b - 6\n");
 }
 
-static void numbers_are_cut_to_the_size_of_their_field(void **state)
+TEST(numbers_are_cut_to_the_size_of_their_field)
 {
-    (void)state;
     assert_range("60 01 1a 01 'f' 28 81808080f0ffffffff01 38 8180808010", "> 1+0 f - < -:1\n");
     assert_range("60 01 48 8180808010", "1+0 b -\n");
     /* A length has 64 bits. */
     assert_range("60 01 1a 01 'f' 10 80808080808001", "1+40000000000 f -\n");
 }
 
-static void unknown_fields_are_skipped(void **state)
+TEST(unknown_fields_are_skipped)
 {
-    (void)state;
     /* Each wire type, with numbers near and far; groups in groups. */
     assert_range("68 ac02 72 03 010203 79 0102030405060708 8501 01020304 60 01 1a 01 'f' f8ffffff0f 05", "1+0 f -\n");
     assert_range("60 01 6b 08 01 6b 6c 12 01 ff 6c 1a 01 'f'", "1+0 f -\n");
@@ -259,9 +220,8 @@ static void unknown_fields_are_skipped(void **state)
     assert_records("1+0 b -\n");
 }
 
-static void fields_that_cannot_be_are_refused(void **state)
+TEST(fields_that_cannot_be_are_refused)
 {
-    (void)state;
     assert_range("60 01 1a 01 'f' 12 01 05", "! range: field 2 cannot be of wire type 2 (offset 0x1c)\n");
     assert_range("60 01 1d 00000000", "! range: field 3 cannot be of wire type 5 (offset 0x19)\n");
     assert_range("60 01 40 01", "! range: field 8 cannot be of wire type 0 (offset 0x19)\n");
@@ -288,9 +248,8 @@ static void fields_that_cannot_be_are_refused(void **state)
     assert_records("! string table: field 1 cannot be of wire type 0 (offset 0xd)\n");
 }
 
-static void a_range_needs_an_address_and_a_function(void **state)
+TEST(a_range_needs_an_address_and_a_function)
 {
-    (void)state;
     assert_range("", "! range without an address (offset 0x16)\n");
     assert_range("10 05 1a 01 'f'", "! range without an address (offset 0x16)\n");
     assert_range("60 05", "! range without a function (offset 0x16)\n");
@@ -301,9 +260,8 @@ static void a_range_needs_an_address_and_a_function(void **state)
     assert_pad("28 05", "5\n");
 }
 
-static void addresses_go_on_from_record_to_record(void **state)
+TEST(addresses_go_on_from_record_to_record)
 {
-    (void)state;
     put_message(STRINGS, "0a 01 'a' 0a 00");
     put_message(RANGE, "60 8020 1a 01 'f'");
     put_message(PAD, "08 20 12 01 00 1a 01 01 22 01 00");
@@ -316,9 +274,8 @@ static void addresses_go_on_from_record_to_record(void **state)
     assert_records("1000+0 f -\n1010 a - 0\nff0+0 b -\nffffffffffffffff+0 x -\n2+0 y -\nffffffffffffffff+0 z -\n");
 }
 
-static void lists_of_different_lengths_are_refused(void **state)
+TEST(lists_of_different_lengths_are_refused)
 {
-    (void)state;
     assert_range("60 01 1a 01 'f' 42 07 0a 02 01 02 12 01 05",
                  "! line table with 2 offsets and 1 lines (offset 0x1f)\n");
     assert_range("60 01 1a 01 'f' 42 03 12 01 05", "! line table with 0 offsets and 1 lines (offset 0x1f)\n");
@@ -327,9 +284,8 @@ static void lists_of_different_lengths_are_refused(void **state)
     assert_pad("28 01 1a 01 00 22 01 01", "! return pad with 0 functions, 1 files and 1 lines (offset 0x16)\n");
 }
 
-static void offsets_of_lines_add_up_to_32_bits(void **state)
+TEST(offsets_of_lines_add_up_to_32_bits)
 {
-    (void)state;
     assert_range("60 01 1a 01 'f' 42 0c 0a 06 feffffff0f 01 12 02 05 06", "1+0 f - {fffffffe:5 ffffffff:6}\n");
     assert_range("60 01 1a 01 'f' 42 0c 0a 06 feffffff0f 02 12 02 05 06",
                  "! line table: the offsets add up to 4294967296, which does not fit in 32 bits (offset 0x1f)\n");
@@ -337,9 +293,8 @@ static void offsets_of_lines_add_up_to_32_bits(void **state)
 
 /* --- strings --- */
 
-static void references_lead_into_the_last_table(void **state)
+TEST(references_lead_into_the_last_table)
 {
-    (void)state;
     assert_range("60 01 48 03", "! range: string 3 of a table that has 3 (offset 0x19)\n");
     assert_range("60 01 48 00 50 03", "! range: string 3 of a table that has 3 (offset 0x1b)\n");
     assert_range("60 01 48 00 58 ffffffff0f", "! range: string 4294967295 of a table that has 3 (offset 0x1b)\n");
@@ -358,18 +313,16 @@ static void references_lead_into_the_last_table(void **state)
     assert_records("1+0 b -\n1+0 c -\n! range: string 1 of a table that has 1 (offset 0x28)\n");
 }
 
-static void strings_are_utf8(void **state)
+TEST(strings_are_utf8)
 {
-    (void)state;
     assert_range("60 01 1a 02 c3a9", "1+0 \\c3\\a9 -\n");
     assert_range("60 01 1a 03 61c328", "! range: a string is not UTF-8 (offset 0x1b)\n");
     put_message(STRINGS, "0a 03 61ff62");
     assert_records("! string table: a string is not UTF-8 (offset 0xf)\n");
 }
 
-static void what_is_read_is_what_was_written(void **state)
+TEST(what_is_read_is_what_was_written)
 {
-    (void)state;
     struct sxt_symbfile_reader *reader;
     struct sxt_symbfile_record record;
     put_message(STRINGS, "0a 01 'a' 0a 00");
@@ -394,9 +347,8 @@ static void what_is_read_is_what_was_written(void **state)
 
 /* --- lines --- */
 
-static void the_line_is_that_of_the_last_entry_at_or_before(void **state)
+TEST(the_line_is_that_of_the_last_entry_at_or_before)
 {
-    (void)state;
     const struct sxt_symbfile_line lines[] = {{2, 2}, {4, 5}, {100, 99}};
     const struct sxt_symbfile_range range = {.address = 0x123, .length = 50, .lines = lines, .line_count = 3};
     static const struct {
@@ -418,9 +370,8 @@ static void the_line_is_that_of_the_last_entry_at_or_before(void **state)
 
 /* --- streams --- */
 
-static void a_stream_may_be_longer_than_what_is_kept_of_it(void **state)
+TEST(a_stream_may_be_longer_than_what_is_kept_of_it)
 {
-    (void)state;
     /* The table is needed long after it has passed by, and offsets count from the beginning. */
     put_message(STRINGS, "0a 05 'named'");
     put_message(RANGE, "60 01 48 00");
@@ -444,9 +395,8 @@ static int fail_to_read(void *context, void *to, size_t size, size_t *got, sxt_e
     return SXT_OK;
 }
 
-static void a_stream_that_cannot_be_read_is_a_failure(void **state)
+TEST(a_stream_that_cannot_be_read_is_a_failure)
 {
-    (void)state;
     struct sxt_symbfile_reader *reader;
     sxt_error error;
     unsigned left = 10;
@@ -454,34 +404,4 @@ static void a_stream_that_cannot_be_read_is_a_failure(void **state)
     assert_int_equal(sxt_symbfile_reader_open_stream(&reader, fail_to_read, &left, &error), SXT_ERROR_IO);
     assert_int_equal(error.code, SXT_ERROR_IO);
     assert_null(reader);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_file, free_file)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(numbers_have_seven_bits_a_byte),
-        TEST(numbers_take_as_many_bytes_as_they_need),
-        TEST(a_file_begins_with_magic_and_header),
-        TEST(types_of_messages),
-        TEST(the_end_comes_between_messages_only),
-        TEST(all_fields_of_a_range),
-        TEST(fields_may_come_in_any_order_and_the_last_one_counts),
-        TEST(lists_may_be_packed_or_not),
-        TEST(numbers_are_cut_to_the_size_of_their_field),
-        TEST(unknown_fields_are_skipped),
-        TEST(fields_that_cannot_be_are_refused),
-        TEST(a_range_needs_an_address_and_a_function),
-        TEST(addresses_go_on_from_record_to_record),
-        TEST(lists_of_different_lengths_are_refused),
-        TEST(offsets_of_lines_add_up_to_32_bits),
-        TEST(references_lead_into_the_last_table),
-        TEST(strings_are_utf8),
-        TEST(what_is_read_is_what_was_written),
-        TEST(the_line_is_that_of_the_last_entry_at_or_before),
-        TEST(a_stream_may_be_longer_than_what_is_kept_of_it),
-        TEST(a_stream_that_cannot_be_read_is_a_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,42 +2,14 @@
  * test_verify.c: every rule of the checker, with the byte where it is broken; one problem is one problem, and
  * what comes behind it is checked too; good files pass, the reference's among them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "begun_file.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
-
-enum { HEADER = 1, RANGE, PAD, STRINGS };
-
-static struct sxt_buffer file;
-
-static int make_file(void **state)
-{
-    (void)state;
-    sxt_buffer_init(&file, SIZE_MAX);
-    sxt_test_begin_symbfile(&file);
-    return 0;
-}
-
-static int free_file(void **state)
-{
-    (void)state;
-    sxt_buffer_free(&file);
-    return 0;
-}
-
-static void put_message(uint64_t type, const char *text)
-{
-    sxt_test_put_message(&file, type, text);
-}
 
 static void note(void *context, const sxt_problem *problem)
 {
@@ -85,9 +57,8 @@ static void assert_message(uint64_t type, const char *text, const char *expected
     assert_problems(expected);
 }
 
-static void good_files_pass(void **state)
+TEST(good_files_pass)
 {
-    (void)state;
     assert_bytes("'symbfile' 0001", "");
     assert_bytes("'symbfile' 00010004", "");
     assert_message(RANGE, "08 00 10 8001 48 00 38 01 42 08 0a 02 00 7f 12 02 01 02", "");
@@ -100,9 +71,8 @@ static void good_files_pass(void **state)
     assert_message(RANGE, "08 00 10 01 48 00", "");
 }
 
-static void inlined_calls_lie_in_any_piece_of_the_function_before_them(void **state)
+TEST(inlined_calls_lie_in_any_piece_of_the_function_before_them)
 {
-    (void)state;
     /* Pieces side by side, under one name: three of 16 bytes, then calls in the first, across, and in the last. */
     put_message(RANGE, "60 8020 10 10 1a 01 'f' 22 01 'a'");
     put_message(RANGE, "08 20 10 10 1a 01 'f' 22 01 'b'");
@@ -128,9 +98,8 @@ static void inlined_calls_lie_in_any_piece_of_the_function_before_them(void **st
     assert_problems("nesting@1f");
 }
 
-static void a_call_outside_its_function_is_a_problem(void **state)
+TEST(a_call_outside_its_function_is_a_problem)
 {
-    (void)state;
     assert_message(RANGE, "08 00 10 8101 48 00 38 01", "nesting@1f");
     assert_message(RANGE, "08 01 10 01 48 00 38 01", "nesting@1f");
     assert_message(RANGE, "08 8001 10 8001 48 00 38 01", "nesting@1f");
@@ -139,9 +108,8 @@ static void a_call_outside_its_function_is_a_problem(void **state)
     assert_problems("nesting@c");
 }
 
-static void the_beginning_of_the_file(void **state)
+TEST(the_beginning_of_the_file)
 {
-    (void)state;
     assert_bytes("", "truncated@0");
     assert_bytes("'symb'", "truncated@4");
     assert_bytes("'symbfilx' 0001", "magic@0");
@@ -151,9 +119,8 @@ static void the_beginning_of_the_file(void **state)
     assert_bytes("'symbfile' 0202 6001 0102 08", "header@8 missing-field@a field@f");
 }
 
-static void beginnings_of_messages(void **state)
+TEST(beginnings_of_messages)
 {
-    (void)state;
     assert_message(HEADER, "", "header@1d");
     assert_message(0, "", "message-type@1d");
     assert_message(0x80000000, "00", "message-type@1d");
@@ -169,9 +136,8 @@ static void beginnings_of_messages(void **state)
     assert_problems("truncated@c");
 }
 
-static void fields(void **state)
+TEST(fields)
 {
-    (void)state;
     assert_message(RANGE, "08 00 48 00 12 00", "field@24");
     assert_message(RANGE, "08 00 48", "field@22");
     assert_message(RANGE, "08 00 10 05", "missing-field@1f");
@@ -190,9 +156,8 @@ static void fields(void **state)
     assert_problems("delta@d");
 }
 
-static void what_follows_from_a_problem_is_not_another_one(void **state)
+TEST(what_follows_from_a_problem_is_not_another_one)
 {
-    (void)state;
     /* Without the first address none is known, up to the next whole one. */
     put_message(RANGE, "08 01 1a 01 'f'");
     put_message(RANGE, "08 01 10 ffffffffffffffffff01 1a 01 'f'");
@@ -207,20 +172,4 @@ static void what_follows_from_a_problem_is_not_another_one(void **state)
     put_message(STRINGS, "0a 01 'f'");
     put_message(RANGE, "08 02 48 01");
     assert_problems("utf8@11 string-reference@2f");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_file, free_file)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(good_files_pass),
-        TEST(inlined_calls_lie_in_any_piece_of_the_function_before_them),
-        TEST(a_call_outside_its_function_is_a_problem),
-        TEST(the_beginning_of_the_file),
-        TEST(beginnings_of_messages),
-        TEST(fields),
-        TEST(what_follows_from_a_problem_is_not_another_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* test_write.c: the bytes of a symbfile, what goes into its tables, where it is cut, and what it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "support/support.h"
+#include "support/random.h"
 #include "support/symbfile_image.h"
+#include "support/test.h"
 #include "symbfile/symbfile.h"
 
 #define BEGINNING "'symbfile' 00 01 "
@@ -24,15 +19,23 @@ static void assert_file(const char *text)
 
 /* --- fields --- */
 
-static void an_empty_file_has_a_header_and_a_table(void **state)
+SET_UP()
 {
-    (void)state;
+    sxt_test_open_writer();
+}
+
+TEAR_DOWN()
+{
+    sxt_test_close_writer();
+}
+
+TEST(an_empty_file_has_a_header_and_a_table)
+{
     assert_file("73796d6266696c65 0001 0004");
 }
 
-static void all_fields_of_a_range_stand_in_the_order_of_the_reference(void **state)
+TEST(all_fields_of_a_range_stand_in_the_order_of_the_reference)
 {
-    (void)state;
     const struct sxt_symbfile_line lines[] = {{0, 10}, {4, 300}, {4, 11}, {0x84, 0}};
     struct sxt_symbfile_range range = {
         0x401000, 0x1000, 2, 7, sxt_test_view("f"), sxt_test_view("f.c"), sxt_test_view("main.c"), lines, 4};
@@ -44,9 +47,8 @@ static void all_fields_of_a_range_stand_in_the_order_of_the_reference(void **sta
                                   "42 0e  0a 05 00 04 00 80 01  12 05 0a ac 02 0b 00");
 }
 
-static void zeros_and_unknown_things_are_left_out_but_not_a_choice(void **state)
+TEST(zeros_and_unknown_things_are_left_out_but_not_a_choice)
 {
-    (void)state;
     sxt_test_write_range(0, 0, "", NULL);
     assert_file(BEGINNING "00 04  04 02 60 00 1a 00");
 
@@ -57,9 +59,8 @@ static void zeros_and_unknown_things_are_left_out_but_not_a_choice(void **state)
     assert_file(BEGINNING "03 04 0a 01 'f'  08 02 60 05 10 01 48 00 50 00  08 02 08 00 10 01 48 00 22 00");
 }
 
-static void a_pad_has_its_strings_in_the_table_and_its_lists_packed(void **state)
+TEST(a_pad_has_its_strings_in_the_table_and_its_lists_packed)
 {
-    (void)state;
     const struct sxt_symbfile_frame frames[] = {{sxt_test_view("main"), sxt_test_view("m.c"), 300},
                                                 {sxt_test_view("inner"), sxt_test_view(NULL), 0},
                                                 {sxt_test_view("main"), sxt_test_view("m.c"), 5}};
@@ -70,9 +71,8 @@ static void a_pad_has_its_strings_in_the_table_and_its_lists_packed(void **state
                           "13 03 28 8420  12 03 00 02 00  1a 03 01 03 01  22 04 ac02 00 05");
 }
 
-static void a_pad_without_frames_is_only_an_address(void **state)
+TEST(a_pad_without_frames_is_only_an_address)
 {
-    (void)state;
     struct sxt_symbfile_pad pad = {7, NULL, 0};
     assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_OK);
     assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
@@ -81,9 +81,8 @@ static void a_pad_without_frames_is_only_an_address(void **state)
 
 /* --- addresses --- */
 
-static void a_delta_counts_from_the_record_before_of_either_kind(void **state)
+TEST(a_delta_counts_from_the_record_before_of_either_kind)
 {
-    (void)state;
     sxt_test_write_range(0x1000, 1, "a", NULL);
     sxt_test_write_pad(0x1010, "p", NULL, 1);
     sxt_test_write_range(0x0ff0, 1, "b", NULL);
@@ -95,9 +94,8 @@ static void a_delta_counts_from_the_record_before_of_either_kind(void **state)
                           "07 02 08 00 10 01 1a 01 'c'");
 }
 
-static void a_delta_that_does_not_fit_is_a_whole_address(void **state)
+TEST(a_delta_that_does_not_fit_is_a_whole_address)
 {
-    (void)state;
     const uint64_t half = UINT64_C(1) << 63;
     sxt_test_write_range(0, 1, "a", NULL);
     sxt_test_write_range(half - 1, 1, "b", NULL);          /* the largest delta */
@@ -116,9 +114,8 @@ static void a_delta_that_does_not_fit_is_a_whole_address(void **state)
 
 /* --- which strings go into the table --- */
 
-static void strings_used_twice_go_into_the_table_and_those_of_pads(void **state)
+TEST(strings_used_twice_go_into_the_table_and_those_of_pads)
 {
-    (void)state;
     sxt_test_write_range(1, 1, "abc", NULL);
     sxt_test_write_pad(2, "xyz", "abc", 0);
     sxt_test_write_range(3, 1, "bcd", NULL);
@@ -128,9 +125,8 @@ static void strings_used_twice_go_into_the_table_and_those_of_pads(void **state)
                           "09 02 08 02 10 01 1a 03 'bcd'");
 }
 
-static void the_table_is_in_the_order_of_first_use(void **state)
+TEST(the_table_is_in_the_order_of_first_use)
 {
-    (void)state;
     sxt_test_write_pad(1, "once", "z", 0);
     sxt_test_write_range(2, 1, "y", "x");
     sxt_test_write_pad(3, "w", "", 0);
@@ -145,9 +141,8 @@ static void the_table_is_in_the_order_of_first_use(void **state)
                           "0b 03 08 02 12 01 00 1a 01 03 22 01 00");
 }
 
-static void strings_are_what_they_say_not_where_they_lie(void **state)
+TEST(strings_are_what_they_say_not_where_they_lie)
 {
-    (void)state;
     char name[] = "aaaa", same[] = "aaaa";
     sxt_test_write_range(1, 1, name, NULL);
     memcpy(name, "bbbb", 4);
@@ -159,9 +154,8 @@ static void strings_are_what_they_say_not_where_they_lie(void **state)
                           "06 02 08 02 10 01 48 00");
 }
 
-static void bytes_that_are_not_utf8_become_replacement_characters(void **state)
+TEST(bytes_that_are_not_utf8_become_replacement_characters)
 {
-    (void)state;
     sxt_test_write_range(1, 1, "a\xff", "\xc3\xa9\xed\xa0\x80");
     sxt_test_write_range(2, 1, "a\xfe", "b\xc3");
     /* Both names are now one string. A surrogate has three bad bytes. */
@@ -172,9 +166,8 @@ static void bytes_that_are_not_utf8_become_replacement_characters(void **state)
 
 /* --- failures --- */
 
-static void lines_in_disorder_are_refused_and_so_is_all_that_follows(void **state)
+TEST(lines_in_disorder_are_refused_and_so_is_all_that_follows)
 {
-    (void)state;
     sxt_error error;
     const struct sxt_symbfile_line lines[] = {{4, 1}, {3, 2}};
     struct sxt_symbfile_range range = {.length = 8, .function = sxt_test_view("f"), .lines = lines, .line_count = 2};
@@ -202,9 +195,8 @@ static int write_limited(void *context, const void *data, size_t size, sxt_error
     return SXT_OK;
 }
 
-static void a_sink_that_fails_is_not_overlooked(void **state)
+TEST(a_sink_that_fails_is_not_overlooked)
 {
-    (void)state;
     sxt_error error;
     struct sxt_symbfile_writer *other;
     size_t room = 9;
@@ -234,9 +226,8 @@ static void a_sink_that_fails_is_not_overlooked(void **state)
     sxt_symbfile_writer_close(&other);
 }
 
-static void a_file_appears_through_an_output(void **state)
+TEST(a_file_appears_through_an_output)
 {
-    (void)state;
     char path[] = "/tmp/sextant-symbfile-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -312,9 +303,8 @@ static void copy_file(const uint8_t *data, size_t size)
     sxt_symbfile_reader_close(&reader);
 }
 
-static void the_same_records_give_the_same_bytes(void **state)
+TEST(the_same_records_give_the_same_bytes)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct sxt_test_random random = {seed};
         sxt_test_begin_again();
@@ -337,28 +327,4 @@ static void the_same_records_give_the_same_bytes(void **state)
         assert_memory_equal(sxt_test_out.file.data, first, size);
         free(first);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, sxt_test_open_writer, sxt_test_close_writer)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_empty_file_has_a_header_and_a_table),
-        TEST(all_fields_of_a_range_stand_in_the_order_of_the_reference),
-        TEST(zeros_and_unknown_things_are_left_out_but_not_a_choice),
-        TEST(a_pad_has_its_strings_in_the_table_and_its_lists_packed),
-        TEST(a_pad_without_frames_is_only_an_address),
-        TEST(a_delta_counts_from_the_record_before_of_either_kind),
-        TEST(a_delta_that_does_not_fit_is_a_whole_address),
-        TEST(strings_used_twice_go_into_the_table_and_those_of_pads),
-        TEST(the_table_is_in_the_order_of_first_use),
-        TEST(strings_are_what_they_say_not_where_they_lie),
-        TEST(bytes_that_are_not_utf8_become_replacement_characters),
-        TEST(lines_in_disorder_are_refused_and_so_is_all_that_follows),
-        TEST(a_sink_that_fails_is_not_overlooked),
-        TEST(a_file_appears_through_an_output),
-        TEST(the_same_records_give_the_same_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

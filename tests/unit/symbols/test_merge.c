@@ -2,43 +2,16 @@
  * test_merge.c: who owns which bytes when functions and sources overlap, and what becomes of lines and inlined calls
  * that are cut. test_merge_random.c compares with an oracle.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 
-#include "support/support.h"
+#include "empty_model.h"
+#include "support/model.h"
+#include "support/test.h"
 
-#define DWARF SXT_SOURCE_DWARF
-#define GO    SXT_SOURCE_GO
+#define GO SXT_SOURCE_GO
 
 /* A quadratic algorithm needs far longer, a linear one a tenth of it even under a sanitizer. */
 #define PATIENCE_SECONDS 8.0
-
-static struct sxt_symbols *model;
-
-static int make_model(void **state)
-{
-    (void)state;
-    model = sxt_test_model();
-    return 0;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sxt_symbols_free(&model);
-    return 0;
-}
-
-static void expect(const char *text)
-{
-    sxt_test_finish(model);
-    sxt_test_assert_model(model, text);
-}
 
 static void function(const char *name, uint64_t address, uint64_t size)
 {
@@ -57,59 +30,52 @@ static void line(uint32_t offset, uint32_t number)
 
 /* --- functions of one source --- */
 
-static void a_nested_function_leaves_the_outer_one_on_both_sides(void **state)
+TEST(a_nested_function_leaves_the_outer_one_on_both_sides)
 {
-    (void)state;
     function("outer", 0x10, 0x30);
     function("inner", 0x20, 0x10);
     expect("outer@10-20 inner@20-30 outer@30-40");
 }
 
-static void nesting_may_be_deep(void **state)
+TEST(nesting_may_be_deep)
 {
-    (void)state;
     function("a", 0, 0x50);
     function("b", 0x10, 0x30);
     function("c", 0x20, 0x10);
     expect("a@0-10 b@10-20 c@20-30 b@30-40 a@40-50");
 }
 
-static void of_two_functions_that_overlap_in_part_the_later_one_has_the_shared_bytes(void **state)
+TEST(of_two_functions_that_overlap_in_part_the_later_one_has_the_shared_bytes)
 {
-    (void)state;
     function("second", 0x18, 0x10);
     function("first", 0x10, 0x10);
     expect("first@10-18 second@18-28");
 }
 
-static void a_function_that_ends_with_a_nested_one_has_no_empty_rest(void **state)
+TEST(a_function_that_ends_with_a_nested_one_has_no_empty_rest)
 {
-    (void)state;
     function("outer", 0x10, 0x20);
     function("inner", 0x20, 0x10);
     expect("outer@10-20 inner@20-30");
 }
 
-static void a_shorter_better_alias_leaves_the_rest_to_the_longer_one(void **state)
+TEST(a_shorter_better_alias_leaves_the_rest_to_the_longer_one)
 {
-    (void)state;
     sxt_test_add_function(model, "weak_long", 0x10, 0x20, 'W');
     sxt_test_add_function(model, "global_short", 0x10, 0x08, 'G');
     expect("global_short@10-18 weak_long@18-30");
 }
 
-static void functions_side_by_side_stay_as_they_are(void **state)
+TEST(functions_side_by_side_stay_as_they_are)
 {
-    (void)state;
     function("b", 0x20, 0x10);
     function("a", 0x10, 0x10);
     function("c", 0x38, 0x08);
     expect("a@10-20 b@20-30 c@38-40");
 }
 
-static void only_functions_own_bytes(void **state)
+TEST(only_functions_own_bytes)
 {
-    (void)state;
     const char types[] = "FIPONT";
     for (unsigned i = 0; types[i] != 0; i++)
         sxt_symbols_add_symbol(model, &(struct sxt_model_symbol){.address = 0x10 * i,
@@ -134,9 +100,8 @@ static void add_zero_size(const char *name, uint64_t address, uint64_t section_e
                                                              .section_end = section_end});
 }
 
-static void a_zero_size_function_owns_nothing_by_default(void **state)
+TEST(a_zero_size_function_owns_nothing_by_default)
 {
-    (void)state;
     add_zero_size("zero", 0x10, 0x100);
     function("sized", 0x10, 0x10);
     add_zero_size("inside", 0x18, 0x100);
@@ -144,9 +109,8 @@ static void a_zero_size_function_owns_nothing_by_default(void **state)
     assert_int_equal(model->symbol_count, 3);
 }
 
-static void a_zero_size_function_reaches_to_the_next_symbol_when_asked(void **state)
+TEST(a_zero_size_function_reaches_to_the_next_symbol_when_asked)
 {
-    (void)state;
     model->extend_zero_size = true;
     add_zero_size("a", 0x10, 0x100);
     add_zero_size("b", 0x20, 0x100);
@@ -155,9 +119,8 @@ static void a_zero_size_function_reaches_to_the_next_symbol_when_asked(void **st
     expect("a@10-20 b@20-28 sized@28-38 last@40-48");
 }
 
-static void data_ends_an_extended_function_too(void **state)
+TEST(data_ends_an_extended_function_too)
 {
-    (void)state;
     model->extend_zero_size = true;
     add_zero_size("a", 0x10, 0x100);
     sxt_symbols_add_symbol(model, &(struct sxt_model_symbol){.address = 0x14,
@@ -169,9 +132,8 @@ static void data_ends_an_extended_function_too(void **state)
     expect("a@10-14");
 }
 
-static void an_extended_function_stays_inside_its_section(void **state)
+TEST(an_extended_function_stays_inside_its_section)
 {
-    (void)state;
     model->extend_zero_size = true;
     add_zero_size("a", 0x10, 0x18);
     add_zero_size("unknown_section", 0x20, 0);
@@ -180,9 +142,8 @@ static void an_extended_function_stays_inside_its_section(void **state)
     expect("a@10-18 far@1000-1010");
 }
 
-static void of_extended_aliases_the_first_has_the_bytes(void **state)
+TEST(of_extended_aliases_the_first_has_the_bytes)
 {
-    (void)state;
     model->extend_zero_size = true;
     add_zero_size("a", 0x10, 0x100);
     add_zero_size("b", 0x10, 0x100);
@@ -190,18 +151,16 @@ static void of_extended_aliases_the_first_has_the_bytes(void **state)
     expect("a@10-20 next@20-30");
 }
 
-static void an_extended_function_gives_way_to_nothing_but_reaches_into_the_rest_of_a_sized_one(void **state)
+TEST(an_extended_function_gives_way_to_nothing_but_reaches_into_the_rest_of_a_sized_one)
 {
-    (void)state;
     model->extend_zero_size = true;
     function("sized", 0x10, 0x20);
     add_zero_size("label", 0x18, 0x100);
     expect("sized@10-18 label@18-100");
 }
 
-static void extending_many_aliases_is_not_quadratic(void **state)
+TEST(extending_many_aliases_is_not_quadratic)
 {
-    (void)state;
     model->extend_zero_size = true;
     for (unsigned i = 0; i < 200000; i++) {
         char name[16];
@@ -215,9 +174,8 @@ static void extending_many_aliases_is_not_quadratic(void **state)
 
 /* --- several sources --- */
 
-static void a_better_source_wins_where_it_covers_and_only_there(void **state)
+TEST(a_better_source_wins_where_it_covers_and_only_there)
 {
-    (void)state;
     function("symbol", 0x10, 0x40);
     range(GO, 0, "go", 0x20, 0x40);
     range(DWARF, 0, "dwarf", 0x28, 0x30);
@@ -227,18 +185,16 @@ static void a_better_source_wins_where_it_covers_and_only_there(void **state)
     assert_int_equal(model->ranges[2].source, DWARF);
 }
 
-static void a_worse_source_never_cuts_a_better_one(void **state)
+TEST(a_worse_source_never_cuts_a_better_one)
 {
-    (void)state;
     range(DWARF, 0, "dwarf", 0x10, 0x40);
     range(GO, 0, "go", 0x18, 0x20);
     function("symbol", 0x20, 0x08);
     expect("dwarf@10-40");
 }
 
-static void both_symbol_tables_are_one_source(void **state)
+TEST(both_symbol_tables_are_one_source)
 {
-    (void)state;
     sxt_symbols_add_symbol(model, &(struct sxt_model_symbol){.address = 0x18,
                                                              .size = 8,
                                                              .name = sxt_test_string(model, "dynamic"),
@@ -249,26 +205,23 @@ static void both_symbol_tables_are_one_source(void **state)
     expect("static@10-18 dynamic@18-20 static@20-30");
 }
 
-static void the_order_of_adding_does_not_matter_between_sources(void **state)
+TEST(the_order_of_adding_does_not_matter_between_sources)
 {
-    (void)state;
     range(DWARF, 0, "dwarf", 0x20, 0x30);
     function("symbol", 0x10, 0x10);
     range(GO, 0, "go", 0x18, 0x28);
     expect("symbol@10-18 go@18-20 dwarf@20-30");
 }
 
-static void ranges_that_begin_together_go_by_the_order_of_adding(void **state)
+TEST(ranges_that_begin_together_go_by_the_order_of_adding)
 {
-    (void)state;
     range(DWARF, 0, "first", 0x10, 0x18);
     range(DWARF, 0, "second", 0x10, 0x20);
     expect("first@10-18 second@18-20");
 }
 
-static void an_empty_range_owns_nothing_and_takes_its_calls_along(void **state)
+TEST(an_empty_range_owns_nothing_and_takes_its_calls_along)
 {
-    (void)state;
     range(DWARF, 0, "empty", 0x10, 0x10);
     range(DWARF, 1, "call", 0x10, 0x20);
     function("symbol", 0x10, 0x10);
@@ -277,9 +230,8 @@ static void an_empty_range_owns_nothing_and_takes_its_calls_along(void **state)
 
 /* --- lines --- */
 
-static void lines_follow_a_range_that_is_cut_at_its_front(void **state)
+TEST(lines_follow_a_range_that_is_cut_at_its_front)
 {
-    (void)state;
     range(GO, 0, "f", 0x10, 0x30);
     line(0, 1);
     line(8, 2);
@@ -288,9 +240,8 @@ static void lines_follow_a_range_that_is_cut_at_its_front(void **state)
     expect("d@10-1c f@1c-30{0:f.c:2 8:f.c:3}");
 }
 
-static void a_cut_at_the_very_start_of_a_line_leaves_the_line_before_out(void **state)
+TEST(a_cut_at_the_very_start_of_a_line_leaves_the_line_before_out)
 {
-    (void)state;
     range(GO, 0, "f", 0x10, 0x30);
     line(0, 1);
     line(8, 2);
@@ -298,9 +249,8 @@ static void a_cut_at_the_very_start_of_a_line_leaves_the_line_before_out(void **
     expect("d@10-18 f@18-30{0:f.c:2}");
 }
 
-static void lines_behind_a_cut_at_the_back_are_dropped(void **state)
+TEST(lines_behind_a_cut_at_the_back_are_dropped)
 {
-    (void)state;
     range(GO, 0, "f", 0x10, 0x30);
     line(0, 1);
     line(8, 2);
@@ -309,9 +259,8 @@ static void lines_behind_a_cut_at_the_back_are_dropped(void **state)
     expect("f@10-20{0:f.c:1 8:f.c:2} d@20-40");
 }
 
-static void every_piece_of_a_range_has_its_part_of_the_lines(void **state)
+TEST(every_piece_of_a_range_has_its_part_of_the_lines)
 {
-    (void)state;
     range(GO, 0, "f", 0, 0x40);
     line(0, 1);
     line(0x10, 2);
@@ -321,18 +270,16 @@ static void every_piece_of_a_range_has_its_part_of_the_lines(void **state)
     expect("f@0-18{0:f.c:1 10:f.c:2} d@18-28 f@28-40{0:f.c:3 8:f.c:4}");
 }
 
-static void a_line_that_begins_late_stays_where_it_is(void **state)
+TEST(a_line_that_begins_late_stays_where_it_is)
 {
-    (void)state;
     range(GO, 0, "f", 0x10, 0x30);
     line(0x10, 1);
     range(DWARF, 0, "d", 0x10, 0x18);
     expect("d@10-18 f@18-30{8:f.c:1}");
 }
 
-static void lines_behind_the_end_of_their_range_say_nothing(void **state)
+TEST(lines_behind_the_end_of_their_range_say_nothing)
 {
-    (void)state;
     range(DWARF, 0, "f", 0x10, 0x20);
     line(0, 1);
     line(0x10, 2);
@@ -341,9 +288,8 @@ static void lines_behind_the_end_of_their_range_say_nothing(void **state)
 }
 
 /* A function with as many lines as it has holes must not copy all its lines for each piece. */
-static void cutting_a_long_line_table_into_many_pieces_is_not_quadratic(void **state)
+TEST(cutting_a_long_line_table_into_many_pieces_is_not_quadratic)
 {
-    (void)state;
     enum { LINES = 12000 };
     range(GO, 0, "f", 0, 16 * LINES);
     for (uint32_t i = 0; i < LINES; i++)
@@ -359,9 +305,8 @@ static void cutting_a_long_line_table_into_many_pieces_is_not_quadratic(void **s
 
 /* --- inlined calls --- */
 
-static void calls_are_cut_with_the_function_around_them(void **state)
+TEST(calls_are_cut_with_the_function_around_them)
 {
-    (void)state;
     range(GO, 0, "f", 0, 0x40);
     range(GO, 1, "a", 0x08, 0x38);
     line(0, 1);
@@ -371,9 +316,8 @@ static void calls_are_cut_with_the_function_around_them(void **state)
     expect("f@0-18 >a@8-18{0:f.c:1} >>b@10-18 d@18-20 f@20-40 >a@20-38{0:f.c:1 8:f.c:2} >>b@20-30");
 }
 
-static void a_call_belongs_to_the_function_added_before_it_even_where_another_owns_the_bytes(void **state)
+TEST(a_call_belongs_to_the_function_added_before_it_even_where_another_owns_the_bytes)
 {
-    (void)state;
     range(DWARF, 0, "f", 0x10, 0x30);
     range(DWARF, 1, "of_f", 0x20, 0x30);
     range(DWARF, 0, "g", 0x20, 0x40);
@@ -382,9 +326,8 @@ static void a_call_belongs_to_the_function_added_before_it_even_where_another_ow
 
 /* --- the end of the address space --- */
 
-static void functions_at_the_last_addresses_do_not_wrap(void **state)
+TEST(functions_at_the_last_addresses_do_not_wrap)
 {
-    (void)state;
     function("a", UINT64_MAX - 0x1f, 0x10);
     function("b", UINT64_MAX - 0x0f, 0x10);
     function("beyond", UINT64_MAX - 0x0b, 0x1000);
@@ -394,52 +337,11 @@ static void functions_at_the_last_addresses_do_not_wrap(void **state)
            "beyond@fffffffffffffff4-ffffffffffffffff");
 }
 
-static void a_cut_of_more_than_four_gigabytes_moves_lines_right(void **state)
+TEST(a_cut_of_more_than_four_gigabytes_moves_lines_right)
 {
-    (void)state;
     range(GO, 0, "f", 0, (uint64_t)1 << 40);
     line(0, 1);
     line(UINT32_MAX, 2);
     range(DWARF, 0, "d", 0x10, (uint64_t)1 << 33);
     expect("f@0-10{0:f.c:1} d@10-200000000 f@200000000-10000000000{0:f.c:2}");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_model)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_nested_function_leaves_the_outer_one_on_both_sides),
-        TEST(nesting_may_be_deep),
-        TEST(of_two_functions_that_overlap_in_part_the_later_one_has_the_shared_bytes),
-        TEST(a_function_that_ends_with_a_nested_one_has_no_empty_rest),
-        TEST(a_shorter_better_alias_leaves_the_rest_to_the_longer_one),
-        TEST(functions_side_by_side_stay_as_they_are),
-        TEST(only_functions_own_bytes),
-        TEST(a_zero_size_function_owns_nothing_by_default),
-        TEST(a_zero_size_function_reaches_to_the_next_symbol_when_asked),
-        TEST(data_ends_an_extended_function_too),
-        TEST(an_extended_function_stays_inside_its_section),
-        TEST(of_extended_aliases_the_first_has_the_bytes),
-        TEST(an_extended_function_gives_way_to_nothing_but_reaches_into_the_rest_of_a_sized_one),
-        TEST(extending_many_aliases_is_not_quadratic),
-        TEST(a_better_source_wins_where_it_covers_and_only_there),
-        TEST(a_worse_source_never_cuts_a_better_one),
-        TEST(both_symbol_tables_are_one_source),
-        TEST(the_order_of_adding_does_not_matter_between_sources),
-        TEST(ranges_that_begin_together_go_by_the_order_of_adding),
-        TEST(an_empty_range_owns_nothing_and_takes_its_calls_along),
-        TEST(lines_follow_a_range_that_is_cut_at_its_front),
-        TEST(a_cut_at_the_very_start_of_a_line_leaves_the_line_before_out),
-        TEST(lines_behind_a_cut_at_the_back_are_dropped),
-        TEST(every_piece_of_a_range_has_its_part_of_the_lines),
-        TEST(a_line_that_begins_late_stays_where_it_is),
-        TEST(lines_behind_the_end_of_their_range_say_nothing),
-        TEST(cutting_a_long_line_table_into_many_pieces_is_not_quadratic),
-        TEST(calls_are_cut_with_the_function_around_them),
-        TEST(a_call_belongs_to_the_function_added_before_it_even_where_another_owns_the_bytes),
-        TEST(functions_at_the_last_addresses_do_not_wrap),
-        TEST(a_cut_of_more_than_four_gigabytes_moves_lines_right),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,13 @@
  * asks for each single address who should own it. The oracle follows the rules in symbols.h and shares nothing with
  * merge.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/test.h"
 
 #define SPACE      48 /* addresses 0 to 47 */
 #define ITEMS_MAX  200
@@ -329,37 +325,22 @@ static void run(uint64_t seed, unsigned count, struct damage damage)
     free(trial);
 }
 
-static void well_formed_trees_give_the_oracles_chain_and_lines_at_every_address(void **state)
+TEST(well_formed_trees_give_the_oracles_chain_and_lines_at_every_address)
 {
-    (void)state;
     run(1000000, 6000, (struct damage){0});
 }
 
-static void calls_that_stick_out_are_clipped_to_what_is_around_them(void **state)
+TEST(calls_that_stick_out_are_clipped_to_what_is_around_them)
 {
-    (void)state;
     run(2000000, 6000, (struct damage){.sticks_out = true});
 }
 
-static void orphans_are_dropped_and_harm_nobody(void **state)
+TEST(orphans_are_dropped_and_harm_nobody)
 {
-    (void)state;
     run(3000000, 6000, (struct damage){.orphans = true});
 }
 
-static void hopeless_trees_still_give_a_nested_model(void **state)
+TEST(hopeless_trees_still_give_a_nested_model)
 {
-    (void)state;
     run(4000000, 6000, (struct damage){.sticks_out = true, .orphans = true, .overlaps = true});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_formed_trees_give_the_oracles_chain_and_lines_at_every_address),
-        cmocka_unit_test(calls_that_stick_out_are_clipped_to_what_is_around_them),
-        cmocka_unit_test(orphans_are_dropped_and_harm_nobody),
-        cmocka_unit_test(hopeless_trees_still_give_a_nested_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* Lines without a function: the symbols that lie there get them, and nothing else is changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 /* A piece of a line table, with a line every 4 bytes. */
 static void add_lines(struct sxt_symbols *model, uint64_t address, uint64_t length, uint32_t line)
@@ -34,35 +28,31 @@ static void expect(struct sxt_symbols *model, const char *expected)
     sxt_symbols_free(&model);
 }
 
-static void lines_alone_are_no_range(void **state)
+TEST(lines_alone_are_no_range)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x100, 0x10, 1);
     expect(model, "");
 }
 
-static void a_symbol_gets_the_lines_at_its_addresses(void **state)
+TEST(a_symbol_gets_the_lines_at_its_addresses)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x100, 0x10, 1);
     sxt_test_add_function(model, "whole", 0x100, 0x10, 'G');
     expect(model, "whole@100-110{0:a.s:1 4:a.s:2 8:a.s:3 c:a.s:4}");
 }
 
-static void a_symbol_in_the_middle_gets_the_line_in_effect(void **state)
+TEST(a_symbol_in_the_middle_gets_the_line_in_effect)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x100, 0x10, 1);
     sxt_test_add_function(model, "part", 0x106, 4, 'G');
     expect(model, "part@106-10a{0:a.s:2 2:a.s:3}");
 }
 
-static void outside_the_lines_nothing_is_known(void **state)
+TEST(outside_the_lines_nothing_is_known)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x104, 4, 1);
     add_lines(model, 0x10c, 4, 7);
@@ -71,9 +61,8 @@ static void outside_the_lines_nothing_is_known(void **state)
     expect(model, "f@100-120{4:a.s:1 8::0 c:a.s:7 10::0} g@200-220");
 }
 
-static void labels_without_a_size_reach_to_the_next_symbol_or_the_end_of_the_lines(void **state)
+TEST(labels_without_a_size_reach_to_the_next_symbol_or_the_end_of_the_lines)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x100, 0x20, 1);
     add_label(model, "first", 0x100, 0, 'N');
@@ -82,9 +71,8 @@ static void labels_without_a_size_reach_to_the_next_symbol_or_the_end_of_the_lin
     expect(model, "first@100-108{0:a.s:1 4:a.s:2} second@108-120{0:a.s:3 4:a.s:4 8:a.s:5 c:a.s:6 10:a.s:7 14:a.s:8}");
 }
 
-static void labels_of_assemblers_are_not_for_people(void **state)
+TEST(labels_of_assemblers_are_not_for_people)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x100, 8, 1);
     add_label(model, "$x", 0x100, 0, 'N');
@@ -92,9 +80,8 @@ static void labels_of_assemblers_are_not_for_people(void **state)
     expect(model, "");
 }
 
-static void labels_where_no_lines_are_own_nothing(void **state)
+TEST(labels_where_no_lines_are_own_nothing)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_label(model, "label", 0x100, 0, 'N');
     add_label(model, "data", 0x104, 8, 'N');
@@ -102,9 +89,8 @@ static void labels_where_no_lines_are_own_nothing(void **state)
     expect(model, "f@200-204");
 }
 
-static void a_function_of_dwarf_keeps_its_own_lines(void **state)
+TEST(a_function_of_dwarf_keeps_its_own_lines)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, "f", 0x104, 4);
     sxt_test_add_line(model, 0, "f.c", 50);
@@ -113,9 +99,8 @@ static void a_function_of_dwarf_keeps_its_own_lines(void **state)
     expect(model, "around@100-104{0:a.s:1} f@104-108{0:f.c:50} around@108-110{0:a.s:3 4:a.s:4}");
 }
 
-static void where_pieces_overlap_the_first_one_counts(void **state)
+TEST(where_pieces_overlap_the_first_one_counts)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_lines(model, 0x108, 8, 20);
     add_lines(model, 0x100, 0xc, 1);
@@ -125,9 +110,8 @@ static void where_pieces_overlap_the_first_one_counts(void **state)
 }
 
 /* One piece of many lines, and as many symbols that reach to its end: the time must not be the product. */
-static void many_symbols_share_a_piece_of_many_lines(void **state)
+TEST(many_symbols_share_a_piece_of_many_lines)
 {
-    (void)state;
     enum { COUNT = 60000 };
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, NULL, 0x1000, COUNT);
@@ -141,21 +125,4 @@ static void many_symbols_share_a_piece_of_many_lines(void **state)
     assert_int_equal(model->range_count, COUNT);
     assert_int_equal(model->lines[model->ranges[COUNT - 1].first_line].line, COUNT - 1);
     sxt_symbols_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_alone_are_no_range),
-        cmocka_unit_test(a_symbol_gets_the_lines_at_its_addresses),
-        cmocka_unit_test(a_symbol_in_the_middle_gets_the_line_in_effect),
-        cmocka_unit_test(outside_the_lines_nothing_is_known),
-        cmocka_unit_test(labels_without_a_size_reach_to_the_next_symbol_or_the_end_of_the_lines),
-        cmocka_unit_test(labels_of_assemblers_are_not_for_people),
-        cmocka_unit_test(labels_where_no_lines_are_own_nothing),
-        cmocka_unit_test(a_function_of_dwarf_keeps_its_own_lines),
-        cmocka_unit_test(where_pieces_overlap_the_first_one_counts),
-        cmocka_unit_test(many_symbols_share_a_piece_of_many_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,38 +2,9 @@
  * test_nest.c: inlined calls that do not lie where they should: sticking out, overlapping, without a parent, too deep.
  * test_merge_random.c compares with an oracle.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "support/support.h"
-
-#define DWARF SXT_SOURCE_DWARF
-
-static struct sxt_symbols *model;
-
-static int make_model(void **state)
-{
-    (void)state;
-    model = sxt_test_model();
-    return 0;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sxt_symbols_free(&model);
-    return 0;
-}
-
-static void expect(const char *text)
-{
-    sxt_test_finish(model);
-    sxt_test_assert_model(model, text);
-}
+#include "empty_model.h"
+#include "support/model.h"
+#include "support/test.h"
 
 static void range(uint32_t depth, const char *name, uint64_t start, uint64_t end)
 {
@@ -45,9 +16,8 @@ static void line(uint32_t offset, uint32_t number)
     sxt_test_add_line(model, offset, "f.c", number);
 }
 
-static void a_call_that_sticks_out_at_the_back_is_cut_off(void **state)
+TEST(a_call_that_sticks_out_at_the_back_is_cut_off)
 {
-    (void)state;
     range(0, "f", 0x10, 0x20);
     range(1, "a", 0x18, 0x28);
     line(0, 1);
@@ -56,18 +26,16 @@ static void a_call_that_sticks_out_at_the_back_is_cut_off(void **state)
     expect("f@10-20 >a@18-20{0:f.c:1} >>b@1c-20");
 }
 
-static void a_call_that_sticks_out_at_the_front_is_cut_off(void **state)
+TEST(a_call_that_sticks_out_at_the_front_is_cut_off)
 {
-    (void)state;
     range(0, "f", 0x10, 0x40);
     range(1, "a", 0x08, 0x30);
     range(1, "b", 0x30, 0x38);
     expect("f@10-40 >a@10-30 >b@30-38");
 }
 
-static void a_nested_call_that_sticks_out_at_the_front_is_cut_off(void **state)
+TEST(a_nested_call_that_sticks_out_at_the_front_is_cut_off)
 {
-    (void)state;
     range(0, "f", 0x10, 0x40);
     range(1, "a", 0x20, 0x30);
     range(2, "b", 0x18, 0x28);
@@ -76,9 +44,8 @@ static void a_nested_call_that_sticks_out_at_the_front_is_cut_off(void **state)
     expect("f@10-40 >a@20-30 >>b@20-28{0:f.c:2}");
 }
 
-static void a_call_outside_of_its_function_is_dropped(void **state)
+TEST(a_call_outside_of_its_function_is_dropped)
 {
-    (void)state;
     range(0, "f", 0x10, 0x20);
     range(1, "before", 0x00, 0x10);
     range(1, "behind", 0x20, 0x30);
@@ -87,9 +54,8 @@ static void a_call_outside_of_its_function_is_dropped(void **state)
     expect("f@10-20");
 }
 
-static void a_call_without_the_level_above_it_is_dropped(void **state)
+TEST(a_call_without_the_level_above_it_is_dropped)
 {
-    (void)state;
     range(0, "f", 0x10, 0x40);
     range(2, "orphan", 0x18, 0x20);
     range(1, "a", 0x20, 0x30);
@@ -98,18 +64,16 @@ static void a_call_without_the_level_above_it_is_dropped(void **state)
     expect("f@10-40 >a@20-30 >>b@28-2c");
 }
 
-static void calls_in_front_of_the_first_function_are_dropped(void **state)
+TEST(calls_in_front_of_the_first_function_are_dropped)
 {
-    (void)state;
     range(1, "a", 0x10, 0x20);
     range(2, "b", 0x10, 0x20);
     range(0, "f", 0x10, 0x20);
     expect("f@10-20");
 }
 
-static void of_two_calls_that_overlap_the_later_one_keeps_its_bytes(void **state)
+TEST(of_two_calls_that_overlap_the_later_one_keeps_its_bytes)
 {
-    (void)state;
     range(0, "f", 0, 0x40);
     range(1, "a", 0x08, 0x20);
     line(0, 1);
@@ -118,9 +82,8 @@ static void of_two_calls_that_overlap_the_later_one_keeps_its_bytes(void **state
     expect("f@0-40 >a@8-10{0:f.c:1} >b@10-28");
 }
 
-static void what_is_inside_a_call_is_cut_together_with_it(void **state)
+TEST(what_is_inside_a_call_is_cut_together_with_it)
 {
-    (void)state;
     range(0, "f", 0, 0x40);
     range(1, "a", 0x08, 0x20);
     range(2, "in_a", 0x0c, 0x1c);
@@ -129,9 +92,8 @@ static void what_is_inside_a_call_is_cut_together_with_it(void **state)
     expect("f@0-40 >a@8-10 >>in_a@c-10 >>>deep_in_a@e-10 >b@10-28");
 }
 
-static void what_lies_in_the_lost_part_of_a_call_is_not_given_to_its_neighbour(void **state)
+TEST(what_lies_in_the_lost_part_of_a_call_is_not_given_to_its_neighbour)
 {
-    (void)state;
     range(0, "f", 0, 0x40);
     range(1, "a", 0x08, 0x30);
     range(2, "in_a", 0x14, 0x18);
@@ -141,9 +103,8 @@ static void what_lies_in_the_lost_part_of_a_call_is_not_given_to_its_neighbour(v
     expect("f@0-40 >a@8-10 >b@10-28 >>in_b@20-24");
 }
 
-static void siblings_may_be_added_in_any_order(void **state)
+TEST(siblings_may_be_added_in_any_order)
 {
-    (void)state;
     range(0, "f", 0, 0x40);
     range(1, "late", 0x20, 0x30);
     range(2, "in_late", 0x20, 0x28);
@@ -152,9 +113,8 @@ static void siblings_may_be_added_in_any_order(void **state)
     expect("f@0-40 >early@8-10 >>in_early@8-10 >late@20-30 >>in_late@20-28");
 }
 
-static void of_two_calls_that_begin_together_the_first_is_kept(void **state)
+TEST(of_two_calls_that_begin_together_the_first_is_kept)
 {
-    (void)state;
     range(0, "f", 0, 0x40);
     range(1, "a", 0x08, 0x10);
     range(1, "b", 0x08, 0x20);
@@ -168,9 +128,8 @@ static void add_deep_calls(uint32_t levels)
         range(depth, "call", 0, 0x10);
 }
 
-static void calls_are_kept_to_the_greatest_depth_and_deeper_ones_dropped(void **state)
+TEST(calls_are_kept_to_the_greatest_depth_and_deeper_ones_dropped)
 {
-    (void)state;
     add_deep_calls(SXT_SYMBOLS_MAX_DEPTH + 5);
     range(UINT32_MAX, "deepest", 0, 0x10);
     sxt_test_finish(model);
@@ -179,9 +138,8 @@ static void calls_are_kept_to_the_greatest_depth_and_deeper_ones_dropped(void **
         assert_int_equal(model->ranges[i].depth, i);
 }
 
-static void calls_at_the_last_addresses_do_not_wrap(void **state)
+TEST(calls_at_the_last_addresses_do_not_wrap)
 {
-    (void)state;
     range(0, "f", UINT64_MAX - 0x20, UINT64_MAX);
     sxt_test_add_range(model, DWARF, 1, "a", UINT64_MAX - 0x10, UINT64_MAX);
     line(0, 1);
@@ -191,26 +149,4 @@ static void calls_at_the_last_addresses_do_not_wrap(void **state)
     sxt_test_add_range(model, DWARF, 2, "wraps", UINT64_MAX - 8, 0x10);
     expect("f@ffffffffffffffdf-ffffffffffffffff >a@ffffffffffffffef-ffffffffffffffff{0:f.c:1 f:f.c:2} "
            ">>wraps@fffffffffffffff7-ffffffffffffffff");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_model)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_call_that_sticks_out_at_the_back_is_cut_off),
-        TEST(a_call_that_sticks_out_at_the_front_is_cut_off),
-        TEST(a_nested_call_that_sticks_out_at_the_front_is_cut_off),
-        TEST(a_call_outside_of_its_function_is_dropped),
-        TEST(a_call_without_the_level_above_it_is_dropped),
-        TEST(calls_in_front_of_the_first_function_are_dropped),
-        TEST(of_two_calls_that_overlap_the_later_one_keeps_its_bytes),
-        TEST(what_is_inside_a_call_is_cut_together_with_it),
-        TEST(what_lies_in_the_lost_part_of_a_call_is_not_given_to_its_neighbour),
-        TEST(siblings_may_be_added_in_any_order),
-        TEST(of_two_calls_that_begin_together_the_first_is_kept),
-        TEST(calls_are_kept_to_the_greatest_depth_and_deeper_ones_dropped),
-        TEST(calls_at_the_last_addresses_do_not_wrap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

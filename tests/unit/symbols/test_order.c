@@ -1,14 +1,10 @@
 /* test_order.c: ranges come out by (address, depth), and equal ones in the order they went in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
+#include "symbols/symbols.h"
 
 static bool comes_before(const struct sxt_model_range *a, const struct sxt_model_range *b)
 {
@@ -36,17 +32,15 @@ static void assert_sorts(struct sxt_model_range *ranges, size_t count)
     free(expected);
 }
 
-static void nothing_and_a_single_range_are_sorted(void **state)
+TEST(nothing_and_a_single_range_are_sorted)
 {
-    (void)state;
     assert_int_equal(sxt_ranges_sort(NULL, 0, NULL), SXT_OK);
     struct sxt_model_range one = {.address = 7};
     assert_sorts(&one, 1);
 }
 
-static void depth_decides_at_one_address_and_the_order_of_adding_at_one_depth(void **state)
+TEST(depth_decides_at_one_address_and_the_order_of_adding_at_one_depth)
 {
-    (void)state;
     struct sxt_model_range ranges[] = {
         {.address = 5, .depth = 2}, {.address = 5, .depth = 0}, {.address = 1, .depth = 9},
         {.address = 5, .depth = 0}, {.address = 5, .depth = 1}, {.address = 0, .depth = 3},
@@ -56,9 +50,8 @@ static void depth_decides_at_one_address_and_the_order_of_adding_at_one_depth(vo
     assert_int_equal(ranges[3].function, 3);
 }
 
-static void the_whole_width_of_addresses_and_depths_counts(void **state)
+TEST(the_whole_width_of_addresses_and_depths_counts)
 {
-    (void)state;
     struct sxt_model_range ranges[] = {
         {.address = UINT64_MAX, .depth = 0},          {.address = 0, .depth = UINT32_MAX},
         {.address = (uint64_t)1 << 63, .depth = 0},   {.address = (uint64_t)1 << 32, .depth = 0},
@@ -68,9 +61,8 @@ static void the_whole_width_of_addresses_and_depths_counts(void **state)
     assert_sorts(ranges, sizeof ranges / sizeof *ranges);
 }
 
-static void random_ranges_agree_with_an_insertion_sort(void **state)
+TEST(random_ranges_agree_with_an_insertion_sort)
 {
-    (void)state;
     static const uint64_t masks[] = {0x3, 0xff, 0xfff, UINT32_MAX, UINT64_MAX};
     struct sxt_test_random random = {42};
     for (unsigned trial = 0; trial < 400; trial++) {
@@ -88,15 +80,4 @@ static void random_ranges_agree_with_an_insertion_sort(void **state)
         assert_sorts(ranges, count); /* and what is sorted stays so */
         free(ranges);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_and_a_single_range_are_sorted),
-        cmocka_unit_test(depth_decides_at_one_address_and_the_order_of_adding_at_one_depth),
-        cmocka_unit_test(the_whole_width_of_addresses_and_depths_counts),
-        cmocka_unit_test(random_ranges_agree_with_an_insertion_sort),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,36 +1,16 @@
 /* test_split.c: ranges with one file each say, address for address, what the ranges of several files said. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
+#include "empty_model.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/test.h"
 
-#define DWARF            SXT_SOURCE_DWARF
 #define DEPTH_MAX        6
 #define SPACE            96
 #define PATIENCE_SECONDS 8.0
-
-static struct sxt_symbols *model;
-
-static int make_model(void **state)
-{
-    (void)state;
-    model = sxt_test_model();
-    return 0;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sxt_symbols_free(&model);
-    return 0;
-}
 
 static void range(uint32_t depth, const char *name, uint64_t start, uint64_t end)
 {
@@ -53,7 +33,7 @@ static struct sxt_range_list split(void)
 }
 
 /* The pieces read as EXPECTED; each is followed by "=" and its file. */
-static void expect(const char *expected)
+static void expect_split(const char *expected)
 {
     struct sxt_range_list list = split();
     char *text;
@@ -73,36 +53,32 @@ static void expect(const char *expected)
     assert_int_equal(list.range_count, 0);
 }
 
-static void an_empty_model_gives_an_empty_list(void **state)
+TEST(an_empty_model_gives_an_empty_list)
 {
-    (void)state;
-    expect("");
+    expect_split("");
 }
 
-static void ranges_of_one_file_are_not_cut_and_take_the_file_of_their_lines(void **state)
+TEST(ranges_of_one_file_are_not_cut_and_take_the_file_of_their_lines)
 {
-    (void)state;
     sxt_test_add_call(model, DWARF, 0, "f", 0, 0x20, "declared.h", NULL, 0);
     line(0, "a.c", 1);
     line(8, "a.c", 2);
     sxt_test_add_call(model, DWARF, 0, "g", 0x20, 0x10, "g.c", NULL, 0);
-    expect("f@0-20{0:a.c:1 8:a.c:2}=a.c g@20-30=g.c");
+    expect_split("f@0-20{0:a.c:1 8:a.c:2}=a.c g@20-30=g.c");
 }
 
-static void a_range_is_cut_where_its_file_changes(void **state)
+TEST(a_range_is_cut_where_its_file_changes)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     line(8, "a.c", 2);
     line(0x10, "table.inc", 7);
     line(0x20, "a.c", 3);
-    expect("f@0-10{0:a.c:1 8:a.c:2}=a.c f@10-20{0:table.inc:7}=table.inc f@20-30{0:a.c:3}=a.c");
+    expect_split("f@0-10{0:a.c:1 8:a.c:2}=a.c f@10-20{0:table.inc:7}=table.inc f@20-30{0:a.c:3}=a.c");
 }
 
-static void a_cut_goes_through_everything_inlined_there(void **state)
+TEST(a_cut_goes_through_everything_inlined_there)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     line(0x10, "table.inc", 7);
@@ -111,26 +87,24 @@ static void a_cut_goes_through_everything_inlined_there(void **state)
     line(0, "a.h", 4);
     line(4, "a.h", 5);
     range(2, "h", 0x0c, 0x14);
-    expect("f@0-10{0:a.c:1}=a.c >g@8-10{0:a.h:4 4:a.h:5}=a.h >>h@c-10= "
-           "f@10-20{0:table.inc:7}=table.inc >g@10-20{0:a.h:5}=a.h >>h@10-14= "
-           "f@20-30{0:a.c:3}=a.c >g@20-28{0:a.h:5}=a.h");
+    expect_split("f@0-10{0:a.c:1}=a.c >g@8-10{0:a.h:4 4:a.h:5}=a.h >>h@c-10= "
+                 "f@10-20{0:table.inc:7}=table.inc >g@10-20{0:a.h:5}=a.h >>h@10-14= "
+                 "f@20-30{0:a.c:3}=a.c >g@20-28{0:a.h:5}=a.h");
 }
 
-static void a_cut_of_an_inlined_call_leaves_what_is_around_it_whole(void **state)
+TEST(a_cut_of_an_inlined_call_leaves_what_is_around_it_whole)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     range(1, "g", 8, 0x28);
     line(0, "a.h", 4);
     line(0x10, "b.h", 5);
     range(1, "other", 0x28, 0x2c);
-    expect("f@0-30{0:a.c:1}=a.c >g@8-18{0:a.h:4}=a.h >g@18-28{0:b.h:5}=b.h >other@28-2c=");
+    expect_split("f@0-30{0:a.c:1}=a.c >g@8-18{0:a.h:4}=a.h >g@18-28{0:b.h:5}=b.h >other@28-2c=");
 }
 
-static void cuts_of_several_levels_are_each_made_once(void **state)
+TEST(cuts_of_several_levels_are_each_made_once)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     line(0x10, "b.c", 2);
@@ -140,33 +114,31 @@ static void cuts_of_several_levels_are_each_made_once(void **state)
     line(0x08, "y.h", 5);
     line(0x10, "x.h", 6);
     line(0x28, "y.h", 7);
-    expect("f@0-10{0:a.c:1}=a.c >g@0-8{0:x.h:4}=x.h >g@8-10{0:y.h:5}=y.h f@10-20{0:b.c:2}=b.c >g@10-20{0:x.h:6}=x.h "
-           "f@20-30{0:a.c:3}=a.c >g@20-28{0:x.h:6}=x.h >g@28-30{0:y.h:7}=y.h");
+    expect_split(
+        "f@0-10{0:a.c:1}=a.c >g@0-8{0:x.h:4}=x.h >g@8-10{0:y.h:5}=y.h f@10-20{0:b.c:2}=b.c >g@10-20{0:x.h:6}=x.h "
+        "f@20-30{0:a.c:3}=a.c >g@20-28{0:x.h:6}=x.h >g@28-30{0:y.h:7}=y.h");
 }
 
-static void entries_of_an_unknown_file_cut_nothing(void **state)
+TEST(entries_of_an_unknown_file_cut_nothing)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     line(0x10, NULL, 0);
     line(0x20, "a.c", 3);
-    expect("f@0-30{0:a.c:1 10::0 20:a.c:3}=a.c");
+    expect_split("f@0-30{0:a.c:1 10::0 20:a.c:3}=a.c");
 }
 
-static void an_entry_behind_the_end_cuts_nothing(void **state)
+TEST(an_entry_behind_the_end_cuts_nothing)
 {
-    (void)state;
     range(0, "f", 0, 0x10);
     line(0, "a.c", 1);
     line(0x10, "b.c", 2);
-    expect("f@0-10{0:a.c:1}=a.c");
+    expect_split("f@0-10{0:a.c:1}=a.c");
 }
 
 /* Compilers give several entries for one address; the last one counts. */
-static void entries_at_one_address_make_no_empty_piece(void **state)
+TEST(entries_at_one_address_make_no_empty_piece)
 {
-    (void)state;
     range(0, "f", 0, 0x20);
     line(0, "a.c", 1);
     line(8, "b.c", 2);
@@ -178,9 +150,8 @@ static void entries_at_one_address_make_no_empty_piece(void **state)
     sxt_range_list_free(&list);
 }
 
-static void the_model_itself_stays_as_it_was(void **state)
+TEST(the_model_itself_stays_as_it_was)
 {
-    (void)state;
     range(0, "f", 0, 0x30);
     line(0, "a.c", 1);
     line(0x10, "b.c", 2);
@@ -190,18 +161,16 @@ static void the_model_itself_stays_as_it_was(void **state)
     sxt_test_assert_model(model, "f@0-30{0:a.c:1 10:b.c:2} >g@8-20");
 }
 
-static void a_range_at_the_end_of_the_address_space_is_cut_right(void **state)
+TEST(a_range_at_the_end_of_the_address_space_is_cut_right)
 {
-    (void)state;
     range(0, "f", UINT64_MAX - 0x20, UINT64_MAX);
     line(0, "a.c", 1);
     line(0x1f, "b.c", 2);
-    expect("f@ffffffffffffffdf-fffffffffffffffe{0:a.c:1}=a.c f@fffffffffffffffe-ffffffffffffffff{0:b.c:2}=b.c");
+    expect_split("f@ffffffffffffffdf-fffffffffffffffe{0:a.c:1}=a.c f@fffffffffffffffe-ffffffffffffffff{0:b.c:2}=b.c");
 }
 
-static void many_cuts_and_many_calls_are_not_quadratic(void **state)
+TEST(many_cuts_and_many_calls_are_not_quadratic)
 {
-    (void)state;
     enum { COUNT = 400000 };
     range(0, "f", 0, 16 * COUNT);
     for (uint32_t i = 0; i < COUNT; i++)
@@ -287,9 +256,8 @@ static void assert_pieces_are_in_order_and_inside(const struct sxt_range_list *l
     }
 }
 
-static void random_models_say_the_same_before_and_after(void **state)
+TEST(random_models_say_the_same_before_and_after)
 {
-    (void)state;
     size_t cut = 0;
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct sxt_test_random random = {seed << 20};
@@ -312,26 +280,4 @@ static void random_models_say_the_same_before_and_after(void **state)
         model = sxt_test_model();
     }
     assert_true(cut > 10000);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_model, free_model)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_empty_model_gives_an_empty_list),
-        TEST(ranges_of_one_file_are_not_cut_and_take_the_file_of_their_lines),
-        TEST(a_range_is_cut_where_its_file_changes),
-        TEST(a_cut_goes_through_everything_inlined_there),
-        TEST(a_cut_of_an_inlined_call_leaves_what_is_around_it_whole),
-        TEST(cuts_of_several_levels_are_each_made_once),
-        TEST(entries_of_an_unknown_file_cut_nothing),
-        TEST(an_entry_behind_the_end_cuts_nothing),
-        TEST(entries_at_one_address_make_no_empty_piece),
-        TEST(the_model_itself_stays_as_it_was),
-        TEST(a_range_at_the_end_of_the_address_space_is_cut_right),
-        TEST(many_cuts_and_many_calls_are_not_quadratic),
-        TEST(random_models_say_the_same_before_and_after),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* test_symbols.c: filling the model, its public view, and which of several symbols at one address comes first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
-#include "support/support.h"
+#include "support/model.h"
+#include "support/test.h"
 
 /* A symbol of any kind. */
 static void add_symbol(struct sxt_symbols *model, const char *name, uint64_t address, uint64_t size, const char *kind,
@@ -36,9 +31,8 @@ static void assert_symbols(const struct sxt_symbols *model, const char *const *n
     assert_symbols(model, (const char *const[]){__VA_ARGS__},                                                          \
                    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static void an_empty_model_has_nothing(void **state)
+TEST(an_empty_model_has_nothing)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_finish(model);
     sxt_symbol symbol;
@@ -55,9 +49,8 @@ static void an_empty_model_has_nothing(void **state)
     sxt_symbols_free(&model);
 }
 
-static void a_string_has_one_number_and_an_empty_one_has_number_zero(void **state)
+TEST(a_string_has_one_number_and_an_empty_one_has_number_zero)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     uint32_t first = sxt_symbols_string(model, "main", 4);
     assert_int_not_equal(first, 0);
@@ -68,9 +61,8 @@ static void a_string_has_one_number_and_an_empty_one_has_number_zero(void **stat
     sxt_symbols_free(&model);
 }
 
-static void a_line_belongs_to_the_range_that_was_added_last(void **state)
+TEST(a_line_belongs_to_the_range_that_was_added_last)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_line(model, 0, "nowhere.c", 1);
     assert_int_equal(model->line_count, 0);
@@ -85,9 +77,8 @@ static void a_line_belongs_to_the_range_that_was_added_last(void **state)
     sxt_symbols_free(&model);
 }
 
-static void what_a_source_claims_about_line_numbers_of_a_range_is_not_believed(void **state)
+TEST(what_a_source_claims_about_line_numbers_of_a_range_is_not_believed)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_symbols_add_range(model, &(struct sxt_model_range){.length = 4,
                                                            .function = sxt_test_string(model, "f"),
@@ -99,9 +90,8 @@ static void what_a_source_claims_about_line_numbers_of_a_range_is_not_believed(v
     sxt_symbols_free(&model);
 }
 
-static void the_public_view_shows_everything_and_unknown_strings_as_absent(void **state)
+TEST(the_public_view_shows_everything_and_unknown_strings_as_absent)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_symbols_add_symbol(model, &(struct sxt_model_symbol){.address = 0x500,
                                                              .size = 8,
@@ -152,9 +142,8 @@ static void the_public_view_shows_everything_and_unknown_strings_as_absent(void 
     sxt_symbols_free(&model);
 }
 
-static void symbols_are_ordered_by_address_and_data_stays_among_them(void **state)
+TEST(symbols_are_ordered_by_address_and_data_stays_among_them)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "last", UINT64_MAX, 0, "OG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "third", 0x100000000, 4, "FG", SXT_SOURCE_SYMTAB);
@@ -166,9 +155,8 @@ static void symbols_are_ordered_by_address_and_data_stays_among_them(void **stat
     sxt_symbols_free(&model);
 }
 
-static void many_symbols_keep_their_order_through_the_radix_sort(void **state)
+TEST(many_symbols_keep_their_order_through_the_radix_sort)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     for (unsigned i = 0; i < 3000; i++) {
         char name[] = {'n', (char)('a' + i / 100 % 26), (char)('a' + i % 26), (char)('a' + i / 26 % 26), 0};
@@ -186,9 +174,8 @@ static void many_symbols_keep_their_order_through_the_radix_sort(void **state)
     sxt_symbols_free(&model);
 }
 
-static void among_aliases_a_sized_symbol_comes_before_a_zero_size_one(void **state)
+TEST(among_aliases_a_sized_symbol_comes_before_a_zero_size_one)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "zero_global", 0x10, 0, "FG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "sized_local", 0x10, 4, "FL", SXT_SOURCE_SYMTAB);
@@ -198,9 +185,8 @@ static void among_aliases_a_sized_symbol_comes_before_a_zero_size_one(void **sta
     sxt_symbols_free(&model);
 }
 
-static void among_aliases_global_and_unique_come_before_weak_before_local(void **state)
+TEST(among_aliases_global_and_unique_come_before_weak_before_local)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "local", 0x10, 4, "FL", SXT_SOURCE_SYMTAB);
     add_symbol(model, "weak", 0x10, 4, "FW", SXT_SOURCE_SYMTAB);
@@ -214,9 +200,8 @@ static void among_aliases_global_and_unique_come_before_weak_before_local(void *
     sxt_symbols_free(&model);
 }
 
-static void among_equal_aliases_the_first_added_wins_not_the_largest(void **state)
+TEST(among_equal_aliases_the_first_added_wins_not_the_largest)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "short_first", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "long_second", 0x10, 8, "FG", SXT_SOURCE_SYMTAB);
@@ -226,9 +211,8 @@ static void among_equal_aliases_the_first_added_wins_not_the_largest(void **stat
     sxt_symbols_free(&model);
 }
 
-static void a_symbol_of_both_tables_is_kept_once(void **state)
+TEST(a_symbol_of_both_tables_is_kept_once)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "f", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "g", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);
@@ -242,9 +226,8 @@ static void a_symbol_of_both_tables_is_kept_once(void **state)
     sxt_symbols_free(&model);
 }
 
-static void of_doubles_the_one_stays_that_the_alias_rule_puts_first(void **state)
+TEST(of_doubles_the_one_stays_that_the_alias_rule_puts_first)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "f", 0x10, 0, "FL", SXT_SOURCE_SYMTAB);
     add_symbol(model, "f", 0x10, 4, "FW", SXT_SOURCE_DYNSYM);
@@ -255,9 +238,8 @@ static void of_doubles_the_one_stays_that_the_alias_rule_puts_first(void **state
     sxt_symbols_free(&model);
 }
 
-static void symbols_of_one_name_but_another_type_or_module_are_no_doubles(void **state)
+TEST(symbols_of_one_name_but_another_type_or_module_are_no_doubles)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "f", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "f", 0x10, 4, "OG", SXT_SOURCE_SYMTAB);
@@ -269,9 +251,8 @@ static void symbols_of_one_name_but_another_type_or_module_are_no_doubles(void *
     sxt_symbols_free(&model);
 }
 
-static void doubles_are_found_behind_a_symbol_of_the_same_name_and_another_type(void **state)
+TEST(doubles_are_found_behind_a_symbol_of_the_same_name_and_another_type)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "f", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);
     add_symbol(model, "f", 0x10, 4, "OG", SXT_SOURCE_SYMTAB);
@@ -282,9 +263,8 @@ static void doubles_are_found_behind_a_symbol_of_the_same_name_and_another_type(
     sxt_symbols_free(&model);
 }
 
-static void rows_for_the_reference_writer_stay_as_they_were_added(void **state)
+TEST(rows_for_the_reference_writer_stay_as_they_were_added)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, "late", 0x20, 0);
     sxt_test_add_range(model, SXT_SOURCE_SYMTAB, 0, "early", 0x10, 0x40);
@@ -295,9 +275,8 @@ static void rows_for_the_reference_writer_stay_as_they_were_added(void **state)
     sxt_symbols_free(&model);
 }
 
-static void a_failure_to_add_is_reported_at_the_end(void **state)
+TEST(a_failure_to_add_is_reported_at_the_end)
 {
-    (void)state;
     struct sxt_symbols *model = sxt_test_model();
     model->failed = true;
     sxt_error error = {0};
@@ -306,27 +285,4 @@ static void a_failure_to_add_is_reported_at_the_end(void **state)
     assert_int_equal(sxt_symbols_finish(model, NULL), SXT_ERROR_MEMORY);
     assert_int_equal(sxt_symbols_finish_raw(model, &error), SXT_ERROR_MEMORY);
     sxt_symbols_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_model_has_nothing),
-        cmocka_unit_test(a_string_has_one_number_and_an_empty_one_has_number_zero),
-        cmocka_unit_test(a_line_belongs_to_the_range_that_was_added_last),
-        cmocka_unit_test(what_a_source_claims_about_line_numbers_of_a_range_is_not_believed),
-        cmocka_unit_test(the_public_view_shows_everything_and_unknown_strings_as_absent),
-        cmocka_unit_test(symbols_are_ordered_by_address_and_data_stays_among_them),
-        cmocka_unit_test(many_symbols_keep_their_order_through_the_radix_sort),
-        cmocka_unit_test(among_aliases_a_sized_symbol_comes_before_a_zero_size_one),
-        cmocka_unit_test(among_aliases_global_and_unique_come_before_weak_before_local),
-        cmocka_unit_test(among_equal_aliases_the_first_added_wins_not_the_largest),
-        cmocka_unit_test(a_symbol_of_both_tables_is_kept_once),
-        cmocka_unit_test(of_doubles_the_one_stays_that_the_alias_rule_puts_first),
-        cmocka_unit_test(symbols_of_one_name_but_another_type_or_module_are_no_doubles),
-        cmocka_unit_test(doubles_are_found_behind_a_symbol_of_the_same_name_and_another_type),
-        cmocka_unit_test(rows_for_the_reference_writer_stay_as_they_were_added),
-        cmocka_unit_test(a_failure_to_add_is_reported_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,6 @@
  * test_names.c: JSON that is walked over as text, and the names of a trace that come later, while every single
  * allocation fails once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +10,7 @@
 #include "mlyze/mlyze.h"
 #include "support/failing_allocations.h"
 #include "support/lidia_image.h"
+#include "support/test.h"
 #include "trace/json_text.h"
 #include "trace/trace.h"
 
@@ -38,9 +33,8 @@ static void walk(sxt_string text, char *out)
     }
 }
 
-static void test_members_and_elements(void **state)
+TEST(members_and_elements)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"{}", ""},
         {" [ ]", ""},
@@ -58,9 +52,8 @@ static void test_members_and_elements(void **state)
 }
 
 /* Each prefix in memory of its own, so that a sanitizer sees a step too far. */
-static void test_text_that_is_cut_off(void **state)
+TEST(text_that_is_cut_off)
 {
-    (void)state;
     static const char whole[] = "{\"a\": [1, {\"b\\\\\": \"c\\\"\"}, []], \"d\": -1.5, \"e\": \"\\u0041\"}";
     char found[400];
     for (size_t size = 0; size < sizeof whole; size++) {
@@ -72,9 +65,8 @@ static void test_text_that_is_cut_off(void **state)
     }
 }
 
-static void test_keys(void **state)
+TEST(keys)
 {
-    (void)state;
     uint32_t number;
     assert_true(sxt_json_key_is(text_of("\"files\""), "files"));
     assert_true(sxt_json_key_is(text_of("\"f\\u0069le\\u0073\""), "files"));
@@ -164,9 +156,8 @@ static int give_names(const uint8_t *file, size_t size, struct image *image, str
     return status;
 }
 
-static void test_names_with_little_memory(void **state)
+TEST(names_with_little_memory)
 {
-    (void)state;
     uint8_t file[SXT_MLYZE_HEADER_SIZE + sizeof METADATA - 1 + 3] = "MTRC";
     static const uint8_t marker[] = {SXT_MLYZE_MARKER, 5, 2};
     sxt_store_u32le(file + 4, 1);
@@ -199,15 +190,4 @@ static void test_names_with_little_memory(void **state)
         sxt_buffer_free(&json);
     }
     free(image.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members_and_elements),
-        cmocka_unit_test(test_text_that_is_cut_off),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_names_with_little_memory),
-    };
-    return cmocka_run_group_tests_name("trace_names", tests, NULL, NULL);
 }

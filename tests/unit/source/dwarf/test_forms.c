@@ -1,14 +1,9 @@
 /* The values of attributes: every form is read where it matters and stepped over where it does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 
 #define DW_AT_unknown 0x3fff
 
@@ -45,9 +40,8 @@ static struct debug_value anything(uint16_t form)
 
 /* Before every attribute that is read, in entries of every kind that is read or stepped over, stands one of the form.
  */
-static void every_form_is_stepped_over(void **state)
+TEST(every_form_is_stepped_over)
 {
-    (void)state;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t i = 0; i < FORM_COUNT; i++) {
             struct debug debug;
@@ -83,9 +77,8 @@ static void put_tables(struct debug *debug)
     }
 }
 
-static void a_name_can_have_every_form_of_strings(void **state)
+TEST(a_name_can_have_every_form_of_strings)
 {
-    (void)state;
     static const struct {
         uint16_t form;
         uint64_t number;
@@ -111,9 +104,8 @@ static void a_name_can_have_every_form_of_strings(void **state)
         }
 }
 
-static void an_address_can_have_every_form_of_addresses(void **state)
+TEST(an_address_can_have_every_form_of_addresses)
 {
-    (void)state;
     static const uint16_t forms[] = {DW_FORM_addr,   DW_FORM_addrx,  DW_FORM_addrx1,        DW_FORM_addrx2,
                                      DW_FORM_addrx3, DW_FORM_addrx4, DW_FORM_GNU_addr_index};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -134,9 +126,8 @@ static void an_address_can_have_every_form_of_addresses(void **state)
         }
 }
 
-static void an_end_is_an_address_or_a_distance(void **state)
+TEST(an_end_is_an_address_or_a_distance)
 {
-    (void)state;
     static const uint16_t distances[] = {DW_FORM_data1, DW_FORM_data2, DW_FORM_data4,         DW_FORM_data8,
                                          DW_FORM_udata, DW_FORM_sdata, DW_FORM_implicit_const};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -154,9 +145,8 @@ static void an_end_is_an_address_or_a_distance(void **state)
         }
 }
 
-static void call_sites_can_have_every_form_of_numbers(void **state)
+TEST(call_sites_can_have_every_form_of_numbers)
 {
-    (void)state;
     static const uint16_t forms[] = {DW_FORM_data1, DW_FORM_data2, DW_FORM_data4,         DW_FORM_data8,
                                      DW_FORM_udata, DW_FORM_sdata, DW_FORM_implicit_const};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -173,9 +163,8 @@ static void call_sites_can_have_every_form_of_numbers(void **state)
     }
 }
 
-static void entries_are_referred_to_in_every_form(void **state)
+TEST(entries_are_referred_to_in_every_form)
 {
-    (void)state;
     static const uint16_t forms[] = {DW_FORM_ref1, DW_FORM_ref2,      DW_FORM_ref4,
                                      DW_FORM_ref8, DW_FORM_ref_udata, DW_FORM_ref_addr};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -200,9 +189,8 @@ static void entries_are_referred_to_in_every_form(void **state)
         }
 }
 
-static void a_line_table_is_referred_to_in_every_form(void **state)
+TEST(a_line_table_is_referred_to_in_every_form)
 {
-    (void)state;
     static const uint16_t forms[] = {DW_FORM_data4, DW_FORM_data8, DW_FORM_sec_offset};
     for (size_t i = 0; i < 3; i++) {
         struct debug debug;
@@ -218,9 +206,8 @@ static void a_line_table_is_referred_to_in_every_form(void **state)
 }
 
 /* The bases may stand behind what needs them. */
-static void a_root_entry_says_its_bases_anywhere(void **state)
+TEST(a_root_entry_says_its_bases_anywhere)
 {
-    (void)state;
     for (unsigned indirect = 0; indirect < 2; indirect++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 5});
@@ -253,9 +240,8 @@ static void a_root_entry_says_its_bases_anywhere(void **state)
     }
 }
 
-static void indexes_out_of_range_are_no_value(void **state)
+TEST(indexes_out_of_range_are_no_value)
 {
-    (void)state;
     static const uint64_t outside[] = {4, 5, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8 + 2, UINT64_MAX / 4 + 2};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
@@ -272,9 +258,8 @@ static void indexes_out_of_range_are_no_value(void **state)
         }
 }
 
-static void bases_out_of_range_are_no_value(void **state)
+TEST(bases_out_of_range_are_no_value)
 {
-    (void)state;
     static const uint64_t bases[] = {1000, UINT32_MAX, UINT64_MAX, UINT64_MAX - 12, UINT64_MAX - 24};
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         struct debug debug;
@@ -292,9 +277,8 @@ static void bases_out_of_range_are_no_value(void **state)
     }
 }
 
-static void strings_without_an_end_are_no_names(void **state)
+TEST(strings_without_an_end_are_no_names)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_string(&debug, STR, "good");
@@ -309,9 +293,8 @@ static void strings_without_an_end_are_no_names(void **state)
     debug_free(&debug);
 }
 
-static void a_string_of_64_kib_is_no_name(void **state)
+TEST(a_string_of_64_kib_is_no_name)
 {
-    (void)state;
     for (int more = -1; more <= 0; more++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 4});
@@ -330,9 +313,8 @@ static void a_string_of_64_kib_is_no_name(void **state)
     }
 }
 
-static void an_unknown_form_ends_the_unit(void **state)
+TEST(an_unknown_form_ends_the_unit)
 {
-    (void)state;
     static const struct {
         uint16_t form, following;
     } forms[] = {{0x02, 0},
@@ -356,9 +338,8 @@ static void an_unknown_form_ends_the_unit(void **state)
     }
 }
 
-static void a_form_that_says_that_it_is_said_next_has_an_end(void **state)
+TEST(a_form_that_says_that_it_is_said_next_has_an_end)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LOW(TEXT), HIGH(32));
@@ -376,9 +357,8 @@ static void a_form_that_says_that_it_is_said_next_has_an_end(void **state)
 }
 
 /* Numbers with more bytes than they need, and with more bits than there are. */
-static void numbers_of_any_length_are_read(void **state)
+TEST(numbers_of_any_length_are_read)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     static const struct debug_value values[] = {NAME(""), LOW(0), VALUE(DW_AT_high_pc, DW_FORM_udata, 0), NOTHING};
@@ -391,26 +371,4 @@ static void numbers_of_any_length_are_read(void **state)
     debug_end_unit(&debug);
     debug_expect(&debug, "f@0-10");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_is_stepped_over),
-        cmocka_unit_test(a_name_can_have_every_form_of_strings),
-        cmocka_unit_test(an_address_can_have_every_form_of_addresses),
-        cmocka_unit_test(an_end_is_an_address_or_a_distance),
-        cmocka_unit_test(call_sites_can_have_every_form_of_numbers),
-        cmocka_unit_test(entries_are_referred_to_in_every_form),
-        cmocka_unit_test(a_line_table_is_referred_to_in_every_form),
-        cmocka_unit_test(a_root_entry_says_its_bases_anywhere),
-        cmocka_unit_test(indexes_out_of_range_are_no_value),
-        cmocka_unit_test(bases_out_of_range_are_no_value),
-        cmocka_unit_test(strings_without_an_end_are_no_names),
-        cmocka_unit_test(a_string_of_64_kib_is_no_name),
-        cmocka_unit_test(an_unknown_form_ends_the_unit),
-        cmocka_unit_test(a_form_that_says_that_it_is_said_next_has_an_end),
-        cmocka_unit_test(numbers_of_any_length_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

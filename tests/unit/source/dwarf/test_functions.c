@@ -1,14 +1,9 @@
 /* Functions and the calls that were inlined into them: how entries nest, and what they say where they contradict. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 #define DW_TAG_lexical_block 0x0b
@@ -39,9 +34,8 @@ static void call(struct debug *debug, const char *name, uint64_t start, uint64_t
 
 /* --- nesting --- */
 
-static void calls_nest_as_their_entries_do(void **state)
+TEST(calls_nest_as_their_entries_do)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x40);
@@ -59,9 +53,8 @@ static void calls_nest_as_their_entries_do(void **state)
     expect(&debug, "f@0-40 >a@8-28(:1) >>b@c-14(:2) >>c@18-20(:3) >d@30-38(:4) g@40-50");
 }
 
-static void blocks_and_variables_between_them_do_not_matter(void **state)
+TEST(blocks_and_variables_between_them_do_not_matter)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     OPEN(&debug, DW_TAG_lexical_block, LOW(TEXT), HIGH(0x80));
@@ -78,9 +71,8 @@ static void blocks_and_variables_between_them_do_not_matter(void **state)
     expect(&debug, "f@0-20 >a@0-10(:1) >>b@4-8(:2)");
 }
 
-static void calls_have_several_ranges(void **state)
+TEST(calls_have_several_ranges)
 {
-    (void)state;
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -94,9 +86,8 @@ static void calls_have_several_ranges(void **state)
     }
 }
 
-static void nested_functions_are_functions_of_their_own(void **state)
+TEST(nested_functions_are_functions_of_their_own)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "outer", 0, 0x40);
@@ -112,9 +103,8 @@ static void nested_functions_are_functions_of_their_own(void **state)
     expect(&debug, "outer@0-40 >a@0-10(:1) >c@20-30(:3) inner@40-60 >b@40-50(:2)");
 }
 
-static void declarations_and_abstract_functions_have_no_code(void **state)
+TEST(declarations_and_abstract_functions_have_no_code)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     ENTRY(&debug, DW_TAG_subprogram, NAME("declared"), DECLARATION);
@@ -131,9 +121,8 @@ static void declarations_and_abstract_functions_have_no_code(void **state)
     expect(&debug, "f@0-10");
 }
 
-static void a_call_outside_any_function_is_dropped(void **state)
+TEST(a_call_outside_any_function_is_dropped)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     call(&debug, "lost", 0x00, 0x10, 1);
@@ -147,9 +136,8 @@ static void a_call_outside_any_function_is_dropped(void **state)
 
 /* --- ranges that contradict the nesting --- */
 
-static void a_call_outside_what_it_is_inlined_into_widens_it(void **state)
+TEST(a_call_outside_what_it_is_inlined_into_widens_it)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x40);
@@ -163,9 +151,8 @@ static void a_call_outside_what_it_is_inlined_into_widens_it(void **state)
     expect(&debug, "f@0-40 >a@8-18(:1) >>b@10-18(:2) >a@30-38(:1) >>c@30-38(:3)");
 }
 
-static void what_is_outside_the_function_is_dropped(void **state)
+TEST(what_is_outside_the_function_is_dropped)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0x10, 0x10);
@@ -179,9 +166,8 @@ static void what_is_outside_the_function_is_dropped(void **state)
     expect(&debug, "f@10-20 >a@10-18(:1) >b@1c-20(:2)");
 }
 
-static void a_call_without_ranges_is_a_frame_around_what_is_in_it(void **state)
+TEST(a_call_without_ranges_is_a_frame_around_what_is_in_it)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x20);
@@ -195,9 +181,8 @@ static void a_call_without_ranges_is_a_frame_around_what_is_in_it(void **state)
     expect(&debug, "f@0-20 >a@8-10(:5) >>b@8-10(:2)");
 }
 
-static void of_calls_that_overlap_the_later_one_has_the_bytes(void **state)
+TEST(of_calls_that_overlap_the_later_one_has_the_bytes)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x40);
@@ -213,9 +198,8 @@ static void of_calls_that_overlap_the_later_one_has_the_bytes(void **state)
     expect(&debug, "f@0-40 >a@8-10(:1) >b@10-20(:2) >d@30-38(:4)");
 }
 
-static void a_call_may_be_as_large_as_what_it_is_in(void **state)
+TEST(a_call_may_be_as_large_as_what_it_is_in)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x10);
@@ -228,9 +212,8 @@ static void a_call_may_be_as_large_as_what_it_is_in(void **state)
 
 /* --- lines --- */
 
-static void lines_belong_to_the_innermost_call(void **state)
+TEST(lines_belong_to_the_innermost_call)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LINES(debug_plain_lines(&debug, 0x18, 1)), LOW(TEXT), HIGH(0x18));
@@ -243,9 +226,8 @@ static void lines_belong_to_the_innermost_call(void **state)
                    ">>b@8-c(/src/a.c:60){0:/src/a.c:3}");
 }
 
-static void call_file_0_is_a_file_only_in_version_5(void **state)
+TEST(call_file_0_is_a_file_only_in_version_5)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -266,9 +248,8 @@ static void call_file_0_is_a_file_only_in_version_5(void **state)
     }
 }
 
-static void call_lines_that_are_no_lines_are_unknown(void **state)
+TEST(call_lines_that_are_no_lines_are_unknown)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x40);
@@ -308,18 +289,16 @@ static void expect_sibling(struct debug_value sibling, bool fits, const char *ex
     debug_free(&debug);
 }
 
-static void a_sibling_that_is_right_leads_on(void **state)
+TEST(a_sibling_that_is_right_leads_on)
 {
-    (void)state;
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, 0), true, "f@0-10");
     /* Other forms are not followed, and do not have to be. */
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref_udata, 0), false, "f@0-10");
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref8, 0), false, "f@0-10");
 }
 
-static void a_sibling_that_leads_nowhere_is_not_followed(void **state)
+TEST(a_sibling_that_leads_nowhere_is_not_followed)
 {
-    (void)state;
     static const uint64_t lies[] = {0, 1, 11, 30, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
         expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, lies[i]), false, "f@0-10");
@@ -327,18 +306,16 @@ static void a_sibling_that_leads_nowhere_is_not_followed(void **state)
 
 /* It can lead into the middle of anything behind it. What is found there is a matter of luck, but it comes to an end.
  */
-static void a_sibling_that_lies_costs_at_most_the_unit(void **state)
+TEST(a_sibling_that_lies_costs_at_most_the_unit)
 {
-    (void)state;
     for (uint64_t to = 40; to < 120; to++)
         expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, to), false, NULL);
 }
 
 /* --- limits --- */
 
-static void calls_more_than_1000_deep_are_cut_off(void **state)
+TEST(calls_more_than_1000_deep_are_cut_off)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x100);
@@ -359,9 +336,8 @@ static void calls_more_than_1000_deep_are_cut_off(void **state)
 }
 
 /* Where nesting is not tracked any more, what is inside belongs to the innermost that is, and all ends well. */
-static void functions_and_scopes_nest_without_end(void **state)
+TEST(functions_and_scopes_nest_without_end)
 {
-    (void)state;
     static const struct debug_value values[] = {NAME(""), NOTHING};
     static const struct debug_value code[] = {LOW(0), VALUE(DW_AT_high_pc, DW_FORM_data1, 0), NOTHING};
     enum { DEPTH = 70000 };
@@ -387,9 +363,8 @@ static void functions_and_scopes_nest_without_end(void **state)
     }
 }
 
-static void a_million_blocks_inside_each_other_are_no_problem(void **state)
+TEST(a_million_blocks_inside_each_other_are_no_problem)
 {
-    (void)state;
     static const struct debug_value nothing[] = {NOTHING};
     enum { DEPTH = 1000000 };
     struct debug debug;
@@ -410,9 +385,8 @@ static void a_million_blocks_inside_each_other_are_no_problem(void **state)
 }
 
 /* Without the ends of their children the entries end with the unit, and nothing is lost. */
-static void ends_that_are_missing_do_not_matter(void **state)
+TEST(ends_that_are_missing_do_not_matter)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x20);
@@ -425,9 +399,8 @@ static void ends_that_are_missing_do_not_matter(void **state)
     debug_free(&debug);
 }
 
-static void entries_behind_the_end_of_the_root_are_not_read(void **state)
+TEST(entries_behind_the_end_of_the_root_are_not_read)
 {
-    (void)state;
     struct debug debug;
     begin(&debug);
     function(&debug, "f", 0, 0x20);
@@ -435,33 +408,4 @@ static void entries_behind_the_end_of_the_root_are_not_read(void **state)
     debug_close(&debug);
     function(&debug, "behind", 0x20, 0x20);
     expect(&debug, "f@0-20");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_nest_as_their_entries_do),
-        cmocka_unit_test(blocks_and_variables_between_them_do_not_matter),
-        cmocka_unit_test(calls_have_several_ranges),
-        cmocka_unit_test(nested_functions_are_functions_of_their_own),
-        cmocka_unit_test(declarations_and_abstract_functions_have_no_code),
-        cmocka_unit_test(a_call_outside_any_function_is_dropped),
-        cmocka_unit_test(a_call_outside_what_it_is_inlined_into_widens_it),
-        cmocka_unit_test(what_is_outside_the_function_is_dropped),
-        cmocka_unit_test(a_call_without_ranges_is_a_frame_around_what_is_in_it),
-        cmocka_unit_test(of_calls_that_overlap_the_later_one_has_the_bytes),
-        cmocka_unit_test(a_call_may_be_as_large_as_what_it_is_in),
-        cmocka_unit_test(lines_belong_to_the_innermost_call),
-        cmocka_unit_test(call_file_0_is_a_file_only_in_version_5),
-        cmocka_unit_test(call_lines_that_are_no_lines_are_unknown),
-        cmocka_unit_test(a_sibling_that_is_right_leads_on),
-        cmocka_unit_test(a_sibling_that_leads_nowhere_is_not_followed),
-        cmocka_unit_test(a_sibling_that_lies_costs_at_most_the_unit),
-        cmocka_unit_test(calls_more_than_1000_deep_are_cut_off),
-        cmocka_unit_test(functions_and_scopes_nest_without_end),
-        cmocka_unit_test(a_million_blocks_inside_each_other_are_no_problem),
-        cmocka_unit_test(ends_that_are_missing_do_not_matter),
-        cmocka_unit_test(entries_behind_the_end_of_the_root_are_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
  * A file with everything in it, cut, with bits turned over and with sections exchanged: there is always a model, it is
  * in order, and the same bytes always give the same one. AddressSanitizer sees what is read too far.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
-#include "support/support.h"
+#include "support/random.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 /* A little of all that is read. */
@@ -109,9 +104,8 @@ static struct debug_shape shape_of(uint32_t number)
     return shape;
 }
 
-static void whole_it_has_everything(void **state)
+TEST(whole_it_has_everything)
 {
-    (void)state;
     for (uint32_t i = 0; i < 32; i++) {
         struct debug debug;
         make_rich(&debug, shape_of(i));
@@ -124,9 +118,8 @@ static void whole_it_has_everything(void **state)
     }
 }
 
-static void every_section_can_be_cut_anywhere(void **state)
+TEST(every_section_can_be_cut_anywhere)
 {
-    (void)state;
     for (uint32_t shape = 0; shape < 32; shape += 3)
         for (unsigned section = 0; section < DEBUG_SECTION_COUNT; section++)
             for (uint64_t size = 0;; size += 1 + shape / 3) {
@@ -163,9 +156,8 @@ static void change(struct debug *debug, struct sxt_test_random *random)
     }
 }
 
-static void bits_can_be_turned_over_anywhere(void **state)
+TEST(bits_can_be_turned_over_anywhere)
 {
-    (void)state;
     struct sxt_test_random random = {2026};
     for (unsigned i = 0; i < 6000; i++) {
         struct debug debug;
@@ -177,9 +169,8 @@ static void bits_can_be_turned_over_anywhere(void **state)
     }
 }
 
-static void sections_can_be_noise(void **state)
+TEST(sections_can_be_noise)
 {
-    (void)state;
     struct sxt_test_random random = {7};
     for (unsigned i = 0; i < 600; i++) {
         struct debug debug;
@@ -192,9 +183,8 @@ static void sections_can_be_noise(void **state)
     }
 }
 
-static void sections_can_be_exchanged(void **state)
+TEST(sections_can_be_exchanged)
 {
-    (void)state;
     for (unsigned a = 0; a < DEBUG_SECTION_COUNT; a++)
         for (unsigned b = 0; b < DEBUG_SECTION_COUNT; b++) {
             struct debug debug;
@@ -205,14 +195,4 @@ static void sections_can_be_exchanged(void **state)
             check(&debug);
             debug_free(&debug);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_it_has_everything),          cmocka_unit_test(every_section_can_be_cut_anywhere),
-        cmocka_unit_test(bits_can_be_turned_over_anywhere), cmocka_unit_test(sections_can_be_noise),
-        cmocka_unit_test(sections_can_be_exchanged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

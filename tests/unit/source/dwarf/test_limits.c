@@ -3,17 +3,11 @@
  * memory, says so, and costs no other unit anything. The sizes are such that doing all that is asked for would take
  * minutes or gigabytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 #define SECONDS 20
@@ -62,9 +56,8 @@ static uint64_t put_long_list(struct debug *debug, unsigned count)
     return list;
 }
 
-static void deep_calls_share_one_list_of_ranges(void **state)
+TEST(deep_calls_share_one_list_of_ranges)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 5, .text_size = 1 << 24});
     uint64_t list = put_long_list(&debug, 100000);
@@ -78,9 +71,8 @@ static void deep_calls_share_one_list_of_ranges(void **state)
     expect_end(&debug, true);
 }
 
-static void units_share_one_list_of_ranges(void **state)
+TEST(units_share_one_list_of_ranges)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 5, .text_size = 1 << 24});
     uint64_t list = put_long_list(&debug, 100000);
@@ -122,9 +114,8 @@ static void put_units_with_tables(struct debug *debug, const uint64_t *tables, u
     }
 }
 
-static void units_share_line_tables(void **state)
+TEST(units_share_line_tables)
 {
-    (void)state;
     for (unsigned count = 1; count <= 2; count++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
@@ -134,9 +125,8 @@ static void units_share_line_tables(void **state)
     }
 }
 
-static void functions_share_all_rows(void **state)
+TEST(functions_share_all_rows)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
     debug_begin_unit(&debug, LINES(put_long_table(&debug, 500000)), LOW(TEXT), HIGH(1 << 20));
@@ -152,9 +142,8 @@ static void functions_share_all_rows(void **state)
     expect_end(&debug, true);
 }
 
-static void units_share_abbreviations(void **state)
+TEST(units_share_abbreviations)
 {
-    (void)state;
     static const struct debug_value nothing[] = {NOTHING}, root[] = {LOW(0), NOTHING};
     for (unsigned count = 1; count <= 2; count++) {
         struct debug debug;
@@ -179,9 +168,8 @@ static void units_share_abbreviations(void **state)
 }
 
 /* Names that are the ends of one long string. */
-static void names_overlap(void **state)
+TEST(names_overlap)
 {
-    (void)state;
     enum { COUNT = 60000 };
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
@@ -203,9 +191,8 @@ static void names_overlap(void **state)
 }
 
 /* Each function has a long scope before its name, each file a long directory. */
-static void scopes_and_directories_are_long(void **state)
+TEST(scopes_and_directories_are_long)
 {
-    (void)state;
     enum { COUNT = 30000, LENGTH = 60000 };
     char *name = malloc(LENGTH + 1);
     assert_non_null(name);
@@ -243,9 +230,8 @@ static void scopes_and_directories_are_long(void **state)
 }
 
 /* Origins in thousands of units, so that what is remembered of one is forgotten before it is asked again. */
-static void origins_jump_between_units(void **state)
+TEST(origins_jump_between_units)
 {
-    (void)state;
     enum { UNITS = 1280, NAMES = 20 };
     static const struct debug_value nothing[] = {NOTHING};
     struct debug debug;
@@ -287,9 +273,8 @@ static void origins_jump_between_units(void **state)
 }
 
 /* A string without an end that every scope points into. */
-static void nobody_looks_for_the_end_of_a_string_for_ever(void **state)
+TEST(nobody_looks_for_the_end_of_a_string_for_ever)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
     for (unsigned i = 0; i < 3000000; i++)
@@ -306,9 +291,8 @@ static void nobody_looks_for_the_end_of_a_string_for_ever(void **state)
     expect_end(&debug, false);
 }
 
-static void a_line_program_that_goes_on_and_on_ends_with_its_table(void **state)
+TEST(a_line_program_that_goes_on_and_on_ends_with_its_table)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
     debug_begin_lines(&debug, NULL, "a.c");
@@ -321,21 +305,4 @@ static void a_line_program_that_goes_on_and_on_ends_with_its_table(void **state)
     put_honest_unit(&debug);
     debug_expect_damage(&debug, 1, "has a damaged line table", "honest@800000-800010");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deep_calls_share_one_list_of_ranges),
-        cmocka_unit_test(units_share_one_list_of_ranges),
-        cmocka_unit_test(units_share_line_tables),
-        cmocka_unit_test(functions_share_all_rows),
-        cmocka_unit_test(units_share_abbreviations),
-        cmocka_unit_test(names_overlap),
-        cmocka_unit_test(scopes_and_directories_are_long),
-        cmocka_unit_test(origins_jump_between_units),
-        cmocka_unit_test(nobody_looks_for_the_end_of_a_string_for_ever),
-        cmocka_unit_test(a_line_program_that_goes_on_and_on_ends_with_its_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

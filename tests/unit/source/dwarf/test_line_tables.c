@@ -1,25 +1,7 @@
 /* The tables that line programs stand in: headers, directories and files of every version, and what damage costs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "line_program.h"
 #include "support/dwarf_builder.h"
-
-/* The line table is written; the rest of the file: one function of SIZE bytes. */
-static void put_function(struct debug *debug, uint64_t size)
-{
-    debug_begin_unit(debug, LINES(0), LOW(TEXT), HIGH(size));
-    ENTRY(debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(size));
-    debug_end_unit(debug);
-}
-
-static void code(struct debug *debug, const void *bytes, size_t size)
-{
-    debug_bytes(debug, LINE, bytes, size);
-}
+#include "support/test.h"
 
 static void sequence(struct debug *debug, uint64_t start, uint64_t size, uint32_t line)
 {
@@ -30,9 +12,8 @@ static void sequence(struct debug *debug, uint64_t start, uint64_t size, uint32_
 
 /* --- files --- */
 
-static void file_numbers_out_of_range_are_unknown(void **state)
+TEST(file_numbers_out_of_range_are_unknown)
 {
-    (void)state;
     static const uint64_t numbers[] = {0, 3, 1000, UINT32_MAX - 2, UINT32_MAX - 1, UINT32_MAX, UINT64_MAX};
     for (uint16_t version = 2; version <= 5; version++)
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -66,9 +47,8 @@ static void put_version_5(struct debug *debug, const void *tables, size_t size)
 }
 #define TABLES(debug, text) put_version_5(debug, text, sizeof(text) - 1)
 
-static void version_5_tables_say_what_they_contain(void **state)
+TEST(version_5_tables_say_what_they_contain)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 5});
     debug_string(&debug, LINE_STR, "/src");
@@ -84,9 +64,8 @@ static void version_5_tables_say_what_they_contain(void **state)
     debug_free(&debug);
 }
 
-static void damage_in_version_5_tables_costs_what_is_behind_it(void **state)
+TEST(damage_in_version_5_tables_costs_what_is_behind_it)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t size;
@@ -116,9 +95,8 @@ static void damage_in_version_5_tables_costs_what_is_behind_it(void **state)
 
 /* --- damage --- */
 
-static void rows_without_an_end_are_dropped(void **state)
+TEST(rows_without_an_end_are_dropped)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_lines(&debug, NULL, "a.c");
@@ -134,9 +112,8 @@ static void rows_without_an_end_are_dropped(void **state)
 }
 
 /* Wherever the table is cut, the function is there, and the lines of whole sequences. */
-static void a_table_cut_anywhere_keeps_what_is_before(void **state)
+TEST(a_table_cut_anywhere_keeps_what_is_before)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++)
         for (uint64_t size = 0;; size++) {
             struct debug debug;
@@ -162,9 +139,8 @@ static void a_table_cut_anywhere_keeps_what_is_before(void **state)
         }
 }
 
-static void instructions_that_lead_out_of_the_table_end_it(void **state)
+TEST(instructions_that_lead_out_of_the_table_end_it)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[12];
         size_t size;
@@ -188,9 +164,8 @@ static void instructions_that_lead_out_of_the_table_end_it(void **state)
     }
 }
 
-static void a_header_that_lies_costs_the_table(void **state)
+TEST(a_header_that_lies_costs_the_table)
 {
-    (void)state;
     static const struct {
         uint64_t at, value;
         unsigned width;
@@ -207,9 +182,8 @@ static void a_header_that_lies_costs_the_table(void **state)
     }
 }
 
-static void a_table_outside_its_section_is_damage(void **state)
+TEST(a_table_outside_its_section_is_damage)
 {
-    (void)state;
     static const uint64_t offsets[] = {1000, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < 3; i++) {
         struct debug debug;
@@ -225,9 +199,8 @@ static void a_table_outside_its_section_is_damage(void **state)
 
 /* --- a table may be of another version than its unit, and be shared --- */
 
-static void a_table_has_its_own_version(void **state)
+TEST(a_table_has_its_own_version)
 {
-    (void)state;
     for (unsigned i = 0; i < 16; i++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = (uint16_t)(2 + i % 4)});
@@ -239,9 +212,8 @@ static void a_table_has_its_own_version(void **state)
     }
 }
 
-static void units_can_share_a_table(void **state)
+TEST(units_can_share_a_table)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 16, 1);
@@ -252,21 +224,4 @@ static void units_can_share_a_table(void **state)
     }
     debug_expect(&debug, "a@0-4{0:/src/a.c:1} b@4-8{0:/src/a.c:2} c@8-c{0:/src/a.c:3} d@c-10{0:/src/a.c:4}");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_numbers_out_of_range_are_unknown),
-        cmocka_unit_test(version_5_tables_say_what_they_contain),
-        cmocka_unit_test(damage_in_version_5_tables_costs_what_is_behind_it),
-        cmocka_unit_test(rows_without_an_end_are_dropped),
-        cmocka_unit_test(a_table_cut_anywhere_keeps_what_is_before),
-        cmocka_unit_test(instructions_that_lead_out_of_the_table_end_it),
-        cmocka_unit_test(a_header_that_lies_costs_the_table),
-        cmocka_unit_test(a_table_outside_its_section_is_damage),
-        cmocka_unit_test(a_table_has_its_own_version),
-        cmocka_unit_test(units_can_share_a_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

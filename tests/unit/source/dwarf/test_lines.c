@@ -1,26 +1,7 @@
 /* Line programs: every opcode, and what becomes of rows and sequences that contradict each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "line_program.h"
 #include "support/dwarf_builder.h"
-
-/* The line table is written; the rest of the file: one function of SIZE bytes. */
-static void put_function(struct debug *debug, uint64_t size)
-{
-    debug_begin_unit(debug, LINES(0), LOW(TEXT), HIGH(size));
-    ENTRY(debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(size));
-    debug_end_unit(debug);
-}
-
-static void code(struct debug *debug, const void *bytes, size_t size)
-{
-    debug_bytes(debug, LINE, bytes, size);
-}
-#define CODE(debug, ...) code(debug, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+#include "support/test.h"
 
 /* A table with one sequence of which SIZE bytes are the function's, whose rows come from PUT. */
 static void expect_rows(const struct debug_line_shape *shape, uint64_t size, void (*put)(struct debug *debug),
@@ -54,9 +35,8 @@ static void put_standard(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void standard_opcodes_do_what_they_say(void **state)
+TEST(standard_opcodes_do_what_they_say)
 {
-    (void)state;
     expect_rows(NULL, 0x40, put_standard, "f@0-40{0:/src/a.c:1 4:/src/a.c:10 15:/src/b.c:10 25:/src/b.c:9 29::0}");
 }
 
@@ -67,9 +47,8 @@ static void put_special(struct debug *debug)
     debug_line_end(debug, 1);
 }
 
-static void special_opcodes_advance_address_and_line(void **state)
+TEST(special_opcodes_advance_address_and_line)
 {
-    (void)state;
     /* 255 is 17 bytes and -1 line. */
     expect_rows(NULL, 0x20, put_special,
                 "f@0-20{0:/src/a.c:1 2:/src/a.c:4 5:/src/a.c:4294967295 16:/src/a.c:4294967294 17::0}");
@@ -86,9 +65,8 @@ static void put_two_bytes(struct debug *debug)
     debug_line_end(debug, 1);
 }
 
-static void advances_count_instructions(void **state)
+TEST(advances_count_instructions)
 {
-    (void)state;
     const struct debug_line_shape shape = {.instruction_length = 4};
     /* A fixed advance counts bytes, whatever an instruction is. */
     expect_rows(&shape, 0x20, put_two_bytes, "f@0-20{0:/src/a.c:5 4:/src/a.c:6 c:/src/a.c:7 12::0}");
@@ -105,9 +83,8 @@ static void put_words(struct debug *debug)
     debug_line_end(debug, 3);
 }
 
-static void several_operations_share_a_very_long_word(void **state)
+TEST(several_operations_share_a_very_long_word)
 {
-    (void)state;
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -121,9 +98,8 @@ static void several_operations_share_a_very_long_word(void **state)
     }
 }
 
-static void a_fixed_advance_begins_a_word(void **state)
+TEST(a_fixed_advance_begins_a_word)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_lines(&debug, &(struct debug_line_shape){.instruction_length = 16, .operations = 3}, "a.c");
@@ -147,9 +123,8 @@ static void put_with_few_opcodes(struct debug *debug)
     CODE(debug, 0, 1, DW_LNE_end_sequence);
 }
 
-static void there_may_be_fewer_opcodes(void **state)
+TEST(there_may_be_fewer_opcodes)
 {
-    (void)state;
     const struct debug_line_shape shape = {.opcode_base = 4};
     expect_rows(&shape, 8, put_with_few_opcodes, "f@0-8{0:/src/a.c:5 4:/src/a.c:7}");
 }
@@ -159,9 +134,8 @@ static void put_only_special(struct debug *debug)
     CODE(debug, 1 + 5 + 6, 1 + 14 * 4 + 5 + 1, 1 + 14 * 4 + 5 + 1, 0, 1, DW_LNE_end_sequence);
 }
 
-static void there_may_be_no_standard_opcode(void **state)
+TEST(there_may_be_no_standard_opcode)
 {
-    (void)state;
     const struct debug_line_shape shape = {.opcode_base = 1};
     expect_rows(&shape, 8, put_only_special, "f@0-8{0:/src/a.c:7 4:/src/a.c:8}");
 }
@@ -177,9 +151,8 @@ static void put_with_unknown_opcodes(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void unknown_standard_opcodes_are_stepped_over(void **state)
+TEST(unknown_standard_opcodes_are_stepped_over)
 {
-    (void)state;
     const struct debug_line_shape shape = {.opcode_base = 20};
     expect_rows(&shape, 8, put_with_unknown_opcodes, "f@0-8{0:/src/a.c:5 4:/src/a.c:3}");
 }
@@ -197,9 +170,8 @@ static void put_with_unknown_extensions(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void unknown_extended_opcodes_are_stepped_over(void **state)
+TEST(unknown_extended_opcodes_are_stepped_over)
 {
-    (void)state;
     expect_rows(NULL, 8, put_with_unknown_extensions, "f@0-8{0:/src/a.c:5 4:/src/a.c:6}");
 }
 
@@ -211,17 +183,15 @@ static void put_no_range(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void a_line_range_of_0_advances_nothing(void **state)
+TEST(a_line_range_of_0_advances_nothing)
 {
-    (void)state;
     const struct debug_line_shape shape = {.no_line_range = true};
     /* The rows of special opcodes are at address 0 of the function, and say line 1. */
     expect_rows(&shape, 8, put_no_range, "f@0-8{0:/src/a.c:1 4:/src/a.c:6}");
 }
 
-static void columns_and_discriminators_are_there_on_request(void **state)
+TEST(columns_and_discriminators_are_there_on_request)
 {
-    (void)state;
     for (unsigned details = 0; details < 2; details++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 4});
@@ -247,9 +217,8 @@ static void columns_and_discriminators_are_there_on_request(void **state)
     }
 }
 
-static void a_program_can_define_files(void **state)
+TEST(a_program_can_define_files)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -296,9 +265,8 @@ static void put_out_of_order(struct debug *debug)
     sequence(debug, TEXT + 8, 8, 2);
 }
 
-static void sequences_may_come_in_any_order(void **state)
+TEST(sequences_may_come_in_any_order)
 {
-    (void)state;
     expect_sequences(put_out_of_order, "f@0-20{0:/src/a.c:1 8:/src/a.c:2 10:/src/a.c:3 18:/src/a.c:4}");
 }
 
@@ -308,9 +276,8 @@ static void put_gaps(struct debug *debug)
     sequence(debug, TEXT + 16, 4, 2);
 }
 
-static void between_sequences_nothing_is_known(void **state)
+TEST(between_sequences_nothing_is_known)
 {
-    (void)state;
     expect_sequences(put_gaps, "f@0-20{4:/src/a.c:1 8::0 10:/src/a.c:2 14::0}");
 }
 
@@ -330,9 +297,8 @@ static void put_folded(struct debug *debug)
     sequence(debug, TEXT, 16, 4);
 }
 
-static void where_sequences_overlap_the_one_that_starts_first_keeps_its_bytes(void **state)
+TEST(where_sequences_overlap_the_one_that_starts_first_keeps_its_bytes)
 {
-    (void)state;
     expect_sequences(put_overlapping, "f@0-20{0:/src/a.c:1 10:/src/a.c:2 18::0 1c:/src/a.c:3}");
     /* Of those that start together, the longest, and of those the first. */
     expect_sequences(put_folded, "f@0-20{0:/src/a.c:2 10::0}");
@@ -347,9 +313,8 @@ static void put_empty(struct debug *debug)
     sequence(debug, TEXT, 0x20, 2);
 }
 
-static void sequences_without_rows_or_bytes_are_nothing(void **state)
+TEST(sequences_without_rows_or_bytes_are_nothing)
 {
-    (void)state;
     expect_sequences(put_empty, "f@0-20{0:/src/a.c:2}");
 }
 
@@ -367,9 +332,8 @@ static void put_dead(struct debug *debug)
     sequence(debug, TEXT, 0x20, 7);
 }
 
-static void sequences_of_dropped_code_cover_nothing(void **state)
+TEST(sequences_of_dropped_code_cover_nothing)
 {
-    (void)state;
     expect_sequences(put_dead, "f@0-20{0:/src/a.c:7}");
 }
 
@@ -385,9 +349,8 @@ static void put_same_address(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void of_rows_at_one_address_the_last_counts(void **state)
+TEST(of_rows_at_one_address_the_last_counts)
 {
-    (void)state;
     expect_rows(NULL, 8, put_same_address, "f@0-8{0:/src/a.c:2 4:/src/a.c:5}");
 }
 
@@ -404,9 +367,8 @@ static void put_backwards(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void rows_that_go_backwards_are_put_in_order(void **state)
+TEST(rows_that_go_backwards_are_put_in_order)
 {
-    (void)state;
     expect_rows(NULL, 16, put_backwards, "f@0-10{0:/src/a.c:1 4:/src/a.c:2 8:/src/a.c:3 c:/src/a.c:5}");
 }
 
@@ -419,9 +381,8 @@ static void put_end_in_the_middle(struct debug *debug)
     debug_line_end(debug, 0);
 }
 
-static void a_sequence_ends_where_it_says_whatever_is_behind(void **state)
+TEST(a_sequence_ends_where_it_says_whatever_is_behind)
 {
-    (void)state;
     expect_rows(NULL, 0x20, put_end_in_the_middle, "f@0-20{0:/src/a.c:1 8:/src/a.c:2 c::0}");
 }
 
@@ -433,9 +394,8 @@ static void put_line_0(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void line_0_stays_and_says_unknown(void **state)
+TEST(line_0_stays_and_says_unknown)
 {
-    (void)state;
     expect_rows(NULL, 12, put_line_0, "f@0-c{0:/src/a.c:1 4:/src/a.c:0 8:/src/a.c:2}");
 }
 
@@ -446,17 +406,15 @@ static void put_repeats(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-static void rows_that_say_nothing_new_are_left_out(void **state)
+TEST(rows_that_say_nothing_new_are_left_out)
 {
-    (void)state;
     expect_rows(NULL, 16, put_repeats, "f@0-10{0:/src/a.c:1 8:/src/a.c:2}");
 }
 
 /* --- what is asked for --- */
 
-static void lines_and_files_can_be_left_out(void **state)
+TEST(lines_and_files_can_be_left_out)
 {
-    (void)state;
     static const struct {
         uint32_t flags;
         const char *expected;
@@ -485,9 +443,8 @@ static void lines_and_files_can_be_left_out(void **state)
 }
 
 /* An assembler writes lines but no functions; the symbols there get them. */
-static void lines_without_a_function_belong_to_the_symbol_there(void **state)
+TEST(lines_without_a_function_belong_to_the_symbol_there)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -503,35 +460,4 @@ static void lines_without_a_function_belong_to_the_symbol_there(void **state)
             "start@0-8{0:/src/a.c:5 4:/src/a.c:6} label@8-c{0:/src/a.c:7} beyond@c-2c{0:/src/a.c:8 4::0}");
         debug_free(&debug);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(standard_opcodes_do_what_they_say),
-        cmocka_unit_test(special_opcodes_advance_address_and_line),
-        cmocka_unit_test(advances_count_instructions),
-        cmocka_unit_test(several_operations_share_a_very_long_word),
-        cmocka_unit_test(a_fixed_advance_begins_a_word),
-        cmocka_unit_test(there_may_be_fewer_opcodes),
-        cmocka_unit_test(there_may_be_no_standard_opcode),
-        cmocka_unit_test(unknown_standard_opcodes_are_stepped_over),
-        cmocka_unit_test(unknown_extended_opcodes_are_stepped_over),
-        cmocka_unit_test(a_line_range_of_0_advances_nothing),
-        cmocka_unit_test(columns_and_discriminators_are_there_on_request),
-        cmocka_unit_test(a_program_can_define_files),
-        cmocka_unit_test(sequences_may_come_in_any_order),
-        cmocka_unit_test(between_sequences_nothing_is_known),
-        cmocka_unit_test(where_sequences_overlap_the_one_that_starts_first_keeps_its_bytes),
-        cmocka_unit_test(sequences_without_rows_or_bytes_are_nothing),
-        cmocka_unit_test(sequences_of_dropped_code_cover_nothing),
-        cmocka_unit_test(of_rows_at_one_address_the_last_counts),
-        cmocka_unit_test(rows_that_go_backwards_are_put_in_order),
-        cmocka_unit_test(a_sequence_ends_where_it_says_whatever_is_behind),
-        cmocka_unit_test(line_0_stays_and_says_unknown),
-        cmocka_unit_test(rows_that_say_nothing_new_are_left_out),
-        cmocka_unit_test(lines_and_files_can_be_left_out),
-        cmocka_unit_test(lines_without_a_function_belong_to_the_symbol_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* What functions are called: through origins and specifications, with the scopes around them, and when that goes wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 static void begin(struct debug *debug, uint16_t language)
@@ -26,9 +21,8 @@ static void expect(struct debug *debug, const char *expected)
     debug_free(debug);
 }
 
-static void the_linkage_name_comes_first(void **state)
+TEST(the_linkage_name_comes_first)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LINKAGE("_Z1fv"), LOW(TEXT), HIGH(4));
@@ -38,9 +32,8 @@ static void the_linkage_name_comes_first(void **state)
     expect(&debug, "_Z1fv@0-4 _Z1gv@4-8 h@8-c");
 }
 
-static void names_are_found_along_origins_and_specifications(void **state)
+TEST(names_are_found_along_origins_and_specifications)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, DW_LANG_C99);
     uint64_t declaration = ENTRY(&debug, DW_TAG_subprogram, NAME("name"), DECLARATION);
@@ -58,9 +51,8 @@ static void names_are_found_along_origins_and_specifications(void **state)
     expect(&debug, "name@0-4 name@4-8 linked@8-c linked@c-10 mine@10-20 >name@10-14(:1) >linked@14-18(:2)");
 }
 
-static void names_are_found_in_other_units(void **state)
+TEST(names_are_found_in_other_units)
 {
-    (void)state;
     for (unsigned before = 0; before < 2; before++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 5});
@@ -84,9 +76,8 @@ static void names_are_found_in_other_units(void **state)
 }
 
 /* More units than are remembered at once, each with the name and the scope of a function of another one. */
-static void names_are_found_in_hundreds_of_other_units(void **state)
+TEST(names_are_found_in_hundreds_of_other_units)
 {
-    (void)state;
     enum { UNITS = 300 };
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -118,9 +109,8 @@ static void names_are_found_in_hundreds_of_other_units(void **state)
 
 /* --- scopes --- */
 
-static void scopes_stand_before_names(void **state)
+TEST(scopes_stand_before_names)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     OPEN(&debug, DW_TAG_namespace, NAME("outer"));
@@ -150,9 +140,8 @@ static void scopes_stand_before_names(void **state)
                    "outer::Class::Inner::inner@14-18 _Zlinked@18-1c plain@1c-20");
 }
 
-static void scopes_without_a_name_have_one(void **state)
+TEST(scopes_without_a_name_have_one)
 {
-    (void)state;
     static const struct {
         uint16_t tag;
         const char *expected;
@@ -170,9 +159,8 @@ static void scopes_without_a_name_have_one(void **state)
     }
 }
 
-static void a_function_is_no_scope(void **state)
+TEST(a_function_is_no_scope)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     OPEN(&debug, DW_TAG_namespace, NAME("n"));
@@ -187,9 +175,8 @@ static void a_function_is_no_scope(void **state)
     expect(&debug, "n::f@0-10 n::Local::method@10-14 n::nested@20-24");
 }
 
-static void languages_without_scopes_have_none(void **state)
+TEST(languages_without_scopes_have_none)
 {
-    (void)state;
     static const uint16_t languages[] = {DW_LANG_C89, DW_LANG_C,   DW_LANG_C99, DW_LANG_C11,           DW_LANG_C17,
                                          DW_LANG_C23, DW_LANG_UPC, DW_LANG_Go,  DW_LANG_Mips_Assembler};
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
@@ -202,9 +189,8 @@ static void languages_without_scopes_have_none(void **state)
     }
 }
 
-static void more_than_64_scopes_lose_the_outermost(void **state)
+TEST(more_than_64_scopes_lose_the_outermost)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     char name[8], expected[64 * 5 + 10] = "";
@@ -222,9 +208,8 @@ static void more_than_64_scopes_lose_the_outermost(void **state)
 
 /* --- when it goes wrong --- */
 
-static void functions_without_a_name_leave_the_code_to_others(void **state)
+TEST(functions_without_a_name_leave_the_code_to_others)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     ENTRY(&debug, DW_TAG_subprogram, LOW(TEXT), HIGH(4));
@@ -235,9 +220,8 @@ static void functions_without_a_name_leave_the_code_to_others(void **state)
     expect(&debug, "f@4-c >@4-8(:5)");
 }
 
-static void cycles_have_an_end(void **state)
+TEST(cycles_have_an_end)
 {
-    (void)state;
     for (unsigned length = 1; length <= 40; length++) {
         struct debug debug;
         begin(&debug, C_PLUS_PLUS);
@@ -254,9 +238,8 @@ static void cycles_have_an_end(void **state)
     }
 }
 
-static void an_entry_that_is_its_own_origin_has_its_own_name(void **state)
+TEST(an_entry_that_is_its_own_origin_has_its_own_name)
 {
-    (void)state;
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
     OPEN(&debug, DW_TAG_namespace, NAME("n"));
@@ -266,9 +249,8 @@ static void an_entry_that_is_its_own_origin_has_its_own_name(void **state)
     expect(&debug, "n::f@0-4");
 }
 
-static void chains_of_more_than_16_are_given_up(void **state)
+TEST(chains_of_more_than_16_are_given_up)
 {
-    (void)state;
     for (unsigned length = 10; length < 24; length++) {
         struct debug debug;
         begin(&debug, DW_LANG_C99);
@@ -280,9 +262,8 @@ static void chains_of_more_than_16_are_given_up(void **state)
     }
 }
 
-static void references_that_lead_nowhere_cost_the_name_they_were_for(void **state)
+TEST(references_that_lead_nowhere_cost_the_name_they_were_for)
 {
-    (void)state;
     static const uint64_t nowhere[] = {0, 5, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
         struct debug debug;
@@ -301,9 +282,8 @@ static void references_that_lead_nowhere_cost_the_name_they_were_for(void **stat
 }
 
 /* References into the middle of entries of this and of other units: no name, or a wrong one, but an end. */
-static void references_to_anywhere_are_borne(void **state)
+TEST(references_to_anywhere_are_borne)
 {
-    (void)state;
     for (uint64_t to = 0; to < 220; to++) {
         struct debug debug;
         begin(&debug, C_PLUS_PLUS);
@@ -326,9 +306,8 @@ static void references_to_anywhere_are_borne(void **state)
     }
 }
 
-static void a_damaged_unit_that_names_come_from_costs_those_names(void **state)
+TEST(a_damaged_unit_that_names_come_from_costs_those_names)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t abbreviations = debug.abbrev_offset;
@@ -343,27 +322,4 @@ static void a_damaged_unit_that_names_come_from_costs_those_names(void **state)
     debug_end_unit(&debug);
     debug_expect_damage(&debug, 1, "is damaged at", "g@4-8");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_linkage_name_comes_first),
-        cmocka_unit_test(names_are_found_along_origins_and_specifications),
-        cmocka_unit_test(names_are_found_in_other_units),
-        cmocka_unit_test(names_are_found_in_hundreds_of_other_units),
-        cmocka_unit_test(scopes_stand_before_names),
-        cmocka_unit_test(scopes_without_a_name_have_one),
-        cmocka_unit_test(a_function_is_no_scope),
-        cmocka_unit_test(languages_without_scopes_have_none),
-        cmocka_unit_test(more_than_64_scopes_lose_the_outermost),
-        cmocka_unit_test(functions_without_a_name_leave_the_code_to_others),
-        cmocka_unit_test(cycles_have_an_end),
-        cmocka_unit_test(an_entry_that_is_its_own_origin_has_its_own_name),
-        cmocka_unit_test(chains_of_more_than_16_are_given_up),
-        cmocka_unit_test(references_that_lead_nowhere_cost_the_name_they_were_for),
-        cmocka_unit_test(references_to_anywhere_are_borne),
-        cmocka_unit_test(a_damaged_unit_that_names_come_from_costs_those_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

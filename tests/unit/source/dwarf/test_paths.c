@@ -1,15 +1,10 @@
 /* Paths of files: the compilation directory, the directory of the line table and the name, put together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 /* The path of a file NAME in directory number INDEX, which is DIRECTORY when it is 1, of a unit compiled in UNIT. */
@@ -40,27 +35,24 @@ static void expect_all_versions(const char *unit, const char *directory, uint64_
         expect(version, unit, directory, index, name, expected);
 }
 
-static void relative_parts_follow_the_compilation_directory(void **state)
+TEST(relative_parts_follow_the_compilation_directory)
 {
-    (void)state;
     expect_all_versions("/build", NULL, 0, "a.c", "/build/a.c");
     expect_all_versions("/build", "sub", 0, "a.c", "/build/a.c");
     expect_all_versions("/build", "sub", 1, "a.c", "/build/sub/a.c");
     expect_all_versions("/build/", "sub/", 1, "x/a.c", "/build/sub/x/a.c");
 }
 
-static void absolute_parts_stand_alone(void **state)
+TEST(absolute_parts_stand_alone)
 {
-    (void)state;
     expect_all_versions("/build", "/usr/include", 1, "a.h", "/usr/include/a.h");
     expect_all_versions("/build", "/usr/include", 1, "/abs/a.h", "/abs/a.h");
     expect_all_versions("/build", "sub", 1, "/abs/a.h", "/abs/a.h");
     expect_all_versions("/build", NULL, 0, "/a.h", "/a.h");
 }
 
-static void dots_and_double_slashes_are_taken_out(void **state)
+TEST(dots_and_double_slashes_are_taken_out)
 {
-    (void)state;
     expect_all_versions("/build", NULL, 0, "./a.c", "/build/a.c");
     expect_all_versions("/build/x", "..", 1, "a.c", "/build/a.c");
     expect_all_versions("/build/x", "../../y", 1, ".//b/../a.c", "/y/a.c");
@@ -69,9 +61,8 @@ static void dots_and_double_slashes_are_taken_out(void **state)
     expect_all_versions("/a", NULL, 0, "..a/...", "/a/..a/...");
 }
 
-static void without_an_absolute_directory_paths_stay_relative(void **state)
+TEST(without_an_absolute_directory_paths_stay_relative)
 {
-    (void)state;
     expect_all_versions("", "sub", 1, "a.c", "sub/a.c");
     expect_all_versions("rel", "sub", 1, "a.c", "rel/sub/a.c");
     expect_all_versions("rel", "..", 1, "a.c", "a.c");
@@ -80,9 +71,8 @@ static void without_an_absolute_directory_paths_stay_relative(void **state)
 }
 
 /* A table of version 5 has the compilation directory, too, and may know it better. */
-static void directory_0_of_version_5_counts_where_the_unit_has_none(void **state)
+TEST(directory_0_of_version_5_counts_where_the_unit_has_none)
 {
-    (void)state;
     static const char *const units[] = {"", "rel", "."};
     for (unsigned i = 0; i < 3; i++) {
         struct debug debug;
@@ -100,25 +90,22 @@ static void directory_0_of_version_5_counts_where_the_unit_has_none(void **state
     }
 }
 
-static void a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it(void **state)
+TEST(a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it)
 {
-    (void)state;
     expect_all_versions("./csu", "./csu", 1, "init.c", "csu/init.c");
     expect_all_versions("./csu", "../sysdeps", 1, "start.S", "sysdeps/start.S");
     expect_all_versions("./csu", NULL, 0, "init.c", "csu/init.c");
 }
 
-static void directory_numbers_out_of_range_are_the_compilation_directory(void **state)
+TEST(directory_numbers_out_of_range_are_the_compilation_directory)
 {
-    (void)state;
     static const uint64_t outside[] = {2, 1000, UINT32_MAX, UINT64_MAX};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
         expect_all_versions("/build", "sub", outside[i], "a.c", "/build/a.c");
 }
 
-static void names_of_all_kinds_are_borne(void **state)
+TEST(names_of_all_kinds_are_borne)
 {
-    (void)state;
     static const char *const names[] = {"/",  "//",  ".",      "..",   "../", "./",
                                         "a/", "/..", "/../..", "a/..", "...", "\xff\xfe"};
     static const char *const directories[] = {"", "/", "//", ".", "..", "../", "./", "a/..", "/..", "\x80"};
@@ -148,19 +135,4 @@ static void names_of_all_kinds_are_borne(void **state)
                 debug_result_free(&result);
                 debug_free(&debug);
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(relative_parts_follow_the_compilation_directory),
-        cmocka_unit_test(absolute_parts_stand_alone),
-        cmocka_unit_test(dots_and_double_slashes_are_taken_out),
-        cmocka_unit_test(without_an_absolute_directory_paths_stay_relative),
-        cmocka_unit_test(directory_0_of_version_5_counts_where_the_unit_has_none),
-        cmocka_unit_test(a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it),
-        cmocka_unit_test(directory_numbers_out_of_range_are_the_compilation_directory),
-        cmocka_unit_test(names_of_all_kinds_are_borne),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

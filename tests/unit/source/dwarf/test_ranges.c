@@ -1,12 +1,6 @@
 /* Which addresses an entry covers: in every form, and what is left of code that a linker threw away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 
 /* A file with one function f, whose ranges are in the list that PUT writes. */
 static void expect_list_with(struct debug_shape shape, uint64_t base, void (*put)(struct debug *debug), bool damaged,
@@ -74,9 +68,8 @@ static void put_based(struct debug *debug)
     pair(debug, 0, 0);
 }
 
-static void old_lists_count_from_the_unit_or_from_where_they_say(void **state)
+TEST(old_lists_count_from_the_unit_or_from_where_they_say)
 {
-    (void)state;
     for (unsigned i = 0; i < 12; i++) {
         struct debug_shape shape = {.version = (uint16_t)(2 + i % 3), .narrow = i & 4, .big_endian = i >= 8};
         expect_list(shape, 0, put_plain, "f@0-8 f@10-18");
@@ -135,18 +128,16 @@ static void put_all_kinds(struct debug *debug)
     small(debug, 16);
 }
 
-static void new_lists_have_all_kinds_of_entries(void **state)
+TEST(new_lists_have_all_kinds_of_entries)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         struct debug_shape shape = {.version = 5, .narrow = i & 1, .big_endian = i & 2, .wide_offsets = i & 4};
         expect_list(shape, TEXT, put_all_kinds, "f@0-4 f@10-20 f@30-38 f@100-110 f@200-210 f@301-305 f@430-434");
     }
 }
 
-static void lists_are_found_by_number(void **state)
+TEST(lists_are_found_by_number)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         struct debug debug;
         debug_init(&debug,
@@ -208,18 +199,16 @@ static void put_new_cut(struct debug *debug)
     debug_number(debug, RNGLISTS, 0xff, 1);
 }
 
-static void ranges_before_the_damage_of_a_list_are_kept(void **state)
+TEST(ranges_before_the_damage_of_a_list_are_kept)
 {
-    (void)state;
     expect_damaged_list(4, put_cut, "f@0-8");
     expect_damaged_list(5, put_unknown_kind, "f@0-8");
     expect_damaged_list(5, put_index_outside, "f@0-8");
     expect_damaged_list(5, put_new_cut, "f@0-8");
 }
 
-static void a_list_outside_its_section_is_empty(void **state)
+TEST(a_list_outside_its_section_is_empty)
 {
-    (void)state;
     static const uint64_t offsets[] = {100000, UINT32_MAX};
     for (uint16_t version = 4; version <= 5; version++)
         for (size_t i = 0; i < 2; i++) {
@@ -248,9 +237,8 @@ static void expect_low_high(struct debug_shape shape, uint64_t low, uint64_t siz
     debug_free(&debug);
 }
 
-static void functions_that_the_linker_threw_away_are_dropped(void **state)
+TEST(functions_that_the_linker_threw_away_are_dropped)
 {
-    (void)state;
     static const uint64_t tombstones[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     for (uint16_t version = 2; version <= 5; version++)
         for (size_t i = 0; i < 4; i++) {
@@ -260,9 +248,8 @@ static void functions_that_the_linker_threw_away_are_dropped(void **state)
         }
 }
 
-static void addresses_near_a_tombstone_are_addresses(void **state)
+TEST(addresses_near_a_tombstone_are_addresses)
 {
-    (void)state;
     struct debug_shape low = {.version = 4, .code_at_zero = true};
     expect_low_high(low, 2, 6, "f@2-8");
     expect_low_high(low, UINT64_MAX - 2, 1, "f@fffffffffffffffd-fffffffffffffffe");
@@ -273,9 +260,8 @@ static void addresses_near_a_tombstone_are_addresses(void **state)
     expect_low_high(low, UINT32_MAX, 1, "f@ffffffff-100000000");
 }
 
-static void where_code_is_at_zero_it_is_an_address(void **state)
+TEST(where_code_is_at_zero_it_is_an_address)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++) {
         expect_low_high((struct debug_shape){.version = version, .code_at_zero = true}, 0, 0x20, "f@0-20");
         expect_low_high((struct debug_shape){.version = version, .code_at_zero = true}, 1, 0x20, "f@1-21");
@@ -283,9 +269,8 @@ static void where_code_is_at_zero_it_is_an_address(void **state)
     }
 }
 
-static void empty_and_inverted_ranges_are_dropped(void **state)
+TEST(empty_and_inverted_ranges_are_dropped)
 {
-    (void)state;
     expect_low_high((struct debug_shape){.version = 4}, TEXT, 0, "");
     expect_low_high((struct debug_shape){.version = 4}, TEXT, UINT64_MAX, "");
     expect_low_high((struct debug_shape){.version = 4}, TEXT, UINT64_MAX - TEXT + 1, "");
@@ -344,9 +329,8 @@ static void put_new_garbage(struct debug *debug)
     entry(debug, DW_RLE_end_of_list);
 }
 
-static void lists_lose_only_what_is_dead_in_them(void **state)
+TEST(lists_lose_only_what_is_dead_in_them)
 {
-    (void)state;
     for (unsigned narrow = 0; narrow < 2; narrow++) {
         expect_list((struct debug_shape){.version = 4, .narrow = narrow}, 0, put_old_garbage, "f@0-4 f@10-14");
         expect_list((struct debug_shape){.version = 5, .narrow = narrow}, 0, put_new_garbage, "f@0-4 f@10-14");
@@ -365,9 +349,8 @@ static void put_overlaps(struct debug *debug)
     pair(debug, 0, 0);
 }
 
-static void ranges_of_one_function_that_overlap_are_one(void **state)
+TEST(ranges_of_one_function_that_overlap_are_one)
 {
-    (void)state;
     expect_list((struct debug_shape){.version = 4}, 0, put_overlaps, "f@0-c f@10-20");
 }
 
@@ -378,15 +361,13 @@ static void put_touching(struct debug *debug)
     pair(debug, 0, 0);
 }
 
-static void ranges_that_touch_are_one(void **state)
+TEST(ranges_that_touch_are_one)
 {
-    (void)state;
     expect_list((struct debug_shape){.version = 4}, 0, put_touching, "f@0-10");
 }
 
-static void of_functions_with_the_same_code_the_first_has_it(void **state)
+TEST(of_functions_with_the_same_code_the_first_has_it)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     for (unsigned i = 0; i < 3; i++) {
@@ -401,9 +382,8 @@ static void of_functions_with_the_same_code_the_first_has_it(void **state)
     debug_free(&debug);
 }
 
-static void of_functions_that_overlap_the_one_that_starts_last_has_the_bytes(void **state)
+TEST(of_functions_that_overlap_the_one_that_starts_last_has_the_bytes)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LOW(TEXT), HIGH(32));
@@ -414,25 +394,4 @@ static void of_functions_that_overlap_the_one_that_starts_last_has_the_bytes(voi
     debug_end_unit(&debug);
     debug_expect(&debug, "outer@0-8 >call@4-8(:0) inner@8-10 outer@10-20 >call@10-14(:0)");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(old_lists_count_from_the_unit_or_from_where_they_say),
-        cmocka_unit_test(new_lists_have_all_kinds_of_entries),
-        cmocka_unit_test(lists_are_found_by_number),
-        cmocka_unit_test(ranges_before_the_damage_of_a_list_are_kept),
-        cmocka_unit_test(a_list_outside_its_section_is_empty),
-        cmocka_unit_test(functions_that_the_linker_threw_away_are_dropped),
-        cmocka_unit_test(addresses_near_a_tombstone_are_addresses),
-        cmocka_unit_test(where_code_is_at_zero_it_is_an_address),
-        cmocka_unit_test(empty_and_inverted_ranges_are_dropped),
-        cmocka_unit_test(lists_lose_only_what_is_dead_in_them),
-        cmocka_unit_test(ranges_of_one_function_that_overlap_are_one),
-        cmocka_unit_test(ranges_that_touch_are_one),
-        cmocka_unit_test(of_functions_with_the_same_code_the_first_has_it),
-        cmocka_unit_test(of_functions_that_overlap_the_one_that_starts_last_has_the_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

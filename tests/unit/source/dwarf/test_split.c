@@ -1,43 +1,26 @@
 /* Debug information that is spread over several files: .dwo, .dwp, and the alternate file of dwz. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "support/dwarf_builder.h"
+#include "support/folder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 #define ID UINT64_C(0x1122334455667788)
 
-static char folder[200];
+static char folder[SXT_TEST_FOLDER_MAX];
 
-static int set_up(void **state)
+SET_UP()
 {
-    (void)state;
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/sextant-split-XXXXXX", place != NULL ? place : "/tmp");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    sxt_test_make_folder(folder);
 }
 
-static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *place)
+TEAR_DOWN()
 {
-    (void)status;
-    (void)flag;
-    (void)place;
-    return remove(path);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    sxt_test_remove_folder(folder);
 }
 
 static void save(struct debug *debug, const char *name)
@@ -45,10 +28,7 @@ static void save(struct debug *debug, const char *name)
     char path[300];
     debug_finish(debug);
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(debug->elf.data, 1, debug->elf.size, out), debug->elf.size);
-    assert_int_equal(fclose(out), 0);
+    sxt_test_put_file(path, debug->elf.data, debug->elf.size);
 }
 
 static void note_warning(void *data, const sxt_error *problem)
@@ -136,9 +116,8 @@ static const char *whole(void)
     return text;
 }
 
-static void a_dwo_beside_the_file_has_the_functions(void **state)
+TEST(a_dwo_beside_the_file_has_the_functions)
 {
-    (void)state;
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug skeleton, split;
         make_skeleton(&skeleton, version, "part.dwo", ID);
@@ -150,9 +129,8 @@ static void a_dwo_beside_the_file_has_the_functions(void **state)
     }
 }
 
-static void a_dwo_that_is_missing_or_another_one_is_told(void **state)
+TEST(a_dwo_that_is_missing_or_another_one_is_told)
 {
-    (void)state;
     for (uint16_t version = 4; version <= 5; version++)
         for (unsigned other = 0; other < 2; other++) {
             struct debug skeleton, split;
@@ -190,9 +168,8 @@ static void make_package(struct debug *debug, uint16_t version)
         debug_number(debug, CU_INDEX, i < 3 ? debug_size(debug, sections[i]) : 0, 4);
 }
 
-static void a_package_has_the_functions_of_all_units(void **state)
+TEST(a_package_has_the_functions_of_all_units)
 {
-    (void)state;
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug skeleton, package;
         make_skeleton(&skeleton, version, "nowhere.dwo", ID);
@@ -205,9 +182,8 @@ static void a_package_has_the_functions_of_all_units(void **state)
 }
 
 /* Every number of the index, made wrong: the unit is missing or found, and nothing else happens. */
-static void an_index_that_lies_is_borne(void **state)
+TEST(an_index_that_lies_is_borne)
 {
-    (void)state;
     static const uint64_t lies[] = {0, 1, 3, 0x7fffffff, 0x80000000, 0xffffffff};
     struct debug skeleton;
     make_skeleton(&skeleton, 5, "nowhere.dwo", ID);
@@ -267,9 +243,8 @@ static void make_alternate(struct debug *debug, const char *id, uint64_t *origin
     debug_end_unit(debug);
 }
 
-static void names_come_from_the_alternate_file(void **state)
+TEST(names_come_from_the_alternate_file)
 {
-    (void)state;
     struct debug alternate, user;
     uint64_t origin, string;
     make_alternate(&alternate, BUILD_ID, &origin, &string);
@@ -281,9 +256,8 @@ static void names_come_from_the_alternate_file(void **state)
     debug_free(&alternate);
 }
 
-static void an_alternate_file_with_another_build_id_is_refused(void **state)
+TEST(an_alternate_file_with_another_build_id_is_refused)
 {
-    (void)state;
     struct debug alternate, user;
     uint64_t origin, string;
     make_alternate(&alternate, "\1\2\3\4\5\6\7\11", &origin, &string);
@@ -297,9 +271,8 @@ static void an_alternate_file_with_another_build_id_is_refused(void **state)
     debug_free(&alternate);
 }
 
-static void references_to_anywhere_in_the_alternate_file_are_borne(void **state)
+TEST(references_to_anywhere_in_the_alternate_file_are_borne)
 {
-    (void)state;
     struct debug alternate, user;
     uint64_t origin, string;
     make_alternate(&alternate, BUILD_ID, &origin, &string);
@@ -317,18 +290,4 @@ static void references_to_anywhere_in_the_alternate_file_are_borne(void **state)
         debug_free(&user);
     }
     debug_free(&alternate);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dwo_beside_the_file_has_the_functions),
-        cmocka_unit_test(a_dwo_that_is_missing_or_another_one_is_told),
-        cmocka_unit_test(a_package_has_the_functions_of_all_units),
-        cmocka_unit_test(an_index_that_lies_is_borne),
-        cmocka_unit_test(names_come_from_the_alternate_file),
-        cmocka_unit_test(an_alternate_file_with_another_build_id_is_refused),
-        cmocka_unit_test(references_to_anywhere_in_the_alternate_file_are_borne),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

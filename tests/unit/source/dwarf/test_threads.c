@@ -1,10 +1,4 @@
 /* Many units on several threads: the same model as on one, whatever is in the units. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,6 +8,7 @@
 #include <sextant/sextant.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 
 enum { UNITS = 600, FUNCTIONS = 40 };
 
@@ -90,9 +85,8 @@ static cpu_set_t run_on_one_processor(void)
     return all;
 }
 
-static void one_thread_and_many_read_the_same(void **state)
+TEST(one_thread_and_many_read_the_same)
 {
-    (void)state;
     struct debug debug;
     make_file(&debug);
     assert_true(debug_size(&debug, INFO) > (size_t)1 << 19);
@@ -143,9 +137,8 @@ static struct told read_with_progress(const struct debug *debug)
     return told;
 }
 
-static void progress_rises_and_is_told_on_the_thread_that_asked(void **state)
+TEST(progress_rises_and_is_told_on_the_thread_that_asked)
 {
-    (void)state;
     struct debug debug;
     make_file(&debug);
     for (unsigned i = 0; i < 5; i++) {
@@ -163,9 +156,8 @@ static void progress_rises_and_is_told_on_the_thread_that_asked(void **state)
 }
 
 /* For the addresses that are asked, a part of the units gives the answer of all. */
-static void asking_for_some_addresses_gives_the_same_answers(void **state)
+TEST(asking_for_some_addresses_gives_the_same_answers)
 {
-    (void)state;
     struct debug debug;
     make_file(&debug);
     sxt_archive *whole, *part;
@@ -193,14 +185,4 @@ static void asking_for_some_addresses_gives_the_same_answers(void **state)
     }
     sxt_archive_close(&whole);
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_and_many_read_the_same),
-        cmocka_unit_test(progress_rises_and_is_told_on_the_thread_that_asked),
-        cmocka_unit_test(asking_for_some_addresses_gives_the_same_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Units of DWARF: all shapes that they come in, and what a broken one costs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 #include "symbols/symbols.h"
 
 /* A unit with a function of 16 bytes at AT. */
@@ -20,9 +15,8 @@ static void put_unit(struct debug *debug, const char *name, uint64_t at)
     debug_end_unit(debug);
 }
 
-static void every_version_width_and_byte_order_reads_the_same(void **state)
+TEST(every_version_width_and_byte_order_reads_the_same)
 {
-    (void)state;
     for (unsigned i = 0; i < 32; i++) {
         struct debug_shape shape = {
             .version = (uint16_t)(2 + i % 4), .narrow = i & 4, .big_endian = i & 8, .wide_offsets = i & 16};
@@ -50,9 +44,8 @@ static void every_version_width_and_byte_order_reads_the_same(void **state)
     }
 }
 
-static void compressed_sections_read_the_same(void **state)
+TEST(compressed_sections_read_the_same)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.narrow = i & 2, .big_endian = i & 4});
@@ -67,9 +60,8 @@ static void compressed_sections_read_the_same(void **state)
 
 /* GNU's own format from before ELF had one: "ZLIB", the size in big endian, and the stream, in a section .zdebug_info.
  */
-static void sections_in_the_older_compressed_format_are_found(void **state)
+TEST(sections_in_the_older_compressed_format_are_found)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     put_unit(&debug, "f", TEXT);
@@ -98,9 +90,8 @@ static void sections_in_the_older_compressed_format_are_found(void **state)
     debug_free(&debug);
 }
 
-static void padding_between_and_behind_units_is_stepped_over(void **state)
+TEST(padding_between_and_behind_units_is_stepped_over)
 {
-    (void)state;
     for (unsigned between = 0; between <= 12; between += 4)
         for (unsigned behind = 0; behind < 6; behind++) {
             struct debug debug;
@@ -164,9 +155,8 @@ static void put_short_header(struct debug *debug)
     debug_number(debug, INFO, debug->shape.version, 3);
 }
 
-static void a_unit_whose_header_makes_no_sense_costs_only_itself(void **state)
+TEST(a_unit_whose_header_makes_no_sense_costs_only_itself)
 {
-    (void)state;
     expect_only_it_is_lost(put_unknown_version, "has a header that makes no sense", 0);
     expect_only_it_is_lost(put_ancient_version, "has a header that makes no sense", 0);
     expect_only_it_is_lost(put_odd_address_size, "has a header that makes no sense", 0);
@@ -204,18 +194,16 @@ static void put_root_that_is_cut(struct debug *debug)
     debug_end_header(debug);
 }
 
-static void a_unit_without_a_root_entry_costs_only_itself(void **state)
+TEST(a_unit_without_a_root_entry_costs_only_itself)
 {
-    (void)state;
     expect_only_it_is_lost(put_no_root, "is damaged at", 1);
     expect_only_it_is_lost(put_unknown_code, "is damaged at", 1);
     expect_only_it_is_lost(put_abbreviations_outside, "is damaged at", 1);
     expect_only_it_is_lost(put_root_that_is_cut, "is damaged at", 1);
 }
 
-static void a_unit_that_leads_out_of_the_section_is_the_last_one(void **state)
+TEST(a_unit_that_leads_out_of_the_section_is_the_last_one)
 {
-    (void)state;
     static const uint64_t lengths[] = {0x7fffffff, 0xfffffff0, 0xfffffffe, 0xffffffff};
     for (size_t i = 0; i < 4; i++) {
         struct debug debug;
@@ -230,9 +218,8 @@ static void a_unit_that_leads_out_of_the_section_is_the_last_one(void **state)
     }
 }
 
-static void what_comes_before_the_damage_is_kept(void **state)
+TEST(what_comes_before_the_damage_is_kept)
 {
-    (void)state;
     for (uint16_t version = 2; version <= 5; version++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = version});
@@ -252,9 +239,8 @@ static void what_comes_before_the_damage_is_kept(void **state)
 }
 
 /* Wherever a unit is cut off, the functions before that are there, and what is behind the unit too. */
-static void a_unit_cut_anywhere_keeps_what_is_before(void **state)
+TEST(a_unit_cut_anywhere_keeps_what_is_before)
 {
-    (void)state;
     struct debug whole;
     debug_init(&whole, (struct debug_shape){.version = 4});
     put_unit(&whole, "f", TEXT);
@@ -278,9 +264,8 @@ static void a_unit_cut_anywhere_keeps_what_is_before(void **state)
     }
 }
 
-static void many_damaged_units_are_counted_and_a_few_are_told(void **state)
+TEST(many_damaged_units_are_counted_and_a_few_are_told)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     for (unsigned i = 0; i < 9; i++)
@@ -296,9 +281,8 @@ static void many_damaged_units_are_counted_and_a_few_are_told(void **state)
     debug_free(&debug);
 }
 
-static void type_units_have_no_code(void **state)
+TEST(type_units_have_no_code)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 5});
     debug_begin_header(&debug, DW_UT_type, 42);
@@ -310,9 +294,8 @@ static void type_units_have_no_code(void **state)
     debug_free(&debug);
 }
 
-static void the_section_of_types_has_no_code(void **state)
+TEST(the_section_of_types_has_no_code)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     put_unit(&debug, "no", TEXT + 16);
@@ -323,9 +306,8 @@ static void the_section_of_types_has_no_code(void **state)
     debug_free(&debug);
 }
 
-static void partial_units_are_read_when_they_have_code(void **state)
+TEST(partial_units_are_read_when_they_have_code)
 {
-    (void)state;
     for (unsigned has_code = 0; has_code < 2; has_code++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 5});
@@ -341,9 +323,8 @@ static void partial_units_are_read_when_they_have_code(void **state)
     }
 }
 
-static void a_unit_without_lines_has_functions(void **state)
+TEST(a_unit_without_lines_has_functions)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LOW(TEXT), HIGH(16));
@@ -355,9 +336,8 @@ static void a_unit_without_lines_has_functions(void **state)
     debug_free(&debug);
 }
 
-static void a_root_without_children_is_the_whole_unit(void **state)
+TEST(a_root_without_children_is_the_whole_unit)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_header(&debug, DW_UT_compile, 0);
@@ -385,9 +365,8 @@ static void put_values(struct debug *debug, uint64_t unit_code, uint64_t functio
     debug_end_unit(debug);
 }
 
-static void abbreviations_are_found_by_code_in_any_order(void **state)
+TEST(abbreviations_are_found_by_code_in_any_order)
 {
-    (void)state;
     static const uint64_t codes[][2] = {{1, 2},     {2, 1},          {7, 3},          {3, 7},
                                         {1, 70000}, {70000, 200000}, {UINT64_MAX, 1}, {1, UINT64_MAX}};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -402,9 +381,8 @@ static void abbreviations_are_found_by_code_in_any_order(void **state)
     }
 }
 
-static void of_two_abbreviations_with_one_code_the_first_counts(void **state)
+TEST(of_two_abbreviations_with_one_code_the_first_counts)
 {
-    (void)state;
     static const struct debug_value nothing[] = {NOTHING};
     for (unsigned more = 0; more < 40; more++) {
         struct debug debug;
@@ -420,9 +398,8 @@ static void of_two_abbreviations_with_one_code_the_first_counts(void **state)
     }
 }
 
-static void a_table_of_abbreviations_may_end_with_its_section(void **state)
+TEST(a_table_of_abbreviations_may_end_with_its_section)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_abbreviation(&debug, 1, DW_TAG_compile_unit, true, unit_values);
@@ -432,9 +409,8 @@ static void a_table_of_abbreviations_may_end_with_its_section(void **state)
     debug_free(&debug);
 }
 
-static void abbreviations_of_a_size_that_nobody_needs_are_damage(void **state)
+TEST(abbreviations_of_a_size_that_nobody_needs_are_damage)
 {
-    (void)state;
     struct debug_value many[300];
     for (unsigned i = 0; i < 299; i++)
         many[i] = (struct debug_value)VALUE(0x87 /* DW_AT_noreturn */, DW_FORM_flag_present, 1);
@@ -450,9 +426,8 @@ static void abbreviations_of_a_size_that_nobody_needs_are_damage(void **state)
     debug_free(&debug);
 }
 
-static void units_share_abbreviations_and_have_their_own(void **state)
+TEST(units_share_abbreviations_and_have_their_own)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     put_unit(&debug, "a", TEXT);
@@ -465,9 +440,8 @@ static void units_share_abbreviations_and_have_their_own(void **state)
 }
 
 /* The same table means other sizes in units of another shape. */
-static void units_of_several_shapes_share_abbreviations(void **state)
+TEST(units_of_several_shapes_share_abbreviations)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     static const struct debug_value root[] = {VALUE(DW_AT_stmt_list, DW_FORM_sec_offset, 0), NOTHING};
@@ -495,41 +469,11 @@ static void units_of_several_shapes_share_abbreviations(void **state)
     debug_free(&debug);
 }
 
-static void a_file_without_units_is_not_damaged(void **state)
+TEST(a_file_without_units_is_not_damaged)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_number(&debug, INFO, 0, 3);
     debug_expect(&debug, "");
     debug_free(&debug);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_version_width_and_byte_order_reads_the_same),
-        cmocka_unit_test(compressed_sections_read_the_same),
-        cmocka_unit_test(sections_in_the_older_compressed_format_are_found),
-        cmocka_unit_test(padding_between_and_behind_units_is_stepped_over),
-        cmocka_unit_test(a_unit_whose_header_makes_no_sense_costs_only_itself),
-        cmocka_unit_test(a_unit_without_a_root_entry_costs_only_itself),
-        cmocka_unit_test(a_unit_that_leads_out_of_the_section_is_the_last_one),
-        cmocka_unit_test(what_comes_before_the_damage_is_kept),
-        cmocka_unit_test(a_unit_cut_anywhere_keeps_what_is_before),
-        cmocka_unit_test(many_damaged_units_are_counted_and_a_few_are_told),
-        cmocka_unit_test(type_units_have_no_code),
-        cmocka_unit_test(the_section_of_types_has_no_code),
-        cmocka_unit_test(partial_units_are_read_when_they_have_code),
-        cmocka_unit_test(a_unit_without_lines_has_functions),
-        cmocka_unit_test(a_root_without_children_is_the_whole_unit),
-        cmocka_unit_test(abbreviations_are_found_by_code_in_any_order),
-        cmocka_unit_test(of_two_abbreviations_with_one_code_the_first_counts),
-        cmocka_unit_test(a_table_of_abbreviations_may_end_with_its_section),
-        cmocka_unit_test(abbreviations_of_a_size_that_nobody_needs_are_damage),
-        cmocka_unit_test(units_share_abbreviations_and_have_their_own),
-        cmocka_unit_test(units_of_several_shapes_share_abbreviations),
-        cmocka_unit_test(a_file_without_units_is_not_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,45 +1,17 @@
 /* test_content.c: what is behind the tables of elf.c: compressed sections, bytes at addresses, notes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "built_elf.h"
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
-
-#define LIMIT ((uint64_t)64 << 20)
-
-static const struct {
-    bool is_64, big_endian;
-} kinds[] = {{true, false}, {true, true}, {false, false}, {false, true}};
-#define KINDS (sizeof kinds / sizeof *kinds)
-
-static void begin(struct sxt_builder *builder, uint16_t type)
-{
-    sxt_builder_init(builder, true, false, type, EM_X86_64);
-}
-
-/* Opens what was built, which must work. */
-static void open_built(struct sxt_builder *builder, struct sxt_elf *elf)
-{
-    sxt_error error = {0};
-    if (builder->data == NULL)
-        sxt_builder_finish(builder);
-    if (sxt_elf_open(elf, builder->data, builder->size, LIMIT, &error) != SXT_OK)
-        fail_msg("%s", error.text);
-}
+#include "support/test.h"
 
 /* --- compression --- */
 
-static void inflates_compressed_sections(void **state)
+TEST(inflates_compressed_sections)
 {
-    (void)state;
     static const uint32_t methods[] = {ELFCOMPRESS_ZLIB, 2};
     char content[5000];
     for (size_t i = 0; i < sizeof content; i++)
@@ -65,9 +37,8 @@ static void inflates_compressed_sections(void **state)
 }
 
 /* "ZLIB", the size in eight big-endian bytes whatever the file, a zlib stream. */
-static void inflates_the_older_form_of_compressed_sections(void **state)
+TEST(inflates_the_older_form_of_compressed_sections)
 {
-    (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
         struct sxt_builder builder;
         struct sxt_elf elf;
@@ -160,9 +131,8 @@ static void cut_the_stream_away(struct sxt_builder *builder, uint64_t header)
     sxt_builder_lie_section(builder, 1, SXT_SECTION_SIZE, 24);
 }
 
-static void lies_of_compressed_sections_are_refused(void **state)
+TEST(lies_of_compressed_sections_are_refused)
 {
-    (void)state;
     static const uint32_t methods[] = {ELFCOMPRESS_ZLIB, 2};
     for (size_t i = 0; i < 2; i++) {
         expect_bad_compression(methods[i], say_one_byte_more, SXT_ERROR_FORMAT, "compressed section");
@@ -178,9 +148,8 @@ static void lies_of_compressed_sections_are_refused(void **state)
 
 /* --- bytes at addresses --- */
 
-static void finds_bytes_by_address_through_segments(void **state)
+TEST(finds_bytes_by_address_through_segments)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -206,9 +175,8 @@ static void finds_bytes_by_address_through_segments(void **state)
     sxt_builder_free(&builder);
 }
 
-static void finds_bytes_by_address_through_sections_where_there_are_no_segments(void **state)
+TEST(finds_bytes_by_address_through_sections_where_there_are_no_segments)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_REL);
@@ -226,9 +194,8 @@ static void finds_bytes_by_address_through_sections_where_there_are_no_segments(
     sxt_builder_free(&builder);
 }
 
-static void a_lying_segment_leads_nowhere(void **state)
+TEST(a_lying_segment_leads_nowhere)
 {
-    (void)state;
     const struct sxt_builder_segment lies[] = {
         {.type = PT_LOAD, .offset = 0, .address = 0x1000, .file_size = UINT64_MAX},
         {.type = PT_LOAD, .offset = UINT64_MAX, .address = 0x1000, .file_size = 16},
@@ -254,9 +221,8 @@ static void a_lying_segment_leads_nowhere(void **state)
 }
 
 /* The end of a segment at the end of the address space is no address at all. */
-static void a_segment_at_the_end_of_the_address_space_is_read_to_its_end(void **state)
+TEST(a_segment_at_the_end_of_the_address_space_is_read_to_its_end)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -284,9 +250,8 @@ static void expect_build_id(struct sxt_builder *builder, const char *wanted, siz
     sxt_builder_free(builder);
 }
 
-static void reads_the_build_id_of_a_section(void **state)
+TEST(reads_the_build_id_of_a_section)
 {
-    (void)state;
     for (size_t i = 0; i < KINDS; i++) {
         struct sxt_builder builder;
         sxt_builder_init(&builder, kinds[i].is_64, kinds[i].big_endian, ET_DYN, EM_S390);
@@ -295,9 +260,8 @@ static void reads_the_build_id_of_a_section(void **state)
     }
 }
 
-static void reads_the_build_id_of_a_segment_where_there_are_no_sections(void **state)
+TEST(reads_the_build_id_of_a_segment_where_there_are_no_sections)
 {
-    (void)state;
     for (size_t i = 0; i < KINDS; i++) {
         struct sxt_builder builder;
         sxt_builder_init(&builder, kinds[i].is_64, kinds[i].big_endian, ET_DYN, EM_S390);
@@ -310,9 +274,8 @@ static void reads_the_build_id_of_a_segment_where_there_are_no_sections(void **s
     }
 }
 
-static void finds_the_build_id_behind_other_notes(void **state)
+TEST(finds_the_build_id_behind_other_notes)
 {
-    (void)state;
     struct sxt_builder builder;
     begin(&builder, ET_DYN);
     unsigned first = sxt_builder_section(&builder, ".note.gnu.property", SHT_NOTE, SHF_ALLOC, NULL, 0);
@@ -327,9 +290,8 @@ static void finds_the_build_id_behind_other_notes(void **state)
     expect_build_id(&builder, "this one", 8);
 }
 
-static void pads_notes_to_eight_bytes_where_the_section_is_aligned_so(void **state)
+TEST(pads_notes_to_eight_bytes_where_the_section_is_aligned_so)
 {
-    (void)state;
     struct sxt_builder builder;
     begin(&builder, ET_DYN);
     unsigned note = sxt_builder_section(&builder, ".note", SHT_NOTE, SHF_ALLOC, NULL, 0);
@@ -339,9 +301,8 @@ static void pads_notes_to_eight_bytes_where_the_section_is_aligned_so(void **sta
     expect_build_id(&builder, "id", 2);
 }
 
-static void the_last_note_needs_no_padding(void **state)
+TEST(the_last_note_needs_no_padding)
 {
-    (void)state;
     struct sxt_builder builder;
     begin(&builder, ET_DYN);
     unsigned note = sxt_builder_build_id(&builder, "abcde", 5);
@@ -349,9 +310,8 @@ static void the_last_note_needs_no_padding(void **state)
     expect_build_id(&builder, "abcde", 5);
 }
 
-static void cuts_a_build_id_to_the_room_there_is(void **state)
+TEST(cuts_a_build_id_to_the_room_there_is)
 {
-    (void)state;
     char long_id[200];
     memset(long_id, 'i', sizeof long_id);
     struct sxt_builder builder;
@@ -366,9 +326,8 @@ static void cuts_a_build_id_to_the_room_there_is(void **state)
     sxt_builder_free(&builder);
 }
 
-static void hostile_notes_give_no_build_id(void **state)
+TEST(hostile_notes_give_no_build_id)
 {
-    (void)state;
     const uint32_t lies[][2] = {{UINT32_MAX, 4}, {4, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {0, UINT32_MAX - 3},
                                 {5, 4},          {0x80000000, 4}, {4, 0x7fffffff},          {UINT32_MAX - 3, 0}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
@@ -393,9 +352,8 @@ static void hostile_notes_give_no_build_id(void **state)
 }
 
 /* Each of many sections covers the same megabytes of notes. */
-static void overlapping_notes_cost_little_time(void **state)
+TEST(overlapping_notes_cost_little_time)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_DYN);
@@ -420,9 +378,8 @@ static void overlapping_notes_cost_little_time(void **state)
         fail_msg("%.1f s for one build ID", taken);
 }
 
-static void names_architectures(void **state)
+TEST(names_architectures)
 {
-    (void)state;
     const struct {
         bool is_64, big_endian;
         uint16_t machine;
@@ -448,27 +405,4 @@ static void names_architectures(void **state)
     assert_null(sxt_elf_arch(&elf));
     sxt_elf_close(&elf);
     sxt_builder_free(&builder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inflates_compressed_sections),
-        cmocka_unit_test(inflates_the_older_form_of_compressed_sections),
-        cmocka_unit_test(lies_of_compressed_sections_are_refused),
-        cmocka_unit_test(finds_bytes_by_address_through_segments),
-        cmocka_unit_test(finds_bytes_by_address_through_sections_where_there_are_no_segments),
-        cmocka_unit_test(a_lying_segment_leads_nowhere),
-        cmocka_unit_test(a_segment_at_the_end_of_the_address_space_is_read_to_its_end),
-        cmocka_unit_test(reads_the_build_id_of_a_section),
-        cmocka_unit_test(reads_the_build_id_of_a_segment_where_there_are_no_sections),
-        cmocka_unit_test(finds_the_build_id_behind_other_notes),
-        cmocka_unit_test(pads_notes_to_eight_bytes_where_the_section_is_aligned_so),
-        cmocka_unit_test(the_last_note_needs_no_padding),
-        cmocka_unit_test(cuts_a_build_id_to_the_room_there_is),
-        cmocka_unit_test(hostile_notes_give_no_build_id),
-        cmocka_unit_test(overlapping_notes_cost_little_time),
-        cmocka_unit_test(names_architectures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

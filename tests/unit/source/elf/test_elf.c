@@ -1,43 +1,16 @@
 /* test_elf.c: header, sections and segments of ELF files, honest and lying. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "built_elf.h"
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
-
-#define LIMIT ((uint64_t)64 << 20)
-
-static const struct {
-    bool is_64, big_endian;
-} kinds[] = {{true, false}, {true, true}, {false, false}, {false, true}};
-#define KINDS (sizeof kinds / sizeof *kinds)
+#include "support/test.h"
 
 static bool equal(sxt_string text, const char *wanted)
 {
     return text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0;
-}
-
-static void begin(struct sxt_builder *builder, uint16_t type)
-{
-    sxt_builder_init(builder, true, false, type, EM_X86_64);
-}
-
-/* Opens what was built, which must work. */
-static void open_built(struct sxt_builder *builder, struct sxt_elf *elf)
-{
-    sxt_error error = {0};
-    if (builder->data == NULL)
-        sxt_builder_finish(builder);
-    if (sxt_elf_open(elf, builder->data, builder->size, LIMIT, &error) != SXT_OK)
-        fail_msg("%s", error.text);
 }
 
 /* Opens what was built, which must fail with CODE and a text that contains WORDS. */
@@ -57,9 +30,8 @@ static void refuse(struct sxt_builder *builder, sxt_status code, const char *wor
     sxt_elf_close(&elf);
 }
 
-static void reads_both_classes_in_both_byte_orders(void **state)
+TEST(reads_both_classes_in_both_byte_orders)
 {
-    (void)state;
     for (size_t i = 0; i < KINDS; i++) {
         struct sxt_builder builder;
         struct sxt_elf elf;
@@ -112,9 +84,8 @@ static void reads_both_classes_in_both_byte_orders(void **state)
     }
 }
 
-static void finds_sections_by_name_and_type(void **state)
+TEST(finds_sections_by_name_and_type)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -131,9 +102,8 @@ static void finds_sections_by_name_and_type(void **state)
     sxt_builder_free(&builder);
 }
 
-static void refuses_what_is_no_elf_file(void **state)
+TEST(refuses_what_is_no_elf_file)
 {
-    (void)state;
     struct sxt_elf elf;
     sxt_error error;
     static const char *const others[] = {
@@ -146,9 +116,8 @@ static void refuses_what_is_no_elf_file(void **state)
     }
 }
 
-static void refuses_a_core_file_and_says_what_to_give_instead(void **state)
+TEST(refuses_a_core_file_and_says_what_to_give_instead)
 {
-    (void)state;
     struct sxt_builder builder;
     begin(&builder, ET_CORE);
     refuse(&builder, SXT_ERROR_UNSUPPORTED, "core file");
@@ -158,9 +127,8 @@ static void refuses_a_core_file_and_says_what_to_give_instead(void **state)
     sxt_builder_free(&builder);
 }
 
-static void refuses_unknown_class_byte_order_and_version(void **state)
+TEST(refuses_unknown_class_byte_order_and_version)
 {
-    (void)state;
     const struct {
         unsigned at;
         uint8_t value;
@@ -178,9 +146,8 @@ static void refuses_unknown_class_byte_order_and_version(void **state)
 }
 
 /* Every prefix is opened from a block of exactly its size, so that AddressSanitizer sees a step too far. */
-static void every_truncation_is_an_error_or_a_smaller_file(void **state)
+TEST(every_truncation_is_an_error_or_a_smaller_file)
 {
-    (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
         struct sxt_builder builder;
         sxt_builder_init(&builder, kinds[kind].is_64, kinds[kind].big_endian, ET_DYN, EM_ARM);
@@ -204,9 +171,8 @@ static void every_truncation_is_an_error_or_a_smaller_file(void **state)
     }
 }
 
-static void every_changed_byte_is_survived(void **state)
+TEST(every_changed_byte_is_survived)
 {
-    (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
         struct sxt_builder builder;
         sxt_builder_init(&builder, kinds[kind].is_64, kinds[kind].big_endian, ET_REL, EM_X86_64);
@@ -241,9 +207,8 @@ static void every_changed_byte_is_survived(void **state)
     }
 }
 
-static void lies_of_the_header_are_named(void **state)
+TEST(lies_of_the_header_are_named)
 {
-    (void)state;
     const struct {
         enum sxt_builder_header_field field;
         uint64_t value;
@@ -273,9 +238,8 @@ static void lies_of_the_header_are_named(void **state)
 }
 
 /* The count in the first section has 64 bits, and none of them may be believed. */
-static void a_huge_extended_section_count_allocates_nothing(void **state)
+TEST(a_huge_extended_section_count_allocates_nothing)
 {
-    (void)state;
     const uint64_t counts[] = {UINT64_MAX, UINT64_MAX / 64 + 2, (uint64_t)1 << 58, (uint64_t)1 << 32, 1000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct sxt_builder builder;
@@ -289,9 +253,8 @@ static void a_huge_extended_section_count_allocates_nothing(void **state)
     }
 }
 
-static void reads_more_sections_than_the_header_can_count(void **state)
+TEST(reads_more_sections_than_the_header_can_count)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_REL);
@@ -308,9 +271,8 @@ static void reads_more_sections_than_the_header_can_count(void **state)
     sxt_builder_free(&builder);
 }
 
-static void sections_without_readable_names_have_empty_ones(void **state)
+TEST(sections_without_readable_names_have_empty_ones)
 {
-    (void)state;
     const uint64_t numbers[] = {0, 3, 4, 0xfeff, 0xfff1, SHN_XINDEX};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sxt_builder builder;
@@ -330,9 +292,8 @@ static void sections_without_readable_names_have_empty_ones(void **state)
     }
 }
 
-static void a_section_name_outside_the_table_or_without_end_is_empty(void **state)
+TEST(a_section_name_outside_the_table_or_without_end_is_empty)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -353,9 +314,8 @@ static void a_section_name_outside_the_table_or_without_end_is_empty(void **stat
 
 /* Thousands of sections whose names are one text of megabytes, each from another place on: it must not be read again
  * and again. */
-static void overlapping_section_names_cost_little_time(void **state)
+TEST(overlapping_section_names_cost_little_time)
 {
-    (void)state;
     const size_t text_size = (size_t)8 << 20;
     const unsigned count = 60000;
     struct sxt_builder builder;
@@ -381,9 +341,8 @@ static void overlapping_section_names_cost_little_time(void **state)
         fail_msg("%.1f s for %u sections", taken, count);
 }
 
-static void a_section_outside_the_file_is_kept_but_has_no_bytes(void **state)
+TEST(a_section_outside_the_file_is_kept_but_has_no_bytes)
 {
-    (void)state;
     const struct {
         uint64_t offset, size;
     } cases[] = {{UINT64_MAX, 1}, {UINT64_MAX, UINT64_MAX}, {0, UINT64_MAX}, {UINT64_MAX - 5, 10},
@@ -409,9 +368,8 @@ static void a_section_outside_the_file_is_kept_but_has_no_bytes(void **state)
     }
 }
 
-static void a_section_without_bytes_says_so(void **state)
+TEST(a_section_without_bytes_says_so)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -426,9 +384,8 @@ static void a_section_without_bytes_says_so(void **state)
     sxt_builder_free(&builder);
 }
 
-static void an_empty_section_has_no_bytes_but_is_no_error(void **state)
+TEST(an_empty_section_has_no_bytes_but_is_no_error)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_EXEC);
@@ -445,9 +402,8 @@ static void an_empty_section_has_no_bytes_but_is_no_error(void **state)
 
 /* --- relocatable files --- */
 
-static void lays_out_a_relocatable_file_in_order_and_aligned(void **state)
+TEST(lays_out_a_relocatable_file_in_order_and_aligned)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_REL);
@@ -477,9 +433,8 @@ static void lays_out_a_relocatable_file_in_order_and_aligned(void **state)
     sxt_builder_free(&builder);
 }
 
-static void a_layout_beyond_the_last_address_does_not_wrap_around(void **state)
+TEST(a_layout_beyond_the_last_address_does_not_wrap_around)
 {
-    (void)state;
     struct sxt_builder builder;
     struct sxt_elf elf;
     begin(&builder, ET_REL);
@@ -493,29 +448,4 @@ static void a_layout_beyond_the_last_address_does_not_wrap_around(void **state)
     assert_int_equal(elf.sections[second].address, 0);
     sxt_elf_close(&elf);
     sxt_builder_free(&builder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_both_classes_in_both_byte_orders),
-        cmocka_unit_test(finds_sections_by_name_and_type),
-        cmocka_unit_test(refuses_what_is_no_elf_file),
-        cmocka_unit_test(refuses_a_core_file_and_says_what_to_give_instead),
-        cmocka_unit_test(refuses_unknown_class_byte_order_and_version),
-        cmocka_unit_test(every_truncation_is_an_error_or_a_smaller_file),
-        cmocka_unit_test(every_changed_byte_is_survived),
-        cmocka_unit_test(lies_of_the_header_are_named),
-        cmocka_unit_test(a_huge_extended_section_count_allocates_nothing),
-        cmocka_unit_test(reads_more_sections_than_the_header_can_count),
-        cmocka_unit_test(sections_without_readable_names_have_empty_ones),
-        cmocka_unit_test(a_section_name_outside_the_table_or_without_end_is_empty),
-        cmocka_unit_test(overlapping_section_names_cost_little_time),
-        cmocka_unit_test(a_section_outside_the_file_is_kept_but_has_no_bytes),
-        cmocka_unit_test(a_section_without_bytes_says_so),
-        cmocka_unit_test(an_empty_section_has_no_bytes_but_is_no_error),
-        cmocka_unit_test(lays_out_a_relocatable_file_in_order_and_aligned),
-        cmocka_unit_test(a_layout_beyond_the_last_address_does_not_wrap_around),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_plt.c: names of PLT entries, from entries made by hand for each machine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +6,8 @@
 
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
+#include "symbols/symbols.h"
 
 #define PLT  0x10000
 #define GOT  0x23000
@@ -115,9 +110,8 @@ static void jump_x86_64(struct linked *linked, const char *prefix, size_t prefix
     code(linked, rest, length - (here(linked) - start));
 }
 
-static void names_lazy_entries_of_x86_64(void **state)
+TEST(names_lazy_entries_of_x86_64)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_X86_64, ".plt", true);
     code(&linked, "\xff\x35\x02\x30\0\0\xff\x25\x04\x30\0\0\x0f\x1f\x40\0", 16);
@@ -131,9 +125,8 @@ static void names_lazy_entries_of_x86_64(void **state)
     end(&linked);
 }
 
-static void names_entries_of_x86_64_with_endbr_and_bnd(void **state)
+TEST(names_entries_of_x86_64_with_endbr_and_bnd)
 {
-    (void)state;
     const struct {
         const char *section, *prefix;
         size_t size;
@@ -154,9 +147,8 @@ static void names_entries_of_x86_64_with_endbr_and_bnd(void **state)
     }
 }
 
-static void names_short_entries_of_x86_64(void **state)
+TEST(names_short_entries_of_x86_64)
 {
-    (void)state;
     static const char *const sections[] = {".plt.got", ".plt.bnd"};
     for (unsigned form = 0; form < 2; form++) {
         struct linked linked;
@@ -173,9 +165,8 @@ static void names_short_entries_of_x86_64(void **state)
     }
 }
 
-static void lazy_entries_that_only_push_a_number_get_no_name(void **state)
+TEST(lazy_entries_that_only_push_a_number_get_no_name)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_X86_64, ".plt", true);
     for (unsigned i = 0; i < 4; i++)
@@ -183,9 +174,8 @@ static void lazy_entries_that_only_push_a_number_get_no_name(void **state)
     expect_nothing(&linked);
 }
 
-static void a_slot_that_no_relocation_fills_gets_no_name(void **state)
+TEST(a_slot_that_no_relocation_fills_gets_no_name)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_X86_64, ".plt", true);
     jump_x86_64(&linked, "", 0, SLOT - 8, 16);
@@ -198,9 +188,8 @@ static void a_slot_that_no_relocation_fills_gets_no_name(void **state)
     end(&linked);
 }
 
-static void a_slot_may_lie_before_the_code(void **state)
+TEST(a_slot_may_lie_before_the_code)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_X86_64, ".plt", true);
     sxt_builder_at(&linked.builder, linked.plt)->address = PLT;
@@ -213,9 +202,8 @@ static void a_slot_may_lie_before_the_code(void **state)
     end(&linked);
 }
 
-static void names_entries_of_x32(void **state)
+TEST(names_entries_of_x32)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, false, EM_X86_64, ".plt", true);
     jump_x86_64(&linked, "", 0, SLOT, 16);
@@ -225,9 +213,8 @@ static void names_entries_of_x32(void **state)
     end(&linked);
 }
 
-static void names_entries_of_i386(void **state)
+TEST(names_entries_of_i386)
 {
-    (void)state;
     for (unsigned form = 0; form < 4; form++) {
         bool endbr = form & 1, relative = form & 2;
         struct linked linked;
@@ -247,9 +234,8 @@ static void names_entries_of_i386(void **state)
     }
 }
 
-static void names_short_entries_of_i386(void **state)
+TEST(names_short_entries_of_i386)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, false, EM_386, ".plt.got", false);
     sxt_builder_at(&linked.builder, linked.plt)->entry_size = 8;
@@ -265,9 +251,8 @@ static void names_short_entries_of_i386(void **state)
 }
 
 /* A slot before .got.plt: the offset from the register is negative and wraps around 32 bits. */
-static void a_relative_slot_of_i386_may_lie_before_its_base(void **state)
+TEST(a_relative_slot_of_i386_may_lie_before_its_base)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, false, EM_386, ".plt", false);
     sxt_builder_address(&linked.builder, linked.relocations, GOT - 0x20);
@@ -294,9 +279,8 @@ static void jump_aarch64(struct linked *linked, bool bti, uint64_t slot)
         code_u32(linked, 0xd503201f); /* nop */
 }
 
-static void names_entries_of_aarch64(void **state)
+TEST(names_entries_of_aarch64)
 {
-    (void)state;
     for (unsigned bti = 0; bti < 2; bti++) {
         struct linked linked;
         begin(&linked, true, EM_AARCH64, ".plt", true);
@@ -319,9 +303,8 @@ static void names_entries_of_aarch64(void **state)
 }
 
 /* adrp; ldr; add; autia1716; br x17; nop */
-static void entries_of_aarch64_that_authenticate_are_longer(void **state)
+TEST(entries_of_aarch64_that_authenticate_are_longer)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_AARCH64, ".plt", true);
     for (unsigned i = 0; i < 2; i++) {
@@ -338,9 +321,8 @@ static void entries_of_aarch64_that_authenticate_are_longer(void **state)
     end(&linked);
 }
 
-static void a_slot_of_aarch64_may_lie_before_the_code(void **state)
+TEST(a_slot_of_aarch64_may_lie_before_the_code)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_AARCH64, ".plt", true);
     sxt_builder_address(&linked.builder, linked.relocations, 0x1008);
@@ -361,9 +343,8 @@ static void jump_arm(struct linked *linked, uint64_t slot)
     code_u32(linked, 0xe5bcf000 | (distance & 0xfff));     /* ldr pc, [ip, #N]! */
 }
 
-static void names_entries_of_arm_also_with_a_way_in_for_thumb(void **state)
+TEST(names_entries_of_arm_also_with_a_way_in_for_thumb)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, false, EM_ARM, ".plt", false);
     /* The first entry: str lr, [sp, #-4]!; ldr lr, [pc, #4]; add lr, pc, lr; ldr pc, [lr, #8]!; a number. */
@@ -384,9 +365,8 @@ static void names_entries_of_arm_also_with_a_way_in_for_thumb(void **state)
 }
 
 /* A linker that was asked for it writes entries that reach 4 GiB far, in four instructions. */
-static void names_long_entries_of_arm(void **state)
+TEST(names_long_entries_of_arm)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, false, EM_ARM, ".plt", false);
     for (unsigned i = 0; i < 2; i++) {
@@ -413,9 +393,8 @@ static void jump_riscv(struct linked *linked, bool is_64, uint64_t slot)
     code_u32(linked, 0x00000013);
 }
 
-static void names_entries_of_riscv(void **state)
+TEST(names_entries_of_riscv)
 {
-    (void)state;
     for (unsigned is_64 = 0; is_64 < 2; is_64++)
         /* With the second base, the lower half of the distance is negative. */
         for (uint64_t base = PLT; base <= PLT + 0x900; base += 0x900) {
@@ -434,9 +413,8 @@ static void names_entries_of_riscv(void **state)
         }
 }
 
-static void entries_of_other_machines_and_relocatable_files_are_left_alone(void **state)
+TEST(entries_of_other_machines_and_relocatable_files_are_left_alone)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_S390, ".plt", true);
     jump_x86_64(&linked, "", 0, SLOT, 16);
@@ -453,9 +431,8 @@ static void entries_of_other_machines_and_relocatable_files_are_left_alone(void 
 
 /* --- lies --- */
 
-static void every_cut_of_the_code_is_survived(void **state)
+TEST(every_cut_of_the_code_is_survived)
 {
-    (void)state;
     const uint16_t machines[] = {EM_X86_64, EM_386, EM_AARCH64, EM_ARM, EM_RISCV};
     for (size_t machine = 0; machine < 5; machine++)
         for (size_t cut = 1; cut < 28; cut++) {
@@ -486,9 +463,8 @@ static void every_cut_of_the_code_is_survived(void **state)
         }
 }
 
-static void relocations_that_lie_give_no_names(void **state)
+TEST(relocations_that_lie_give_no_names)
 {
-    (void)state;
     const struct {
         enum sxt_builder_section_field field;
         uint64_t value;
@@ -504,9 +480,8 @@ static void relocations_that_lie_give_no_names(void **state)
     }
 }
 
-static void a_symbol_that_is_not_there_gives_no_name(void **state)
+TEST(a_symbol_that_is_not_there_gives_no_name)
 {
-    (void)state;
     const uint32_t numbers[] = {0, 4, 1000000, UINT32_MAX};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct linked linked;
@@ -519,9 +494,8 @@ static void a_symbol_that_is_not_there_gives_no_name(void **state)
     }
 }
 
-static void a_damaged_dynsym_is_an_error_and_none_at_all_is_not(void **state)
+TEST(a_damaged_dynsym_is_an_error_and_none_at_all_is_not)
 {
-    (void)state;
     struct linked linked;
     struct sxt_elf elf;
     begin(&linked, true, EM_X86_64, ".plt", true);
@@ -537,9 +511,8 @@ static void a_damaged_dynsym_is_an_error_and_none_at_all_is_not(void **state)
 }
 
 /* Every one of many sections of relocations is the same half megabyte. */
-static void overlapping_relocations_cost_little(void **state)
+TEST(overlapping_relocations_cost_little)
 {
-    (void)state;
     struct linked linked;
     begin(&linked, true, EM_X86_64, ".plt", true);
     jump_x86_64(&linked, "", 0, SLOT, 16);
@@ -567,33 +540,4 @@ static void overlapping_relocations_cost_little(void **state)
     end(&linked);
     if (taken > 2 || after.ru_maxrss - before.ru_maxrss > 256 << 10)
         fail_msg("%.1f s and %ld KiB for a file of half a megabyte", taken, after.ru_maxrss - before.ru_maxrss);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lazy_entries_of_x86_64),
-        cmocka_unit_test(names_entries_of_x86_64_with_endbr_and_bnd),
-        cmocka_unit_test(names_short_entries_of_x86_64),
-        cmocka_unit_test(lazy_entries_that_only_push_a_number_get_no_name),
-        cmocka_unit_test(a_slot_that_no_relocation_fills_gets_no_name),
-        cmocka_unit_test(a_slot_may_lie_before_the_code),
-        cmocka_unit_test(names_entries_of_x32),
-        cmocka_unit_test(names_entries_of_i386),
-        cmocka_unit_test(names_short_entries_of_i386),
-        cmocka_unit_test(a_relative_slot_of_i386_may_lie_before_its_base),
-        cmocka_unit_test(names_entries_of_aarch64),
-        cmocka_unit_test(entries_of_aarch64_that_authenticate_are_longer),
-        cmocka_unit_test(a_slot_of_aarch64_may_lie_before_the_code),
-        cmocka_unit_test(names_entries_of_arm_also_with_a_way_in_for_thumb),
-        cmocka_unit_test(names_long_entries_of_arm),
-        cmocka_unit_test(names_entries_of_riscv),
-        cmocka_unit_test(entries_of_other_machines_and_relocatable_files_are_left_alone),
-        cmocka_unit_test(every_cut_of_the_code_is_survived),
-        cmocka_unit_test(relocations_that_lie_give_no_names),
-        cmocka_unit_test(a_symbol_that_is_not_there_gives_no_name),
-        cmocka_unit_test(a_damaged_dynsym_is_an_error_and_none_at_all_is_not),
-        cmocka_unit_test(overlapping_relocations_cost_little),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

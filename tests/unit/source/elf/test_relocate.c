@@ -1,17 +1,11 @@
 /* test_relocate.c: relocations of debug sections: what each kind of each machine does, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 
@@ -221,9 +215,8 @@ static bool next_kind(const char **text, unsigned *type, char *operation, unsign
 }
 
 /* In both forms, classes and byte orders, also where no such machine was ever built. */
-static void applies_the_kinds_of_every_machine(void **state)
+TEST(applies_the_kinds_of_every_machine)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         const char *text = machines[i].kinds;
         unsigned type, bits;
@@ -238,9 +231,8 @@ static void applies_the_kinds_of_every_machine(void **state)
 }
 
 /* What is not in the table is left alone. */
-static void knows_no_other_kinds(void **state)
+TEST(knows_no_other_kinds)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         bool known[1100] = {false};
         const char *text = machines[i].kinds;
@@ -261,9 +253,8 @@ static void knows_no_other_kinds(void **state)
     }
 }
 
-static void adds_a_negative_addend_to_the_whole_field(void **state)
+TEST(adds_a_negative_addend_to_the_whole_field)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "................", 16);
     add(&file, 0, R_X86_64_64, SYMBOL, (uint64_t)-0x1235);
@@ -275,9 +266,8 @@ static void adds_a_negative_addend_to_the_whole_field(void **state)
 }
 
 /* A label's distance from another one, as RISC-V writes it, in a field that has no room for the first label. */
-static void a_difference_of_labels_may_leave_the_field_in_between(void **state)
+TEST(a_difference_of_labels_may_leave_the_field_in_between)
 {
-    (void)state;
     struct file file;
     begin(&file, true, false, EM_RISCV, SHT_RELA, "\0\0\xc0\x80\x80\0\x7f", 7);
     unsigned first = symbol_in(&file, DATA, 0x200, false);
@@ -302,9 +292,8 @@ static void a_difference_of_labels_may_leave_the_field_in_between(void **state)
     expect(&file, "\xb5\xe0\0\x39", 4, 0);
 }
 
-static void a_leb128_field_keeps_its_length_and_lies_inside(void **state)
+TEST(a_leb128_field_keeps_its_length_and_lies_inside)
 {
-    (void)state;
     struct file file;
     begin(&file, true, false, EM_RISCV, SHT_RELA,
           "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"
@@ -325,9 +314,8 @@ static void a_leb128_field_keeps_its_length_and_lies_inside(void **state)
 }
 
 /* 64-bit MIPS has room for three kinds in one relocation. */
-static void mips_relocations_of_several_kinds_are_left_alone(void **state)
+TEST(mips_relocations_of_several_kinds_are_left_alone)
 {
-    (void)state;
     for (unsigned big = 0; big < 2; big++) {
         struct file file;
         begin(&file, true, big, EM_MIPS, SHT_RELA, "0123", 4);
@@ -355,9 +343,8 @@ static void expect_symbol(uint32_t section, bool escaped, uint32_t value)
     }
 }
 
-static void a_symbol_is_where_its_section_is(void **state)
+TEST(a_symbol_is_where_its_section_is)
 {
-    (void)state;
     expect_symbol(TEXT, false, 0x11);
     expect_symbol(DATA, false, 0x1011);
     expect_symbol(DEBUG, false, 0x11);
@@ -370,9 +357,8 @@ static void a_symbol_is_where_its_section_is(void **state)
     expect_symbol(0xfeff, false, LEFT_ALONE);
 }
 
-static void a_section_number_may_stand_in_a_table_of_its_own(void **state)
+TEST(a_section_number_may_stand_in_a_table_of_its_own)
 {
-    (void)state;
     expect_symbol(DATA, true, 0x1011);
     expect_symbol(SHN_UNDEF, true, 1);
     expect_symbol(COUNT, true, 0x11); /* the table is one section more */
@@ -387,9 +373,8 @@ static void a_section_number_may_stand_in_a_table_of_its_own(void **state)
     expect(&file, "0123", 4, 1);
 }
 
-static void a_real_section_beyond_the_reserved_numbers_is_found(void **state)
+TEST(a_real_section_beyond_the_reserved_numbers_is_found)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "0123", 4);
     while (file.builder.section_count < 0xff10)
@@ -399,9 +384,8 @@ static void a_real_section_beyond_the_reserved_numbers_is_found(void **state)
     expect(&file, "\x10\x20\0", 4, 0);
 }
 
-static void a_symbol_number_outside_the_table_is_left_alone(void **state)
+TEST(a_symbol_number_outside_the_table_is_left_alone)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "................", 16);
     add(&file, 0, R_X86_64_32, 0, 7);
@@ -412,9 +396,8 @@ static void a_symbol_number_outside_the_table_is_left_alone(void **state)
 }
 
 /* A section that is not loaded counts from 0 even if it says otherwise; one that is loaded has its address. */
-static void the_place_is_the_address_of_loaded_sections_only(void **state)
+TEST(the_place_is_the_address_of_loaded_sections_only)
 {
-    (void)state;
     for (unsigned loaded = 0; loaded < 2; loaded++) {
         struct file file;
         begin_x86_64(&file, "01234567", 8);
@@ -430,9 +413,8 @@ static void the_place_is_the_address_of_loaded_sections_only(void **state)
 
 /* --- fields --- */
 
-static void a_field_must_lie_inside_the_section(void **state)
+TEST(a_field_must_lie_inside_the_section)
 {
-    (void)state;
     static const struct {
         uint16_t type, width;
     } cases[] = {{R_X86_64_8, 1}, {R_X86_64_16, 2}, {R_X86_64_32, 4}, {R_X86_64_64, 8}};
@@ -458,9 +440,8 @@ static void a_field_must_lie_inside_the_section(void **state)
     expect(&file, "012", 3, 1);
 }
 
-static void all_relocation_sections_of_a_section_apply(void **state)
+TEST(all_relocation_sections_of_a_section_apply)
 {
-    (void)state;
     struct file file;
     begin(&file, false, true, EM_PPC, SHT_RELA, "............", 12);
     unsigned in_place = relocation_section(&file, SHT_REL, DEBUG);
@@ -473,9 +454,8 @@ static void all_relocation_sections_of_a_section_apply(void **state)
     expect(&file, "\0\0\x24\x69....\0\0\x12\x36", 12, 0);
 }
 
-static void relocations_refer_to_the_inflated_bytes(void **state)
+TEST(relocations_refer_to_the_inflated_bytes)
 {
-    (void)state;
     for (unsigned form = 0; form < 8; form++) {
         bool big = form & 2;
         struct file file;
@@ -492,9 +472,8 @@ static void relocations_refer_to_the_inflated_bytes(void **state)
     }
 }
 
-static void the_file_itself_is_not_changed(void **state)
+TEST(the_file_itself_is_not_changed)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     add(&file, 0, R_X86_64_32, SYMBOL, 0);
@@ -507,9 +486,8 @@ static void the_file_itself_is_not_changed(void **state)
     end(&file);
 }
 
-static void a_section_without_relocations_is_not_copied(void **state)
+TEST(a_section_without_relocations_is_not_copied)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     relocate(&file);
@@ -520,9 +498,8 @@ static void a_section_without_relocations_is_not_copied(void **state)
 }
 
 /* A kernel keeps the relocations that its linker applied. */
-static void other_files_than_relocatable_ones_stay_as_they_are(void **state)
+TEST(other_files_than_relocatable_ones_stay_as_they_are)
 {
-    (void)state;
     static const uint16_t types[] = {ET_EXEC, ET_DYN, ET_NONE};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct file file;
@@ -541,9 +518,8 @@ static void other_files_than_relocatable_ones_stay_as_they_are(void **state)
 
 /* --- lies --- */
 
-static void what_cannot_be_read_is_refused(void **state)
+TEST(what_cannot_be_read_is_refused)
 {
-    (void)state;
     static const struct {
         unsigned section;
         enum sxt_builder_section_field field;
@@ -571,9 +547,8 @@ static void what_cannot_be_read_is_refused(void **state)
     }
 }
 
-static void harmless_lies_are_forgiven(void **state)
+TEST(harmless_lies_are_forgiven)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     add(&file, 0, R_X86_64_32, SYMBOL, 0);
@@ -587,9 +562,8 @@ static void harmless_lies_are_forgiven(void **state)
     expect(&file, "\x34\x12\0\0\x34\x35\x36\x37", 8, 1);
 }
 
-static void two_symbol_tables_for_one_section_are_refused(void **state)
+TEST(two_symbol_tables_for_one_section_are_refused)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     unsigned more = relocation_section(&file, SHT_RELA, DEBUG);
@@ -600,9 +574,8 @@ static void two_symbol_tables_for_one_section_are_refused(void **state)
     expect_refusal(&file, SXT_ERROR_UNSUPPORTED, "several symbol tables");
 }
 
-static void there_is_one_copy_and_no_memory_for_it_is_an_error(void **state)
+TEST(there_is_one_copy_and_no_memory_for_it_is_an_error)
 {
-    (void)state;
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     add(&file, 0, R_X86_64_32, SYMBOL, 0);
@@ -617,9 +590,8 @@ static void there_is_one_copy_and_no_memory_for_it_is_an_error(void **state)
 }
 
 /* Many sections that each claim the same megabyte of relocations, plain or compressed. */
-static void relocations_that_overlap_cost_little_time(void **state)
+TEST(relocations_that_overlap_cost_little_time)
 {
-    (void)state;
     for (unsigned compressed = 0; compressed < 2; compressed++) {
         struct file file;
         begin_x86_64(&file, "01234567", 8);
@@ -646,9 +618,8 @@ static void relocations_that_overlap_cost_little_time(void **state)
 }
 
 /* As many types as there are, so many sections of debug information there may be, with one symbol table. */
-static void a_large_symbol_table_serves_many_sections(void **state)
+TEST(a_large_symbol_table_serves_many_sections)
 {
-    (void)state;
     struct file file;
     unsigned sections[100];
     begin_x86_64(&file, "0123", 4);
@@ -666,34 +637,4 @@ static void a_large_symbol_table_serves_many_sections(void **state)
         assert_memory_equal(file.bytes.data, "\x34\x12\0", 4);
     }
     end(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(applies_the_kinds_of_every_machine),
-        cmocka_unit_test(knows_no_other_kinds),
-        cmocka_unit_test(adds_a_negative_addend_to_the_whole_field),
-        cmocka_unit_test(a_difference_of_labels_may_leave_the_field_in_between),
-        cmocka_unit_test(a_leb128_field_keeps_its_length_and_lies_inside),
-        cmocka_unit_test(mips_relocations_of_several_kinds_are_left_alone),
-        cmocka_unit_test(a_symbol_is_where_its_section_is),
-        cmocka_unit_test(a_section_number_may_stand_in_a_table_of_its_own),
-        cmocka_unit_test(a_real_section_beyond_the_reserved_numbers_is_found),
-        cmocka_unit_test(a_symbol_number_outside_the_table_is_left_alone),
-        cmocka_unit_test(the_place_is_the_address_of_loaded_sections_only),
-        cmocka_unit_test(a_field_must_lie_inside_the_section),
-        cmocka_unit_test(all_relocation_sections_of_a_section_apply),
-        cmocka_unit_test(relocations_refer_to_the_inflated_bytes),
-        cmocka_unit_test(the_file_itself_is_not_changed),
-        cmocka_unit_test(a_section_without_relocations_is_not_copied),
-        cmocka_unit_test(other_files_than_relocatable_ones_stay_as_they_are),
-        cmocka_unit_test(what_cannot_be_read_is_refused),
-        cmocka_unit_test(harmless_lies_are_forgiven),
-        cmocka_unit_test(two_symbol_tables_for_one_section_are_refused),
-        cmocka_unit_test(there_is_one_copy_and_no_memory_for_it_is_an_error),
-        cmocka_unit_test(relocations_that_overlap_cost_little_time),
-        cmocka_unit_test(a_large_symbol_table_serves_many_sections),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

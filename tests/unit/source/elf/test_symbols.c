@@ -1,17 +1,12 @@
 /* test_symbols.c: which symbols are kept and as what; tables that lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
+#include "symbols/symbols.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 #define TEXT  0x401000
@@ -95,9 +90,8 @@ static const struct sxt_model_symbol *expect(const struct reading *reading, cons
     return symbol;
 }
 
-static void reads_symbols_of_both_classes_and_byte_orders(void **state)
+TEST(reads_symbols_of_both_classes_and_byte_orders)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
         struct reading reading;
         begin_kind(&reading, kind & 1, kind & 2, ET_EXEC, EM_PPC);
@@ -121,9 +115,8 @@ static void reads_symbols_of_both_classes_and_byte_orders(void **state)
     }
 }
 
-static void keeps_functions_and_data_and_drops_sections_and_files(void **state)
+TEST(keeps_functions_and_data_and_drops_sections_and_files)
 {
-    (void)state;
     const struct {
         unsigned type;
         char letter;
@@ -160,9 +153,8 @@ static void keeps_functions_and_data_and_drops_sections_and_files(void **state)
     end(&reading);
 }
 
-static void tells_bindings_apart(void **state)
+TEST(tells_bindings_apart)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     const char *const names[] = {"local", "global", "weak", "unique", "other"};
@@ -176,9 +168,8 @@ static void tells_bindings_apart(void **state)
     end(&reading);
 }
 
-static void leaves_out_what_is_not_defined_here(void **state)
+TEST(leaves_out_what_is_not_defined_here)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, &(struct sxt_builder_symbol){.name = "undefined", .value = TEXT, .type = STT_FUNC});
@@ -195,9 +186,8 @@ static void leaves_out_what_is_not_defined_here(void **state)
     end(&reading);
 }
 
-static void a_symbol_of_a_section_that_is_not_there_keeps_its_address(void **state)
+TEST(a_symbol_of_a_section_that_is_not_there_keeps_its_address)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     add(&reading, &(struct sxt_builder_symbol){.name = "f", .value = TEXT, .type = STT_FUNC, .section = 0xfe00});
@@ -208,9 +198,8 @@ static void a_symbol_of_a_section_that_is_not_there_keeps_its_address(void **sta
     end(&reading);
 }
 
-static void thread_local_data_of_a_relocatable_file_stays_beside_its_section(void **state)
+TEST(thread_local_data_of_a_relocatable_file_stays_beside_its_section)
 {
-    (void)state;
     struct reading reading;
     begin_kind(&reading, true, false, ET_REL, EM_X86_64);
     unsigned tls = sxt_builder_section(&reading.builder, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_TLS, NULL, 16);
@@ -222,9 +211,8 @@ static void thread_local_data_of_a_relocatable_file_stays_beside_its_section(voi
     end(&reading);
 }
 
-static void symbols_of_a_relocatable_file_count_from_where_their_section_was_laid_out(void **state)
+TEST(symbols_of_a_relocatable_file_count_from_where_their_section_was_laid_out)
 {
-    (void)state;
     struct reading reading;
     begin_kind(&reading, true, false, ET_REL, EM_X86_64);
     unsigned second = sxt_builder_section(&reading.builder, ".text.f", SHT_PROGBITS, SHF_ALLOC, "0123", 4);
@@ -241,9 +229,8 @@ static void symbols_of_a_relocatable_file_count_from_where_their_section_was_lai
     end(&reading);
 }
 
-static void follows_the_escape_to_section_numbers_that_do_not_fit(void **state)
+TEST(follows_the_escape_to_section_numbers_that_do_not_fit)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     unsigned far = sxt_builder_section(&reading.builder, ".far", SHT_PROGBITS, SHF_ALLOC, "0123", 4);
@@ -261,9 +248,8 @@ static void follows_the_escape_to_section_numbers_that_do_not_fit(void **state)
 }
 
 /* The table of escapes may be missing, too short, or damaged: the symbol is still a symbol. */
-static void an_escape_without_its_table_costs_only_the_section(void **state)
+TEST(an_escape_without_its_table_costs_only_the_section)
 {
-    (void)state;
     const struct {
         enum sxt_builder_section_field field;
         uint64_t value;
@@ -286,9 +272,8 @@ static void an_escape_without_its_table_costs_only_the_section(void **state)
     }
 }
 
-static void clears_the_thumb_bit_of_functions_only(void **state)
+TEST(clears_the_thumb_bit_of_functions_only)
 {
-    (void)state;
     struct reading reading;
     begin_kind(&reading, false, false, ET_EXEC, EM_ARM);
     add(&reading, &(struct sxt_builder_symbol){.name = "thumb", .value = TEXT + 5, .type = STT_FUNC, .section = 1});
@@ -326,9 +311,8 @@ static void build_descriptors(struct reading *reading, uint16_t type, uint32_t f
     add(reading, &(struct sxt_builder_symbol){.name = "data", .value = base, .type = STT_OBJECT, .section = opd});
 }
 
-static void a_function_descriptor_of_powerpc_leads_to_its_entry(void **state)
+TEST(a_function_descriptor_of_powerpc_leads_to_its_entry)
 {
-    (void)state;
     struct reading reading;
     build_descriptors(&reading, ET_EXEC, 1);
     read_symbols(&reading);
@@ -345,9 +329,8 @@ static void a_function_descriptor_of_powerpc_leads_to_its_entry(void **state)
 }
 
 /* What stands in .opd of a relocatable file is waiting for its relocations, and no address yet. */
-static void a_function_descriptor_of_a_relocatable_file_is_not_followed(void **state)
+TEST(a_function_descriptor_of_a_relocatable_file_is_not_followed)
 {
-    (void)state;
     struct reading reading;
     build_descriptors(&reading, ET_REL, 1);
     read_symbols(&reading);
@@ -355,9 +338,8 @@ static void a_function_descriptor_of_a_relocatable_file_is_not_followed(void **s
     end(&reading);
 }
 
-static void mapping_symbols_are_dropped_where_assemblers_write_them(void **state)
+TEST(mapping_symbols_are_dropped_where_assemblers_write_them)
 {
-    (void)state;
     const uint16_t machines[] = {EM_ARM, EM_AARCH64, EM_RISCV, EM_X86_64};
     const struct {
         const char *name;
@@ -391,9 +373,8 @@ static void mapping_symbols_are_dropped_where_assemblers_write_them(void **state
 
 /* --- tables that lie --- */
 
-static void a_name_without_end_or_outside_the_strings_costs_its_symbol(void **state)
+TEST(a_name_without_end_or_outside_the_strings_costs_its_symbol)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     sxt_builder_function(&reading.builder, SHT_SYMTAB, "good", TEXT, 1, 1);
@@ -409,9 +390,8 @@ static void a_name_without_end_or_outside_the_strings_costs_its_symbol(void **st
     end(&reading);
 }
 
-static void damaged_tables_are_refused_with_their_reason(void **state)
+TEST(damaged_tables_are_refused_with_their_reason)
 {
-    (void)state;
     const struct {
         enum sxt_builder_section_field field;
         uint64_t value;
@@ -441,9 +421,8 @@ static void damaged_tables_are_refused_with_their_reason(void **state)
     }
 }
 
-static void an_entry_size_of_zero_and_a_cut_last_entry_are_tolerated(void **state)
+TEST(an_entry_size_of_zero_and_a_cut_last_entry_are_tolerated)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     sxt_builder_function(&reading.builder, SHT_SYMTAB, "f", TEXT, 1, 1);
@@ -457,9 +436,8 @@ static void an_entry_size_of_zero_and_a_cut_last_entry_are_tolerated(void **stat
 }
 
 /* The string table of the symbols is the symbol table; its own bytes are the names then. */
-static void a_table_that_is_its_own_string_table_ends(void **state)
+TEST(a_table_that_is_its_own_string_table_ends)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     for (unsigned i = 0; i < 50; i++)
@@ -472,9 +450,8 @@ static void a_table_that_is_its_own_string_table_ends(void **state)
     end(&reading);
 }
 
-static void sections_that_link_in_a_circle_end(void **state)
+TEST(sections_that_link_in_a_circle_end)
 {
-    (void)state;
     struct reading reading;
     begin(&reading);
     sxt_builder_function(&reading.builder, SHT_SYMTAB, "f", TEXT, 1, 1);
@@ -502,9 +479,8 @@ static void build_overlapping(struct reading *reading, size_t size, unsigned cou
 }
 
 /* Half a megabyte that asks for five gigabytes. */
-static void overlapping_names_reach_a_limit_soon(void **state)
+TEST(overlapping_names_reach_a_limit_soon)
 {
-    (void)state;
     struct reading reading;
     build_overlapping(&reading, (size_t)512 << 10, 20000, true);
     double start = sxt_test_seconds();
@@ -514,9 +490,8 @@ static void overlapping_names_reach_a_limit_soon(void **state)
     end(&reading);
 }
 
-static void names_that_share_their_ends_are_no_bomb(void **state)
+TEST(names_that_share_their_ends_are_no_bomb)
 {
-    (void)state;
     struct reading reading;
     build_overlapping(&reading, 30, 20, true);
     read_symbols(&reading);
@@ -525,9 +500,8 @@ static void names_that_share_their_ends_are_no_bomb(void **state)
 }
 
 /* Looking for the end of a name that has none costs as much as a name, so it counts as much. */
-static void names_without_end_reach_a_limit_soon(void **state)
+TEST(names_without_end_reach_a_limit_soon)
 {
-    (void)state;
     struct reading reading;
     build_overlapping(&reading, (size_t)8 << 20, 400000, false);
     sxt_builder_finish(&reading.builder);
@@ -538,32 +512,4 @@ static void names_without_end_reach_a_limit_soon(void **state)
     end(&reading);
     if (taken > 2)
         fail_msg("%.1f s for 400000 names without end", taken);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_symbols_of_both_classes_and_byte_orders),
-        cmocka_unit_test(keeps_functions_and_data_and_drops_sections_and_files),
-        cmocka_unit_test(tells_bindings_apart),
-        cmocka_unit_test(leaves_out_what_is_not_defined_here),
-        cmocka_unit_test(a_symbol_of_a_section_that_is_not_there_keeps_its_address),
-        cmocka_unit_test(thread_local_data_of_a_relocatable_file_stays_beside_its_section),
-        cmocka_unit_test(symbols_of_a_relocatable_file_count_from_where_their_section_was_laid_out),
-        cmocka_unit_test(follows_the_escape_to_section_numbers_that_do_not_fit),
-        cmocka_unit_test(an_escape_without_its_table_costs_only_the_section),
-        cmocka_unit_test(clears_the_thumb_bit_of_functions_only),
-        cmocka_unit_test(a_function_descriptor_of_powerpc_leads_to_its_entry),
-        cmocka_unit_test(a_function_descriptor_of_a_relocatable_file_is_not_followed),
-        cmocka_unit_test(mapping_symbols_are_dropped_where_assemblers_write_them),
-        cmocka_unit_test(a_name_without_end_or_outside_the_strings_costs_its_symbol),
-        cmocka_unit_test(damaged_tables_are_refused_with_their_reason),
-        cmocka_unit_test(an_entry_size_of_zero_and_a_cut_last_entry_are_tolerated),
-        cmocka_unit_test(a_table_that_is_its_own_string_table_ends),
-        cmocka_unit_test(sections_that_link_in_a_circle_end),
-        cmocka_unit_test(overlapping_names_reach_a_limit_soon),
-        cmocka_unit_test(names_that_share_their_ends_are_no_bomb),
-        cmocka_unit_test(names_without_end_reach_a_limit_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* test_verify.c: every lie of an ELF file is reported, with its place and the rule that it breaks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +6,7 @@
 
 #include "source/elf/elf.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 
@@ -71,18 +65,16 @@ static void expect_one(struct report *report, const char *rule, uint64_t offset,
     sxt_builder_free(&report->builder);
 }
 
-static void a_good_file_has_no_problems(void **state)
+TEST(a_good_file_has_no_problems)
 {
-    (void)state;
     struct report report;
     begin(&report);
     assert_int_equal(verify(&report), 0);
     sxt_builder_free(&report.builder);
 }
 
-static void a_bad_header_is_one_problem(void **state)
+TEST(a_bad_header_is_one_problem)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -94,9 +86,8 @@ static void a_bad_header_is_one_problem(void **state)
     expect_one(&report, "header", 0x123456789, "section headers");
 }
 
-static void a_segment_outside_the_file_is_a_problem(void **state)
+TEST(a_segment_outside_the_file_is_a_problem)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -105,9 +96,8 @@ static void a_segment_outside_the_file_is_a_problem(void **state)
     expect_one(&report, "segment-bounds", sxt_builder_at(&report.builder, 1)->offset, "segment 0");
 }
 
-static void a_segment_that_says_it_is_none_is_not_looked_at(void **state)
+TEST(a_segment_that_says_it_is_none_is_not_looked_at)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -117,9 +107,8 @@ static void a_segment_that_says_it_is_none_is_not_looked_at(void **state)
     sxt_builder_free(&report.builder);
 }
 
-static void a_section_outside_the_file_is_a_problem(void **state)
+TEST(a_section_outside_the_file_is_a_problem)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -127,9 +116,8 @@ static void a_section_outside_the_file_is_a_problem(void **state)
     expect_one(&report, "section-bounds", 0x7777777777, "'.text'");
 }
 
-static void a_damaged_compressed_section_is_a_problem(void **state)
+TEST(a_damaged_compressed_section_is_a_problem)
 {
-    (void)state;
     struct report report;
     begin(&report);
     unsigned number = sxt_builder_section(&report.builder, ".debug_x", SHT_PROGBITS, 0, "aaaaaaaaaaaaaaaa", 16);
@@ -139,9 +127,8 @@ static void a_damaged_compressed_section_is_a_problem(void **state)
     expect_one(&report, "section-bounds", sxt_builder_at(&report.builder, number)->offset, "compressed section");
 }
 
-static void a_symbol_table_without_strings_is_a_problem(void **state)
+TEST(a_symbol_table_without_strings_is_a_problem)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -155,9 +142,8 @@ static void a_symbol_table_without_strings_is_a_problem(void **state)
     expect_one(&report, "symbol-table", at, "entries of 5 bytes");
 }
 
-static void a_cut_symbol_and_strings_of_another_type_are_problems(void **state)
+TEST(a_cut_symbol_and_strings_of_another_type_are_problems)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -171,9 +157,8 @@ static void a_cut_symbol_and_strings_of_another_type_are_problems(void **state)
     expect_one(&report, "symbol-table", section.offset, "no string table");
 }
 
-static void a_symbol_with_a_bad_name_or_section_is_reported_at_its_entry(void **state)
+TEST(a_symbol_with_a_bad_name_or_section_is_reported_at_its_entry)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -186,9 +171,8 @@ static void a_symbol_with_a_bad_name_or_section_is_reported_at_its_entry(void **
     expect_one(&report, "symbol-section", entry, "section 153");
 }
 
-static void every_problem_is_listed(void **state)
+TEST(every_problem_is_listed)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -202,9 +186,8 @@ static void every_problem_is_listed(void **state)
     sxt_builder_free(&report.builder);
 }
 
-static void every_changed_byte_and_every_truncation_is_survived(void **state)
+TEST(every_changed_byte_and_every_truncation_is_survived)
 {
-    (void)state;
     struct report report;
     begin(&report);
     sxt_builder_finish(&report.builder);
@@ -239,9 +222,8 @@ static void expect_cheap(struct report *report)
         fail_msg("%.1f s for a file of %zu bytes", taken, size);
 }
 
-static void names_without_end_cost_little(void **state)
+TEST(names_without_end_cost_little)
 {
-    (void)state;
     struct report report;
     begin(&report);
     unsigned strings = sxt_builder_at(&report.builder, report.builder.symtab)->link;
@@ -254,9 +236,8 @@ static void names_without_end_cost_little(void **state)
     expect_cheap(&report);
 }
 
-static void sections_that_inflate_the_same_bytes_cost_little(void **state)
+TEST(sections_that_inflate_the_same_bytes_cost_little)
 {
-    (void)state;
     struct report report;
     begin(&report);
     unsigned packed = sxt_builder_section(&report.builder, ".debug_x", SHT_PROGBITS, 0, NULL, 0);
@@ -274,9 +255,8 @@ static void sections_that_inflate_the_same_bytes_cost_little(void **state)
     expect_cheap(&report);
 }
 
-static void many_symbol_tables_that_are_the_same_bytes_cost_little(void **state)
+TEST(many_symbol_tables_that_are_the_same_bytes_cost_little)
 {
-    (void)state;
     struct report report;
     begin(&report);
     for (unsigned i = 0; i < 40000; i++)
@@ -293,25 +273,4 @@ static void many_symbol_tables_that_are_the_same_bytes_cost_little(void **state)
         sxt_builder_lie_section(&report.builder, i, SXT_SECTION_LINK, symtab->link);
     }
     expect_cheap(&report);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_file_has_no_problems),
-        cmocka_unit_test(a_bad_header_is_one_problem),
-        cmocka_unit_test(a_segment_outside_the_file_is_a_problem),
-        cmocka_unit_test(a_segment_that_says_it_is_none_is_not_looked_at),
-        cmocka_unit_test(a_section_outside_the_file_is_a_problem),
-        cmocka_unit_test(a_damaged_compressed_section_is_a_problem),
-        cmocka_unit_test(a_symbol_table_without_strings_is_a_problem),
-        cmocka_unit_test(a_cut_symbol_and_strings_of_another_type_are_problems),
-        cmocka_unit_test(a_symbol_with_a_bad_name_or_section_is_reported_at_its_entry),
-        cmocka_unit_test(every_problem_is_listed),
-        cmocka_unit_test(every_changed_byte_and_every_truncation_is_survived),
-        cmocka_unit_test(names_without_end_cost_little),
-        cmocka_unit_test(sections_that_inflate_the_same_bytes_cost_little),
-        cmocka_unit_test(many_symbol_tables_that_are_the_same_bytes_cost_little),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

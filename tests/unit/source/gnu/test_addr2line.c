@@ -1,11 +1,5 @@
 /* test_addr2line.c: GNU addr2line's rules for symbols and names, and what a word means. The CLI tests ask GNU itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +10,7 @@
 #include "source/gnu/gnu.h"
 #include "source/gnu/symbols.h"
 #include "support/elf_builder.h"
-#include "support/support.h"
+#include "support/test.h"
 
 #define LIMIT ((uint64_t)64 << 20)
 #define TEXT  0x401000
@@ -75,9 +69,8 @@ static void assert_function(struct fixture *fixture, uint64_t offset, const char
     sxt_test_assert_text(found.file, file);
 }
 
-static void the_last_symbol_before_an_address_has_it(void **state)
+TEST(the_last_symbol_before_an_address_has_it)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "second", STT_FUNC, STB_GLOBAL, TEXT + 0x20, 4);
@@ -93,9 +86,8 @@ static void the_last_symbol_before_an_address_has_it(void **state)
     end(&fixture);
 }
 
-static void of_several_the_largest_counts_and_then_the_first(void **state)
+TEST(of_several_the_largest_counts_and_then_the_first)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "small", STT_FUNC, STB_GLOBAL, TEXT, 2);
@@ -107,9 +99,8 @@ static void of_several_the_largest_counts_and_then_the_first(void **state)
     end(&fixture);
 }
 
-static void what_was_found_serves_again(void **state)
+TEST(what_was_found_serves_again)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "outer", STT_FUNC, STB_GLOBAL, TEXT, 16);
@@ -123,9 +114,8 @@ static void what_was_found_serves_again(void **state)
     end(&fixture);
 }
 
-static void the_file_stands_before_the_symbol(void **state)
+TEST(the_file_stands_before_the_symbol)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "one.c", STT_FILE, STB_LOCAL, 0, 0);
@@ -140,9 +130,8 @@ static void the_file_stands_before_the_symbol(void **state)
     end(&fixture);
 }
 
-static void a_single_file_is_that_of_all(void **state)
+TEST(a_single_file_is_that_of_all)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "one.c", STT_FILE, STB_LOCAL, 0, 0);
@@ -152,9 +141,8 @@ static void a_single_file_is_that_of_all(void **state)
     end(&fixture);
 }
 
-static void dynamic_symbols_count_where_there_are_no_others(void **state)
+TEST(dynamic_symbols_count_where_there_are_no_others)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_DYNSYM, "exported", STT_FUNC, STB_GLOBAL, TEXT, 4);
@@ -183,9 +171,8 @@ static void dynamic_symbols_count_where_there_are_no_others(void **state)
     end(&fixture);
 }
 
-static void mapping_symbols_are_no_functions(void **state)
+TEST(mapping_symbols_are_no_functions)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_AARCH64);
     add(&fixture, SHT_SYMTAB, "$x", STT_NOTYPE, STB_LOCAL, TEXT + 8, 0);
@@ -195,9 +182,8 @@ static void mapping_symbols_are_no_functions(void **state)
     end(&fixture);
 }
 
-static void a_symbol_of_data_must_be_exactly_there(void **state)
+TEST(a_symbol_of_data_must_be_exactly_there)
 {
-    (void)state;
     struct fixture fixture;
     sxt_string name;
     begin(&fixture, true, EM_X86_64);
@@ -218,9 +204,8 @@ static bool find(struct fixture *fixture, const char *name, uint64_t *address)
     return sxt_gnu_symbols_named(&fixture->symbols, (sxt_string){name, strlen(name)}, SXT_GNU_AUTO, false, address);
 }
 
-static void symbols_are_found_by_either_name(void **state)
+TEST(symbols_are_found_by_either_name)
 {
-    (void)state;
     struct fixture fixture;
     uint64_t address = 0;
     begin(&fixture, true, EM_X86_64);
@@ -255,9 +240,8 @@ static void assert_readable(const char *name, enum sxt_gnu_style style, const ch
     sxt_buffer_free(&text);
 }
 
-static void names_become_readable_by_style(void **state)
+TEST(names_become_readable_by_style)
 {
-    (void)state;
     assert_readable("_ZN4this4thatEv", SXT_GNU_AUTO, "this::that()");
     assert_readable("_ZN4this4thatEv", SXT_GNU_CPLUSPLUS, "this::that()");
     assert_readable("_ZN4this4thatEv", SXT_GNU_NONE, NULL);
@@ -284,9 +268,8 @@ static char *long_name(size_t count)
 }
 
 /* The decoder takes the size of a name for its nesting. */
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
-    (void)state;
     struct sxt_buffer text;
     sxt_buffer_init(&text, (size_t)4 << 20);
     const struct {
@@ -305,9 +288,8 @@ static void nesting_has_a_limit(void **state)
     sxt_buffer_free(&text);
 }
 
-static void styles_have_names(void **state)
+TEST(styles_have_names)
 {
-    (void)state;
     enum sxt_gnu_style style = SXT_GNU_JAVA;
     assert_true(sxt_gnu_style_named("auto", &style));
     assert_int_equal(style, SXT_GNU_AUTO);
@@ -336,9 +318,8 @@ static struct sxt_addr2line *open_file(struct fixture *fixture, const char *sect
     return addr2line;
 }
 
-static void words_mean_addresses(void **state)
+TEST(words_mean_addresses)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, false, EM_386);
     add(&fixture, SHT_SYMTAB, "main", STT_FUNC, STB_GLOBAL, TEXT + 16, 4);
@@ -368,9 +349,8 @@ static void words_mean_addresses(void **state)
     end(&fixture);
 }
 
-static void a_file_without_debug_information_answers_with_symbols(void **state)
+TEST(a_file_without_debug_information_answers_with_symbols)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "_Z4mainv", STT_FUNC, STB_GLOBAL, TEXT + 16, 4);
@@ -390,9 +370,8 @@ static void a_file_without_debug_information_answers_with_symbols(void **state)
     end(&fixture);
 }
 
-static void offsets_are_those_of_a_section(void **state)
+TEST(offsets_are_those_of_a_section)
 {
-    (void)state;
     struct fixture fixture;
     struct sxt_addr2line_frame frame;
     begin(&fixture, true, EM_X86_64);
@@ -409,9 +388,8 @@ static void offsets_are_those_of_a_section(void **state)
     end(&fixture);
 }
 
-static void wrong_files_and_styles_are_refused(void **state)
+TEST(wrong_files_and_styles_are_refused)
 {
-    (void)state;
     struct sxt_addr2line *addr2line = NULL;
     struct sxt_addr2line_options options = {.style = "nobody"};
     sxt_error error = {0};
@@ -420,27 +398,4 @@ static void wrong_files_and_styles_are_refused(void **state)
     assert_int_not_equal(sxt_addr2line_open("/dev/null", &options, &addr2line, &error), SXT_OK);
     assert_int_not_equal(sxt_addr2line_open("/nowhere", &options, &addr2line, &error), SXT_OK);
     assert_null(addr2line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_symbol_before_an_address_has_it),
-        cmocka_unit_test(of_several_the_largest_counts_and_then_the_first),
-        cmocka_unit_test(what_was_found_serves_again),
-        cmocka_unit_test(the_file_stands_before_the_symbol),
-        cmocka_unit_test(a_single_file_is_that_of_all),
-        cmocka_unit_test(dynamic_symbols_count_where_there_are_no_others),
-        cmocka_unit_test(mapping_symbols_are_no_functions),
-        cmocka_unit_test(a_symbol_of_data_must_be_exactly_there),
-        cmocka_unit_test(symbols_are_found_by_either_name),
-        cmocka_unit_test(names_become_readable_by_style),
-        cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(styles_have_names),
-        cmocka_unit_test(words_mean_addresses),
-        cmocka_unit_test(a_file_without_debug_information_answers_with_symbols),
-        cmocka_unit_test(offsets_are_those_of_a_section),
-        cmocka_unit_test(wrong_files_and_styles_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

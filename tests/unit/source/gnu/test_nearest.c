@@ -4,12 +4,6 @@
  * Each file is made in memory. Where GNU addr2line 2.40 is installed it is asked as well and must give the expected
  * answers, so that what is expected here is no opinion.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +11,7 @@
 
 #include "source/gnu/gnu.h"
 #include "support/dwarf_builder.h"
+#include "support/test.h"
 
 #define ANSWERS_MAX 4096
 
@@ -123,9 +118,8 @@ static void add_symbol(struct debug *debug, const char *name, uint64_t offset, u
     sxt_builder_function(&debug->elf, SHT_SYMTAB, name, TEXT + offset, size, debug->text);
 }
 
-static void the_smallest_range_counts(void **state)
+TEST(the_smallest_range_counts)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 64, 10);
@@ -157,9 +151,8 @@ static void the_smallest_range_counts(void **state)
            0, 2, 4, 20, 52, 64, 0, 2, 4, 20, 52, 64);
 }
 
-static void ranges_that_touch_are_one(void **state)
+TEST(ranges_that_touch_are_one)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 64, 10);
@@ -172,9 +165,8 @@ static void ranges_that_touch_are_one(void **state)
     EXPECT(&debug, "g /src/a.c:11 < f /src/a.c:20; g /src/a.c:12 < f /src/a.c:20; f /src/a.c:14; ", 4, 8, 16);
 }
 
-static void the_first_unit_answers(void **state)
+TEST(the_first_unit_answers)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t first = debug_plain_lines(&debug, 32, 10);
@@ -189,9 +181,8 @@ static void the_first_unit_answers(void **state)
     EXPECT(&debug, "?? /src/a.c:11; f ??:?; g /src/a.c:62; ", 4, 40, 48);
 }
 
-static void a_unit_without_lines_is_no_unit(void **state)
+TEST(a_unit_without_lines_is_no_unit)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     debug_begin_unit(&debug, LOW(TEXT), HIGH(16));
@@ -201,9 +192,8 @@ static void a_unit_without_lines_is_no_unit(void **state)
     EXPECT(&debug, "symbol ??:?; ", 4);
 }
 
-static void a_unit_without_code_answers_for_a_shared_line_table(void **state)
+TEST(a_unit_without_code_answers_for_a_shared_line_table)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 16, 10);
@@ -220,9 +210,8 @@ static void a_unit_without_code_answers_for_a_shared_line_table(void **state)
  * The first unit refers to the third, so that the second one is passed over while the third is looked for. GNU does all
  * that for the first question, whose answer is lost on the way.
  */
-static void a_unit_that_is_passed_over_does_not_answer(void **state)
+TEST(a_unit_that_is_passed_over_does_not_answer)
 {
-    (void)state;
     for (int decoded = 0; decoded < 2; decoded++) {
         struct debug debug;
         debug_init(&debug, (struct debug_shape){.version = 4});
@@ -247,9 +236,8 @@ static void a_unit_that_is_passed_over_does_not_answer(void **state)
     }
 }
 
-static void padding_has_a_line_once_its_unit_was_asked(void **state)
+TEST(padding_has_a_line_once_its_unit_was_asked)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 32, 10);
@@ -260,9 +248,8 @@ static void padding_has_a_line_once_its_unit_was_asked(void **state)
     EXPECT(&debug, "f ??:?; f /src/a.c:11; f /src/a.c:15; f ??:?; ", 20, 4, 20, 40);
 }
 
-static void a_plain_name_gives_way_to_a_symbol(void **state)
+TEST(a_plain_name_gives_way_to_a_symbol)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 64, 10);
@@ -287,9 +274,8 @@ static void a_plain_name_gives_way_to_a_symbol(void **state)
 }
 
 /* A second step to the name is not taken. */
-static void a_name_is_one_step_away(void **state)
+TEST(a_name_is_one_step_away)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 32, 10);
@@ -305,9 +291,8 @@ static void a_name_is_one_step_away(void **state)
 }
 
 /* In version 5 files count from 0, and a sequence begins with file 0. */
-static void a_sequence_begins_with_the_first_file(void **state)
+TEST(a_sequence_begins_with_the_first_file)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 5});
     uint64_t lines = debug_begin_lines(&debug, NULL, "b.c c.c");
@@ -329,9 +314,8 @@ static void a_sequence_begins_with_the_first_file(void **state)
     EXPECT(&debug, "f /src/z.c:10; f /src/c.c:11; f <unknown>:12; ", 0, 8, 16);
 }
 
-static void a_call_without_a_file_has_none(void **state)
+TEST(a_call_without_a_file_has_none)
 {
-    (void)state;
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     uint64_t lines = debug_plain_lines(&debug, 32, 10);
@@ -343,22 +327,4 @@ static void a_call_without_a_file_has_none(void **state)
     debug_close(&debug);
     debug_end_unit(&debug);
     EXPECT(&debug, "h /src/a.c:11 < g <unknown>:21 < f ??:20; ", 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_range_counts),
-        cmocka_unit_test(ranges_that_touch_are_one),
-        cmocka_unit_test(the_first_unit_answers),
-        cmocka_unit_test(a_unit_without_lines_is_no_unit),
-        cmocka_unit_test(a_unit_without_code_answers_for_a_shared_line_table),
-        cmocka_unit_test(a_unit_that_is_passed_over_does_not_answer),
-        cmocka_unit_test(padding_has_a_line_once_its_unit_was_asked),
-        cmocka_unit_test(a_plain_name_gives_way_to_a_symbol),
-        cmocka_unit_test(a_name_is_one_step_away),
-        cmocka_unit_test(a_sequence_begins_with_the_first_file),
-        cmocka_unit_test(a_call_without_a_file_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

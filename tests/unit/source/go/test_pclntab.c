@@ -1,15 +1,11 @@
 /* Go functions, read from tables that gopclntab_image.h writes in every version of the format. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/bytes.h"
 #include "source/go/go.h"
 #include "support/gopclntab_image.h"
+#include "support/test.h"
 
 /* What came of reading an image. */
 struct result {
@@ -102,9 +98,8 @@ static void expect_all(const struct image *image)
 static const int versions[] = {9, 12, 13, 16, 18, 20, 27};
 #define VERSION_COUNT (sizeof versions / sizeof versions[0])
 
-static void reads_every_version_width_and_byte_order(void **state)
+TEST(reads_every_version_width_and_byte_order)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++)
         for (int shape = 0; shape < 4; shape++) {
@@ -113,9 +108,8 @@ static void reads_every_version_width_and_byte_order(void **state)
         }
 }
 
-static void finds_a_table_whose_section_was_renamed_or_has_none(void **state)
+TEST(finds_a_table_whose_section_was_renamed_or_has_none)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++)
         for (int shape = 0; shape < 8; shape++) {
@@ -127,9 +121,8 @@ static void finds_a_table_whose_section_was_renamed_or_has_none(void **state)
         }
 }
 
-static void applies_the_relocations_of_a_position_independent_file(void **state)
+TEST(applies_the_relocations_of_a_position_independent_file)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++)
         for (int shape = 0; shape < 6; shape++) {
@@ -143,9 +136,8 @@ static void applies_the_relocations_of_a_position_independent_file(void **state)
         }
 }
 
-static void takes_the_text_start_from_the_symbol_first(void **state)
+TEST(takes_the_text_start_from_the_symbol_first)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .symbols = true});
     /* Everybody else says something else. */
@@ -154,18 +146,16 @@ static void takes_the_text_start_from_the_symbol_first(void **state)
     expect_all(&image);
 }
 
-static void takes_the_text_start_from_the_module_data_next(void **state)
+TEST(takes_the_text_start_from_the_module_data_next)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image_put(&image, IMAGE_TABLE + 24, 8, IMAGE_BASE + IMAGE_TEXT + 8);
     expect_all(&image);
 }
 
-static void takes_the_text_start_from_the_header_when_nothing_else_is_there(void **state)
+TEST(takes_the_text_start_from_the_header_when_nothing_else_is_there)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .no_module = true});
     struct result result = read_image(&image, 0);
@@ -174,9 +164,8 @@ static void takes_the_text_start_from_the_header_when_nothing_else_is_there(void
     expect_rows(&result, GO_TEXT, ROWS_WITHOUT_TREE);
 }
 
-static void takes_the_start_of_text_when_the_header_is_empty_or_wrong(void **state)
+TEST(takes_the_start_of_text_when_the_header_is_empty_or_wrong)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .no_module = true, .no_header_text = true});
     struct result result = read_image(&image, 0);
@@ -186,9 +175,8 @@ static void takes_the_start_of_text_when_the_header_is_empty_or_wrong(void **sta
     expect_rows(&result, IMAGE_BASE + IMAGE_TEXT, ROWS_WITHOUT_TREE);
 }
 
-static void finds_inlined_calls_by_the_symbol_alone(void **state)
+TEST(finds_inlined_calls_by_the_symbol_alone)
 {
-    (void)state;
     static struct image image;
     for (int go = 18; go <= 20; go += 2) {
         image_make(&image, (struct image_recipe){.go = go, .is_64 = true, .symbols = true, .no_module = true});
@@ -196,9 +184,8 @@ static void finds_inlined_calls_by_the_symbol_alone(void **state)
     }
 }
 
-static void leaves_out_what_the_options_exclude(void **state)
+TEST(leaves_out_what_the_options_exclude)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++) {
         image_make(&image, (struct image_recipe){.go = versions[i], .is_64 = true});
@@ -219,9 +206,8 @@ static void leaves_out_what_the_options_exclude(void **state)
     }
 }
 
-static void drops_functions_that_go_backwards_and_says_how_many(void **state)
+TEST(drops_functions_that_go_backwards_and_says_how_many)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image_put(&image, image.functab + 8, 4, 0x70); /* main.plain now begins behind main.empty, its end */
@@ -232,9 +218,8 @@ static void drops_functions_that_go_backwards_and_says_how_many(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void drops_functions_without_a_readable_record_or_name(void **state)
+TEST(drops_functions_without_a_readable_record_or_name)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 18});
     image_put(&image, image.functab + 12, 4, 0xFFFFFFF0u);
@@ -246,9 +231,8 @@ static void drops_functions_without_a_readable_record_or_name(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void keeps_functions_and_lines_when_the_tree_is_damaged(void **state)
+TEST(keeps_functions_and_lines_when_the_tree_is_damaged)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++) {
         image_make(&image, (struct image_recipe){.go = versions[i], .is_64 = true});
@@ -259,9 +243,8 @@ static void keeps_functions_and_lines_when_the_tree_is_damaged(void **state)
     }
 }
 
-static void refuses_inlined_calls_that_lie_in_themselves(void **state)
+TEST(refuses_inlined_calls_that_lie_in_themselves)
 {
-    (void)state;
     static struct image image;
     for (unsigned parent = 0; parent < 2; parent++) {
         image_make(&image, (struct image_recipe){.go = 16, .is_64 = true});
@@ -278,9 +261,8 @@ static void refuses_inlined_calls_that_lie_in_themselves(void **state)
     }
 }
 
-static void ignores_a_section_whose_bytes_were_stripped(void **state)
+TEST(ignores_a_section_whose_bytes_were_stripped)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image_put(&image, image_section_header(&image, SECTION_TABLE) + 4, 4, SHT_NOBITS);
@@ -291,9 +273,8 @@ static void ignores_a_section_whose_bytes_were_stripped(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void finds_nothing_in_files_without_go(void **state)
+TEST(finds_nothing_in_files_without_go)
 {
-    (void)state;
     static struct image image;
     uint32_t random = 1;
     for (int round = 0; round < 64; round++) {
@@ -312,9 +293,8 @@ static void finds_nothing_in_files_without_go(void **state)
     }
 }
 
-static void does_not_take_a_table_that_contradicts_itself(void **state)
+TEST(does_not_take_a_table_that_contradicts_itself)
 {
-    (void)state;
     static struct image image;
     for (int kind = 0; kind < 3; kind++) {
         image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .sections = SECTIONS_RENAMED});
@@ -331,9 +311,8 @@ static void does_not_take_a_table_that_contradicts_itself(void **state)
     }
 }
 
-static void prefers_the_table_that_the_module_data_points_to(void **state)
+TEST(prefers_the_table_that_the_module_data_points_to)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .sections = SECTIONS_RENAMED});
     /* Another Go program, embedded as data, comes first. */
@@ -343,9 +322,8 @@ static void prefers_the_table_that_the_module_data_points_to(void **state)
     expect_all(&image);
 }
 
-static void reports_a_section_that_is_no_table(void **state)
+TEST(reports_a_section_that_is_no_table)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image.bytes[IMAGE_TABLE] = 0x12;
@@ -378,9 +356,8 @@ static void expect_bounded(const uint8_t *bytes, size_t size, bool whole)
 }
 
 /* The table moves to the end of the file, so that a sanitizer sees what is read behind it. */
-static void survives_every_truncation(void **state)
+TEST(survives_every_truncation)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++)
         for (int is_64 = 0; is_64 < 2; is_64++) {
@@ -398,9 +375,8 @@ static void survives_every_truncation(void **state)
         }
 }
 
-static void survives_every_changed_byte(void **state)
+TEST(survives_every_changed_byte)
 {
-    (void)state;
     static struct image image;
     static const uint8_t changes[] = {0x01, 0x80, 0xFF};
     for (size_t i = 0; i < VERSION_COUNT; i++) {
@@ -458,9 +434,8 @@ static uint8_t *make_shared_table(size_t count, size_t line_bytes, size_t name_b
     return bytes;
 }
 
-static void bounds_the_work_when_functions_share_their_lines(void **state)
+TEST(bounds_the_work_when_functions_share_their_lines)
 {
-    (void)state;
     size_t size;
     uint8_t *bytes = make_shared_table(5000, 100000, 4, false, &size);
     struct result result = read_bytes(bytes, size, 0, false);
@@ -471,9 +446,8 @@ static void bounds_the_work_when_functions_share_their_lines(void **state)
     free(bytes);
 }
 
-static void bounds_the_memory_when_names_overlap(void **state)
+TEST(bounds_the_memory_when_names_overlap)
 {
-    (void)state;
     size_t size;
     uint8_t *bytes = make_shared_table(20000, 8, 20000, true, &size);
     struct result result = read_bytes(bytes, size, 0, false);
@@ -514,9 +488,8 @@ static struct result read_deep_tree(uint32_t depth)
     return result;
 }
 
-static void limits_the_depth_of_inlined_calls(void **state)
+TEST(limits_the_depth_of_inlined_calls)
 {
-    (void)state;
     struct result result = read_deep_tree(SXT_SYMBOLS_MAX_DEPTH - 1);
     assert_int_equal(result.status, SXT_OK);
     assert_int_equal(result.symbols->range_count, 3 + SXT_SYMBOLS_MAX_DEPTH - 1);
@@ -529,9 +502,8 @@ static void limits_the_depth_of_inlined_calls(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void reference_gives_every_function_in_table_order(void **state)
+TEST(reference_gives_every_function_in_table_order)
 {
-    (void)state;
     static struct image image;
     for (size_t i = 0; i < VERSION_COUNT; i++) {
         image_make(&image, (struct image_recipe){.go = versions[i], .is_64 = true});
@@ -542,9 +514,8 @@ static void reference_gives_every_function_in_table_order(void **state)
     }
 }
 
-static void reference_keeps_empty_names(void **state)
+TEST(reference_keeps_empty_names)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image_put(&image, image.records[1] + 4, 4, 9); /* the NUL behind main.main */
@@ -552,9 +523,8 @@ static void reference_keeps_empty_names(void **state)
     expect_rows(&result, GO_TEXT, "0+64 d0 main.main \n40+32 d0  \n60+0 d0 main.empty \n60+32 d0 main.last \n");
 }
 
-static void reference_wants_four_fields_of_a_record(void **state)
+TEST(reference_wants_four_fields_of_a_record)
 {
-    (void)state;
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
     image_set_table_size(&image, image.records[3] - IMAGE_TABLE + 16);
@@ -568,9 +538,8 @@ static void reference_wants_four_fields_of_a_record(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void reference_takes_the_start_of_text_for_a_zero_or_unread_header(void **state)
+TEST(reference_takes_the_start_of_text_for_a_zero_or_unread_header)
 {
-    (void)state;
     static struct image image;
     const char *rows = "0+64 d0 main.main \n40+32 d0 main.plain \n60+0 d0 main.empty \n60+32 d0 main.last \n";
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .no_header_text = true});
@@ -590,9 +559,8 @@ static void expect_reference_failure(struct image *image, const char *text)
     sxt_symbols_free(&result.symbols);
 }
 
-static void reference_fails_where_the_original_does(void **state)
+TEST(reference_fails_where_the_original_does)
 {
-    (void)state;
     static struct image image;
     struct image_recipe recipe = {.go = 20, .is_64 = true};
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .sections = SECTIONS_RENAMED});
@@ -612,9 +580,8 @@ static void reference_fails_where_the_original_does(void **state)
     sxt_symbols_free(&result.symbols);
 }
 
-static void reference_gives_nothing_for_a_malformed_table(void **state)
+TEST(reference_gives_nothing_for_a_malformed_table)
 {
-    (void)state;
     static struct image image;
     struct image_recipe recipe = {.go = 20, .is_64 = true};
     for (int kind = 0; kind < 5; kind++) {
@@ -641,40 +608,4 @@ static void reference_gives_nothing_for_a_malformed_table(void **state)
         assert_int_equal(result.symbols->range_count, 0);
         sxt_symbols_free(&result.symbols);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_version_width_and_byte_order),
-        cmocka_unit_test(finds_a_table_whose_section_was_renamed_or_has_none),
-        cmocka_unit_test(applies_the_relocations_of_a_position_independent_file),
-        cmocka_unit_test(takes_the_text_start_from_the_symbol_first),
-        cmocka_unit_test(takes_the_text_start_from_the_module_data_next),
-        cmocka_unit_test(takes_the_text_start_from_the_header_when_nothing_else_is_there),
-        cmocka_unit_test(takes_the_start_of_text_when_the_header_is_empty_or_wrong),
-        cmocka_unit_test(finds_inlined_calls_by_the_symbol_alone),
-        cmocka_unit_test(leaves_out_what_the_options_exclude),
-        cmocka_unit_test(drops_functions_that_go_backwards_and_says_how_many),
-        cmocka_unit_test(drops_functions_without_a_readable_record_or_name),
-        cmocka_unit_test(keeps_functions_and_lines_when_the_tree_is_damaged),
-        cmocka_unit_test(refuses_inlined_calls_that_lie_in_themselves),
-        cmocka_unit_test(ignores_a_section_whose_bytes_were_stripped),
-        cmocka_unit_test(finds_nothing_in_files_without_go),
-        cmocka_unit_test(does_not_take_a_table_that_contradicts_itself),
-        cmocka_unit_test(prefers_the_table_that_the_module_data_points_to),
-        cmocka_unit_test(reports_a_section_that_is_no_table),
-        cmocka_unit_test(survives_every_truncation),
-        cmocka_unit_test(survives_every_changed_byte),
-        cmocka_unit_test(bounds_the_work_when_functions_share_their_lines),
-        cmocka_unit_test(bounds_the_memory_when_names_overlap),
-        cmocka_unit_test(limits_the_depth_of_inlined_calls),
-        cmocka_unit_test(reference_gives_every_function_in_table_order),
-        cmocka_unit_test(reference_keeps_empty_names),
-        cmocka_unit_test(reference_wants_four_fields_of_a_record),
-        cmocka_unit_test(reference_takes_the_start_of_text_for_a_zero_or_unread_header),
-        cmocka_unit_test(reference_fails_where_the_original_does),
-        cmocka_unit_test(reference_gives_nothing_for_a_malformed_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,6 @@
 #ifndef SXT_TESTS_LINKER_MAP_READING_H
 #define SXT_TESTS_LINKER_MAP_READING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "source/linker_map/linker_map.h"
+#include "support/test.h"
 
 /* A map, and the exact copy of a text that it looks at, so that a read beyond the end is noticed. */
 struct reading {

@@ -1,9 +1,9 @@
 /* test_formats.c: what is read from the maps of GNU ld, gold, lld and mold. */
 #include "reading.h"
+#include "support/test.h"
 
-static void gnu_pieces_and_symbols(void **state)
+TEST(gnu_pieces_and_symbols)
 {
-    (void)state;
     assert_map(GNU_HEADING "LOAD a.o\n"
                            "                [!provide]                        PROVIDE (__executable_start = 0x0)\n"
                            "                0x0000000000000318                . = (0x0 + SIZEOF_HEADERS)\n"
@@ -37,9 +37,8 @@ static void gnu_pieces_and_symbols(void **state)
                "10a0+30 .text a.o .text.startup flags 1\n");
 }
 
-static void gnu_long_section_names_and_load_addresses(void **state)
+TEST(gnu_long_section_names_and_load_addresses)
 {
-    (void)state;
     assert_map(GNU_HEADING ".a_section_with_a_name\n"
                            "                0x08001000        0x8 load address 0x00000800\n"
                            " .a_section_with_a_name\n"
@@ -56,9 +55,8 @@ static void gnu_long_section_names_and_load_addresses(void **state)
 }
 
 /* What was merged into others keeps its old size in the map, here that of m2.o and m4.o. */
-static void gnu_merged_strings_do_not_overlap(void **state)
+TEST(gnu_merged_strings_do_not_overlap)
 {
-    (void)state;
     assert_map(GNU_HEADING ".rodata         0x0000000000002000       0x3a\n"
                            " .rodata.cst4   0x0000000000002000        0x4 crt1.o\n"
                            " .rodata.str1.1\n"
@@ -78,9 +76,8 @@ static void gnu_merged_strings_do_not_overlap(void **state)
                "203a+0 .rodata m4.o .rodata.str1.1 STRINGS\n");
 }
 
-static void gnu_sections_of_the_linker_have_no_object(void **state)
+TEST(gnu_sections_of_the_linker_have_no_object)
 {
-    (void)state;
     assert_map(GNU_HEADING ".plt            0x0000000000001000       0x10\n"
                            " .plt           0x0000000000001000       0x10 crt1.o\n"
                            "                0x0000000000001000                puts@@GLIBC_2.2.5\n"
@@ -144,9 +141,8 @@ static const char GNU_WITH_EVERYTHING_AROUND[] = "Archive member included to sat
                                                  "Symbol                                            File\n"
                                                  ".text           0x0000000000000000       0x99\n";
 
-static void gnu_prose_is_not_the_map(void **state)
+TEST(gnu_prose_is_not_the_map)
 {
-    (void)state;
     assert_map(GNU_WITH_EVERYTHING_AROUND, SXT_LINKER_GNU_LD,
                "4000+194 .bss dir/a.o COMMON COMMON\n"
                "  common_a@4000+0*\n"
@@ -172,9 +168,8 @@ static void gnu_prose_is_not_the_map(void **state)
 }
 
 /* One of them has the name of an object that came before. */
-static void commons_are_found_whatever_their_order(void **state)
+TEST(commons_are_found_whatever_their_order)
 {
-    (void)state;
     struct reading reading = read_map("a                   0x1               c\n"
                                       "b                   0x2               c\n"
                                       "c                   0x3               d\n"
@@ -188,9 +183,8 @@ static void commons_are_found_whatever_their_order(void **state)
     free_reading(&reading);
 }
 
-static void gnu_in_another_language(void **state)
+TEST(gnu_in_another_language)
 {
-    (void)state;
     assert_map("Linker-Skript und Speicherzuordnung\r\n\r\nLOAD a.o\r\n\r\n"
                ".text           0x0000000000001000        0x8\r\n"
                " .text.f        0x0000000000001000        0x8 a.o\r\n"
@@ -199,9 +193,8 @@ static void gnu_in_another_language(void **state)
                SXT_LINKER_GNU_LD, "1000+8 .text a.o .text.f\n  f@1000+0*\n");
 }
 
-static void gold_pieces(void **state)
+TEST(gold_pieces)
 {
-    (void)state;
     assert_map("Archive member included because of file (symbol)\n\n"
                "Allocating common symbols\nCommon symbol       size              file\n\n"
                "common_a            0x190             a.o\n\n"
@@ -238,9 +231,8 @@ static void gold_pieces(void **state)
                "2070+90 .bss common COMMON\n");
 }
 
-static void lld_pieces_and_symbols(void **state)
+TEST(lld_pieces_and_symbols)
 {
-    (void)state;
     assert_map(LLD_HEADING
                "             670              670       48     8 .rodata\n"
                "             670              670       34     1         <internal>:(.rodata)\n"
@@ -276,9 +268,8 @@ static void lld_pieces_and_symbols(void **state)
                "0+42 .comment .comment STRINGS\n");
 }
 
-static void lld_objects_and_strings_that_look_alike(void **state)
+TEST(lld_objects_and_strings_that_look_alike)
 {
-    (void)state;
     assert_map(LLD_HEADING "            1000             1000       20     1 .text\n"
                            "            1000             1000       10     1         ab:(.x)\n"
                            "            1010             1010        8     1         a:(.y)\n"
@@ -301,9 +292,8 @@ static void lld_objects_and_strings_that_look_alike(void **state)
     free_reading(&reading);
 }
 
-static void lld_expressions_of_a_script(void **state)
+TEST(lld_expressions_of_a_script)
 {
-    (void)state;
     assert_map(LLD_HEADING "               0                0       80     1 .text\n"
                            "               0                0        0     1         start_sym = .\n"
                            "               0                0       1f     1         d.o:(.text)\n"
@@ -316,9 +306,8 @@ static void lld_expressions_of_a_script(void **state)
 }
 
 /* Lld, like gold, counts variables of threads from the start of .tdata. Wherever they are, .tbss is not looked up. */
-static void lld_variables_of_threads(void **state)
+TEST(lld_variables_of_threads)
 {
-    (void)state;
     assert_map(LLD_HEADING "            2000             2000        8     4 .tdata\n"
                            "            2000             2000        4     4         a.o:(.tdata)\n"
                            "               0                0        4     1                 first\n"
@@ -336,9 +325,8 @@ static void lld_variables_of_threads(void **state)
                "  third@2008+4*\n");
 }
 
-static void lld_before_there_were_load_addresses(void **state)
+TEST(lld_before_there_were_load_addresses)
 {
-    (void)state;
     assert_map(OLD_HEADING "0000000000201000 0000000000000015     4 .text\n"
                            "0000000000201000 000000000000000e     4         /tmp/a.o:(.text)\n"
                            "0000000000201000 0000000000000000     0                 _start\n"
@@ -352,9 +340,8 @@ static void lld_before_there_were_load_addresses(void **state)
                "201010+5 .text libb.a(b.o) .text.g\n");
 }
 
-static void mold_pieces(void **state)
+TEST(mold_pieces)
 {
-    (void)state;
     assert_map(MOLD_HEADING "                 0         64     8 EHDR\n"
                             "              0x40        616     8 PHDR\n"
                             "             0x6e8         16     8 .rodata.cst\n"
@@ -381,34 +368,11 @@ static void mold_pieces(void **state)
 }
 
 /* Every cut of a good map is read or refused, and never read beyond its end. */
-static void every_cut_is_survived(void **state)
+TEST(every_cut_is_survived)
 {
-    (void)state;
     size_t size = strlen(GNU_WITH_EVERYTHING_AROUND);
     for (size_t cut = 0; cut < size; cut++) {
         struct reading reading = read_bytes(GNU_WITH_EVERYTHING_AROUND, cut);
         free_reading(&reading);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gnu_pieces_and_symbols),
-        cmocka_unit_test(gnu_long_section_names_and_load_addresses),
-        cmocka_unit_test(gnu_merged_strings_do_not_overlap),
-        cmocka_unit_test(gnu_sections_of_the_linker_have_no_object),
-        cmocka_unit_test(gnu_prose_is_not_the_map),
-        cmocka_unit_test(commons_are_found_whatever_their_order),
-        cmocka_unit_test(gnu_in_another_language),
-        cmocka_unit_test(gold_pieces),
-        cmocka_unit_test(lld_pieces_and_symbols),
-        cmocka_unit_test(lld_objects_and_strings_that_look_alike),
-        cmocka_unit_test(lld_expressions_of_a_script),
-        cmocka_unit_test(lld_variables_of_threads),
-        cmocka_unit_test(lld_before_there_were_load_addresses),
-        cmocka_unit_test(mold_pieces),
-        cmocka_unit_test(every_cut_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

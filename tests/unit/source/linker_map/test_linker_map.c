@@ -1,6 +1,6 @@
 /* test_linker_map.c: what a linker map is good for once it is read, and what is refused. */
 #include "reading.h"
-#include "support/support.h"
+#include "support/test.h"
 
 static void assert_refused(const char *text, int status, const char *message)
 {
@@ -11,9 +11,8 @@ static void assert_refused(const char *text, int status, const char *message)
 }
 
 /* Firmware is at 0, and so is debug information. */
-static void code_at_zero(void **state)
+TEST(code_at_zero)
 {
-    (void)state;
     struct reading reading = read_map(GNU_HEADING ".text           0x0000000000000000        0x8\n"
                                                   " .text.f        0x0000000000000000        0x8 a.o\n"
                                                   "\n"
@@ -28,9 +27,8 @@ static void code_at_zero(void **state)
 }
 
 /* The reference's choice: local labels lose, names that can be demangled win, and of equals the last one. */
-static void the_best_name_is_preferred(void **state)
+TEST(the_best_name_is_preferred)
 {
-    (void)state;
     assert_map(LLD_HEADING "            1000             1000       20     1 .text\n"
                            "            1000             1000       20     1         a.o:(.text)\n"
                            "            1000             1000        8     1                 _ZN1a1bEv\n"
@@ -53,9 +51,8 @@ static void the_best_name_is_preferred(void **state)
                "  .L1@1010+0\n");
 }
 
-static void stems_of_input_sections(void **state)
+TEST(stems_of_input_sections)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *stem;
@@ -101,9 +98,8 @@ static void assert_piece_at(const struct sxt_linker_map *map, uint64_t address, 
 }
 
 /* A piece inside another hides it, and not what is behind; .tbss hides nothing. */
-static void addresses_are_looked_up(void **state)
+TEST(addresses_are_looked_up)
 {
-    (void)state;
     struct reading reading =
         read_map(LLD_HEADING "            1000             1000      100     1 .text\n"
                              "            1000             1000      100     1         a.o:(.a)\n"
@@ -137,9 +133,8 @@ static void addresses_are_looked_up(void **state)
     free_reading(&reading);
 }
 
-static void pieces_outside_of_their_section_are_cut(void **state)
+TEST(pieces_outside_of_their_section_are_cut)
 {
-    (void)state;
     struct reading reading =
         read_map(LLD_HEADING "            1000             1000       10     1 .text\n"
                              "             ff8              ff8       10     1         a.o:(.a)\n"
@@ -157,9 +152,8 @@ static void pieces_outside_of_their_section_are_cut(void **state)
     free_reading(&reading);
 }
 
-static void what_is_not_a_map_is_refused(void **state)
+TEST(what_is_not_a_map_is_refused)
 {
-    (void)state;
     static const char *const message = "not a linker map (those of GNU ld, gold, lld and mold are read)";
     assert_refused("", SXT_ERROR_UNSUPPORTED, message);
     assert_refused("\n\n\n", SXT_ERROR_UNSUPPORTED, message);
@@ -173,9 +167,8 @@ static void what_is_not_a_map_is_refused(void **state)
     assert_true(sxt_linker_map_is((const uint8_t *)"Memory map", 10));
 }
 
-static void errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
-    (void)state;
     assert_refused(LLD_HEADING, SXT_ERROR_FORMAT, "line 1 of the linker map: the linker map ends without a section");
     assert_refused(GNU_HEADING, SXT_ERROR_FORMAT, "line 2 of the linker map: the linker map ends without a section");
     assert_refused(LLD_HEADING "            1000             1000       10     1 .text\n"
@@ -201,9 +194,8 @@ static void errors_name_the_line(void **state)
 }
 
 /* The largest address that can be: it has no end, but the bytes before it have. */
-static void the_end_of_the_address_space(void **state)
+TEST(the_end_of_the_address_space)
 {
-    (void)state;
     struct reading reading = read_map(LLD_HEADING "fffffffffffffff0 0 f 1 .text\n"
                                                   "fffffffffffffff0 0 f 1         a.o:(.f)\n");
     assert_piece_at(reading.map, UINT64_MAX - 1, ".f");
@@ -212,9 +204,8 @@ static void the_end_of_the_address_space(void **state)
 }
 
 /* Lines of each kind without end, all pieces at one address, and each inside the one before. */
-static void hostile_maps_take_linear_time(void **state)
+TEST(hostile_maps_take_linear_time)
 {
-    (void)state;
     enum { LINES = 200000 };
     struct sxt_buffer text;
     for (int kind = 0; kind < 4; kind++) {
@@ -239,20 +230,4 @@ static void hostile_maps_take_linear_time(void **state)
         free_reading(&reading);
         sxt_buffer_free(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_at_zero),
-        cmocka_unit_test(the_best_name_is_preferred),
-        cmocka_unit_test(stems_of_input_sections),
-        cmocka_unit_test(addresses_are_looked_up),
-        cmocka_unit_test(pieces_outside_of_their_section_are_cut),
-        cmocka_unit_test(what_is_not_a_map_is_refused),
-        cmocka_unit_test(errors_name_the_line),
-        cmocka_unit_test(the_end_of_the_address_space),
-        cmocka_unit_test(hostile_maps_take_linear_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,11 @@
-/*
- * support.h: what several unit tests share: numbers that look random, short ways to fill a model, and the model as
- * text, so that a test says what it expects in one line.
- */
-#ifndef SXT_TESTS_SUPPORT_H
-#define SXT_TESTS_SUPPORT_H
+/* model.h: short ways to fill a model, and the model as text, so that a test says what it expects in one line. */
+#ifndef SXT_TESTS_MODEL_H
+#define SXT_TESTS_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "symbols/symbols.h"
-
-/* The same series of numbers on every machine. */
-struct sxt_test_random {
-    uint64_t state;
-};
-
-uint64_t sxt_test_next(struct sxt_test_random *random);
-
-/* From 0 to BOUND - 1. */
-uint32_t sxt_test_below(struct sxt_test_random *random, uint32_t bound);
-
-/* Processor time of this process so far. */
-double sxt_test_seconds(void);
 
 /* An empty model; to be freed with sxt_symbols_free. */
 struct sxt_symbols *sxt_test_model(void);
@@ -54,8 +38,5 @@ char *sxt_test_ranges_text(const struct sxt_symbols *model, const struct sxt_mod
 
 /* Does the finished model read as EXPECTED? */
 void sxt_test_assert_model(const struct sxt_symbols *model, const char *expected);
-
-/* EXPECTED is NULL for an absent string. */
-void sxt_test_assert_text(sxt_string found, const char *expected);
 
 #endif

@@ -1,36 +1,10 @@
-/* support.c: see support.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* model.c: see model.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "support/support.h"
-
-uint64_t sxt_test_next(struct sxt_test_random *random)
-{
-    uint64_t value = random->state += UINT64_C(0x9e3779b97f4a7c15);
-    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-    return value ^ value >> 31;
-}
-
-uint32_t sxt_test_below(struct sxt_test_random *random, uint32_t bound)
-{
-    return (uint32_t)((sxt_test_next(random) >> 32) * bound >> 32);
-}
-
-double sxt_test_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+#include "support/model.h"
+#include "support/test.h"
 
 struct sxt_symbols *sxt_test_model(void)
 {
@@ -126,16 +100,4 @@ void sxt_test_assert_model(const struct sxt_symbols *model, const char *expected
     char *text = sxt_test_ranges_text(model, model->ranges, model->range_count, model->lines);
     assert_string_equal(text, expected);
     free(text);
-}
-
-void sxt_test_assert_text(sxt_string found, const char *expected)
-{
-    if (expected == NULL) {
-        assert_null(found.data);
-        assert_int_equal(found.size, 0);
-        return;
-    }
-    assert_non_null(found.data);
-    if (found.size != strlen(expected) || memcmp(found.data, expected, found.size) != 0)
-        fail_msg("\"%.*s\" is not \"%s\"", (int)found.size, found.data, expected);
 }
