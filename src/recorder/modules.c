@@ -6,7 +6,6 @@
  * exchanged while he looked, looks again. Lists are made under the lock of the dynamic linker, by one thread at a time,
  * and under no other: a program may hold that one while it allocates.
  */
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,15 +57,6 @@ struct scan {
     bool is_first;
     unsigned long long added, removed;
 };
-
-void *sxt_first_malloc(void)
-{
-    Dl_info first, ours;
-    void *found = dlsym(RTLD_DEFAULT, "malloc");
-    if (found == NULL || dladdr(found, &first) == 0 || dladdr(&modules, &ours) == 0)
-        return NULL;
-    return first.dli_fbase != ours.dli_fbase ? found : NULL;
-}
 
 static const struct module *find(const struct module_list *list, uintptr_t address)
 {

@@ -198,6 +198,13 @@ static inline void sxt_leave(struct writer *writer)
 void *sxt_map_memory(size_t size); /* zeroed; NULL when memory is short */
 void sxt_unmap_memory(void *memory, size_t size);
 
+/* --- allocator.c --- */
+
+/* Does the program have a sanitizer? Its allocator must be used by nobody but the program. */
+bool sxt_has_sanitizer(void);
+/* Does an object before the recorder define malloc, such as an executable with an allocator linked in? */
+bool sxt_has_other_malloc(void);
+
 /* --- walk.c, rules.c, modules.c, stacks.c: which stack it is --- */
 
 /* How to get from a frame to its caller, in one word; 0 is none. See rules.c. */
@@ -231,9 +238,6 @@ void sxt_modules_begin(void); /* while the program is where it was started from 
 void sxt_modules_scan(struct writer *writer);
 void sxt_modules_forget(void);
 uint32_t sxt_generation(void);
-
-/* The malloc that the program calls, when that is not ours. Executables with an allocator linked in come first. */
-void *sxt_first_malloc(void);
 
 /* Walks over the stack; the frames are the writer's afterwards, at most FRAMES_MOST of the innermost. */
 void sxt_walk(struct writer *writer, const struct place *place);

@@ -9,7 +9,6 @@
  *     SEXTANT_RECORD_PID        the process that it is for
  *     SEXTANT_RECORD_CHILDREN   path of the spools of other processes, with %p for the number; absent: none
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,21 +57,10 @@ static struct alive *make_alive(void)
     return alive;
 }
 
-/* A sanitizer has its own allocator and wants to see it used by nobody but the program. */
-static bool has_sanitizer(void)
-{
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
-                                             "__lsan_init"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (dlsym(RTLD_DEFAULT, beginnings[i]) != NULL)
-            return true;
-    return false;
-}
-
 static void begin(struct sxt_spool_control *control, const struct sxt_spool_control *parent)
 {
-    bool is_sanitized = parent == NULL && has_sanitizer();
-    control->own_allocator = parent != NULL ? parent->own_allocator : is_sanitized || sxt_first_malloc() != NULL;
+    bool is_sanitized = parent == NULL && sxt_has_sanitizer();
+    control->own_allocator = parent != NULL ? parent->own_allocator : is_sanitized || sxt_has_other_malloc();
     if (is_sanitized) {
         control->image++;
         sxt_recording.is_asleep = true;

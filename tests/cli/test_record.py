@@ -1,6 +1,7 @@
 """Recording the heap of programs whose allocations are known exactly, and of real ones, which must not notice."""
 
 import collections
+import itertools
 import os
 import re
 import signal
@@ -252,19 +253,74 @@ class Behaviour(RecordTest):
         self.assertTrue(module["path"].startswith("/") and re.fullmatch("[0-9a-f]*", module["build_id"]), module)
 
 
+class Allocators(RecordTest):
+    """Which programs get the warning that they have an allocator linked in: those that have one, and no others."""
+
+    WARNING = r"^sextant: .*was seen: .*allocator of its own"
+
+    def build_without_pie(self, name, source, *flags):
+        return samples.compile_c(self.folder, name, "-g", "-fno-pie", "-no-pie", "-fno-builtin", *flags, source=source)
+
+    def value_of_undefined_malloc(self, program):
+        """The value of the dynamic symbol malloc, which must be undefined."""
+        listing = sextant.tool("readelf", "-W", "--dyn-syms", program).decode()
+        values = re.findall(r"^ *\d+: ([0-9a-f]+) .* UND malloc(?:@.*)?$", listing, re.MULTILINE)
+        self.assertEqual(len(values), 1, listing)
+        return int(values[0], 16)
+
+    def assert_all_seen(self, program, source):
+        self.assertNotEqual(self.value_of_undefined_malloc(program), 0, "malloc must have a canonical PLT entry")
+        self.record(program)
+        trace = self.trace(source)
+        self.assertEqual([(site, size) for site, size, _ in trace.allocations()], [("called", 11), ("by address", 22)])
+
+    def test_programs_that_are_not_pie_and_take_the_address_of_malloc(self):
+        linkers = [linker for linker in ("bfd", "gold", "lld") if shutil.which(f"ld.{linker}")]
+        for linker, style in itertools.product(linkers, ("gnu", "sysv")):
+            with self.subTest(linker=linker, style=style):
+                flags = (f"-fuse-ld={linker}", f"-Wl,--hash-style={style}")
+                self.assert_all_seen(self.build_without_pie("program", programs.ADDRESS_OF_MALLOC, *flags),
+                                     programs.ADDRESS_OF_MALLOC)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64" and shutil.which("ld.lld"), "needs x86 and lld")
+    def test_programs_that_are_pie_and_take_the_address_of_malloc_without_the_got(self):
+        source = programs.ADDRESS_OF_MALLOC.replace("allocate = malloc;", 'asm("lea malloc(%%rip), %0" : "=r"(allocate));')
+        program = samples.compile_c(self.folder, "program", "-g", "-fPIE", "-pie", "-fuse-ld=lld", source=source)
+        self.assert_all_seen(program, source)
+
+    def test_interpreters_that_use_the_c_library(self):
+        for command in (["/usr/bin/python3", "-c", "pass"], ["/usr/bin/perl", "-e", "1"], ["/usr/bin/node", "-e", "1"]):
+            if os.path.exists(command[0]):
+                with self.subTest(command=command):
+                    self.record(*command)
+                    self.run_ok("verify", self.folder / "out.mlyze")
+
+    def test_an_allocator_that_is_linked_in(self):
+        source = programs.ALLOCATOR + "void *volatile block;\nint main(void) { block = malloc(10); return block == NULL; }\n"
+        for text in (source, source.replace("malloc(10)", "malloc")):
+            for flags in (("-fPIE", "-pie"), ("-fno-pie", "-no-pie"), ("-rdynamic", "-Wl,--hash-style=sysv")):
+                with self.subTest(text=text, flags=flags):
+                    program = samples.compile_c(self.folder, "program", "-fno-builtin", *flags, source=text)
+                    self.assertRegex(self.record(program, quiet=False).err, self.WARNING)
+
+    def test_an_allocator_that_is_preloaded_before_the_recorder(self):
+        library = samples.compile_c(self.folder, "allocator.so", "-shared", "-fPIC", "-fno-builtin",
+                                    source=programs.ALLOCATOR)
+        harmless = samples.compile_c(self.folder, "harmless.so", "-shared", "-fPIC", source="int harmless = 1;\n")
+        pie = programs.build(self.folder, "pie", programs.LEAKS)
+        not_pie = self.build_without_pie("not_pie", programs.ADDRESS_OF_MALLOC)
+        for program in (pie, not_pie):
+            with self.subTest(program=program.name):
+                words = ["sh", "-c", f"LD_PRELOAD={library}:$LD_PRELOAD exec {program}"]
+                self.assertRegex(self.record(*words, quiet=False).err, self.WARNING)
+                self.record("sh", "-c", f"LD_PRELOAD={harmless}:$LD_PRELOAD exec {program}")
+
+
 class Refusals(RecordTest):
     def test_static_programs_run_with_a_word(self):
         program = programs.build(self.folder, "program", programs.LEAKS, "-static")
         result = self.record(program, quiet=False)
         self.assertRegex(result.err, r"^sextant: .*nothing was seen: .*static")
-
-    def test_an_allocator_of_its_own(self):
-        source = ("#include <stddef.h>\nstatic char room[1 << 20]; static size_t used;\n"
-                  "void *malloc(size_t size) { char *block = room + used; used += (size + 15) / 16 * 16; return block; }\n"
-                  "void free(void *block) { (void)block; }\nint main(void) { return malloc(10) == NULL; }\n")
-        program = samples.compile_c(self.folder, "program", "-rdynamic", "-fno-builtin", source=source)
-        result = self.record(program, quiet=False)
-        self.assertRegex(result.err, r"^sextant: .*was seen: .*allocator of its own")
 
     def test_privileged_and_foreign_programs_are_refused(self):
         program = programs.build(self.folder, "program", programs.LEAKS)

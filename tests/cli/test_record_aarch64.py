@@ -80,6 +80,10 @@ class AArch64(RecordTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.recover(spool, "out.mlyze")
 
+    def has_own_allocator(self):
+        """What the recorder wrote about it on the control page."""
+        return struct.unpack_from("<I", (self.folder / "spool").read_bytes(), CONTROL + 32)[0] != 0
+
     def recover(self, spool, output):
         result = sextant.run("convert", "--recover", spool, "-o", self.folder / output)
         self.assertEqual(result.status, 0, result)
@@ -116,6 +120,19 @@ class AArch64(RecordTest):
         trace = self.trace(programs.COROUTINES)
         self.assertEqual(trace.stack_of("on another stack")[:2], ["on_other_stack", "entry"])
         self.assertEqual(len(trace.allocations()), 100)
+
+    def test_programs_that_are_not_pie_and_take_the_address_of_malloc(self):
+        program = self.build(programs.ADDRESS_OF_MALLOC, "-fno-pie", "-no-pie", "-fno-builtin")
+        listing = sextant.tool("readelf", "-W", "--dyn-syms", program).decode()
+        self.assertRegex(listing, r"(?m)^ *\d+: 0*[1-9a-f][0-9a-f]* .* UND malloc(@.*)?$")
+        self.emulate(program)
+        self.assertEqual([site for site, _, _ in self.trace(programs.ADDRESS_OF_MALLOC).allocations()],
+                         ["called", "by address"])
+        self.assertFalse(self.has_own_allocator())
+
+    def test_an_allocator_that_is_linked_in(self):
+        self.emulate(self.build(programs.ALLOCATOR + "int main(void) { return malloc(10) == NULL; }\n", "-fno-builtin"))
+        self.assertTrue(self.has_own_allocator())
 
     def test_threads(self):
         self.emulate(self.build(programs.THREADS.replace("ROUNDS 5000", "ROUNDS 500")))

@@ -127,6 +127,42 @@ int main(void)
 }
 """
 
+# An allocator that a program or a library has linked in; it never gives memory back.
+ALLOCATOR = r"""
+#include <stddef.h>
+
+static _Alignas(16) char room[1 << 22];
+static size_t used;
+
+void *malloc(size_t size)
+{
+    char *block = room + used;
+    used += (size + 15) / 16 * 16;
+    return block;
+}
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void free(void *block) { (void)block; }
+"""
+
+# Compiled without PIE, the code that loads the address of malloc makes the linker give malloc a PLT entry as its address.
+ADDRESS_OF_MALLOC = r"""
+#include <stdlib.h>
+
+static void *volatile kept[2];
+
+int main(void)
+{
+    void *(*allocate)(size_t);
+    kept[0] = malloc(11);      /* called */
+    allocate = malloc;
+    __asm__("" : "+r"(allocate));
+    kept[1] = allocate(22);    /* by address */
+    free(kept[0]);
+    free(kept[1]);
+    return 0;
+}
+"""
+
 FORKING = r"""
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,0 +1,147 @@
+/*
+ * allocator.c: does the program have an allocator whose calls the hooks do not see?
+ *
+ * The answer comes from the dynamic symbol tables of the loaded objects, since dlsym can mislead: where an executable
+ * that is not position-independent uses the address of malloc, the linker makes the PLT entry of malloc in the
+ * executable that address, and dlsym finds it. The symbol has a value then, but it is undefined, and calls go to the
+ * first object that defines it.
+ */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "recorder/recorder.h"
+
+/* The parts of an object's dynamic section that a lookup needs; NULL: absent. */
+struct dynamic {
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const uint32_t *gnu_hash, *hash;
+};
+
+/* The dynamic linker adds BIAS to the pointers of a dynamic section, but not where the section is read-only. */
+static const void *pointer_of(const ElfW(Dyn) * entry, uintptr_t bias)
+{
+    uintptr_t address = entry->d_un.d_ptr;
+    return (const void *)(address < bias ? address + bias : address); /* NOLINT: an address */
+}
+
+static struct dynamic read_dynamic(const struct dl_phdr_info *info)
+{
+    struct dynamic dynamic = {0};
+    const ElfW(Dyn) *entry = NULL;
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); /* NOLINT: an address */
+    for (; entry != NULL && entry->d_tag != DT_NULL; entry++)
+        switch (entry->d_tag) {
+        case DT_SYMTAB:
+            dynamic.symbols = pointer_of(entry, info->dlpi_addr);
+            break;
+        case DT_STRTAB:
+            dynamic.strings = pointer_of(entry, info->dlpi_addr);
+            break;
+        case DT_GNU_HASH:
+            dynamic.gnu_hash = pointer_of(entry, info->dlpi_addr);
+            break;
+        case DT_HASH:
+            dynamic.hash = pointer_of(entry, info->dlpi_addr);
+            break;
+        default:
+            break;
+        }
+    return dynamic;
+}
+
+static bool is_definition(const struct dynamic *dynamic, uint32_t index, const char *name)
+{
+    const ElfW(Sym) *symbol = &dynamic->symbols[index];
+    return symbol->st_shndx != SHN_UNDEF && strcmp(dynamic->strings + symbol->st_name, name) == 0;
+}
+
+/* DT_HASH: the number of buckets, and of symbols. */
+static bool defines_by_hash(const struct dynamic *dynamic, const char *name)
+{
+    for (uint32_t i = 1; i < dynamic->hash[1]; i++)
+        if (is_definition(dynamic, i, name))
+            return true;
+    return false;
+}
+
+/*
+ * DT_GNU_HASH: the number of buckets, the first symbol that is in the table, the number of 64-bit words of a filter,
+ * and its shift; the filter; for every bucket its first symbol; for every symbol its hash, with bit 0 set at the end of
+ * a bucket.
+ */
+static bool defines_by_gnu_hash(const struct dynamic *dynamic, const char *name)
+{
+    const uint32_t *table = dynamic->gnu_hash, *buckets = table + 4 + (size_t)table[2] * 2;
+    const uint32_t *hashes = buckets + table[0];
+    uint32_t hash = 5381;
+    for (const char *at = name; *at != 0; at++)
+        hash = hash * 33 + (uint8_t)*at;
+    uint32_t index = table[0] != 0 ? buckets[hash % table[0]] : 0;
+    if (index < table[1])
+        return false;
+    for (;; index++) {
+        uint32_t found = hashes[index - table[1]];
+        if ((found | 1) == (hash | 1) && is_definition(dynamic, index, name))
+            return true;
+        if ((found & 1) != 0)
+            return false;
+    }
+}
+
+static bool defines(const struct dynamic *dynamic, const char *name)
+{
+    if (dynamic->symbols == NULL || dynamic->strings == NULL)
+        return false;
+    if (dynamic->gnu_hash != NULL)
+        return defines_by_gnu_hash(dynamic, name);
+    return dynamic->hash != NULL && defines_by_hash(dynamic, name);
+}
+
+static bool is_recorder(const struct dl_phdr_info *info)
+{
+    uintptr_t address = (uintptr_t)&sxt_recording - info->dlpi_addr;
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && address - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+            return true;
+    return false;
+}
+
+static int look_for_sanitizer(struct dl_phdr_info *info, size_t size, void *found)
+{
+    static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init"};
+    struct dynamic dynamic = read_dynamic(info);
+    (void)size;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (defines(&dynamic, names[i]))
+            *(bool *)found = true;
+    return *(bool *)found;
+}
+
+bool sxt_has_sanitizer(void)
+{
+    bool found = false;
+    dl_iterate_phdr(look_for_sanitizer, &found);
+    return found;
+}
+
+/* Objects come in the order in which symbols are searched: the executable first, then preloaded libraries. */
+static int look_for_malloc(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    if (is_recorder(info))
+        return 1;
+    struct dynamic dynamic = read_dynamic(info);
+    *(bool *)found = defines(&dynamic, "malloc");
+    return *(bool *)found;
+}
+
+bool sxt_has_other_malloc(void)
+{
+    bool found = false;
+    dl_iterate_phdr(look_for_malloc, &found);
+    return found;
+}
