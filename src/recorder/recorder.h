@@ -210,25 +210,28 @@ bool sxt_has_other_malloc(void);
 /* How to get from a frame to its caller, in one word; 0 is none. See rules.c. */
 typedef uint64_t frame_rule;
 
+/* The canonical frame address (CFA) is the end of a frame: the stack pointer of the caller after the return. */
 enum rule_kind {
     RULE_NONE,       /* not known yet */
-    RULE_STACK,      /* the frame ends at the stack pointer + offset */
-    RULE_FRAME,      /* at the frame pointer + offset */
-    RULE_FRAME_LOAD, /* at what is stored at the frame pointer - offset: realigned stacks */
-    RULE_SIGNAL,     /* the kernel pushed this one; all registers are in it */
-    RULE_GUESS,      /* nothing is written down; perhaps there is a frame pointer */
+    RULE_FROM_STACK, /* the CFA is the stack pointer + offset */
+    RULE_FROM_FRAME, /* the CFA is the frame pointer + offset */
+    RULE_FROM_LOAD,  /* the CFA is stored at the frame pointer - offset: the code realigns its stack */
+    RULE_SIGNAL,     /* the kernel pushed this frame, with all registers in it */
+    RULE_GUESS,      /* the tables have no rule, or one that is not supported; perhaps there is a frame pointer */
     RULE_OUTERMOST
 };
 
-#define RULE_MAKE(kind, end, frame, link)                                                                              \
-    ((frame_rule)(kind) | (frame_rule)(end) << 3 | (frame_rule)(frame) << 27 | (frame_rule)(link) << 43)
+#define RULE_MAKE(kind, cfa, frame, link)                                                                              \
+    ((frame_rule)(kind) | (frame_rule)(cfa) << 3 | (frame_rule)(frame) << 27 | (frame_rule)(link) << 43)
 #define RULE_KIND(rule) ((enum rule_kind)((rule)&7))
-#define RULE_END(rule)  ((uintptr_t)((rule) >> 3 & 0xffffff)) /* from the register to the end of the frame */
-#define RULE_FRAME(rule)                                                                                               \
-    ((uintptr_t)((rule) >> 27 & 0xffff)) /* from there down to the saved frame pointer; 0: not saved */
-#define RULE_LINK(rule) ((uintptr_t)((rule) >> 43 & 0xffff)) /* and to the return address */
+/* From the register to the CFA. */
+#define RULE_CFA_OFFSET(rule) ((uintptr_t)((rule) >> 3 & 0xffffff))
+/* From the CFA down to the saved frame pointer; 0: it is not saved. */
+#define RULE_FRAME_OFFSET(rule) ((uintptr_t)((rule) >> 27 & 0xffff))
+/* From the CFA down to the return address. */
+#define RULE_LINK_OFFSET(rule) ((uintptr_t)((rule) >> 43 & 0xffff))
 
-/* The rule for the frame with the return address PC, or with the interrupted instruction PC. */
+/* The rule for the frame with the return address PC; INTERRUPTED: with the instruction PC, which called nothing. */
 frame_rule sxt_rule_find(const struct module *module, uintptr_t pc, bool interrupted);
 
 /* The module at an address; looks for new ones when there is none. NULL: code that is in no file. Good until the next

@@ -194,18 +194,19 @@ static inline __attribute__((always_inline)) bool step(struct bounds *bounds, st
                                                        struct known_frame *known)
 {
     enum rule_kind kind = RULE_KIND(rule);
-    uintptr_t end = kind == RULE_STACK ? at->stack_pointer + RULE_END(rule) : at->frame_pointer + RULE_END(rule);
-    uintptr_t frame = RULE_FRAME(rule);
-    known->uses_frame = kind != RULE_STACK;
-    if (UNLIKELY(kind == RULE_FRAME_LOAD)) {
+    uintptr_t end =
+        kind == RULE_FROM_STACK ? at->stack_pointer + RULE_CFA_OFFSET(rule) : at->frame_pointer + RULE_CFA_OFFSET(rule);
+    uintptr_t frame = RULE_FRAME_OFFSET(rule);
+    known->uses_frame = kind != RULE_FROM_STACK;
+    if (UNLIKELY(kind == RULE_FROM_LOAD)) {
         uintptr_t base = at->frame_pointer;
-        if (!load(bounds, base - RULE_END(rule), &end) || !load(bounds, base, &at->frame_pointer))
+        if (!load(bounds, base - RULE_CFA_OFFSET(rule), &end) || !load(bounds, base, &at->frame_pointer))
             return false;
     }
     uintptr_t pc;
-    known->link_slot = end - RULE_LINK(rule);
+    known->link_slot = end - RULE_LINK_OFFSET(rule);
     known->frame_slot = frame != 0 ? end - frame : 0;
-    if (UNLIKELY(end <= at->stack_pointer) || !load(bounds, end - RULE_LINK(rule), &pc))
+    if (UNLIKELY(end <= at->stack_pointer) || !load(bounds, end - RULE_LINK_OFFSET(rule), &pc))
         return false;
     if (frame != 0 && !load(bounds, end - frame, &at->frame_pointer))
         return false;
@@ -273,10 +274,10 @@ static inline bool go_out(struct writer *writer, struct bounds *bounds, struct p
     frame_rule rule = rule_at(writer, at->pc, writer->generation, *interrupted);
     *interrupted = false;
     switch (RULE_KIND(rule)) {
-    case RULE_STACK:
-    case RULE_FRAME:
+    case RULE_FROM_STACK:
+    case RULE_FROM_FRAME:
         return step(bounds, at, rule, known);
-    case RULE_FRAME_LOAD:
+    case RULE_FROM_LOAD:
         writer->frames_are_usable = false;
         return step(bounds, at, rule, known);
     case RULE_GUESS:
