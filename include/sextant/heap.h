@@ -1,8 +1,8 @@
 /*
- * sextant/heap.h: what a program can tell `sextant record` about its memory.
+ * sextant/heap.h: how a program reports markers and its own allocators to `sextant record`.
  *
- * This header is all there is: nothing is linked. When the program is not recorded, a call is a test of an address that
- * is zero. The names below are weak; the recorder, when it is loaded, has them.
+ * No library is linked: this header is enough. The functions below are weak; the recorder defines them when it is
+ * loaded. In a program that is not recorded, a call only compares an address with zero.
  *
  *     #include <sextant/heap.h>
  *
@@ -10,7 +10,7 @@
  *     sextant_pool_alloc(block, 64);             // a block of an allocator that the recorder does not see
  *     sextant_pool_free(block);
  *
- * Programs must be linked so that weak names stay open: position-independent ones and shared libraries are.
+ * The linker must leave weak names undefined. It does so in position-independent programs and in shared libraries.
  */
 #ifndef SEXTANT_HEAP_H
 #define SEXTANT_HEAP_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* The recorder's side. Call the functions below instead. */
+/* Defined by the recorder. Call the functions below instead. */
 extern void sextant_heap_marker(const char *name) __attribute__((weak));
 extern void sextant_heap_start(void) __attribute__((weak));
 extern void sextant_heap_stop(void) __attribute__((weak));
@@ -30,20 +30,20 @@ extern void sextant_heap_alloc(const void *block, size_t size) __attribute__((we
 extern void sextant_heap_free(const void *block) __attribute__((weak));
 extern void sextant_heap_gc(uint64_t objects, uint64_t bytes) __attribute__((weak));
 
-/* Is the recorder there? */
+/* Is the recorder loaded? */
 static inline int sextant_is_recording(void)
 {
     return sextant_heap_marker != 0;
 }
 
-/* A name for this moment. At most 1024 bytes of it are kept. */
+/* Gives this moment a name. At most 1024 bytes of it are recorded. */
 static inline void sextant_mark(const char *name)
 {
     if (sextant_heap_marker)
         sextant_heap_marker(name);
 }
 
-/* From here on allocations are not recorded, and from there on they are again. Frees always are. */
+/* Allocations between sextant_stop and sextant_start are not recorded. Frees always are. */
 static inline void sextant_stop(void)
 {
     if (sextant_heap_stop)
@@ -57,8 +57,8 @@ static inline void sextant_start(void)
 }
 
 /*
- * A block that an allocator of the program's own gave out, and took back. The first one is a macro, so that the stack
- * begins where it stands.
+ * Report that the program's own allocator allocated or freed a block. The first one is a macro, so that the recorded
+ * stack begins at its caller.
  */
 #define sextant_pool_alloc(block, size) (sextant_heap_alloc ? sextant_heap_alloc((block), (size)) : (void)0)
 
@@ -68,7 +68,7 @@ static inline void sextant_pool_free(const void *block)
         sextant_heap_free(block);
 }
 
-/* A garbage collection that found so much. */
+/* Reports a garbage collection, and its numbers of objects and bytes. */
 static inline void sextant_collected(uint64_t objects, uint64_t bytes)
 {
     if (sextant_heap_gc)

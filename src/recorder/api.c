@@ -1,4 +1,4 @@
-/* api.c: what sextant/heap.h calls when the program is recorded. */
+/* api.c: the functions that sextant/heap.h calls in a recorded program. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ void sextant_heap_alloc(const void *block, size_t size);
 void sextant_heap_free(const void *block);
 void sextant_heap_gc(uint64_t objects, uint64_t bytes);
 
-/* A note that is an event has a time of its own, in front of it. */
+/* Writes a note that is an event: the time is written before it. */
 static void put_event(struct writer *writer, enum sxt_spool_note note, const void *data, size_t size)
 {
     uint64_t now = sxt_ticks();
@@ -65,7 +65,7 @@ EXPORTED void sextant_heap_free(const void *block)
     sxt_leave(writer);
 }
 
-/* While it is stopped, blocks that were recorded before may still be freed. */
+/* While recording is stopped, frees are still recorded. */
 EXPORTED void sextant_heap_start(void)
 {
     __atomic_store_n(&sxt_recording.paused, false, __ATOMIC_RELAXED);

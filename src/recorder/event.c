@@ -1,9 +1,9 @@
-/* event.c: allocations and frees into the thread's window. This is where the recorder spends its time. */
+/* event.c: writes allocations and frees into the thread's window. This is the hot path of the recorder. */
 #include "recorder/recorder.h"
 
-#define ROOM 6 /* words that an event may take: a TIME, a WIDE, and the 0 behind */
+#define ROOM 6 /* words that an event may need: a TIME, a WIDE, and the final 0 */
 
-/* Room for one event, and the ticks since the one before; what does not fit into the event is written in front. */
+/* Makes room for one event. *TICKS is the time since the previous one; if it is too long, a TIME is written first. */
 static inline bool prepare(struct writer *writer, uint64_t now, uint64_t *ticks)
 {
     if (UNLIKELY(writer->end - writer->at < ROOM) && !sxt_window_next(writer))

@@ -1,10 +1,10 @@
 /*
  * hooks.c: the functions that a program calls for memory, in front of the real ones.
  *
- * An allocation is stamped after the real function returned, and a free before it is called. So the time of a block
- * never overlaps with that of another one at the same address, whatever the threads do.
+ * An allocation is stamped after the real function returned, and a free before it is called. So the
+ * lifetimes of two blocks at the same address never overlap, whatever the threads do.
  *
- * A realloc is a FREE and an ALLOC: in place both at once, moved with the old block ending before the new one begins.
+ * A realloc is a FREE and an ALLOC. In place, both have the same time; if the block moved, the FREE is earlier.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static inline bool is_ready(void)
     return LIKELY(sxt_real_ready) || sxt_real_find();
 }
 
-/* Notes that the caller of a hook got BLOCK. */
+/* Records that a hook returns BLOCK. */
 static inline void *got(void *block, size_t size, struct place place)
 {
     if (block == NULL)
@@ -101,7 +101,7 @@ static void *move_out_of_pool(const void *old, size_t size)
     return block;
 }
 
-/* The events of a realloc that took OLD, at BEFORE, and gave BLOCK. Whatever it gave, size 0 freed the old block. */
+/* Records a realloc of OLD, begun at BEFORE, that returned BLOCK. Size 0 frees the old block, whatever is returned. */
 static inline void moved(uintptr_t old, void *block, size_t size, uint64_t before, struct place place)
 {
     if (block == NULL && (old == 0 || size != 0))
@@ -175,7 +175,7 @@ EXPORTED void *valloc(size_t size)
     return got(sxt_real.valloc(size), size, PLACE_OF_CALLER());
 }
 
-/* It rounds up to whole pages, but what was asked for is what counts. */
+/* It rounds up to whole pages, but the requested size is recorded. */
 EXPORTED void *pvalloc(size_t size)
 {
     if (!is_ready())
@@ -183,23 +183,23 @@ EXPORTED void *pvalloc(size_t size)
     return got(sxt_real.pvalloc(size), size, PLACE_OF_CALLER());
 }
 
-/* When a library goes, its addresses may become another one's. dlopen is no hook: it asks who called it. */
+/* The addresses of a closed library may be reused. dlopen cannot be hooked: its result depends on its caller. */
 EXPORTED int dlclose(void *handle)
 {
     if (!is_ready() || sxt_real.dlclose == NULL)
         return -1;
     int status = sxt_real.dlclose(handle);
-    int kept = errno;
+    int saved_errno = errno;
     struct writer *writer = sxt_enter();
     if (writer != NULL) {
         sxt_modules_scan(writer);
         sxt_leave(writer);
     }
-    errno = kept;
+    errno = saved_errno;
     return status;
 }
 
-/* A handler may fork while it interrupts the recorder; and what was interrupted goes on in the child, too. */
+/* A handler that interrupts the recorder may fork; the interrupted code then continues in the child, too. */
 static pid_t forked(pid_t child)
 {
     if (child == 0)

@@ -1,4 +1,4 @@
-/* hooks.h: the functions that stand behind the hooks. */
+/* hooks.h: the real functions that the hooks call. */
 #ifndef SXT_RECORDER_HOOKS_H
 #define SXT_RECORDER_HOOKS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the program would have called. */
+/* What the program calls when it is not recorded. */
 struct real_functions {
     void *(*malloc)(size_t);
     void (*free)(void *);
@@ -33,10 +33,10 @@ struct real_functions {
 extern struct real_functions sxt_real;
 extern bool sxt_real_ready;
 
-/* Finds them, if need be. False while they are being found: dlsym itself allocates. */
+/* Finds them if they are not known yet. False while the search is under way: dlsym itself allocates. */
 bool sxt_real_find(void);
 
-/* The early pool: for those few allocations. Never given back. */
+/* The early pool, for those few allocations. Its memory is never freed. */
 void *sxt_early_alloc(size_t alignment, size_t size);
 bool sxt_early_has(const void *block);
 size_t sxt_early_size(const void *block);

@@ -1,8 +1,7 @@
 /*
- * mappings.c: mmap and its like, for those who ask for them. Only memory that is nobody's file counts: a mapping is an
- * ALLOC and its munmap a FREE. What the allocator itself maps does not come by here. A part that is unmapped from the
- * inside of a mapping leaves no trace; one from its beginning ends the mapping, and the rest goes on as a new one is
- * not known to.
+ * mappings.c: mmap, munmap and mremap, recorded on request. Only anonymous memory counts: a mapping is an ALLOC and its
+ * munmap a FREE. The C library's own calls for its allocator do not reach these hooks. Unmapping the beginning of a
+ * mapping ends the whole mapping; unmapping another part of it is ignored.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,24 +14,24 @@
 
 static void note_mapped(const void *block, size_t size, struct place place)
 {
-    int kept = errno;
+    int saved_errno = errno;
     struct writer *writer = sxt_enter();
     if (writer != NULL) {
         sxt_record_alloc(writer, block, size, &place);
         sxt_leave(writer);
     }
-    errno = kept;
+    errno = saved_errno;
 }
 
 static void note_unmapped(const void *block, uint64_t ticks)
 {
-    int kept = errno;
+    int saved_errno = errno;
     struct writer *writer = sxt_enter();
     if (writer != NULL) {
         sxt_record_free(writer, block, ticks);
         sxt_leave(writer);
     }
-    errno = kept;
+    errno = saved_errno;
 }
 
 static bool is_wanted(void)
@@ -75,17 +74,17 @@ EXPORTED int munmap(void *block, size_t size)
 
 EXPORTED void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 {
-    void *wish = NULL;
+    void *new_address = NULL;
     if ((flags & MREMAP_FIXED) != 0) {
         va_list more;
         va_start(more, flags);
-        wish = va_arg(more, void *);
+        new_address = va_arg(more, void *);
         va_end(more);
     }
     uint64_t before = is_wanted() ? sxt_ticks() : 0;
     void *block = sxt_real_ready && sxt_real.mremap != NULL
-                      ? sxt_real.mremap(old, old_size, size, flags, wish)
-                      : (void *)syscall(SYS_mremap, old, old_size, size, flags, wish);
+                      ? sxt_real.mremap(old, old_size, size, flags, new_address)
+                      : (void *)syscall(SYS_mremap, old, old_size, size, flags, new_address);
     if (block != MAP_FAILED && is_wanted()) {
         note_unmapped(old, before);
         note_mapped(block, size, PLACE_OF_CALLER());

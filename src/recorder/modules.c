@@ -1,10 +1,10 @@
 /*
- * modules.c: which files are loaded where.
+ * modules.c: which files are loaded at which addresses.
  *
- * The list is made anew when an address is met that it does not cover, and when a library was closed. There is room for
- * two: the one that walks look at, and the one that is being made. So walks need no lock; who finds that the lists were
- * exchanged while he looked, looks again. Lists are made under the lock of the dynamic linker, by one thread at a time,
- * and under no other: a program may hold that one while it allocates.
+ * A new list is made when an address is in no known module, and when a library was closed. There are two lists: the
+ * current one, which walks use, and the one that is being made. So walks need no lock; a reader that finds the lists
+ * exchanged during its search repeats the search. Lists are made under the lock of the dynamic linker, by one thread at
+ * a time, and under no other lock: a program may hold that one while it allocates.
  */
 #include <elf.h>
 #include <errno.h>
@@ -20,12 +20,12 @@
 #define PATH_MOST     4096
 #define BUILD_ID_MOST 64
 #define MODULES_MOST  4096
-#define NAMES_SIZE    ((size_t)2 << 20) /* of all paths and build IDs that were ever loaded, each once */
+#define NAMES_SIZE    ((size_t)2 << 20) /* for each path and build ID that was ever loaded, once */
 
-/* Never changed and never given back: a forked child has no other way to know what is loaded. */
+/* Never changed and never freed: a forked child has no other record of what is loaded. */
 struct module_name {
     uint16_t path_size, build_id_size;
-    char bytes[]; /* of the path, then of the build ID */
+    char bytes[]; /* the path, then the build ID */
 };
 
 struct module_list {
@@ -35,20 +35,20 @@ struct module_list {
 
 static struct {
     struct module_list *lists; /* two; NULL until the first is made */
-    uint32_t turn;             /* lists[turn % 2] is the one that counts */
+    uint32_t turn;             /* lists[turn % 2] is the current one */
     uint32_t generation;
     bool is_known; /* is there a list? */
     const struct thread *scanning;
-    unsigned long long added, removed; /* as the dynamic linker counts */
-    bool is_told;                      /* does the spool have what is in the list? */
+    unsigned long long added, removed; /* counters of the dynamic linker */
+    bool is_written;                   /* is the list in the spool? */
     char *names;
     size_t names_used;
-    char path[PATH_MOST]; /* for who is scanning: stacks may be small */
+    char path[PATH_MOST]; /* of the module being scanned; here because stacks may be small */
     char program[PATH_MOST];
     size_t program_size;
 } modules;
 
-/* What a scan knows on its way. */
+/* The state of a scan. */
 struct scan {
     struct writer *writer;
     const struct module_list *old;
@@ -80,11 +80,11 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Is it MODULE that is loaded at the address now? A list may be behind for a moment. */
+/* Is MODULE the one that is loaded at the address now? A list may be out of date for a moment. */
 enum presence { PRESENT, ABSENT, OTHER };
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-/* Newer dynamic linkers tell without a lock what is at an address. */
+/* Newer dynamic linkers can look up an address without a lock. */
 extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
 
 static enum presence presence_at(uintptr_t address, const struct module *module)
@@ -104,7 +104,7 @@ static enum presence presence_at(uintptr_t address, const struct module *module)
 }
 #endif
 
-/* From the list as it is; the copy is the writer's. */
+/* From the current list. The result is a copy in the writer. */
 static const struct module *look_up(struct writer *writer, uintptr_t address)
 {
     for (;;) {
@@ -195,7 +195,7 @@ static size_t size_of_name(size_t path_size, size_t build_id_size)
     return (sizeof(struct module_name) + path_size + build_id_size + 7) & ~(size_t)7;
 }
 
-/* The same one for the same file. NULL when there is no room. */
+/* Stores a name once; the same file gets the same one. NULL: no room. */
 static const struct module_name *keep_name(const char *path, size_t path_size, const uint8_t *build_id,
                                            size_t build_id_size)
 {
@@ -250,7 +250,7 @@ static void note_module(struct writer *writer, uint32_t generation, const struct
                  (size_t)name->path_size + name->build_id_size, NULL, 0);
 }
 
-/* Where its segments lie, and its table of frames. False when it has no code. */
+/* Finds the addresses of its segments and its table of frames. False: it has no code. */
 static bool measure(const struct dl_phdr_info *info, struct module *module)
 {
     *module = (struct module){.start = UINTPTR_MAX, .bias = info->dlpi_addr};
@@ -297,7 +297,7 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
         scan->list->modules[at] = scan->list->modules[at - 1];
     scan->list->modules[at] = module;
     if (!is_known) {
-        if (sxt_rules_have_strangers()) /* perhaps at these addresses */
+        if (sxt_rules_outside_modules()) /* which may be at these addresses */
             sxt_rules_forget(module.start, module.end);
         note_module(scan->writer, scan->generation, &module);
     }
@@ -311,7 +311,7 @@ static int is_still_there(struct dl_phdr_info *info, size_t size, void *data)
     return measure(info, &module) && is_same(&module, data);
 }
 
-/* Modules of the old list that are not loaded any more: a new generation begins before the new ones are noted. */
+/* Notes modules that were unloaded. A new generation begins before new modules are noted. */
 static void note_unloaded(struct scan *scan)
 {
     bool any = false;
@@ -331,7 +331,7 @@ static void exchange(const struct scan *scan)
 {
     modules.added = scan->added;
     modules.removed = scan->removed;
-    modules.is_known = modules.is_told = true;
+    modules.is_known = modules.is_written = true;
     __atomic_store_n(&modules.turn, modules.turn + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&modules.generation, scan->generation, __ATOMIC_RELEASE);
 }
@@ -364,32 +364,32 @@ static int scan_locked(struct dl_phdr_info *info, size_t size, void *writer)
     return 1;
 }
 
-/* In a forked child, of whose spool this is the first that is written. */
-static void tell_all(struct writer *writer)
+/* Writes the list at the beginning of the spool of a forked child. */
+static void write_all(struct writer *writer)
 {
     const struct module_list *list = &modules.lists[modules.turn % 2];
     for (size_t i = 0; i < list->count; i++)
         note_module(writer, modules.generation, &list->modules[i]);
-    modules.is_told = true;
+    modules.is_written = true;
 }
 
 void sxt_modules_scan(struct writer *writer)
 {
-    int kept = errno;
-    if (modules.is_known && !modules.is_told)
-        tell_all(writer);
+    int saved_errno = errno;
+    if (modules.is_known && !modules.is_written)
+        write_all(writer);
     /* A signal handler may have interrupted the scan of its own thread. */
     else if (__atomic_load_n(&modules.scanning, __ATOMIC_RELAXED) != &sxt_thread)
         dl_iterate_phdr(scan_locked, writer);
-    errno = kept;
+    errno = saved_errno;
 }
 
 /*
- * What is loaded, is loaded in the child too, and rules that are known stay. To look at it once more would not do: the
- * dynamic linker's lock may be held, for ever, by a thread that is not there any more.
+ * In a forked child. It has the same modules and the same rules. They cannot be scanned again: the lock of the dynamic
+ * linker may be held forever, by a thread that does not exist in the child.
  */
 void sxt_modules_forget(void)
 {
-    modules.is_told = false;
+    modules.is_written = false;
     modules.scanning = NULL;
 }

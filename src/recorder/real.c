@@ -1,8 +1,8 @@
 /*
- * real.c: finding the functions that the hooks stand in front of.
+ * real.c: finds the functions that the hooks call.
  *
- * They are those that come next in the order of libraries, so a preloaded or linked allocator is the one that serves.
- * dlsym may allocate on the way; what it asks for meanwhile comes from a small pool.
+ * They are the next ones in search order, so a preloaded or linked allocator is used if there is one. dlsym may
+ * allocate; until the functions are found, memory comes from a small pool.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool is_finding;
 static char pool[POOL_SIZE] __attribute__((aligned(64)));
 static size_t pool_used;
 
-/* A function pointer is no object pointer; copying the bytes is the way that C allows. */
+/* C does not convert object pointers to function pointers; copying the bytes is allowed. */
 static void find(const char *name, void *function)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -50,7 +50,7 @@ bool sxt_real_find(void)
     find("mremap", &sxt_real.mremap);
     find("_Fork", &sxt_real._Fork);
     find("fork", &sxt_real.fork);
-    find("dlclose", &sxt_real.dlclose); /* the last is always found: no error is left for the program */
+    find("dlclose", &sxt_real.dlclose); /* always found, and last: no error is left for dlerror */
     __atomic_store_n(&sxt_real_ready, true, __ATOMIC_RELEASE);
     return true;
 }

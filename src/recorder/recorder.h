@@ -1,9 +1,9 @@
 /*
- * recorder.h: what the files of the recorder know of each other.
+ * recorder.h: what the files of the recorder share.
  *
- * The recorder is loaded into programs that know nothing of it. So it never ends them, never prints, keeps errno, calls
- * no allocator but for the program, and waits for no lock while the program allocates. When something does not work
- * out, recording stops and the control page of the spool says why.
+ * The recorder is loaded into programs that do not know of it. So it never ends them, never prints, preserves errno,
+ * calls an allocator only for the program, and waits for no lock while the program allocates. On failure, recording
+ * stops and the control page of the spool says why.
  */
 #ifndef SXT_RECORDER_RECORDER_H
 #define SXT_RECORDER_RECORDER_H
@@ -20,13 +20,13 @@
 
 #define FRAMES_MOST         SXT_SPOOL_FRAMES_MOST
 
-/* Where a hook was called from: all that a walk over the stack begins with. */
+/* Where a hook was called from: the registers that a walk over the stack starts with. */
 struct place {
     uintptr_t pc, stack_pointer, frame_pointer;
 };
 
 #if defined(__aarch64__)
-/* Return addresses may be signed; the instruction that strips them is no operation where there is no such thing. */
+/* Return addresses may be signed. Processors without signatures execute the instruction that strips them as a nop. */
 static inline uintptr_t plain_address(uintptr_t address)
 {
     register uintptr_t link __asm__("x30") = address;
@@ -40,7 +40,7 @@ static inline uintptr_t plain_address(uintptr_t address)
 }
 #endif
 
-/* Must stand in the hook itself, which is compiled with a frame pointer. */
+/* Use it in the hook itself, which is compiled with a frame pointer. */
 #define PLACE_OF_CALLER()                                                                                              \
     ((struct place){plain_address((uintptr_t)__builtin_return_address(0)), (uintptr_t)__builtin_dwarf_cfa(),           \
                     *(const uintptr_t *)__builtin_frame_address(0)})
@@ -48,8 +48,8 @@ static inline uintptr_t plain_address(uintptr_t address)
 /* --- start.c: the process as a whole --- */
 
 /*
- * On a page that a fork leaves zeroed in the child, however it is called: so a child never believes that it is recorded
- * and never writes into the windows of its parent.
+ * On a page that the kernel zeroes in a child, whichever function forked it. So a child never records by mistake, and
+ * never writes into the windows of its parent.
  */
 struct alive {
     uint32_t is_alive;
@@ -62,22 +62,22 @@ struct process {
     bool use_counter; /* ticks are the processor's */
     uint64_t period;
     uint32_t image;
-    bool is_asleep; /* and will not wake */
-    bool paused;    /* by the program, through sextant/heap.h */
+    bool is_disabled; /* this process will not record (any more) */
+    bool paused;      /* by the program, through sextant/heap.h */
 };
 
 extern struct process sxt_recording;
 
-/* From the environment, once. Does nothing when the process is not to be recorded. */
+/* Reads the environment, once. Does nothing if the process is not to be recorded. */
 void sxt_start(void);
 
-/* Nothing is recorded: begin, when it is time to, or when this is a forked child that is to have its own spool. */
-bool sxt_wake(void);
+/* Starts recording, if that has not happened yet or this is a forked child with its own spool. Is it active now? */
+bool sxt_start_late(void);
 
-/* No more events; REASON goes to the control page. */
+/* Stops recording; REASON goes to the control page. */
 void sxt_stop(enum sxt_spool_state reason);
 
-/* Absolute ticks and nanoseconds of now. */
+/* The current time on both clocks. */
 void sxt_note_moment(struct sxt_spool_moment *moment);
 
 /* --- window.c: writing --- */
@@ -87,12 +87,12 @@ struct known_frame {
     uintptr_t pc, stack_pointer, frame_pointer;
     uintptr_t link_slot;  /* where the caller's address was read */
     uintptr_t frame_slot; /* where the caller's frame pointer was read; 0: it is still in the register */
-    uint64_t hash;        /* of this frame and all outside of it */
-    bool uses_frame;      /* the way to the caller goes by the frame pointer */
-    bool needs_frame;     /* this one's, or that of a frame outside that has the same frame pointer */
+    uint64_t hash;        /* of this frame and all outer ones */
+    bool uses_frame;      /* its caller is found through the frame pointer */
+    bool needs_frame;     /* it, or an outer frame with the same frame pointer, uses_frame */
 };
 
-/* What to do at a return address. */
+/* The rule for a return address. */
 struct known_rule {
     uint64_t key; /* the address; 0: none */
     uint64_t rule;
@@ -108,10 +108,10 @@ struct module {
     const struct module_name *name; /* see modules.c; NULL when it is not known */
 };
 
-/* A stream of records, and all that its thread keeps for itself. */
+/* A stream of records, and the other data of its thread. */
 struct writer {
-    uint64_t *at, *end; /* room in the window; both NULL when there is none */
-    uint64_t last;      /* ticks of the record before */
+    uint64_t *at, *end; /* room in the window; both NULL: no window */
+    uint64_t last;      /* ticks of the previous record */
     uint8_t *window;
     uint32_t window_size;
     uint32_t stream, sequence;
@@ -119,16 +119,16 @@ struct writer {
     uint32_t fork_mark; /* of the process that it belongs to */
     int64_t until_sample;
     uint64_t random;
-    uintptr_t stack_top, stack_low; /* all between is known to be readable */
+    uintptr_t stack_top, stack_low; /* all memory between them is readable */
     struct writer *next_free;
-    struct module module;   /* the one that was asked for last */
+    struct module module;   /* the last one looked up */
     uint32_t generation;    /* of the modules, when `frames` were walked */
     bool frames_are_usable; /* for the next walk */
     unsigned frame_count;
     struct known_frame frames[FRAMES_MOST];    /* outermost first */
-    struct known_frame fresh[FRAMES_MOST];     /* innermost first: what is being walked. Stacks may be small */
-    struct known_rule rules[1 << RECENT_BITS]; /* of the addresses met last */
-    uint64_t pcs[FRAMES_MOST];                 /* not on the stack: those of threads and of handlers may be small */
+    struct known_frame fresh[FRAMES_MOST];     /* innermost first: those of the current walk */
+    struct known_rule rules[1 << RECENT_BITS]; /* of recent addresses */
+    uint64_t pcs[FRAMES_MOST];                 /* here because stacks of threads and handlers may be small */
 };
 
 /* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */
@@ -146,9 +146,9 @@ void sxt_put_time(struct writer *writer, uint64_t ticks);
 
 struct thread {
     struct writer *writer;
-    struct writer *inner;    /* of signal handlers that interrupted the recorder; NULL until there was one */
+    struct writer *inner;    /* for signal handlers that interrupt the recorder; NULL until one did */
     struct writer *upcoming; /* `writer`, while it is being made */
-    bool busy;               /* the recorder is at work in this thread: what it calls is not recorded */
+    bool busy;               /* the recorder runs in this thread: what it calls is not recorded */
     bool inner_busy;
     bool ended;
     bool leaves_slowly; /* it has ended, or the inner writer is in use */
@@ -156,21 +156,21 @@ struct thread {
 
 extern __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
 
-/* The thread's writer, made at its first event; NULL when there is none to be had. Sets busy. */
+/* Makes the thread's writer at its first event; NULL on failure. Sets busy. */
 struct writer *sxt_writer_make(void);
-/* The recorder is at work in this thread. Another writer, when it was interrupted by a signal handler; or NULL. */
+/* The second writer of a thread, for a signal handler that interrupted the recorder; NULL: not available. */
 struct writer *sxt_writer_inner(void);
 void sxt_writers_forget(void);
-/* In a forked child, whose recorder may have been interrupted in the middle: what it still writes goes nowhere. */
+/* In a forked child. The fork may have interrupted the recorder: what it still writes is discarded. */
 void sxt_thread_detach(void);
 void sxt_leave_slow(struct writer *writer);
 void sxt_thread_name(struct writer *writer);
 
-/* Lets a thread that is about to record in; NULL when there is nothing to record. sxt_leave must follow. */
+/* Begins recording an event; NULL: nothing is recorded. Otherwise sxt_leave must follow. */
 static inline struct writer *sxt_enter(void)
 {
     struct thread *thread = &sxt_thread;
-    if (UNLIKELY(sxt_recording.alive->is_alive == 0) && (sxt_recording.is_asleep || !sxt_wake()))
+    if (UNLIKELY(sxt_recording.alive->is_alive == 0) && (sxt_recording.is_disabled || !sxt_start_late()))
         return NULL;
     if (UNLIKELY(thread->busy))
         return sxt_writer_inner();
@@ -193,19 +193,19 @@ static inline void sxt_leave(struct writer *writer)
         sxt_thread.busy = false;
 }
 
-/* --- memory.c: memory that is not the program's, by system calls that no hook sees --- */
+/* --- memory.c: the recorder's own memory, from system calls that no hook sees --- */
 
-void *sxt_map_memory(size_t size); /* zeroed; NULL when memory is short */
+void *sxt_map_memory(size_t size); /* zeroed; NULL: out of memory */
 void sxt_unmap_memory(void *memory, size_t size);
 
 /* --- allocator.c --- */
 
-/* Does the program have a sanitizer? Its allocator must be used by nobody but the program. */
+/* Does the program have a sanitizer? Only the program may use its allocator. */
 bool sxt_has_sanitizer(void);
 /* Does an object before the recorder define malloc, such as an executable with an allocator linked in? */
 bool sxt_has_other_malloc(void);
 
-/* --- walk.c, rules.c, modules.c, stacks.c: which stack it is --- */
+/* --- walk.c, rules.c, modules.c, stacks.c: which stack an event has --- */
 
 /* How to get from a frame to its caller, in one word; 0 is none. See rules.c. */
 typedef uint64_t frame_rule;
@@ -234,32 +234,34 @@ enum rule_kind {
 /* The rule for the frame with the return address PC; INTERRUPTED: with the instruction PC, which called nothing. */
 frame_rule sxt_rule_find(const struct module *module, uintptr_t pc, bool interrupted);
 
-/* The module at an address; looks for new ones when there is none. NULL: code that is in no file. Good until the next
- * call for the same writer. */
+/*
+ * The module at an address; scans for new ones if it is not known. NULL: the code is in no file. Valid until the next
+ * call with the same writer.
+ */
 const struct module *sxt_module_at(struct writer *writer, uintptr_t address);
-void sxt_modules_begin(void); /* while the program is where it was started from */
+void sxt_modules_begin(void); /* early: the working directory must not have changed */
 void sxt_modules_scan(struct writer *writer);
 void sxt_modules_forget(void);
 uint32_t sxt_generation(void);
 
-/* Walks over the stack; the frames are the writer's afterwards, at most FRAMES_MOST of the innermost. */
+/* Walks over the stack and leaves its frames in the writer: the innermost ones, at most FRAMES_MOST. */
 void sxt_walk(struct writer *writer, const struct place *place);
-bool sxt_tables_make(void);
-/* At these return addresses is something else from now on. */
+bool sxt_rules_make(void);
+/* Forgets the rules of these return addresses: other code is there from now on. */
 void sxt_rules_forget(uintptr_t start, uintptr_t end);
 /* Are there rules for code that is in no file? */
-bool sxt_rules_have_strangers(void);
+bool sxt_rules_outside_modules(void);
 
-/* The number of the stack that was walked; writes it down when it is new. */
+/* The number of the stack that was walked; a new one is written to the spool. */
 uint32_t sxt_stack_number(struct writer *writer);
 bool sxt_stacks_make(void);
 void sxt_stacks_forget(void);
 
 /* --- sample.c --- */
 
-/* Is this allocation one of the sample? */
+/* Is this allocation part of the sample? */
 bool sxt_sample_take(struct writer *writer, size_t size);
-/* Remembers that ADDRESS was taken, and forgets it; false when it was not, or there is no room. */
+/* Remember and forget that ADDRESS is in the sample. False: the table is full; or ADDRESS was not in it. */
 bool sxt_sample_remember(uintptr_t address);
 bool sxt_sample_forget(uintptr_t address);
 bool sxt_sample_make(void);

@@ -1,16 +1,16 @@
 /*
  * sample.c: a sample of all allocations, by bytes.
  *
- * Every byte is as likely as any other to be the one whose allocation is taken: the distances are those of a Poisson
- * process with the period as its mean. An allocation of SIZE bytes is so taken with the probability
- * 1 - exp(-SIZE / period), and stands for one divided by that. Which addresses were taken is remembered, so that only
- * their frees are recorded.
+ * Each byte has the same probability of selecting its allocation: the distances between selected bytes are those of a
+ * Poisson process with the period as its mean. An allocation of SIZE bytes is selected with the probability
+ * p = 1 - exp(-SIZE / period), and represents 1 / p allocations. A table has the addresses that were selected, so that
+ * only their frees are recorded.
  */
 #include "recorder/recorder.h"
 
 #define TABLE_BITS  20
 #define PROBES_MOST 64
-#define GONE        ((uintptr_t)1) /* what an address leaves behind: a search goes on past it */
+#define DELETED     ((uintptr_t)1) /* a slot whose address was removed: searches continue past it */
 
 static uintptr_t *table;
 
@@ -29,7 +29,7 @@ static uint64_t next_random(struct writer *writer)
     return x ^ x >> 31;
 }
 
-/* -log(u) for a u evenly spread over (0, 1]: exact enough, and without the mathematical library. */
+/* -log(u) for a u evenly spread over (0, 1], without the math library. */
 static double exponential(uint64_t random)
 {
     uint64_t bits = random >> 11 | 1; /* u * 2^53 */
@@ -50,7 +50,7 @@ bool sxt_sample_take(struct writer *writer, size_t size)
     writer->until_sample -= bytes;
     if (writer->until_sample > 0)
         return false;
-    /* What is left of the distance does not matter: the process has no memory. */
+    /* The rest of the distance does not matter: a Poisson process has no memory. */
     writer->until_sample = 1 + (int64_t)(exponential(next_random(writer)) * period);
     return true;
 }
@@ -66,7 +66,7 @@ bool sxt_sample_remember(uintptr_t address)
     for (unsigned probe = 0; probe < PROBES_MOST; probe++) {
         uintptr_t *slot = &table[(index + probe) & ((1u << TABLE_BITS) - 1)];
         uintptr_t found = __atomic_load_n(slot, __ATOMIC_RELAXED);
-        if (found <= GONE &&
+        if (found <= DELETED &&
             __atomic_compare_exchange_n(slot, &found, address, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             return true;
     }
@@ -83,7 +83,7 @@ bool sxt_sample_forget(uintptr_t address)
         if (found == 0)
             return false;
         if (found == address) {
-            __atomic_store_n(slot, GONE, __ATOMIC_RELEASE);
+            __atomic_store_n(slot, DELETED, __ATOMIC_RELEASE);
             return true;
         }
     }

@@ -1,9 +1,9 @@
 /*
- * stacks.c: a number for every stack that was met.
+ * stacks.c: gives each distinct stack a number.
  *
- * The table is only added to, and the number of a stack is its place in the table: who comes second need not wait until
- * the first has written the stack down. The hash has 64 bits and stands for the stack; that two stacks of a million
- * share one is as likely as a failing memory chip.
+ * Entries are only added to the table, and the number of a stack is its index there. So a second thread with the same
+ * stack does not wait until the first has written it. Stacks are identified by a hash of 64 bits: among a million
+ * stacks, the probability that two share a hash is below 1 in 10 million.
  */
 #include "recorder/recorder.h"
 
@@ -26,7 +26,7 @@ void sxt_stacks_forget(void)
     table = NULL;
 }
 
-static void write_down(struct writer *writer, uint32_t number)
+static void write_stack(struct writer *writer, uint32_t number)
 {
     uint32_t numbers[2] = {number, writer->generation};
     for (unsigned i = 0; i < writer->frame_count; i++)
@@ -50,7 +50,7 @@ uint32_t sxt_stack_number(struct writer *writer)
         if (found != 0)
             continue;
         if (__atomic_compare_exchange_n(&table[number], &found, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            write_down(writer, number);
+            write_stack(writer, number);
             return number;
         }
         if (found == hash)

@@ -1,13 +1,13 @@
 /*
- * start.c: is this process to be recorded, and where to?
+ * start.c: decides whether this process is recorded, and where to.
  *
- * `sextant record` makes the spool and says in the environment where it is and which process is meant. A process that
- * executes another program stays the same process: the new program goes on in the same spool as a new image, and what
- * the old one left does not count. Other processes get a spool of their own when children are to be followed.
+ * `sextant record` makes the spool, and passes its path and the number of the process in the environment. If that
+ * process executes another program, the program continues in the same spool as a new image, and the events of the old
+ * image do not count. Other processes get their own spools if children are followed.
  *
  *     SEXTANT_RECORD            path of the spool
  *     SEXTANT_RECORD_PID        the process that it is for
- *     SEXTANT_RECORD_CHILDREN   path of the spools of other processes, with %p for the number; absent: none
+ *     SEXTANT_RECORD_CHILDREN   path of the spools of other processes, with %p for the process number; absent: none
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,9 +28,9 @@
 
 extern char **environ;
 
-static struct alive nobody;
+static struct alive inactive;
 
-struct process sxt_recording = {.alive = &nobody};
+struct process sxt_recording = {.alive = &inactive};
 
 static char spool_path[PATH_MOST], children_path[PATH_MOST];
 static bool is_started;
@@ -48,7 +48,7 @@ void sxt_note_moment(struct sxt_spool_moment *moment)
     moment->nanoseconds = sxt_ticks_slow();
 }
 
-/* A fork leaves this page zeroed in the child. Where the kernel cannot do that, recording is not safe. */
+/* A page that is zeroed in a forked child. If the kernel cannot do that, recording is not safe. */
 static struct alive *make_alive(void)
 {
     struct alive *alive = sxt_map_memory(4096);
@@ -63,13 +63,13 @@ static void begin(struct sxt_spool_control *control, const struct sxt_spool_cont
     control->own_allocator = parent != NULL ? parent->own_allocator : is_sanitized || sxt_has_other_malloc();
     if (is_sanitized) {
         control->image++;
-        sxt_recording.is_asleep = true;
+        sxt_recording.is_disabled = true;
         return;
     }
     struct alive *alive = sxt_recording.control != NULL ? sxt_recording.alive : make_alive();
-    if (alive == NULL || !sxt_tables_make() || !sxt_stacks_make() || (control->period != 0 && !sxt_sample_make())) {
+    if (alive == NULL || !sxt_rules_make() || !sxt_stacks_make() || (control->period != 0 && !sxt_sample_make())) {
         control->state = SXT_SPOOL_NO_MEMORY;
-        sxt_recording.is_asleep = true;
+        sxt_recording.is_disabled = true;
         return;
     }
     sxt_recording.with_mappings = (control->options & SXT_SPOOL_MAPPINGS) != 0;
@@ -83,7 +83,7 @@ static void begin(struct sxt_spool_control *control, const struct sxt_spool_cont
     __atomic_store_n(&alive->is_alive, 1, __ATOMIC_RELEASE);
 }
 
-/* CHILDREN with the process's number for its %p. False when that is too long. */
+/* The path for children, with the process number for %p. False: it is too long. */
 static bool name_child(char path[PATH_MOST], long pid)
 {
     char digits[24];
@@ -106,31 +106,31 @@ static bool name_child(char path[PATH_MOST], long pid)
     return true;
 }
 
-/* Tells the first process's spool of a child. */
-static void register_child(struct sxt_spool_control *of_all, uint32_t pid)
+/* Adds a child to the list in the spool of the first process. */
+static void register_child(struct sxt_spool_control *of_first, uint32_t pid)
 {
-    uint32_t index = __atomic_fetch_add(&of_all->child_count, 1, __ATOMIC_RELAXED);
+    uint32_t index = __atomic_fetch_add(&of_first->child_count, 1, __ATOMIC_RELAXED);
     if (index < SXT_SPOOL_CHILDREN_MOST)
-        of_all->children[index] = pid;
+        of_first->children[index] = pid;
 }
 
-/* In a process other than the first. OF_ALL is the spool of the first one. */
-static void begin_child(struct sxt_spool_control *of_all, uint32_t parent)
+/* In a process other than the first. OF_FIRST is the control page of the first one. */
+static void begin_child(struct sxt_spool_control *of_first, uint32_t parent)
 {
     static char path[PATH_MOST]; /* stacks may be small */
     uint32_t pid = (uint32_t)getpid();
-    sxt_recording.is_asleep = true;
-    if (children_path[0] == 0 || of_all->stop != 0 || !name_child(path, (long)pid))
+    sxt_recording.is_disabled = true;
+    if (children_path[0] == 0 || of_first->stop != 0 || !name_child(path, (long)pid))
         return;
-    struct sxt_spool_control *control = sxt_spool_create(path, of_all);
+    struct sxt_spool_control *control = sxt_spool_create(path, of_first);
     if (control == NULL || control->image == 0)
-        register_child(of_all, pid);
+        register_child(of_first, pid);
     if (control == NULL)
         return;
-    sxt_recording.is_asleep = false;
+    sxt_recording.is_disabled = false;
     control->pid = pid;
     control->parent = parent;
-    begin(control, parent != 0 ? of_all : NULL);
+    begin(control, parent != 0 ? of_first : NULL);
 }
 
 static bool take_variable(const char *name, char value[PATH_MOST])
@@ -148,27 +148,27 @@ void sxt_start(void)
     if (is_started || environ == NULL)
         return;
     is_started = true;
-    int kept = errno;
+    int saved_errno = errno;
     bool was_busy = sxt_thread.busy;
-    sxt_thread.busy = true; /* what is called on the way may allocate */
+    sxt_thread.busy = true; /* what is called here may allocate */
     const char *pid = getenv("SEXTANT_RECORD_PID");
-    bool is_meant = pid != NULL && strtol(pid, NULL, 10) == (long)getpid();
-    sxt_recording.is_asleep = true;
+    bool is_target = pid != NULL && strtol(pid, NULL, 10) == (long)getpid();
+    sxt_recording.is_disabled = true;
     take_variable("SEXTANT_RECORD_CHILDREN", children_path);
-    if (take_variable("SEXTANT_RECORD", spool_path) && (is_meant || children_path[0] != 0)) {
+    if (take_variable("SEXTANT_RECORD", spool_path) && (is_target || children_path[0] != 0)) {
         struct sxt_spool_control *control = sxt_spool_attach(spool_path);
-        sxt_recording.is_asleep = control == NULL;
+        sxt_recording.is_disabled = control == NULL;
         sxt_modules_begin();
-        if (control != NULL && is_meant)
+        if (control != NULL && is_target)
             begin(control, NULL);
         else if (control != NULL)
             begin_child(control, 0);
     }
     sxt_thread.busy = was_busy;
-    errno = kept;
+    errno = saved_errno;
 }
 
-/* The windows are not mapped in a forked child, but its copies of the tables are: they are those of the parent. */
+/* A forked child has copies of the tables of its parent, but the windows are not mapped in it. */
 static void after_fork(void)
 {
     struct sxt_spool_control *of_parent = sxt_recording.control;
@@ -176,24 +176,24 @@ static void after_fork(void)
     sxt_writers_forget();
     sxt_stacks_forget();
     sxt_modules_forget();
-    struct sxt_spool_control *of_all = children_path[0] != 0 ? sxt_spool_attach(spool_path) : NULL;
-    if (of_all == NULL)
-        sxt_recording.is_asleep = true;
+    struct sxt_spool_control *of_first = children_path[0] != 0 ? sxt_spool_attach(spool_path) : NULL;
+    if (of_first == NULL)
+        sxt_recording.is_disabled = true;
     else
-        begin_child(of_all, parent);
+        begin_child(of_first, parent);
 }
 
-bool sxt_wake(void)
+bool sxt_start_late(void)
 {
     if (sxt_thread.busy)
         return false;
     sxt_thread.busy = true;
-    int kept = errno;
+    int saved_errno = errno;
     if (sxt_recording.control != NULL)
         after_fork();
     else
         sxt_start();
-    errno = kept;
+    errno = saved_errno;
     sxt_thread.busy = false;
     return sxt_recording.alive->is_alive != 0;
 }
@@ -201,6 +201,6 @@ bool sxt_wake(void)
 void sxt_stop(enum sxt_spool_state reason)
 {
     sxt_recording.control->state = reason;
-    sxt_recording.is_asleep = true;
+    sxt_recording.is_disabled = true;
     __atomic_store_n(&sxt_recording.alive->is_alive, 0, __ATOMIC_RELEASE);
 }

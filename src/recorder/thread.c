@@ -1,9 +1,9 @@
 /*
  * thread.c: a writer for every thread.
  *
- * A thread that ends leaves its writer to the next one, together with the rest of its window. The end is told by a
- * thread-specific key; what a thread frees after that goes to a writer that all such threads share. A signal handler
- * that interrupts the recorder and uses memory itself has a second writer of the thread's.
+ * When a thread ends, the next new thread gets its writer, with the rest of its window. The destructor of a
+ * thread-specific key notices the end; what a thread frees after that goes to a writer that all ended threads share. A
+ * signal handler that interrupts the recorder and allocates uses a second writer of the thread.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "recorder/recorder.h"
 
 #define THREADS_MOST 65535 /* the format has 16 bits for them */
-#define ROUNDS       3     /* in which other keys' destructors may still use memory */
+#define ROUNDS       3     /* of destructors, in which those of other keys may still use memory */
 
 __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
 
@@ -41,7 +41,7 @@ static void unlock(int *which)
     __atomic_store_n(which, 0, __ATOMIC_RELEASE);
 }
 
-/* A destructor's rounds are counted in the value of the key. */
+/* The value of the key counts the rounds of destructors. */
 static void thread_ends(void *value)
 {
     uintptr_t round = (uintptr_t)value;
@@ -73,10 +73,10 @@ static void thread_ends(void *value)
 void sxt_thread_name(struct writer *writer)
 {
     char name[17] = {0};
-    int kept = errno;
+    int saved_errno = errno;
     syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
     uint32_t numbers[2] = {writer->thread, (uint32_t)syscall(SYS_gettid)};
-    errno = kept;
+    errno = saved_errno;
     size_t size = 0;
     while (name[size] != 0)
         size++;
@@ -85,7 +85,7 @@ void sxt_thread_name(struct writer *writer)
 
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Thread control blocks lie above the stack, in the same piece of memory; only the first thread's does not. */
+/* The control block of a thread is above its stack, in the same mapping, except for the first thread. */
 static uintptr_t top_of_stack(void)
 {
     if (syscall(SYS_gettid) != getpid())
@@ -93,7 +93,7 @@ static uintptr_t top_of_stack(void)
     return &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : 0;
 }
 
-/* For another thread, or for OF that has one. */
+/* A writer for a new thread; or a second one for the thread of OF. */
 static struct writer *unused_writer(const struct writer *of)
 {
     lock(&writers.lock);
@@ -111,7 +111,7 @@ static struct writer *unused_writer(const struct writer *of)
     }
     writer->thread = thread;
     writer->fork_mark = writers.fork_mark;
-    writer->frames_are_usable = false; /* they were on the stack of another thread */
+    writer->frames_are_usable = false; /* they are from the stack of another thread */
     writer->stack_top = writer->stack_low = 0;
     uint64_t now = sxt_ticks();
     if (writer->last == 0 || writer->last > now)
@@ -136,8 +136,7 @@ static struct writer *late_writer(void)
     return writers.late;
 }
 
-/* What a handler cannot be given a writer for is not recorded: a handler in a handler, or while the thread begins or
- * ends. */
+/* A handler inside a handler, or while the thread begins or ends, gets no writer and is not recorded. */
 struct writer *sxt_writer_inner(void)
 {
     struct thread *thread = &sxt_thread;
@@ -150,11 +149,11 @@ struct writer *sxt_writer_inner(void)
     }
     thread->inner_busy = true;
     if (thread->inner == NULL) {
-        int kept = errno;
+        int saved_errno = errno;
         thread->inner = unused_writer(outer);
         if (thread->inner != NULL)
             sxt_thread_name(thread->inner);
-        errno = kept;
+        errno = saved_errno;
     }
     if (thread->inner == NULL || sxt_recording.alive->is_alive == 0) {
         thread->inner_busy = false;
@@ -202,9 +201,9 @@ static struct writer *first_event(void)
 struct writer *sxt_writer_make(void)
 {
     sxt_thread.busy = true;
-    int kept = errno;
+    int saved_errno = errno;
     struct writer *writer = first_event();
-    errno = kept;
+    errno = saved_errno;
     if (writer == NULL || sxt_recording.alive->is_alive == 0) {
         sxt_thread.busy = false;
         return NULL;
@@ -214,14 +213,14 @@ struct writer *sxt_writer_make(void)
 
 void sxt_thread_detach(void)
 {
-    int kept = errno;
+    int saved_errno = errno;
     sxt_window_detach(sxt_thread.writer != NULL ? sxt_thread.writer : sxt_thread.upcoming);
     sxt_window_detach(sxt_thread.inner);
     sxt_window_detach(writers.late);
-    errno = kept;
+    errno = saved_errno;
 }
 
-/* In a forked child, where there is only this thread. The windows are the parent's and not mapped here. */
+/* In a forked child, which has only this thread. The windows belong to the parent and are not mapped here. */
 void sxt_writers_forget(void)
 {
     writers.fork_mark++;

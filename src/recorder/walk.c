@@ -1,15 +1,14 @@
 /*
- * walk.c: from return address to return address, up to the beginning of the thread.
+ * walk.c: walks over the stack, from each frame to its caller.
  *
- * What to do at a return address never changes while its module is loaded, so it is worked out once and kept in a table
- * that is only ever added to. And most of a stack is the same as at the walk before. So first it is seen how many of
- * the outermost frames of that walk still lead from one to the next: every place that was read then must hold the same.
- * Then frames are walked until one is met that is among those, with the same return address and stack pointer; all
- * outside of it is known.
+ * The rule for a return address does not change while its module is loaded, so it is computed once and stored in a
+ * table to which entries are only added. Most of a stack is the same as at the previous walk. So a walk first checks
+ * how many of the outermost frames of the previous one are unchanged: each memory word that was read then must have the
+ * same value. Then it walks frames until it meets an unchanged one, with the same return address and stack pointer; all
+ * frames outside of that one are known.
  *
- * Nothing here takes a lock, and nothing is read that was not found to be readable: a frame must lie above the one
- * before it, and on the stack of the thread as far as that is known. On other stacks (of signal handlers, of
- * coroutines) every page is asked for first.
+ * Nothing here takes a lock, and only readable memory is read: a frame must be above the previous one, and on the stack
+ * of the thread as far as that is known. On other stacks (of signal handlers, of coroutines) each page is probed first.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,27 +24,26 @@
 #define KERNEL_SIGSET 8
 
 static struct known_rule *table;
-static bool has_strangers; /* is there a rule for code that is in no file? */
+static bool has_rules_outside_modules; /* for code that is in no file */
 
-bool sxt_tables_make(void)
+bool sxt_rules_make(void)
 {
     if (table == NULL)
         table = sxt_map_memory(sizeof *table << TABLE_BITS);
     return table != NULL;
 }
 
-/* The system refuses an address that cannot be read, and then an operation that it does not know. */
+/* The kernel reports an unreadable address (EFAULT) before the invalid operation (EINVAL). */
 static bool is_readable(uintptr_t address)
 {
-    int kept = errno;
+    int saved_errno = errno;
     syscall(SYS_rt_sigprocmask, ~0, address & ~(PAGE - 1), NULL, KERNEL_SIGSET);
     bool readable = errno != EFAULT;
-    errno = kept;
+    errno = saved_errno;
     return readable;
 }
 
-/* Is all from the stack pointer up to the top of the thread's stack readable? Pages once found so are not asked again.
- */
+/* Is all memory from the stack pointer to the top of the thread's stack readable? Each page is probed only once. */
 static bool is_on_stack(struct writer *writer, uintptr_t stack_pointer)
 {
     if (LIKELY(stack_pointer >= writer->stack_low && stack_pointer < writer->stack_top))
@@ -62,10 +60,10 @@ static bool is_on_stack(struct writer *writer, uintptr_t stack_pointer)
     return stack_pointer >= low;
 }
 
-/* What a walk needs to know about the memory that it reads. */
+/* The memory that a walk may read. */
 struct bounds {
     uintptr_t low, high; /* readable */
-    bool is_foreign;     /* not the thread's stack: they grow as pages are asked for */
+    bool is_foreign;     /* not the thread's stack: `high` grows as pages are probed */
 };
 
 static bool extend(struct bounds *bounds, uintptr_t address)
@@ -89,7 +87,7 @@ static inline bool load(struct bounds *bounds, uintptr_t address, uintptr_t *val
     return true;
 }
 
-/* SLOT is where the rule is to be kept; NULL: nowhere. */
+/* Computes a rule and stores it in SLOT, unless that is NULL. */
 static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uintptr_t pc, bool interrupted)
 {
     const struct module *module = sxt_module_at(writer, pc - !interrupted);
@@ -100,18 +98,18 @@ static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uint
          free_slot == pc)) {
         __atomic_store_n(&slot->rule, rule, __ATOMIC_RELEASE);
         if (module == NULL)
-            __atomic_store_n(&has_strangers, true, __ATOMIC_RELAXED);
+            __atomic_store_n(&has_rules_outside_modules, true, __ATOMIC_RELAXED);
     }
     return rule;
 }
 
-/* Where a key belongs in a table of 2^BITS. */
+/* The index of a key in a table of 2^BITS slots. */
 static inline size_t place_of(uint64_t key, unsigned bits)
 {
     return (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - bits));
 }
 
-/* From the table of all threads. */
+/* From the table that all threads share. */
 static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, uintptr_t pc)
 {
     size_t index = place_of(pc, TABLE_BITS);
@@ -126,9 +124,9 @@ static __attribute__((noinline)) frame_rule shared_rule(struct writer *writer, u
     return find_rule(writer, NULL, pc, false);
 }
 
-bool sxt_rules_have_strangers(void)
+bool sxt_rules_outside_modules(void)
 {
-    return __atomic_load_n(&has_strangers, __ATOMIC_RELAXED);
+    return __atomic_load_n(&has_rules_outside_modules, __ATOMIC_RELAXED);
 }
 
 void sxt_rules_forget(uintptr_t start, uintptr_t end)
@@ -141,8 +139,8 @@ void sxt_rules_forget(uintptr_t start, uintptr_t end)
 }
 
 /*
- * The thread's own table is small: it stays in the cache, whatever the program does to that. Another thread may have
- * unloaded something, so its keys have the generation in them.
+ * The thread's own table is small and stays in the cache. Its keys contain the generation, since another thread may
+ * have unloaded a library.
  */
 static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *writer, uintptr_t pc,
                                                                 uint64_t generation, bool interrupted)
@@ -158,7 +156,7 @@ static inline __attribute__((always_inline)) frame_rule rule_at(struct writer *w
     return rule;
 }
 
-/* Registers of the interrupted program, in what the kernel pushed. */
+/* Takes the registers of the interrupted code from the frame that the kernel pushed. */
 static bool leave_signal(struct bounds *bounds, struct place *at)
 {
 #if defined(__aarch64__)
@@ -173,7 +171,7 @@ static bool leave_signal(struct bounds *bounds, struct place *at)
            load(bounds, registers + COUNTER, &at->pc) && (at->stack_pointer = stack_pointer) != 0;
 }
 
-/* Nothing is known about this frame. If it has a frame pointer, the next return address is one of loaded code. */
+/* There is no rule for this frame. If it has a frame pointer, the next return address must be in loaded code. */
 static bool guess(struct writer *writer, struct bounds *bounds, struct place *at, struct known_frame *known)
 {
     uintptr_t frame = at->frame_pointer, pc, next;
@@ -223,7 +221,7 @@ static struct bounds bounds_at(struct writer *writer, uintptr_t stack_pointer)
     return (struct bounds){stack_pointer, is_readable(page) ? page + PAGE : stack_pointer, true};
 }
 
-/* How many of the outermost frames, of COUNT, still lead from one to the next as they did at the walk before. */
+/* How many of the COUNT outermost frames of the previous walk are unchanged. */
 static inline unsigned still_held(const struct known_frame *frames, unsigned count)
 {
     for (unsigned i = 1; i < count; i++) {
@@ -236,7 +234,7 @@ static inline unsigned still_held(const struct known_frame *frames, unsigned cou
     return count;
 }
 
-/* Is the frame AT one of the HELD ones? Then all outside of it are known, and *HELD is how many, with itself. */
+/* Is the frame AT one of the *HELD unchanged ones? Then *HELD is how many frames are known, including this one. */
 static inline bool is_known(const struct known_frame *frames, unsigned *held, const struct place *at)
 {
     unsigned count = *held;
@@ -267,7 +265,7 @@ static inline void remember(struct writer *writer, unsigned kept, const struct k
     writer->frame_count = kept;
 }
 
-/* One frame further out. *INTERRUPTED: the new one was not left by a call. */
+/* Goes to the caller. *INTERRUPTED: the new frame was left by a signal, not by a call. */
 static inline bool go_out(struct writer *writer, struct bounds *bounds, struct place *at, struct known_frame *known,
                           bool *interrupted)
 {
@@ -328,7 +326,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
         writer->frames_are_usable = false;
     }
     remember(writer, kept, fresh, count);
-    /* A library was found to be gone on the way: the stack is one of the new generation. */
+    /* A library was unloaded during the walk: the stack belongs to the new generation. */
     if (UNLIKELY(sxt_generation() != generation))
         sxt_walk(writer, place);
 }

@@ -1,11 +1,11 @@
 /*
  * window.c: pieces of the spool, mapped for one thread each.
  *
- * What is stored in a mapped window belongs to the file at once, so nothing is lost when the process is killed. The
- * room on the disk is taken before it is mapped: a store into a mapped file that has no room would be a signal.
+ * A store into a mapped window is in the file at once, so nothing is lost if the process is killed. Disk space is
+ * reserved before a window is mapped: a store into a mapped file on a full disk would raise a signal.
  *
- * To map new pages of a file costs more than to copy into it. So a window that is full is written to the end of the
- * file and used again. For a moment it is there twice, and whoever reads the spool knows that.
+ * Mapping new pages of a file costs more than copying into it. So a full window is written to the end of the file and
+ * reused. For a moment its records are in the file twice; readers of the spool handle that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static bool is_the_spool(int fd)
     return fstat(fd, &status) == 0 && status.st_dev == spool.device && status.st_ino == spool.inode;
 }
 
-/* The same descriptor at a number that nobody minds. */
+/* Moves a descriptor to a high number, where programs do not expect any. */
 static int move_up(int fd)
 {
     for (int least = HIGH_DESCRIPTOR; least > 100; least /= 2) {
@@ -74,8 +74,8 @@ static void *map_file(int fd, uint64_t offset, size_t size, int flags)
     return result == -1 ? NULL : (void *)result;
 }
 
-/* The control page behind FD, which becomes the spool; closed when it is none. */
-static struct sxt_spool_control *take(const char *path, int fd)
+/* Makes FD the spool of this process. Returns its control page; NULL: FD is not a spool, and is closed. */
+static struct sxt_spool_control *use_spool(const char *path, int fd)
 {
     struct stat status;
     size_t size = strlen(path);
@@ -91,7 +91,7 @@ static struct sxt_spool_control *take(const char *path, int fd)
         return NULL;
     }
     memcpy(spool.path, path, size + 1);
-    if (spool.fd > 0 && is_the_spool(spool.fd)) /* of this process before it was forked, or of all */
+    if (spool.fd > 0 && is_the_spool(spool.fd)) /* of the parent, or of the first process */
         syscall(SYS_close, spool.fd);
     spool.fd = fd;
     spool.device = status.st_dev;
@@ -101,10 +101,10 @@ static struct sxt_spool_control *take(const char *path, int fd)
 
 struct sxt_spool_control *sxt_spool_attach(const char *path)
 {
-    return take(path, open_spool(path, 0));
+    return use_spool(path, open_spool(path, 0));
 }
 
-/* May the file be as long as that? A limit must not be run into: that would be a signal. */
+/* May the file have this size? Exceeding a limit would raise a signal. */
 static bool is_within_limit(uint64_t size)
 {
     struct rlimit limit;
@@ -112,8 +112,8 @@ static bool is_within_limit(uint64_t size)
 }
 
 /*
- * The trace that the spool becomes is as large as that, and must find room beside it: better to stop in time than to
- * have what nobody can finish. File systems that do not tell are taken at their word.
+ * The trace that is made of the spool is about as large, and needs room beside it. Recording stops in time, since a
+ * spool without that room could not be finished. File systems that report no sizes are assumed to have room.
  */
 static bool is_room_left(int fd, uint64_t size)
 {
@@ -122,7 +122,7 @@ static bool is_room_left(int fd, uint64_t size)
            (uint64_t)status.f_bavail >= size / (uint64_t)status.f_bsize + 1;
 }
 
-/* The function of the C library would be a place where threads can be cancelled, and malloc is none. */
+/* pwrite of the C library is a cancellation point. malloc must not be one. */
 static bool write_at(int fd, const void *data, size_t size, uint64_t offset)
 {
     for (size_t done = 0; done < size;) {
@@ -134,7 +134,7 @@ static bool write_at(int fd, const void *data, size_t size, uint64_t offset)
     return true;
 }
 
-/* A first page as that of LIKE, but empty. */
+/* Writes a first page with the settings of LIKE. */
 static bool write_first_page(int fd, const struct sxt_spool_control *like)
 {
     static uint8_t page[SXT_SPOOL_WINDOWS_OFFSET] __attribute__((aligned(8))); /* stacks may be small */
@@ -152,16 +152,16 @@ static bool write_first_page(int fd, const struct sxt_spool_control *like)
 
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like)
 {
-    struct sxt_spool_control *control = sxt_spool_attach(path); /* this process, before it executed another program */
+    struct sxt_spool_control *control = sxt_spool_attach(path); /* exists if this process executed another program */
     if (control != NULL && control->pid == (uint32_t)getpid() && control->start_us == like->start_us)
         return control;
-    int fd = open_spool(path, O_CREAT | O_EXCL); /* what somebody else records is not ours to overwrite */
+    int fd = open_spool(path, O_CREAT | O_EXCL); /* another recording must not be overwritten */
     if (fd >= 0 && !write_first_page(fd, like)) {
         syscall(SYS_close, fd);
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         fd = -1;
     }
-    return take(path, fd);
+    return use_spool(path, fd);
 }
 
 /* May SIZE bytes be added at an offset? */
@@ -170,7 +170,7 @@ static bool may_grow(int fd, uint64_t offset, size_t size)
     return is_within_limit(offset + size) && is_room_left(fd, offset + 2 * size);
 }
 
-static bool take_room(int fd, uint64_t offset, size_t size)
+static bool reserve_room(int fd, uint64_t offset, size_t size)
 {
     if (!may_grow(fd, offset, size))
         return false;
@@ -189,7 +189,7 @@ static bool take_room(int fd, uint64_t offset, size_t size)
     return true;
 }
 
-/* Begins a window, which is empty. */
+/* Writes the header of an empty window. */
 static void begin_window(struct writer *writer)
 {
     struct sxt_spool_window *header = (void *)writer->window;
@@ -204,12 +204,12 @@ static void begin_window(struct writer *writer)
     writer->end = (void *)(writer->window + writer->window_size);
 }
 
-/* The first window is small, for the sake of programs with many threads. */
+/* The first window is small, because programs may have many threads. */
 static bool map_window(struct writer *writer, int fd)
 {
     uint32_t size = writer->window_size == 0 ? SXT_SPOOL_UNIT : MAPPED_MOST;
     uint64_t offset = __atomic_fetch_add(&sxt_recording.control->tail, size, __ATOMIC_RELAXED);
-    if (!take_room(fd, offset, size)) {
+    if (!reserve_room(fd, offset, size)) {
         sxt_stop(SXT_SPOOL_DISK_FULL);
         return false;
     }
@@ -220,7 +220,7 @@ static bool map_window(struct writer *writer, int fd)
     }
     uint8_t *before = writer->window;
     uint32_t size_before = writer->window_size;
-    writer->window = window; /* from here on, a fork in a handler knows of it */
+    writer->window = window; /* from here on, sxt_window_detach sees it */
     writer->window_size = size;
     syscall(SYS_madvise, window, (size_t)size, MADV_DONTFORK);
     begin_window(writer);
@@ -229,7 +229,7 @@ static bool map_window(struct writer *writer, int fd)
     return true;
 }
 
-/* Makes room in a window by a copy of it in the file. Until that is whole, the window counts. */
+/* Copies a full window to the end of the file, and empties it. Until the copy is complete, the window counts. */
 static bool move_out(struct writer *writer, int fd)
 {
     struct sxt_spool_window *header = (void *)writer->window;
@@ -248,7 +248,7 @@ static bool move_out(struct writer *writer, int fd)
 
 static bool next_window(struct writer *writer)
 {
-    if (sxt_recording.alive->is_alive == 0) /* a child's, perhaps */
+    if (sxt_recording.alive->is_alive == 0) /* perhaps a forked child */
         return false;
     int fd = descriptor();
     if (fd < 0) {
@@ -261,7 +261,7 @@ static bool next_window(struct writer *writer)
     return done;
 }
 
-/* Memory of the child's own, in the place of a window that it does not have. */
+/* Maps private memory where the window would be, which the child does not have. */
 void sxt_window_detach(const struct writer *writer)
 {
     if (writer != NULL && writer->window != NULL)
@@ -269,16 +269,16 @@ void sxt_window_detach(const struct writer *writer)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, (off_t)0);
 }
 
-/* A handler that forked meanwhile would leave a child that writes the parent's window once more, so none may come. */
+/* Signals are blocked: a handler could fork, and the child would write the window of its parent a second time. */
 bool sxt_window_next(struct writer *writer)
 {
-    int kept = errno;
+    int saved_errno = errno;
     uint64_t all = UINT64_MAX, before = 0;
     long blocked = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
     bool done = next_window(writer);
     if (blocked == 0)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-    errno = kept;
+    errno = saved_errno;
     return done;
 }
 
