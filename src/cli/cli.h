@@ -85,7 +85,7 @@ int cli_fail_text(const char *file, const char *format, ...) __attribute__((form
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "sextant: text; see 'sextant VERB --help'". Returns CLI_USAGE. */
+/* "sextant: text; see 'sextant VERB --help'", without a VERB when it is NULL. Returns CLI_USAGE. */
 int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Options that several verbs share; a verb puts them into its own table. */

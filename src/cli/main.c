@@ -41,10 +41,8 @@ static int run(int argc, char **argv)
 {
     if (argc > 0 && is_addr2line(argv[0]))
         return cli_addr2line.run_words(argc, argv);
-    if (argc < 2) {
-        fprintf(stderr, "sextant: no verb given; 'sextant --help' lists them\n");
-        return CLI_USAGE;
-    }
+    if (argc < 2)
+        return cli_usage(NULL, "no verb given");
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return print_overview();
@@ -64,6 +62,5 @@ static int run(int argc, char **argv)
         cli_print_help(cli_verbs[i], stdout);
         return CLI_DONE;
     }
-    fprintf(stderr, "sextant: there is no verb '%s'; 'sextant --help' lists them\n", word);
-    return CLI_USAGE;
+    return cli_usage(NULL, "unknown verb '%s'", word);
 }

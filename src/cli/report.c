@@ -16,6 +16,13 @@ static void print_name(const char *name)
             fputc(*name, stderr);
 }
 
+__attribute__((format(printf, 1, 0))) static void print_text(const char *format, va_list arguments)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    print_name(text);
+}
+
 __attribute__((format(printf, 3, 0))) static void print_line(const char *file, const char *kind, const char *format,
                                                              va_list arguments)
 {
@@ -26,9 +33,7 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
         fputs(": ", stderr);
     }
     fputs(kind, stderr);
-    char text[1024];
-    vsnprintf(text, sizeof text, format, arguments);
-    print_name(text);
+    print_text(format, arguments);
     fputc('\n', stderr);
 }
 
@@ -67,8 +72,8 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "sextant: ");
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "; see 'sextant %s --help'\n", verb->name);
+    print_text(format, arguments);
+    fprintf(stderr, "; see 'sextant %s%s--help'\n", verb != NULL ? verb->name : "", verb != NULL ? " " : "");
     va_end(arguments);
     return CLI_USAGE;
 }

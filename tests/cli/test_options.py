@@ -88,6 +88,15 @@ class WrongUsage(sextant.ProgramTest):
         self.run_usage()
         self.run_usage("--no-such-option")
 
+    def test_words_that_would_drive_the_terminal_are_shown_as_numbers(self):
+        word = "\x1b[31mred\n"
+        for words in ([word], ["lookup", f"--{word}"], ["lookup", f"-{word}"], ["lookup", "x", "--load-bias", word],
+                      ["dump", "x", "--sources", word]):
+            with self.subTest(words=words):
+                result = self.run_usage(*words)
+                self.assertIn("\\x1b", result.err)
+                self.assertRegex(result.err, r"\A[ -~]+\n\Z")
+
     def test_values_that_make_no_sense(self):
         path = self.file("in.elf", symbol_file(THREE))
         self.run_usage("lookup", path, "--load-bias", "xyz", "401020")
