@@ -4,7 +4,6 @@ that is shown while a recording is finished."""
 import json
 import os
 import pathlib
-import pty
 import re
 import signal
 import subprocess
@@ -253,7 +252,7 @@ class Finishing(RecordedTest):
     def on_terminal(self, *arguments):
         """(status, what standard error had) of a run whose standard error is a terminal. What it writes to standard
         output is read slowly, so that the work takes its time."""
-        ours, theirs = pty.openpty()
+        ours, theirs = sextant.open_terminal()
         child = subprocess.Popen([sextant.program(), *map(str, arguments)], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=theirs, env=self.environment)  # fmt: skip
         os.close(theirs)

@@ -1,12 +1,10 @@
 """What all verbs have in common: help, version, wrong usage, and where text goes."""
 
 import os
-import pty
 import re
 import select
 import subprocess
 import time
-import unittest
 
 from support import lidia_reference, sextant, tap
 from support.elf_writer import symbol_file
@@ -200,10 +198,7 @@ class Streams(sextant.ProgramTest):
 
 def run_on_a_terminal(command, env):
     """What the program writes to a terminal."""
-    try:
-        master, slave = pty.openpty()
-    except OSError as error:
-        raise unittest.SkipTest(f"no terminal to be had: {error}")
+    master, slave = sextant.open_terminal()
     child = subprocess.Popen([sextant.program(), *command], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
                              env={**os.environ, **env})
     os.close(slave)

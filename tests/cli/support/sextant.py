@@ -7,6 +7,7 @@ SXT_SANITIZED=1 says that it was built with sanitizers, whose shadow memory rule
 import json
 import os
 import pathlib
+import pty
 import re
 import resource
 import shutil
@@ -197,6 +198,15 @@ def need_tool(*names):
     for name in names:
         if shutil.which(name) is None:
             raise unittest.SkipTest(f"{name} is not installed")
+
+
+def open_terminal():
+    """Two descriptors: the side of a new terminal that controls it, and the side that a program is given. Skips the test
+    where terminals cannot be made, for instance in a container without /dev/pts."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        raise unittest.SkipTest(f"no pseudo-terminals here: {error}") from None
 
 
 def tool(*command, cwd=None, stdin=None):
