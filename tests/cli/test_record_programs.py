@@ -116,7 +116,7 @@ class Children(ProgramsTest):
         traces = [self.trace(programs.FOREVER, path.name) for path in self.others()]
         mine = [trace for trace in traces if trace.metadata["modules"][0]["path"] == os.fspath(program)]
         self.assertEqual(len(mine), 1)
-        self.assertGreater(len(mine[0].allocations()), 100000)
+        self.assertGreater(len(mine[0].allocations()), 1000, "how many depends on how busy the machine is")
 
 
 class Threads(ProgramsTest):
@@ -232,7 +232,7 @@ class Surroundings(ProgramsTest):
 
     @unittest.skipIf(sextant.SANITIZED, "looking for leaks, a sanitizer waits for ever where SIGCHLD is ignored")
     def test_signals_stay_as_they_were(self):
-        inner = ["grep", "^Sig[A-Z].*:", "/proc/self/status"]
+        inner = ["grep", "^Sig[PBIC].*:", "/proc/self/status"]  # not SigQ, which counts all processes of the user
         for ignored in ((), (signal.SIGCHLD, signal.SIGINT), (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM)):
             keywords = {"preexec_fn": lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
                         "restore_signals": False, "cwd": self.folder, "timeout": 30}
@@ -362,20 +362,16 @@ class Kinds(ProgramsTest):
         program = programs.build(self.folder, "program", programs.LEAKS, library, "-lm", "-lstdc++", "-ldl")
         self.assertRegex(self.record(program, quiet=False).err, "allocator of its own")
 
-    @unittest.skipUnless(IS_ROOT and shutil.which("setcap") and shutil.which("setpriv"), "needs root, setcap and setpriv")
+    @unittest.skipUnless(IS_ROOT and shutil.which("setcap"), "needs root and setcap")
     def test_programs_with_capabilities(self):
         self.let_others_in()
         program = programs.build(self.folder, "program", programs.LEAKS)
         if subprocess.run(["setcap", "cap_net_raw+ep", program], capture_output=True).returncode != 0:
             self.skipTest("capabilities cannot be given here")
         self.folder.chmod(0o777)
-        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-        if subprocess.run([*nobody, sextant.program(), "--version"], capture_output=True).returncode != 0:
-            self.skipTest("another user cannot reach the program under test")
-        done = subprocess.run([*nobody, sextant.program(), "record", "-o", self.folder / "out.mlyze", "--", program],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 126, done)
-        self.assertRegex(done.stderr, "^sextant: .*capabilities")
+        result = sextant.run("record", "-o", self.folder / "out.mlyze", "--", program, unprivileged=True)
+        self.assertEqual(result.status, 126, f"\n{result}")
+        self.assertRegex(result.err, "^sextant: .*capabilities")
         self.assert_nothing_left()
         self.record(program)
         self.assertEqual(len(self.trace(programs.LEAKS).allocations()), 11, "to root it is a program like any other")

@@ -20,6 +20,7 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SANITIZED = os.environ.get("SXT_SANITIZED") == "1"
 MEMORY_LIMIT = 2 << 30
+NOBODY = 65534  # a user and a group without rights
 SANITIZER_TEXT = re.compile(
     r"(Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error: |stack smashing|Assertion .* failed"
 )
@@ -59,13 +60,15 @@ class Result:
         )
 
 
-def run(*arguments, stdin=b"", timeout=120, env=None, cwd=None, limit_memory=False, binary=None):
-    """Runs `sextant ARGUMENTS...`. STDIN is bytes, text, or an open file."""
+def run(*arguments, stdin=b"", timeout=120, env=None, cwd=None, limit_memory=False, binary=None, unprivileged=False):
+    """Runs `sextant ARGUMENTS...`. STDIN is bytes, text, or an open file. UNPRIVILEGED: root runs it as another user, and
+    the test is skipped where that user cannot reach the program, for instance below root's home."""
     command = [binary or program()] + [os.fspath(argument) for argument in arguments]
     environment = {name: value for name, value in os.environ.items() if name not in ("DEBUGINFOD_URLS", "NO_COLOR")}
     environment["LC_ALL"] = "C.UTF-8"
     environment.update(env or {})
     streams = {"stdin": stdin} if hasattr(stdin, "fileno") else {"input": as_bytes(stdin)}
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if unprivileged and os.geteuid() == 0 else {}
     try:
         done = subprocess.run(
             command,
@@ -77,7 +80,12 @@ def run(*arguments, stdin=b"", timeout=120, env=None, cwd=None, limit_memory=Fal
             preexec_fn=limit_address_space if limit_memory and not SANITIZED else None,
             check=False,
             **streams,
+            **user,
         )
+    except PermissionError:
+        if not user:
+            raise
+        raise unittest.SkipTest(f"{command[0]}: another user cannot reach the program") from None
     except subprocess.TimeoutExpired as expired:
         raise AssertionError(f"$ {' '.join(command)[:2000]}\nstill running after {expired.timeout} s") from None
     return Result(command, done.returncode, done.stdout, done.stderr.decode("utf-8", "backslashreplace"))
