@@ -57,7 +57,7 @@ class Addr2lineTest(unittest.TestCase):
         sextant.need_tool("addr2line", "nm")
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.workshop = dwarf_programs.Workshop(cls.folder)
+        cls.workshop = dwarf_programs.shared_workshop()
         cls.c = cls.workshop.compile("gcc", "c", "-O2", "-g", "-gdwarf-5")
         cls.cpp = cls.workshop.compile("gcc", "cpp", "-O2", "-g", "-gdwarf-4")
         cls.inlined = [cls.address("main") + offset for offset in range(0, 160, 8)]

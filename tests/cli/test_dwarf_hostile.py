@@ -5,9 +5,9 @@ import random
 import struct
 
 from support import elf_reader as elf
-from support import samples, tap
+from support import samples, sextant, tap
 from support.dwarf_writer import LANGUAGE_CPP, TEXT, DwarfWriter, uleb
-from support.hostile import HostileTest, some
+from support.hostile import HostileTest
 
 SOURCE = r"""
 struct pair { int a, b; };
@@ -54,8 +54,8 @@ class DwarfHostileTest(HostileTest):
         written = self.write_all(variants)
         self.assertTrue(written)
         self.run_info(written)
-        self.run_each(some(written, 60), "lookup", "FILE", "--json", *addresses, answers=len(addresses))
-        chosen = some(written, 40)
+        self.run_each(sextant.some(written, 60), "lookup", "FILE", "--json", *addresses, answers=len(addresses))
+        chosen = sextant.some(written, 40)
         self.run_each(chosen, "archive", "FILE", "-o", "OUTPUT")
         made = [(label, f"{path}.lidia") for label, path in chosen if os.path.exists(f"{path}.lidia")]
         for result in self.run_many("verify", made, "--json") if made else []:

@@ -7,9 +7,9 @@ import struct
 import zlib
 
 from support import elf_reader as elf
-from support import go_table, samples, tap
+from support import go_table, samples, sextant, tap
 from support.elf_writer import ElfWriter
-from support.hostile import HostileTest, some
+from support.hostile import HostileTest
 
 BUILD_ID = "0123456789abcdef0123456789abcdef01234567"
 HUGE = (1, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 32, 1 << 40, (1 << 61) - 1, 1 << 62, 1 << 63, (1 << 64) - 1, (1 << 64) - 64)
@@ -41,11 +41,11 @@ class ElfHostileTest(HostileTest):
         written = self.write_all(variants)
         self.assertTrue(written)
         self.run_info(written)
-        self.run_each(some(written, 100), "lookup", "FILE", "--json", "401000", "401048", "401180", "ffffffffffffffff",
-                      answers=4)
-        self.run_each(some(written, 20), "lookup", "FILE", "--json", "--file-offset", "--zero-size", "extend", "80",
+        self.run_each(sextant.some(written, 100), "lookup", "FILE", "--json", "401000", "401048", "401180",
+                      "ffffffffffffffff", answers=4)
+        self.run_each(sextant.some(written, 20), "lookup", "FILE", "--json", "--file-offset", "--zero-size", "extend", "80",
                       "ffffffff", answers=2)
-        chosen = some(written, 50)
+        chosen = sextant.some(written, 50)
         self.run_each(chosen, "archive", "FILE", "-o", "OUTPUT")
         self.assert_archives_are_sound(chosen)
         self.run_each(chosen, "archive", "FILE", "--compat", "-o", "OUTPUT")

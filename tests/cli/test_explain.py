@@ -1,18 +1,17 @@
 """`sextant lookup --explain`: the record behind each answer, and the reason where there is none."""
 
+import itertools
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 
 from support import dwarf_programs, lidia_reference, llvm_symbolizer, samples, sextant, tap
 from support import elf_reader as elf
 from support.elf_writer import ElfWriter, symbol_file
 from support.lidia_reference import Row
 
-MOST_ADDRESSES = 200 if sextant.SANITIZED else 600
+MOST_ADDRESSES = 600 // sextant.ONE_IN
 
 
 class ExplainTest(sextant.ProgramTest):
@@ -49,9 +48,8 @@ class BuiltPrograms(ExplainTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
-        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
-        cls.workshop = dwarf_programs.Workshop(cls.shared)
+        cls.workshop = dwarf_programs.shared_workshop()
+        cls.shared = cls.workshop.folder
 
     def addresses(self, path, most=MOST_ADDRESSES):
         """Addresses of instructions, spread over the program."""
@@ -98,16 +96,16 @@ class SameAnswer(BuiltPrograms):
                 self.assertLessEqual(int(explanation["line"]["address"], 16), address)
 
     def test_c(self):
-        for family in ("gcc", "clang"):
-            for flags in ("-O2 -g -gdwarf-5", "-O3 -g -gdwarf-4", "-O0 -g1"):
-                with self.subTest(family=family, flags=flags):
-                    self.check(self.workshop.compile(family, "c", *flags.split()))
+        levels = ("-O2 -g -gdwarf-5", "-O3 -g -gdwarf-4", "-O0 -g1")
+        for family, flags in sextant.some(itertools.product(("gcc", "clang"), levels)):
+            with self.subTest(family=family, flags=flags):
+                self.check(self.workshop.compile(family, "c", *flags.split()))
 
     def test_cpp(self):
-        for family in ("gcc", "clang"):
-            for flags in ("-O2 -g -gdwarf-5", "-O1 -g -gdwarf-4 -fdebug-types-section"):
-                with self.subTest(family=family, flags=flags):
-                    self.check(self.workshop.compile(family, "cpp", *flags.split()))
+        levels = ("-O2 -g -gdwarf-5", "-O1 -g -gdwarf-4 -fdebug-types-section")
+        for family, flags in sextant.some(itertools.product(("gcc", "clang"), levels)):
+            with self.subTest(family=family, flags=flags):
+                self.check(self.workshop.compile(family, "cpp", *flags.split()))
 
     def test_link_time_optimisation(self):
         self.check(self.workshop.compile("gcc", "cpp", "-O2", "-g", "-flto"))
@@ -118,7 +116,7 @@ class SameAnswer(BuiltPrograms):
                                          link=["-fuse-ld=gold", "-Wl,--icf=all"]))
 
     def test_split(self):
-        for family, version in (("gcc", 5), ("clang", 4)):
+        for family, version in sextant.some((("gcc", 5), ("clang", 4))):
             with self.subTest(family=family):
                 path = self.workshop.compile(family, "cpp", "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf")
                 for answer in self.check(path):

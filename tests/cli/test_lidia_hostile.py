@@ -4,8 +4,8 @@ import os
 import random
 import struct
 
-from support import lidia_reference, samples, tap
-from support.hostile import HostileTest, some
+from support import lidia_reference, samples, sextant, tap
+from support.hostile import HostileTest
 from support.lidia_reference import LidiaFile, Row, crc32c
 
 ROWS = [
@@ -60,10 +60,10 @@ class LidiaHostileTest(HostileTest):
 
     def assert_all_borne(self, written):
         self.run_info(written)
-        self.run_each(some(written, 150), "lookup", "FILE", "--json", *QUESTIONS, answers=len(QUESTIONS))
-        self.run_each(some(written, 100), "dump", "FILE", "--json")
-        self.run_each(some(written, 20), "lookup", "FILE", "--name", "plain")
-        self.run_each(some(written, 20), "lookup", "FILE", "--json", "--check", *QUESTIONS, answers=len(QUESTIONS))
+        self.run_each(sextant.some(written, 150), "lookup", "FILE", "--json", *QUESTIONS, answers=len(QUESTIONS))
+        self.run_each(sextant.some(written, 100), "dump", "FILE", "--json")
+        self.run_each(sextant.some(written, 20), "lookup", "FILE", "--name", "plain")
+        self.run_each(sextant.some(written, 20), "lookup", "FILE", "--json", "--check", *QUESTIONS, answers=len(QUESTIONS))
 
 
 class Damage(LidiaHostileTest):

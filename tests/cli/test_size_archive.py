@@ -8,7 +8,7 @@ import os
 import shutil
 import unittest
 
-from support import elf_reader, hostile, samples, sextant, size_writer, tap
+from support import elf_reader, samples, sextant, size_writer, tap
 
 CPP = r"""
 #include <algorithm>
@@ -261,10 +261,10 @@ class Libraries(SizeTest):
         library = self.folder / "lib.a"
         sextant.tool("ar", "rc", library, *self.objects())
         whole = library.read_bytes()
-        for size in hostile.some((*range(8, 200), *range(200, len(whole), 97)), 400):
+        for size in sextant.some((*range(8, 200), *range(200, len(whole), 97)), 400):
             cut = self.file("cut.a", whole[:size])
             self.assert_no_crash(sextant.run("archive", "-q", cut, "-o", self.folder / "out.size", limit_memory=True))
-        for at in hostile.some(range(8, 400), 400):
+        for at in sextant.some(range(8, 400), 400):
             changed = bytearray(whole)
             changed[at] ^= 0x55
             cut = self.file("cut.a", bytes(changed))

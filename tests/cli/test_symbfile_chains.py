@@ -10,8 +10,6 @@ import glob
 import itertools
 import os
 import random
-import shutil
-import tempfile
 import unittest
 
 from support import dwarf_programs, elf_reader, llvm_symbolizer, objdump_listing, sextant, symbfile, tap
@@ -48,16 +46,12 @@ MORE_PROGRAMS = tuple(
 class ChainsTest(unittest.TestCase):
     """What was built once, and the symbfiles made of it, are kept for all cases."""
 
-    workshop = None
     made = {}
 
     @classmethod
     def setUpClass(cls):
         cls.llvm = llvm_symbolizer.find_program()
-        if ChainsTest.workshop is None:
-            folder = tempfile.mkdtemp(prefix="sextant-test-")
-            unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
-            ChainsTest.workshop = dwarf_programs.Workshop(folder)
+        cls.workshop = dwarf_programs.shared_workshop()
 
     def make(self, program):
         """The ranges and the pads of PROGRAM, read with the tests' own reader."""
@@ -190,9 +184,8 @@ def hexadecimal(addresses):
 
 
 def add_programs(owner):
-    """A test method of its own for each program, so that each has its line in the output."""
     for name, *how in PROGRAMS + (MORE_PROGRAMS if BIG else ()):
-        setattr(owner, f"test_{name}", lambda self, how=how: self.check(*how))
+        sextant.add_case(owner, name, owner.check, *how)
 
 
 add_programs(Ranges)

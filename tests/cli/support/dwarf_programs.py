@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from . import sextant
@@ -20,6 +21,18 @@ COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang"
              ("gcc", "fortran"): "gfortran", ("gcc", "d"): "gdc"}
 SUFFIXES = {"c": (".c", ".S"), "cpp": (".cpp",), "fortran": (".f90",), "d": (".d",)}
 TOOL_SECONDS = 60
+
+shared = None  # the workshop of the test file that is running
+
+
+def shared_workshop():
+    """One workshop for all classes of a test file, so that each program is compiled once; it is gone afterwards."""
+    global shared
+    if shared is None:
+        folder = tempfile.mkdtemp(prefix="sextant-test-")
+        unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+        shared = Workshop(folder)
+    return shared
 
 
 class Workshop:
@@ -71,8 +84,9 @@ class Workshop:
     def go(self, *flags):
         sextant.need_tool("go")
         home = self.new_folder()
-        cache = {"GOCACHE": str(self.folder / "go-cache"), "GO111MODULE": "off", "GOFLAGS": "", "GOTOOLCHAIN": "local"}
-        self.run("go", "build", *flags, "-o", f"{home}/program", "sources/go/main.go", environment=cache)
+        # Without a cache that stays, every run would compile Go's own packages again.
+        settings = {"GOCACHE": str(sextant.BUILD / "go-cache"), "GO111MODULE": "off", "GOFLAGS": "", "GOTOOLCHAIN": "local"}
+        self.run("go", "build", *flags, "-o", f"{home}/program", "sources/go/main.go", environment=settings)
         return self.folder / home / "program"
 
     # --- other forms of a program

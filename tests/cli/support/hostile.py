@@ -74,11 +74,3 @@ class HostileTest(sextant.ProgramTest):
 
     def run_limited(self, *words, timeout=100):
         return sextant.run(*words, limit_memory=True, timeout=timeout)
-
-
-def some(items, most):
-    """At most MOST of the items, spread evenly; a third of them where sanitizers make every run slow."""
-    if sextant.SANITIZED:
-        most //= 3
-    items = list(items)
-    return items[:: -(-len(items) // most)] if items else items

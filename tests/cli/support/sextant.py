@@ -2,6 +2,10 @@
 
 The program is build/sextant under the source root; the environment variable SEXTANT names another one.
 SXT_SANITIZED=1 says that it was built with sanitizers, whose shadow memory rules out a limit on address space.
+
+Sweeps and comparisons with other tools run a part of their cases, chosen the same way each time, so that `make test`
+takes few minutes and sanitizers, which make every run slow, do too. SEXTANT_TEST_ALL=1 runs them all, and so does
+SEXTANT_TEST_BIG=1, which adds large files.
 """
 
 import json
@@ -18,7 +22,11 @@ import unittest
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or ROOT / "build")
 SANITIZED = os.environ.get("SXT_SANITIZED") == "1"
+BIG = os.environ.get("SEXTANT_TEST_BIG") == "1"
+EVERYTHING = BIG or os.environ.get("SEXTANT_TEST_ALL") == "1"
+ONE_IN = 1 if EVERYTHING else 3  # the part of a sweep that is run
 MEMORY_LIMIT = 2 << 30
 NOBODY = 65534  # a user and a group without rights
 SANITIZER_TEXT = re.compile(
@@ -27,10 +35,24 @@ SANITIZER_TEXT = re.compile(
 
 
 def add_case(owner, name, check, *arguments):
-    """A test method of its own for each combination, so that each has its line in the output. Sanitizers, which look for
-    other things than wrong answers, get every third one."""
-    if not SANITIZED or zlib.crc32(name.encode()) % 3 == 0:
-        setattr(owner, "test_" + name, lambda self: check(self, *arguments))
+    """A test method of its own for each combination, so that each has its line in the output; for a part of them, where
+    not everything is run."""
+    if zlib.crc32(name.encode()) % ONE_IN == 0:
+        always_add_case(owner, name, check, *arguments)
+
+
+def always_add_case(owner, name, check, *arguments):
+    setattr(owner, "test_" + name, lambda self: check(self, *arguments))
+
+
+def some(items, most=None):
+    """Items of a sweep, spread evenly: at most MOST of them, or all, where everything is run; otherwise a part."""
+    items = list(items)
+    most = max(1, (len(items) if most is None else most) // ONE_IN)
+    return items[:: -(-len(items) // most)] if items else items
+
+
+only_with_everything = unittest.skipUnless(EVERYTHING, "only with SEXTANT_TEST_ALL=1")
 
 
 def program():
