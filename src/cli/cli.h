@@ -18,8 +18,6 @@
 /* Exit status of the program. */
 enum { CLI_DONE = 0, CLI_NO = 1, CLI_USAGE = 2 };
 
-#define CLI_OPTIONS_MAX 32
-
 struct cli_option {
     const char *name;     /* long name without dashes; NULL ends a table */
     char letter;          /* short name, or 0 */
@@ -56,8 +54,8 @@ struct cli_given {
 /* What was on the command line. */
 struct cli_arguments {
     const struct cli_verb *verb;
-    unsigned counts[CLI_OPTIONS_MAX]; /* by index in verb->options: how often it was given */
-    struct cli_given *given;          /* options with an argument, in the order in which they stand */
+    unsigned *counts;        /* by index in verb->options: how often it was given */
+    struct cli_given *given; /* options with an argument, in the order in which they stand */
     size_t given_count;
     const char **words; /* what is no option */
     size_t word_count;

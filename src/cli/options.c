@@ -14,6 +14,7 @@ static const struct cli_option general_options[] = {
 
 enum { GENERAL = 1000, NOT_FOUND = -1, AMBIGUOUS = -2 };
 
+static size_t count_options(const struct cli_verb *verb);
 static int parse(struct cli_arguments *arguments, int argc, char **argv, bool *done);
 static int find_long(const struct cli_verb *verb, const char *name, size_t size);
 static int find_short(const struct cli_verb *verb, char letter);
@@ -24,19 +25,29 @@ int cli_run(const struct cli_verb *verb, int argc, char **argv)
     if (verb->run_words != NULL)
         return verb->run_words(argc + 1, argv - 1);
     struct cli_arguments arguments = {.verb = verb};
+    arguments.counts = calloc(count_options(verb) + 1, sizeof *arguments.counts);
     arguments.words = calloc((size_t)argc + 1, sizeof *arguments.words);
     arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
     int status = CLI_DONE;
     bool done = false;
-    if (arguments.words == NULL || arguments.given == NULL)
+    if (arguments.counts == NULL || arguments.words == NULL || arguments.given == NULL)
         status = cli_fail_text(NULL, "out of memory");
     else
         status = parse(&arguments, argc, argv, &done);
     if (status == CLI_DONE && !done)
         status = verb->run(&arguments);
+    free(arguments.counts);
     free(arguments.words);
     free(arguments.given);
     return status;
+}
+
+static size_t count_options(const struct cli_verb *verb)
+{
+    size_t count = 0;
+    while (verb->options != NULL && verb->options[count].name != NULL)
+        count++;
+    return count;
 }
 
 /* Takes option WHICH with its ARGUMENT; *DONE when nothing else is to be done. */
