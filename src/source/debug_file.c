@@ -75,6 +75,10 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
     }
     debug->found = true;
     debug->path = strdup(candidate);
+    if (debug->path == NULL) {
+        sxt_debug_file_close(debug);
+        return sxt_fail_memory(error, strlen(candidate) + 1);
+    }
     uint8_t mine[BUILD_ID_SIZE], theirs[BUILD_ID_SIZE];
     size_t my_size = sxt_elf_build_id(elf, mine, sizeof mine);
     size_t their_size = sxt_elf_build_id(&debug->elf, theirs, sizeof theirs);

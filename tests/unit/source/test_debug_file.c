@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "source/debug_file.h"
 #include "support/elf_builder.h"
+#include "support/failing_allocations.h"
 #include "support/folder.h"
 #include "support/test.h"
 
@@ -333,6 +334,27 @@ TEST(a_named_debug_file_is_taken_and_nothing_else_is_searched)
     search.options.debug_path = below("mine.debug");
     search.options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
     expect_found();
+}
+
+/* Whichever allocation fails, the search fails with it; a file that is found always has a path. */
+TEST(a_failed_allocation_is_an_error)
+{
+    put_debug_file(below("mine.debug"), BUILD_ID);
+    put_program(BUILD_ID, NULL, 0);
+    search.options.debug_path = below("mine.debug");
+    assert_int_equal(sxt_elf_open(&search.elf, search.program.data, search.program.size, 1 << 20, NULL), SXT_OK);
+    int status = SXT_ERROR_MEMORY;
+    for (unsigned long number = 1; status != SXT_OK; number++) {
+        sxt_error error = {0};
+        counted = 0;
+        failing = number;
+        status = sxt_debug_file_open(&search.elf, search.binary, &search.options, &search.debug, &error);
+        failing = 0;
+        assert_true(status == SXT_OK || status == SXT_ERROR_MEMORY);
+        assert_int_equal(search.debug.found, status == SXT_OK);
+    }
+    assert_string_equal(search.debug.path, search.options.debug_path);
+    assert_true(counted > 1);
 }
 
 TEST(a_named_debug_file_without_build_id_is_taken)

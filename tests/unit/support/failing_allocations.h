@@ -1,6 +1,6 @@
 /*
  * failing_allocations.h: allocations that fail when a test says so. A test program that includes it is linked with
- * --wrap=malloc,--wrap=calloc,--wrap=realloc, so that those of the library come here.
+ * --wrap=malloc and so on, so that the allocations of the library come here.
  */
 #ifndef SXT_TESTS_FAILING_ALLOCATIONS_H
 #define SXT_TESTS_FAILING_ALLOCATIONS_H
@@ -14,6 +14,8 @@ void *__real_realloc(void *old, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
 
 /* The number of the allocation that fails, counted from 1; 0 for none. With `from_there_on` all later ones fail too. */
 static unsigned long failing, counted;
@@ -38,6 +40,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *old, size_t size)
 {
     return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails_now() ? NULL : __real_strdup(text);
 }
 
 #endif
