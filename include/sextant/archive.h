@@ -22,6 +22,28 @@
 extern "C" {
 #endif
 
+/* What a file is. More may be added; the values are part of the ABI. */
+typedef enum sxt_kind {
+    SXT_KIND_UNKNOWN = 0,
+    SXT_KIND_ELF = 1,
+    SXT_KIND_LIDIA = 2,
+    SXT_KIND_SYMBFILE = 3, /* ranges or return pads */
+    SXT_KIND_KSYM = 4,
+    SXT_KIND_SIZE = 5,
+    SXT_KIND_SIZEDIFF = 6,
+    SXT_KIND_TRACE = 7 /* a heap trace (.mlyze), whole or cut off */
+} sxt_kind;
+
+/*
+ * Detects what the file at PATH is from its content, without reading its records. A ksym blob has no magic number and is
+ * checked as a whole; a compressed file is expanded. *KIND is SXT_KIND_UNKNOWN for a file of another kind, which is not
+ * an error. SXT_ERROR_UNSUPPORTED for a stream: what is read from it is gone.
+ */
+SXT_API int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error);
+
+/* A short name: "elf", "lidia", "symbfile", "ksym", "size", "sizediff", "mlyze"; otherwise "unknown". Never NULL. */
+SXT_API const char *sxt_kind_name(sxt_kind kind);
+
 typedef struct sxt_archive sxt_archive;
 
 typedef struct sxt_open_options {

@@ -125,6 +125,9 @@ typedef struct sxt_ksym_symbol {
 SXT_API const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_t text_start, uint64_t text_end,
                                   size_t *offset);
 
+/* Changes the bounds of the text of an open blob; the arguments are those of sxt_ksym_open. */
+SXT_API void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t text_end);
+
 static inline size_t sxt_ksym_count(const sxt_ksym *ksym)
 {
     return ksym->count;

@@ -10,6 +10,17 @@
 #include <sextant/lidia.h>
 #include <sextant/symbfile.h>
 
+#include "base/file.h"
+
+/*
+ * What the content of a plain file is. If it is a ksym blob and KSYM is not NULL, *KSYM is that blob, open, with the
+ * default bounds of its text: such a file is recognised by checking all of it, and need not be checked again.
+ */
+sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
+
+/* Fails: the file is of no known kind. */
+int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
+
 /*
  * Questions and answers of GNU addr2line. An ELF file is looked at as that program does (see docs/addr2line.md); an
  * archive gives what it has. What an address needs is read when it is first asked for, and kept. One thread at a time.

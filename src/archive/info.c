@@ -51,17 +51,17 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
 static const char *format_of(const sxt_archive *archive)
 {
     switch (archive->kind) {
-    case SXT_ARCHIVE_ELF:
+    case SXT_KIND_ELF:
         return "elf";
-    case SXT_ARCHIVE_SYMBFILE:
+    case SXT_KIND_SYMBFILE:
         return archive->pads > 0 ? "returnpads" : "symbfile";
-    case SXT_ARCHIVE_KSYM:
+    case SXT_KIND_KSYM:
         return "ksym";
-    case SXT_ARCHIVE_SIZE:
+    case SXT_KIND_SIZE:
         return "size";
-    case SXT_ARCHIVE_SIZEDIFF:
+    case SXT_KIND_SIZEDIFF:
         return "sizediff";
-    case SXT_ARCHIVE_MLYZE:
+    case SXT_KIND_TRACE:
         return "mlyze";
     default:
         return "lidia";
@@ -91,15 +91,15 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->symbols = out->functions;
     out->lines = lidia->line_count;
     out->strings_size = lidia->strings_size;
-    if (archive->kind == SXT_ARCHIVE_SIZE || archive->kind == SXT_ARCHIVE_SIZEDIFF) {
+    if (archive->kind == SXT_KIND_SIZE || archive->kind == SXT_KIND_SIZEDIFF) {
         out->symbols = archive->size != NULL
                            ? archive->size->symbol_count
                            : archive->sizediff->before->symbol_count + archive->sizediff->after->symbol_count;
         return;
     }
-    if (archive->kind == SXT_ARCHIVE_SYMBFILE || archive->kind == SXT_ARCHIVE_MLYZE)
+    if (archive->kind == SXT_KIND_SYMBFILE || archive->kind == SXT_KIND_TRACE)
         return;
-    if (archive->kind == SXT_ARCHIVE_KSYM) {
+    if (archive->kind == SXT_KIND_KSYM) {
         out->symbols = sxt_ksym_count(&archive->ksym);
         out->strings_size = archive->ksym.names_size + archive->ksym.tokens_size;
         out->tokens = archive->ksym.token_count;

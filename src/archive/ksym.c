@@ -78,11 +78,7 @@ int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt
 
 int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options, sxt_error *error)
 {
-    size_t offset = 0;
-    const char *problem = sxt_ksym_open(&archive->ksym, archive->file.data, archive->file.size, options->text_start,
-                                        options->text_end, &offset);
-    if (problem != NULL)
-        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "%s", problem);
+    sxt_ksym_set_text(&archive->ksym, options->text_start, options->text_end);
     struct sxt_symbols *symbols;
     int status = sxt_symbols_new(&symbols, error);
     if (status != SXT_OK)
@@ -111,16 +107,10 @@ static void pass_problem(void *data, const sxt_ksym_problem *problem)
         problems->problem(problems->data, &(sxt_problem){problem->offset, problem->rule, problem->text});
 }
 
-uint64_t sxt_archive_verify_ksym(const struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem),
+uint64_t sxt_archive_verify_ksym(const sxt_ksym *ksym, void (*problem)(void *data, const sxt_problem *problem),
                                  void *data)
 {
     struct problems problems = {problem, data, 0};
-    sxt_ksym ksym;
-    size_t offset = 0;
-    const char *wrong = sxt_ksym_open(&ksym, file->data, file->size, 0, 0, &offset);
-    if (wrong != NULL)
-        pass_problem(&problems, &(sxt_ksym_problem){.rule = "structure", .text = wrong, .offset = offset});
-    else
-        sxt_ksym_check(&ksym, pass_problem, &problems);
+    sxt_ksym_check(ksym, pass_problem, &problems);
     return problems.count;
 }

@@ -45,7 +45,7 @@ size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
 {
     struct places places = {0};
     sxt_string wanted = {name, strlen(name)};
-    if (archive->kind == SXT_ARCHIVE_KSYM)
+    if (archive->kind == SXT_KIND_KSYM)
         return find_in_ksym(&archive->ksym, wanted, found, data);
     if (archive->symbols != NULL)
         find_in_symbols(archive->symbols, wanted, &places);

@@ -28,7 +28,7 @@ void sxt_open_options_init(sxt_open_options *options)
 /* Everything else here is about addresses, and a heap trace has none to look up. */
 static int refuse_mlyze(sxt_archive **archive, sxt_error *error)
 {
-    if (*archive == NULL || (*archive)->kind != SXT_ARCHIVE_MLYZE)
+    if (*archive == NULL || (*archive)->kind != SXT_KIND_TRACE)
         return SXT_OK;
     sxt_archive_close(archive);
     return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
@@ -128,58 +128,24 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     int status = sxt_file_inflate(&archive->file, options->extract.inflate_limit, error);
     if (status != SXT_OK)
         return status;
-    archive->kind = sxt_archive_kind_of(archive->file.data, archive->file.size);
+    archive->kind = sxt_kind_of(archive->file.data, archive->file.size, &archive->ksym);
     switch (archive->kind) {
-    case SXT_ARCHIVE_SYMBFILE:
+    case SXT_KIND_SYMBFILE:
         return sxt_archive_open_symbfile(archive, error);
-    case SXT_ARCHIVE_KSYM:
+    case SXT_KIND_KSYM:
         return sxt_archive_open_ksym(archive, options, error);
-    case SXT_ARCHIVE_SIZE:
-    case SXT_ARCHIVE_SIZEDIFF:
+    case SXT_KIND_SIZE:
+    case SXT_KIND_SIZEDIFF:
         return sxt_archive_open_size(archive, error);
-    case SXT_ARCHIVE_MLYZE:
+    case SXT_KIND_TRACE:
         return sxt_archive_open_mlyze(archive, error);
-    case SXT_ARCHIVE_LIDIA:
+    case SXT_KIND_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
-    case SXT_ARCHIVE_ELF:
+    case SXT_KIND_ELF:
         return open_elf(archive, path, options, error);
     default:
         return sxt_fail_unknown_kind(&archive->file, error);
     }
-}
-
-enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size)
-{
-    if (sxt_lidia_is(data, size))
-        return SXT_ARCHIVE_LIDIA;
-    if (sxt_symbfile_is(data, size))
-        return SXT_ARCHIVE_SYMBFILE;
-    if (sxt_elf_is(data, size))
-        return SXT_ARCHIVE_ELF;
-    if (sxt_mlyze_is(data, size))
-        return SXT_ARCHIVE_MLYZE;
-    if (sxt_sizediff_is(data, size))
-        return SXT_ARCHIVE_SIZEDIFF;
-    if (sxt_size_is(data, size))
-        return SXT_ARCHIVE_SIZE;
-    /* A ksym blob has no mark of its own; it is one when everything in it makes sense. Any number of zeros would be an
-     * empty one, and mostly is none. */
-    sxt_ksym ksym;
-    if (sxt_ksym_open(&ksym, data, size, 0, 0, NULL) == NULL && (sxt_ksym_count(&ksym) > 0 || size == ksym.size))
-        return SXT_ARCHIVE_KSYM;
-    return SXT_ARCHIVE_UNKNOWN;
-}
-
-int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error)
-{
-    if (file->size == 0)
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the file is empty");
-    sxt_ksym ksym;
-    size_t offset = 0;
-    const char *problem = sxt_ksym_open(&ksym, file->data, file->size, 0, 0, &offset);
-    if (problem != NULL && offset > 0)
-        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "no file that sextant knows, nor a ksym blob: %s", problem);
-    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither an ELF file nor an archive that sextant knows");
 }
 
 int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error)

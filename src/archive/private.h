@@ -11,22 +11,11 @@
 #include "symbfile/symbfile.h"
 #include "symbols/symbols.h"
 
-enum sxt_archive_kind {
-    SXT_ARCHIVE_UNKNOWN,
-    SXT_ARCHIVE_ELF,
-    SXT_ARCHIVE_LIDIA,
-    SXT_ARCHIVE_SYMBFILE,
-    SXT_ARCHIVE_KSYM,
-    SXT_ARCHIVE_SIZE,
-    SXT_ARCHIVE_SIZEDIFF,
-    SXT_ARCHIVE_MLYZE
-};
-
 /* What a compressed file or section may expand to, where no options say otherwise. */
 #define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
 
 struct sxt_archive {
-    enum sxt_archive_kind kind;
+    sxt_kind kind;
     struct sxt_file file;
     struct sxt_lidia lidia;      /* what lookups read */
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
@@ -39,11 +28,6 @@ struct sxt_archive {
     struct sxt_file whole;   /* the trace that it makes */
     uint64_t pads;           /* symbfile: how many return pads it has */
 };
-
-enum sxt_archive_kind sxt_archive_kind_of(const uint8_t *data, size_t size);
-
-/* The error for a file that is of no known kind. */
-int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
 /* Opens a plain or compressed file. */
 int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
@@ -60,7 +44,7 @@ int sxt_archive_read_symbfile(const struct sxt_file *file, struct sxt_symbols *s
 /* Adds the ranges of an archive of any kind to a model. */
 int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error);
 
-/* Fills `ksym` and `lidia` from a blob. */
+/* Fills `lidia` from the blob in `ksym`. */
 int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options, sxt_error *error);
 
 /* Fills `size` or `sizediff`, and `lidia` with its functions. */
@@ -79,8 +63,8 @@ int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt
 typedef bool sxt_ksym_visit(void *data, const sxt_ksym_symbol *symbol, sxt_string name);
 int sxt_archive_visit_ksym(const sxt_ksym *ksym, sxt_ksym_visit *visit, void *data, sxt_error *error);
 
-/* Calls PROBLEM for what is wrong in a blob that can be opened. Returns how many problems there are. */
-uint64_t sxt_archive_verify_ksym(const struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem),
+/* Calls PROBLEM for what is wrong in an open blob. Returns how many problems there are. */
+uint64_t sxt_archive_verify_ksym(const sxt_ksym *ksym, void (*problem)(void *data, const sxt_problem *problem),
                                  void *data);
 
 /* The name of a symbol in BUFFER; absent when memory is short. */

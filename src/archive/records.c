@@ -96,9 +96,9 @@ int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visito
                       sxt_error *error)
 {
     *has_records = true;
-    if (archive->kind == SXT_ARCHIVE_SYMBFILE)
+    if (archive->kind == SXT_KIND_SYMBFILE)
         return visit_all(&archive->file, visitor, error);
-    if (archive->kind == SXT_ARCHIVE_KSYM) {
+    if (archive->kind == SXT_KIND_KSYM) {
         struct sxt_record_visitor copy = *visitor;
         return sxt_archive_visit_ksym(&archive->ksym, visit_symbol, &copy, error);
     }
@@ -143,10 +143,11 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
 
 int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error)
 {
-    switch (sxt_archive_kind_of(file->data, file->size)) {
-    case SXT_ARCHIVE_LIDIA:
+    sxt_ksym ksym;
+    switch (sxt_kind_of(file->data, file->size, &ksym)) {
+    case SXT_KIND_LIDIA:
         return read_lidia(file, symbols, error);
-    case SXT_ARCHIVE_SYMBFILE: {
+    case SXT_KIND_SYMBFILE: {
         size_t before = symbols->range_count;
         int status = sxt_archive_read_symbfile(file, symbols, error);
         if (status == SXT_OK && symbols->range_count == before)
@@ -154,12 +155,9 @@ int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *sym
                               "it has no ranges, only return pads, which cannot be turned into anything else");
         return status;
     }
-    case SXT_ARCHIVE_KSYM: {
-        sxt_ksym ksym;
-        sxt_ksym_open(&ksym, file->data, file->size, 0, 0, NULL);
+    case SXT_KIND_KSYM:
         return sxt_archive_read_ksym(&ksym, symbols, error);
-    }
-    case SXT_ARCHIVE_ELF:
+    case SXT_KIND_ELF:
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
                         "it is a binary, not an archive; sextant archive makes archives of binaries");
     default:

@@ -43,7 +43,7 @@ int sxt_archive_open_size(sxt_archive *archive, sxt_error *error)
 {
     int status;
     const struct sxt_size *size;
-    if (archive->kind == SXT_ARCHIVE_SIZEDIFF) {
+    if (archive->kind == SXT_KIND_SIZEDIFF) {
         archive->sizediff = calloc(1, sizeof *archive->sizediff);
         if (archive->sizediff == NULL)
             return sxt_fail_memory(error, sizeof *archive->sizediff);

@@ -9,26 +9,27 @@
 static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_problem *problem), void *data,
                   uint64_t *count, sxt_error *error)
 {
+    sxt_ksym ksym;
     int status = sxt_file_inflate(file, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
-        switch (sxt_archive_kind_of(file->data, file->size)) {
-        case SXT_ARCHIVE_LIDIA:
+        switch (sxt_kind_of(file->data, file->size, &ksym)) {
+        case SXT_KIND_LIDIA:
             *count = sxt_lidia_verify(file->data, file->size, problem, data);
             break;
-        case SXT_ARCHIVE_SYMBFILE:
+        case SXT_KIND_SYMBFILE:
             *count = sxt_symbfile_verify(file->data, file->size, problem, data);
             break;
-        case SXT_ARCHIVE_KSYM:
-            *count = sxt_archive_verify_ksym(file, problem, data);
+        case SXT_KIND_KSYM:
+            *count = sxt_archive_verify_ksym(&ksym, problem, data);
             break;
-        case SXT_ARCHIVE_SIZE:
-        case SXT_ARCHIVE_SIZEDIFF:
+        case SXT_KIND_SIZE:
+        case SXT_KIND_SIZEDIFF:
             *count = sxt_size_verify(file->data, file->size, NULL, problem, data);
             break;
-        case SXT_ARCHIVE_MLYZE:
+        case SXT_KIND_TRACE:
             *count = sxt_mlyze_verify(file->data, file->size, problem, data);
             break;
-        case SXT_ARCHIVE_ELF:
+        case SXT_KIND_ELF:
             *count = sxt_elf_verify(file->data, file->size, SXT_ARCHIVE_INFLATE_LIMIT, problem, data);
             break;
         default:

@@ -127,11 +127,9 @@ static bool add_ksym_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_strin
     return making->status == SXT_OK;
 }
 
-static int read_ksym(struct making *making, const struct sxt_file *file)
+static int read_ksym(struct making *making, const sxt_ksym *ksym)
 {
-    sxt_ksym ksym;
-    sxt_ksym_open(&ksym, file->data, file->size, 0, 0, NULL);
-    int status = sxt_archive_visit_ksym(&ksym, add_ksym_symbol, making, making->error);
+    int status = sxt_archive_visit_ksym(ksym, add_ksym_symbol, making, making->error);
     return status == SXT_OK ? making->status : status;
 }
 
@@ -153,18 +151,19 @@ static int read_ranges(struct making *making, const struct sxt_file *file)
 static int read_file(struct making *making)
 {
     struct sxt_file file;
+    sxt_ksym ksym;
     int status = sxt_archive_open_file(&file, making->path, making->error);
     if (status != SXT_OK)
         return status;
-    switch (sxt_archive_kind_of(file.data, file.size)) {
-    case SXT_ARCHIVE_ELF:
+    switch (sxt_kind_of(file.data, file.size, &ksym)) {
+    case SXT_KIND_ELF:
         status = read_binary(making, &file);
         break;
-    case SXT_ARCHIVE_KSYM:
-        status = read_ksym(making, &file);
+    case SXT_KIND_KSYM:
+        status = read_ksym(making, &ksym);
         break;
-    case SXT_ARCHIVE_LIDIA:
-    case SXT_ARCHIVE_SYMBFILE:
+    case SXT_KIND_LIDIA:
+    case SXT_KIND_SYMBFILE:
         status = read_ranges(making, &file);
         break;
     default:

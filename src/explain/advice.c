@@ -122,7 +122,7 @@ static bool looks_like_run_time(uint64_t address)
 /* END is where the file ends. */
 void sxt_explain_run_time(struct sxt_explainer *explainer, uint64_t address, uint64_t end)
 {
-    bool is_relative = explainer->kind == SXT_ARCHIVE_LIDIA || explainer->elf.type == ET_DYN;
+    bool is_relative = explainer->kind == SXT_KIND_LIDIA || explainer->elf.type == ET_DYN;
     if (address < end || !(looks_like_run_time(address) || is_relative))
         return;
     sxt_explain_todo(

@@ -48,12 +48,12 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     if (status == SXT_OK)
         status = sxt_file_inflate(&explainer->file, extract->inflate_limit, error);
     if (status == SXT_OK) {
-        explainer->kind = sxt_archive_kind_of(explainer->file.data, explainer->file.size);
-        if (explainer->kind == SXT_ARCHIVE_LIDIA)
+        explainer->kind = sxt_kind_of(explainer->file.data, explainer->file.size, NULL);
+        if (explainer->kind == SXT_KIND_LIDIA)
             status = sxt_lidia_open(&explainer->lidia, explainer->file.data, explainer->file.size, false, error);
-        else if (explainer->kind == SXT_ARCHIVE_ELF)
+        else if (explainer->kind == SXT_KIND_ELF)
             status = open_elf(explainer, error);
-        else if (explainer->kind == SXT_ARCHIVE_UNKNOWN)
+        else if (explainer->kind == SXT_KIND_UNKNOWN)
             status = sxt_fail_unknown_kind(&explainer->file, error);
         else
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
@@ -99,7 +99,7 @@ int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_fra
     begin(explainer, out);
     explainer->frames = frames;
     explainer->count = count;
-    if (explainer->kind == SXT_ARCHIVE_LIDIA) {
+    if (explainer->kind == SXT_KIND_LIDIA) {
         sxt_explain_rows(explainer, address);
         return finish(explainer, error);
     }
@@ -119,7 +119,7 @@ int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_fra
 int sxt_explain_offset(struct sxt_explainer *explainer, uint64_t offset, struct sxt_explanation *out, sxt_error *error)
 {
     begin(explainer, out);
-    if (explainer->kind == SXT_ARCHIVE_ELF)
+    if (explainer->kind == SXT_KIND_ELF)
         sxt_explain_unloaded(explainer, offset);
     return finish(explainer, error);
 }
@@ -129,7 +129,7 @@ static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
     memset(out, 0, sizeof *out);
     sxt_arena_free(&explainer->arena);
     sxt_buffer_clear(&explainer->why);
-    out->is_archive = explainer->kind == SXT_ARCHIVE_LIDIA;
+    out->is_archive = explainer->kind == SXT_KIND_LIDIA;
     explainer->out = out;
     explainer->no_memory = false;
     explainer->frames = NULL;

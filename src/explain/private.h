@@ -41,7 +41,7 @@ struct sxt_explainer {
     sxt_open_options options; /* without warnings and progress: those came when the archive was opened */
     char *path;
     struct sxt_file file;
-    enum sxt_archive_kind kind;
+    sxt_kind kind;
     struct sxt_lidia lidia;
 
     struct sxt_elf elf;

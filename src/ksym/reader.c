@@ -205,6 +205,16 @@ const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_
         clear(ksym);
     if (wrong != NULL && offset != NULL)
         *offset = wrong_at;
+    sxt_ksym_set_text(ksym, text_start, text_end);
+    fill_buckets(ksym);
+    sample_names(ksym);
+    return wrong;
+}
+
+void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t text_end)
+{
+    ksym->text_first = 1;
+    ksym->text_last = 0;
     if (text_start == 0 && text_end == 0 && ksym->count > 0) {
         ksym->text_first = address_at(ksym, 0);
         ksym->text_last = address_at(ksym, ksym->count - 1) | (PAGE - 1);
@@ -212,9 +222,6 @@ const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_
         ksym->text_first = text_start;
         ksym->text_last = text_end - 1;
     }
-    fill_buckets(ksym);
-    sample_names(ksym);
-    return wrong;
 }
 
 /* --- names where they are stored --- */
