@@ -35,9 +35,9 @@ typedef enum sxt_kind {
 } sxt_kind;
 
 /*
- * Detects what the file at PATH is from its content, without reading its records. A ksym blob has no magic number and is
- * checked as a whole; a compressed file is expanded. *KIND is SXT_KIND_UNKNOWN for a file of another kind, which is not
- * an error. SXT_ERROR_UNSUPPORTED for a stream: what is read from it is gone.
+ * Detects what the file at PATH is from its content, without reading its records. A ksym blob has no magic number and
+ * is checked as a whole; a compressed file is expanded. *KIND is SXT_KIND_UNKNOWN for a file of another kind, which is
+ * not an error. SXT_ERROR_UNSUPPORTED for a stream: what is read from it is gone.
  */
 SXT_API int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error);
 
@@ -47,12 +47,12 @@ SXT_API const char *sxt_kind_name(sxt_kind kind);
 typedef struct sxt_archive sxt_archive;
 
 typedef struct sxt_open_options {
-    size_t struct_size;          /* set by sxt_open_options_init */
-    bool check_crc;              /* compare the checksums of an archive while opening it: O(size) */
-    bool mangled;                /* ELF input: leave names as linked */
-    sxt_extract_options extract; /* ELF input: how to read it */
-    uint64_t text_start;         /* ksym blob: nothing is known outside of [text_start, text_end); */
-    uint64_t text_end;           /* both 0: from the first symbol to the end of the 4 KiB page of the last one */
+    size_t struct_size;                 /* set by sxt_open_options_init */
+    bool check_crc;                     /* compare the checksums of an archive while opening it: O(size) */
+    bool mangled;                       /* ELF input: leave names as linked */
+    const sxt_extract_options *extract; /* ELF input: how to read it; NULL: the defaults */
+    uint64_t text_start;                /* ksym blob: nothing is known outside of [text_start, text_end); */
+    uint64_t text_end;                  /* both 0: from the first symbol to the end of the 4 KiB page of the last one */
     uintptr_t reserved[4];
 } sxt_open_options;
 

@@ -32,11 +32,11 @@ typedef enum sxt_extract_flags {
     SXT_EXTRACT_NO_LINES = 1,
     SXT_EXTRACT_NO_FILES = 2,
     SXT_EXTRACT_NO_INLINES = 4,
-    SXT_EXTRACT_EXTEND_ZERO_SIZE = 8, /* a function symbol of size 0 reaches to the next symbol (a guess) */
-    SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* look at the file itself only */
-    SXT_EXTRACT_VARIABLES = 128,      /* which file each variable is declared in, too */
-    SXT_EXTRACT_DETAILS = 64,         /* lines with column and discriminator, an entry for each change of them */
-    SXT_EXTRACT_REFERENCE = 32        /* the choice of the reference Lidia writer, row for row, for --compat */
+    SXT_EXTRACT_EXTEND_ZERO_SIZE = 8, /* a function symbol of size 0 extends to the next symbol (a guess) */
+    SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* read the file itself only */
+    SXT_EXTRACT_DETAILS = 32,         /* lines with column and discriminator, an entry for each change of them */
+    SXT_EXTRACT_VARIABLES = 64,       /* also in which file each variable is declared */
+    SXT_EXTRACT_REFERENCE = 128       /* the rows and the order of the reference Lidia writer */
 } sxt_extract_flags;
 
 typedef struct sxt_extract_options {
@@ -46,15 +46,19 @@ typedef struct sxt_extract_options {
     uint32_t sources;            /* a set of sxt_source */
     uint32_t flags;              /* a set of sxt_extract_flags */
     uint64_t inflate_limit;      /* the most bytes that one compressed input or section may expand to */
-    /* Called for what is wrong but costs only a part of the result. May be NULL. */
+    /*
+     * Called for a problem that costs only a part of the result. May be NULL. Both callbacks are called on the thread
+     * that called the library.
+     */
     void (*warning)(void *data, const sxt_error *problem);
     void *warning_data;
-    /* Called from time to time, on the thread that asked: DONE of TOTAL bytes of debug information. May be NULL. */
+    /* Called from time to time: DONE of TOTAL bytes of debug information are read. May be NULL. */
     void (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
-    /* When only these addresses will be asked for: what is not needed for them need not be read. NULL: all. */
+    /* If only these addresses will be looked up: what they do not need is not read. NULL: everything is. */
     const uint64_t *addresses;
     size_t address_count;
+    unsigned threads; /* at most so many; 0: the environment's SEXTANT_THREADS, or one for each processor */
     uintptr_t reserved[4];
 } sxt_extract_options;
 

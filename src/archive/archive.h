@@ -12,6 +12,15 @@
 
 #include "base/file.h"
 
+/* Open options, complete, for an object that keeps them. It must not move: open.extract points into it. */
+struct sxt_opening {
+    sxt_open_options open;
+    sxt_extract_options extract;
+};
+
+/* The defaults, with what GIVEN (may be NULL) has over them. */
+int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt_error *error);
+
 /*
  * What the content of a plain file is. If it is a ksym blob and KSYM is not NULL, *KSYM is that blob, open, with the
  * default bounds of its text: such a file is recognised by checking all of it, and need not be checked again.

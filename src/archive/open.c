@@ -9,6 +9,7 @@
 
 #include "archive/private.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "demangle/demangle.h"
 #include "mlyze/mlyze.h"
 #include "size/size.h"
@@ -22,7 +23,16 @@ void sxt_open_options_init(sxt_open_options *options)
 {
     memset(options, 0, sizeof *options);
     options->struct_size = sizeof *options;
-    sxt_extract_options_init(&options->extract);
+}
+
+int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt_error *error)
+{
+    sxt_open_options_init(&out->open);
+    int status = sxt_options_take(&out->open, sizeof out->open, given, "sxt_open_options_init", error);
+    if (status == SXT_OK)
+        status = sxt_extract_options_take(&out->extract, out->open.extract, error);
+    out->open.extract = &out->extract;
+    return status;
 }
 
 /* Everything else here is about addresses, and a heap trace has none to look up. */
@@ -39,27 +49,15 @@ static int refuse_mlyze(sxt_archive **archive, sxt_error *error)
 static int open_archive(struct sxt_file file, const char *path, const sxt_open_options *options, sxt_archive **out,
                         sxt_error *error)
 {
-    sxt_open_options defaults;
-    if (options == NULL) {
-        sxt_open_options_init(&defaults);
-        options = &defaults;
-    }
-    int status = SXT_OK;
-    sxt_archive *archive = calloc(1, sizeof *archive);
-    if (options->struct_size != sizeof *options)
-        status = sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                          "open options of another version; call sxt_open_options_init first");
-    else if (archive == NULL)
-        status = sxt_fail_memory(error, sizeof *archive);
-    else
-        status = sxt_extract_options_check(&options->extract, error);
-    if (status != SXT_OK) {
+    struct sxt_opening opening;
+    int status = sxt_opening_take(&opening, options, error);
+    sxt_archive *archive = status == SXT_OK ? calloc(1, sizeof *archive) : NULL;
+    if (archive == NULL) {
         sxt_file_close(&file);
-        free(archive);
-        return status;
+        return status != SXT_OK ? status : sxt_fail_memory(error, sizeof *archive);
     }
     archive->file = file;
-    status = open_file(archive, path, options, error);
+    status = open_file(archive, path, &opening.open, error);
     if (status != SXT_OK)
         sxt_archive_close(&archive);
     *out = archive;
@@ -125,7 +123,7 @@ void sxt_archive_close(sxt_archive **archive)
 
 static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)
 {
-    int status = sxt_file_inflate(&archive->file, options->extract.inflate_limit, error);
+    int status = sxt_file_inflate(&archive->file, options->extract->inflate_limit, error);
     if (status != SXT_OK)
         return status;
     archive->kind = sxt_kind_of(archive->file.data, archive->file.size, &archive->ksym);
@@ -163,7 +161,7 @@ int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, s
 
 static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)
 {
-    int status = sxt_extract(&archive->file, path, &options->extract, &archive->symbols, error);
+    int status = sxt_extract(&archive->file, path, options->extract, &archive->symbols, error);
     if (status != SXT_OK)
         return status;
     struct sxt_lidia_settings settings = {

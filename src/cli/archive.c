@@ -83,7 +83,7 @@ static void free_path_maps(sxt_lidia_options *lidia);
 static const char *format_of(const struct cli_arguments *arguments);
 static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
                         const sxt_lidia_options *lidia);
-static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open);
+static int check_compat(const struct cli_arguments *arguments, const sxt_extract_options *extract);
 
 /* What was written. */
 struct made {
@@ -117,9 +117,10 @@ static int run(const struct cli_arguments *arguments)
     if (strcmp(format_of(arguments), "size") == 0)
         return cli_make_size(arguments);
     sxt_open_options open;
-    status = cli_open_options(arguments, input, &open);
+    sxt_extract_options extract;
+    status = cli_open_options(arguments, input, &open, &extract);
     if (status == CLI_DONE && cli_given(arguments, "compat"))
-        status = check_compat(arguments, &open);
+        status = check_compat(arguments, &extract);
     if (status != CLI_DONE)
         return status;
     sxt_lidia_options lidia;
@@ -133,12 +134,12 @@ static int run(const struct cli_arguments *arguments)
     status = collect_path_maps(arguments, &lidia);
     if (status != CLI_DONE)
         return status;
-    open.extract.flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
-                          (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
-                          (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
-                          (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
+    extract.flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
+                     (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
+                     (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
+                     (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
 
-    status = make_archive(arguments, &open.extract, &lidia);
+    status = make_archive(arguments, &extract, &lidia);
     free_path_maps(&lidia);
     return status;
 }
@@ -352,7 +353,7 @@ static int check_words(const struct cli_arguments *arguments)
     return check_format(arguments, format_of(arguments));
 }
 
-static int check_compat(const struct cli_arguments *arguments, const sxt_open_options *open)
+static int check_compat(const struct cli_arguments *arguments, const sxt_extract_options *extract)
 {
     static const char *const contradicting[] = {"debug", "debug-dir", "zero-size", "path-map"};
     for (size_t i = 0; i < sizeof contradicting / sizeof *contradicting; i++)
@@ -362,7 +363,7 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_open_op
     if (strings != NULL && strcmp(strings, "length") != 0)
         return cli_usage(arguments->verb, "--compat and --strings %s contradict each other", strings);
     /* Its published versions differ in whether they know Go; apart from that it takes what it takes. */
-    uint32_t sources = open->extract.sources | SXT_SOURCE_GO;
+    uint32_t sources = extract->sources | SXT_SOURCE_GO;
     if (cli_given(arguments, "sources") && sources != (SXT_SOURCE_GO | SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM))
         return cli_usage(arguments->verb, "--compat takes --sources symtab,dynsym or go,symtab,dynsym only");
     return CLI_DONE;

@@ -91,6 +91,10 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute_
     {                                                                                                                  \
         "json", 0, NULL, "print JSON, one object a line", NULL                                                         \
     }
+#define CLI_OPTION_THREADS                                                                                             \
+    {                                                                                                                  \
+        "threads", 0, "N", "use at most N threads (default: SEXTANT_THREADS, or one for each\nprocessor)", NULL        \
+    }
 #define CLI_OPTIONS_EXTRACT                                                                                            \
     {"debug", 0, "FILE", "take symbols from this separate debug file too", NULL},                                      \
         {"debug-dir", 0, "DIR", "search debug files below DIR instead of /usr/lib/debug", NULL},                       \
@@ -98,12 +102,15 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute_
         {"sources", 0, "LIST", "use only these of dwarf,go,symtab,dynsym", "dwarf go symtab dynsym"},                  \
         {"zero-size", 0, "skip|extend",                                                                                \
          "functions of size 0 own no bytes (skip, the default)\nor reach to the next symbol (extend)", "skip extend"}, \
-    {                                                                                                                  \
-        "mangled", 0, NULL, "names as linked; by default they are demangled", NULL                                     \
-    }
+        {"mangled", 0, NULL, "names as linked; by default they are demangled", NULL}, CLI_OPTION_THREADS
 
-/* Fills OPTIONS from those. FILE is named in warnings. Returns CLI_DONE or CLI_USAGE. */
-int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *options);
+/* Fills OPEN and EXTRACT, which OPEN points to, from those. FILE is named in warnings. Returns CLI_DONE or CLI_USAGE.
+ */
+int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *open,
+                     sxt_extract_options *extract);
+
+/* Fills *THREADS from --threads, or with 0 if it was not given. Returns CLI_DONE or CLI_USAGE. */
+int cli_threads(const struct cli_arguments *arguments, unsigned *threads);
 
 /* "0x401020" or "401020". False when TEXT is anything else. */
 bool cli_parse_address(const char *text, uint64_t *address);

@@ -179,7 +179,8 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "one file at a time");
     const char *file = arguments->words[0];
     sxt_open_options open;
-    int status = cli_open_options(arguments, file, &open);
+    sxt_extract_options extract;
+    int status = cli_open_options(arguments, file, &open, &extract);
     if (status != CLI_DONE)
         return status;
     open.check_crc = cli_given(arguments, "check");

@@ -80,7 +80,10 @@ static int find_names(const struct cli_arguments *arguments, const struct cli_tr
     struct sxt_trace_named named;
     sxt_error error;
     sxt_open_options_init(&where.open);
-    where.open.extract.debug_directory = cli_value(arguments, "debug-dir");
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    extract.debug_directory = cli_value(arguments, "debug-dir");
+    where.open.extract = &extract;
     int status = cli_search_options(arguments, &where);
     if (status == CLI_DONE && sxt_modules_open(&where, &modules, &error) != SXT_OK)
         status = cli_fail(NULL, &error);

@@ -137,9 +137,10 @@ static int run(const struct cli_arguments *arguments)
     for (size_t i = 0; i < arguments->word_count; i++) {
         const char *file = arguments->words[i];
         sxt_open_options open;
+        sxt_extract_options extract;
         sxt_archive *archive;
         sxt_error error;
-        int usage = cli_open_options(arguments, file, &open);
+        int usage = cli_open_options(arguments, file, &open, &extract);
         if (usage != CLI_DONE)
             return usage;
         open.check_crc = cli_given(arguments, "check");

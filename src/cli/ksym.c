@@ -54,8 +54,7 @@ static int understand(const struct cli_arguments *arguments, struct sxt_ksym_opt
     if (options->archives_only)
         return CLI_DONE;
     sxt_open_options open;
-    int status = cli_open_options(arguments, arguments->words[0], &open);
-    options->extract = open.extract;
+    int status = cli_open_options(arguments, arguments->words[0], &open, &options->extract);
     /* Only names and addresses are wanted, and the symbol table has them all. */
     if (!cli_given(arguments, "sources"))
         options->extract.sources = SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM | SXT_SOURCE_GO;

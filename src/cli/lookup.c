@@ -64,6 +64,7 @@ struct input {
 /* Where addresses are looked up, and what is done to them before. */
 struct question {
     const struct cli_arguments *arguments;
+    sxt_extract_options extract;
     sxt_archive *archive;        /* one file, or... */
     struct sxt_process *process; /* ...the files of a process */
     const char *file;
@@ -152,7 +153,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
     const char *maps = cli_value(arguments, "maps");
     sxt_open_options open;
     sxt_error error;
-    int status = cli_open_options(arguments, file, &open);
+    int status = cli_open_options(arguments, file, &open, &question->extract);
     if (status != CLI_DONE)
         return status;
     open.check_crc = cli_given(arguments, "check");
@@ -176,8 +177,8 @@ static int open_question(struct question *question, const char *file, size_t *fi
             if (arguments->word_count == 1 && (status = read_input(&question->input)) != CLI_DONE)
                 return status;
             foresee(question, 1);
-            open.extract.addresses = question->addresses;
-            open.extract.address_count = question->address_count;
+            question->extract.addresses = question->addresses;
+            question->extract.address_count = question->address_count;
         }
         if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK ||
             (question->file_offsets &&

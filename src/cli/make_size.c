@@ -49,10 +49,9 @@ static int understand(const struct cli_arguments *arguments, struct sxt_size_mak
 {
     sxt_size_make_options_init(options);
     sxt_open_options open;
-    int status = cli_open_options(arguments, arguments->words[0], &open);
+    int status = cli_open_options(arguments, arguments->words[0], &open, &options->extract);
     if (status != CLI_DONE)
         return status;
-    options->extract = open.extract;
     options->map_path = cli_value(arguments, "map");
     options->components_path = cli_value(arguments, "components");
     options->source_directory = cli_value(arguments, "source-dir");

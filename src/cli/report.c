@@ -1,5 +1,6 @@
 /* report.c: what goes to stderr, and the pieces that several verbs share. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,11 +110,13 @@ static uint32_t parse_sources(const char *list)
     return sources;
 }
 
-int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *options)
+int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *open,
+                     sxt_extract_options *extract)
 {
-    sxt_open_options_init(options);
-    sxt_extract_options *extract = &options->extract;
-    options->mangled = cli_given(arguments, "mangled");
+    sxt_open_options_init(open);
+    sxt_extract_options_init(extract);
+    open->extract = extract;
+    open->mangled = cli_given(arguments, "mangled");
     extract->debug_path = cli_value(arguments, "debug");
     extract->debug_directory = cli_value(arguments, "debug-dir");
     if (cli_given(arguments, "no-debug-search"))
@@ -132,6 +135,20 @@ int cli_open_options(const struct cli_arguments *arguments, const char *file, sx
     extract->warning = show_warning;
     /* Only ever given back to show_warning, which reads it. */
     memcpy(&extract->warning_data, &file, sizeof file);
+    return cli_threads(arguments, &extract->threads);
+}
+
+int cli_threads(const struct cli_arguments *arguments, unsigned *threads)
+{
+    const char *text = cli_value(arguments, "threads");
+    *threads = 0;
+    if (text == NULL)
+        return CLI_DONE;
+    char *end;
+    unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (number == 0 || *end != 0)
+        return cli_usage(arguments->verb, "--threads takes a number from 1 on, not '%s'", text);
+    *threads = number < UINT_MAX ? (unsigned)number : UINT_MAX;
     return CLI_DONE;
 }
 

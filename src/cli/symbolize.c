@@ -65,6 +65,7 @@ const struct cli_verb cli_symbolize = {
 struct symbolizing {
     const struct cli_arguments *arguments;
     struct sxt_modules_options where;
+    sxt_extract_options extract; /* for where.open */
     struct sxt_modules *modules;
     uint64_t limit;    /* of the profile, in bytes */
     size_t complaints; /* mappings or modules that something is wrong with */
@@ -147,7 +148,9 @@ static int understand(struct symbolizing *work)
     struct sxt_modules_options *where = &work->where;
     sxt_open_options_init(&where->open);
     where->open.mangled = cli_given(arguments, "mangled");
-    where->open.extract.debug_directory = cli_value(arguments, "debug-dir");
+    sxt_extract_options_init(&work->extract);
+    where->open.extract = &work->extract;
+    work->extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
     where->url = cli_value(arguments, "url");
     where->api_key = cli_value(arguments, "api-key");

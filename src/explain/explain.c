@@ -31,10 +31,7 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     struct sxt_explainer *explainer = calloc(1, sizeof *explainer);
     if (explainer == NULL)
         return sxt_fail_memory(error, sizeof *explainer);
-    if (options != NULL)
-        explainer->options = *options;
-    else
-        sxt_open_options_init(&explainer->options);
+    int status = sxt_opening_take(&explainer->options, options, error);
     sxt_extract_options *extract = &explainer->options.extract;
     extract->warning = NULL;
     extract->progress = NULL;
@@ -43,8 +40,10 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     sxt_arena_init(&explainer->arena, ARENA_LIMIT, sxt_arena_separate_default);
     sxt_buffer_init(&explainer->why, WHY_LIMIT);
     explainer->path = strdup(path);
-    int status =
-        explainer->path != NULL ? sxt_file_open(&explainer->file, path, error) : sxt_fail_memory(error, strlen(path));
+    if (status == SXT_OK && explainer->path == NULL)
+        status = sxt_fail_memory(error, strlen(path));
+    if (status == SXT_OK)
+        status = sxt_file_open(&explainer->file, path, error);
     if (status == SXT_OK)
         status = sxt_file_inflate(&explainer->file, extract->inflate_limit, error);
     if (status == SXT_OK) {
@@ -246,7 +245,7 @@ sxt_string sxt_explain_readable(struct sxt_explainer *explainer, sxt_string name
 {
     struct sxt_buffer readable;
     sxt_buffer_init(&readable, (size_t)2 << 20);
-    if (!explainer->options.mangled && name.size > 0 && sxt_demangle(name, &readable)) {
+    if (!explainer->options.open.mangled && name.size > 0 && sxt_demangle(name, &readable)) {
         char *copy = sxt_arena_copy(&explainer->arena, readable.data, readable.size);
         if (copy == NULL)
             explainer->no_memory = true;

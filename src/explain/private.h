@@ -38,7 +38,7 @@ struct sxt_explain_near {
 };
 
 struct sxt_explainer {
-    sxt_open_options options; /* without warnings and progress: those came when the archive was opened */
+    struct sxt_opening options; /* without warnings and progress: those came when the archive was opened */
     char *path;
     struct sxt_file file;
     sxt_kind kind;

@@ -93,7 +93,7 @@ static bool is_called(const struct sxt_explainer *explainer, sxt_string name, sx
 {
     struct sxt_buffer readable;
     sxt_buffer_init(&readable, (size_t)2 << 20);
-    if (!explainer->options.mangled && name.size > 1 && sxt_demangle(name, &readable))
+    if (!explainer->options.open.mangled && name.size > 1 && sxt_demangle(name, &readable))
         name = (sxt_string){(const char *)readable.data, readable.size};
     bool same = name.size == text.size && memcmp(name.data, text.data, text.size) == 0;
     sxt_buffer_free(&readable);

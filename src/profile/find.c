@@ -332,7 +332,7 @@ static void find_local(struct wanted *wanted)
     }
     if (wanted->id_size == 0 || has_any(module))
         return;
-    const char *directory = wanted->modules->options.open.extract.debug_directory;
+    const char *directory = wanted->modules->opening.extract.debug_directory;
     char path[NAME_MAX_SIZE];
     int size = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug",
                         directory != NULL ? directory : DEBUG_DIRECTORY, wanted->hex, wanted->hex + 2);

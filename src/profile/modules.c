@@ -21,7 +21,9 @@ int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modul
     modules->options = *options;
     modules->most = MODULES_MAX;
     sxt_search_init(&modules->search, options->directories, options->directory_count);
-    int status = sxt_strings_init(&modules->keys, 0, error);
+    int status = sxt_opening_take(&modules->opening, &options->open, error);
+    if (status == SXT_OK)
+        status = sxt_strings_init(&modules->keys, 0, error);
     if (status == SXT_OK && options->url != NULL)
         status = sxt_remote_open(options->url, options->api_key, &modules->remote, error);
     if (status != SXT_OK)
@@ -141,15 +143,17 @@ static void pass_warning(void *data, const sxt_error *problem)
 int sxt_module_open(struct sxt_modules *modules, struct sxt_module *module, const uint64_t *addresses, size_t count,
                     bool mangled, sxt_archive **out)
 {
-    sxt_open_options options = modules->options.open;
+    sxt_open_options options = modules->opening.open;
+    sxt_extract_options extract = modules->opening.extract;
+    options.extract = &extract;
     struct warning warning = {&modules->options, sxt_module_path(module)};
     options.mangled = mangled;
-    options.extract.addresses = count > 0 ? addresses : NULL;
-    options.extract.address_count = count;
-    options.extract.warning = modules->options.warning != NULL ? pass_warning : NULL;
-    options.extract.warning_data = &warning;
+    extract.addresses = count > 0 ? addresses : NULL;
+    extract.address_count = count;
+    extract.warning = modules->options.warning != NULL ? pass_warning : NULL;
+    extract.warning_data = &warning;
     if (module->archive == NULL && module->debug != NULL)
-        options.extract.debug_path = module->debug;
+        extract.debug_path = module->debug;
     sxt_error error;
     int status = sxt_archive_open_path(warning.path, &options, out, &error);
     if (status != SXT_OK)

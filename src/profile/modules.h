@@ -14,6 +14,7 @@
 #ifndef SXT_PROFILE_MODULES_H
 #define SXT_PROFILE_MODULES_H
 
+#include "archive/archive.h"
 #include "base/strings.h"
 #include "profile/layout.h"
 #include "profile/profile.h"
@@ -37,6 +38,7 @@ struct sxt_module {
 
 struct sxt_modules {
     struct sxt_modules_options options;
+    struct sxt_opening opening; /* from options.open */
     struct sxt_search search;
     struct sxt_remote *remote; /* NULL when no service was named */
     struct sxt_strings keys;   /* number N + 1 is what module N was asked by */

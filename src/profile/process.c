@@ -38,7 +38,7 @@ struct mapping {
 
 struct sxt_process {
     long pid; /* 0 when only a saved map is known */
-    sxt_open_options options;
+    struct sxt_opening options;
     struct mapping *mappings; /* ascending and disjoint, as the kernel lists them; sorted to be sure */
     size_t mapping_count, mapping_capacity;
     struct sxt_strings paths; /* of the modules: string N + 1 is that of module N */
@@ -58,11 +58,9 @@ static int open_process(long pid, const char *maps, const sxt_open_options *opti
     if (process == NULL)
         return sxt_fail_memory(error, sizeof *process);
     process->pid = pid;
-    if (options != NULL)
-        process->options = *options;
-    else
-        sxt_open_options_init(&process->options);
-    int status = sxt_strings_init(&process->paths, 0, error);
+    int status = sxt_opening_take(&process->options, options, error);
+    if (status == SXT_OK)
+        status = sxt_strings_init(&process->paths, 0, error);
     if (status == SXT_OK)
         status = read_maps(process, maps, error);
     if (status != SXT_OK)
@@ -222,7 +220,7 @@ static int open_vdso(struct sxt_process *process, struct module *module, const s
         close(fd);
     if (got != (ssize_t)size)
         return sxt_fail_errno(error, problem, "cannot read the vdso");
-    return sxt_archive_open_memory(module->memory, size, &process->options, &module->archive, error);
+    return sxt_archive_open_memory(module->memory, size, &process->options.open, &module->archive, error);
 }
 
 /* A device that is mapped is nothing to read from, and a pipe that took the place of a file would keep us waiting. */
@@ -233,7 +231,7 @@ static int open_regular(const char *path, struct sxt_process *process, struct mo
         return sxt_fail_errno(error, errno, "cannot open");
     if (!S_ISREG(status.st_mode))
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "is not a regular file");
-    return sxt_archive_open_path(path, &process->options, &module->archive, error);
+    return sxt_archive_open_path(path, &process->options.open, &module->archive, error);
 }
 
 /* The file as the process sees it: it may be deleted by now, or lie in another root. */

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/inflate.h"
+#include "base/options.h"
 #include "source/debug_file.h"
 #include "source/dwarf/dwarf.h"
 #include "source/elf/elf.h"
@@ -48,23 +49,16 @@ void sxt_extract_options_init(sxt_extract_options *options)
     options->inflate_limit = DEFAULT_INFLATE_LIMIT;
 }
 
-int sxt_extract_options_check(const sxt_extract_options *options, sxt_error *error)
+int sxt_extract_options_take(sxt_extract_options *out, const sxt_extract_options *given, sxt_error *error)
 {
-    if (options == NULL || options->struct_size == sizeof *options)
-        return SXT_OK;
-    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                    "extract options of another version; call sxt_extract_options_init first");
+    sxt_extract_options_init(out);
+    return sxt_options_take(out, sizeof *out, given, "sxt_extract_options_init", error);
 }
 
 int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
                 sxt_error *error)
 {
     *out = NULL;
-    sxt_extract_options defaults;
-    if (options == NULL) {
-        sxt_extract_options_init(&defaults);
-        options = &defaults;
-    }
     struct extraction extraction = {.options = options};
     int status = sxt_elf_open(&extraction.elf, file->data, file->size, options->inflate_limit, error);
     if (status != SXT_OK)
@@ -82,14 +76,15 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
     return status;
 }
 
-static int extract_and_close(struct sxt_file *file, const char *path, const sxt_extract_options *options,
+static int extract_and_close(struct sxt_file *file, const char *path, const sxt_extract_options *given,
                              sxt_symbols **out, sxt_error *error)
 {
-    int status = sxt_extract_options_check(options, error);
+    sxt_extract_options options;
+    int status = sxt_extract_options_take(&options, given, error);
     if (status == SXT_OK)
-        status = sxt_file_inflate(file, options != NULL ? options->inflate_limit : DEFAULT_INFLATE_LIMIT, error);
+        status = sxt_file_inflate(file, options.inflate_limit, error);
     if (status == SXT_OK)
-        status = sxt_extract(file, path, options, out, error);
+        status = sxt_extract(file, path, &options, out, error);
     sxt_file_close(file);
     return status;
 }

@@ -6,10 +6,10 @@
 
 #include "base/file.h"
 
-/* Fails with SXT_ERROR_USAGE when OPTIONS were not made by this version's sxt_extract_options_init. NULL is fine. */
-int sxt_extract_options_check(const sxt_extract_options *options, sxt_error *error);
+/* The defaults in *OUT, with what GIVEN (may be NULL) has over them; see base/options.h. */
+int sxt_extract_options_take(sxt_extract_options *out, const sxt_extract_options *given, sxt_error *error);
 
-/* FILE holds the (inflated) ELF file, read from PATH (NULL when unknown). OPTIONS may be NULL. */
+/* FILE holds the (inflated) ELF file, read from PATH (NULL when unknown). OPTIONS are complete. */
 int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
                 sxt_error *error);
 

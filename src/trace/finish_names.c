@@ -271,8 +271,11 @@ static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *add
     path[file->path.size] = 0;
     sxt_open_options options;
     sxt_open_options_init(&options);
-    options.extract.addresses = addresses;
-    options.extract.address_count = count;
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    extract.addresses = addresses;
+    extract.address_count = count;
+    options.extract = &extract;
     sxt_archive *archive;
     sxt_error error;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -113,9 +113,12 @@ static void check_with_files(const struct sxt_builder *builder, unsigned kind, u
     sxt_open_options options;
     sxt_archive *archive;
     sxt_open_options_init(&options);
-    options.extract.flags = flags;
-    options.extract.debug_directory = folder;
-    options.extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    options.extract = &extract;
+    extract.flags = flags;
+    extract.debug_directory = folder;
+    extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
     if (sxt_archive_open_path(path, &options, &archive, NULL) == SXT_OK) {
         sxt_fuzz_exercise(archive);
         sxt_archive_close(&archive);

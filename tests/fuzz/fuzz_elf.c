@@ -10,8 +10,11 @@ static void open_directly(const uint8_t *data, size_t size)
     sxt_archive *archive;
     uint64_t count;
     sxt_open_options_init(&options);
-    options.extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
-    options.extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    options.extract = &extract;
+    extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
     if (sxt_archive_open_memory(data, size, &options, &archive, NULL) == SXT_OK) {
         uint64_t address;
         sxt_string name;

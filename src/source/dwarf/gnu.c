@@ -91,7 +91,7 @@ static int load_units(struct sxt_gnu_dwarf *view, const bool *wanted, sxt_error 
     if (bytes == 0)
         return SXT_OK;
     size_t worth = bytes / WORTH_A_THREAD + 1;
-    unsigned threads = sxt_pool_threads(0);
+    unsigned threads = sxt_pool_threads(view->dwarf->settings.options->threads);
     if (threads > THREADS_WANTED)
         threads = THREADS_WANTED;
     threads = threads < worth ? threads : (unsigned)worth;

@@ -61,7 +61,7 @@ static bool join(struct search *search, unsigned threads, struct gnu_variables *
 
 static int search_all(struct sxt_gnu_dwarf *view, sxt_error *error)
 {
-    unsigned threads = sxt_pool_threads(0);
+    unsigned threads = sxt_pool_threads(view->dwarf->settings.options->threads);
     struct search search = {.dwarf = view->dwarf};
     search.workers = calloc(threads, sizeof *search.workers);
     if (search.workers == NULL)

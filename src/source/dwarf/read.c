@@ -108,7 +108,7 @@ int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbo
     for (size_t i = 0; i < count; i++)
         if (wanted == NULL || wanted[i])
             reading.total += (size_t)(dwarf->main.units[i].end - dwarf->main.units[i].offset);
-    unsigned threads = sxt_pool_threads(0);
+    unsigned threads = sxt_pool_threads(dwarf->settings.options->threads);
     size_t worth = reading.total / WORTH_A_THREAD + 1;
     threads = threads < THREADS_WANTED ? threads : THREADS_WANTED;
     threads = dwarf->package.is_open || threads < worth ? threads : (unsigned)worth;

@@ -168,9 +168,12 @@ TEST(compressed_binaries_and_archives_are_opened_by_content)
         assert_int_not_equal(error.text[0], 0);
         sxt_open_options options;
         sxt_open_options_init(&options);
-        options.extract.inflate_limit = lidia_size - 1;
+        sxt_extract_options extract;
+        sxt_extract_options_init(&extract);
+        options.extract = &extract;
+        extract.inflate_limit = lidia_size - 1;
         assert_int_equal(sxt_archive_open_memory(packed, size, &options, &none, &error), SXT_ERROR_LIMIT);
-        options.extract.inflate_limit = lidia_size;
+        extract.inflate_limit = lidia_size;
         assert_int_equal(sxt_archive_open_memory(packed, size, &options, &none, &error), SXT_OK);
         sxt_archive_close(&none);
     }
@@ -215,34 +218,62 @@ TEST(every_cut_of_a_binary_opens_or_fails_cleanly)
     }
 }
 
-TEST(options_of_another_version_are_a_usage_error)
+/* The options of a caller that was compiled against a later version, which has one field more. */
+struct later_options {
+    sxt_open_options known;
+    uint64_t unknown;
+};
+
+TEST(options_of_an_older_or_later_caller_work)
+{
+    /* An older caller has fewer fields. What lies after them is not read. */
+    sxt_open_options older;
+    memset(&older, 0xff, sizeof older);
+    older.struct_size = offsetof(sxt_open_options, mangled);
+    older.check_crc = false;
+    open_memory(elf, elf_size, &older);
+    assert_answers();
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    extract.struct_size = offsetof(sxt_extract_options, flags);
+    extract.flags = UINT32_MAX;
+    extract.inflate_limit = 0;
+    sxt_symbols *model = NULL;
+    assert_int_equal(sxt_symbols_from_memory(elf, elf_size, &extract, &model, NULL), SXT_OK);
+    sxt_symbols_free(&model);
+    /* A later caller has more, which must be 0. */
+    struct later_options later = {.unknown = 0};
+    sxt_open_options_init(&later.known);
+    later.known.struct_size = sizeof later;
+    open_memory(elf, elf_size, &later.known);
+    assert_answers();
+    later.unknown = 1;
+    sxt_archive *none;
+    sxt_error error = {0};
+    assert_int_equal(sxt_archive_open_memory(elf, elf_size, &later.known, &none, &error), SXT_ERROR_USAGE);
+    assert_null(none);
+    assert_int_equal(error.code, SXT_ERROR_USAGE);
+}
+
+TEST(options_that_were_not_initialised_are_a_usage_error)
 {
     sxt_open_options options;
     sxt_archive *none;
-    sxt_error error = {0};
-    sxt_open_options_init(&options);
-    options.struct_size--;
-    assert_int_equal(sxt_archive_open_memory(elf, elf_size, &options, &none, &error), SXT_ERROR_USAGE);
-    assert_null(none);
-    assert_int_equal(error.code, SXT_ERROR_USAGE);
-    sxt_open_options_init(&options);
-    options.extract.struct_size = 0;
-    assert_int_equal(sxt_archive_open_memory(elf, elf_size, &options, &none, NULL), SXT_ERROR_USAGE);
-
     sxt_extract_options extract;
     sxt_symbols *model = NULL;
-    sxt_extract_options_init(&extract);
-    extract.struct_size += 8;
-    assert_int_equal(sxt_symbols_from_memory(elf, elf_size, &extract, &model, NULL), SXT_ERROR_USAGE);
-    assert_null(model);
-    /* Nothing of such options is used, not even before the file is known for what it is. */
+    memset(&options, 0, sizeof options);
+    assert_int_equal(sxt_archive_open_memory(elf, elf_size, &options, &none, NULL), SXT_ERROR_USAGE);
+    assert_null(none);
+    /* Nothing of such options is used, not even before the kind of the file is known. */
     static uint8_t packed[16384];
     size_t size = compress_gzip(elf, elf_size, packed, sizeof packed);
     memset(&extract, 0, sizeof extract);
     assert_int_equal(sxt_symbols_from_memory(packed, size, &extract, &model, NULL), SXT_ERROR_USAGE);
+    assert_null(model);
     sxt_open_options_init(&options);
-    memset(&options.extract, 0, sizeof options.extract);
+    options.extract = &extract;
     assert_int_equal(sxt_archive_open_memory(packed, size, &options, &none, NULL), SXT_ERROR_USAGE);
+    assert_null(none);
 }
 
 TEST(names_stay_as_linked_when_asked)

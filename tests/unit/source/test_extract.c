@@ -411,11 +411,10 @@ TEST(a_core_file_is_refused)
     expect_error(&extraction, SXT_ERROR_UNSUPPORTED, "core file");
 }
 
-/* Options of another version are perhaps shorter: nothing behind the size may be read. */
-TEST(options_of_another_size_are_a_usage_error)
+/* Options of an older version are shorter: nothing after their end may be read. */
+TEST(options_of_an_impossible_size_are_a_usage_error)
 {
-    const size_t sizes[] = {0, sizeof(size_t), sizeof(sxt_extract_options) - 1, sizeof(sxt_extract_options) + 8,
-                            SIZE_MAX};
+    const size_t sizes[] = {0, sizeof(size_t) - 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct extraction extraction;
         begin(&extraction, ET_EXEC);
@@ -432,6 +431,21 @@ TEST(options_of_another_size_are_a_usage_error)
         free(options);
         end(&extraction);
     }
+}
+
+TEST(options_that_are_only_a_size_are_the_defaults)
+{
+    struct extraction extraction;
+    begin(&extraction, ET_EXEC);
+    sxt_builder_finish(&extraction.builder);
+    size_t *options = malloc(sizeof *options);
+    *options = sizeof *options;
+    assert_int_equal(sxt_symbols_from_memory(extraction.builder.data, extraction.builder.size,
+                                             (const sxt_extract_options *)(const void *)options, &extraction.symbols,
+                                             NULL),
+                     SXT_OK);
+    free(options);
+    end(&extraction);
 }
 
 /* --- files that are made to cost a lot --- */

@@ -163,13 +163,16 @@ TEST(asking_for_some_addresses_gives_the_same_answers)
     sxt_archive *whole, *part;
     sxt_open_options options;
     sxt_open_options_init(&options);
+    sxt_extract_options extract;
+    sxt_extract_options_init(&extract);
+    options.extract = &extract;
     assert_int_equal(sxt_archive_open_memory(debug.elf.data, debug.elf.size, &options, &whole, NULL), SXT_OK);
     for (unsigned k = 0; k < 20; k++) {
         uint64_t addresses[50];
         for (unsigned i = 0; i < 50; i++)
             addresses[i] = TEXT + (uint64_t)(k * 50 + i) * 7919 % (UNITS * FUNCTIONS * 16);
-        options.extract.addresses = addresses;
-        options.extract.address_count = 50;
+        extract.addresses = addresses;
+        extract.address_count = 50;
         assert_int_equal(sxt_archive_open_memory(debug.elf.data, debug.elf.size, &options, &part, NULL), SXT_OK);
         for (unsigned i = 0; i < 50; i++) {
             sxt_frame all[8], some[8];
