@@ -35,7 +35,7 @@ int main(int argc, char **argv)
         return fail(argv[1], &error);
     printf("%zu symbols, %zu ranges\n", sxt_symbols_symbol_count(symbols), sxt_symbols_range_count(symbols));
 
-    if (sxt_lidia_write_memory(symbols, NULL, &image, &size, &error) != SXT_OK)
+    if (sxt_lidia_write_memory(symbols, NULL, &image, &size, NULL, &error) != SXT_OK)
         status = fail(argv[1], &error);
     sxt_symbols_free(&symbols);
 

@@ -1,8 +1,16 @@
 /*
  * sextant/lidia.h: writing Lidia archives. They are read with sextant/archive.h.
  *
- * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it; behind them
- * an index of ours that other readers do not notice. docs/formats/lidia.md has the layout.
+ * The file has sorted addresses, a row for each, strings, and line entries, as Grafana Pyroscope reads it. An index
+ * that only sextant uses follows them. docs/formats/lidia.md has the layout.
+ *
+ *     sxt_symbols *symbols;
+ *     sxt_error error;
+ *     if (sxt_symbols_from_path("app", NULL, &symbols, &error) == SXT_OK)
+ *         sxt_lidia_write_path(symbols, NULL, "app.lidia", NULL, &error);
+ *     sxt_symbols_free(&symbols);
+ *
+ * Several threads may write from the same sxt_symbols at the same time.
  */
 #ifndef SEXTANT_LIDIA_H
 #define SEXTANT_LIDIA_H
@@ -19,37 +27,34 @@
 extern "C" {
 #endif
 
-/* A path that begins with OLD_PREFIX (whole components of it) begins with NEW_PREFIX instead. */
-typedef struct sxt_path_map {
-    const char *old_prefix;
-    const char *new_prefix;
-} sxt_path_map;
-
 typedef struct sxt_lidia_options {
     size_t struct_size;            /* set by sxt_lidia_options_init */
     bool mangled;                  /* leave names as linked; by default they are demangled */
     bool nul_strings;              /* NUL-terminated strings instead of length-prefixed ones */
     bool no_index;                 /* leave the index out */
-    const sxt_path_map *path_maps; /* applied to file names on the way out; the first that matches counts */
+    const sxt_path_map *path_maps; /* applied to file names; the first that matches is used */
     size_t path_map_count;
-    uintptr_t reserved[8];
+    unsigned threads; /* at most so many, for demangling; 0: see sxt_extract_options */
+    uintptr_t reserved[4];
 } sxt_lidia_options;
 
 SXT_API void sxt_lidia_options_init(sxt_lidia_options *options);
 
 /*
  * Write the ranges of SYMBOLS to a file, which appears whole or not at all (temporary name, fsync, rename): a failure
- * leaves an old file at PATH as it was. OPTIONS may be NULL.
+ * leaves an old file at PATH unchanged. "-" is standard output. OPTIONS may be NULL. *WRITTEN (may be NULL) says what
+ * is in the file.
  */
 SXT_API int sxt_lidia_write_path(const sxt_symbols *symbols, const sxt_lidia_options *options, const char *path,
-                                 sxt_error *error);
+                                 sxt_written *written, sxt_error *error);
 
-/* The same into an open descriptor, from its current position; it stays open, and may be left half-written. */
-SXT_API int sxt_lidia_write_fd(const sxt_symbols *symbols, const sxt_lidia_options *options, int fd, sxt_error *error);
+/* The same into an open descriptor, from its current position; it stays open. A failure may leave a part there. */
+SXT_API int sxt_lidia_write_fd(const sxt_symbols *symbols, const sxt_lidia_options *options, int fd,
+                               sxt_written *written, sxt_error *error);
 
-/* The same into memory; *DATA is the caller's to give to sxt_free. */
+/* The same into memory; *DATA is the caller's to pass to sxt_free. */
 SXT_API int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *options, void **data,
-                                   size_t *size, sxt_error *error);
+                                   size_t *size, sxt_written *written, sxt_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <sextant/archive.h>
 #include <sextant/error.h>
 #include <sextant/ksym.h>
+#include <sextant/ksym_writer.h>
 #include <sextant/lidia.h>
 #include <sextant/string.h>
 #include <sextant/symbfile.h>

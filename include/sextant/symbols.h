@@ -130,6 +130,30 @@ SXT_API size_t sxt_symbols_range_count(const sxt_symbols *symbols);
 SXT_API int sxt_symbols_range(const sxt_symbols *symbols, size_t index, sxt_range *out);
 SXT_API int sxt_symbols_line(const sxt_symbols *symbols, size_t range, size_t index, sxt_line *out);
 
+/* --- what the writers of archives share --- */
+
+/* A path that begins with the components of OLD_PREFIX is written with NEW_PREFIX in their place. */
+typedef struct sxt_path_map {
+    const char *old_prefix;
+    const char *new_prefix;
+} sxt_path_map;
+
+/*
+ * What a writer has written. The caller sets struct_size to sizeof(sxt_written) before the call. More fields may be
+ * added at the end.
+ */
+typedef struct sxt_written {
+    size_t struct_size;
+    uint64_t size;        /* bytes of the file; where two files are written, of the first */
+    uint64_t functions;   /* of Lidia archives and symbfiles: ranges of depth 0 */
+    uint64_t inlines;     /* of the same: ranges of depth above 0 */
+    uint64_t lines;       /* of the same: line entries */
+    uint64_t return_pads; /* of symbfiles */
+    uint64_t symbols;     /* of ksym blobs */
+    uint64_t tokens;      /* of ksym blobs: beginnings of names that are stored once */
+    uint64_t saved;       /* of ksym blobs: bytes that the tokens save */
+} sxt_written;
+
 #ifdef __cplusplus
 }
 #endif

@@ -105,11 +105,6 @@ int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visito
 int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
                               sxt_error *error);
 
-/* Ranges and return pads of one model, at the same time. *FAILED is the file that could not be written. */
-int sxt_symbfile_write_both(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
-                            const char *ranges, const char *pads, uint64_t *pad_count, const char **failed,
-                            sxt_error *error);
-
 struct sxt_size;
 struct sxt_sizediff;
 struct sxt_mlyze;
@@ -127,32 +122,5 @@ const struct sxt_mlyze *sxt_archive_mlyze(const sxt_archive *archive);
 
 /* Is it a heap trace whose recording did not end? */
 bool sxt_archive_is_cut(const sxt_archive *archive);
-
-/* Making ksym blobs. */
-struct sxt_ksym_options {
-    const char *types;           /* letters of nm, or "all"; NULL: T and t of text and binaries, all of archives */
-    sxt_ksym_layout layout;      /* of the blob */
-    bool mangled;                /* names as linked */
-    bool archives_only;          /* refuse a binary */
-    sxt_extract_options extract; /* how to read a binary */
-    /* What is wrong in the file at PATH but costs only a part of the result. May be NULL. */
-    void (*warning)(void *data, const char *path, const char *text);
-    void *warning_data;
-};
-
-struct sxt_ksym_made {
-    uint64_t symbols;
-    uint64_t tokens;
-    uint64_t saved; /* bytes, by the tokens */
-    uint64_t size;
-};
-
-/*
- * The symbols of files (text as /proc/kallsyms and nm have it, ELF files, archives of any kind) as one blob at OUTPUT,
- * which appears whole or not at all. "-" is standard input, and output. *FAILED is the file that could not be read or
- * written.
- */
-int sxt_ksym_make(const char *const *paths, size_t count, const char *output, const struct sxt_ksym_options *options,
-                  struct sxt_ksym_made *made, const char **failed, sxt_error *error);
 
 #endif

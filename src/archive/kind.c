@@ -9,7 +9,8 @@
 #include "size/size.h"
 #include "source/elf/elf.h"
 
-/* A ksym blob has no magic number: a file is one if all of it is consistent. Zeros would be an empty blob, of any size. */
+/* A ksym blob has no magic number: a file is one if all of it is consistent. Zeros would be an empty blob, of any size.
+ */
 static bool is_ksym(const uint8_t *data, size_t size, sxt_ksym *ksym)
 {
     return sxt_ksym_open(ksym, data, size, 0, 0, NULL) == NULL && (sxt_ksym_count(ksym) > 0 || size == ksym->size);

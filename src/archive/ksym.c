@@ -7,43 +7,6 @@
 #include "archive/private.h"
 #include "base/error.h"
 
-/* A record has up to 64 KiB, and a token before it may have as much. */
-#define NAME_ROOM ((size_t)256)
-
-sxt_string sxt_archive_ksym_name(const sxt_ksym *ksym, size_t index, struct sxt_buffer *buffer)
-{
-    size_t capacity = NAME_ROOM;
-    for (;;) {
-        sxt_buffer_clear(buffer);
-        char *room = (char *)sxt_buffer_reserve(buffer, capacity);
-        if (room == NULL)
-            return (sxt_string){NULL, 0};
-        size_t size = sxt_ksym_name(ksym, index, room, capacity);
-        if (size < capacity)
-            return (sxt_string){room, size};
-        capacity = size + 1;
-    }
-}
-
-int sxt_archive_visit_ksym(const sxt_ksym *ksym, sxt_ksym_visit *visit, void *data, sxt_error *error)
-{
-    struct sxt_buffer buffer;
-    sxt_ksym_symbol symbol;
-    int status = SXT_OK;
-    sxt_buffer_init(&buffer, SIZE_MAX / 2);
-    for (size_t i = 0; sxt_ksym_symbol_at(ksym, i, &symbol); i++) {
-        sxt_string name = sxt_archive_ksym_name(ksym, i, &buffer);
-        if (name.data == NULL) {
-            status = sxt_fail_memory(error, buffer.capacity);
-            break;
-        }
-        if (!visit(data, &symbol, name))
-            break;
-    }
-    sxt_buffer_free(&buffer);
-    return status;
-}
-
 /* What is being turned into ranges. */
 struct reading {
     const sxt_ksym *ksym;
@@ -73,7 +36,7 @@ static bool add_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_string nam
 int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error)
 {
     struct reading reading = {ksym, symbols, 0};
-    return sxt_archive_visit_ksym(ksym, add_symbol, &reading, error);
+    return sxt_ksym_visit(ksym, add_symbol, &reading, error);
 }
 
 int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options, sxt_error *error)

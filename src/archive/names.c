@@ -140,7 +140,7 @@ static size_t find_in_ksym(const sxt_ksym *ksym, sxt_string name, bool (*found)(
     sxt_ksym_find(ksym, name.data, name.size, &matches);
     while (sxt_ksym_next(&matches, &index)) {
         sxt_ksym_symbol symbol;
-        sxt_string called = sxt_archive_ksym_name(ksym, index, &one);
+        sxt_string called = sxt_ksym_name_of(ksym, index, &one);
         if (called.data == NULL || !sxt_ksym_symbol_at(ksym, index, &symbol))
             continue;
         sxt_buffer_append(&names, called.data, called.size);

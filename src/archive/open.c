@@ -10,7 +10,6 @@
 #include "archive/private.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "demangle/demangle.h"
 #include "mlyze/mlyze.h"
 #include "size/size.h"
 #include "source/elf/elf.h"
@@ -41,8 +40,8 @@ static int refuse_mlyze(sxt_archive **archive, sxt_error *error)
     if (*archive == NULL || (*archive)->kind != SXT_KIND_TRACE)
         return SXT_OK;
     sxt_archive_close(archive);
-    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                    "a heap trace has no symbols to look up; 'sextant heap' shows what is in it");
+    return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_HEAP_TRACE, SXT_NO_OFFSET,
+                           "a heap trace, which has no symbols to look up");
 }
 
 /* Takes over FILE, also when it fails. */
@@ -152,7 +151,7 @@ int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, s
     size_t size;
     int status = sxt_symbols_finish_sorted(*symbols, error);
     if (status == SXT_OK)
-        status = sxt_lidia_encode(*symbols, &settings, &archive->image, &size, error);
+        status = sxt_lidia_encode(*symbols, &settings, &archive->image, &size, NULL, error);
     if (status == SXT_OK)
         status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
     sxt_symbols_free(symbols);
@@ -164,12 +163,13 @@ static int open_elf(sxt_archive *archive, const char *path, const sxt_open_optio
     int status = sxt_extract(&archive->file, path, options->extract, &archive->symbols, error);
     if (status != SXT_OK)
         return status;
-    struct sxt_lidia_settings settings = {
-        .rename = options->mangled ? NULL : sxt_demangle,
+    const struct sxt_lidia_settings settings = {
+        .demangle = !options->mangled,
+        .threads = options->extract->threads,
         .reference = archive->symbols->reference,
     };
     size_t size;
-    status = sxt_lidia_encode(archive->symbols, &settings, &archive->image, &size, error);
+    status = sxt_lidia_encode(archive->symbols, &settings, &archive->image, &size, NULL, error);
     if (status == SXT_OK)
         status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
     return status;

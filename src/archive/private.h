@@ -59,26 +59,12 @@ void sxt_archive_close_mlyze(sxt_archive *archive);
 /* Adds what is known of a blob's text to a model, as ranges. */
 int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error);
 
-/* Calls VISIT for every symbol of a blob, by address, until it returns false. */
-typedef bool sxt_ksym_visit(void *data, const sxt_ksym_symbol *symbol, sxt_string name);
-int sxt_archive_visit_ksym(const sxt_ksym *ksym, sxt_ksym_visit *visit, void *data, sxt_error *error);
-
 /* Calls PROBLEM for what is wrong in an open blob. Returns how many problems there are. */
 uint64_t sxt_archive_verify_ksym(const sxt_ksym *ksym, void (*problem)(void *data, const sxt_problem *problem),
                                  void *data);
 
-/* The name of a symbol in BUFFER; absent when memory is short. */
-sxt_string sxt_archive_ksym_name(const sxt_ksym *ksym, size_t index, struct sxt_buffer *buffer);
-
-/* A path with its prefix replaced by the first map that matches; false when none does. */
-bool sxt_map_path(const sxt_path_map *maps, size_t count, sxt_string path, struct sxt_buffer *out);
-
-/* How to write, from the options; NULL is the defaults. */
-int sxt_symbfile_settings_of(const sxt_symbfile_options *options, struct sxt_symbfile_settings *settings,
-                             sxt_error *error);
-
-/* A symbfile at PATH, filled by WRITE; it appears whole or not at all. */
-typedef int sxt_symbfile_fill(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
-int sxt_symbfile_save(const char *path, sxt_symbfile_fill *write, void *context, sxt_error *error);
+/* A return pad for every call in the functions of SYMBOLS, which come from BINARY. WRITTEN may be NULL. */
+int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                           const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);
 
 #endif

@@ -100,7 +100,7 @@ int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visito
         return visit_all(&archive->file, visitor, error);
     if (archive->kind == SXT_KIND_KSYM) {
         struct sxt_record_visitor copy = *visitor;
-        return sxt_archive_visit_ksym(&archive->ksym, visit_symbol, &copy, error);
+        return sxt_ksym_visit(&archive->ksym, visit_symbol, &copy, error);
     }
     *has_records = false;
     return SXT_OK;
@@ -152,14 +152,14 @@ int sxt_archive_read_ranges(const struct sxt_file *file, struct sxt_symbols *sym
         int status = sxt_archive_read_symbfile(file, symbols, error);
         if (status == SXT_OK && symbols->range_count == before)
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                              "it has no ranges, only return pads, which cannot be turned into anything else");
+                              "no ranges, only return pads, which cannot be converted");
         return status;
     }
     case SXT_KIND_KSYM:
         return sxt_archive_read_ksym(&ksym, symbols, error);
     case SXT_KIND_ELF:
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "it is a binary, not an archive; sextant archive makes archives of binaries");
+        return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_BINARY, SXT_NO_OFFSET,
+                               "a binary, not an archive");
     default:
         return sxt_fail_unknown_kind(file, error);
     }

@@ -1,5 +1,5 @@
 /*
- * return_pads.c: a return pad for every call: the address behind it, less one, with the inline chain of the call.
+ * return_pads.c: a return pad for every call: the address after it, less one, with the inline chain of the call.
  *
  * The calls of each function are found in its code, and their chains by the lookup that everything else uses.
  */
@@ -12,6 +12,7 @@
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "code/code.h"
 #include "source/elf/elf.h"
 
@@ -36,7 +37,7 @@ struct pads {
 static int find_calls(struct pads *pads, sxt_error *error);
 static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
 
-static int make_pads(struct pads *pads, const char *path, sxt_error *error)
+static int make_pads(struct pads *pads, const struct sxt_symbfile_target *target, uint64_t *size, sxt_error *error)
 {
     pads->frames = malloc(FRAMES * sizeof *pads->frames);
     pads->turned = malloc(FRAMES * sizeof *pads->turned);
@@ -46,7 +47,7 @@ static int make_pads(struct pads *pads, const char *path, sxt_error *error)
     if (status == SXT_OK)
         status = find_calls(pads, error);
     if (status == SXT_OK)
-        status = sxt_symbfile_save(path, write_pads, pads, error);
+        status = sxt_symbfile_save(target, write_pads, pads, size, error);
     free(pads->calls);
     free(pads->lengths);
     free(pads->marks.list);
@@ -55,41 +56,70 @@ static int make_pads(struct pads *pads, const char *path, sxt_error *error)
     return status;
 }
 
-int sxt_symbfile_write_pads_path(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
-                                 const char *path, uint64_t *count, sxt_error *error)
+/* Brings the model into a form that can be looked up in, and writes the pads. */
+static int save_pads(struct pads *pads, const struct sxt_symbfile_settings *settings,
+                     const struct sxt_symbfile_target *target, uint64_t *size, sxt_error *error)
+{
+    const struct sxt_lidia_settings lidia = {
+        .demangle = settings->demangle, .path_maps = settings->path_maps, .threads = settings->threads};
+    if (!sxt_code_knows(pads->elf.machine, pads->elf.is_64, pads->elf.big_endian))
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
+                        "return pads are known for x86-64, i386 and AArch64 only");
+    uint8_t *image;
+    size_t image_size;
+    int status = sxt_lidia_encode(pads->symbols, &lidia, &image, &image_size, NULL, error);
+    if (status == SXT_OK)
+        status = sxt_lidia_open(&pads->lidia, image, image_size, false, error);
+    if (status == SXT_OK)
+        status = make_pads(pads, target, size, error);
+    free(image);
+    return status;
+}
+
+int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                           const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error)
 {
     struct sxt_symbfile_settings settings;
     struct pads pads = {.symbols = symbols};
     struct sxt_file file;
-    uint8_t *image = NULL;
-    size_t size;
+    sxt_written result = {.struct_size = 0};
     int status = sxt_symbfile_settings_of(options, &settings, error);
     if (status == SXT_OK)
-        status = sxt_file_open(&file, binary, error);
+        status = sxt_archive_open_file(&file, binary, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_file_inflate(&file, SXT_ARCHIVE_INFLATE_LIMIT, error);
-    if (status == SXT_OK)
-        status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
+    status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
-        struct sxt_lidia_settings lidia = {
-            .rename = settings.rename, .map_path = settings.map_path, .map_context = settings.map_context};
-        if (!sxt_code_knows(pads.elf.machine, pads.elf.is_64, pads.elf.big_endian))
-            status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                              "return pads are known for x86-64, i386 and AArch64 only");
-        if (status == SXT_OK)
-            status = sxt_lidia_encode(symbols, &lidia, &image, &size, error);
-        if (status == SXT_OK)
-            status = sxt_lidia_open(&pads.lidia, image, size, false, error);
-        if (status == SXT_OK)
-            status = make_pads(&pads, path, error);
+        status = save_pads(&pads, &settings, target, &result.size, error);
         sxt_elf_close(&pads.elf);
     }
-    free(image);
     sxt_file_close(&file);
-    if (count != NULL)
-        *count = pads.written;
+    result.return_pads = pads.written;
+    if (status == SXT_OK && written != NULL)
+        sxt_result_give(written, &result, sizeof result);
     return status;
+}
+
+int sxt_symbfile_write_pads_path(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                                 const char *path, sxt_written *written, sxt_error *error)
+{
+    return sxt_symbfile_save_pads(symbols, binary, options, &(struct sxt_symbfile_target){.path = path}, written,
+                                  error);
+}
+
+int sxt_symbfile_write_pads_fd(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                               int fd, sxt_written *written, sxt_error *error)
+{
+    return sxt_symbfile_save_pads(symbols, binary, options, &(struct sxt_symbfile_target){.fd = fd}, written, error);
+}
+
+int sxt_symbfile_write_pads_memory(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
+                                   void **data, size_t *size, sxt_written *written, sxt_error *error)
+{
+    *data = NULL;
+    *size = 0;
+    return sxt_symbfile_save_pads(symbols, binary, options, &(struct sxt_symbfile_target){.data = data, .size = size},
+                                  written, error);
 }
 
 static bool add_call(void *context, uint64_t address, unsigned length)
@@ -127,7 +157,7 @@ static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *e
 }
 
 /*
- * Go's stacks end in runtime.goexit, as if its first instruction, which does nothing, had called: the address behind
+ * Go's stacks end in runtime.goexit, as if its first instruction, which does nothing, had called: the address after
  * that instruction is on every stack.
  */
 static bool add_goexit(struct pads *pads, const struct sxt_model_range *range)

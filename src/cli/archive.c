@@ -1,18 +1,11 @@
 /* archive.c: symbols of a binary into an archive. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
-#include "base/output.h"
 #include "base/progress.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
@@ -87,9 +80,7 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_extract
 
 /* What was written. */
 struct made {
-    uint64_t functions, inlines, lines;
-    uint64_t pads;
-    uint64_t size;
+    sxt_written written;
     sxt_units units;
     double seconds;
 };
@@ -111,7 +102,7 @@ static int run(const struct cli_arguments *arguments)
     const char *input = arguments->words[0];
     const char *output = cli_value(arguments, "output");
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+        return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use -o FILE");
     if (strcmp(format_of(arguments), "ksym") == 0)
         return cli_make_ksym(arguments, false);
     if (strcmp(format_of(arguments), "size") == 0)
@@ -126,6 +117,7 @@ static int run(const struct cli_arguments *arguments)
     sxt_lidia_options lidia;
     sxt_lidia_options_init(&lidia);
     lidia.mangled = open.mangled;
+    lidia.threads = extract.threads;
     lidia.no_index = cli_given(arguments, "no-index");
     const char *strings = cli_value(arguments, "strings");
     lidia.nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
@@ -161,48 +153,9 @@ static void show_progress(void *data, uint64_t done, uint64_t total)
     }
 }
 
-static int write_lidia(const sxt_symbols *symbols, const sxt_lidia_options *lidia, const char *output,
-                       struct made *made, sxt_error *error)
-{
-    void *data;
-    size_t size;
-    sxt_archive *archive = NULL;
-    int status = sxt_lidia_write_memory(symbols, lidia, &data, &size, error);
-    if (status == SXT_OK)
-        status = sxt_output_save(output, data, size, error);
-    if (status == SXT_OK)
-        status = sxt_archive_open_memory(data, size, NULL, &archive, error);
-    if (status == SXT_OK) {
-        sxt_info info;
-        sxt_archive_info(archive, &info);
-        made->functions = info.functions;
-        made->inlines = info.inlines;
-        made->lines = info.lines;
-        made->size = size;
-    }
-    sxt_archive_close(&archive);
-    sxt_free(data);
-    return status;
-}
-
-static void count_ranges(const sxt_symbols *symbols, struct made *made)
-{
-    sxt_range range;
-    for (size_t i = 0; sxt_symbols_range(symbols, i, &range) == SXT_OK; i++) {
-        *(range.depth == 0 ? &made->functions : &made->inlines) += 1;
-        made->lines += range.line_count;
-    }
-}
-
-static uint64_t size_of(const char *path)
-{
-    struct stat attributes;
-    return strcmp(path, "-") != 0 && stat(path, &attributes) == 0 ? (uint64_t)attributes.st_size : 0;
-}
-
 /* Ranges, return pads, or both, from one reading. *FAILED is the file that could not be written. */
 static int write_symbfiles(const struct cli_arguments *arguments, const sxt_symbols *symbols,
-                           const sxt_lidia_options *lidia, struct made *made, const char **failed, sxt_error *error)
+                           const sxt_lidia_options *lidia, sxt_written *written, const char **failed, sxt_error *error)
 {
     const char *input = arguments->words[0];
     const char *output = cli_value(arguments, "output");
@@ -212,15 +165,14 @@ static int write_symbfiles(const struct cli_arguments *arguments, const sxt_symb
     symbfile.mangled = lidia->mangled;
     symbfile.path_maps = lidia->path_maps;
     symbfile.path_map_count = lidia->path_map_count;
-    count_ranges(symbols, made);
-    int status;
+    symbfile.threads = lidia->threads;
     if (strcmp(format_of(arguments), "returnpads") == 0)
-        status = sxt_symbfile_write_pads_path(symbols, input, &symbfile, output, &made->pads, error);
-    else if (pads == NULL)
-        status = sxt_symbfile_write_ranges_path(symbols, &symbfile, output, error);
-    else
-        status = sxt_symbfile_write_both(symbols, input, &symbfile, output, pads, &made->pads, failed, error);
-    made->size = size_of(output);
+        return sxt_symbfile_write_pads_path(symbols, input, &symbfile, output, written, error);
+    if (pads == NULL)
+        return sxt_symbfile_write_ranges_path(symbols, &symbfile, output, written, error);
+    int which = 0;
+    int status = sxt_symbfile_write_both_path(symbols, input, &symbfile, output, pads, written, &which, error);
+    *failed = which == 0 ? output : pads;
     return status;
 }
 
@@ -245,11 +197,11 @@ static int make_archive(const struct cli_arguments *arguments, const sxt_extract
     if (sxt_symbols_range_count(symbols) == 0)
         cli_warn(input, "no functions found; the archive is empty%s",
                  extract->debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
-    struct made made = {.units = sxt_symbols_units(symbols)};
+    struct made made = {.written = {.struct_size = sizeof made.written}, .units = sxt_symbols_units(symbols)};
     const char *failed = output;
     int written = strcmp(format_of(arguments), "lidia") == 0
-                      ? write_lidia(symbols, lidia, output, &made, &error)
-                      : write_symbfiles(arguments, symbols, lidia, &made, &failed, &error);
+                      ? sxt_lidia_write_path(symbols, lidia, output, &made.written, &error)
+                      : write_symbfiles(arguments, symbols, lidia, &made.written, &failed, &error);
     sxt_symbols_free(&symbols);
     made.seconds = now() - start;
     return written == SXT_OK ? summarise(arguments, &made) : cli_fail(failed, &error);
@@ -377,11 +329,11 @@ static int summarise(const struct cli_arguments *arguments, const struct made *m
         if (cli_given(arguments, "quiet"))
             return CLI_DONE;
         fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, ", output,
-                (unsigned long long)made->functions, (unsigned long long)made->inlines,
-                (unsigned long long)made->lines);
-        if (made->pads > 0)
-            fprintf(stderr, "%llu return pads, ", (unsigned long long)made->pads);
-        fprintf(stderr, "%llu bytes, %.3f s", (unsigned long long)made->size, made->seconds);
+                (unsigned long long)made->written.functions, (unsigned long long)made->written.inlines,
+                (unsigned long long)made->written.lines);
+        if (made->written.return_pads > 0)
+            fprintf(stderr, "%llu return pads, ", (unsigned long long)made->written.return_pads);
+        fprintf(stderr, "%llu bytes, %.3f s", (unsigned long long)made->written.size, made->seconds);
         if (made->units.damaged > 0 || made->units.missing > 0)
             fprintf(stderr, "; %llu of %llu units of DWARF damaged, %llu missing",
                     (unsigned long long)made->units.damaged, (unsigned long long)made->units.read,
@@ -394,11 +346,11 @@ static int summarise(const struct cli_arguments *arguments, const struct made *m
     sxt_emit_record(&emit);
     sxt_emit_cstring(&emit, "output", output);
     sxt_emit_cstring(&emit, "format", format_of(arguments));
-    sxt_emit_number(&emit, "functions", made->functions);
-    sxt_emit_number(&emit, "inlines", made->inlines);
-    sxt_emit_number(&emit, "lines", made->lines);
-    sxt_emit_number(&emit, "return_pads", made->pads);
-    sxt_emit_number(&emit, "size", made->size);
+    sxt_emit_number(&emit, "functions", made->written.functions);
+    sxt_emit_number(&emit, "inlines", made->written.inlines);
+    sxt_emit_number(&emit, "lines", made->written.lines);
+    sxt_emit_number(&emit, "return_pads", made->written.return_pads);
+    sxt_emit_number(&emit, "size", made->written.size);
     sxt_emit_number(&emit, "units", made->units.read);
     sxt_emit_number(&emit, "damaged_units", made->units.damaged);
     sxt_emit_number(&emit, "missing_units", made->units.missing);

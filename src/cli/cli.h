@@ -79,6 +79,8 @@ void cli_print_options(const struct cli_option *options, FILE *stream);
 
 /* One line on stderr: "sextant: FILE: text". FILE may be NULL. Returns CLI_NO. */
 int cli_fail(const char *file, const sxt_error *error);
+/* What the user can do about a failure, for the end of the line; NULL when there is nothing. */
+const char *cli_hint(sxt_reason reason);
 int cli_fail_text(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -26,6 +26,7 @@ static const struct cli_option options[] = {
     {"decompress", 0, NULL, "heap traces: as any reader of version 1 takes them", NULL},
     {"recover", 0, NULL, "heap traces: make one whole that was cut off", NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
+    CLI_OPTION_THREADS,
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -62,12 +63,12 @@ static int write_format(const sxt_symbols *symbols, const char *format, const ch
         sxt_symbfile_options as_they_are;
         sxt_symbfile_options_init(&as_they_are);
         as_they_are.mangled = true;
-        return sxt_symbfile_write_ranges_path(symbols, &as_they_are, output, error);
+        return sxt_symbfile_write_ranges_path(symbols, &as_they_are, output, NULL, error);
     }
     sxt_lidia_options as_they_are;
     sxt_lidia_options_init(&as_they_are);
     as_they_are.mangled = true;
-    return sxt_lidia_write_path(symbols, &as_they_are, output, error);
+    return sxt_lidia_write_path(symbols, &as_they_are, output, NULL, error);
 }
 
 /* Options that one format has and others have not. */
@@ -124,7 +125,7 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "an archive is no text for a terminal; redirect it or give -o FILE");
+        return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use -o FILE");
     if (strcmp(format, "ksym") == 0)
         return cli_make_ksym(arguments, true);
     cli_expect_much_memory();

@@ -1,15 +1,11 @@
 /* ksym.c: making a ksym blob, for the verbs that do. */
 #include <string.h>
 
-#include "archive/archive.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
-static int understand(const struct cli_arguments *arguments, struct sxt_ksym_options *options);
-static int summarise(const struct cli_arguments *arguments, const struct sxt_ksym_made *made);
+static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options *options,
+                         sxt_extract_options *extract);
+static int summarise(const struct cli_arguments *arguments, const sxt_written *written);
 
 static void show_warning(void *data, const char *path, const char *text)
 {
@@ -17,19 +13,36 @@ static void show_warning(void *data, const char *path, const char *text)
     cli_warn(path, "%s", text);
 }
 
+static int make(const struct cli_arguments *arguments, sxt_ksym_writer *writer)
+{
+    const char *output = cli_value(arguments, "output");
+    sxt_written written = {.struct_size = sizeof written};
+    sxt_error error;
+    for (size_t i = 0; i < arguments->word_count; i++)
+        if (sxt_ksym_writer_add_file(writer, arguments->words[i], &error) != SXT_OK)
+            return cli_fail(arguments->words[i], &error);
+    if (sxt_ksym_writer_write_path(writer, output, &written, &error) != SXT_OK)
+        return cli_fail(output, &error);
+    return summarise(arguments, &written);
+}
+
 int cli_make_ksym(const struct cli_arguments *arguments, bool archives_only)
 {
-    struct sxt_ksym_options options = {.archives_only = archives_only, .warning = show_warning};
-    int status = understand(arguments, &options);
+    sxt_ksym_options options;
+    sxt_extract_options extract;
+    sxt_ksym_options_init(&options);
+    options.no_binaries = archives_only;
+    options.warning = show_warning;
+    int status = parse_options(arguments, &options, &extract);
     if (status != CLI_DONE)
         return status;
-    struct sxt_ksym_made made;
-    const char *failed;
+    sxt_ksym_writer *writer;
     sxt_error error;
-    if (sxt_ksym_make(arguments->words, arguments->word_count, cli_value(arguments, "output"), &options, &made, &failed,
-                      &error) != SXT_OK)
-        return cli_fail(failed, &error);
-    return summarise(arguments, &made);
+    if (sxt_ksym_writer_new(&options, &writer, &error) != SXT_OK)
+        return cli_fail(NULL, &error);
+    status = make(arguments, writer);
+    sxt_ksym_writer_free(&writer);
+    return status;
 }
 
 static bool are_letters(const char *types)
@@ -40,7 +53,7 @@ static bool are_letters(const char *types)
     return *types != 0;
 }
 
-static int understand(const struct cli_arguments *arguments, struct sxt_ksym_options *options)
+static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options *options, sxt_extract_options *extract)
 {
     const char *layout = cli_value(arguments, "layout");
     options->types = cli_value(arguments, "types");
@@ -51,24 +64,26 @@ static int understand(const struct cli_arguments *arguments, struct sxt_ksym_opt
         options->layout = SXT_KSYM_0_6;
     else if (layout != NULL && strcmp(layout, "seed") != 0)
         return cli_usage(arguments->verb, "--layout takes seed or 0.6, not '%s'", layout);
-    if (options->archives_only)
-        return CLI_DONE;
+    int status = cli_threads(arguments, &options->threads);
+    if (options->no_binaries || status != CLI_DONE)
+        return status;
     sxt_open_options open;
-    int status = cli_open_options(arguments, arguments->words[0], &open, &options->extract);
-    /* Only names and addresses are wanted, and the symbol table has them all. */
+    status = cli_open_options(arguments, arguments->words[0], &open, extract);
+    options->extract = extract;
+    /* Only names and addresses are wanted, and the symbol tables have them all. */
     if (!cli_given(arguments, "sources"))
-        options->extract.sources = SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM | SXT_SOURCE_GO;
+        extract->sources = SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM | SXT_SOURCE_GO;
     return status;
 }
 
-static int summarise(const struct cli_arguments *arguments, const struct sxt_ksym_made *made)
+static int summarise(const struct cli_arguments *arguments, const sxt_written *written)
 {
     const char *output = cli_value(arguments, "output");
     if (!cli_given(arguments, "json")) {
         if (!cli_given(arguments, "quiet"))
             fprintf(stderr, "%s: %llu symbols, %llu tokens that save %llu bytes, %llu bytes\n", output,
-                    (unsigned long long)made->symbols, (unsigned long long)made->tokens,
-                    (unsigned long long)made->saved, (unsigned long long)made->size);
+                    (unsigned long long)written->symbols, (unsigned long long)written->tokens,
+                    (unsigned long long)written->saved, (unsigned long long)written->size);
         return CLI_DONE;
     }
     struct sxt_emit emit;
@@ -76,10 +91,10 @@ static int summarise(const struct cli_arguments *arguments, const struct sxt_ksy
     sxt_emit_record(&emit);
     sxt_emit_cstring(&emit, "output", output);
     sxt_emit_cstring(&emit, "format", "ksym");
-    sxt_emit_number(&emit, "symbols", made->symbols);
-    sxt_emit_number(&emit, "tokens", made->tokens);
-    sxt_emit_number(&emit, "saved", made->saved);
-    sxt_emit_number(&emit, "size", made->size);
+    sxt_emit_number(&emit, "symbols", written->symbols);
+    sxt_emit_number(&emit, "tokens", written->tokens);
+    sxt_emit_number(&emit, "saved", written->saved);
+    sxt_emit_number(&emit, "size", written->size);
     sxt_emit_record_end(&emit);
     return cli_finish(&emit, CLI_DONE);
 }

@@ -40,7 +40,8 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
 
 int cli_fail(const char *file, const sxt_error *error)
 {
-    return cli_fail_text(file, "%s", error->text);
+    const char *hint = cli_hint(error->reason);
+    return cli_fail_text(file, "%s%s%s", error->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
 }
 
 int cli_fail_text(const char *file, const char *format, ...)

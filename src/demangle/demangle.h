@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include <sextant/error.h>
 #include <sextant/string.h>
 
 #include "base/buffer.h"
@@ -39,5 +40,24 @@ bool sxt_gnu_demangle(sxt_string name, enum sxt_gnu_style style, bool no_limit, 
 
 /* The style with that name ("auto", "gnu-v3", "rust" ...); false when there is none. */
 bool sxt_gnu_style_named(const char *name, enum sxt_gnu_style *style);
+
+/* The readable forms of many names. Decoding a name takes longer than everything else that is done with it. */
+struct sxt_demangled {
+    sxt_string *forms; /* by index of the name; absent where sxt_demangle returns false */
+    size_t count;
+    struct sxt_buffer *chunks; /* the bytes of the forms */
+    size_t chunk_count;
+};
+
+/* The name with an index. Called from several threads. */
+typedef sxt_string sxt_demangle_name_at(const void *names, size_t index);
+
+/*
+ * Fills *OUT, which the caller frees also after a failure, with the forms of COUNT names. THREADS: see
+ * sxt_pool_threads. When the forms become very large compared to the names, the names that are left stay mangled.
+ */
+int sxt_demangle_all(struct sxt_demangled *out, size_t count, sxt_demangle_name_at *name_at, const void *names,
+                     unsigned threads, sxt_error *error);
+void sxt_demangled_free(struct sxt_demangled *demangled);
 
 #endif

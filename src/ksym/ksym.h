@@ -1,8 +1,8 @@
 /*
- * ksym.h: writing ksym blobs, the symbol tables that a kernel maps and reads as they are. The reader is freestanding
- * and public: sextant/ksym.h, which also tells the two layouts apart.
+ * ksym.h: writing ksym blobs, the symbol tables that a kernel maps and reads in place. The reader is freestanding and
+ * public: sextant/ksym.h. The public writer is sextant/ksym_writer.h.
  *
- *     SXT_KSYM_SEED                            SXT_KSYM_0_6: the same behind a u64 with the size of the whole blob
+ *     SXT_KSYM_SEED                            SXT_KSYM_0_6: the same after a u64 with the size of the whole blob
  *
  *     u64 count
  *     u64 addresses[count]                     ascending
@@ -23,9 +23,11 @@
 #include <stdint.h>
 
 #include <sextant/ksym.h>
+#include <sextant/ksym_writer.h>
 
 #include "base/buffer.h"
 #include "base/strings.h"
+#include "symbols/symbols.h"
 
 /* What a record can hold. The reference reader cuts names at SXT_KSYM_NAME_SIZE_MOST. */
 #define SXT_KSYM_RECORD_MOST 65535
@@ -36,7 +38,7 @@
 /* A symbol on its way into a blob. */
 struct sxt_ksym_input {
     uint64_t address;
-    uint32_t name; /* in the list's strings; with " [module]" behind it where it is in one */
+    uint32_t name; /* in the list's strings; ends with " [module]" if it is in one */
     char type;     /* as nm has it */
 };
 
@@ -63,18 +65,24 @@ enum sxt_ksym_fit sxt_ksym_name_fit(sxt_string name);
 size_t sxt_ksym_bare_size(sxt_string name);
 
 /*
- * Gives every name another form, on several threads: RENAME appends it to the buffer, or returns false to keep the
- * name; short of memory, it marks the buffer as failed. It sees names without their " [module]", which is put back. A
- * form that does not fit is not taken.
+ * Demangles every name, on several threads (see sxt_pool_threads). The " [module]" at the end of a name is kept. A
+ * readable form that does not fit is not used.
  */
-int sxt_ksym_list_rename(struct sxt_ksym_list *list, bool (*rename)(sxt_string name, struct sxt_buffer *out),
-                         sxt_error *error);
+int sxt_ksym_list_demangle(struct sxt_ksym_list *list, unsigned threads, sxt_error *error);
+
+#define SXT_KSYM_TYPES 256
+
+/* Which types TYPES (letters of nm, or "all") names. SXT_ERROR_USAGE if it has something else. */
+int sxt_ksym_parse_types(const char *types, bool wanted[SXT_KSYM_TYPES], sxt_error *error);
 
 struct sxt_ksym_text_options {
     const char *types; /* letters of nm, or "all"; NULL: "Tt" */
-    bool (*rename)(sxt_string name, struct sxt_buffer *out);
-    /* Called at the end, at most once for each kind of line that was left out, with the first of them, and once for
-     * names that other readers will cut, with LINE 0. */
+    bool demangle;
+    unsigned threads; /* for demangling; see sxt_pool_threads */
+    /*
+     * Called at the end, at most once for each kind of line that was left out, with the first of them, and once for
+     * names that other readers will cut, with LINE 0.
+     */
     void (*warning)(void *data, uint64_t line, const char *text);
     void *warning_data;
 };
@@ -92,7 +100,7 @@ struct sxt_ksym_text_report {
     uint64_t kept;
     uint64_t other_types; /* not asked for */
     uint64_t undefined;   /* "U name": no address */
-    uint64_t markers; /* mapping symbols of Arm and RISC-V ($x, $d, ...): they tell code from data and name nothing */
+    uint64_t markers; /* mapping symbols of Arm and RISC-V ($x, $d, ...): they mark code and data, and name nothing */
     struct sxt_ksym_lines malformed;
     struct sxt_ksym_lines nameless;
     struct sxt_ksym_lines not_utf8;
@@ -133,5 +141,23 @@ struct sxt_ksym_encode_report {
  */
 int sxt_ksym_encode(const struct sxt_ksym_list *list, const struct sxt_ksym_encode_options *options, uint8_t **data,
                     size_t *size, struct sxt_ksym_encode_report *report, sxt_error *error);
+
+/* --- the public writer, and reading a blob as a whole --- */
+
+struct sxt_ksym_writer {
+    sxt_ksym_options options;
+    struct sxt_ksym_list list;
+    const char *path; /* of the file that is being added, for warnings; NULL for none */
+};
+
+/* Adds the functions of a model, with the type T. */
+int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symbols *symbols, sxt_error *error);
+
+/* Calls VISIT for every symbol of a blob, by address, until it returns false. */
+typedef bool sxt_ksym_visitor(void *data, const sxt_ksym_symbol *symbol, sxt_string name);
+int sxt_ksym_visit(const sxt_ksym *ksym, sxt_ksym_visitor *visit, void *data, sxt_error *error);
+
+/* The name of a symbol in BUFFER; absent if memory is short. */
+sxt_string sxt_ksym_name_of(const sxt_ksym *ksym, size_t index, struct sxt_buffer *buffer);
 
 #endif

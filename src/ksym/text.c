@@ -1,5 +1,4 @@
-/* text.c: symbols from the text of /proc/kallsyms or nm. Every line is counted as something; none is lost in silence.
- */
+/* text.c: symbols from the text of /proc/kallsyms or nm. Every line is counted; none is dropped silently. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,18 +9,16 @@
 #include "ksym/ksym.h"
 
 #define DEFAULT_TYPES "Tt"
-#define TYPES         256
 
 struct text_reader {
     struct sxt_ksym_list *list;
     const struct sxt_ksym_text_options *options;
     struct sxt_ksym_text_report *report;
-    bool wanted[TYPES];
+    bool wanted[SXT_KSYM_TYPES];
     bool any_address; /* other than 0 */
     struct sxt_buffer name;
 };
 
-static int want_types(struct text_reader *reader, sxt_error *error);
 static int read_lines(struct text_reader *reader, const char *data, size_t size, sxt_error *error);
 static int read_line(struct text_reader *reader, sxt_string line, sxt_error *error);
 static sxt_string take_field(sxt_string *line);
@@ -49,7 +46,8 @@ int sxt_ksym_read_text(struct sxt_ksym_list *list, const uint8_t *data, size_t s
     *reader.report = (struct sxt_ksym_text_report){.lines = 0};
     size_t before = list->count;
     sxt_buffer_init(&reader.name, SIZE_MAX);
-    int status = want_types(&reader, error);
+    const char *types = reader.options->types != NULL ? reader.options->types : DEFAULT_TYPES;
+    int status = sxt_ksym_parse_types(types, reader.wanted, error);
     if (status == SXT_OK)
         status = read_lines(&reader, (const char *)data, size, error);
     sxt_buffer_free(&reader.name);
@@ -57,20 +55,19 @@ int sxt_ksym_read_text(struct sxt_ksym_list *list, const uint8_t *data, size_t s
         return status;
     warn_of_lines(&reader);
     status = check_result(&reader, error);
-    if (status == SXT_OK && reader.options->rename != NULL)
-        status = sxt_ksym_list_rename(list, reader.options->rename, error);
+    if (status == SXT_OK && reader.options->demangle)
+        status = sxt_ksym_list_demangle(list, reader.options->threads, error);
     if (status == SXT_OK)
         warn_of_long_names(&reader, before);
     return status;
 }
 
-static int want_types(struct text_reader *reader, sxt_error *error)
+int sxt_ksym_parse_types(const char *types, bool wanted[SXT_KSYM_TYPES], sxt_error *error)
 {
-    const char *types = reader->options->types != NULL ? reader->options->types : DEFAULT_TYPES;
-    if (strcmp(types, "all") == 0) {
-        memset(reader->wanted, true, sizeof reader->wanted);
+    bool all = strcmp(types, "all") == 0;
+    memset(wanted, all, SXT_KSYM_TYPES * sizeof *wanted);
+    if (all)
         return SXT_OK;
-    }
     if (*types == '\0')
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "no types of symbols are given");
     for (; *types != '\0'; types++) {
@@ -78,8 +75,8 @@ static int want_types(struct text_reader *reader, sxt_error *error)
         bool is_letter = (*types >= 'A' && *types <= 'Z') || (*types >= 'a' && *types <= 'z');
         if (!is_letter && *types != '-' && *types != '?')
             return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                            "'%c' is no type of a symbol: give letters as nm prints them, or all", *types);
-        reader->wanted[(uint8_t)*types] = true;
+                            "not a type of a symbol: '%c'; known are the letters that nm prints, and all", *types);
+        wanted[(uint8_t)*types] = true;
     }
     return SXT_OK;
 }
@@ -148,7 +145,7 @@ static sxt_string take_field(sxt_string *line)
     return field;
 }
 
-/* What nm prints for symbols of other files: no address, and a letter that is no hexadecimal digit. */
+/* What nm prints for symbols of other files: no address, and a letter that is not a hexadecimal digit. */
 static bool is_undefined(sxt_string first, sxt_string second)
 {
     return first.size == 1 && second.size > 0 && memchr("UwvWV", first.data[0], 5) != NULL;
@@ -219,7 +216,7 @@ static int add_symbol(struct text_reader *reader, uint64_t address, char type, s
     return sxt_ksym_list_add(reader->list, address, type, name, error);
 }
 
-/* Makes one space of all white space inside a name, and none of that behind it. Most names need nothing. */
+/* Makes one space of all white space inside a name, and removes what follows it. Most names need nothing. */
 static int join_name(struct text_reader *reader, sxt_string *name, sxt_error *error)
 {
     while (name->size > 0 && is_space(name->data[name->size - 1]))
@@ -241,7 +238,7 @@ static int join_name(struct text_reader *reader, sxt_string *name, sxt_error *er
     return sxt_buffer_status(&reader->name, error);
 }
 
-/* --- what is said at the end --- */
+/* --- warnings at the end --- */
 
 static void warn(const struct text_reader *reader, const struct sxt_ksym_lines *lines, const char *one,
                  const char *many)
@@ -300,9 +297,8 @@ static int check_result(const struct text_reader *reader, sxt_error *error)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no symbols: the text is empty");
     if (symbols == 0)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
-                        "no symbols in %" PRIu64 " lines: they are not as in /proc/kallsyms or as nm prints them",
-                        report->lines);
-    return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
-                    "no symbols of the types %s among %" PRIu64 " lines: choose others with --types, or --types all",
-                    reader->options->types != NULL ? reader->options->types : DEFAULT_TYPES, report->lines);
+                        "no symbols in %" PRIu64 " lines: not the format of /proc/kallsyms or nm", report->lines);
+    return sxt_fail_reason(error, SXT_ERROR_NOT_FOUND, SXT_REASON_SYMBOL_TYPES, SXT_NO_OFFSET,
+                           "no symbols of the types %s in %" PRIu64 " lines",
+                           reader->options->types != NULL ? reader->options->types : DEFAULT_TYPES, report->lines);
 }

@@ -6,7 +6,7 @@
  *           rows            n entries of 8 fields of 4 or 8 bytes; row i belongs to address i
  *           strings         u32 length + bytes, one after another; offset 0 is "", offset 4 is "[overflow]"
  *           lines           (offset in the range, line) pairs, each of 2 or 4 bytes
- *           index           ours, optional; other readers do not look behind the lines
+ *           index           ours, optional; other readers ignore what comes after the lines
  *
  *     header                                           row
  *     0x00 4  magic ".dia"       0x04 4  version 1      0  length
@@ -22,7 +22,7 @@
  *     index
  *     0x00 4  magic "sxti"       0x04 4  version 1
  *     0x08 8  rows               0x10 4  size of a parent: 0, 1, 2 or 4
- *     0x14 4  shift              0x18 4  CRC32C of all behind this header
+ *     0x14 4  shift              0x18 4  CRC32C of all after this header
  *     0x1c 4  CRC32C of the 28 bytes before
  *     0x20    buckets, 4 bytes each, and one more; each has 2^shift addresses
  *             name sizes, 2 bytes a row
@@ -80,7 +80,7 @@ struct sxt_lidia {
     bool nul_strings;          /* strings end with NUL and have no length, as the published description says */
 };
 
-/* The fields of a row, as they stand in the file. */
+/* The fields of a row, as stored. */
 struct sxt_lidia_row {
     uint64_t address;
     uint64_t length;
@@ -119,7 +119,7 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
 /* As sxt_archive_whole_range. */
 void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame);
 
-/* Bytes of the index behind its header. Rows fit in memory and buckets are not more, so this cannot overflow. */
+/* Bytes of the index after its header. Rows fit in memory and buckets are not more, so this cannot overflow. */
 static inline uint64_t sxt_lidia_index_size(uint64_t count, uint64_t bucket_count, unsigned parent_size)
 {
     return (bucket_count + 1) * 4 + count * 2 + count * parent_size;
@@ -130,22 +130,24 @@ uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index);
 
 /* How to write. */
 struct sxt_lidia_settings {
-    /*
-     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. Called from
-     * several threads at once; short of memory, it marks the buffer as failed.
-     */
-    bool (*rename)(sxt_string name, struct sxt_buffer *out);
-    /* The same for paths of files. */
-    bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);
-    const void *map_context;
+    bool demangle; /* function names */
+    struct sxt_path_maps path_maps;
+    unsigned threads; /* for demangling; see sxt_pool_threads */
     bool nul_strings;
     bool no_index;
     bool reference; /* ranges as they were added, strings in that order: the reference writer's bytes */
 };
 
-/* The whole file in memory (malloc). */
+/* What is in a file that was written. */
+struct sxt_lidia_counts {
+    uint64_t functions; /* rows of depth 0 */
+    uint64_t inlines;   /* other rows */
+    uint64_t lines;
+};
+
+/* The whole file in memory (malloc). COUNTS may be NULL. */
 int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, uint8_t **data,
-                     size_t *size, sxt_error *error);
+                     size_t *size, struct sxt_lidia_counts *counts, sxt_error *error);
 
 /* Reports everything that is wrong. Returns how many problems there are; PROBLEM may be NULL. */
 uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),

@@ -28,7 +28,7 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
         return sxt_fail_memory(error, 2 * (uint64_t)count * sizeof *pool->path_of);
     for (uint32_t i = 0; i < count; i++)
         pool->path_of[i] = pool->function_of[i] = NOT_PLACED;
-    pool->renames = settings->rename != NULL || settings->map_path != NULL;
+    pool->renames = settings->demangle || settings->path_maps.count > 0;
     int status = pool->renames ? sxt_strings_init(&pool->renamed, 0, error) : SXT_OK;
     if (status != SXT_OK)
         return status;
@@ -74,15 +74,15 @@ void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
     if (pool->path_of[number] != NOT_PLACED)
         return;
     sxt_buffer_clear(&pool->scratch);
-    if (settings->map_path != NULL &&
-        settings->map_path(settings->map_context, sxt_symbols_view(pool->symbols, number), &pool->scratch))
+    if (settings->path_maps.count > 0 &&
+        sxt_map_path(&settings->path_maps, sxt_symbols_view(pool->symbols, number), &pool->scratch))
         pool->path_of[number] = intern(pool, (const char *)pool->scratch.data, pool->scratch.size);
     else
         pool->path_of[number] = place(pool, number, pool->function_of[number]);
     pool->failed |= pool->scratch.failed;
 }
 
-/* A string of the model as it is. Where nothing is renamed, its number tells whether it is there already. */
+/* A string of the model, unchanged. Where nothing is renamed, its number says whether it is there already. */
 static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t elsewhere)
 {
     sxt_string text = sxt_symbols_view(pool->symbols, number);
@@ -91,7 +91,7 @@ static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t els
     return elsewhere != NOT_PLACED ? elsewhere : append(pool, text);
 }
 
-/* The text in the form of a string that goes out; it is put behind the others if it is new. */
+/* The text as a string of the file; it is added after the others if it is new. */
 static uint64_t intern(struct sxt_lidia_pool *pool, const char *data, size_t size)
 {
     uint32_t before = pool->renamed.count;

@@ -18,8 +18,8 @@ struct sxt_lidia_pool {
     uint64_t size;              /* bytes that they take */
     uint64_t *function_of;      /* by number in the model: offset as a function's name, or SXT_LIDIA_NOT_PLACED */
     uint64_t *path_of;          /* the same as the path of a file */
-    bool renames;               /* do some strings go out in another form? */
-    struct sxt_strings renamed; /* then all that go out, because two may have become one */
+    bool renames;               /* are some strings written in another form? */
+    struct sxt_strings renamed; /* then all that are written, because two may have become one */
     uint64_t *renamed_offset;   /* by number in `renamed` */
     size_t renamed_capacity;
     struct sxt_buffer scratch;
@@ -34,8 +34,8 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
 void sxt_lidia_pool_close(struct sxt_lidia_pool *pool);
 
 /*
- * See to it that a string of the model is in the pool. Afterwards function_of or path_of has its offset. A function
- * goes out as FORM where that is not absent.
+ * Makes sure that a string of the model is in the pool. Afterwards function_of or path_of has its offset. A function is
+ * written as FORM unless that is absent.
  */
 void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number, sxt_string form);
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number);

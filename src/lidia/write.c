@@ -16,6 +16,7 @@
 struct layout {
     struct sxt_range_list list;
     struct sxt_lidia_pool pool;
+    uint64_t function_count; /* rows of depth 0 */
     uint64_t line_count;
     unsigned address_size, field_size, line_size, parent_size;
     bool indexed;
@@ -31,7 +32,7 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents);
 static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file);
 
 int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, uint8_t **data,
-                     size_t *size, sxt_error *error)
+                     size_t *size, struct sxt_lidia_counts *counts, sxt_error *error)
 {
     *data = NULL;
     *size = 0;
@@ -49,6 +50,9 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
         if (*data != NULL) {
             write_tables(&layout, parents, *data);
             *size = layout.size;
+            if (counts != NULL)
+                *counts = (struct sxt_lidia_counts){layout.function_count,
+                                                    layout.list.range_count - layout.function_count, layout.line_count};
         } else {
             status = sxt_fail_memory(error, layout.size);
         }
@@ -81,8 +85,8 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
     if (status == SXT_OK)
         status = settings->reference ? copy_ranges(symbols, list, error) : sxt_ranges_one_file(symbols, list, error);
     struct sxt_names names = {0};
-    if (status == SXT_OK)
-        status = sxt_names_make(&names, symbols, list, settings->rename, error);
+    if (status == SXT_OK && settings->demangle)
+        status = sxt_names_make(&names, symbols, list, settings->threads, error);
     for (size_t i = 0; i < list->range_count && status == SXT_OK; i++) {
         uint32_t function = list->ranges[i].function;
         sxt_lidia_pool_add_function(pool, function, sxt_names_get(&names, function));
@@ -140,6 +144,7 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
     uint32_t farthest = 0;
     for (size_t i = 0; i < list->range_count; i++) {
         const struct sxt_model_range *range = &list->ranges[i];
+        layout->function_count += range->depth == 0;
         largest_field |= range->length | range->depth | range->call_line | pool->function_of[range->function] |
                          pool->path_of[range->file] | pool->path_of[range->call_file];
         const struct sxt_model_line *last_line = NULL;
@@ -242,7 +247,7 @@ static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *line
     }
 }
 
-/* The strings are in place already: a name's size stands before it, or a NUL behind it. */
+/* The strings are in place already: a name's size comes before it, or a NUL after it. */
 static uint16_t name_size(const struct layout *layout, const uint8_t *file, uint32_t function)
 {
     const uint8_t *name = file + layout->strings_at + layout->pool.function_of[function];

@@ -15,7 +15,7 @@ struct forms {
     const struct sxt_symbols *symbols;
     const struct sxt_symbfile_settings *settings;
     struct sxt_names functions;
-    sxt_string *paths; /* NULL where nothing is renamed */
+    sxt_string *paths; /* NULL where paths are not mapped */
     struct sxt_arena arena;
     struct sxt_buffer scratch;
 };
@@ -70,12 +70,14 @@ int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sx
 static int open_forms(struct forms *forms, const struct sxt_range_list *list, sxt_error *error)
 {
     uint32_t count = forms->symbols->strings.count;
-    if (forms->settings->map_path != NULL) {
+    if (forms->settings->path_maps.count > 0) {
         forms->paths = calloc(count, sizeof *forms->paths);
         if (forms->paths == NULL)
             return sxt_fail_memory(error, count * sizeof *forms->paths);
     }
-    return sxt_names_make(&forms->functions, forms->symbols, list, forms->settings->rename, error);
+    if (!forms->settings->demangle)
+        return SXT_OK;
+    return sxt_names_make(&forms->functions, forms->symbols, list, forms->settings->threads, error);
 }
 
 static void close_forms(struct forms *forms)
@@ -86,10 +88,10 @@ static void close_forms(struct forms *forms)
     sxt_buffer_free(&forms->scratch);
 }
 
-/* What is in scratch, if RENAMED, or TEXT. It lasts as long as the forms. */
-static sxt_string keep_form(struct forms *forms, bool renamed, sxt_string text)
+/* What is in scratch, if MAPPED, or TEXT. It lasts as long as the forms. */
+static sxt_string keep_form(struct forms *forms, bool mapped, sxt_string text)
 {
-    if (!renamed || forms->scratch.failed)
+    if (!mapped || forms->scratch.failed)
         return text;
     size_t size = forms->scratch.size;
     char *copy = sxt_arena_copy(&forms->arena, size > 0 ? (const void *)forms->scratch.data : "", size);
@@ -111,7 +113,7 @@ static sxt_string path_form(struct forms *forms, uint32_t number)
         return text;
     if (forms->paths[number].data == NULL) {
         sxt_buffer_clear(&forms->scratch);
-        bool mapped = forms->settings->map_path(forms->settings->map_context, text, &forms->scratch);
+        bool mapped = sxt_map_path(&forms->settings->path_maps, text, &forms->scratch);
         forms->paths[number] = keep_form(forms, mapped, text);
     }
     return forms->paths[number];

@@ -24,8 +24,8 @@
  * are empty are left out, a file that is unknown too.
  *
  * A writer keeps records back until it knows which of their strings occur more than once. Then it writes one table with
- * those (and with all strings of pads, which cannot hold text), and behind it the records, with the other strings in
- * place. The table is in the order of first use, those for pads alone behind the others, so the same records give the
+ * those (and with all strings of pads, which cannot hold text), and after it the records, with the other strings in
+ * place. The table is in the order of first use, those for pads alone after the others, so the same records give the
  * same bytes.
  */
 #ifndef SXT_SYMBFILE_SYMBFILE_H
@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sextant/symbfile.h>
 #include <sextant/symbols.h>
 
 #include "base/buffer.h"
@@ -113,7 +114,7 @@ int sxt_symbfile_reader_open_stream(struct sxt_symbfile_reader **out, sxt_symbfi
 void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader);
 
 /*
- * The next record; its kind is SXT_SYMBFILE_END behind the last one. What it points to is valid until the next call.
+ * The next record; its kind is SXT_SYMBFILE_END after the last one. What it points to is valid until the next call.
  * Messages and fields that are not known are skipped. After a failure the reader only fails again.
  */
 int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_record *record, sxt_error *error);
@@ -152,19 +153,35 @@ void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
 /* --- from and to the model --- */
 
 struct sxt_symbfile_settings {
-    /*
-     * Appends another form of a function's name to the buffer, or returns false to keep it. NULL keeps all. May be
-     * called from several threads at once; short of memory, it marks the buffer as failed.
-     */
-    bool (*rename)(sxt_string name, struct sxt_buffer *out);
-    /* The same for paths of files. */
-    bool (*map_path)(const void *context, sxt_string path, struct sxt_buffer *out);
-    const void *map_context;
+    bool demangle; /* function names */
+    struct sxt_path_maps path_maps;
+    unsigned threads; /* for demangling; see sxt_pool_threads */
 };
+
+/* How to write, from the options; NULL: the defaults. */
+int sxt_symbfile_settings_of(const sxt_symbfile_options *options, struct sxt_symbfile_settings *settings,
+                             sxt_error *error);
 
 /* Adds the ranges of a finished model, by (address, depth), cut where their file changes. */
 int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sxt_symbfile_settings *settings,
                               struct sxt_symbfile_writer *writer, sxt_error *error);
+
+/* Where a file is written to. A file at a path appears whole or not at all. */
+struct sxt_symbfile_target {
+    const char *path; /* or, if that is NULL, ... */
+    void **data;      /* memory, which the caller frees, or, if that is NULL, ... */
+    size_t *size;
+    int fd; /* this descriptor */
+};
+
+/* Writes a file that WRITE fills. *SIZE is that of the file. */
+typedef int sxt_symbfile_fill(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
+int sxt_symbfile_save(const struct sxt_symbfile_target *target, sxt_symbfile_fill *write, void *context, uint64_t *size,
+                      sxt_error *error);
+
+/* The ranges of a model as a file. WRITTEN may be NULL. */
+int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_options *options,
+                             const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);
 
 /*
  * Adds all ranges that are left in the stream to a model, in tree order; pads are passed over. The caller finishes the

@@ -27,6 +27,7 @@
 
 #include "base/buffer.h"
 #include "base/strings.h"
+#include "demangle/demangle.h"
 
 /* The deepest nesting that is kept; deeper ranges are dropped. */
 #define SXT_SYMBOLS_MAX_DEPTH 1000
@@ -169,25 +170,30 @@ struct sxt_range_list {
 int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error);
 void sxt_range_list_free(struct sxt_range_list *list);
 
-/*
- * Function names in the form in which they go out, made on several threads: decoding a mangled name takes longer than
- * everything else that is done with it.
- */
+/* The readable forms of the function names of a list of ranges, decoded on several threads. */
 struct sxt_names {
     uint32_t *numbers; /* the names, by their numbers in the model, each once */
     size_t count;
-    sxt_string *forms;         /* by place in `numbers`: the other form; absent where there is none */
-    uint32_t *place_of;        /* by number in the model: place in `numbers`; only for names that are there */
-    struct sxt_buffer *chunks; /* the bytes of the forms */
-    size_t chunk_count;
+    uint32_t *place_of;             /* by number in the model: place in `numbers`; only for names that are there */
+    struct sxt_demangled demangled; /* by place in `numbers` */
 };
 
-/* Makes the other forms of the functions of LIST with RENAME, which is called from several threads; NULL: none. */
+/* Fills *NAMES, which the caller frees also after a failure. THREADS: see sxt_pool_threads. */
 int sxt_names_make(struct sxt_names *names, const struct sxt_symbols *symbols, const struct sxt_range_list *list,
-                   bool (*rename)(sxt_string name, struct sxt_buffer *out), sxt_error *error);
+                   unsigned threads, sxt_error *error);
 void sxt_names_free(struct sxt_names *names);
 
-/* The other form of function NUMBER, which must be one of LIST's; absent when it goes out as it is. */
+/* The readable form of function NUMBER, which must be one of the list's. Absent if it has none, or NAMES is all zero.
+ */
 sxt_string sxt_names_get(const struct sxt_names *names, uint32_t number);
+
+/* How paths are changed when they are written. */
+struct sxt_path_maps {
+    const sxt_path_map *list;
+    size_t count;
+};
+
+/* Appends PATH with its prefix replaced by the first map that matches, or returns false if none does. */
+bool sxt_map_path(const struct sxt_path_maps *maps, sxt_string path, struct sxt_buffer *out);
 
 #endif

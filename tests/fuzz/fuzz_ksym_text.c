@@ -8,13 +8,6 @@
 #include "ksym/ksym.h"
 #include "property.h"
 
-/* Drops the first letter of a name, so that some names become equal and some empty. */
-static bool shorten(sxt_string name, struct sxt_buffer *out)
-{
-    sxt_buffer_append(out, name.data + 1, name.size - 1);
-    return name.data[0] != 'x';
-}
-
 static void check_counts(const struct sxt_ksym_text_report *report)
 {
     SXT_HOLDS(report->lines == report->blank + report->kept + report->other_types + report->undefined +
@@ -68,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     uint8_t way = data[0];
-    struct sxt_ksym_text_options options = {.types = way & 1 ? "all" : "TtDd", .rename = way & 2 ? shorten : NULL};
+    struct sxt_ksym_text_options options = {.types = way & 1 ? "all" : "TtDd", .demangle = (way & 2) != 0};
     struct sxt_ksym_encode_options encode = {
         .layout = way & 4 ? SXT_KSYM_0_6 : SXT_KSYM_SEED,
         .tokens = way & 8 ? SXT_KSYM_TOKENS_REFERENCE : SXT_KSYM_TOKENS_SAVING,

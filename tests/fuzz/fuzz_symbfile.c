@@ -186,7 +186,7 @@ static uint8_t *encode_lidia(const struct sxt_symbols *symbols, size_t *size)
 {
     uint8_t *lidia;
     const struct sxt_lidia_settings settings = {0};
-    SXT_HOLDS(sxt_lidia_encode(symbols, &settings, &lidia, size, NULL) == SXT_OK);
+    SXT_HOLDS(sxt_lidia_encode(symbols, &settings, &lidia, size, NULL, NULL) == SXT_OK);
     return lidia;
 }
 

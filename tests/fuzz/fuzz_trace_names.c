@@ -35,7 +35,7 @@ static uint8_t *make_archive(size_t *size)
     SXT_HOLDS(sxt_symbols_finish(symbols, NULL) == SXT_OK);
     const struct sxt_lidia_settings settings = {0};
     uint8_t *image;
-    SXT_HOLDS(sxt_lidia_encode(symbols, &settings, &image, size, NULL) == SXT_OK);
+    SXT_HOLDS(sxt_lidia_encode(symbols, &settings, &image, size, NULL, NULL) == SXT_OK);
     sxt_symbols_free(&symbols);
     return image;
 }

@@ -75,10 +75,11 @@ static void write_both(const sxt_symbols *symbols, const sxt_lidia_options *opti
     plain.no_index = true;
     void *again;
     size_t again_size;
-    SXT_HOLDS(sxt_lidia_write_memory(symbols, options, &archives->indexed_bytes, &archives->indexed_size, NULL) ==
+    SXT_HOLDS(sxt_lidia_write_memory(symbols, options, &archives->indexed_bytes, &archives->indexed_size, NULL, NULL) ==
               SXT_OK);
-    SXT_HOLDS(sxt_lidia_write_memory(symbols, &plain, &archives->plain_bytes, &archives->plain_size, NULL) == SXT_OK);
-    SXT_HOLDS(sxt_lidia_write_memory(symbols, options, &again, &again_size, NULL) == SXT_OK);
+    SXT_HOLDS(sxt_lidia_write_memory(symbols, &plain, &archives->plain_bytes, &archives->plain_size, NULL, NULL) ==
+              SXT_OK);
+    SXT_HOLDS(sxt_lidia_write_memory(symbols, options, &again, &again_size, NULL, NULL) == SXT_OK);
     SXT_HOLDS(again_size == archives->indexed_size && memcmp(again, archives->indexed_bytes, again_size) == 0);
     SXT_HOLDS(archives->plain_size <= archives->indexed_size);
     SXT_HOLDS(memcmp(archives->plain_bytes, archives->indexed_bytes, archives->plain_size) == 0);

@@ -89,7 +89,7 @@ static void extract_and_write(struct outcome *outcome)
         assert_null(symbols);
         return;
     }
-    outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+    outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
     sxt_symbols_free(&symbols);
 }
 
@@ -108,7 +108,7 @@ static void extract_reference_and_write(struct outcome *outcome)
     sxt_symbols *symbols;
     outcome->status = sxt_symbols_from_memory(elf, elf_size, &options, &symbols, &outcome->error);
     if (outcome->status == SXT_OK)
-        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
     sxt_symbols_free(&symbols);
 }
 
@@ -190,7 +190,7 @@ static void extract_debug_and_write(struct outcome *outcome)
     options.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
     outcome->status = sxt_symbols_from_memory(debug.elf.data, debug.elf.size, &options, &symbols, &outcome->error);
     if (outcome->status == SXT_OK)
-        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
     sxt_symbols_free(&symbols);
 }
 
@@ -206,7 +206,7 @@ static void extract_some_debug_and_write(struct outcome *outcome)
     options.address_count = 2;
     outcome->status = sxt_symbols_from_memory(debug.elf.data, debug.elf.size, &options, &symbols, &outcome->error);
     if (outcome->status == SXT_OK)
-        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, &outcome->error);
+        outcome->status = sxt_lidia_write_memory(symbols, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
     sxt_symbols_free(&symbols);
 }
 
@@ -222,7 +222,7 @@ static sxt_symbols *model;
 
 static void write_model(struct outcome *outcome)
 {
-    outcome->status = sxt_lidia_write_memory(model, NULL, &outcome->data, &outcome->size, &outcome->error);
+    outcome->status = sxt_lidia_write_memory(model, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
 }
 
 TEST(writing_inlined_calls_and_lines_survives_every_failure)
@@ -255,7 +255,7 @@ static void merge_and_write(struct outcome *outcome)
     }
     outcome->status = sxt_symbols_finish(merged, &outcome->error);
     if (outcome->status == SXT_OK)
-        outcome->status = sxt_lidia_write_memory(merged, NULL, &outcome->data, &outcome->size, &outcome->error);
+        outcome->status = sxt_lidia_write_memory(merged, NULL, &outcome->data, &outcome->size, NULL, &outcome->error);
     sxt_symbols_free(&merged);
 }
 
@@ -287,19 +287,6 @@ static void keep(struct outcome *outcome, const void *data, size_t size)
     memcpy(outcome->data, data, size);
 }
 
-static bool rename_all(sxt_string name, struct sxt_buffer *out)
-{
-    sxt_buffer_append(out, "the ", 4);
-    sxt_buffer_append(out, name.data, name.size);
-    return true;
-}
-
-static bool map_all(const void *context, sxt_string path, struct sxt_buffer *out)
-{
-    (void)context;
-    return rename_all(path, out);
-}
-
 static int add_pads(struct sxt_symbfile_writer *writer, sxt_error *error)
 {
     int status = SXT_OK;
@@ -315,7 +302,8 @@ static int add_pads(struct sxt_symbfile_writer *writer, sxt_error *error)
 static void write_symbfile(struct outcome *outcome)
 {
     struct sxt_symbfile_writer *writer;
-    const struct sxt_symbfile_settings settings = {rename_all, map_all, NULL};
+    static const sxt_path_map map = {"a.c", "/the/a.c"};
+    const struct sxt_symbfile_settings settings = {.demangle = true, .path_maps = {&map, 1}};
     sxt_error *error = &outcome->error;
     symbfile_size = 0;
     outcome->status = sxt_symbfile_writer_open(&writer, (struct sxt_symbfile_sink){to_symbfile, NULL}, error);
@@ -387,7 +375,7 @@ TEST(symbfiles_survive_every_failure)
     model = sxt_test_model();
     for (unsigned i = 0; i < 100; i++) {
         char name[20];
-        snprintf(name, sizeof name, "function_%u", i);
+        snprintf(name, sizeof name, "_Z12function_%03uv", i);
         sxt_test_add_call(model, SXT_SOURCE_DWARF, 0, name, 1000 * i, 900, "a.c", NULL, 0);
         for (uint32_t k = 0; k < i; k++)
             sxt_test_add_line(model, 4 * k, k % 5 == 4 ? "b.c" : "a.c", k);
@@ -510,12 +498,12 @@ static void make_ksym(struct outcome *outcome)
         return;
     for (unsigned i = 0; i < 400 && outcome->status == SXT_OK; i++) {
         char name[40];
-        int length = snprintf(name, sizeof name, "a_common_beginning_of_%u", i);
+        int length = snprintf(name, sizeof name, "_Z22a_common_beginning_%03uv", i);
         outcome->status =
             sxt_ksym_list_add(&list, 0x1000 + 16 * i, 'T', (sxt_string){name, (size_t)length}, &outcome->error);
     }
     if (outcome->status == SXT_OK)
-        outcome->status = sxt_ksym_list_rename(&list, rename_all, &outcome->error);
+        outcome->status = sxt_ksym_list_demangle(&list, 0, &outcome->error);
     if (outcome->status == SXT_OK)
         outcome->status = sxt_ksym_encode(&list, NULL, &data, &size, NULL, &outcome->error);
     outcome->data = data;

@@ -53,7 +53,7 @@ static void *make_lidia(size_t *size, const sxt_lidia_options *options)
     sxt_symbols *model;
     void *data;
     assert_int_equal(sxt_symbols_from_memory(elf, elf_size, NULL, &model, NULL), SXT_OK);
-    assert_int_equal(sxt_lidia_write_memory(model, options, &data, size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(model, options, &data, size, NULL, NULL), SXT_OK);
     sxt_symbols_free(&model);
     return data;
 }
@@ -68,7 +68,7 @@ static void *make_nested_lidia(size_t *size)
     sxt_test_add_call(model, SXT_SOURCE_DWARF, 1, "g", 0x1010, 0x10, "g.h", "f.c", 12);
     sxt_test_finish(model);
     void *data;
-    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL, NULL), SXT_OK);
     sxt_symbols_free(&model);
     return data;
 }

@@ -71,7 +71,7 @@ static void assert_file(const void *data, size_t size)
 static void *encoded(size_t *size)
 {
     void *data;
-    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL, NULL), SXT_OK);
     assert_non_null(data);
     return data;
 }
@@ -85,7 +85,7 @@ static void assert_main_is_found(const sxt_archive *archive)
 
 TEST(a_written_file_is_opened_by_path_and_verified)
 {
-    assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL, NULL), SXT_OK);
     size_t size;
     void *data = encoded(&size);
     assert_file(data, size);
@@ -101,12 +101,12 @@ TEST(a_written_file_is_opened_by_path_and_verified)
 
 TEST(an_open_archive_outlives_its_replacement)
 {
-    assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_path(model, NULL, path, NULL, NULL), SXT_OK);
     sxt_archive *archive;
     assert_int_equal(sxt_archive_open_path(path, NULL, &archive, NULL), SXT_OK);
     struct sxt_symbols *other = sxt_test_model();
     sxt_test_finish(other);
-    assert_int_equal(sxt_lidia_write_path(other, NULL, path, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_path(other, NULL, path, NULL, NULL), SXT_OK);
     sxt_symbols_free(&other);
     assert_main_is_found(archive);
     sxt_archive_close(&archive);
@@ -183,7 +183,7 @@ TEST(a_descriptor_is_written_from_where_it_stands_and_stays_open)
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "abc", 3), 3);
-    assert_int_equal(sxt_lidia_write_fd(model, NULL, fd, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_fd(model, NULL, fd, NULL, NULL), SXT_OK);
     assert_int_equal(write(fd, "xyz", 3), 3);
     uint8_t *content = malloc(size + 6);
     assert_non_null(content);
@@ -207,9 +207,9 @@ TEST(a_write_that_fails_leaves_the_old_file)
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     sxt_error error = {0};
-    int status = sxt_lidia_write_path(model, NULL, path, &error);
+    int status = sxt_lidia_write_path(model, NULL, path, NULL, &error);
     int fd = open(path, O_WRONLY | O_APPEND);
-    int fd_status = sxt_lidia_write_fd(model, NULL, fd, NULL);
+    int fd_status = sxt_lidia_write_fd(model, NULL, fd, NULL, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(ftruncate(fd, 8), 0);
@@ -225,16 +225,16 @@ TEST(places_that_cannot_be_written_are_refused)
     sxt_error error = {0};
     char deeper[300];
     snprintf(deeper, sizeof deeper, "%s/missing/file", folder);
-    assert_int_equal(sxt_lidia_write_path(model, NULL, deeper, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_lidia_write_path(model, NULL, deeper, NULL, &error), SXT_ERROR_IO);
     assert_int_equal(error.code, SXT_ERROR_IO);
-    assert_int_equal(sxt_lidia_write_path(model, NULL, folder, NULL), SXT_ERROR_IO);
-    assert_int_equal(sxt_lidia_write_path(model, NULL, "", &error), SXT_ERROR_IO);
-    assert_int_equal(sxt_lidia_write_fd(model, NULL, -1, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_lidia_write_path(model, NULL, folder, NULL, NULL), SXT_ERROR_IO);
+    assert_int_equal(sxt_lidia_write_path(model, NULL, "", NULL, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_lidia_write_fd(model, NULL, -1, NULL, &error), SXT_ERROR_IO);
     if (access("/dev/full", W_OK) == 0)
-        assert_int_equal(sxt_lidia_write_path(model, NULL, "/dev/full", &error), SXT_ERROR_IO);
+        assert_int_equal(sxt_lidia_write_path(model, NULL, "/dev/full", NULL, &error), SXT_ERROR_IO);
     sxt_test_put_file(path, "x", 1);
     int fd = open(path, O_RDONLY);
-    assert_int_equal(sxt_lidia_write_fd(model, NULL, fd, &error), SXT_ERROR_IO);
+    assert_int_equal(sxt_lidia_write_fd(model, NULL, fd, NULL, &error), SXT_ERROR_IO);
     close(fd);
     assert_file("x", 1);
 }
@@ -248,12 +248,12 @@ TEST(wrong_options_write_nothing)
     sxt_error error = {0};
     void *data = &error;
     size_t size = 7;
-    assert_int_equal(sxt_lidia_write_memory(model, &options, &data, &size, &error), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_lidia_write_memory(model, &options, &data, &size, NULL, &error), SXT_ERROR_USAGE);
     assert_null(data);
     assert_int_equal(size, 0);
     assert_int_equal(error.code, SXT_ERROR_USAGE);
-    assert_int_equal(sxt_lidia_write_path(model, &options, path, NULL), SXT_ERROR_USAGE);
-    assert_int_equal(sxt_lidia_write_fd(model, &options, 1, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_lidia_write_path(model, &options, path, NULL, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_lidia_write_fd(model, &options, 1, NULL, NULL), SXT_ERROR_USAGE);
     assert_file("precious", 8);
 }
 
@@ -271,7 +271,7 @@ TEST(options_choose_the_form)
         options.no_index = i & 4;
         void *data;
         size_t size;
-        assert_int_equal(sxt_lidia_write_memory(nested, &options, &data, &size, NULL), SXT_OK);
+        assert_int_equal(sxt_lidia_write_memory(nested, &options, &data, &size, NULL, NULL), SXT_OK);
         sxt_archive *archive;
         assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
         sxt_info info;
@@ -316,7 +316,7 @@ TEST(paths_are_mapped_by_whole_components_and_the_first_map_counts)
         options.path_map_count = sizeof maps / sizeof *maps;
         void *data;
         size_t size;
-        assert_int_equal(sxt_lidia_write_memory(mapped, &options, &data, &size, NULL), SXT_OK);
+        assert_int_equal(sxt_lidia_write_memory(mapped, &options, &data, &size, NULL, NULL), SXT_OK);
         sxt_archive *archive;
         assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
         for (unsigned i = 0; i < COUNT; i++) {
@@ -343,7 +343,7 @@ TEST(the_reference_choice_gives_the_worked_example)
     assert_int_equal(sxt_symbols_from_memory(elf, elf_size, &options, &rows, NULL), SXT_OK);
     void *data;
     size_t size;
-    assert_int_equal(sxt_lidia_write_memory(rows, NULL, &data, &size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(rows, NULL, &data, &size, NULL, NULL), SXT_OK);
     assert_int_equal(size, 282);
     assert_int_equal(sxt_test_load((uint8_t *)data + 0x20, 4), 0x27968990);
     assert_int_equal(sxt_test_load((uint8_t *)data + 0x40, 4), 0x74fb572f);

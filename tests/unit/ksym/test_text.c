@@ -159,13 +159,6 @@ TEST(leaves_out_mapping_symbols)
     free_result(&result);
 }
 
-static bool double_it(sxt_string name, struct sxt_buffer *out)
-{
-    sxt_buffer_append(out, name.data, name.size);
-    sxt_buffer_append(out, name.data, name.size);
-    return name.data[name.size - 1] != '7';
-}
-
 /* Returns a line with a name of SIZE bytes; to be freed. */
 static char *line_with_name(size_t size)
 {
@@ -197,11 +190,22 @@ TEST(keeps_long_names_that_fit_a_record)
         free_result(&result);
         free(line);
     }
-    char *line = line_with_name(SXT_KSYM_NAME_SIZE_MOST);
-    struct result result = read_string(line, (struct sxt_ksym_text_options){.rename = double_it});
+}
+
+/* A name whose readable form is longer than other readers take: the letters of "f" are in the name once. */
+TEST(warns_of_names_that_become_long)
+{
+    struct sxt_buffer text;
+    sxt_buffer_init(&text, SIZE_MAX);
+    sxt_buffer_print(&text, "1000 T _Z1f");
+    for (unsigned i = 0; i < 900; i++)
+        sxt_buffer_u8(&text, 'l');
+    sxt_buffer_u8(&text, '\n');
+    struct result result =
+        read_bytes((const char *)text.data, text.size, (struct sxt_ksym_text_options){.demangle = true});
     assert_int_equal(result.report.long_names, 1);
     free_result(&result);
-    free(line);
+    sxt_buffer_free(&text);
 }
 
 /* --- nothing to keep --- */
@@ -211,8 +215,8 @@ TEST(says_why_nothing_is_left)
     assert_error("", NULL, SXT_ERROR_NOT_FOUND, "the text is empty");
     assert_error("\n \n", NULL, SXT_ERROR_NOT_FOUND, "the text is empty");
     assert_error("hello\nworld\n", NULL, SXT_ERROR_NOT_FOUND, "no symbols in 2 lines");
-    assert_error("1 D a\n2 B b\n", NULL, SXT_ERROR_NOT_FOUND, "no symbols of the types Tt among 2 lines");
-    assert_error("1 T a\n2 T b\n", "Dd", SXT_ERROR_NOT_FOUND, "--types");
+    assert_error("1 D a\n2 B b\n", NULL, SXT_ERROR_NOT_FOUND, "no symbols of the types Tt in 2 lines");
+    assert_error("1 T a\n2 T b\n", "Dd", SXT_ERROR_NOT_FOUND, "no symbols of the types Dd");
 }
 
 TEST(refuses_addresses_that_are_hidden)
@@ -224,53 +228,32 @@ TEST(refuses_addresses_that_are_hidden)
 
 /* --- names --- */
 
-/* Cuts names before a dot, keeps those with none; "bad." becomes what does not fit. */
-static bool cut_at_dot(sxt_string name, struct sxt_buffer *out)
+TEST(demangles_without_the_module)
 {
-    const char *dot = memchr(name.data, '.', name.size);
-    if (dot == NULL || dot == name.data)
-        return dot != NULL;
-    size_t size = (size_t)(dot - name.data);
-    sxt_buffer_append(out, name.data, size);
-    if (size == 3 && memcmp(name.data, "bad", 3) == 0)
-        sxt_buffer_u8(out, 0xff);
-    return true;
-}
-
-static bool run_out_of_memory(sxt_string name, struct sxt_buffer *out)
-{
-    (void)name;
-    out->failed = true;
-    return true;
-}
-
-TEST(renames_without_the_module)
-{
-    struct sxt_ksym_text_options options = {.rename = cut_at_dot};
-    assert_read("1 T a.x\t[m.o]\n2 T a.y [m.o]\n3 T b\n4 T .empty\n5 T bad.\n6 T f.() [clone .cold]\n7 T a.z\n",
-                options, "1 T a [m.o]\n2 T a [m.o]\n3 T b\n4 T .empty\n5 T bad.\n6 T f\n7 T a\n", "");
-    options.rename = run_out_of_memory;
-    struct result result = read_string("1 T a\n", options);
-    assert_int_equal(result.status, SXT_ERROR_MEMORY);
-    free_result(&result);
+    const struct sxt_ksym_text_options options = {.demangle = true};
+    assert_read("1 T _ZN1aC1Ev\t[m.o]\n2 T _ZN1aC2Ev [m.o]\n3 T b\n4 T _Z\n5 T _Z1fv.cold [m]\n6 T _Z1av\n", options,
+                "1 T a::a() [m.o]\n2 T a::a() [m.o]\n3 T b\n4 T _Z\n5 T f() [clone .cold] [m]\n6 T a()\n", "");
+    assert_read("1 T _Z1av [m]\n", plain, "1 T _Z1av [m]\n", "");
 }
 
 /* Enough for several threads. */
-TEST(renames_many)
+TEST(demangles_many)
 {
     struct sxt_buffer text, expected;
     sxt_buffer_init(&text, SIZE_MAX);
     sxt_buffer_init(&expected, SIZE_MAX);
     for (unsigned i = 1; i < 9000; i++) {
-        sxt_buffer_print(&text, "%x T n%u\n", i, i / 2);
-        sxt_buffer_print(&expected, i / 2 % 10 == 7 ? "%x T n%u\n" : "%x T n%un%u\n", i, i / 2, i / 2);
+        sxt_buffer_print(&text, i / 2 % 10 == 7 ? "%x T n%04u\n" : "%x T _Z5n%04uv\n", i, i / 2);
+        sxt_buffer_print(&expected, i / 2 % 10 == 7 ? "%x T n%04u\n" : "%x T n%04u()\n", i, i / 2);
     }
     sxt_buffer_u8(&expected, '\0');
-    struct result result =
-        read_bytes((const char *)text.data, text.size, (struct sxt_ksym_text_options){.rename = double_it});
-    assert_int_equal(result.status, SXT_OK);
-    assert_string_equal(result.symbols.data, expected.data);
-    free_result(&result);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct result result = read_bytes((const char *)text.data, text.size,
+                                          (struct sxt_ksym_text_options){.demangle = true, .threads = threads});
+        assert_int_equal(result.status, SXT_OK);
+        assert_string_equal(result.symbols.data, expected.data);
+        free_result(&result);
+    }
     sxt_buffer_free(&text);
     sxt_buffer_free(&expected);
 }

@@ -24,7 +24,7 @@ static void encode(const struct sxt_symbols *model, bool no_index, bool nul_stri
 {
     sxt_error error;
     struct sxt_lidia_settings settings = {.no_index = no_index, .nul_strings = nul_strings};
-    if (sxt_lidia_encode(model, &settings, &archive->data, &archive->size, &error) != SXT_OK ||
+    if (sxt_lidia_encode(model, &settings, &archive->data, &archive->size, NULL, &error) != SXT_OK ||
         sxt_lidia_open(&archive->lidia, archive->data, archive->size, true, &error) != SXT_OK)
         fail_msg("%s", error.text);
     assert_true(archive->lidia.parents == NULL || !no_index);

@@ -1,4 +1,5 @@
 /* test_strings.c: the string table that is written: order, each string once, renamed names, NUL at the end. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,20 +74,13 @@ TEST(unknown_strings_have_offset_zero)
     assert_int_equal(function_of(1), 0);
 }
 
-static bool keep_all(sxt_string name, struct sxt_buffer *out)
-{
-    (void)name;
-    (void)out;
-    return false;
-}
-
 TEST(a_function_called_overflow_uses_the_string_that_is_there)
 {
     sxt_test_add_range(model, DWARF, 0, "[overflow]", 0, 8);
     finish_and_encode((struct sxt_lidia_settings){0});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(0), 4);
-    finish_and_encode((struct sxt_lidia_settings){.rename = keep_all});
+    finish_and_encode((struct sxt_lidia_settings){.demangle = true});
     ASSERT_TABLE(START);
     assert_int_equal(function_of(0), 4);
     finish_and_encode((struct sxt_lidia_settings){.nul_strings = true});
@@ -94,75 +88,78 @@ TEST(a_function_called_overflow_uses_the_string_that_is_there)
     assert_int_equal(function_of(0), 1);
 }
 
-/* Names that begin with "_": the part behind it up to a dot. "_" alone becomes empty. */
-static bool strip(sxt_string name, struct sxt_buffer *out)
-{
-    if (name.data[0] != '_')
-        return false;
-    const char *dot = memchr(name.data, '.', name.size);
-    sxt_buffer_append(out, name.data + 1, (dot != NULL ? (size_t)(dot - name.data) : name.size) - 1);
-    return true;
-}
-
 TEST(names_that_become_equal_are_stored_once)
 {
-    sxt_test_add_range(model, DWARF, 0, "_f.1", 0, 8);
-    sxt_test_add_range(model, DWARF, 0, "_f.2", 8, 8);
-    sxt_test_add_range(model, DWARF, 0, "f", 16, 8);
-    sxt_test_add_range(model, DWARF, 0, "_f.1", 24, 8);
-    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
-    ASSERT_TABLE(START "\1\0\0\0f");
+    sxt_test_add_range(model, DWARF, 0, "_ZN1fC1Ev", 0, 8);
+    sxt_test_add_range(model, DWARF, 0, "_ZN1fC2Ev", 8, 8);
+    sxt_test_add_range(model, DWARF, 0, "f::f()", 16, 8);
+    sxt_test_add_range(model, DWARF, 0, "_ZN1fC1Ev", 24, 8);
+    finish_and_encode((struct sxt_lidia_settings){.demangle = true});
+    ASSERT_TABLE(START "\6\0\0\0f::f()");
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(function_of(i), 18);
 }
 
-TEST(only_function_names_are_renamed)
+TEST(only_function_names_are_demangled)
 {
-    sxt_test_add_call(model, DWARF, 0, "_f.c", 0, 8, "_f.c", NULL, 0);
-    sxt_test_add_call(model, DWARF, 1, "g", 0, 8, "f", "_f.c", 1);
-    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
-    /* The renamed function and the path "f" are one text. */
-    ASSERT_TABLE(START "\1\0\0\0f\4\0\0\0_f.c\1\0\0\0g");
+    sxt_test_add_call(model, DWARF, 0, "_Z1fv", 0, 8, "_Z1fv", NULL, 0);
+    sxt_test_add_call(model, DWARF, 1, "g", 0, 8, "f()", "_Z1fv", 1);
+    finish_and_encode((struct sxt_lidia_settings){.demangle = true});
+    /* The demangled function and the path "f()" are one text. */
+    ASSERT_TABLE(START "\3\0\0\0f()\5\0\0\0_Z1fv\1\0\0\0g");
     assert_int_equal(function_of(0), 18);
-    assert_int_equal(file_of(0), 23);
+    assert_int_equal(file_of(0), 25);
     assert_int_equal(file_of(1), 18);
-    assert_int_equal(call_file_of(1), 23);
+    assert_int_equal(call_file_of(1), 25);
 }
 
-TEST(a_name_may_become_empty_or_overflow)
+TEST(a_path_may_become_empty_or_overflow)
 {
-    sxt_test_add_range(model, DWARF, 0, "_", 0, 8);
-    sxt_test_add_range(model, DWARF, 0, "_[overflow]", 8, 8);
-    sxt_test_add_range(model, DWARF, 0, "_.", 16, 8);
-    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
-    ASSERT_TABLE(START);
-    assert_int_equal(function_of(0), 0);
-    assert_int_equal(function_of(1), 4);
-    assert_int_equal(function_of(2), 0);
+    static const sxt_path_map maps[] = {{"/empty", ""}, {"/over", "[overflow]"}};
+    sxt_test_add_call(model, DWARF, 0, "f", 0, 8, "/empty", NULL, 0);
+    sxt_test_add_call(model, DWARF, 0, "f", 8, 8, "/over", NULL, 0);
+    finish_and_encode((struct sxt_lidia_settings){.path_maps = {maps, 2}});
+    ASSERT_TABLE(START "\1\0\0\0f");
+    assert_int_equal(file_of(0), 0);
+    assert_int_equal(file_of(1), 4);
 }
 
-TEST(many_renamed_names_each_keep_their_own_text)
+TEST(many_demangled_names_each_keep_their_own_text)
 {
     for (unsigned i = 0; i < 5000; i++) {
-        char name[16] = {'_', (char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676 % 26),
-                         '.', (char)('0' + i % 10)};
+        /* Two constructors of a class have one readable name. */
+        char name[24] = {'_',
+                         'Z',
+                         'N',
+                         '3',
+                         (char)('a' + i % 26),
+                         (char)('a' + i / 26 % 26),
+                         (char)('a' + i / 676 % 26),
+                         'C',
+                         (char)('1' + i % 2),
+                         'E',
+                         'v'};
         sxt_test_add_range(model, DWARF, 0, name, 8 * i, 8);
     }
-    finish_and_encode((struct sxt_lidia_settings){.rename = strip});
-    struct sxt_lidia lidia;
-    assert_int_equal(sxt_lidia_open(&lidia, file, file_size, true, NULL), SXT_OK);
-    for (unsigned i = 0; i < 5000; i++) {
-        const char name[] = {(char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676 % 26), 0};
-        sxt_test_assert_text(sxt_lidia_string(&lidia, function_of(i)), name);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        finish_and_encode((struct sxt_lidia_settings){.demangle = true, .threads = threads});
+        struct sxt_lidia lidia;
+        assert_int_equal(sxt_lidia_open(&lidia, file, file_size, true, NULL), SXT_OK);
+        for (unsigned i = 0; i < 5000; i++) {
+            const char of_class[] = {(char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676 % 26), 0};
+            char name[16];
+            snprintf(name, sizeof name, "%s::%s()", of_class, of_class);
+            sxt_test_assert_text(sxt_lidia_string(&lidia, function_of(i)), name);
+        }
     }
 }
 
 TEST(strings_may_end_with_nul_instead)
 {
     sxt_test_add_call(model, DWARF, 0, "main", 0, 8, "main.c", NULL, 0);
-    sxt_test_add_call(model, DWARF, 1, "_inner.5", 0, 8, NULL, "main.c", 7);
-    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true, .rename = strip});
-    ASSERT_TABLE("\0main\0main.c\0inner\0");
+    sxt_test_add_call(model, DWARF, 1, "_Z3fooi", 0, 8, NULL, "main.c", 7);
+    finish_and_encode((struct sxt_lidia_settings){.nul_strings = true, .demangle = true});
+    ASSERT_TABLE("\0main\0main.c\0foo(int)\0");
     assert_int_equal(function_of(0), 1);
     assert_int_equal(file_of(0), 6);
     assert_int_equal(function_of(1), 13);

@@ -32,7 +32,7 @@ static void *make_file(size_t *size)
     }
     sxt_test_finish(model);
     void *data;
-    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, size, NULL, NULL), SXT_OK);
     sxt_symbols_free(&model);
     return data;
 }
@@ -111,7 +111,7 @@ static void *write_and_open(void *data)
         size_t size;
         sxt_archive *archive;
         sxt_frame frames[3];
-        if (sxt_lidia_write_memory(model, NULL, &bytes, &size, NULL) != SXT_OK ||
+        if (sxt_lidia_write_memory(model, NULL, &bytes, &size, NULL, NULL) != SXT_OK ||
             sxt_archive_open_memory(bytes, size, NULL, &archive, NULL) != SXT_OK ||
             sxt_archive_lookup(archive, 0x14, frames, 3) != 2)
             abort();
@@ -151,7 +151,7 @@ TEST(many_names_are_made_readable_each_its_own_way)
     void *data;
     size_t size;
     sxt_archive *archive;
-    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, &size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(model, NULL, &data, &size, NULL, NULL), SXT_OK);
     assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
     for (unsigned i = 0; i < COUNT; i++) {
         sxt_frame frame;

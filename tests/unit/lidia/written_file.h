@@ -31,7 +31,7 @@ static inline void encode(struct sxt_lidia_settings settings)
 {
     sxt_error error;
     free(file);
-    if (sxt_lidia_encode(model, &settings, &file, &file_size, &error) != SXT_OK)
+    if (sxt_lidia_encode(model, &settings, &file, &file_size, NULL, &error) != SXT_OK)
         fail_msg("%s", error.text);
     if (sxt_lidia_verify(file, file_size, NULL, NULL) != 0)
         fail_msg("what was written is not a good file");

@@ -106,56 +106,19 @@ TEST(a_range_of_several_files_is_cut_with_all_in_it)
                                                       "20+10 f a.c {0:3}\n");
 }
 
-static unsigned renamed;
-
-/* Names that begin with _ get another form; "_out" has none because memory is short. */
-static bool rename_some(sxt_string name, struct sxt_buffer *out)
+TEST(names_are_demangled_and_paths_mapped)
 {
-    renamed++;
-    if (name.size == 0 || name.data[0] != '_')
-        return false;
-    if (name.size == 4 && memcmp(name.data, "_out", 4) == 0)
-        out->failed = out->memory_was_short = true;
-    sxt_buffer_append(out, name.data + 1, name.size - 1);
-    sxt_buffer_append(out, "()", 2);
-    return true;
-}
-
-static bool map_some(const void *context, sxt_string path, struct sxt_buffer *out)
-{
-    assert_string_equal(context, "context");
-    assert_true(path.size > 0);
-    if (path.data[0] != '/')
-        return false;
-    /* "/" becomes nothing at all. */
-    sxt_buffer_append(out, path.data + 1, path.size - 1);
-    return true;
-}
-
-TEST(names_and_paths_may_go_out_in_another_form)
-{
-    sxt_test_add_call(model, DWARF, 0, "_f", 0, 0x10, "/a.c", NULL, 0);
-    sxt_test_add_call(model, DWARF, 1, "_f", 0, 0x8, "b.c", "/a.c", 2);
-    sxt_test_add_call(model, DWARF, 1, "g", 8, 0x8, "/", "/a.c", 3);
+    static const sxt_path_map maps[] = {{"/src", "src"}, {"/gone", ""}};
+    sxt_test_add_call(model, DWARF, 0, "_Z1fv", 0, 0x10, "/src/a.c", NULL, 0);
+    sxt_test_add_call(model, DWARF, 1, "_Z1fv", 0, 0x8, "b.c", "/src/a.c", 2);
+    sxt_test_add_call(model, DWARF, 1, "g", 8, 0x8, "/gone", "/src/a.c", 3);
     /* The same text is a name here and a path there. */
-    sxt_test_add_call(model, DWARF, 0, "/a.c", 0x10, 0x8, "_f", NULL, 0);
-    renamed = 0;
-    const struct sxt_symbfile_settings settings = {rename_some, map_some, "context"};
-    assert_written(settings, "0+10 f() a.c\n> 0+8 f() b.c < a.c:2\n> 8+8 g \"\" < a.c:3\n10+8 /a.c _f\n");
-    assert_int_equal(renamed, 3);
-    assert_written((struct sxt_symbfile_settings){.rename = rename_some},
-                   "0+10 f() /a.c\n> 0+8 f() b.c < /a.c:2\n> 8+8 g / < /a.c:3\n10+8 /a.c _f\n");
-}
-
-TEST(a_name_without_memory_is_a_failure)
-{
-    sxt_error error;
-    sxt_test_add_range(model, DWARF, 0, "_out", 0, 0x10);
-    sxt_test_add_range(model, DWARF, 0, "_f", 0x10, 0x10);
-    sxt_test_finish(model);
-    assert_int_equal(write_model(model, (struct sxt_symbfile_settings){.rename = rename_some}, &error),
-                     SXT_ERROR_MEMORY);
-    assert_int_equal(error.code, SXT_ERROR_MEMORY);
+    sxt_test_add_call(model, DWARF, 0, "/src/a.c", 0x10, 0x8, "_Z1fv", NULL, 0);
+    const struct sxt_symbfile_settings settings = {.demangle = true, .path_maps = {maps, 2}};
+    assert_written(settings, "0+10 f() src/a.c\n> 0+8 f() b.c < src/a.c:2\n> 8+8 g \"\" < src/a.c:3\n"
+                             "10+8 /src/a.c _Z1fv\n");
+    assert_written((struct sxt_symbfile_settings){.demangle = true},
+                   "0+10 f() /src/a.c\n> 0+8 f() b.c < /src/a.c:2\n> 8+8 g /gone < /src/a.c:3\n10+8 /src/a.c _Z1fv\n");
 }
 
 /* --- into the model --- */
@@ -356,7 +319,7 @@ static void assert_lossless(const uint8_t *lidia, size_t size, void (*finish)(st
     uint8_t *again;
     size_t again_size;
     const struct sxt_lidia_settings settings = {0};
-    assert_int_equal(sxt_lidia_encode(model, &settings, &again, &again_size, &error), SXT_OK);
+    assert_int_equal(sxt_lidia_encode(model, &settings, &again, &again_size, NULL, &error), SXT_OK);
     assert_int_equal(again_size, size);
     assert_memory_equal(again, lidia, size);
     free(again);
@@ -398,7 +361,7 @@ TEST(a_lidia_file_loses_nothing)
         uint8_t *lidia;
         size_t size;
         const struct sxt_lidia_settings settings = {0};
-        assert_int_equal(sxt_lidia_encode(model, &settings, &lidia, &size, NULL), SXT_OK);
+        assert_int_equal(sxt_lidia_encode(model, &settings, &lidia, &size, NULL, NULL), SXT_OK);
         assert_lossless(lidia, size, sxt_test_finish);
         assert_lossless(lidia, size, finish_as_is);
         free(lidia);
@@ -417,7 +380,7 @@ TEST(ranges_that_a_finished_model_would_not_have_are_kept_as_they_are)
     uint8_t *lidia;
     size_t size;
     const struct sxt_lidia_settings settings = {0};
-    assert_int_equal(sxt_lidia_encode(model, &settings, &lidia, &size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_encode(model, &settings, &lidia, &size, NULL, NULL), SXT_OK);
     assert_lossless(lidia, size, finish_as_is);
     assert_int_equal(model->range_count, 5);
     free(lidia);

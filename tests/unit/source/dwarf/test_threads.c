@@ -67,7 +67,7 @@ static struct bytes read_and_write(const struct debug *debug)
     options.warning = note_warning;
     options.warning_data = &bytes;
     assert_int_equal(sxt_symbols_from_memory(debug->elf.data, debug->elf.size, &options, &symbols, NULL), SXT_OK);
-    assert_int_equal(sxt_lidia_write_memory(symbols, NULL, &bytes.data, &bytes.size, NULL), SXT_OK);
+    assert_int_equal(sxt_lidia_write_memory(symbols, NULL, &bytes.data, &bytes.size, NULL, NULL), SXT_OK);
     sxt_symbols_free(&symbols);
     return bytes;
 }

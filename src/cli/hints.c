@@ -1,0 +1,18 @@
+/* hints.c: what a user of the program can do about a failure of the library, by its reason. */
+#include "cli/cli.h"
+
+const char *cli_hint(sxt_reason reason)
+{
+    static const struct {
+        sxt_reason reason;
+        const char *text;
+    } hints[] = {
+        {SXT_REASON_SYMBOL_TYPES, "--types all takes symbols of every type"},
+        {SXT_REASON_HEAP_TRACE, "'sextant heap' shows what is in it"},
+        {SXT_REASON_BINARY, "'sextant archive' makes archives of binaries"},
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (hints[i].reason == reason)
+            return hints[i].text;
+    return NULL;
+}

@@ -1,0 +1,20 @@
+/* path_map.c: paths with other prefixes. */
+#include <string.h>
+
+#include "symbols/symbols.h"
+
+/* A prefix ends where a component of the path does. */
+bool sxt_map_path(const struct sxt_path_maps *maps, sxt_string path, struct sxt_buffer *out)
+{
+    for (size_t i = 0; i < maps->count; i++) {
+        const sxt_path_map *map = &maps->list[i];
+        size_t size = strlen(map->old_prefix);
+        if (size == 0 || size > path.size || memcmp(path.data, map->old_prefix, size) != 0 ||
+            (size < path.size && map->old_prefix[size - 1] != '/' && path.data[size] != '/'))
+            continue;
+        sxt_buffer_append(out, map->new_prefix, strlen(map->new_prefix));
+        sxt_buffer_append(out, path.data + size, path.size - size);
+        return true;
+    }
+    return false;
+}
