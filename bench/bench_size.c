@@ -51,7 +51,7 @@ static _Noreturn void give_up(const char *what)
 #define COMPONENTS  400
 
 struct maker {
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     uint64_t state, changes;
     bool is_changed; /* the current symbol depends on the seed */
 };
@@ -122,7 +122,7 @@ static sxt_string make_name(struct maker *maker, size_t index, char letter)
 
 static void make_lists(struct maker *maker)
 {
-    struct sxt_size *size = maker->size;
+    struct sxt_size_info *size = maker->size;
     char text[200];
     size->path_count = FILES;
     size->paths = items(maker, FILES, sizeof *size->paths);
@@ -142,10 +142,10 @@ static void make_lists(struct maker *maker)
 
 static void make_symbols(struct maker *maker, struct sxt_size_segment *segment, uint64_t address)
 {
-    struct sxt_size *size = maker->size;
+    struct sxt_size_info *size = maker->size;
     uint32_t path = 0;
     for (size_t i = segment->first; i < segment->first + segment->count; i++) {
-        struct sxt_size_symbol *symbol = &size->symbols[i];
+        struct sxt_size_model_symbol *symbol = &size->symbols[i];
         uint64_t choice = maker->changes * 1000003 + i;
         maker->is_changed = maker->changes != 0 && below(&choice, 50) == 0;
         sxt_string name = make_name(maker, i, segment->letter);
@@ -161,7 +161,7 @@ static void make_symbols(struct maker *maker, struct sxt_size_segment *segment, 
         symbol->flags = below(&maker->state, 30) == 0 ? SXT_SIZE_ANONYMOUS : 0;
         bool is_alias = below(&maker->state, 12) == 0 && i > segment->first;
         if (is_alias) {
-            const struct sxt_size_symbol *before = symbol - 1;
+            const struct sxt_size_model_symbol *before = symbol - 1;
             symbol->address = before->address;
             symbol->size = before->size;
             if (before->group == 0)
@@ -180,9 +180,9 @@ static void make(size_t count, uint64_t changes, const char *path)
     static const unsigned shares[] = {60, 25, 10, 5};
     struct maker maker = {.changes = changes, .state = 1};
     sxt_error error;
-    if (sxt_size_new(&maker.size, &error) != SXT_OK)
+    if (sxt_size_info_new(&maker.size, &error) != SXT_OK)
         give_up(error.text);
-    struct sxt_size *size = maker.size;
+    struct sxt_size_info *size = maker.size;
     size->container_count = 1;
     size->containers = items(&maker, 1, sizeof *size->containers);
     size->symbol_count = count;
@@ -207,7 +207,7 @@ static void make(size_t count, uint64_t changes, const char *path)
         sxt_output_save(path, out.data, out.size, &error) != SXT_OK)
         give_up(error.text);
     sxt_buffer_free(&out);
-    sxt_size_free(&maker.size);
+    sxt_size_info_free(&maker.size);
 }
 
 /* --- measuring --- */
@@ -232,7 +232,7 @@ static double best_load(const struct sxt_file *file, size_t *count)
 {
     double best = 1e9;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct sxt_size *size;
+        struct sxt_size_info *size;
         sxt_error error;
         double start = now();
         if (sxt_size_open(file->data, file->size, NULL, &size, &error) != SXT_OK)
@@ -240,7 +240,7 @@ static double best_load(const struct sxt_file *file, size_t *count)
         double taken = now() - start;
         best = taken < best ? taken : best;
         *count = size->symbol_count;
-        sxt_size_free(&size);
+        sxt_size_info_free(&size);
     }
     return best;
 }
@@ -276,7 +276,7 @@ static double time_zlib(const uint8_t *text, size_t text_size)
     return taken;
 }
 
-static double time_save(const struct sxt_size *size, enum sxt_size_deflate deflate, struct sxt_buffer *out)
+static double time_save(const struct sxt_size_info *size, enum sxt_size_deflate deflate, struct sxt_buffer *out)
 {
     sxt_error error;
     sxt_buffer_clear(out);
@@ -288,7 +288,7 @@ static double time_save(const struct sxt_size *size, enum sxt_size_deflate defla
 
 static void measure_save(const struct sxt_file *file, const uint8_t *text, size_t text_size)
 {
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     struct sxt_buffer out;
     sxt_error error;
     sxt_buffer_init(&out, SIZE_MAX);
@@ -306,13 +306,13 @@ static void measure_save(const struct sxt_file *file, const uint8_t *text, size_
            "\"fast_ratio\":%.1f,\"fast_bytes\":%zu,\"identical\":%s}\n",
            out.size, zlib, stock, stock / zlib, fast, stock / fast, fast_size, same ? "true" : "false");
     sxt_buffer_free(&out);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
 }
 
 static void measure_diff(const char *const paths[2])
 {
     struct sxt_file files[2];
-    struct sxt_size *sizes[2];
+    struct sxt_size_info *sizes[2];
     sxt_error error;
     for (unsigned i = 0; i < 2; i++)
         if (sxt_file_open(&files[i], paths[i], &error) != SXT_OK ||
@@ -323,7 +323,7 @@ static void measure_diff(const char *const paths[2])
     uint64_t counts[4];
     for (unsigned i = 0; i < ROUNDS; i++) {
         double start = seconds_of(CLOCK_MONOTONIC);
-        if (sxt_size_diff(sizes[0], sizes[1], NULL, &delta, &error) != SXT_OK)
+        if (sxt_size_delta_make(sizes[0], sizes[1], NULL, &delta, &error) != SXT_OK)
             give_up(error.text);
         double taken = seconds_of(CLOCK_MONOTONIC) - start;
         best = taken < best ? taken : best;
@@ -335,7 +335,7 @@ static void measure_diff(const char *const paths[2])
            best, counts[SXT_SIZE_UNCHANGED], counts[SXT_SIZE_CHANGED], counts[SXT_SIZE_ADDED],
            counts[SXT_SIZE_REMOVED]);
     for (unsigned i = 0; i < 2; i++) {
-        sxt_size_free(&sizes[i]);
+        sxt_size_info_free(&sizes[i]);
         sxt_file_close(&files[i]);
     }
 }

@@ -21,7 +21,7 @@ struct sxt_archive {
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
     uint8_t *image;              /* all but Lidia: the bytes behind `lidia` */
     sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
-    struct sxt_size *size;       /* SuperSize: what is in it */
+    struct sxt_size_info *size;  /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
     struct sxt_mlyze *mlyze; /* heap trace; nothing but the next two is filled then */
     bool is_cut;             /* its recording did not end */

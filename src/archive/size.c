@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "size/size.h"
 
-const struct sxt_size *sxt_archive_size(const sxt_archive *archive)
+const struct sxt_size_info *sxt_archive_size(const sxt_archive *archive)
 {
     return archive->size;
 }
@@ -19,10 +19,10 @@ const struct sxt_sizediff *sxt_archive_sizediff(const sxt_archive *archive)
 }
 
 /* Code of all symbols; of aliases, the first. */
-static void add_functions(const struct sxt_size *size, struct sxt_symbols *symbols)
+static void add_functions(const struct sxt_size_info *size, struct sxt_symbols *symbols)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         const struct sxt_size_segment *segment = &size->segments[symbol->segment];
         bool is_first = symbol->group == 0 || size->groups[symbol->group - 1].first == i;
         int64_t length = symbol->size - symbol->padding;
@@ -42,7 +42,7 @@ static void add_functions(const struct sxt_size *size, struct sxt_symbols *symbo
 int sxt_archive_open_size(sxt_archive *archive, sxt_error *error)
 {
     int status;
-    const struct sxt_size *size;
+    const struct sxt_size_info *size;
     if (archive->kind == SXT_KIND_SIZEDIFF) {
         archive->sizediff = calloc(1, sizeof *archive->sizediff);
         if (archive->sizediff == NULL)
@@ -64,7 +64,7 @@ int sxt_archive_open_size(sxt_archive *archive, sxt_error *error)
 
 void sxt_archive_close_size(sxt_archive *archive)
 {
-    sxt_size_free(&archive->size);
+    sxt_size_info_free(&archive->size);
     if (archive->sizediff != NULL)
         sxt_sizediff_free(archive->sizediff);
     free(archive->sizediff);

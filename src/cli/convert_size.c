@@ -18,7 +18,7 @@ static enum sxt_size_deflate deflate_of(const struct cli_arguments *arguments)
 }
 
 /* Which symbols the filter keeps: to be freed, NULL when memory is short. */
-static bool *keep_rows(const struct sxt_size *size, const struct sxt_query_result *result)
+static bool *keep_rows(const struct sxt_size_info *size, const struct sxt_size_result *result)
 {
     bool *keep = calloc(size->symbol_count + 1, sizeof *keep);
     for (size_t i = 0; keep != NULL && i < result->row_count; i++)
@@ -27,9 +27,10 @@ static bool *keep_rows(const struct sxt_size *size, const struct sxt_query_resul
 }
 
 /* A sparse copy of what --where keeps. */
-static int select_symbols(const struct cli_arguments *arguments, const struct cli_sizes *sizes, struct sxt_size **out)
+static int select_symbols(const struct cli_arguments *arguments, const struct cli_sizes *sizes,
+                          struct sxt_size_info **out)
 {
-    struct sxt_query_result result;
+    struct sxt_size_result result;
     sxt_error error;
     int status = cli_run_query(sizes, cli_value(arguments, "where"), &result);
     if (status != CLI_DONE)
@@ -42,11 +43,12 @@ static int select_symbols(const struct cli_arguments *arguments, const struct cl
     else if (sxt_size_make_sparse(sizes->single, keep, out, &error) != SXT_OK)
         status = cli_fail(sizes->path, &error);
     free(keep);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return status;
 }
 
-static int save(const struct cli_arguments *arguments, const struct sxt_size *size, const struct sxt_sizediff *diff)
+static int save(const struct cli_arguments *arguments, const struct sxt_size_info *size,
+                const struct sxt_sizediff *diff)
 {
     const char *output = cli_value(arguments, "output");
     struct sxt_buffer buffer;
@@ -65,7 +67,7 @@ static int load(const struct cli_arguments *arguments, bool is_diff, struct cli_
     const char *path = arguments->words[0], *max_size = cli_value(arguments, "max-size");
     *out = (struct cli_sizes){.path = path};
     double bytes = 0;
-    if (max_size != NULL && (!sxt_query_parse_bytes(max_size, strlen(max_size), &bytes) || bytes < 1 || bytes > 1e18))
+    if (max_size != NULL && (!sxt_byte_count_parse(max_size, strlen(max_size), &bytes) || bytes < 1 || bytes > 1e18))
         return cli_usage(arguments->verb, "--max-size takes a size like 8G, not '%s'", max_size);
     struct sxt_size_load_options options = {.max_size = (uint64_t)bytes};
     enum sxt_size_kind kind;
@@ -91,13 +93,13 @@ int cli_convert_size(const struct cli_arguments *arguments, bool is_diff)
     if (is_diff && where != NULL)
         return cli_usage(arguments->verb, "--where is for .size files, not for diffs");
     struct cli_sizes sizes;
-    struct sxt_size *sparse = NULL;
+    struct sxt_size_info *sparse = NULL;
     int status = load(arguments, is_diff, &sizes);
     if (status == CLI_DONE && where != NULL)
         status = select_symbols(arguments, &sizes, &sparse);
     if (status == CLI_DONE)
         status = save(arguments, sparse != NULL ? sparse : sizes.single, &sizes.pair);
-    sxt_size_free(&sparse);
+    sxt_size_info_free(&sparse);
     cli_sizes_close(&sizes);
     return status;
 }

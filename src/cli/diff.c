@@ -82,7 +82,7 @@ static struct diff_section *section_of(struct diff *diff, struct sxt_strings *na
     return section;
 }
 
-static bool add_symbols(struct diff *diff, struct sxt_strings *names, const struct sxt_size *size, bool is_after)
+static bool add_symbols(struct diff *diff, struct sxt_strings *names, const struct sxt_size_info *size, bool is_after)
 {
     for (size_t i = 0; i < size->segment_count; i++) {
         const struct sxt_size_segment *segment = &size->segments[i];
@@ -99,7 +99,7 @@ static bool add_symbols(struct diff *diff, struct sxt_strings *names, const stru
 }
 
 /* What a file says about its sections, whether it has symbols of them or not. */
-static bool add_stated(struct diff *diff, struct sxt_strings *names, const struct sxt_size *size, bool is_after)
+static bool add_stated(struct diff *diff, struct sxt_strings *names, const struct sxt_size_info *size, bool is_after)
 {
     for (size_t i = 0; i < size->container_count; i++) {
         const struct sxt_json *sections = size->containers[i].sections;
@@ -115,10 +115,10 @@ static bool add_stated(struct diff *diff, struct sxt_strings *names, const struc
 
 static bool add_changes(struct diff *diff, struct sxt_strings *names)
 {
-    size_t count = sxt_query_item_count(diff->subject);
+    size_t count = sxt_size_query_item_count(diff->subject);
     for (size_t i = 0; i < count; i++) {
-        struct sxt_query_item item;
-        sxt_query_get_item(diff->subject, i, &item);
+        struct sxt_size_query_item item;
+        sxt_size_query_get_item(diff->subject, i, &item);
         struct diff_section *section = section_of(diff, names, item.section);
         if (section == NULL)
             return false;
@@ -163,7 +163,7 @@ static int compare_sections(const void *left, const void *right)
 
 static bool collect(struct diff *diff)
 {
-    const struct sxt_size *before = diff->delta->before, *after = diff->delta->after;
+    const struct sxt_size_info *before = diff->delta->before, *after = diff->delta->after;
     struct sxt_strings *names = &diff->names;
     sxt_error error;
     if (sxt_strings_init(names, 0, &error) != SXT_OK || !add_symbols(diff, names, before, false) ||
@@ -195,7 +195,7 @@ static bool parse_budget(const char *text, struct budget *out)
 {
     size_t size = strlen(text);
     out->is_percent = size > 1 && text[size - 1] == '%';
-    return sxt_query_parse_bytes(text, size - out->is_percent, &out->bytes) && out->bytes >= 0;
+    return sxt_byte_count_parse(text, size - out->is_percent, &out->bytes) && out->bytes >= 0;
 }
 
 /* True, and a line on stderr, when it is broken. */
@@ -313,10 +313,10 @@ static void print_listing(struct sxt_emit *emit, sxt_string text)
     }
 }
 
-static void print_disassembly(struct sxt_emit *emit, const struct sxt_size *after)
+static void print_disassembly(struct sxt_emit *emit, const struct sxt_size_info *after)
 {
     for (size_t i = 0; i < after->disassembly_count; i++) {
-        const struct sxt_size_symbol *symbol = &after->symbols[after->disassemblies[i].symbol];
+        const struct sxt_size_model_symbol *symbol = &after->symbols[after->disassemblies[i].symbol];
         const struct sxt_size_segment *segment = &after->segments[symbol->segment];
         sxt_string text = after->disassemblies[i].text;
         sxt_emit_record(emit);
@@ -333,7 +333,7 @@ static void print_disassembly(struct sxt_emit *emit, const struct sxt_size *afte
     }
 }
 
-static void print_all(struct sxt_emit *emit, enum cli_form form, const struct sxt_size *after)
+static void print_all(struct sxt_emit *emit, enum cli_form form, const struct sxt_size_info *after)
 {
     bool is_markdown = form == CLI_MARKDOWN && after->disassembly_count > 0;
     if (form == CLI_CSV)
@@ -415,7 +415,7 @@ static int run(const struct cli_arguments *arguments)
 {
     struct diff diff = {0};
     struct cli_sizes sizes = {0};
-    struct sxt_size_diff_options how = {.ignore_alias_only = cli_given(arguments, "ignore-alias-only")};
+    struct sxt_size_delta_options how = {.ignore_alias_only = cli_given(arguments, "ignore-alias-only")};
     if (arguments->word_count == 2 && cli_is_trace(arguments->words[0]))
         return diff_traces(arguments);
     int status = check_usage(arguments);

@@ -15,7 +15,7 @@ struct diff_section {
 struct diff {
     const char *path;
     const struct cli_sizes *sizes;
-    const struct sxt_query_subject *subject;
+    const struct sxt_size_query_subject *subject;
     const struct sxt_size_delta *delta;
     struct diff_section *sections;
     size_t section_count, capacity;

@@ -6,7 +6,7 @@
 /* --- one symbol --- */
 
 struct change {
-    struct sxt_query_item item;
+    struct sxt_size_query_item item;
     sxt_string object, source;
     int64_t before, after; /* sizes with padding */
 };
@@ -15,7 +15,7 @@ static void get_change(const struct diff *diff, uint32_t index, struct change *o
 {
     const struct sxt_size_delta *delta = diff->delta;
     *out = (struct change){.object = {"", 0}, .source = {"", 0}};
-    sxt_query_get_item(diff->subject, index, &out->item);
+    sxt_size_query_get_item(diff->subject, index, &out->item);
     if (out->item.symbol == NULL) {
         out->after = out->item.size;
         return;
@@ -29,12 +29,12 @@ static void get_change(const struct diff *diff, uint32_t index, struct change *o
 
 /* --- JSON --- */
 
-static void print_change_json(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_row *row)
+static void print_change_json(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result_row *row)
 {
     struct change change;
     get_change(diff, row->item, &change);
     sxt_emit_record(emit);
-    sxt_emit_cstring(emit, "status", sxt_query_status_name(row->status));
+    sxt_emit_cstring(emit, "status", sxt_size_status_name(row->status));
     sxt_emit_string(emit, "container", change.item.container);
     sxt_emit_string(emit, "section", change.item.section);
     sxt_emit_string(emit, "full_name", change.item.full_name);
@@ -68,7 +68,7 @@ static void print_summary_json(struct sxt_emit *emit, const struct diff *diff)
     sxt_emit_record_end(emit);
 }
 
-static void print_json(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_result *result)
+static void print_json(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result *result)
 {
     for (size_t i = 0; i < result->row_count; i++)
         print_change_json(emit, diff, &result->rows[i]);
@@ -77,14 +77,14 @@ static void print_json(struct sxt_emit *emit, const struct diff *diff, const str
 
 /* --- CSV --- */
 
-static void print_csv(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_result *result)
+static void print_csv(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result *result)
 {
     sxt_emit_text(emit, "status,container,section,full_name,object_path,source_path,size_before,size_after,size,pss\n");
     for (size_t i = 0; i < result->row_count; i++) {
-        const struct sxt_query_row *row = &result->rows[i];
+        const struct sxt_size_result_row *row = &result->rows[i];
         struct change change;
         get_change(diff, row->item, &change);
-        sxt_emit_text(emit, "%s,", sxt_query_status_name(row->status));
+        sxt_emit_text(emit, "%s,", sxt_size_status_name(row->status));
         cli_csv_text(emit, change.item.container, ',');
         cli_csv_text(emit, change.item.section, ',');
         cli_csv_text(emit, change.item.full_name, ',');
@@ -109,7 +109,7 @@ static void print_counts(struct sxt_emit *emit, const struct diff *diff)
 /* Code that runs before main is looked at first, as it costs every start. */
 static void print_initializers(struct sxt_emit *emit, const struct diff *diff)
 {
-    struct sxt_query_result result;
+    struct sxt_size_result result;
     if (cli_run_query(diff->sizes, "@static-initializers", &result) != CLI_DONE)
         return;
     if (result.row_count > 0) {
@@ -117,10 +117,10 @@ static void print_initializers(struct sxt_emit *emit, const struct diff *diff)
         cli_print_rows(emit, CLI_TABLE, diff->subject, &result, diff->before);
         sxt_emit_text(emit, "\n");
     }
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
 }
 
-static void print_text(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_result *result)
+static void print_text(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result *result)
 {
     struct cli_number share = cli_percent(diff->change, diff->before);
     sxt_emit_text(emit, "%s bytes%s%s%s: ", cli_change(diff->change).text, share.text[0] != 0 ? " (" : "", share.text,
@@ -160,7 +160,7 @@ static void print_code(struct sxt_emit *emit, sxt_string name)
     sxt_emit_text(emit, "`");
 }
 
-static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_result *result)
+static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result *result)
 {
     sxt_emit_text(emit,
                   "\n<details>\n<summary>%s of %s changes</summary>\n\n| change | status | section | symbol | file |\n"
@@ -170,7 +170,7 @@ static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, 
         struct change change;
         get_change(diff, result->rows[i].item, &change);
         sxt_emit_text(emit, "| %s | %s | ", cli_change(result->rows[i].pss).text,
-                      sxt_query_status_name(result->rows[i].status));
+                      sxt_size_status_name(result->rows[i].status));
         print_code(emit, change.item.section);
         sxt_emit_text(emit, " | ");
         print_code(emit, change.item.full_name.size > 0 ? change.item.full_name : (sxt_string){"?", 1});
@@ -183,7 +183,7 @@ static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, 
     sxt_emit_text(emit, "\n</details>\n");
 }
 
-static void print_markdown(struct sxt_emit *emit, const struct diff *diff, const struct sxt_query_result *result)
+static void print_markdown(struct sxt_emit *emit, const struct diff *diff, const struct sxt_size_result *result)
 {
     struct cli_number share = cli_percent(diff->change, diff->before);
     sxt_emit_text(emit, "**Size: %s bytes**%s%s%s: ", cli_change(diff->change).text, share.text[0] != 0 ? " (" : "",
@@ -210,7 +210,7 @@ static void print_markdown(struct sxt_emit *emit, const struct diff *diff, const
 int cli_print_diff(struct sxt_emit *emit, enum cli_form form, const struct diff *diff)
 {
     char text[60];
-    struct sxt_query_result result;
+    struct sxt_size_result result;
     if (diff->limit == UINT64_MAX)
         snprintf(text, sizeof text, "| sort pss");
     else
@@ -226,6 +226,6 @@ int cli_print_diff(struct sxt_emit *emit, enum cli_form form, const struct diff 
         print_markdown(emit, diff, &result);
     else
         print_text(emit, diff, &result);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return CLI_DONE;
 }

@@ -32,7 +32,7 @@ static void put_on_one_line(struct sxt_buffer *text)
 }
 
 /* The file's own header, on one line. */
-static bool dump_header(struct dumping *dumping, const struct sxt_size *size)
+static bool dump_header(struct dumping *dumping, const struct sxt_size_info *size)
 {
     struct sxt_emit *emit = dumping->emit;
     sxt_buffer_clear(&dumping->text);
@@ -51,8 +51,8 @@ static bool dump_header(struct dumping *dumping, const struct sxt_size *size)
     return !emit->failed;
 }
 
-static void dump_json(struct sxt_emit *emit, const struct sxt_size *size, const struct sxt_size_symbol *symbol,
-                      const struct sxt_size_names *names)
+static void dump_json(struct sxt_emit *emit, const struct sxt_size_info *size,
+                      const struct sxt_size_model_symbol *symbol, const struct sxt_size_names *names)
 {
     const struct sxt_size_segment *segment = &size->segments[symbol->segment];
     const struct sxt_size_path *path = &size->paths[symbol->path];
@@ -73,7 +73,8 @@ static void dump_json(struct sxt_emit *emit, const struct sxt_size *size, const 
                                                               : (sxt_string){"", 0});
 }
 
-static bool dump_symbol(struct dumping *dumping, const struct sxt_size *size, const struct sxt_size_symbol *symbol)
+static bool dump_symbol(struct dumping *dumping, const struct sxt_size_info *size,
+                        const struct sxt_size_model_symbol *symbol)
 {
     struct sxt_emit *emit = dumping->emit;
     const struct sxt_size_segment *segment = &size->segments[symbol->segment];
@@ -100,7 +101,7 @@ static bool dump_symbol(struct dumping *dumping, const struct sxt_size *size, co
     return !emit->failed;
 }
 
-static bool dump_one(struct dumping *dumping, const struct sxt_size *size)
+static bool dump_one(struct dumping *dumping, const struct sxt_size_info *size)
 {
     bool more = dump_header(dumping, size);
     for (size_t i = 0; more && i < size->symbol_count; i++)
@@ -110,7 +111,7 @@ static bool dump_one(struct dumping *dumping, const struct sxt_size *size)
 
 bool cli_dump_size(const sxt_archive *archive, struct sxt_emit *emit)
 {
-    const struct sxt_size *size = sxt_archive_size(archive);
+    const struct sxt_size_info *size = sxt_archive_size(archive);
     const struct sxt_sizediff *diff = sxt_archive_sizediff(archive);
     struct dumping dumping = {.emit = emit};
     sxt_buffer_init(&dumping.text, TEXT_MAX);

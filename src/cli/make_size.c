@@ -16,16 +16,16 @@
 
 static int understand(const struct cli_arguments *arguments, struct sxt_size_make_options *options,
                       enum sxt_size_deflate *deflate);
-static int save(const struct sxt_size *size, enum sxt_size_deflate deflate, const char *output, uint64_t *bytes,
+static int save(const struct sxt_size_info *size, enum sxt_size_deflate deflate, const char *output, uint64_t *bytes,
                 sxt_error *error);
-static int summarise(const struct cli_arguments *arguments, const struct sxt_size *size, uint64_t bytes);
+static int summarise(const struct cli_arguments *arguments, const struct sxt_size_info *size, uint64_t bytes);
 
 int cli_make_size(const struct cli_arguments *arguments)
 {
     struct sxt_size_make_options options;
     enum sxt_size_deflate deflate;
     const char *output = cli_value(arguments, "output"), *failed;
-    struct sxt_size *size = NULL;
+    struct sxt_size_info *size = NULL;
     uint64_t bytes = 0;
     sxt_error error;
     int status = understand(arguments, &options, &deflate);
@@ -39,7 +39,7 @@ int cli_make_size(const struct cli_arguments *arguments)
         status = cli_fail(output, &error);
     if (status == CLI_DONE)
         status = summarise(arguments, size, bytes);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     free((void *)(uintptr_t)options.build_config);
     return status;
 }
@@ -78,7 +78,7 @@ static int understand(const struct cli_arguments *arguments, struct sxt_size_mak
     return CLI_DONE;
 }
 
-static int save(const struct sxt_size *size, enum sxt_size_deflate deflate, const char *output, uint64_t *bytes,
+static int save(const struct sxt_size_info *size, enum sxt_size_deflate deflate, const char *output, uint64_t *bytes,
                 sxt_error *error)
 {
     struct sxt_buffer data;
@@ -92,11 +92,11 @@ static int save(const struct sxt_size *size, enum sxt_size_deflate deflate, cons
 }
 
 /* What the symbols stand for: bytes in the file, without those that are only in memory. */
-static uint64_t counted(const struct sxt_size *size)
+static uint64_t counted(const struct sxt_size_info *size)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         bool is_first = symbol->group == 0 || size->groups[symbol->group - 1].first == i;
         if (is_first && !size->segments[symbol->segment].is_bss)
             sum += (uint64_t)symbol->size;
@@ -104,7 +104,7 @@ static uint64_t counted(const struct sxt_size *size)
     return sum;
 }
 
-static int summarise(const struct cli_arguments *arguments, const struct sxt_size *size, uint64_t bytes)
+static int summarise(const struct cli_arguments *arguments, const struct sxt_size_info *size, uint64_t bytes)
 {
     const char *output = cli_value(arguments, "output");
     if (!cli_given(arguments, "json")) {

@@ -46,7 +46,7 @@ const struct cli_verb cli_query = {
 
 static int list(void)
 {
-    for (const struct sxt_query_canned *one = sxt_query_canned; one->name != NULL; one++)
+    for (const struct sxt_size_canned_query *one = sxt_size_canned_queries; one->name != NULL; one++)
         printf("@%-20s %s\n%21s %s\n", one->name, one->help, "", one->text);
     return CLI_DONE;
 }
@@ -62,24 +62,24 @@ static void join(const struct cli_arguments *arguments, struct sxt_buffer *out)
 static int answer(const struct cli_arguments *arguments, struct cli_sizes *sizes, const char *text)
 {
     enum cli_form form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
-    struct sxt_query_result result;
+    struct sxt_size_result result;
     int status = cli_run_query(sizes, text, &result);
     if (status != CLI_DONE)
         return status;
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, form == CLI_JSON);
     cli_print_rows(&emit, form, &sizes->subject, &result, 0);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return cli_finish(&emit, CLI_DONE);
 }
 
 /* A query that cannot be understood is told before a large file is read. */
 static int check(const char *text)
 {
-    struct sxt_query *query;
+    struct sxt_size_query *query;
     sxt_error error;
-    int status = sxt_query_parse(text, strlen(text), &query, &error);
-    sxt_query_free(&query);
+    int status = sxt_size_query_parse(text, strlen(text), &query, &error);
+    sxt_size_query_free(&query);
     if (status == SXT_OK)
         return CLI_DONE;
     cli_fail_text(NULL, "query: %s", error.text);

@@ -8,19 +8,19 @@
 
 struct printer {
     struct sxt_emit *emit;
-    const struct sxt_query_subject *subject;
-    const struct sxt_query_result *result;
+    const struct sxt_size_query_subject *subject;
+    const struct sxt_size_result *result;
     double whole;
     int pss_width, size_width, count_width;
-    size_t text_widths[SXT_QUERY_KEYS];
+    size_t text_widths[SXT_SIZE_QUERY_KEYS];
 };
 
 static void print_table(struct printer *printer);
 static void print_json(struct printer *printer);
 static void print_csv(struct printer *printer);
 
-void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_query_subject *subject,
-                    const struct sxt_query_result *result, double whole)
+void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_size_query_subject *subject,
+                    const struct sxt_size_result *result, double whole)
 {
     struct printer printer = {.emit = emit, .subject = subject, .result = result, .whole = whole};
     if (form == CLI_JSON)
@@ -32,21 +32,21 @@ void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_
 }
 
 struct names {
-    struct sxt_query_item item;
+    struct sxt_size_query_item item;
     struct sxt_size_names names;
     sxt_string source, object, component, path;
 };
 
 static void get_names(const struct printer *printer, uint32_t index, struct sxt_buffer *buffer, struct names *out)
 {
-    struct sxt_query_item *item = &out->item;
-    sxt_query_get_item(printer->subject, index, item);
+    struct sxt_size_query_item *item = &out->item;
+    sxt_size_query_get_item(printer->subject, index, item);
     sxt_string nothing = {"", 0};
     *out = (struct names){*item,  {item->full_name, item->full_name, item->full_name, 0}, nothing, nothing, nothing,
                           nothing};
     if (item->symbol == NULL)
         return;
-    const struct sxt_size *owner = item->owner;
+    const struct sxt_size_info *owner = item->owner;
     out->source = owner->paths[item->symbol->path].source;
     out->object = owner->paths[item->symbol->path].object;
     out->path = out->source.size > 0 ? out->source : out->object;
@@ -58,26 +58,26 @@ static void get_names(const struct printer *printer, uint32_t index, struct sxt_
 
 /* --- JSON --- */
 
-static void print_sums(struct printer *printer, const struct sxt_query_row *row)
+static void print_sums(struct printer *printer, const struct sxt_size_result_row *row)
 {
     if (printer->subject->delta != NULL)
-        sxt_emit_cstring(printer->emit, "status", sxt_query_status_name(row->status));
+        sxt_emit_cstring(printer->emit, "status", sxt_size_status_name(row->status));
     cli_emit_signed(printer->emit, "size", row->size);
     cli_emit_signed(printer->emit, "padding", row->padding);
     cli_emit_real(printer->emit, "pss", row->pss);
 }
 
-static void print_group_json(struct printer *printer, const struct sxt_query_row *row)
+static void print_group_json(struct printer *printer, const struct sxt_size_result_row *row)
 {
     sxt_emit_object(printer->emit, "group");
     for (size_t i = 0; i < printer->result->key_count; i++)
-        sxt_emit_string(printer->emit, printer->result->keys[i], sxt_query_label(printer->result, row, i));
+        sxt_emit_string(printer->emit, printer->result->keys[i], sxt_size_row_label(printer->result, row, i));
     sxt_emit_object_end(printer->emit);
     sxt_emit_number(printer->emit, "count", row->count);
     print_sums(printer, row);
 }
 
-static void print_item_json(struct printer *printer, const struct sxt_query_row *row, struct sxt_buffer *buffer)
+static void print_item_json(struct printer *printer, const struct sxt_size_result_row *row, struct sxt_buffer *buffer)
 {
     struct sxt_emit *emit = printer->emit;
     struct names names;
@@ -113,14 +113,14 @@ static void print_json(struct printer *printer)
 
 /* --- CSV --- */
 
-static void print_group_csv(struct printer *printer, const struct sxt_query_row *row)
+static void print_group_csv(struct printer *printer, const struct sxt_size_result_row *row)
 {
     for (size_t i = 0; i < printer->result->key_count; i++)
-        cli_csv_text(printer->emit, sxt_query_label(printer->result, row, i), ',');
+        cli_csv_text(printer->emit, sxt_size_row_label(printer->result, row, i), ',');
     sxt_emit_text(printer->emit, "%llu,", (unsigned long long)row->count);
 }
 
-static void print_item_csv(struct printer *printer, const struct sxt_query_row *row)
+static void print_item_csv(struct printer *printer, const struct sxt_size_result_row *row)
 {
     struct sxt_emit *emit = printer->emit;
     struct names names;
@@ -138,7 +138,7 @@ static void print_item_csv(struct printer *printer, const struct sxt_query_row *
 static void print_csv(struct printer *printer)
 {
     struct sxt_emit *emit = printer->emit;
-    const struct sxt_query_result *result = printer->result;
+    const struct sxt_size_result *result = printer->result;
     for (size_t i = 0; i < result->key_count; i++)
         sxt_emit_text(emit, "%s,", result->keys[i]);
     sxt_emit_text(emit, "%s%ssize,padding,pss\n",
@@ -147,13 +147,13 @@ static void print_csv(struct printer *printer)
                       : "container,section,address,aliases,full_name,object_path,source_path,component,",
                   printer->subject->delta != NULL ? "status," : "");
     for (size_t i = 0; i < result->row_count; i++) {
-        const struct sxt_query_row *row = &result->rows[i];
+        const struct sxt_size_result_row *row = &result->rows[i];
         if (result->key_count > 0)
             print_group_csv(printer, row);
         else
             print_item_csv(printer, row);
         if (printer->subject->delta != NULL)
-            sxt_emit_text(emit, "%s,", sxt_query_status_name(row->status));
+            sxt_emit_text(emit, "%s,", sxt_size_status_name(row->status));
         sxt_emit_text(emit, "%lld,%lld,", (long long)row->size, (long long)row->padding);
         cli_csv_number(emit, row->pss, '\n');
     }
@@ -172,20 +172,20 @@ static void widen(int *width, struct cli_number number)
         *width = (int)strlen(number.text);
 }
 
-static void measure(struct printer *printer, const struct sxt_query_row *row)
+static void measure(struct printer *printer, const struct sxt_size_result_row *row)
 {
-    const struct sxt_query_result *result = printer->result;
+    const struct sxt_size_result *result = printer->result;
     widen(&printer->pss_width, amount(printer, row->pss));
     widen(&printer->size_width, amount(printer, (double)row->size));
     widen(&printer->count_width, cli_thousands((double)row->count));
     for (size_t i = 0; i < result->key_count; i++) {
-        size_t size = sxt_query_label(result, row, i).size;
+        size_t size = sxt_size_row_label(result, row, i).size;
         if (size > printer->text_widths[i] && size <= PATH_WIDTH_MAX)
             printer->text_widths[i] = size;
     }
 }
 
-static void print_numbers(const struct printer *printer, const struct sxt_query_row *row, char mark)
+static void print_numbers(const struct printer *printer, const struct sxt_size_result_row *row, char mark)
 {
     struct cli_number pss = amount(printer, row->pss), size = amount(printer, (double)row->size);
     struct cli_number percent = cli_percent(row->pss, printer->whole);
@@ -197,17 +197,17 @@ static void print_numbers(const struct printer *printer, const struct sxt_query_
         sxt_emit_text(printer->emit, "%*s  ", printer->count_width, cli_thousands((double)row->count).text);
 }
 
-static void print_group_row(const struct printer *printer, const struct sxt_query_row *row)
+static void print_group_row(const struct printer *printer, const struct sxt_size_result_row *row)
 {
     size_t last = printer->result->key_count - 1;
     for (size_t i = 0; i <= last; i++) {
-        cli_print_padded(printer->emit, sxt_query_label(printer->result, row, i),
+        cli_print_padded(printer->emit, sxt_size_row_label(printer->result, row, i),
                          i < last ? printer->text_widths[i] : 0);
         sxt_emit_text(printer->emit, i < last ? "  " : "\n");
     }
 }
 
-static void print_item_row(const struct printer *printer, const struct sxt_query_row *row)
+static void print_item_row(const struct printer *printer, const struct sxt_size_result_row *row)
 {
     struct names names;
     get_names(printer, row->item, NULL, &names);
@@ -221,7 +221,7 @@ static void print_item_row(const struct printer *printer, const struct sxt_query
 
 static void measure_all(struct printer *printer)
 {
-    const struct sxt_query_result *result = printer->result;
+    const struct sxt_size_result *result = printer->result;
     printer->pss_width = 5;
     printer->size_width = 4;
     printer->count_width = 5;
@@ -247,7 +247,7 @@ static void measure_all(struct printer *printer)
 
 static void print_head(const struct printer *printer)
 {
-    const struct sxt_query_result *result = printer->result;
+    const struct sxt_size_result *result = printer->result;
     sxt_emit_text(printer->emit, "%s%*s  %8s  %*s  ", printer->subject->delta != NULL ? "  " : "", printer->pss_width,
                   "pss", "%", printer->size_width, "size");
     if (result->key_count == 0) {
@@ -264,7 +264,7 @@ static void print_head(const struct printer *printer)
 
 static void print_table(struct printer *printer)
 {
-    const struct sxt_query_result *result = printer->result;
+    const struct sxt_size_result *result = printer->result;
     if (printer->whole == 0)
         printer->whole = result->total.pss;
     measure_all(printer);

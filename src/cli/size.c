@@ -79,7 +79,7 @@ static bool is_loaded(sxt_string name)
 }
 
 /* The section of that name in container NUMBER; NULL when memory is short. */
-static struct section *find_section(struct sections *sections, const struct sxt_size *size, uint32_t number,
+static struct section *find_section(struct sections *sections, const struct sxt_size_info *size, uint32_t number,
                                     sxt_string name)
 {
     sxt_buffer_clear(&sections->key);
@@ -113,7 +113,7 @@ static bool is_detail(sxt_string name, bool has_other)
     return memchr(name.data, '(', name.size) != NULL || (segment.letter == 'o' && !is_other(name) && has_other);
 }
 
-static bool add_sizes(struct sections *sections, const struct sxt_size *size, uint32_t number)
+static bool add_sizes(struct sections *sections, const struct sxt_size_info *size, uint32_t number)
 {
     const struct sxt_size_container *container = &size->containers[number];
     if (container->sections == NULL)
@@ -129,7 +129,8 @@ static bool add_sizes(struct sections *sections, const struct sxt_size *size, ui
     return true;
 }
 
-static bool add_symbols(struct sections *sections, const struct sxt_size *size, const struct sxt_size_segment *segment)
+static bool add_symbols(struct sections *sections, const struct sxt_size_info *size,
+                        const struct sxt_size_segment *segment)
 {
     struct section *section = find_section(sections, size, segment->container, segment->section);
     double pss = 0;
@@ -172,7 +173,7 @@ static void sum_up(struct sections *sections)
     }
 }
 
-static bool collect(const struct sxt_size *size, struct sections *out)
+static bool collect(const struct sxt_size_info *size, struct sections *out)
 {
     size_t most = size->segment_count + 1;
     for (size_t i = 0; i < size->container_count; i++)
@@ -257,24 +258,24 @@ static void print_sections(struct sxt_emit *emit, const struct sections *section
 static int print_query(struct sxt_emit *emit, const struct cli_sizes *sizes, const char *text, const char *title,
                        double whole)
 {
-    struct sxt_query_result result;
+    struct sxt_size_result result;
     int status = cli_run_query(sizes, text, &result);
     if (status != CLI_DONE)
         return status;
     if (title != NULL)
         sxt_emit_text(emit, "\n%s\n", title);
     cli_print_rows(emit, sxt_emit_is_json(emit) ? CLI_JSON : CLI_TABLE, &sizes->subject, &result, whole);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return CLI_DONE;
 }
 
 /* Paths may have a long beginning in common; the table is as deep as it takes to tell them apart. */
 static int print_directories(struct sxt_emit *emit, const struct cli_sizes *sizes, uint64_t limit, double whole)
 {
-    struct sxt_query_result result = {0};
+    struct sxt_size_result result = {0};
     char text[100];
     for (int depth = 2; depth <= 8 && result.all_rows < 6; depth++) {
-        sxt_query_result_free(&result);
+        sxt_size_result_clear(&result);
         snprintf(text, sizeof text, "not is:bss | group directory:%d | limit %llu", depth, (unsigned long long)limit);
         int status = cli_run_query(sizes, text, &result);
         if (status != CLI_DONE)
@@ -282,7 +283,7 @@ static int print_directories(struct sxt_emit *emit, const struct cli_sizes *size
     }
     sxt_emit_text(emit, "\nlargest directories\n");
     cli_print_rows(emit, sxt_emit_is_json(emit) ? CLI_JSON : CLI_TABLE, &sizes->subject, &result, whole);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return CLI_DONE;
 }
 
@@ -316,15 +317,15 @@ static int print_by(struct sxt_emit *emit, const struct cli_sizes *sizes, const 
 static int check_by(const struct cli_arguments *arguments, const char *by)
 {
     char text[200];
-    struct sxt_query *query;
+    struct sxt_size_query *query;
     sxt_error error;
     if (by == NULL || strcmp(by, "symbol") == 0 || strcmp(by, "inlined") == 0)
         return CLI_DONE;
     int size = snprintf(text, sizeof text, "| group %s", by);
-    if (strchr(by, '|') != NULL || size >= 100 || sxt_query_parse(text, (size_t)size, &query, &error) != SXT_OK)
+    if (strchr(by, '|') != NULL || size >= 100 || sxt_size_query_parse(text, (size_t)size, &query, &error) != SXT_OK)
         return cli_usage(arguments->verb, "--by takes symbol, section, path:2, component, name and the like, not '%s'",
                          by);
-    sxt_query_free(&query);
+    sxt_size_query_free(&query);
     return CLI_DONE;
 }
 

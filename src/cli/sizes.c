@@ -29,7 +29,7 @@ static int understand(const struct cli_arguments *arguments, struct reading *out
 {
     const char *value = cli_value(arguments, "max-size");
     double bytes = 0;
-    if (value != NULL && (!sxt_query_parse_bytes(value, strlen(value), &bytes) || bytes < 1 || bytes > 1e18))
+    if (value != NULL && (!sxt_byte_count_parse(value, strlen(value), &bytes) || bytes < 1 || bytes > 1e18))
         return cli_usage(arguments->verb, "--max-size takes a size like 8G, not '%s'", value);
     sxt_size_make_options_init(&out->make);
     out->make.extract.warning = show_warning;
@@ -37,7 +37,7 @@ static int understand(const struct cli_arguments *arguments, struct reading *out
     return CLI_DONE;
 }
 
-static int load(const char *path, struct reading *reading, struct sxt_size **size, struct sxt_sizediff *diff)
+static int load(const char *path, struct reading *reading, struct sxt_size_info **size, struct sxt_sizediff *diff)
 {
     enum sxt_size_kind kind;
     sxt_error error;
@@ -47,10 +47,10 @@ static int load(const char *path, struct reading *reading, struct sxt_size **siz
     return CLI_DONE;
 }
 
-static int compare(struct cli_sizes *sizes, const struct sxt_size_diff_options *options)
+static int compare(struct cli_sizes *sizes, const struct sxt_size_delta_options *options)
 {
     sxt_error error;
-    if (sxt_size_diff(sizes->pair.before, sizes->pair.after, options, &sizes->delta, &error) != SXT_OK)
+    if (sxt_size_delta_make(sizes->pair.before, sizes->pair.after, options, &sizes->delta, &error) != SXT_OK)
         return cli_fail(sizes->path, &error);
     sizes->subject.delta = &sizes->delta;
     return CLI_DONE;
@@ -66,13 +66,13 @@ int cli_sizes_open(const struct cli_arguments *arguments, const char *path, stru
     if (status != CLI_DONE)
         return status;
     if (out->single == NULL)
-        return compare(out, &(struct sxt_size_diff_options){0});
+        return compare(out, &(struct sxt_size_delta_options){0});
     out->subject.size = out->single;
     return CLI_DONE;
 }
 
 /* One side of a diff, which cannot be a diff itself. */
-static int open_side(const char *path, struct reading *reading, struct sxt_size **out)
+static int open_side(const char *path, struct reading *reading, struct sxt_size_info **out)
 {
     struct sxt_sizediff diff = {0};
     int status = load(path, reading, out, &diff);
@@ -83,7 +83,7 @@ static int open_side(const char *path, struct reading *reading, struct sxt_size 
 }
 
 int cli_sizes_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
-                       const struct sxt_size_diff_options *options, struct cli_sizes *out)
+                       const struct sxt_size_delta_options *options, struct cli_sizes *out)
 {
     *out = (struct cli_sizes){.path = after};
     struct reading reading;
@@ -99,20 +99,20 @@ void cli_sizes_close(struct cli_sizes *sizes)
 {
     sxt_size_delta_free(&sizes->delta);
     sxt_sizediff_free(&sizes->pair);
-    sxt_size_free(&sizes->single);
+    sxt_size_info_free(&sizes->single);
 }
 
-int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_query_result *out)
+int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_size_result *out)
 {
-    struct sxt_query *query;
+    struct sxt_size_query *query;
     sxt_error error;
     memset(out, 0, sizeof *out);
-    if (sxt_query_parse(text, strlen(text), &query, &error) != SXT_OK) {
+    if (sxt_size_query_parse(text, strlen(text), &query, &error) != SXT_OK) {
         cli_fail_text(NULL, "query: %s", error.text);
         return error.code == SXT_ERROR_MEMORY ? CLI_NO : CLI_USAGE;
     }
-    int status = sxt_query_run(query, &sizes->subject, out, &error);
-    sxt_query_free(&query);
+    int status = sxt_size_query_run(query, &sizes->subject, out, &error);
+    sxt_size_query_free(&query);
     return status == SXT_OK ? CLI_DONE : cli_fail(sizes->path, &error);
 }
 
@@ -123,7 +123,7 @@ int cli_count_option(const struct cli_arguments *arguments, const char *name, ui
     *out = otherwise;
     if (value == NULL)
         return CLI_DONE;
-    if (!sxt_query_parse_bytes(value, strlen(value), &number) || number < 0 || number > 1e15 ||
+    if (!sxt_byte_count_parse(value, strlen(value), &number) || number < 0 || number > 1e15 ||
         number != (double)(uint64_t)number)
         return cli_usage(arguments->verb, "--%s takes a number, not '%s'", name, value);
     *out = (uint64_t)number;

@@ -2,16 +2,17 @@
 #ifndef SXT_CLI_SIZES_H
 #define SXT_CLI_SIZES_H
 
+#include "base/byte_count.h"
 #include "cli/cli.h"
 #include "size/query.h"
 
 /* One file with its symbols, or two (or a .sizediff, which holds two) with what changed between them. */
 struct cli_sizes {
     const char *path; /* of the file, or of the later one */
-    struct sxt_size *single;
+    struct sxt_size_info *single;
     struct sxt_sizediff pair;
     struct sxt_size_delta delta;
-    struct sxt_query_subject subject; /* of all that is above */
+    struct sxt_size_query_subject subject; /* of all that is above */
 };
 
 #define CLI_OPTION_MAX_SIZE                                                                                            \
@@ -22,7 +23,7 @@ struct cli_sizes {
 /* These print what is wrong and return the exit status; cli_sizes_close is right in any case. */
 int cli_sizes_open(const struct cli_arguments *arguments, const char *path, struct cli_sizes *out);
 int cli_sizes_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
-                       const struct sxt_size_diff_options *options, struct cli_sizes *out);
+                       const struct sxt_size_delta_options *options, struct cli_sizes *out);
 void cli_sizes_close(struct cli_sizes *sizes);
 
 enum cli_form { CLI_TABLE, CLI_JSON, CLI_CSV, CLI_MARKDOWN };
@@ -49,14 +50,14 @@ void cli_csv_number(struct sxt_emit *emit, double value, char behind);
 void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width);
 
 /* The rows of a result, in the form that is asked for. WHOLE is what percentages are of; 0: of the rows. */
-void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_query_subject *subject,
-                    const struct sxt_query_result *result, double whole);
+void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_size_query_subject *subject,
+                    const struct sxt_size_result *result, double whole);
 
 /* What calls that were inlined take in the binary at PATH: at most LIMIT functions. */
 int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit);
 
 /* Runs TEXT, which must be good, unless the user gave it. Returns CLI_DONE, or what it failed with. */
-int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_query_result *out);
+int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_size_result *out);
 
 /* The number that an option was given, or OTHERWISE. */
 int cli_count_option(const struct cli_arguments *arguments, const char *name, uint64_t otherwise, uint64_t *out);

@@ -37,9 +37,9 @@ struct disassembling {
 
 static int choose(struct disassembling *work, sxt_error *error);
 static int disassemble_all(struct disassembling *work, struct sxt_arena *arena, const char **failed, sxt_error *error);
-static int store(struct disassembling *work, struct sxt_size *after, sxt_error *error);
+static int store(struct disassembling *work, struct sxt_size_info *after, sxt_error *error);
 
-int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size *after,
+int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size_info *after,
                          const struct sxt_size_disassembling *options, const char **failed, sxt_error *error)
 {
     struct disassembling work = {.delta = delta};
@@ -73,7 +73,7 @@ int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size *af
 /* The change of proportional size, padding left out. */
 static double change_of(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair)
 {
-    const struct sxt_size_symbol *after = &delta->after->symbols[pair->after];
+    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
     if (pair->before != SXT_SIZE_NONE)
         return sxt_size_pair_pss(delta, pair);
     return ((double)after->size - (double)after->padding) / sxt_size_alias_count(delta->after, after);
@@ -84,8 +84,8 @@ static bool is_candidate(const struct disassembling *work, const struct sxt_size
 {
     if (pair->after == SXT_SIZE_NONE || pair->status == SXT_SIZE_UNCHANGED)
         return false;
-    const struct sxt_size *after = work->delta->after;
-    const struct sxt_size_symbol *symbol = &after->symbols[pair->after];
+    const struct sxt_size_info *after = work->delta->after;
+    const struct sxt_size_model_symbol *symbol = &after->symbols[pair->after];
     const struct sxt_size_segment *segment = &after->segments[symbol->segment];
     sxt_string name = sxt_size_full_name(symbol);
     if (name.size > 1 && memcmp(name.data, "**", 2) == 0)
@@ -115,7 +115,7 @@ static int by_change(const void *left, const void *right)
 static int choose(struct disassembling *work, sxt_error *error)
 {
     const struct sxt_size_delta *delta = work->delta;
-    const struct sxt_size *after = delta->after;
+    const struct sxt_size_info *after = delta->after;
     size_t count = 0;
     for (size_t i = 0; i < delta->pair_count; i++)
         count += is_candidate(work, &delta->pairs[i]);
@@ -127,7 +127,7 @@ static int choose(struct disassembling *work, sxt_error *error)
         const struct sxt_size_pair *pair = &delta->pairs[i];
         if (!is_candidate(work, pair))
             continue;
-        const struct sxt_size_symbol *symbol = &after->symbols[pair->after];
+        const struct sxt_size_model_symbol *symbol = &after->symbols[pair->after];
         work->candidates[work->candidate_count++] = (struct candidate){
             fabs(change_of(delta, pair)), pair, sxt_size_full_name(symbol), after->paths[symbol->path].object};
     }
@@ -138,7 +138,7 @@ static int choose(struct disassembling *work, sxt_error *error)
 /* --- the text --- */
 
 /* The listing of one side; empty where there is nothing to be listed. */
-static int list(struct sxt_listing *listing, const struct sxt_size_symbol *symbol, struct sxt_buffer *out,
+static int list(struct sxt_listing *listing, const struct sxt_size_model_symbol *symbol, struct sxt_buffer *out,
                 sxt_error *error)
 {
     sxt_buffer_clear(out);
@@ -150,12 +150,12 @@ static int list(struct sxt_listing *listing, const struct sxt_size_symbol *symbo
 }
 
 /* Is the earlier symbol in the binary that was given? */
-static const struct sxt_size_symbol *before_of(const struct disassembling *work, const struct sxt_size_pair *pair)
+static const struct sxt_size_model_symbol *before_of(const struct disassembling *work, const struct sxt_size_pair *pair)
 {
     if (pair->before == SXT_SIZE_NONE)
         return NULL;
-    const struct sxt_size *before = work->delta->before;
-    const struct sxt_size_symbol *symbol = &before->symbols[pair->before];
+    const struct sxt_size_info *before = work->delta->before;
+    const struct sxt_size_model_symbol *symbol = &before->symbols[pair->before];
     return before->segments[symbol->segment].container == work->before.container ? symbol : NULL;
 }
 
@@ -214,7 +214,7 @@ static int by_symbol(const void *left, const void *right)
 }
 
 /* What was there stays, but where there is something new. */
-static int store(struct disassembling *work, struct sxt_size *after, sxt_error *error)
+static int store(struct disassembling *work, struct sxt_size_info *after, sxt_error *error)
 {
     size_t room = after->disassembly_count + work->made_count, count = 0;
     struct sxt_size_disassembly *all = sxt_arena_calloc(&after->arena, room, sizeof *all);

@@ -20,8 +20,8 @@ static int open_binary(struct sxt_listing *listing, sxt_error *error);
 static int find_container(struct sxt_listing *listing, sxt_error *error);
 static int collect_names(struct sxt_listing *listing, sxt_error *error);
 
-int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size *size, const char *objdump,
-                     sxt_error *error)
+int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size,
+                     const char *objdump, sxt_error *error)
 {
     *listing = (struct sxt_listing){.path = path, .size = size, .objdump = objdump};
     int status = sxt_file_open(&listing->file, path, error);
@@ -71,7 +71,7 @@ static const struct sxt_json *id_of(const struct sxt_size_container *container)
 /* The container of the binary: the one with its build ID; without one, the only container. */
 static int find_container(struct sxt_listing *listing, sxt_error *error)
 {
-    const struct sxt_size *size = listing->size;
+    const struct sxt_size_info *size = listing->size;
     uint8_t id[SXT_BUILD_ID_MAX];
     char text[2 * SXT_BUILD_ID_MAX + 1] = "";
     size_t id_size = sxt_elf_build_id(&listing->elf, id, sizeof id);
@@ -113,7 +113,7 @@ static void add_name(struct sxt_listing *listing, uint64_t start, uint64_t size,
 static void add_symbol_names(struct sxt_listing *listing)
 {
     for (size_t i = 0; i < listing->size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &listing->size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &listing->size->symbols[i];
         const struct sxt_size_segment *segment = &listing->size->segments[symbol->segment];
         sxt_string name = sxt_size_full_name(symbol);
         bool is_remark = (name.size > 1 && memcmp(name.data, "**", 2) == 0) || sxt_size_is_overhead(symbol);
@@ -211,7 +211,7 @@ void sxt_listing_put_name(void *context, uint64_t address, struct sxt_buffer *ou
 
 /* --- a function --- */
 
-int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_symbol *symbol, struct sxt_buffer *out,
+int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_model_symbol *symbol, struct sxt_buffer *out,
                      sxt_error *error)
 {
     const struct sxt_elf *elf = &listing->elf;

@@ -24,7 +24,7 @@ struct sxt_listing_name {
 struct sxt_listing {
     const char *path;
     const char *objdump; /* the program to use; NULL: one that suits the machine */
-    const struct sxt_size *size;
+    const struct sxt_size_info *size;
     uint32_t container; /* that the binary is */
     struct sxt_file file;
     struct sxt_elf elf;
@@ -36,13 +36,13 @@ struct sxt_listing {
 
 /* Opens the binary at PATH whose sizes are in SIZE. SXT_ERROR_UNSUPPORTED when it is none that has a function at an
  * address, SXT_ERROR_NOT_FOUND when SIZE is of another binary. PATH, SIZE and OBJDUMP must stay. */
-int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size *size, const char *objdump,
-                     sxt_error *error);
+int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size,
+                     const char *objdump, sxt_error *error);
 void sxt_listing_close(struct sxt_listing *listing);
 
 /* Appends the listing of SYMBOL. SXT_ERROR_NOT_FOUND when its bytes are not in the file, SXT_ERROR_UNSUPPORTED when
  * nothing here can disassemble them. */
-int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_symbol *symbol, struct sxt_buffer *out,
+int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_model_symbol *symbol, struct sxt_buffer *out,
                      sxt_error *error);
 
 /* Appends what is at an address; CONTEXT is the sxt_listing. */

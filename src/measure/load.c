@@ -6,7 +6,8 @@
 #include "measure/measure.h"
 #include "size/size.h"
 
-static int make(const char *path, const struct sxt_size_load_options *options, struct sxt_size **out, sxt_error *error)
+static int make(const char *path, const struct sxt_size_load_options *options, struct sxt_size_info **out,
+                sxt_error *error)
 {
     struct sxt_size_make_options defaults;
     const char *failed;
@@ -16,7 +17,7 @@ static int make(const char *path, const struct sxt_size_load_options *options, s
 }
 
 int sxt_size_load(const char *path, const struct sxt_size_load_options *options, enum sxt_size_kind *kind,
-                  struct sxt_size **size, struct sxt_sizediff *diff, sxt_error *error)
+                  struct sxt_size_info **size, struct sxt_sizediff *diff, sxt_error *error)
 {
     struct sxt_file file;
     struct sxt_size_limits limits = {.inflated = options != NULL ? options->max_size : 0};

@@ -149,7 +149,7 @@ static bool keep_counts(struct size_maker *maker)
 /* The symbol becomes one of the aliases of the one before it. */
 static void join_group(struct size_maker *maker, size_t index)
 {
-    struct sxt_size_symbol *before = &maker->symbols[index - 1];
+    struct sxt_size_model_symbol *before = &maker->symbols[index - 1];
     if (before->group == 0) {
         struct sxt_size_group *groups =
             sxt_array_grow(maker->groups, &maker->group_capacity, maker->group_count + 1, sizeof *groups);
@@ -171,7 +171,7 @@ void sxt_size_maker_add(struct size_maker *maker, uint32_t segment, uint64_t add
     /* Once one is missing, aliases would join another. */
     if (maker->no_memory)
         return;
-    struct sxt_size_symbol *symbols =
+    struct sxt_size_model_symbol *symbols =
         sxt_array_grow(maker->symbols, &maker->symbol_capacity, maker->symbol_count + 1, sizeof *symbols);
     if (symbols == NULL || maker->symbol_count >= UINT32_MAX - 1) {
         maker->no_memory = true;
@@ -179,7 +179,7 @@ void sxt_size_maker_add(struct size_maker *maker, uint32_t segment, uint64_t add
     }
     maker->symbols = symbols;
     sxt_string text = sxt_strings_get(&maker->names, name);
-    symbols[maker->symbol_count] = (struct sxt_size_symbol){
+    symbols[maker->symbol_count] = (struct sxt_size_model_symbol){
         .address = address,
         .size = (int64_t)size,
         .full_name = text.data,
@@ -330,7 +330,7 @@ static bool keep_names(struct size_maker *maker)
         fine = (moved[i] = sxt_arena_copy(arena, text.data, text.size)) != NULL;
     }
     for (size_t i = 0; fine && i < maker->symbol_count; i++) {
-        struct sxt_size_symbol *symbol = &maker->symbols[i];
+        struct sxt_size_model_symbol *symbol = &maker->symbols[i];
         uint32_t number = sxt_strings_find(&maker->names, symbol->full_name, symbol->full_name_size);
         symbol->full_name = moved[number];
     }
@@ -396,7 +396,7 @@ static bool order_containers(struct size_maker *maker)
 
 static int finish(struct size_maker *maker, sxt_error *error)
 {
-    struct sxt_size *size = maker->size;
+    struct sxt_size_info *size = maker->size;
     struct sxt_arena *arena = &size->arena;
     if (maker->no_memory || !keep_names(maker) || !keep_counts(maker) || !order_containers(maker))
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting symbols");
@@ -441,7 +441,7 @@ static void release(struct size_maker *maker)
 }
 
 int sxt_size_make(const char *const *paths, size_t count, const struct sxt_size_make_options *options,
-                  struct sxt_size **out, const char **failed, sxt_error *error)
+                  struct sxt_size_info **out, const char **failed, sxt_error *error)
 {
     struct size_maker maker = {.options = options};
     struct sxt_linker_map *map = NULL;
@@ -458,7 +458,7 @@ int sxt_size_make(const char *const *paths, size_t count, const struct sxt_size_
     if (status == SXT_OK)
         status = sxt_strings_init(&maker.count_keys, 0, error);
     if (status == SXT_OK)
-        status = sxt_size_new(&maker.size, error);
+        status = sxt_size_info_new(&maker.size, error);
     if (status == SXT_OK && options->map_path != NULL) {
         *failed = options->map_path;
         status = sxt_archive_open_file(&map_file, options->map_path, error);
@@ -481,7 +481,7 @@ int sxt_size_make(const char *const *paths, size_t count, const struct sxt_size_
     sxt_linker_map_free(map);
     if (has_map)
         sxt_file_close(&map_file);
-    sxt_size_free(&maker.size);
+    sxt_size_info_free(&maker.size);
     release(&maker);
     return status;
 }

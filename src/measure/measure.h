@@ -4,7 +4,7 @@
 
 #include <sextant/archive.h>
 
-struct sxt_size;
+struct sxt_size_info;
 struct sxt_sizediff;
 
 struct sxt_size_make_options {
@@ -24,7 +24,7 @@ void sxt_size_make_options_init(struct sxt_size_make_options *options);
 /* Who owns each byte of binaries, object files and static libraries: a container for each. *FAILED is the file that
  * could not be read. */
 int sxt_size_make(const char *const *paths, size_t count, const struct sxt_size_make_options *options,
-                  struct sxt_size **out, const char **failed, sxt_error *error);
+                  struct sxt_size_info **out, const char **failed, sxt_error *error);
 
 struct sxt_size_load_options {
     uint64_t max_size;                        /* the most that a file may expand to; 0: 4 GiB */
@@ -38,7 +38,7 @@ enum sxt_size_kind { SXT_SIZE_FILE, SXT_SIZE_DIFF_FILE, SXT_SIZE_BINARY };
  * of the two is filled, *KIND tells. OPTIONS may be NULL.
  */
 int sxt_size_load(const char *path, const struct sxt_size_load_options *options, enum sxt_size_kind *kind,
-                  struct sxt_size **size, struct sxt_sizediff *diff, sxt_error *error);
+                  struct sxt_size_info **size, struct sxt_sizediff *diff, sxt_error *error);
 
 struct sxt_size_delta;
 
@@ -52,7 +52,7 @@ struct sxt_size_disassembling {
  * diff, on the symbols of AFTER, which is the same as DELTA has. *FAILED is the file that could not be read, or taken
  * apart.
  */
-int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size *after,
+int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size_info *after,
                          const struct sxt_size_disassembling *options, const char **failed, sxt_error *error);
 
 /* What calls of one function cost where they were inlined. */

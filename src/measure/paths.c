@@ -227,7 +227,7 @@ static uint32_t component_of_path(struct components *all, sxt_string path)
 static bool assign(struct components *all)
 {
     struct size_maker *maker = all->maker;
-    struct sxt_size *size = maker->size;
+    struct sxt_size_info *size = maker->size;
     uint32_t *of_path = calloc(maker->path_count + 1, sizeof *of_path);
     for (size_t i = 0; of_path != NULL && i < maker->path_count && !all->no_memory; i++) {
         of_path[i] = component_of_path(all, maker->paths[i].source);

@@ -12,8 +12,8 @@
 /* Everything that is collected from all inputs. */
 struct size_maker {
     const struct sxt_size_make_options *options;
-    struct sxt_size *size; /* containers and texts are in its arena; the rest is put there at the end */
-    struct sxt_size_symbol *symbols;
+    struct sxt_size_info *size; /* containers and texts are in its arena; the rest is put there at the end */
+    struct sxt_size_model_symbol *symbols;
     size_t symbol_count, symbol_capacity;
     struct sxt_size_segment *segments;
     size_t segment_count, segment_capacity;

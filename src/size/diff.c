@@ -21,16 +21,16 @@ struct paddings {
 };
 
 static int match_all(struct sxt_size_delta *delta, sxt_error *error);
-static int list_all(struct sxt_size_list *list, const struct sxt_size *size, sxt_error *error);
+static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error);
 static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size_list *list, uint8_t status);
-static void judge(struct sxt_size_delta *delta, const struct sxt_size_diff_options *options);
+static void judge(struct sxt_size_delta *delta, const struct sxt_size_delta_options *options);
 static int sum_paddings(struct sxt_size_delta *delta, sxt_error *error);
 static int add_padding(struct paddings *paddings, const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
                        sxt_error *error);
 static int keep_paddings(struct sxt_size_delta *delta, const struct paddings *paddings, sxt_error *error);
 
-int sxt_size_diff(const struct sxt_size *before, const struct sxt_size *after,
-                  const struct sxt_size_diff_options *options, struct sxt_size_delta *out, sxt_error *error)
+int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after,
+                        const struct sxt_size_delta_options *options, struct sxt_size_delta *out, sxt_error *error)
 {
     *out = (struct sxt_size_delta){.before = before, .after = after};
     if (before->symbol_count >= SXT_SIZE_NONE - 1 || after->symbol_count >= SXT_SIZE_NONE - 1)
@@ -77,7 +77,7 @@ static int match_all(struct sxt_size_delta *delta, sxt_error *error)
     return status;
 }
 
-static int list_all(struct sxt_size_list *list, const struct sxt_size *size, sxt_error *error)
+static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error)
 {
     list->items = malloc((size->symbol_count + 1) * sizeof *list->items);
     if (list->items == NULL)
@@ -97,7 +97,7 @@ static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size
                                    .status = status};
 }
 
-static void judge(struct sxt_size_delta *delta, const struct sxt_size_diff_options *options)
+static void judge(struct sxt_size_delta *delta, const struct sxt_size_delta_options *options)
 {
     bool ignores_aliases = options != NULL && options->ignore_alias_only;
     for (size_t i = 0; i < delta->pair_count; i++) {
@@ -112,7 +112,7 @@ static void judge(struct sxt_size_delta *delta, const struct sxt_size_diff_optio
 }
 
 /* A symbol that is padding and nothing else: then padding is what is compared. */
-static bool is_padding(const struct sxt_size_symbol *before)
+static bool is_padding(const struct sxt_size_model_symbol *before)
 {
     return sxt_size_without_padding(before) == 0;
 }
@@ -121,10 +121,10 @@ int64_t sxt_size_pair_size(const struct sxt_size_delta *delta, const struct sxt_
 {
     if (pair->after == SXT_SIZE_NONE)
         return sxt_size_difference(0, delta->before->symbols[pair->before].size);
-    const struct sxt_size_symbol *after = &delta->after->symbols[pair->after];
+    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
     if (pair->before == SXT_SIZE_NONE)
         return after->size;
-    const struct sxt_size_symbol *before = &delta->before->symbols[pair->before];
+    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
     if (is_padding(before))
         return sxt_size_difference(after->padding, before->padding);
     return sxt_size_difference(sxt_size_without_padding(after), sxt_size_without_padding(before));
@@ -134,10 +134,10 @@ double sxt_size_pair_pss(const struct sxt_size_delta *delta, const struct sxt_si
 {
     if (pair->after == SXT_SIZE_NONE)
         return -sxt_size_pss(delta->before, &delta->before->symbols[pair->before]);
-    const struct sxt_size_symbol *after = &delta->after->symbols[pair->after];
+    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
     if (pair->before == SXT_SIZE_NONE)
         return sxt_size_pss(delta->after, after);
-    const struct sxt_size_symbol *before = &delta->before->symbols[pair->before];
+    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
     if (is_padding(before))
         return sxt_size_pss(delta->after, after) - sxt_size_pss(delta->before, before);
     return (double)sxt_size_without_padding(after) / sxt_size_alias_count(delta->after, after) -
@@ -174,8 +174,8 @@ static int sum_paddings(struct sxt_size_delta *delta, sxt_error *error)
 static int add_padding(struct paddings *paddings, const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
                        sxt_error *error)
 {
-    const struct sxt_size_symbol *before = &delta->before->symbols[pair->before];
-    const struct sxt_size_symbol *after = &delta->after->symbols[pair->after];
+    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
+    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
     if (is_padding(before))
         return SXT_OK;
     uint32_t *number = &paddings->of_segment[before->segment];

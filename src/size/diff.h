@@ -9,7 +9,7 @@
 
 /* One of the two that are compared, with what the keys of its symbols need. */
 struct sxt_size_side {
-    const struct sxt_size *size;
+    const struct sxt_size_info *size;
     uint64_t seed;         /* of all hashes; the same on both sides */
     uint32_t *containers;  /* by container: a number that is the same on both sides for the same container */
     uint64_t *path_hashes; /* by path: of the source, or of the object when it has none */
@@ -26,15 +26,15 @@ static inline int64_t sxt_size_difference(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static inline int64_t sxt_size_without_padding(const struct sxt_size_symbol *symbol)
+static inline int64_t sxt_size_without_padding(const struct sxt_size_model_symbol *symbol)
 {
     return sxt_size_difference(symbol->size, symbol->padding);
 }
 
 /* --- diff_keys.c --- */
 
-int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size *before, const struct sxt_size *after,
-                        sxt_error *error);
+int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size_info *before,
+                        const struct sxt_size_info *after, sxt_error *error);
 void sxt_size_sides_close(struct sxt_size_side sides[2]);
 
 void sxt_size_key_memory_init(struct sxt_size_key_memory *memory);

@@ -25,7 +25,7 @@ static sxt_string key_text(const struct sxt_size_side *side, uint32_t index, uns
 static sxt_string without_numbers(sxt_string name, struct sxt_size_key_memory *memory);
 static sxt_string counted_as_plural(sxt_string name, struct sxt_size_key_memory *memory);
 
-static sxt_string path_of(const struct sxt_size *size, uint32_t path)
+static sxt_string path_of(const struct sxt_size_info *size, uint32_t path)
 {
     const struct sxt_size_path *paths = &size->paths[path];
     return paths->source.size > 0 ? paths->source : paths->object;
@@ -65,8 +65,8 @@ static uint64_t hash_number(uint64_t hash, uint64_t number, uint64_t seed)
     return fold(hash ^ UINT64_C(0xe7037ed1a0b428db), number ^ seed);
 }
 
-int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size *before, const struct sxt_size *after,
-                        sxt_error *error)
+int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size_info *before,
+                        const struct sxt_size_info *after, sxt_error *error)
 {
     /* Nobody who makes a file can know which keys have the same hash. */
     uint64_t seed;
@@ -75,7 +75,7 @@ int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size *be
     sides[0] = (struct sxt_size_side){.size = before, .seed = seed};
     sides[1] = (struct sxt_size_side){.size = after, .seed = seed};
     for (int i = 0; i < 2; i++) {
-        const struct sxt_size *size = sides[i].size;
+        const struct sxt_size_info *size = sides[i].size;
         sides[i].containers = calloc(size->container_count + 1, sizeof *sides[i].containers);
         sides[i].path_hashes = malloc((size->path_count + 1) * sizeof *sides[i].path_hashes);
         if (sides[i].containers == NULL || sides[i].path_hashes == NULL) {
@@ -153,7 +153,7 @@ uint64_t sxt_size_key_hash(const struct sxt_size_side *side, uint32_t index, uns
                            struct sxt_size_key_memory *memory)
 {
     uint64_t seed = side->seed;
-    const struct sxt_size_symbol *symbol = &side->size->symbols[index];
+    const struct sxt_size_model_symbol *symbol = &side->size->symbols[index];
     const struct sxt_size_segment *segment = &side->size->segments[symbol->segment];
     sxt_string text = key_text(side, index, pass, memory);
     if (pass == 4 && !is_telling(segment, text))
@@ -170,7 +170,7 @@ uint64_t sxt_size_key_hash(const struct sxt_size_side *side, uint32_t index, uns
 bool sxt_size_key_equal(const struct sxt_size_side *side_a, uint32_t a, const struct sxt_size_side *side_b, uint32_t b,
                         unsigned pass, struct sxt_size_key_memory *memory)
 {
-    const struct sxt_size_symbol *symbol_a = &side_a->size->symbols[a], *symbol_b = &side_b->size->symbols[b];
+    const struct sxt_size_model_symbol *symbol_a = &side_a->size->symbols[a], *symbol_b = &side_b->size->symbols[b];
     const struct sxt_size_segment *segment_a = &side_a->size->segments[symbol_a->segment];
     const struct sxt_size_segment *segment_b = &side_b->size->segments[symbol_b->segment];
     if (side_a->containers[segment_a->container] != side_b->containers[segment_b->container] ||
@@ -197,7 +197,7 @@ bool sxt_size_key_equal(const struct sxt_size_side *side_a, uint32_t a, const st
 static sxt_string key_text(const struct sxt_size_side *side, uint32_t index, unsigned pass,
                            struct sxt_size_key_memory *memory)
 {
-    const struct sxt_size_symbol *symbol = &side->size->symbols[index];
+    const struct sxt_size_model_symbol *symbol = &side->size->symbols[index];
     const struct sxt_size_segment *segment = &side->size->segments[symbol->segment];
     sxt_string text;
     if (pass == 3) {

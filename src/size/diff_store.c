@@ -85,7 +85,7 @@ static int copy_sources(const struct sxt_size_delta *delta, struct sxt_sizediff 
 
 static int number_paths(struct sources *sources, const struct sxt_size_delta *delta, sxt_error *error)
 {
-    const struct sxt_size *sizes[] = {delta->before, delta->after};
+    const struct sxt_size_info *sizes[] = {delta->before, delta->after};
     for (int side = 0; side < 2; side++) {
         sources->numbers[side] = malloc((sizes[side]->path_count + 1) * sizeof *sources->numbers[side]);
         if (sources->numbers[side] == NULL)

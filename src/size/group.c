@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "size/query_private.h"
 
-int sxt_groups_init(struct groups *groups, const struct sxt_query *query, const struct sxt_query_subject *subject,
-                    struct sxt_strings *texts, sxt_error *error)
+int sxt_groups_init(struct groups *groups, const struct sxt_size_query *query,
+                    const struct sxt_size_query_subject *subject, struct sxt_strings *texts, sxt_error *error)
 {
     *groups = (struct groups){.query = query, .subject = subject, .texts = texts};
     sxt_buffer_init(&groups->buffer, (size_t)64 << 20);
@@ -46,9 +46,9 @@ static int64_t add_clamped(int64_t a, int64_t b)
     return sum;
 }
 
-void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_query_item *item, size_t index)
+void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_size_query_item *item, size_t index)
 {
-    struct sxt_query_row *row = &sum->row;
+    struct sxt_size_result_row *row = &sum->row;
     if (row->item == SXT_SIZE_NONE) {
         row->item = (uint32_t)index;
         row->status = item->status;
@@ -73,9 +73,9 @@ void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_query_item *it
     }
 }
 
-struct sxt_query_row sxt_group_finish_sum(const struct group_sum *sum)
+struct sxt_size_result_row sxt_group_finish_sum(const struct group_sum *sum)
 {
-    struct sxt_query_row row = sum->row;
+    struct sxt_size_result_row row = sum->row;
     if (sum->bss_count == row.count) {
         row.pss = sum->bss_pss;
         row.size = sum->bss_size;
@@ -87,10 +87,10 @@ struct sxt_query_row sxt_group_finish_sum(const struct group_sum *sum)
 /* --- groups --- */
 
 /* The number of the label, or SXT_STRINGS_FULL. *DROPPED when the item is to be left out. */
-static uint32_t label_number(struct groups *groups, const struct group_key *key, const struct sxt_query_item *item,
+static uint32_t label_number(struct groups *groups, const struct group_key *key, const struct sxt_size_query_item *item,
                              const struct sxt_size_names *names, bool *dropped)
 {
-    const struct sxt_query *query = groups->query;
+    const struct sxt_size_query *query = groups->query;
     sxt_string label = sxt_group_label(key, item, names, &groups->buffer);
     if (label.size == 0 && query->drops_nameless)
         *dropped = true;
@@ -101,20 +101,20 @@ static uint32_t label_number(struct groups *groups, const struct group_key *key,
     return sxt_strings_add(groups->texts, label.data, label.size);
 }
 
-static bool derive_names(struct groups *groups, const struct sxt_query_item *item, struct sxt_size_names *names)
+static bool derive_names(struct groups *groups, const struct sxt_size_query_item *item, struct sxt_size_names *names)
 {
     bool needed = false;
     for (size_t i = 0; i < groups->query->key_count; i++)
         needed |= sxt_group_needs_names(&groups->query->keys[i]);
     *names = (struct sxt_size_names){item->full_name, item->full_name, item->full_name, 0};
     if (needed && item->symbol != NULL)
-        sxt_size_derive_names(sxt_query_segment(item), item->full_name, &groups->names_buffer, names);
+        sxt_size_derive_names(sxt_size_query_segment(item), item->full_name, &groups->names_buffer, names);
     return !groups->names_buffer.failed;
 }
 
-static struct group_sum *find_sum(struct groups *groups, const uint32_t labels[SXT_QUERY_KEYS])
+static struct group_sum *find_sum(struct groups *groups, const uint32_t labels[SXT_SIZE_QUERY_KEYS])
 {
-    uint32_t number = sxt_strings_add(&groups->keys, (const char *)labels, SXT_QUERY_KEYS * sizeof *labels);
+    uint32_t number = sxt_strings_add(&groups->keys, (const char *)labels, SXT_SIZE_QUERY_KEYS * sizeof *labels);
     if (number == SXT_STRINGS_FULL)
         return NULL;
     if (number <= groups->count)
@@ -125,13 +125,13 @@ static struct group_sum *find_sum(struct groups *groups, const uint32_t labels[S
     groups->sums = moved;
     struct group_sum *sum = &groups->sums[groups->count++];
     sxt_group_start_sum(sum);
-    memcpy(sum->row.labels, labels, SXT_QUERY_KEYS * sizeof *labels);
+    memcpy(sum->row.labels, labels, SXT_SIZE_QUERY_KEYS * sizeof *labels);
     return sum;
 }
 
-int sxt_groups_add(struct groups *groups, const struct sxt_query_item *item, size_t index, sxt_error *error)
+int sxt_groups_add(struct groups *groups, const struct sxt_size_query_item *item, size_t index, sxt_error *error)
 {
-    uint32_t labels[SXT_QUERY_KEYS] = {0};
+    uint32_t labels[SXT_SIZE_QUERY_KEYS] = {0};
     struct sxt_size_names names;
     bool dropped = false;
     if (!derive_names(groups, item, &names))

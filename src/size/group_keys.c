@@ -33,7 +33,7 @@ static sxt_string cut_path(sxt_string path, int depth);
 static sxt_string cut_name(sxt_string name, int depth);
 static sxt_string crate_of(sxt_string name);
 static sxt_string package_of(sxt_string name);
-static sxt_string generated_class(const struct sxt_query_item *item);
+static sxt_string generated_class(const struct sxt_size_query_item *item);
 
 bool sxt_group_find_key(sxt_string name, struct group_key *out)
 {
@@ -67,9 +67,9 @@ static sxt_string text_in(const struct sxt_buffer *buffer)
 }
 
 /* Same names at different addresses are different, so the address is a part of it. */
-static sxt_string aliases_label(const struct sxt_query_item *item, struct sxt_buffer *buffer)
+static sxt_string aliases_label(const struct sxt_size_query_item *item, struct sxt_buffer *buffer)
 {
-    const struct sxt_size_symbol *first = item->symbol;
+    const struct sxt_size_model_symbol *first = item->symbol;
     if (first == NULL)
         return item->full_name;
     if (first->group != 0)
@@ -80,7 +80,7 @@ static sxt_string aliases_label(const struct sxt_query_item *item, struct sxt_bu
     return text_in(buffer);
 }
 
-static sxt_string flags_label(const struct sxt_query_item *item, struct sxt_buffer *buffer)
+static sxt_string flags_label(const struct sxt_size_query_item *item, struct sxt_buffer *buffer)
 {
     static const char *const names[] = {"anon",  "startup", "unlikely", "rel",          "rel.loc", "gen",
                                         "clone", "hot",     "covered",  "uncompressed", "feature"};
@@ -91,20 +91,20 @@ static sxt_string flags_label(const struct sxt_query_item *item, struct sxt_buff
     return text_in(buffer);
 }
 
-sxt_string sxt_group_label(const struct group_key *key, const struct sxt_query_item *item,
+sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_query_item *item,
                            const struct sxt_size_names *names, struct sxt_buffer *buffer)
 {
     switch (key->kind) {
     case KEY_PATH:
-        return cut_path(sxt_query_path(item), key->depth);
+        return cut_path(sxt_size_query_path(item), key->depth);
     case KEY_DIRECTORY:
-        return cut_path(directory_of(sxt_query_path(item)), key->depth);
+        return cut_path(directory_of(sxt_size_query_path(item)), key->depth);
     case KEY_SOURCE:
-        return cut_path(sxt_query_source(item), key->depth);
+        return cut_path(sxt_size_query_source(item), key->depth);
     case KEY_OBJECT:
-        return cut_path(sxt_query_object(item), key->depth);
+        return cut_path(sxt_size_query_object(item), key->depth);
     case KEY_COMPONENT:
-        return sxt_query_component(item);
+        return sxt_size_query_component(item);
     case KEY_SECTION:
         return item->section;
     case KEY_CONTAINER:
@@ -120,7 +120,7 @@ sxt_string sxt_group_label(const struct group_key *key, const struct sxt_query_i
     case KEY_ALIASES:
         return aliases_label(item, buffer);
     case KEY_STATUS:
-        return (sxt_string){sxt_query_status_name(item->status), strlen(sxt_query_status_name(item->status))};
+        return (sxt_string){sxt_size_status_name(item->status), strlen(sxt_size_status_name(item->status))};
     case KEY_FLAGS:
         return flags_label(item, buffer);
     case KEY_CRATE:
@@ -213,7 +213,7 @@ static sxt_string cut_name(sxt_string name, int depth)
 sxt_string sxt_group_namespace(sxt_string name, int depth)
 {
     size_t parts = count_parts(name);
-    if (parts < 2 || sxt_query_is_literal(name) || sxt_query_begins(name, "**"))
+    if (parts < 2 || sxt_size_query_is_literal(name) || sxt_size_query_begins(name, "**"))
         return (sxt_string){"", 0};
     return cut_name(first_parts(name, parts - 1), depth);
 }
@@ -227,7 +227,7 @@ static sxt_string crate_of(sxt_string name)
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < sizeof before / sizeof *before && !found; i++) {
-            found = sxt_query_begins(name, before[i]);
+            found = sxt_size_query_begins(name, before[i]);
             if (found)
                 name = (sxt_string){name.data + strlen(before[i]), name.size - strlen(before[i])};
         }
@@ -257,7 +257,7 @@ static sxt_string package_of(sxt_string name)
 
 /* --- generated code --- */
 
-static sxt_string generated_class(const struct sxt_query_item *item)
+static sxt_string generated_class(const struct sxt_size_query_item *item)
 {
     static const struct {
         const char *in_path, *in_name, *class;
@@ -281,8 +281,8 @@ static sxt_string generated_class(const struct sxt_query_item *item)
         {".tab.", NULL, "parsers (bison)"},
         {"lex.yy", NULL, "scanners (flex)"},
     };
-    sxt_string path = sxt_query_path(item), name = item->full_name;
-    if (!sxt_query_is_generated(item))
+    sxt_string path = sxt_size_query_path(item), name = item->full_name;
+    if (!sxt_size_query_is_generated(item))
         return (sxt_string){"", 0};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         const char *wanted = classes[i].in_path != NULL ? classes[i].in_path : classes[i].in_name;

@@ -25,13 +25,14 @@
 /* What a v1 file mixes into the metadata of its container. */
 static const char *const build_keys[] = {"git_revision", "gn_args", "out_directory"};
 
-static int take_containers(struct sxt_size *size, struct sxt_json *root, sxt_error *error);
-static int take_flag(struct sxt_size *size, struct sxt_json *root, const char *key, unsigned lack, bool *flag,
+static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sxt_error *error);
+static int take_flag(struct sxt_size_info *size, struct sxt_json *root, const char *key, unsigned lack, bool *flag,
                      sxt_error *error);
 static int fill_container(struct sxt_size_container *container, struct sxt_json *from, sxt_error *error);
 static struct sxt_json *keep_rest(struct sxt_json *object);
 static struct sxt_json *take_known(struct sxt_json *object, const char *key, int *status, sxt_error *error);
-static struct sxt_json *describe(const struct sxt_size *size, struct sxt_arena *arena, int *status, sxt_error *error);
+static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_arena *arena, int *status,
+                                 sxt_error *error);
 
 /* --- reading --- */
 
@@ -47,7 +48,7 @@ int sxt_size_parse_json(struct sxt_arena *arena, const char *json, size_t json_s
     return SXT_OK;
 }
 
-int sxt_size_read_header(struct sxt_size *size, struct sxt_json *root, bool is_multiple, sxt_error *error)
+int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool is_multiple, sxt_error *error)
 {
     static const char *const foreign[2][2] = {{"containers", "build_config"}, {"metadata", "section_sizes"}};
     for (unsigned i = 0; i < 2; i++)
@@ -86,7 +87,7 @@ int sxt_size_read_header(struct sxt_size *size, struct sxt_json *root, bool is_m
     return status;
 }
 
-static int take_flag(struct sxt_size *size, struct sxt_json *root, const char *key, unsigned lack, bool *flag,
+static int take_flag(struct sxt_size_info *size, struct sxt_json *root, const char *key, unsigned lack, bool *flag,
                      sxt_error *error)
 {
     const struct sxt_json *value = sxt_size_json_take(root, key);
@@ -98,7 +99,7 @@ static int take_flag(struct sxt_size *size, struct sxt_json *root, const char *k
     return SXT_OK;
 }
 
-static int take_containers(struct sxt_size *size, struct sxt_json *root, sxt_error *error)
+static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sxt_error *error)
 {
     int status = SXT_OK;
     size->build_config = take_known(root, "build_config", &status, error);
@@ -161,7 +162,7 @@ static int fill_container(struct sxt_size_container *container, struct sxt_json 
 
 /* --- writing --- */
 
-static int print_header(const struct sxt_size *size, bool as_block, struct sxt_buffer *out, sxt_error *error)
+static int print_header(const struct sxt_size_info *size, bool as_block, struct sxt_buffer *out, sxt_error *error)
 {
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
@@ -177,12 +178,12 @@ static int print_header(const struct sxt_size *size, bool as_block, struct sxt_b
     return status;
 }
 
-int sxt_size_write_header(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error)
+int sxt_size_write_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error)
 {
     return print_header(size, true, out, error);
 }
 
-int sxt_size_print_header(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error)
+int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error)
 {
     int status = print_header(size, false, out, error);
     return status == SXT_OK ? sxt_buffer_status(out, error) : status;
@@ -237,7 +238,7 @@ static bool add_flag(struct sxt_arena *arena, struct sxt_json *object, const cha
 }
 
 /* VALUE may be NULL: a file that was made has an empty object then, and one that was read has nothing, as before. */
-static bool add_object(const struct sxt_size *size, const struct sxt_json *extra, struct sxt_arena *arena,
+static bool add_object(const struct sxt_size_info *size, const struct sxt_json *extra, struct sxt_arena *arena,
                        struct sxt_json *object, const char *key, const struct sxt_json *value)
 {
     const struct sxt_json empty = {.type = SXT_JSON_OBJECT};
@@ -246,7 +247,7 @@ static bool add_object(const struct sxt_size *size, const struct sxt_json *extra
     return sxt_size_json_add(arena, object, key, share(arena, value != NULL ? value : &empty));
 }
 
-static bool describe_container(const struct sxt_size *size, const struct sxt_size_container *container,
+static bool describe_container(const struct sxt_size_info *size, const struct sxt_size_container *container,
                                struct sxt_arena *arena, struct sxt_json *into)
 {
     return add_object(size, container->extra, arena, into, "section_sizes", container->sections) &&
@@ -254,7 +255,7 @@ static bool describe_container(const struct sxt_size *size, const struct sxt_siz
            share_members(arena, into, container->extra);
 }
 
-static bool describe_all(const struct sxt_size *size, struct sxt_arena *arena, struct sxt_json *root)
+static bool describe_all(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
 {
     struct sxt_json *list = sxt_size_json_array(arena);
     struct sxt_json **tail = list == NULL ? NULL : &list->child;
@@ -273,7 +274,7 @@ static bool describe_all(const struct sxt_size *size, struct sxt_arena *arena, s
 }
 
 /* What one container and the build say, in one object. */
-static bool describe_one(const struct sxt_size *size, struct sxt_arena *arena, struct sxt_json *root)
+static bool describe_one(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
 {
     const struct sxt_size_container *container = &size->containers[0];
     struct sxt_json *fused = sxt_size_json_object(arena);
@@ -285,7 +286,7 @@ static bool describe_one(const struct sxt_size *size, struct sxt_arena *arena, s
            describe_container(size, container, arena, root);
 }
 
-static int check_fusion(const struct sxt_size *size, sxt_error *error)
+static int check_fusion(const struct sxt_size_info *size, sxt_error *error)
 {
     const struct sxt_json *metadata = size->containers[0].metadata;
     if (metadata == NULL || size->build_config == NULL)
@@ -301,7 +302,8 @@ static int check_fusion(const struct sxt_size *size, sxt_error *error)
 }
 
 /* NULL with *STATUS unchanged when memory is short. */
-static struct sxt_json *describe(const struct sxt_size *size, struct sxt_arena *arena, int *status, sxt_error *error)
+static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_arena *arena, int *status,
+                                 sxt_error *error)
 {
     bool is_multiple = sxt_size_is_multiple(size);
     if (!is_multiple)

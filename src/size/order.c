@@ -13,7 +13,7 @@
 #include "size/private.h"
 
 struct sorter {
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     uint32_t *order;             /* symbols; aliases are sorted in it */
     struct sxt_sort_item *units; /* single symbols and groups, by their first place in `order` */
     struct sxt_sort_item *scratch;
@@ -22,32 +22,33 @@ struct sorter {
     uint32_t *new_segment;             /* its number afterwards, plus 1; 0 while it is not met */
     struct sxt_size_segment *segments; /* afterwards */
     size_t segment_count;
-    struct sxt_size_symbol *symbols; /* afterwards */
-    uint32_t *place;                 /* where a symbol goes */
+    struct sxt_size_model_symbol *symbols; /* afterwards */
+    uint32_t *place;                       /* where a symbol goes */
     sxt_error *error;
 };
 
 static int sort_model(struct sorter *sorter);
-static int check_groups(const struct sxt_size *size, sxt_error *error);
+static int check_groups(const struct sxt_size_info *size, sxt_error *error);
 static void unite_segments(struct sorter *sorter);
 static void sort_aliases(struct sorter *sorter);
 static void sort_units(struct sorter *sorter);
 static void place_symbols(struct sorter *sorter);
 static void finish(struct sorter *sorter);
 
-static bool is_placeholder(const struct sxt_size_symbol *symbol)
+static bool is_placeholder(const struct sxt_size_model_symbol *symbol)
 {
     return sxt_size_begins(sxt_size_full_name(symbol), "**", 2);
 }
 
 /* Overhead is padding through and through, whatever it was read as. */
-static bool is_filled(const struct sxt_size_symbol *symbol)
+static bool is_filled(const struct sxt_size_model_symbol *symbol)
 {
     return symbol->address != 0 && symbol->size > symbol->padding && !sxt_size_is_overhead(symbol);
 }
 
 /* What is left when section, overhead and address are the same. */
-static int compare_rest(const struct sxt_size *size, const struct sxt_size_symbol *a, const struct sxt_size_symbol *b)
+static int compare_rest(const struct sxt_size_info *size, const struct sxt_size_model_symbol *a,
+                        const struct sxt_size_model_symbol *b)
 {
     if (is_filled(a) != is_filled(b))
         return is_filled(a) - is_filled(b);
@@ -57,8 +58,8 @@ static int compare_rest(const struct sxt_size *size, const struct sxt_size_symbo
     return order != 0 ? order : sxt_size_compare(size->paths[a->path].object, size->paths[b->path].object);
 }
 
-int sxt_size_compare_symbols(const struct sxt_size *size, const struct sxt_size_symbol *a,
-                             const struct sxt_size_symbol *b)
+int sxt_size_compare_symbols(const struct sxt_size_info *size, const struct sxt_size_model_symbol *a,
+                             const struct sxt_size_model_symbol *b)
 {
     if (a->segment != b->segment) {
         unsigned order_a = sxt_size_section_order(size->segments[a->segment].section);
@@ -73,7 +74,7 @@ int sxt_size_compare_symbols(const struct sxt_size *size, const struct sxt_size_
     return compare_rest(size, a, b);
 }
 
-int sxt_size_sort(struct sxt_size *size, sxt_error *error)
+int sxt_size_sort(struct sxt_size_info *size, sxt_error *error)
 {
     if (size->symbol_count >= UINT32_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more symbols than a file can have");
@@ -89,14 +90,14 @@ int sxt_size_sort(struct sxt_size *size, sxt_error *error)
         .segment_of = calloc(size->segment_count + 1, sizeof(uint32_t)),
         .new_segment = calloc(size->segment_count + 1, sizeof(uint32_t)),
         .segments = calloc(size->segment_count + 1, sizeof(struct sxt_size_segment)),
-        .symbols = malloc(count * sizeof(struct sxt_size_symbol)),
+        .symbols = malloc(count * sizeof(struct sxt_size_model_symbol)),
         .place = malloc(count * sizeof(uint32_t)),
         .error = error,
     };
     bool has_memory = sorter.order != NULL && sorter.units != NULL && sorter.scratch != NULL &&
                       sorter.segment_of != NULL && sorter.new_segment != NULL && sorter.segments != NULL &&
                       sorter.symbols != NULL && sorter.place != NULL;
-    status = has_memory ? sort_model(&sorter) : sxt_fail_memory(error, count * sizeof(struct sxt_size_symbol));
+    status = has_memory ? sort_model(&sorter) : sxt_fail_memory(error, count * sizeof(struct sxt_size_model_symbol));
     free(sorter.order);
     free(sorter.units);
     free(sorter.scratch);
@@ -119,10 +120,10 @@ static int sort_model(struct sorter *sorter)
 }
 
 /* Every symbol has a segment and a path, and every group is a run of symbols of one segment that point back at it. */
-static int check_groups(const struct sxt_size *size, sxt_error *error)
+static int check_groups(const struct sxt_size_info *size, sxt_error *error)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         bool good = symbol->segment < size->segment_count && symbol->path < size->path_count;
         if (good && symbol->group != 0) {
             good = symbol->group <= size->group_count;
@@ -142,7 +143,7 @@ static int check_groups(const struct sxt_size *size, sxt_error *error)
 
 static int compare_segments(const void *a, const void *b, void *context)
 {
-    const struct sxt_size *size = context;
+    const struct sxt_size_info *size = context;
     uint32_t index_a = *(const uint32_t *)a, index_b = *(const uint32_t *)b;
     const struct sxt_size_segment *left = &size->segments[index_a], *right = &size->segments[index_b];
     if (left->container != right->container)
@@ -154,7 +155,7 @@ static int compare_segments(const void *a, const void *b, void *context)
 /* Segments of one section in one container become one. */
 static void unite_segments(struct sorter *sorter)
 {
-    const struct sxt_size *size = sorter->size;
+    const struct sxt_size_info *size = sorter->size;
     uint32_t *sorted = sorter->new_segment;
     for (size_t i = 0; i < size->segment_count; i++)
         sorted[i] = (uint32_t)i;
@@ -171,7 +172,7 @@ static void unite_segments(struct sorter *sorter)
 
 static int compare_indices(const void *a, const void *b, void *context)
 {
-    const struct sxt_size *size = context;
+    const struct sxt_size_info *size = context;
     uint32_t index_a = *(const uint32_t *)a, index_b = *(const uint32_t *)b;
     int order = sxt_size_compare_symbols(size, &size->symbols[index_a], &size->symbols[index_b]);
     return order != 0 ? order : (index_a > index_b) - (index_a < index_b);
@@ -179,7 +180,7 @@ static int compare_indices(const void *a, const void *b, void *context)
 
 static void sort_aliases(struct sorter *sorter)
 {
-    const struct sxt_size *size = sorter->size;
+    const struct sxt_size_info *size = sorter->size;
     for (size_t i = 0; i < size->symbol_count; i++)
         sorter->order[i] = (uint32_t)i;
     for (size_t i = 0; i < size->symbol_count;) {
@@ -191,12 +192,12 @@ static void sort_aliases(struct sorter *sorter)
     }
 }
 
-static const struct sxt_size_symbol *first_of(const struct sorter *sorter, const struct sxt_sort_item *unit)
+static const struct sxt_size_model_symbol *first_of(const struct sorter *sorter, const struct sxt_sort_item *unit)
 {
     return &sorter->size->symbols[sorter->order[unit->index]];
 }
 
-static uint64_t rank_of(const struct sorter *sorter, const struct sxt_size_symbol *symbol)
+static uint64_t rank_of(const struct sorter *sorter, const struct sxt_size_model_symbol *symbol)
 {
     const struct sxt_size_segment *segment = &sorter->size->segments[symbol->segment];
     return (uint64_t)segment->container << 4 | sxt_size_section_order(segment->section) << 1 |
@@ -242,7 +243,7 @@ static uint32_t unit_size(const struct sorter *sorter, const struct sxt_sort_ite
 /* Numbers the segments in the order of their first symbols, and gives every symbol its place. */
 static void place_symbols(struct sorter *sorter)
 {
-    const struct sxt_size *size = sorter->size;
+    const struct sxt_size_info *size = sorter->size;
     for (size_t i = 0; i < sorter->unit_count; i++) {
         uint32_t old = sorter->segment_of[first_of(sorter, &sorter->units[i])->segment];
         if (sorter->new_segment[old] == 0) {
@@ -280,7 +281,7 @@ static int by_symbol(const void *a, const void *b)
 
 static void finish(struct sorter *sorter)
 {
-    struct sxt_size *size = sorter->size;
+    struct sxt_size_info *size = sorter->size;
     if (size->symbol_count == 0) {
         size->segment_count = 0;
         return;

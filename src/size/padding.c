@@ -7,13 +7,13 @@
 
 #include "size/private.h"
 
-bool sxt_size_is_overhead(const struct sxt_size_symbol *symbol)
+bool sxt_size_is_overhead(const struct sxt_size_model_symbol *symbol)
 {
     static const char prefix[] = "Overhead: ";
     return symbol->full_name_size >= sizeof prefix - 1 && memcmp(symbol->full_name, prefix, sizeof prefix - 1) == 0;
 }
 
-void sxt_size_derive_padding(struct sxt_size *size, uint64_t *conflicts)
+void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts)
 {
     uint64_t refused = 0;
     for (size_t i = 0; i < size->symbol_count; i++)
@@ -22,7 +22,7 @@ void sxt_size_derive_padding(struct sxt_size *size, uint64_t *conflicts)
         *conflicts = refused;
 }
 
-bool sxt_size_derive_one(const struct sxt_size *size, struct sxt_size_symbol *symbol)
+bool sxt_size_derive_one(const struct sxt_size_info *size, struct sxt_size_model_symbol *symbol)
 {
     /* The first symbol of all is left alone even if it is overhead: so the reference does. */
     if (symbol == size->symbols)
@@ -39,8 +39,8 @@ bool sxt_size_derive_one(const struct sxt_size *size, struct sxt_size_symbol *sy
     return is_good;
 }
 
-bool sxt_size_find_padding(const struct sxt_size *size, const struct sxt_size_symbol *before,
-                           const struct sxt_size_symbol *symbol, int64_t *padding)
+bool sxt_size_find_padding(const struct sxt_size_info *size, const struct sxt_size_model_symbol *before,
+                           const struct sxt_size_model_symbol *symbol, int64_t *padding)
 {
     *padding = 0;
     if (before->segment != symbol->segment || before->address == 0 || symbol->address == 0 ||

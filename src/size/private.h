@@ -37,7 +37,7 @@ static inline int sxt_size_compare_paths(const struct sxt_size_path *a, const st
 }
 
 /* What the format counts as a symbol's own bytes. */
-static inline int64_t sxt_size_stored_size(const struct sxt_size_symbol *symbol)
+static inline int64_t sxt_size_stored_size(const struct sxt_size_model_symbol *symbol)
 {
     return sxt_size_is_overhead(symbol) ? symbol->size : (int64_t)((uint64_t)symbol->size - (uint64_t)symbol->padding);
 }
@@ -55,17 +55,17 @@ sxt_string sxt_size_section_name(int number);
 /* --- padding.c --- */
 
 /* Derives the padding of SYMBOL from the one before it; false where the reference would not load the file. */
-bool sxt_size_derive_one(const struct sxt_size *size, struct sxt_size_symbol *symbol);
+bool sxt_size_derive_one(const struct sxt_size_info *size, struct sxt_size_model_symbol *symbol);
 
 /* The padding of SYMBOL, which follows BEFORE; false as above. */
-bool sxt_size_find_padding(const struct sxt_size *size, const struct sxt_size_symbol *before,
-                           const struct sxt_size_symbol *symbol, int64_t *padding);
+bool sxt_size_find_padding(const struct sxt_size_info *size, const struct sxt_size_model_symbol *before,
+                           const struct sxt_size_model_symbol *symbol, int64_t *padding);
 
 /* --- order.c --- */
 
 /* How two symbols of a container are in a full archive: negative when A comes first. */
-int sxt_size_compare_symbols(const struct sxt_size *size, const struct sxt_size_symbol *a,
-                             const struct sxt_size_symbol *b);
+int sxt_size_compare_symbols(const struct sxt_size_info *size, const struct sxt_size_model_symbol *a,
+                             const struct sxt_size_model_symbol *b);
 
 /* --- text.c: the inflated text, line by line --- */
 
@@ -123,7 +123,7 @@ int sxt_size_deflate(const uint8_t *text, size_t size, enum sxt_size_deflate def
 
 struct sxt_size_reader {
     struct sxt_size_text text;
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     struct sxt_size_group *groups; /* as far as they are known; to be freed */
     size_t group_capacity;
 };
@@ -144,20 +144,20 @@ int sxt_size_parse_json(struct sxt_arena *arena, const char *json, size_t json_s
 struct sxt_json *sxt_size_json_take(struct sxt_json *object, const char *key);
 
 /* Takes the header of a .size file apart: containers, build configuration, flags. */
-int sxt_size_read_header(struct sxt_size *size, struct sxt_json *root, bool is_multiple, sxt_error *error);
+int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool is_multiple, sxt_error *error);
 
 /* Appends the JSON, with its size in front and a newline behind. */
-int sxt_size_write_header(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error);
+int sxt_size_write_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 int sxt_size_write_json_block(const struct sxt_json *value, struct sxt_buffer *out, sxt_error *error);
 
 /* Are names of containers stored? */
-static inline bool sxt_size_is_multiple(const struct sxt_size *size)
+static inline bool sxt_size_is_multiple(const struct sxt_size_info *size)
 {
     return size->container_count > 1 || size->is_multiple;
 }
 
 /* Is there a place for disassembly? One that was added to a file without makes it. */
-static inline bool sxt_size_has_disassembly(const struct sxt_size *size)
+static inline bool sxt_size_has_disassembly(const struct sxt_size_info *size)
 {
     return size->has_disassembly || size->disassembly_count > 0;
 }

@@ -15,7 +15,7 @@
 
 static const char padding_name[] = "Overhead: aggregate padding of diff'ed symbols";
 
-const char *sxt_query_status_name(uint8_t status)
+const char *sxt_size_status_name(uint8_t status)
 {
     static const char *const names[] = {"unchanged", "changed", "added", "removed"};
     return names[status & 3];
@@ -23,7 +23,7 @@ const char *sxt_query_status_name(uint8_t status)
 
 /* --- items --- */
 
-size_t sxt_query_item_count(const struct sxt_query_subject *subject)
+size_t sxt_size_query_item_count(const struct sxt_size_query_subject *subject)
 {
     if (subject->delta != NULL)
         return subject->delta->pair_count + subject->delta->padding_count;
@@ -31,10 +31,11 @@ size_t sxt_query_item_count(const struct sxt_query_subject *subject)
 }
 
 /* What a symbol says about itself, whatever it is a part of. */
-static void describe(const struct sxt_size *owner, const struct sxt_size_symbol *symbol, struct sxt_query_item *out)
+static void describe(const struct sxt_size_info *owner, const struct sxt_size_model_symbol *symbol,
+                     struct sxt_size_query_item *out)
 {
     const struct sxt_size_segment *segment = &owner->segments[symbol->segment];
-    *out = (struct sxt_query_item){
+    *out = (struct sxt_size_query_item){
         .owner = owner,
         .symbol = symbol,
         .container = owner->containers[segment->container].name,
@@ -49,7 +50,7 @@ static void describe(const struct sxt_size *owner, const struct sxt_size_symbol 
 }
 
 static void describe_pair(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
-                          struct sxt_query_item *out)
+                          struct sxt_size_query_item *out)
 {
     if (pair->after != SXT_SIZE_NONE)
         describe(delta->after, &delta->after->symbols[pair->after], out);
@@ -65,9 +66,9 @@ static void describe_pair(const struct sxt_size_delta *delta, const struct sxt_s
 }
 
 static void describe_padding(const struct sxt_size_delta *delta, const struct sxt_size_padding_change *change,
-                             struct sxt_query_item *out)
+                             struct sxt_size_query_item *out)
 {
-    *out = (struct sxt_query_item){
+    *out = (struct sxt_size_query_item){
         .owner = delta->after,
         .container = change->container,
         .section = change->section,
@@ -81,7 +82,8 @@ static void describe_padding(const struct sxt_size_delta *delta, const struct sx
     };
 }
 
-void sxt_query_get_item(const struct sxt_query_subject *subject, size_t index, struct sxt_query_item *out)
+void sxt_size_query_get_item(const struct sxt_size_query_subject *subject, size_t index,
+                             struct sxt_size_query_item *out)
 {
     const struct sxt_size_delta *delta = subject->delta;
     if (delta == NULL)
@@ -95,20 +97,21 @@ void sxt_query_get_item(const struct sxt_query_subject *subject, size_t index, s
 /* --- rows --- */
 
 struct run {
-    const struct sxt_query *query;
-    const struct sxt_query_subject *subject;
+    const struct sxt_size_query *query;
+    const struct sxt_size_query_subject *subject;
     struct filter filter;
     struct groups groups;
     struct group_sum total;
     bool counts_items; /* all that pass the filter are in the result, in some row */
-    struct sxt_query_result *result;
+    struct sxt_size_result *result;
     size_t capacity;
 };
 
-static int add_row(struct run *run, const struct sxt_query_row *row, sxt_error *error)
+static int add_row(struct run *run, const struct sxt_size_result_row *row, sxt_error *error)
 {
-    struct sxt_query_result *result = run->result;
-    struct sxt_query_row *moved = sxt_array_grow(result->rows, &run->capacity, result->row_count + 1, sizeof *moved);
+    struct sxt_size_result *result = run->result;
+    struct sxt_size_result_row *moved =
+        sxt_array_grow(result->rows, &run->capacity, result->row_count + 1, sizeof *moved);
     if (moved == NULL)
         return sxt_fail_memory(error, run->capacity * sizeof *moved);
     result->rows = moved;
@@ -116,28 +119,28 @@ static int add_row(struct run *run, const struct sxt_query_row *row, sxt_error *
     return SXT_OK;
 }
 
-static int add_item(struct run *run, const struct sxt_query_item *item, size_t index, sxt_error *error)
+static int add_item(struct run *run, const struct sxt_size_query_item *item, size_t index, sxt_error *error)
 {
     if (run->counts_items)
         sxt_group_add_to_sum(&run->total, item, index);
     if (run->query->key_count > 0)
         return sxt_groups_add(&run->groups, item, index, error);
-    struct sxt_query_row row = {.pss = item->pss,
-                                .size = item->size,
-                                .padding = item->padding,
-                                .count = 1,
-                                .item = (uint32_t)index,
-                                .status = item->status};
+    struct sxt_size_result_row row = {.pss = item->pss,
+                                      .size = item->size,
+                                      .padding = item->padding,
+                                      .count = 1,
+                                      .item = (uint32_t)index,
+                                      .status = item->status};
     return add_row(run, &row, error);
 }
 
 static int choose_items(struct run *run, sxt_error *error)
 {
-    size_t count = sxt_query_item_count(run->subject);
+    size_t count = sxt_size_query_item_count(run->subject);
     int status = SXT_OK;
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
-        struct sxt_query_item item;
-        sxt_query_get_item(run->subject, i, &item);
+        struct sxt_size_query_item item;
+        sxt_size_query_get_item(run->subject, i, &item);
         if (sxt_filter_item(&run->filter, &item))
             status = add_item(run, &item, i, error);
         if (run->filter.failed || run->filter.buffer.failed)
@@ -148,9 +151,10 @@ static int choose_items(struct run *run, sxt_error *error)
 
 /* Where groups are left out, the rest is summed up by group. A list of aliases that is in several of them is in the sum
  * of sizes as often; that of pss is exact. */
-static void add_group_to_total(struct run *run, const struct sxt_query_row *row, bool is_bss)
+static void add_group_to_total(struct run *run, const struct sxt_size_result_row *row, bool is_bss)
 {
-    struct sxt_query_item sum = {.size = row->size, .padding = row->padding, .pss = row->pss, .status = row->status};
+    struct sxt_size_query_item sum = {
+        .size = row->size, .padding = row->padding, .pss = row->pss, .status = row->status};
     sum.is_bss = is_bss;
     sxt_group_add_to_sum(&run->total, &sum, row->item);
     run->total.bss_count += is_bss ? row->count - 1 : 0;
@@ -161,8 +165,8 @@ static int choose_groups(struct run *run, sxt_error *error)
 {
     int status = SXT_OK;
     for (size_t i = 0; i < run->groups.count && status == SXT_OK; i++) {
-        struct sxt_query_row row = sxt_group_finish_sum(&run->groups.sums[i]);
-        if (!sxt_filter_group(&run->filter, &row, sxt_query_label(run->result, &row, 0)))
+        struct sxt_size_result_row row = sxt_group_finish_sum(&run->groups.sums[i]);
+        if (!sxt_filter_group(&run->filter, &row, sxt_size_row_label(run->result, &row, 0)))
             continue;
         if (!run->counts_items)
             add_group_to_total(run, &row, run->groups.sums[i].bss_count == row.count);
@@ -180,27 +184,28 @@ static int compare_texts(sxt_string a, sxt_string b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-static int compare_names(const struct run *run, const struct sxt_query_row *a, const struct sxt_query_row *b)
+static int compare_names(const struct run *run, const struct sxt_size_result_row *a,
+                         const struct sxt_size_result_row *b)
 {
-    const struct sxt_query_result *result = run->result;
+    const struct sxt_size_result *result = run->result;
     int order = 0;
     for (size_t i = 0; i < result->key_count && order == 0; i++)
-        order = compare_texts(sxt_query_label(result, a, i), sxt_query_label(result, b, i));
+        order = compare_texts(sxt_size_row_label(result, a, i), sxt_size_row_label(result, b, i));
     if (result->key_count > 0)
         return order;
-    struct sxt_query_item left, right;
-    sxt_query_get_item(run->subject, a->item, &left);
-    sxt_query_get_item(run->subject, b->item, &right);
+    struct sxt_size_query_item left, right;
+    sxt_size_query_get_item(run->subject, a->item, &left);
+    sxt_size_query_get_item(run->subject, b->item, &right);
     order = compare_texts(left.full_name, right.full_name);
     if (order == 0)
-        order = compare_texts(sxt_query_object(&left), sxt_query_object(&right));
+        order = compare_texts(sxt_size_query_object(&left), sxt_size_query_object(&right));
     return order != 0 ? order : compare_texts(left.section, right.section);
 }
 
 /* What a row is sorted by, when that is a number: how much it is, or how much it changed. */
-static double sort_number(const struct run *run, const struct sxt_query_row *row)
+static double sort_number(const struct run *run, const struct sxt_size_result_row *row)
 {
-    struct sxt_query_item item;
+    struct sxt_size_query_item item;
     switch (run->query->sort) {
     case SORT_PSS:
         return fabs(row->pss);
@@ -211,21 +216,21 @@ static double sort_number(const struct run *run, const struct sxt_query_row *row
     case SORT_COUNT:
         return (double)row->count;
     case SORT_ALIASES:
-        sxt_query_get_item(run->subject, row->item, &item);
+        sxt_size_query_get_item(run->subject, row->item, &item);
         return item.aliases;
     default:
         return 0;
     }
 }
 
-static uint64_t address_of(const struct run *run, const struct sxt_query_row *row)
+static uint64_t address_of(const struct run *run, const struct sxt_size_result_row *row)
 {
-    struct sxt_query_item item;
-    sxt_query_get_item(run->subject, row->item, &item);
+    struct sxt_size_query_item item;
+    sxt_size_query_get_item(run->subject, row->item, &item);
     return item.symbol != NULL ? item.symbol->address : 0;
 }
 
-static int compare_two(const struct sxt_query_row *a, const struct sxt_query_row *b, const struct run *run)
+static int compare_two(const struct sxt_size_result_row *a, const struct sxt_size_result_row *b, const struct run *run)
 {
     int order = 0;
     if (run->query->sort == SORT_ADDRESS) {
@@ -260,7 +265,7 @@ static bool comes_later(const void *context, uint32_t a, uint32_t b)
 /* Moves the rows that will be shown to the front, so that only they have to be sorted. */
 static int keep_first(struct run *run, sxt_error *error)
 {
-    struct sxt_query_result *result = run->result;
+    struct sxt_size_result *result = run->result;
     size_t wanted = (size_t)run->query->limit;
     struct sxt_heap heap = {.items = malloc((wanted + 1) * sizeof *heap.items)};
     if (heap.items == NULL)
@@ -272,7 +277,7 @@ static int keep_first(struct run *run, sxt_error *error)
         if (heap.count > wanted)
             sxt_heap_pop(&heap, comes_later, run);
     }
-    struct sxt_query_row *rows = calloc(wanted + 1, sizeof *rows);
+    struct sxt_size_result_row *rows = calloc(wanted + 1, sizeof *rows);
     for (size_t i = 0; rows != NULL && i < heap.count; i++)
         rows[i] = result->rows[heap.items[i]];
     free(heap.items);
@@ -288,7 +293,7 @@ static int keep_first(struct run *run, sxt_error *error)
 
 static int run_query(struct run *run, sxt_error *error)
 {
-    struct sxt_query_result *result = run->result;
+    struct sxt_size_result *result = run->result;
     int status = choose_items(run, error);
     if (status == SXT_OK && run->query->key_count > 0)
         status = choose_groups(run, error);
@@ -305,13 +310,13 @@ static int run_query(struct run *run, sxt_error *error)
     return status;
 }
 
-int sxt_query_run(const struct sxt_query *query, const struct sxt_query_subject *subject, struct sxt_query_result *out,
-                  sxt_error *error)
+int sxt_size_query_run(const struct sxt_size_query *query, const struct sxt_size_query_subject *subject,
+                       struct sxt_size_result *out, sxt_error *error)
 {
     memset(out, 0, sizeof *out);
     if (query->asks_for_status && subject->delta == NULL)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "only a diff has a status, and this file is none");
-    if (sxt_query_item_count(subject) >= SXT_SIZE_NONE)
+    if (sxt_size_query_item_count(subject) >= SXT_SIZE_NONE)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "a query takes at most 2^32 symbols");
     struct run run = {.query = query, .subject = subject, .result = out};
     run.counts_items = query->groups_filter == NO_NODE && !query->drops_nameless;
@@ -329,18 +334,18 @@ int sxt_query_run(const struct sxt_query *query, const struct sxt_query_subject 
     sxt_groups_free(&run.groups);
     sxt_filter_free(&run.filter);
     if (status != SXT_OK)
-        sxt_query_result_free(out);
+        sxt_size_result_clear(out);
     return status;
 }
 
-void sxt_query_result_free(struct sxt_query_result *result)
+void sxt_size_result_clear(struct sxt_size_result *result)
 {
     free(result->rows);
     sxt_strings_free(&result->texts);
     memset(result, 0, sizeof *result);
 }
 
-sxt_string sxt_query_label(const struct sxt_query_result *result, const struct sxt_query_row *row, size_t key)
+sxt_string sxt_size_row_label(const struct sxt_size_result *result, const struct sxt_size_result_row *row, size_t key)
 {
     return sxt_strings_get(&result->texts, row->labels[key]);
 }

@@ -13,31 +13,31 @@
 #include "base/strings.h"
 #include "size/size.h"
 
-#define SXT_QUERY_KEYS 4 /* that one query may group by */
+#define SXT_SIZE_QUERY_KEYS 4 /* that one query may group by */
 
 /* A parsed query; any number of threads may use it. */
-struct sxt_query;
+struct sxt_size_query;
 
 /* What is wrong with TEXT is told with its column (SXT_ERROR_USAGE, SXT_ERROR_LIMIT), and ERROR's offset is there. */
-int sxt_query_parse(const char *text, size_t size, struct sxt_query **out, sxt_error *error);
-void sxt_query_free(struct sxt_query **query);
+int sxt_size_query_parse(const char *text, size_t size, struct sxt_size_query **out, sxt_error *error);
+void sxt_size_query_free(struct sxt_size_query **query);
 
 /* Queries that have a name: "@templates". The list ends with name == NULL. */
-struct sxt_query_canned {
+struct sxt_size_canned_query {
     const char *name, *text, *help;
 };
-extern const struct sxt_query_canned sxt_query_canned[];
+extern const struct sxt_size_canned_query sxt_size_canned_queries[];
 
 /* What is asked: SIZE, or DELTA when it is not NULL. */
-struct sxt_query_subject {
-    const struct sxt_size *size;
+struct sxt_size_query_subject {
+    const struct sxt_size_info *size;
     const struct sxt_size_delta *delta;
 };
 
 /* A symbol, a pair of a diff, or the padding of a section of a diff taken together. Sizes of a diff are changes. */
-struct sxt_query_item {
-    const struct sxt_size *owner;         /* that the symbol is in */
-    const struct sxt_size_symbol *symbol; /* the later one of a pair; NULL for padding that was taken together */
+struct sxt_size_query_item {
+    const struct sxt_size_info *owner;          /* that the symbol is in */
+    const struct sxt_size_model_symbol *symbol; /* the later one of a pair; NULL for padding that was taken together */
     sxt_string container, section, full_name;
     int64_t size, padding; /* size includes padding where a symbol is on its own */
     double pss;
@@ -46,39 +46,37 @@ struct sxt_query_item {
     uint8_t status; /* an sxt_size_status; unchanged where there is no diff */
 };
 
-size_t sxt_query_item_count(const struct sxt_query_subject *subject);
-void sxt_query_get_item(const struct sxt_query_subject *subject, size_t index, struct sxt_query_item *out);
+size_t sxt_size_query_item_count(const struct sxt_size_query_subject *subject);
+void sxt_size_query_get_item(const struct sxt_size_query_subject *subject, size_t index,
+                             struct sxt_size_query_item *out);
 
 /* An item, or a group of items: one symbol of each list of aliases is in its size, and all are in its pss. */
-struct sxt_query_row {
+struct sxt_size_result_row {
     double pss;
     int64_t size, padding;
     uint64_t count; /* items */
     uint32_t item;  /* the item; of a group, its first one */
     uint8_t status; /* the one that all have, or changed */
-    uint32_t labels[SXT_QUERY_KEYS];
+    uint32_t labels[SXT_SIZE_QUERY_KEYS];
 };
 
-struct sxt_query_result {
-    const char *keys[SXT_QUERY_KEYS]; /* what it is grouped by; all NULL when it is not */
+struct sxt_size_result {
+    const char *keys[SXT_SIZE_QUERY_KEYS]; /* what it is grouped by; all NULL when it is not */
     size_t key_count;
-    struct sxt_query_row *rows;
+    struct sxt_size_result_row *rows;
     size_t row_count;
-    size_t all_rows;            /* before the limit */
-    struct sxt_query_row total; /* of all rows, before the limit */
-    struct sxt_strings texts;   /* of labels */
+    size_t all_rows;                  /* before the limit */
+    struct sxt_size_result_row total; /* of all rows, before the limit */
+    struct sxt_strings texts;         /* of labels */
 };
 
-int sxt_query_run(const struct sxt_query *query, const struct sxt_query_subject *subject, struct sxt_query_result *out,
-                  sxt_error *error);
-void sxt_query_result_free(struct sxt_query_result *result);
+int sxt_size_query_run(const struct sxt_size_query *query, const struct sxt_size_query_subject *subject,
+                       struct sxt_size_result *out, sxt_error *error);
+void sxt_size_result_clear(struct sxt_size_result *result);
 
 /* What key KEY of a group is. */
-sxt_string sxt_query_label(const struct sxt_query_result *result, const struct sxt_query_row *row, size_t key);
+sxt_string sxt_size_row_label(const struct sxt_size_result *result, const struct sxt_size_result_row *row, size_t key);
 
-const char *sxt_query_status_name(uint8_t status);
-
-/* "4k", "0x1f", "-1.5M", "12KiB": k, M and G are powers of 1024. False when TEXT is anything else. */
-bool sxt_query_parse_bytes(const char *text, size_t size, double *out);
+const char *sxt_size_status_name(uint8_t status);
 
 #endif

@@ -1,7 +1,7 @@
 /* query_canned.c: queries that have a name, in the language itself. */
 #include "size/query.h"
 
-const struct sxt_query_canned sxt_query_canned[] = {
+const struct sxt_size_canned_query sxt_size_canned_queries[] = {
     {"largest", "| sort pss desc | limit 50", "the 50 symbols that take the most"},
     {"large-files", "| group source else drop | where pss>=50k", "source files of 50 KiB and more"},
     {"directories", "| group directory:2", "what directories take, two levels deep"},

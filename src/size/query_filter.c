@@ -12,7 +12,8 @@
 
 enum { UNKNOWN, NO, YES };
 
-void sxt_filter_init(struct filter *filter, const struct sxt_query *query, const struct sxt_query_subject *subject)
+void sxt_filter_init(struct filter *filter, const struct sxt_size_query *query,
+                     const struct sxt_size_query_subject *subject)
 {
     memset(filter, 0, sizeof *filter);
     filter->query = query;
@@ -30,52 +31,53 @@ void sxt_filter_free(struct filter *filter)
 
 /* --- items --- */
 
-const struct sxt_size_segment *sxt_query_segment(const struct sxt_query_item *item)
+const struct sxt_size_segment *sxt_size_query_segment(const struct sxt_size_query_item *item)
 {
     return item->symbol != NULL ? &item->owner->segments[item->symbol->segment] : NULL;
 }
 
-sxt_string sxt_query_source(const struct sxt_query_item *item)
+sxt_string sxt_size_query_source(const struct sxt_size_query_item *item)
 {
     return item->symbol != NULL ? item->owner->paths[item->symbol->path].source : (sxt_string){"", 0};
 }
 
-sxt_string sxt_query_object(const struct sxt_query_item *item)
+sxt_string sxt_size_query_object(const struct sxt_size_query_item *item)
 {
     return item->symbol != NULL ? item->owner->paths[item->symbol->path].object : (sxt_string){"", 0};
 }
 
-sxt_string sxt_query_path(const struct sxt_query_item *item)
+sxt_string sxt_size_query_path(const struct sxt_size_query_item *item)
 {
-    sxt_string source = sxt_query_source(item);
-    return source.size > 0 ? source : sxt_query_object(item);
+    sxt_string source = sxt_size_query_source(item);
+    return source.size > 0 ? source : sxt_size_query_object(item);
 }
 
-sxt_string sxt_query_component(const struct sxt_query_item *item)
+sxt_string sxt_size_query_component(const struct sxt_size_query_item *item)
 {
     if (item->symbol == NULL || item->symbol->component >= item->owner->component_count)
         return (sxt_string){"", 0};
     return item->owner->components[item->symbol->component];
 }
 
-bool sxt_query_is_literal(sxt_string full_name)
+bool sxt_size_query_is_literal(sxt_string full_name)
 {
-    return sxt_query_begins(full_name, "\"") || (full_name.size == 14 && sxt_query_begins(full_name, "string literal"));
+    return sxt_size_query_begins(full_name, "\"") ||
+           (full_name.size == 14 && sxt_size_query_begins(full_name, "string literal"));
 }
 
-bool sxt_query_is_generated(const struct sxt_query_item *item)
+bool sxt_size_query_is_generated(const struct sxt_size_query_item *item)
 {
     if (item->symbol == NULL)
         return false;
-    sxt_string path = sxt_query_path(item);
+    sxt_string path = sxt_size_query_path(item);
     return (item->symbol->flags & SXT_SIZE_GENERATED) != 0 ||
            (path.size > 0 &&
             (memmem(path.data, path.size, ".pb.", 4) != NULL || memmem(path.data, path.size, ".mojom", 6) != NULL));
 }
 
-static const struct sxt_size_names *names_of(struct filter *filter, const struct sxt_query_item *item)
+static const struct sxt_size_names *names_of(struct filter *filter, const struct sxt_size_query_item *item)
 {
-    const struct sxt_size_segment *segment = sxt_query_segment(item);
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
     if (!filter->has_names && segment != NULL)
         sxt_size_derive_names(segment, item->full_name, &filter->buffer, &filter->names);
     else if (!filter->has_names)
@@ -87,16 +89,17 @@ static const struct sxt_size_names *names_of(struct filter *filter, const struct
 /* --- texts --- */
 
 /* Section names may be given by SuperSize's letters, and several in a list: "section:t,.rodata". */
-static bool is_in_section_list(sxt_string list, const struct sxt_query_item *item)
+static bool is_in_section_list(sxt_string list, const struct sxt_size_query_item *item)
 {
-    const struct sxt_size_segment *segment = sxt_query_segment(item);
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
     for (size_t start = 0; start <= list.size;) {
         const char *comma = start < list.size ? memchr(list.data + start, ',', list.size - start) : NULL;
         size_t end = comma != NULL ? (size_t)(comma - list.data) : list.size;
         sxt_string one = {list.data + start, end - start};
         bool are_letters =
             one.size > 0 && one.data[0] != '.' && segment != NULL && strspn(one.data, "atrRdbxmpPo*") >= one.size;
-        if (sxt_query_equal(one, item->section) || (are_letters && memchr(one.data, segment->letter, one.size) != NULL))
+        if (sxt_size_query_equal(one, item->section) ||
+            (are_letters && memchr(one.data, segment->letter, one.size) != NULL))
             return true;
         start = end + 1;
     }
@@ -107,21 +110,22 @@ static bool text_passes(const struct query_test *test, sxt_string text)
 {
     switch (test->kind) {
     case TEST_EQUAL:
-        return sxt_query_equal(text, test->text);
+        return sxt_size_query_equal(text, test->text);
     case TEST_CONTAINS:
         return test->text.size == 0 ||
                (text.size > 0 && memmem(text.data, text.size, test->text.data, test->text.size) != NULL);
     case TEST_MATCHES:
-        return sxt_query_matches(test->pattern, text);
+        return sxt_size_query_matches(test->pattern, text);
     default:
         return false;
     }
 }
 
 /* By what the answer can be kept, and how many of these there are; false when it is different for each item. */
-static bool find_number(const struct query_test *test, const struct sxt_query_item *item, size_t *number, size_t *count)
+static bool find_number(const struct query_test *test, const struct sxt_size_query_item *item, size_t *number,
+                        size_t *count)
 {
-    const struct sxt_size *owner = item->owner;
+    const struct sxt_size_info *owner = item->owner;
     if (item->symbol == NULL)
         return false;
     switch (test->field) {
@@ -145,17 +149,17 @@ static bool find_number(const struct query_test *test, const struct sxt_query_it
     }
 }
 
-static bool shared_text_passes(const struct query_test *test, const struct sxt_query_item *item)
+static bool shared_text_passes(const struct query_test *test, const struct sxt_size_query_item *item)
 {
     switch (test->field) {
     case FIELD_PATH:
-        return text_passes(test, sxt_query_source(item)) || text_passes(test, sxt_query_object(item));
+        return text_passes(test, sxt_size_query_source(item)) || text_passes(test, sxt_size_query_object(item));
     case FIELD_SOURCE:
-        return text_passes(test, sxt_query_source(item));
+        return text_passes(test, sxt_size_query_source(item));
     case FIELD_OBJECT:
-        return text_passes(test, sxt_query_object(item));
+        return text_passes(test, sxt_size_query_object(item));
     case FIELD_COMPONENT:
-        return text_passes(test, sxt_query_component(item));
+        return text_passes(test, sxt_size_query_component(item));
     case FIELD_CONTAINER:
         return text_passes(test, item->container);
     default:
@@ -163,7 +167,7 @@ static bool shared_text_passes(const struct query_test *test, const struct sxt_q
     }
 }
 
-static bool shared_passes(struct filter *filter, uint32_t node, const struct sxt_query_item *item)
+static bool shared_passes(struct filter *filter, uint32_t node, const struct sxt_size_query_item *item)
 {
     const struct query_test *test = &filter->query->nodes[node].test;
     size_t number, count;
@@ -180,7 +184,7 @@ static bool shared_passes(struct filter *filter, uint32_t node, const struct sxt
     return (*answers)[number] == YES;
 }
 
-static bool name_passes(struct filter *filter, const struct query_test *test, const struct sxt_query_item *item)
+static bool name_passes(struct filter *filter, const struct query_test *test, const struct sxt_size_query_item *item)
 {
     switch (test->field) {
     case FIELD_FULL_NAME:
@@ -196,46 +200,46 @@ static bool name_passes(struct filter *filter, const struct query_test *test, co
 
 /* --- words --- */
 
-static bool is_template(struct filter *filter, const struct sxt_query_item *item)
+static bool is_template(struct filter *filter, const struct sxt_size_query_item *item)
 {
     const struct sxt_size_names *names = names_of(filter, item);
-    return !sxt_query_equal(names->template_name, names->name) &&
+    return !sxt_size_query_equal(names->template_name, names->name) &&
            memchr(names->name.data, '<', names->name.size) != NULL;
 }
 
 /* Made by the compiler or the linker on its own account: "f.cold", "S [vtable]". */
-static bool is_of_toolchain(struct filter *filter, const struct sxt_query_item *item)
+static bool is_of_toolchain(struct filter *filter, const struct sxt_size_query_item *item)
 {
     sxt_string name = names_of(filter, item)->name;
-    const struct sxt_size_segment *segment = sxt_query_segment(item);
-    if (segment == NULL || !segment->is_native || name.size == 0 || sxt_query_is_literal(name))
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
+    if (segment == NULL || !segment->is_native || name.size == 0 || sxt_size_query_is_literal(name))
         return false;
     bool has_note = name.data[name.size - 1] == ']' && name.size > 1 && name.data[name.size - 2] != '[';
     return has_note || memchr(name.data, '.', name.size) != NULL;
 }
 
-static bool is_attributed(const struct sxt_query_item *item)
+static bool is_attributed(const struct sxt_size_query_item *item)
 {
-    return sxt_query_path(item).size > 0 || sxt_query_component(item).size > 0;
+    return sxt_size_query_path(item).size > 0 || sxt_size_query_component(item).size > 0;
 }
 
-static bool is(struct filter *filter, enum is_bit bit, const struct sxt_query_item *item)
+static bool is(struct filter *filter, enum is_bit bit, const struct sxt_size_query_item *item)
 {
-    const struct sxt_size_segment *segment = sxt_query_segment(item);
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
     sxt_string name = item->full_name;
     switch (bit) {
     case IS_TEMPLATE:
         return is_template(filter, item);
     case IS_OVERHEAD:
-        return sxt_query_begins(name, "Overhead: ");
+        return sxt_size_query_begins(name, "Overhead: ");
     case IS_PADDING_ONLY:
         return item->size == item->padding;
     case IS_LITERAL:
-        return sxt_query_is_literal(name);
+        return sxt_size_query_is_literal(name);
     case IS_GENERATED:
-        return sxt_query_is_generated(item);
+        return sxt_size_query_is_generated(item);
     case IS_PLACEHOLDER:
-        return sxt_query_begins(name, "**");
+        return sxt_size_query_begins(name, "**");
     case IS_BSS:
         return item->is_bss;
     case IS_NATIVE:
@@ -259,7 +263,7 @@ static bool is(struct filter *filter, enum is_bit bit, const struct sxt_query_it
     return false;
 }
 
-static bool has_disassembly(const struct sxt_query_item *item)
+static bool has_disassembly(const struct sxt_size_query_item *item)
 {
     if (item->symbol == NULL)
         return false;
@@ -275,17 +279,17 @@ static bool has_disassembly(const struct sxt_query_item *item)
     return low < item->owner->disassembly_count && item->owner->disassemblies[low].symbol == wanted;
 }
 
-static bool has(enum has_bit bit, const struct sxt_query_item *item)
+static bool has(enum has_bit bit, const struct sxt_size_query_item *item)
 {
     switch (bit) {
     case HAS_PATH:
-        return sxt_query_path(item).size > 0;
+        return sxt_size_query_path(item).size > 0;
     case HAS_SOURCE:
-        return sxt_query_source(item).size > 0;
+        return sxt_size_query_source(item).size > 0;
     case HAS_OBJECT:
-        return sxt_query_object(item).size > 0;
+        return sxt_size_query_object(item).size > 0;
     case HAS_COMPONENT:
-        return sxt_query_component(item).size > 0;
+        return sxt_size_query_component(item).size > 0;
     case HAS_ADDRESS:
         return item->symbol != NULL && item->symbol->address != 0;
     case HAS_PADDING:
@@ -298,7 +302,7 @@ static bool has(enum has_bit bit, const struct sxt_query_item *item)
     return false;
 }
 
-static bool words_pass(struct filter *filter, const struct query_test *test, const struct sxt_query_item *item)
+static bool words_pass(struct filter *filter, const struct query_test *test, const struct sxt_size_query_item *item)
 {
     if (test->field == FIELD_FLAGS)
         return item->symbol != NULL && (item->symbol->flags & test->bits) != 0;
@@ -314,7 +318,7 @@ static bool words_pass(struct filter *filter, const struct query_test *test, con
 
 /* --- numbers --- */
 
-static bool address_passes(const struct query_test *test, const struct sxt_query_item *item)
+static bool address_passes(const struct query_test *test, const struct sxt_size_query_item *item)
 {
     if (item->symbol == NULL)
         return false;
@@ -348,7 +352,7 @@ static double number_of(enum query_field field, double size, double pss, double 
     }
 }
 
-static bool test_passes(struct filter *filter, uint32_t node, const struct sxt_query_item *item)
+static bool test_passes(struct filter *filter, uint32_t node, const struct sxt_size_query_item *item)
 {
     const struct query_test *test = &filter->query->nodes[node].test;
     switch (test->field) {
@@ -379,7 +383,7 @@ static bool test_passes(struct filter *filter, uint32_t node, const struct sxt_q
 }
 
 /* As deep as the query is long at most, which is bounded. */
-static bool node_passes(struct filter *filter, uint32_t number, const struct sxt_query_item *item)
+static bool node_passes(struct filter *filter, uint32_t number, const struct sxt_size_query_item *item)
 {
     const struct query_node *node = &filter->query->nodes[number];
     switch (node->kind) {
@@ -394,7 +398,7 @@ static bool node_passes(struct filter *filter, uint32_t number, const struct sxt
     }
 }
 
-bool sxt_filter_item(struct filter *filter, const struct sxt_query_item *item)
+bool sxt_filter_item(struct filter *filter, const struct sxt_size_query_item *item)
 {
     filter->has_names = false;
     if (filter->subject->delta != NULL && !filter->query->asks_for_status && item->status == SXT_SIZE_UNCHANGED)
@@ -404,7 +408,7 @@ bool sxt_filter_item(struct filter *filter, const struct sxt_query_item *item)
 
 /* --- groups --- */
 
-static bool group_passes(const struct sxt_query *query, uint32_t number, const struct sxt_query_row *row,
+static bool group_passes(const struct sxt_size_query *query, uint32_t number, const struct sxt_size_result_row *row,
                          sxt_string label)
 {
     const struct query_node *node = &query->nodes[number];
@@ -427,7 +431,7 @@ static bool group_passes(const struct sxt_query *query, uint32_t number, const s
     return is_in_range(test, value);
 }
 
-bool sxt_filter_group(struct filter *filter, const struct sxt_query_row *row, sxt_string label)
+bool sxt_filter_group(struct filter *filter, const struct sxt_size_result_row *row, sxt_string label)
 {
     return filter->query->groups_filter == NO_NODE ||
            group_passes(filter->query, filter->query->groups_filter, row, label);

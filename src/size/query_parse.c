@@ -15,16 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_count.h"
 #include "base/error.h"
 #include "size/query_parse.h"
 
 static bool parse_query(struct query_parser *parser, bool is_canned);
 
-int sxt_query_parse(const char *text, size_t size, struct sxt_query **out, sxt_error *error)
+int sxt_size_query_parse(const char *text, size_t size, struct sxt_size_query **out, sxt_error *error)
 {
     *out = NULL;
     sxt_error_clear(error);
-    struct sxt_query *query = calloc(1, sizeof *query);
+    struct sxt_size_query *query = calloc(1, sizeof *query);
     if (query == NULL)
         return sxt_fail_memory(error, sizeof *query);
     sxt_arena_init(&query->arena, (size_t)4 << 20, sxt_arena_separate_default);
@@ -32,16 +33,16 @@ int sxt_query_parse(const char *text, size_t size, struct sxt_query **out, sxt_e
     query->limit = UINT64_MAX;
     struct query_parser parser = {.text = text, .size = size, .query = query, .error = error, .status = SXT_OK};
     if (size > QUERY_TEXT_MAX)
-        sxt_query_fail(&parser, SXT_ERROR_LIMIT, 0, "the query is longer than %d bytes", QUERY_TEXT_MAX);
+        sxt_size_query_fail(&parser, SXT_ERROR_LIMIT, 0, "the query is longer than %d bytes", QUERY_TEXT_MAX);
     else
         parse_query(&parser, false);
     if (parser.status != SXT_OK)
-        sxt_query_free(&query);
+        sxt_size_query_free(&query);
     *out = query;
     return parser.status;
 }
 
-void sxt_query_free(struct sxt_query **query)
+void sxt_size_query_free(struct sxt_size_query **query)
 {
     if (*query == NULL)
         return;
@@ -52,7 +53,7 @@ void sxt_query_free(struct sxt_query **query)
     *query = NULL;
 }
 
-bool sxt_query_fail(struct query_parser *parser, sxt_status code, size_t at, const char *format, ...)
+bool sxt_size_query_fail(struct query_parser *parser, sxt_status code, size_t at, const char *format, ...)
 {
     if (parser->status != SXT_OK)
         return false;
@@ -120,7 +121,7 @@ static bool take_quoted(struct query_parser *parser, sxt_string *out)
     const char *from = parser->text + start + 1;
     const char *end = memchr(from, parser->text[start], parser->size - start - 1);
     if (end == NULL)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, start, "this quote has no end");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, start, "this quote has no end");
     *out = (sxt_string){from, (size_t)(end - from)};
     parser->at = start + 2 + out->size;
     return true;
@@ -147,7 +148,7 @@ static bool take_value(struct query_parser *parser, const char *stop, sxt_string
     }
     *out = (sxt_string){parser->text + parser->at, end - parser->at};
     if (out->size == 0)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->at, "a value is missing here");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "a value is missing here");
     parser->at = end;
     return true;
 }
@@ -156,13 +157,13 @@ static bool take_value(struct query_parser *parser, const char *stop, sxt_string
 
 static uint32_t parse_or(struct query_parser *parser, unsigned depth);
 
-uint32_t sxt_query_add_node(struct query_parser *parser, enum node_kind kind, uint32_t left, uint32_t right)
+uint32_t sxt_size_query_add_node(struct query_parser *parser, enum node_kind kind, uint32_t left, uint32_t right)
 {
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     if (parser->status != SXT_OK)
         return NO_NODE;
     if (query->node_count == QUERY_NODES_MAX) {
-        sxt_query_fail(parser, SXT_ERROR_LIMIT, parser->at, "the query has more than %d parts", QUERY_NODES_MAX);
+        sxt_size_query_fail(parser, SXT_ERROR_LIMIT, parser->at, "the query has more than %d parts", QUERY_NODES_MAX);
         return NO_NODE;
     }
     query->nodes[query->node_count] = (struct query_node){.kind = kind, .left = left, .right = right};
@@ -194,38 +195,38 @@ static uint32_t parse_test(struct query_parser *parser)
     size_t at = parser->at;
     struct query_operator sign;
     if (word.size == 0) {
-        sxt_query_fail(parser, SXT_ERROR_USAGE, at,
-                       at == parser->size ? "a condition is missing at the end"
-                                          : "a condition like size>1k is expected here");
+        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
+                            at == parser->size ? "a condition is missing at the end"
+                                               : "a condition like size>1k is expected here");
         return NO_NODE;
     }
     parser->at += word.size;
     if (!take_operator(parser, &sign))
-        return sxt_query_add_word(parser, word, at);
-    const struct field *field = sxt_query_check_field(parser, word, at);
+        return sxt_size_query_add_word(parser, word, at);
+    const struct field *field = sxt_size_query_check_field(parser, word, at);
     if (field == NULL || !take_value(parser, "|", &value))
         return NO_NODE;
-    uint32_t node = sxt_query_add_test(parser, field, sign, value);
-    return sign.is_negated && node != NO_NODE ? sxt_query_add_node(parser, NODE_NOT, node, NO_NODE) : node;
+    uint32_t node = sxt_size_query_add_test(parser, field, sign, value);
+    return sign.is_negated && node != NO_NODE ? sxt_size_query_add_node(parser, NODE_NOT, node, NO_NODE) : node;
 }
 
 static uint32_t parse_term(struct query_parser *parser, unsigned depth)
 {
     size_t at = parser->at;
     if (depth > QUERY_DEPTH_MAX) {
-        sxt_query_fail(parser, SXT_ERROR_LIMIT, at, "the query nests deeper than %d levels", QUERY_DEPTH_MAX);
+        sxt_size_query_fail(parser, SXT_ERROR_LIMIT, at, "the query nests deeper than %d levels", QUERY_DEPTH_MAX);
         return NO_NODE;
     }
     if (take_character(parser, '!') || take_word(parser, "not")) {
         uint32_t inner = parse_term(parser, depth + 1);
-        return sxt_query_add_node(parser, NODE_NOT, inner, NO_NODE);
+        return sxt_size_query_add_node(parser, NODE_NOT, inner, NO_NODE);
     }
     if (!take_character(parser, '('))
         return parse_test(parser);
     at = parser->at - 1;
     uint32_t inner = parse_or(parser, depth + 1);
     if (parser->status == SXT_OK && !take_character(parser, ')'))
-        sxt_query_fail(parser, SXT_ERROR_USAGE, at, "this parenthesis has no end");
+        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "this parenthesis has no end");
     return inner;
 }
 
@@ -243,7 +244,7 @@ static uint32_t parse_and(struct query_parser *parser, unsigned depth)
             break;
         take_word(parser, "and");
         uint32_t right = parse_term(parser, depth);
-        left = sxt_query_add_node(parser, NODE_AND, left, right);
+        left = sxt_size_query_add_node(parser, NODE_AND, left, right);
     }
     return left;
 }
@@ -253,7 +254,7 @@ static uint32_t parse_or(struct query_parser *parser, unsigned depth)
     uint32_t left = parse_and(parser, depth);
     while (parser->status == SXT_OK && take_word(parser, "or")) {
         uint32_t right = parse_and(parser, depth);
-        left = sxt_query_add_node(parser, NODE_OR, left, right);
+        left = sxt_size_query_add_node(parser, NODE_OR, left, right);
     }
     return left;
 }
@@ -261,11 +262,11 @@ static uint32_t parse_or(struct query_parser *parser, unsigned depth)
 /* A filter in front, or behind "where": of items before they are grouped, of groups afterwards. */
 static bool parse_filter(struct query_parser *parser)
 {
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     uint32_t *filter = query->key_count > 0 ? &query->groups_filter : &query->items_filter;
     uint32_t node = parse_or(parser, 0);
     if (*filter != NO_NODE)
-        node = sxt_query_add_node(parser, NODE_AND, *filter, node);
+        node = sxt_size_query_add_node(parser, NODE_AND, *filter, node);
     *filter = node;
     return parser->status == SXT_OK;
 }
@@ -280,24 +281,25 @@ static bool parse_depth(struct query_parser *parser, struct group_key *key)
     if (!take_value(parser, "|,", &value))
         return false;
     if (!sxt_group_has_depth(key))
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "grouping by %s has no depth", key->name);
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "grouping by %s has no depth", key->name);
     double depth;
-    if (!sxt_query_parse_bytes(value.data, value.size, &depth) || depth < -100 || depth > 100 || depth != (int)depth)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "a depth is a whole number, not '%.*s'",
-                              (int)value.size, value.data);
+    if (!sxt_byte_count_parse(value.data, value.size, &depth) || depth < -100 || depth > 100 || depth != (int)depth)
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "a depth is a whole number, not '%.*s'",
+                                   (int)value.size, value.data);
     key->depth = (int)depth;
     return true;
 }
 
 static bool parse_key(struct query_parser *parser)
 {
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     sxt_string word = peek_word(parser);
-    if (query->key_count == SXT_QUERY_KEYS)
-        return sxt_query_fail(parser, SXT_ERROR_LIMIT, parser->at, "a query groups by %d keys at most", SXT_QUERY_KEYS);
+    if (query->key_count == SXT_SIZE_QUERY_KEYS)
+        return sxt_size_query_fail(parser, SXT_ERROR_LIMIT, parser->at, "a query groups by %d keys at most",
+                                   SXT_SIZE_QUERY_KEYS);
     struct group_key *key = &query->keys[query->key_count];
     if (!sxt_group_find_key(word, key))
-        return sxt_query_fail(
+        return sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, parser->at,
             "nothing is grouped by '%.*s': there are path, directory, source, object, component, section, container, "
             "name, template, full, namespace, aliases, status, flags, crate, package, generated",
@@ -310,10 +312,10 @@ static bool parse_key(struct query_parser *parser)
 
 static bool parse_group(struct query_parser *parser, size_t at)
 {
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     if (query->key_count > 0)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, at,
-                              "it is grouped already; several keys stand in one list: group a, b");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
+                                   "it is grouped already; several keys stand in one list: group a, b");
     take_word(parser, "by");
     do
         if (!parse_key(parser))
@@ -331,7 +333,7 @@ static bool parse_group(struct query_parser *parser, size_t at)
     }
     const char *copy = sxt_arena_copy(&query->arena, label.data, label.size);
     if (copy == NULL)
-        return sxt_query_fail(parser, SXT_ERROR_MEMORY, at, "out of memory");
+        return sxt_size_query_fail(parser, SXT_ERROR_MEMORY, at, "out of memory");
     query->otherwise = (sxt_string){copy, label.size};
     return true;
 }
@@ -343,14 +345,14 @@ static bool parse_sort(struct query_parser *parser)
         enum sort_key key;
     } known[] = {{"pss", SORT_PSS},         {"size", SORT_SIZE}, {"padding", SORT_PADDING}, {"count", SORT_COUNT},
                  {"aliases", SORT_ALIASES}, {"name", SORT_NAME}, {"address", SORT_ADDRESS}};
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     take_word(parser, "by");
     sxt_string word = peek_word(parser);
     size_t found = 0, count = sizeof known / sizeof *known;
     while (found < count && !is_word(word, known[found].name))
         found++;
     if (found == count)
-        return sxt_query_fail(
+        return sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, parser->at,
             "nothing is sorted by '%.*s': there are pss, size, padding, count, aliases, name, address", (int)word.size,
             word.data);
@@ -370,9 +372,9 @@ static bool parse_limit(struct query_parser *parser)
     double limit;
     if (!take_value(parser, "|", &value))
         return false;
-    if (!sxt_query_parse_bytes(value.data, value.size, &limit) || limit < 0 || limit > 1e15)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "a limit is a number of rows, not '%.*s'",
-                              (int)value.size, value.data);
+    if (!sxt_byte_count_parse(value.data, value.size, &limit) || limit < 0 || limit > 1e15)
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "a limit is a number of rows, not '%.*s'",
+                                   (int)value.size, value.data);
     if ((uint64_t)limit < parser->query->limit)
         parser->query->limit = (uint64_t)limit;
     parser->is_limited = true;
@@ -384,7 +386,7 @@ static bool parse_canned(struct query_parser *parser)
 {
     size_t at = parser->at++;
     sxt_string word = peek_word(parser);
-    for (const struct sxt_query_canned *one = sxt_query_canned; one->name != NULL; one++) {
+    for (const struct sxt_size_canned_query *one = sxt_size_canned_queries; one->name != NULL; one++) {
         if (!is_word(word, one->name))
             continue;
         struct query_parser inside = *parser;
@@ -392,16 +394,16 @@ static bool parse_canned(struct query_parser *parser)
         inside.size = strlen(one->text);
         inside.at = 0;
         if (parser->query->key_count > 0)
-            return sxt_query_fail(parser, SXT_ERROR_USAGE, at, "it is grouped already, so @%s comes too late",
-                                  one->name);
+            return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "it is grouped already, so @%s comes too late",
+                                       one->name);
         parser->at += word.size;
         parse_query(&inside, true);
         parser->status = inside.status;
         return parser->status == SXT_OK;
     }
-    return sxt_query_fail(parser, SXT_ERROR_USAGE, at,
-                          "there is no query '@%.*s'; 'sextant query --list' tells their names", (int)word.size,
-                          word.data);
+    return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
+                               "there is no query '@%.*s'; 'sextant query --list' tells their names", (int)word.size,
+                               word.data);
 }
 
 static bool parse_stage(struct query_parser *parser)
@@ -411,7 +413,7 @@ static bool parse_stage(struct query_parser *parser)
     if (take_word(parser, "limit"))
         return parse_limit(parser);
     if (parser->is_limited)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, at, "nothing but a limit can stand behind a limit");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "nothing but a limit can stand behind a limit");
     if (take_word(parser, "where"))
         return parse_filter(parser);
     if (take_word(parser, "group"))
@@ -420,8 +422,9 @@ static bool parse_stage(struct query_parser *parser)
         return parse_sort(parser);
     if (peek(parser) == '@')
         return parse_canned(parser);
-    return sxt_query_fail(parser, SXT_ERROR_USAGE, at,
-                          "behind '|' comes where, group, sort, limit or @name, not '%.*s'", (int)word.size, word.data);
+    return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
+                               "behind '|' comes where, group, sort, limit or @name, not '%.*s'", (int)word.size,
+                               word.data);
 }
 
 static bool parse_query(struct query_parser *parser, bool is_canned)
@@ -435,8 +438,9 @@ static bool parse_query(struct query_parser *parser, bool is_canned)
         if (!parse_stage(parser))
             return false;
     if (peek(parser) == ')')
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->at, "this parenthesis has no beginning");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "this parenthesis has no beginning");
     if (parser->at < parser->size)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->at, "'|' and a stage, or the end, is expected here");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at,
+                                   "'|' and a stage, or the end, is expected here");
     return true;
 }

@@ -19,9 +19,9 @@ struct pattern_check {
 
 static int check(struct pattern_check *check, sxt_error *error);
 
-int sxt_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error)
+int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error)
 {
-    bool ignore_case = sxt_query_begins(text, "(?i)");
+    bool ignore_case = sxt_size_query_begins(text, "(?i)");
     if (ignore_case)
         text = (sxt_string){text.data + 4, text.size - 4};
     if (text.size > PATTERN_SIZE_MAX)
@@ -43,7 +43,7 @@ int sxt_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error)
                     "bad regular expression: %s", message);
 }
 
-bool sxt_query_matches(const regex_t *pattern, sxt_string text)
+bool sxt_size_query_matches(const regex_t *pattern, sxt_string text)
 {
     char small[512];
     char *copy = text.size < sizeof small ? small : malloc(text.size + 1);

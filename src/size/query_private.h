@@ -61,12 +61,12 @@ struct field {
     bool of_items, of_groups;
     const struct field_word *words; /* that a field of words has; ends with name == NULL */
 };
-extern const struct field sxt_query_fields[]; /* ends with name == NULL */
+extern const struct field sxt_size_query_fields[]; /* ends with name == NULL */
 
-const struct field *sxt_query_find_field(sxt_string name);
+const struct field *sxt_size_query_find_field(sxt_string name);
 
 /* The bit of a word; 0 for none. */
-uint32_t sxt_query_find_word(const struct field_word *words, sxt_string name);
+uint32_t sxt_size_query_find_word(const struct field_word *words, sxt_string name);
 
 enum is_bit {
     IS_TEMPLATE = 1 << 0,
@@ -151,11 +151,11 @@ struct group_key {
     int depth; /* parts from the start, or from the end when negative; 0: all */
 };
 
-struct sxt_query {
+struct sxt_size_query {
     struct query_node nodes[QUERY_NODES_MAX];
     uint32_t node_count;
     uint32_t items_filter, groups_filter; /* nodes, or NO_NODE */
-    struct group_key keys[SXT_QUERY_KEYS];
+    struct group_key keys[SXT_SIZE_QUERY_KEYS];
     size_t key_count;
     sxt_string otherwise; /* the label of what has none; .data is NULL for the usual ones */
     bool drops_nameless;  /* leave it out instead */
@@ -171,15 +171,15 @@ struct sxt_query {
 /* --- query_pattern.c: regular expressions whose cost is bounded --- */
 
 /* POSIX extended ones. "(?i)" in front ignores case. ERROR's text has no column yet. */
-int sxt_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error);
-bool sxt_query_matches(const regex_t *pattern, sxt_string text);
+int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error);
+bool sxt_size_query_matches(const regex_t *pattern, sxt_string text);
 
 /* --- query_filter.c --- */
 
 /* Answers that many items share are kept: by path, by component, by segment. One run of a query has one. */
 struct filter {
-    const struct sxt_query *query;
-    const struct sxt_query_subject *subject;
+    const struct sxt_size_query *query;
+    const struct sxt_size_query_subject *subject;
     uint8_t *answers[QUERY_NODES_MAX][2]; /* by node; of the earlier and of the later file */
     struct sxt_buffer buffer;             /* of derived names */
     struct sxt_size_names names;          /* of the item that is asked for */
@@ -187,28 +187,30 @@ struct filter {
     bool failed; /* memory was short */
 };
 
-void sxt_filter_init(struct filter *filter, const struct sxt_query *query, const struct sxt_query_subject *subject);
+void sxt_filter_init(struct filter *filter, const struct sxt_size_query *query,
+                     const struct sxt_size_query_subject *subject);
 void sxt_filter_free(struct filter *filter);
-bool sxt_filter_item(struct filter *filter, const struct sxt_query_item *item);
-bool sxt_filter_group(struct filter *filter, const struct sxt_query_row *row, sxt_string label);
+bool sxt_filter_item(struct filter *filter, const struct sxt_size_query_item *item);
+bool sxt_filter_group(struct filter *filter, const struct sxt_size_result_row *row, sxt_string label);
 
 /* --- items, for the files of the language --- */
 
-sxt_string sxt_query_source(const struct sxt_query_item *item);
-sxt_string sxt_query_object(const struct sxt_query_item *item);
-sxt_string sxt_query_path(const struct sxt_query_item *item); /* the source, or the object when there is none */
-sxt_string sxt_query_component(const struct sxt_query_item *item);
-const struct sxt_size_segment *sxt_query_segment(const struct sxt_query_item *item); /* NULL for none */
-bool sxt_query_is_literal(sxt_string full_name);
-bool sxt_query_is_generated(const struct sxt_query_item *item);
+sxt_string sxt_size_query_source(const struct sxt_size_query_item *item);
+sxt_string sxt_size_query_object(const struct sxt_size_query_item *item);
+sxt_string
+sxt_size_query_path(const struct sxt_size_query_item *item); /* the source, or the object when there is none */
+sxt_string sxt_size_query_component(const struct sxt_size_query_item *item);
+const struct sxt_size_segment *sxt_size_query_segment(const struct sxt_size_query_item *item); /* NULL for none */
+bool sxt_size_query_is_literal(sxt_string full_name);
+bool sxt_size_query_is_generated(const struct sxt_size_query_item *item);
 
-static inline bool sxt_query_begins(sxt_string text, const char *start)
+static inline bool sxt_size_query_begins(sxt_string text, const char *start)
 {
     size_t size = __builtin_strlen(start);
     return text.size >= size && __builtin_memcmp(text.data, start, size) == 0;
 }
 
-static inline bool sxt_query_equal(sxt_string a, sxt_string b)
+static inline bool sxt_size_query_equal(sxt_string a, sxt_string b)
 {
     return a.size == b.size && (a.size == 0 || __builtin_memcmp(a.data, b.data, a.size) == 0);
 }
@@ -222,7 +224,7 @@ bool sxt_group_find_key(sxt_string name, struct group_key *out);
 bool sxt_group_has_depth(const struct group_key *key);
 
 /* The label of an item: a view into its texts, into NAMES or into BUFFER. Empty when it has none. */
-sxt_string sxt_group_label(const struct group_key *key, const struct sxt_query_item *item,
+sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_query_item *item,
                            const struct sxt_size_names *names, struct sxt_buffer *buffer);
 bool sxt_group_needs_names(const struct group_key *key);
 
@@ -235,8 +237,8 @@ sxt_string sxt_group_namespace(sxt_string name, int depth);
 /* --- group.c --- */
 
 struct groups {
-    const struct sxt_query *query;
-    const struct sxt_query_subject *subject;
+    const struct sxt_size_query *query;
+    const struct sxt_size_query_subject *subject;
     struct sxt_strings *texts; /* labels */
     struct sxt_strings keys;   /* the labels of a group, as bytes: its number is that of the group, plus 1 */
     struct group_sum *sums;
@@ -246,7 +248,7 @@ struct groups {
 
 /* The sums of a row, while items are added. */
 struct group_sum {
-    struct sxt_query_row row; /* without items that are in memory only */
+    struct sxt_size_result_row row; /* without items that are in memory only */
     double bss_pss;
     int64_t bss_size, bss_padding;
     uint64_t bss_count;
@@ -254,14 +256,14 @@ struct group_sum {
 };
 
 void sxt_group_start_sum(struct group_sum *sum);
-void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_query_item *item, size_t index);
+void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_size_query_item *item, size_t index);
 
 /* The row of a sum: what is in memory only counts when there is nothing else. */
-struct sxt_query_row sxt_group_finish_sum(const struct group_sum *sum);
+struct sxt_size_result_row sxt_group_finish_sum(const struct group_sum *sum);
 
-int sxt_groups_init(struct groups *groups, const struct sxt_query *query, const struct sxt_query_subject *subject,
-                    struct sxt_strings *texts, sxt_error *error);
-int sxt_groups_add(struct groups *groups, const struct sxt_query_item *item, size_t index, sxt_error *error);
+int sxt_groups_init(struct groups *groups, const struct sxt_size_query *query,
+                    const struct sxt_size_query_subject *subject, struct sxt_strings *texts, sxt_error *error);
+int sxt_groups_add(struct groups *groups, const struct sxt_size_query_item *item, size_t index, sxt_error *error);
 void sxt_groups_free(struct groups *groups);
 
 #endif

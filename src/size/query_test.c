@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/byte_count.h"
 #include "base/error.h"
 #include "size/query_parse.h"
 
@@ -54,7 +55,7 @@ static const struct field_word has_words[] = {
     {"flags", HAS_FLAGS},         {"disassembly", HAS_DISASSEMBLY}, {NULL, 0},
 };
 
-const struct field sxt_query_fields[] = {
+const struct field sxt_size_query_fields[] = {
     {"size", FIELD_SIZE, FIELD_NUMBER, true, true, NULL},
     {"pss", FIELD_PSS, FIELD_NUMBER, true, true, NULL},
     {"padding", FIELD_PADDING, FIELD_NUMBER, true, true, NULL},
@@ -79,15 +80,15 @@ const struct field sxt_query_fields[] = {
     {NULL, FIELD_NONE, FIELD_NUMBER, false, false, NULL},
 };
 
-const struct field *sxt_query_find_field(sxt_string name)
+const struct field *sxt_size_query_find_field(sxt_string name)
 {
-    for (const struct field *field = sxt_query_fields; field->name != NULL; field++)
+    for (const struct field *field = sxt_size_query_fields; field->name != NULL; field++)
         if (name.size == strlen(field->name) && memcmp(name.data, field->name, name.size) == 0)
             return field;
     return NULL;
 }
 
-uint32_t sxt_query_find_word(const struct field_word *words, sxt_string name)
+uint32_t sxt_size_query_find_word(const struct field_word *words, sxt_string name)
 {
     for (; words->name != NULL; words++)
         if (name.size == strlen(words->name) && memcmp(name.data, words->name, name.size) == 0)
@@ -95,22 +96,24 @@ uint32_t sxt_query_find_word(const struct field_word *words, sxt_string name)
     return 0;
 }
 
-const struct field *sxt_query_check_field(struct query_parser *parser, sxt_string word, size_t at)
+const struct field *sxt_size_query_check_field(struct query_parser *parser, sxt_string word, size_t at)
 {
-    const struct field *field = sxt_query_find_field(word);
+    const struct field *field = sxt_size_query_find_field(word);
     bool of_groups = parser->query->key_count > 0;
     if (field == NULL)
-        sxt_query_fail(
+        sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, at,
             "there is no field '%.*s': there are size, pss, padding, change, aliases, address, section, container, "
             "component, path, source, object, full, template, name, namespace, flags, status, is, has",
             (int)word.size, word.data);
     else if (of_groups && !field->of_groups)
-        sxt_query_fail(parser, SXT_ERROR_USAGE, at,
-                       "a group has no %s; where behind group knows size, pss, padding, change, count, name and status",
-                       field->name);
+        sxt_size_query_fail(
+            parser, SXT_ERROR_USAGE, at,
+            "a group has no %s; where behind group knows size, pss, padding, change, count, name and status",
+            field->name);
     else if (!of_groups && !field->of_items)
-        sxt_query_fail(parser, SXT_ERROR_USAGE, at, "only groups have a %s, so this comes behind group", field->name);
+        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "only groups have a %s, so this comes behind group",
+                            field->name);
     else
         return field;
     return NULL;
@@ -118,90 +121,11 @@ const struct field *sxt_query_check_field(struct query_parser *parser, sxt_strin
 
 /* --- numbers --- */
 
-static double unit_of(char letter)
-{
-    switch (letter) {
-    case 'k':
-    case 'K':
-        return 1024.0;
-    case 'm':
-    case 'M':
-        return 1024.0 * 1024;
-    case 'g':
-    case 'G':
-        return 1024.0 * 1024 * 1024;
-    default:
-        return 0;
-    }
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* What may stand behind the digits: "k", "kb", "KiB", "b". */
-static bool parse_unit(const char *at, const char *end, double *unit)
-{
-    *unit = 1;
-    if (at < end && unit_of(*at) != 0) {
-        *unit = unit_of(*at++);
-        if (at + 1 < end && *at == 'i')
-            at++;
-    }
-    if (at < end && (*at == 'b' || *at == 'B'))
-        at++;
-    return at == end;
-}
-
-static bool parse_hexadecimal(const char *at, const char *end, uint64_t *out)
-{
-    *out = 0;
-    if (end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
-        at += 2;
-    if (at == end || end - at > 16)
-        return false;
-    for (; at < end; at++) {
-        char c = *at | 0x20;
-        if (!is_digit(*at) && (c < 'a' || c > 'f'))
-            return false;
-        *out = *out << 4 | (uint64_t)(is_digit(*at) ? *at - '0' : c - 'a' + 10);
-    }
-    return true;
-}
-
-bool sxt_query_parse_bytes(const char *text, size_t size, double *out)
-{
-    const char *at = text, *end = text + size;
-    bool negative = at < end && *at == '-';
-    at += negative || (at < end && *at == '+') ? 1 : 0;
-    uint64_t hexadecimal;
-    if (end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
-        bool good = parse_hexadecimal(at, end, &hexadecimal);
-        *out = negative ? -(double)hexadecimal : (double)hexadecimal;
-        return good;
-    }
-    double value = 0, scale = 1, unit;
-    const char *digits = at;
-    for (; at < end && is_digit(*at) && at - digits < 20; at++)
-        value = value * 10 + (*at - '0');
-    if (at == digits)
-        return false;
-    if (at + 1 < end && *at == '.' && is_digit(at[1]))
-        for (at++; at < end && is_digit(*at) && scale > 1e-12; at++)
-            value += (*at - '0') * (scale /= 10);
-    *out = 0;
-    if (!parse_unit(at, end, &unit))
-        return false;
-    *out = negative ? -value * unit : value * unit;
-    return true;
-}
-
 static bool fail_number(struct query_parser *parser, const struct field *field, sxt_string value)
 {
-    return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
-                          "%s takes a number like 4k or a range like 1k-4k, not '%.*s'", field->name,
-                          (int)(value.size < 60 ? value.size : 60), value.data);
+    return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
+                               "%s takes a number like 4k or a range like 1k-4k, not '%.*s'", field->name,
+                               (int)(value.size < 60 ? value.size : 60), value.data);
 }
 
 /* Where the '-' between two numbers is; not one that is a sign. */
@@ -217,10 +141,10 @@ static bool set_range(struct query_parser *parser, const struct field *field, ch
 {
     size_t dash = sign == ':' ? find_dash(value) : value.size;
     double low, high;
-    if (!sxt_query_parse_bytes(value.data, dash, &low))
+    if (!sxt_byte_count_parse(value.data, dash, &low))
         return fail_number(parser, field, value);
     high = low;
-    if (dash < value.size && !sxt_query_parse_bytes(value.data + dash + 1, value.size - dash - 1, &high))
+    if (dash < value.size && !sxt_byte_count_parse(value.data + dash + 1, value.size - dash - 1, &high))
         return fail_number(parser, field, value);
     test->low = sign == '<' || sign == 'l' ? -INFINITY : low;
     test->high = sign == '>' || sign == 'g' ? INFINITY : high;
@@ -233,14 +157,14 @@ static bool set_addresses(struct query_parser *parser, char sign, sxt_string val
 {
     size_t dash = sign == ':' ? find_dash(value) : value.size;
     uint64_t low, high;
-    bool good = parse_hexadecimal(value.data, value.data + dash, &low);
+    bool good = sxt_byte_count_parse_hexadecimal(value.data, dash, &low);
     high = low;
     if (good && dash < value.size)
-        good = parse_hexadecimal(value.data + dash + 1, value.data + value.size, &high);
+        good = sxt_byte_count_parse_hexadecimal(value.data + dash + 1, value.size - dash - 1, &high);
     if (!good)
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
-                              "address takes a hexadecimal number or a range like 0x1000-0x2000, not '%.*s'",
-                              (int)(value.size < 60 ? value.size : 60), value.data);
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
+                                   "address takes a hexadecimal number or a range like 0x1000-0x2000, not '%.*s'",
+                                   (int)(value.size < 60 ? value.size : 60), value.data);
     test->first = sign == '<' || sign == 'l' ? 0 : low;
     test->last = sign == '>' || sign == 'g' ? UINT64_MAX : high;
     test->is_inside = sign == ':' && dash == value.size;
@@ -261,8 +185,8 @@ static bool set_number(struct query_parser *parser, const struct field *field, c
 {
     test->kind = TEST_RANGE;
     if (sign == '~')
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "%s is a number, which matches no pattern",
-                              field->name);
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
+                                   "%s is a number, which matches no pattern", field->name);
     if (field->field == FIELD_ADDRESS)
         return set_addresses(parser, sign, value, test);
     return set_range(parser, field, sign, value, test);
@@ -272,15 +196,15 @@ static bool set_number(struct query_parser *parser, const struct field *field, c
 
 static bool set_pattern(struct query_parser *parser, sxt_string value, struct query_test *test)
 {
-    struct sxt_query *query = parser->query;
+    struct sxt_size_query *query = parser->query;
     sxt_error error;
     test->kind = TEST_MATCHES;
     if (query->pattern_count == QUERY_PATTERNS_MAX)
-        return sxt_query_fail(parser, SXT_ERROR_LIMIT, parser->value_at,
-                              "the query has more than %d regular expressions", QUERY_PATTERNS_MAX);
-    int status = sxt_query_compile_pattern(value, &query->patterns[query->pattern_count], &error);
+        return sxt_size_query_fail(parser, SXT_ERROR_LIMIT, parser->value_at,
+                                   "the query has more than %d regular expressions", QUERY_PATTERNS_MAX);
+    int status = sxt_size_query_compile_pattern(value, &query->patterns[query->pattern_count], &error);
     if (status != SXT_OK)
-        return sxt_query_fail(parser, status, parser->value_at, "%s", error.text);
+        return sxt_size_query_fail(parser, status, parser->value_at, "%s", error.text);
     test->pattern = &query->patterns[query->pattern_count++];
     return true;
 }
@@ -291,12 +215,12 @@ static bool set_text(struct query_parser *parser, const struct field *field, cha
     if (sign == '~')
         return set_pattern(parser, value, test);
     if (sign != '=' && sign != ':')
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
-                              "%s is a text: it takes =, : (contains) and ~ (matches)", field->name);
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
+                                   "%s is a text: it takes =, : (contains) and ~ (matches)", field->name);
     test->kind = sign == '=' ? TEST_EQUAL : TEST_CONTAINS;
     const char *copy = sxt_arena_copy(&parser->query->arena, value.data, value.size);
     if (copy == NULL)
-        return sxt_query_fail(parser, SXT_ERROR_MEMORY, parser->value_at, "out of memory");
+        return sxt_size_query_fail(parser, SXT_ERROR_MEMORY, parser->value_at, "out of memory");
     test->text = (sxt_string){copy, value.size};
     return true;
 }
@@ -307,17 +231,17 @@ static bool set_words(struct query_parser *parser, const struct field *field, ch
 {
     test->kind = TEST_WORDS;
     if (sign != '=' && sign != ':')
-        return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "%s takes words, as in %s:%s", field->name,
-                              field->name, field->words[0].name);
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at, "%s takes words, as in %s:%s",
+                                   field->name, field->name, field->words[0].name);
     for (size_t start = 0; start <= value.size;) {
         const char *comma = start < value.size ? memchr(value.data + start, ',', value.size - start) : NULL;
         size_t end = comma != NULL ? (size_t)(comma - value.data) : value.size;
         sxt_string word = {value.data + start, end - start};
-        uint32_t bit = sxt_query_find_word(field->words, word);
+        uint32_t bit = sxt_size_query_find_word(field->words, word);
         if (bit == 0)
-            return sxt_query_fail(parser, SXT_ERROR_USAGE, parser->value_at + start,
-                                  "%s knows no '%.*s'; docs/query.md lists its words", field->name,
-                                  (int)(word.size < 60 ? word.size : 60), word.data);
+            return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at + start,
+                                       "%s knows no '%.*s'; docs/query.md lists its words", field->name,
+                                       (int)(word.size < 60 ? word.size : 60), word.data);
         test->bits |= bit;
         start = end + 1;
     }
@@ -327,14 +251,14 @@ static bool set_words(struct query_parser *parser, const struct field *field, ch
 
 static uint32_t add(struct query_parser *parser, const struct query_test *test)
 {
-    uint32_t node = sxt_query_add_node(parser, NODE_TEST, NO_NODE, NO_NODE);
+    uint32_t node = sxt_size_query_add_node(parser, NODE_TEST, NO_NODE, NO_NODE);
     if (node != NO_NODE)
         parser->query->nodes[node].test = *test;
     return node;
 }
 
-uint32_t sxt_query_add_test(struct query_parser *parser, const struct field *field, struct query_operator sign,
-                            sxt_string value)
+uint32_t sxt_size_query_add_test(struct query_parser *parser, const struct field *field, struct query_operator sign,
+                                 sxt_string value)
 {
     struct query_test test = {.field = field->field};
     bool good = field->type == FIELD_NUMBER ? set_number(parser, field, sign.kind, value, &test)
@@ -348,7 +272,7 @@ static bool is_exactly(sxt_string word, const char *text)
     return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
 }
 
-uint32_t sxt_query_add_word(struct query_parser *parser, sxt_string word, size_t at)
+uint32_t sxt_size_query_add_word(struct query_parser *parser, sxt_string word, size_t at)
 {
     bool of_groups = parser->query->key_count > 0;
     if (is_exactly(word, "all"))
@@ -357,11 +281,11 @@ uint32_t sxt_query_add_word(struct query_parser *parser, sxt_string word, size_t
     if (is_exactly(word, "padding"))
         return add(parser,
                    &(struct query_test){.field = FIELD_PADDING, .kind = TEST_RANGE, .high = INFINITY, .is_open = true});
-    uint32_t bit = of_groups ? 0 : sxt_query_find_word(is_words, word);
+    uint32_t bit = of_groups ? 0 : sxt_size_query_find_word(is_words, word);
     if (bit != 0)
         return add(parser, &(struct query_test){.field = FIELD_IS, .kind = TEST_WORDS, .bits = bit});
-    sxt_query_fail(parser, SXT_ERROR_USAGE, at, "'%.*s' is no condition; for names that contain it write name:%.*s",
-                   (int)(word.size < 60 ? word.size : 60), word.data, (int)(word.size < 60 ? word.size : 60),
-                   word.data);
+    sxt_size_query_fail(
+        parser, SXT_ERROR_USAGE, at, "'%.*s' is no condition; for names that contain it write name:%.*s",
+        (int)(word.size < 60 ? word.size : 60), word.data, (int)(word.size < 60 ? word.size : 60), word.data);
     return NO_NODE;
 }

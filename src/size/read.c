@@ -68,7 +68,7 @@ bool sxt_sizediff_is(const uint8_t *data, size_t size)
     return size > 0 && data[0] == '#' && begins_second_line(data, size < PEEK_SIZE ? size : PEEK_SIZE, "DIFF\n");
 }
 
-int sxt_size_new(struct sxt_size **out, sxt_error *error)
+int sxt_size_info_new(struct sxt_size_info **out, sxt_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
@@ -78,7 +78,7 @@ int sxt_size_new(struct sxt_size **out, sxt_error *error)
     return SXT_OK;
 }
 
-void sxt_size_free(struct sxt_size **size)
+void sxt_size_info_free(struct sxt_size_info **size)
 {
     if (*size == NULL)
         return;
@@ -88,13 +88,13 @@ void sxt_size_free(struct sxt_size **size)
     *size = NULL;
 }
 
-int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_size **out,
+int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_size_info **out,
                   sxt_error *error)
 {
-    int status = sxt_size_new(out, error);
+    int status = sxt_size_info_new(out, error);
     if (status != SXT_OK)
         return status;
-    struct sxt_size *made = *out;
+    struct sxt_size_info *made = *out;
     status = sxt_size_inflate(data, size, limits, &made->text, &made->text_size, error);
     if (status == SXT_OK) {
         const char *text = (const char *)made->text;
@@ -107,7 +107,7 @@ int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits
         free(reader.groups);
     }
     if (status != SXT_OK)
-        sxt_size_free(out);
+        sxt_size_info_free(out);
     return status;
 }
 
@@ -129,7 +129,7 @@ int sxt_size_reader_allocate(struct sxt_size_reader *reader, size_t count, size_
 
 static int read_all(struct sxt_size_reader *reader)
 {
-    const struct sxt_size *size = reader->size;
+    const struct sxt_size_info *size = reader->size;
     int status = read_header(reader);
     if (status == SXT_OK)
         status = read_paths(reader);
@@ -209,7 +209,7 @@ static int read_paths(struct sxt_size_reader *reader)
 static int read_components(struct sxt_size_reader *reader)
 {
     struct sxt_size_text *text = &reader->text;
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     uint64_t count = 1;
     int status = SXT_OK;
     if (size->has_components)
@@ -265,7 +265,7 @@ static int read_segment_name(struct sxt_size_reader *reader, sxt_string field, s
 
 static int read_segment_counts(struct sxt_size_reader *reader, sxt_string line)
 {
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     uint64_t most = (uint64_t)(reader->text.end - reader->text.at) / LEAST_SYMBOL, total = 0;
     most = most < UINT32_MAX - 1 ? most : UINT32_MAX - 1;
     for (size_t i = 0; i < size->segment_count; i++) {
@@ -297,7 +297,7 @@ static int read_segment_counts(struct sxt_size_reader *reader, sxt_string line)
 
 static int read_segments(struct sxt_size_reader *reader)
 {
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     sxt_string names, counts, field;
     int status = sxt_size_text_line(&reader->text, "the names of the segments", &names);
     if (status == SXT_OK)
@@ -345,7 +345,7 @@ static int read_disassembly(struct sxt_size_reader *reader, struct sxt_size_disa
 
 static int read_disassemblies(struct sxt_size_reader *reader)
 {
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     sxt_string line;
     int status = sxt_size_text_line(&reader->text, "the symbols with disassembly", &line);
     if (status != SXT_OK)

@@ -27,13 +27,14 @@ struct progress {
 
 static int find_lines(struct sxt_size_reader *reader, struct progress *segments);
 static int read_segment(struct sxt_size_reader *reader, size_t number, struct progress *progress);
-static int read_numbers(struct sxt_size_reader *reader, struct progress *progress, struct sxt_size_symbol *symbol);
+static int read_numbers(struct sxt_size_reader *reader, struct progress *progress,
+                        struct sxt_size_model_symbol *symbol);
 static int read_name(struct sxt_size_reader *reader, struct progress *progress, size_t index);
 static int read_fields(struct sxt_size_reader *reader, sxt_string rest, size_t index, struct progress *progress);
 
 int sxt_size_read_symbols(struct sxt_size_reader *reader)
 {
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     struct progress *segments = calloc(size->segment_count + 1, sizeof *segments);
     if (segments == NULL)
         return sxt_fail_memory(reader->text.error, (size->segment_count + 1) * sizeof *segments);
@@ -53,7 +54,7 @@ int sxt_size_read_symbols(struct sxt_size_reader *reader)
 static int find_lines(struct sxt_size_reader *reader, struct progress *segments)
 {
     struct sxt_size_text *text = &reader->text;
-    const struct sxt_size *size = reader->size;
+    const struct sxt_size_info *size = reader->size;
     const bool has[BLOCKS] = {true, true, size->is_sparse, true, size->has_components};
     for (enum block block = ADDRESSES; block < BLOCKS; block++) {
         for (size_t i = 0; has[block] && i < size->segment_count; i++) {
@@ -72,10 +73,10 @@ static int find_lines(struct sxt_size_reader *reader, struct progress *segments)
 
 static int read_segment(struct sxt_size_reader *reader, size_t number, struct progress *progress)
 {
-    struct sxt_size *size = reader->size;
+    struct sxt_size_info *size = reader->size;
     size_t first = size->segments[number].first;
     for (size_t i = first; progress->left > 0; i++, progress->left--) {
-        struct sxt_size_symbol *symbol = &size->symbols[i];
+        struct sxt_size_model_symbol *symbol = &size->symbols[i];
         symbol->segment = (uint32_t)number;
         int status = read_numbers(reader, progress, symbol);
         if (status == SXT_OK)
@@ -142,7 +143,7 @@ static int index_error(struct sxt_size_reader *reader, const char *at, const cha
                                (unsigned long long)count);
 }
 
-static int read_numbers(struct sxt_size_reader *reader, struct progress *progress, struct sxt_size_symbol *symbol)
+static int read_numbers(struct sxt_size_reader *reader, struct progress *progress, struct sxt_size_model_symbol *symbol)
 {
     int64_t value = 0;
     const char *const *at = progress->at;
@@ -187,7 +188,7 @@ static int read_numbers(struct sxt_size_reader *reader, struct progress *progres
 
 static int read_name(struct sxt_size_reader *reader, struct progress *progress, size_t index)
 {
-    struct sxt_size_symbol *symbol = &reader->size->symbols[index];
+    struct sxt_size_model_symbol *symbol = &reader->size->symbols[index];
     sxt_string line;
     int status = sxt_size_text_line(&reader->text, "the symbols", &line);
     if (status != SXT_OK)

@@ -41,7 +41,7 @@ enum sxt_size_flag {
     SXT_SIZE_FEATURE = 1024
 };
 
-struct sxt_size_symbol {
+struct sxt_size_model_symbol {
     uint64_t address; /* a kernel's are above 2^63 */
     int64_t size;     /* with padding */
     int64_t padding;
@@ -87,7 +87,7 @@ struct sxt_size_disassembly {
 /* Files of other makers need not have these keys in their header; saved again, they do not get them either. */
 enum sxt_size_lack { SXT_SIZE_NO_COMPONENTS_KEY = 1, SXT_SIZE_NO_DISASSEMBLY_KEY = 2, SXT_SIZE_NO_PADDING_KEY = 4 };
 
-struct sxt_size {
+struct sxt_size_info {
     struct sxt_json *build_config; /* an object; NULL for none */
     struct sxt_size_container *containers;
     size_t container_count;
@@ -97,7 +97,7 @@ struct sxt_size {
     size_t path_count;
     sxt_string *components; /* just "" in a file without components */
     size_t component_count;
-    struct sxt_size_symbol *symbols;
+    struct sxt_size_model_symbol *symbols;
     size_t symbol_count;
     struct sxt_size_group *groups;
     size_t group_count;
@@ -114,23 +114,24 @@ struct sxt_size {
     size_t text_size;
 };
 
-static inline sxt_string sxt_size_full_name(const struct sxt_size_symbol *symbol)
+static inline sxt_string sxt_size_full_name(const struct sxt_size_model_symbol *symbol)
 {
     return (sxt_string){symbol->full_name, symbol->full_name_size};
 }
 
-static inline uint32_t sxt_size_alias_count(const struct sxt_size *size, const struct sxt_size_symbol *symbol)
+static inline uint32_t sxt_size_alias_count(const struct sxt_size_info *size,
+                                            const struct sxt_size_model_symbol *symbol)
 {
     return symbol->group == 0 ? 1 : size->groups[symbol->group - 1].count;
 }
 
-static inline double sxt_size_pss(const struct sxt_size *size, const struct sxt_size_symbol *symbol)
+static inline double sxt_size_pss(const struct sxt_size_info *size, const struct sxt_size_model_symbol *symbol)
 {
     return (double)symbol->size / sxt_size_alias_count(size, symbol);
 }
 
 /* "Overhead: ..." symbols are padding through and through. */
-bool sxt_size_is_overhead(const struct sxt_size_symbol *symbol);
+bool sxt_size_is_overhead(const struct sxt_size_model_symbol *symbol);
 
 /* --- sections.c: what is known of sections by their names --- */
 
@@ -157,16 +158,16 @@ bool sxt_size_is(const uint8_t *data, size_t size);
 bool sxt_sizediff_is(const uint8_t *data, size_t size);
 
 /* Reads a .size file, gzip or its plain text. Paddings are derived where the file has none. */
-int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_size **out,
+int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_size_info **out,
                   sxt_error *error);
-void sxt_size_free(struct sxt_size **size);
+void sxt_size_info_free(struct sxt_size_info **size);
 
 /* An empty one, to be filled through its arena. */
-int sxt_size_new(struct sxt_size **out, sxt_error *error);
+int sxt_size_info_new(struct sxt_size_info **out, sxt_error *error);
 
 struct sxt_sizediff {
-    struct sxt_size *before, *after; /* sparse */
-    sxt_string *removed_sources;     /* in the arena of `before` */
+    struct sxt_size_info *before, *after; /* sparse */
+    sxt_string *removed_sources;          /* in the arena of `before` */
     size_t removed_source_count;
     sxt_string *added_sources; /* in the arena of `after` */
     size_t added_source_count;
@@ -188,19 +189,20 @@ enum sxt_size_deflate {
  * Appends the file to OUT. Paths and components are stored sorted and each once, whatever their order in SIZE. Fails on
  * what the format cannot hold: tabs and newlines in names and paths, no container.
  */
-int sxt_size_save(const struct sxt_size *size, enum sxt_size_deflate deflate, struct sxt_buffer *out, sxt_error *error);
+int sxt_size_save(const struct sxt_size_info *size, enum sxt_size_deflate deflate, struct sxt_buffer *out,
+                  sxt_error *error);
 int sxt_sizediff_save(const struct sxt_sizediff *diff, enum sxt_size_deflate deflate, struct sxt_buffer *out,
                       sxt_error *error);
 
 /* The text of a .size file, as it is before it is compressed. */
-int sxt_size_write_text(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error);
+int sxt_size_write_text(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 
 /* --- header.c: JSON as Python's json.dumps(indent=2, sort_keys=True) prints it --- */
 
 void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out);
 
 /* Appends the header of the file that SIZE would be. */
-int sxt_size_print_header(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error);
+int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 
 /* New values, in an arena; NULL when memory is short. Members are put behind those that are there; an array takes them
  * without a key (NULL). */
@@ -215,7 +217,7 @@ bool sxt_size_json_add(struct sxt_arena *arena, struct sxt_json *object, const c
 
 /* Derives the padding of all symbols (and adds it to their size) from their order and addresses, as the reference does
  * when it loads a file that is not sparse. What it would abort on gets no padding, and is counted. */
-void sxt_size_derive_padding(struct sxt_size *size, uint64_t *conflicts);
+void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts);
 
 /* --- names.c --- */
 
@@ -233,7 +235,7 @@ void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string st
 
 /* Sorts the symbols of a size as a full archive has them, aliases among themselves too, and fills the segments anew.
  * Containers stay in their order. */
-int sxt_size_sort(struct sxt_size *size, sxt_error *error);
+int sxt_size_sort(struct sxt_size_info *size, sxt_error *error);
 
 /* --- verify.c --- */
 
@@ -259,20 +261,20 @@ struct sxt_size_padding_change {
 };
 
 struct sxt_size_delta {
-    const struct sxt_size *before, *after; /* borrowed */
-    struct sxt_size_pair *pairs;           /* matched in the order of the passes, then added, then removed */
+    const struct sxt_size_info *before, *after; /* borrowed */
+    struct sxt_size_pair *pairs;                /* matched in the order of the passes, then added, then removed */
     size_t pair_count;
     struct sxt_size_padding_change *paddings;
     size_t padding_count;
     uint64_t counts[4]; /* by status */
 };
 
-struct sxt_size_diff_options {
+struct sxt_size_delta_options {
     bool ignore_alias_only; /* a pair whose size is the same, and only its aliases are not, is unchanged */
 };
 
-int sxt_size_diff(const struct sxt_size *before, const struct sxt_size *after,
-                  const struct sxt_size_diff_options *options, struct sxt_size_delta *out, sxt_error *error);
+int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after,
+                        const struct sxt_size_delta_options *options, struct sxt_size_delta *out, sxt_error *error);
 void sxt_size_delta_free(struct sxt_size_delta *delta);
 
 /* The change of a pair: with padding if added or removed, without for matched ones; and in proportional size. */
@@ -283,6 +285,7 @@ double sxt_size_pair_pss(const struct sxt_size_delta *delta, const struct sxt_si
 int sxt_size_make_sizediff(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error);
 
 /* A sparse copy with the symbols for which KEEP is true, and their aliases. */
-int sxt_size_make_sparse(const struct sxt_size *size, const bool *keep, struct sxt_size **out, sxt_error *error);
+int sxt_size_make_sparse(const struct sxt_size_info *size, const bool *keep, struct sxt_size_info **out,
+                         sxt_error *error);
 
 #endif

@@ -82,8 +82,8 @@ int sxt_sizediff_open(const uint8_t *data, size_t size, const struct sxt_size_li
 
 void sxt_sizediff_free(struct sxt_sizediff *diff)
 {
-    sxt_size_free(&diff->before);
-    sxt_size_free(&diff->after);
+    sxt_size_info_free(&diff->before);
+    sxt_size_info_free(&diff->after);
     *diff = (struct sxt_sizediff){0};
 }
 

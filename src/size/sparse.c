@@ -18,8 +18,8 @@
 /* While a copy is made. */
 struct copying {
     const struct sxt_size_selection *selection;
-    const struct sxt_size *from;
-    struct sxt_size *to;
+    const struct sxt_size_info *from;
+    struct sxt_size_info *to;
     struct sxt_strings keys;      /* of containers, then of segments */
     struct sxt_buffer text;       /* a key */
     uint32_t *container_of_name;  /* by number of its name among the keys: one that has it, plus 1 */
@@ -33,12 +33,13 @@ struct copying {
     char *names;
 };
 
-static int no_memory(const struct sxt_size *size, sxt_error *error)
+static int no_memory(const struct sxt_size_info *size, sxt_error *error)
 {
     return sxt_fail_memory(error, size->symbol_count * sizeof *size->symbols);
 }
 
-int sxt_size_make_sparse(const struct sxt_size *size, const bool *keep, struct sxt_size **out, sxt_error *error)
+int sxt_size_make_sparse(const struct sxt_size_info *size, const bool *keep, struct sxt_size_info **out,
+                         sxt_error *error)
 {
     struct sxt_size_selection selection;
     *out = NULL;
@@ -53,7 +54,7 @@ int sxt_size_make_sparse(const struct sxt_size *size, const bool *keep, struct s
     return status;
 }
 
-int sxt_size_selection_open(struct sxt_size_selection *selection, const struct sxt_size *from, sxt_error *error)
+int sxt_size_selection_open(struct sxt_size_selection *selection, const struct sxt_size_info *from, sxt_error *error)
 {
     *selection = (struct sxt_size_selection){.from = from,
                                              .symbols = malloc((from->symbol_count + 1) * sizeof *selection->symbols),
@@ -90,7 +91,7 @@ static struct sxt_size_group members(const struct sxt_size_selection *selection,
 
 /* --- the copy, from here on in the order in which it is made --- */
 
-static int copy_header(struct sxt_size *to, const struct sxt_size *from, sxt_error *error);
+static int copy_header(struct sxt_size_info *to, const struct sxt_size_info *from, sxt_error *error);
 static int open_copying(struct copying *copying, sxt_error *error);
 static void close_copying(struct copying *copying);
 static int count_symbols(struct copying *copying, sxt_error *error);
@@ -98,10 +99,10 @@ static int copy_tables(struct copying *copying, sxt_error *error);
 static int copy_symbols(struct copying *copying, sxt_error *error);
 static int copy_disassemblies(struct copying *copying, sxt_error *error);
 
-int sxt_size_selection_copy(const struct sxt_size_selection *selection, struct sxt_size **out, sxt_error *error)
+int sxt_size_selection_copy(const struct sxt_size_selection *selection, struct sxt_size_info **out, sxt_error *error)
 {
     struct copying copying = {.selection = selection, .from = selection->from};
-    int status = sxt_size_new(&copying.to, error);
+    int status = sxt_size_info_new(&copying.to, error);
     if (status != SXT_OK)
         return status;
     copying.to->is_sparse = true;
@@ -120,7 +121,7 @@ int sxt_size_selection_copy(const struct sxt_size_selection *selection, struct s
         close_copying(&copying);
     }
     if (status != SXT_OK)
-        sxt_size_free(&copying.to);
+        sxt_size_info_free(&copying.to);
     *out = copying.to;
     return status;
 }
@@ -138,7 +139,7 @@ static bool copy_json(struct sxt_arena *arena, const struct sxt_json *from, stru
     return from == NULL || *to != NULL;
 }
 
-static int copy_header(struct sxt_size *to, const struct sxt_size *from, sxt_error *error)
+static int copy_header(struct sxt_size_info *to, const struct sxt_size_info *from, sxt_error *error)
 {
     struct sxt_arena *arena = &to->arena;
     to->containers = sxt_arena_calloc(arena, from->container_count, sizeof *to->containers);
@@ -159,7 +160,7 @@ static int copy_header(struct sxt_size *to, const struct sxt_size *from, sxt_err
 
 static int open_copying(struct copying *copying, sxt_error *error)
 {
-    const struct sxt_size *from = copying->from;
+    const struct sxt_size_info *from = copying->from;
     size_t paddings = copying->selection->padding_count, segments = from->segment_count + paddings;
     int status = sxt_strings_init(&copying->keys, 0, error);
     if (status != SXT_OK)
@@ -202,7 +203,7 @@ static void close_copying(struct copying *copying)
 static int find_segment(struct copying *copying, uint32_t container, sxt_string section, uint32_t *found,
                         sxt_error *error)
 {
-    struct sxt_size *to = copying->to;
+    struct sxt_size_info *to = copying->to;
     sxt_buffer_clear(&copying->text);
     sxt_buffer_print(&copying->text, "\n%u ", container);
     sxt_buffer_append(&copying->text, section.data, section.size);
@@ -241,7 +242,7 @@ static int number_containers(struct copying *copying, sxt_error *error)
 static int count_symbols(struct copying *copying, sxt_error *error)
 {
     const struct sxt_size_selection *selection = copying->selection;
-    struct sxt_size *to = copying->to;
+    struct sxt_size_info *to = copying->to;
     int status = number_containers(copying, error);
     uint32_t names = copying->keys.count;
     for (size_t i = 0; i < selection->count && status == SXT_OK; i++) {
@@ -279,8 +280,8 @@ static int count_symbols(struct copying *copying, sxt_error *error)
 /* Copies the paths and components that are used; the last of each is the empty one that paddings have. */
 static int copy_tables(struct copying *copying, sxt_error *error)
 {
-    const struct sxt_size *from = copying->from;
-    struct sxt_size *to = copying->to;
+    const struct sxt_size_info *from = copying->from;
+    struct sxt_size_info *to = copying->to;
     for (size_t i = 0; i < copying->selection->count; i++) {
         struct sxt_size_group group = members(copying->selection, i);
         for (uint32_t j = group.first; j < group.first + group.count; j++) {
@@ -320,7 +321,7 @@ static int copy_tables(struct copying *copying, sxt_error *error)
 
 static void copy_symbol(struct copying *copying, uint32_t old, uint32_t segment, uint32_t group)
 {
-    struct sxt_size_symbol symbol = copying->from->symbols[old];
+    struct sxt_size_model_symbol symbol = copying->from->symbols[old];
     size_t place = copying->next[segment]++;
     if (symbol.full_name_size > 0)
         memcpy(copying->names, symbol.full_name, symbol.full_name_size);
@@ -337,7 +338,7 @@ static void copy_symbol(struct copying *copying, uint32_t old, uint32_t segment,
 
 static int copy_symbols(struct copying *copying, sxt_error *error)
 {
-    struct sxt_size *to = copying->to;
+    struct sxt_size_info *to = copying->to;
     const struct sxt_size_selection *selection = copying->selection;
     to->symbols = sxt_arena_calloc(&to->arena, to->symbol_count, sizeof *to->symbols);
     to->groups = sxt_arena_calloc(&to->arena, to->group_count, sizeof *to->groups);
@@ -356,13 +357,14 @@ static int copy_symbols(struct copying *copying, sxt_error *error)
     }
     for (size_t i = 0; i < selection->padding_count; i++) {
         uint32_t segment = copying->padding_segments[i];
-        to->symbols[copying->next[segment]++] = (struct sxt_size_symbol){.size = selection->paddings[i].bytes,
-                                                                         .padding = selection->paddings[i].bytes,
-                                                                         .full_name = AGGREGATE_NAME,
-                                                                         .full_name_size = sizeof AGGREGATE_NAME - 1,
-                                                                         .path = (uint32_t)to->path_count - 1,
-                                                                         .component = (uint32_t)to->component_count - 1,
-                                                                         .segment = segment};
+        to->symbols[copying->next[segment]++] =
+            (struct sxt_size_model_symbol){.size = selection->paddings[i].bytes,
+                                           .padding = selection->paddings[i].bytes,
+                                           .full_name = AGGREGATE_NAME,
+                                           .full_name_size = sizeof AGGREGATE_NAME - 1,
+                                           .path = (uint32_t)to->path_count - 1,
+                                           .component = (uint32_t)to->component_count - 1,
+                                           .segment = segment};
     }
     return SXT_OK;
 }
@@ -375,8 +377,8 @@ static int by_symbol(const void *a, const void *b)
 
 static int copy_disassemblies(struct copying *copying, sxt_error *error)
 {
-    const struct sxt_size *from = copying->from;
-    struct sxt_size *to = copying->to;
+    const struct sxt_size_info *from = copying->from;
+    struct sxt_size_info *to = copying->to;
     to->disassemblies = sxt_arena_calloc(&to->arena, from->disassembly_count, sizeof *to->disassemblies);
     if (to->disassemblies == NULL)
         return no_memory(from, error);

@@ -6,7 +6,7 @@
 
 /* What is copied: symbols, of which one stands for a whole group of aliases, and paddings that become symbols. */
 struct sxt_size_selection {
-    const struct sxt_size *from;
+    const struct sxt_size_info *from;
     uint32_t *symbols;
     size_t count;
     bool *has_group; /* by group: is it in there? */
@@ -15,12 +15,12 @@ struct sxt_size_selection {
 };
 
 /* An empty selection of FROM. */
-int sxt_size_selection_open(struct sxt_size_selection *selection, const struct sxt_size *from, sxt_error *error);
+int sxt_size_selection_open(struct sxt_size_selection *selection, const struct sxt_size_info *from, sxt_error *error);
 void sxt_size_selection_close(struct sxt_size_selection *selection);
 
 /* Puts a symbol that is not in there yet, and its aliases, behind those that are. */
 void sxt_size_select(struct sxt_size_selection *selection, uint32_t symbol);
 
-int sxt_size_selection_copy(const struct sxt_size_selection *selection, struct sxt_size **out, sxt_error *error);
+int sxt_size_selection_copy(const struct sxt_size_selection *selection, struct sxt_size_info **out, sxt_error *error);
 
 #endif

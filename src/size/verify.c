@@ -19,11 +19,11 @@
 
 struct check {
     struct sxt_problems *problems;
-    const struct sxt_size *size;
+    const struct sxt_size_info *size;
     const char *where; /* "before: ", "after: " or "" */
 };
 
-static void check_half(const struct sxt_size *size, const char *where, struct sxt_problems *problems);
+static void check_half(const struct sxt_size_info *size, const char *where, struct sxt_problems *problems);
 static void check_lists(const struct check *check);
 static void check_use(const struct check *check);
 static void check_containers(const struct check *check);
@@ -47,17 +47,17 @@ uint64_t sxt_size_verify(const uint8_t *data, size_t size, const struct sxt_size
         sxt_sizediff_free(&diff);
         return problems.count;
     }
-    struct sxt_size *whole;
+    struct sxt_size_info *whole;
     if (sxt_size_open(data, size, limits, &whole, &error) != SXT_OK) {
         sxt_problems_add_error(&problems, "unreadable", &error);
         return problems.count;
     }
     check_half(whole, "", &problems);
-    sxt_size_free(&whole);
+    sxt_size_info_free(&whole);
     return problems.count;
 }
 
-static void check_half(const struct sxt_size *size, const char *where, struct sxt_problems *problems)
+static void check_half(const struct sxt_size_info *size, const char *where, struct sxt_problems *problems)
 {
     struct check check = {problems, size, where};
     if (*where != '\0' && !size->is_sparse)
@@ -111,7 +111,7 @@ static void check_text(const struct check *check, const char *list, size_t index
 
 static void check_lists(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     for (size_t i = 0; i < size->path_count; i++) {
         const struct sxt_size_path *path = &size->paths[i];
         if (i > 0)
@@ -129,7 +129,7 @@ static void check_lists(const struct check *check)
 
 static void check_use(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     bool *paths = calloc(size->path_count + 1, sizeof *paths);
     bool *components = calloc(size->component_count + 1, sizeof *components);
     bool good = paths != NULL && components != NULL;
@@ -156,7 +156,7 @@ static int by_name(const void *a, const void *b)
 
 static void check_containers(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     sxt_string *names = calloc(size->container_count, sizeof *names);
     if (names == NULL)
         return;
@@ -174,7 +174,7 @@ static void check_containers(const struct check *check)
 
 static void check_segments(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     uint32_t *seen = calloc(size->container_count, sizeof *seen);
     for (size_t i = 0; i < size->segment_count && seen != NULL; i++) {
         const struct sxt_size_segment *segment = &size->segments[i];
@@ -196,7 +196,7 @@ static void check_segments(const struct check *check)
 /* Aliases are several names for the same bytes. */
 static void check_aliases(const struct check *check, size_t index)
 {
-    const struct sxt_size_symbol *symbol = &check->size->symbols[index], *before = symbol - 1;
+    const struct sxt_size_model_symbol *symbol = &check->size->symbols[index], *before = symbol - 1;
     if (symbol->address != before->address || sxt_size_stored_size(symbol) != sxt_size_stored_size(before))
         sxt_problems_add(check->problems, offset_of_symbol(check, index), "alias-differs",
                          "%ssymbol %zu has another address or size than its alias before it", check->where, index);
@@ -205,8 +205,8 @@ static void check_aliases(const struct check *check, size_t index)
 /* In a file that is not sparse: what follows from the symbol before. */
 static void check_neighbour(const struct check *check, size_t index, bool is_alias)
 {
-    const struct sxt_size *size = check->size;
-    const struct sxt_size_symbol *symbol = &size->symbols[index], *before = symbol - 1;
+    const struct sxt_size_info *size = check->size;
+    const struct sxt_size_model_symbol *symbol = &size->symbols[index], *before = symbol - 1;
     int64_t padding;
     if (symbol->segment != before->segment)
         return;
@@ -220,9 +220,9 @@ static void check_neighbour(const struct check *check, size_t index, bool is_ali
 
 static void check_symbols(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         bool is_alias = i > 0 && symbol->group != 0 && symbol->group == symbol[-1].group;
         if (is_alias)
             check_aliases(check, i);
@@ -248,12 +248,12 @@ struct sums {
     long double unknown;  /* sections that are counted in .other */
 };
 
-static void sum_segment(const struct sxt_size *size, const struct sxt_size_segment *segment, struct sums *sums)
+static void sum_segment(const struct sxt_size_info *size, const struct sxt_size_segment *segment, struct sums *sums)
 {
     int number = sxt_size_section_number(segment->section);
     bool is_other = number < 0 || sxt_size_equal(segment->section, sxt_size_string(".other"));
     for (size_t i = segment->first; i < segment->first + segment->count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         long double share = (long double)symbol->size / sxt_size_alias_count(size, symbol);
         if (number >= 0)
             sums->symbols[number] += share;
@@ -285,7 +285,7 @@ static bool differ(long double a, long double b)
 }
 
 /* Where the size of a section is in the header, from AT on; AT itself when it is not near. */
-static const char *find_key(const struct sxt_size *size, const char *at, sxt_string key)
+static const char *find_key(const struct sxt_size_info *size, const char *at, sxt_string key)
 {
     size_t left = (size_t)((const char *)size->text + size->text_size - at);
     const char *end = at + (left < NEAR ? left : NEAR);
@@ -333,7 +333,7 @@ static void compare_sums(const struct check *check, const struct sums *sums, con
 
 static void check_sums(const struct check *check)
 {
-    const struct sxt_size *size = check->size;
+    const struct sxt_size_info *size = check->size;
     /* The segments of each container, as lists: numbers plus 1. */
     uint32_t *first = calloc(size->container_count, sizeof *first);
     uint32_t *next = calloc(size->segment_count + 1, sizeof *next);

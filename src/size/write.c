@@ -21,14 +21,14 @@ struct ranks {
 };
 
 struct writer {
-    const struct sxt_size *size;
+    const struct sxt_size_info *size;
     struct sxt_buffer *out;
     struct ranks paths, components;
     sxt_error *error;
 };
 
-static int check_model(const struct sxt_size *size, sxt_error *error);
-static int check_symbols(const struct sxt_size *size, const struct sxt_size_segment *segment, sxt_error *error);
+static int check_model(const struct sxt_size_info *size, sxt_error *error);
+static int check_symbols(const struct sxt_size_info *size, const struct sxt_size_segment *segment, sxt_error *error);
 static int rank_all(struct writer *writer);
 static int write_lists(struct writer *writer);
 static void write_segments(struct writer *writer);
@@ -36,7 +36,8 @@ static void write_numbers(struct writer *writer);
 static int write_symbols(struct writer *writer);
 static void write_disassemblies(struct writer *writer);
 
-int sxt_size_save(const struct sxt_size *size, enum sxt_size_deflate deflate, struct sxt_buffer *out, sxt_error *error)
+int sxt_size_save(const struct sxt_size_info *size, enum sxt_size_deflate deflate, struct sxt_buffer *out,
+                  sxt_error *error)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, SIZE_MAX);
@@ -47,7 +48,7 @@ int sxt_size_save(const struct sxt_size *size, enum sxt_size_deflate deflate, st
     return status;
 }
 
-int sxt_size_write_text(const struct sxt_size *size, struct sxt_buffer *out, sxt_error *error)
+int sxt_size_write_text(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error)
 {
     struct writer writer = {.size = size, .out = out, .error = error};
     int status = check_model(size, error);
@@ -88,7 +89,7 @@ static int unfit(sxt_error *error, const char *what, size_t index)
     return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a .size file cannot be made: %s (%zu)", what, index);
 }
 
-static int check_model(const struct sxt_size *size, sxt_error *error)
+static int check_model(const struct sxt_size_info *size, sxt_error *error)
 {
     if (size->container_count == 0)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a .size file needs a container");
@@ -115,11 +116,11 @@ static int check_model(const struct sxt_size *size, sxt_error *error)
 }
 
 /* Groups are stored as the number of symbols that follow one another, so they have to. */
-static int check_symbols(const struct sxt_size *size, const struct sxt_size_segment *segment, sxt_error *error)
+static int check_symbols(const struct sxt_size_info *size, const struct sxt_size_segment *segment, sxt_error *error)
 {
     uint32_t open = 0, group = 0;
     for (size_t i = segment->first; i < segment->first + segment->count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         if (symbol->path >= size->path_count || (size->has_components && symbol->component >= size->component_count))
             return unfit(error, "a symbol without a path or component", i);
         if (open > 0) {
@@ -140,13 +141,13 @@ static int check_symbols(const struct sxt_size *size, const struct sxt_size_segm
 
 static int compare_path_indices(const void *a, const void *b, void *context)
 {
-    const struct sxt_size *size = context;
+    const struct sxt_size_info *size = context;
     return sxt_size_compare_paths(&size->paths[*(const uint32_t *)a], &size->paths[*(const uint32_t *)b]);
 }
 
 static int compare_component_indices(const void *a, const void *b, void *context)
 {
-    const struct sxt_size *size = context;
+    const struct sxt_size_info *size = context;
     return sxt_size_compare(size->components[*(const uint32_t *)a], size->components[*(const uint32_t *)b]);
 }
 
@@ -160,10 +161,10 @@ static int allocate_ranks(struct ranks *ranks, size_t count, sxt_error *error)
 }
 
 /* RANKS->rank says of each of COUNT items whether it is used, and then its number. */
-static void rank(const struct sxt_size *size, struct ranks *ranks, size_t count, comparison *compare)
+static void rank(const struct sxt_size_info *size, struct ranks *ranks, size_t count, comparison *compare)
 {
     union {
-        const struct sxt_size *size;
+        const struct sxt_size_info *size;
         void *context;
     } context = {.size = size};
     size_t used = 0;
@@ -187,7 +188,7 @@ static void rank(const struct sxt_size *size, struct ranks *ranks, size_t count,
 
 static int rank_all(struct writer *writer)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     int status = allocate_ranks(&writer->paths, size->path_count, writer->error);
     if (status == SXT_OK)
         status = allocate_ranks(&writer->components, size->component_count, writer->error);
@@ -213,7 +214,7 @@ static int split_error(const struct writer *writer, const char *what, sxt_string
 
 static int write_lists(struct writer *writer)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     struct sxt_buffer *out = writer->out;
     sxt_buffer_print(out, "%zu\n", writer->paths.count);
     for (size_t i = 0; i < writer->paths.count; i++) {
@@ -242,7 +243,7 @@ static int write_lists(struct writer *writer)
 
 static void write_segments(struct writer *writer)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     struct sxt_buffer *out = writer->out;
     for (size_t i = 0; i < size->segment_count; i++) {
         const struct sxt_size_segment *segment = &size->segments[i];
@@ -275,7 +276,7 @@ static char *put_number(char *to, bool is_negative, uint64_t magnitude)
 enum block { ADDRESSES, SIZES, PADDINGS, PATHS, COMPONENTS };
 
 /* As 64 bits, which are a signed number for sizes and paddings. */
-static uint64_t value_of(const struct writer *writer, const struct sxt_size_symbol *symbol, enum block block)
+static uint64_t value_of(const struct writer *writer, const struct sxt_size_model_symbol *symbol, enum block block)
 {
     switch (block) {
     case ADDRESSES:
@@ -294,11 +295,11 @@ static uint64_t value_of(const struct writer *writer, const struct sxt_size_symb
 
 static void write_block(struct writer *writer, enum block block)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     bool is_delta = block != SIZES && block != PADDINGS;
     for (size_t i = 0; i < size->segment_count; i++) {
-        const struct sxt_size_symbol *symbol = size->symbols + size->segments[i].first;
-        const struct sxt_size_symbol *end = symbol + size->segments[i].count;
+        const struct sxt_size_model_symbol *symbol = size->symbols + size->segments[i].first;
+        const struct sxt_size_model_symbol *end = symbol + size->segments[i].count;
         uint64_t previous = 0;
         while (symbol < end) {
             char *start = (char *)sxt_buffer_reserve(writer->out, AT_ONCE * NUMBER_ROOM), *to = start;
@@ -343,9 +344,9 @@ static char *put_hexadecimal(char *to, uint32_t value)
 
 static int write_symbols(struct writer *writer)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         if (is_split(sxt_size_full_name(symbol)))
             return split_error(writer, "a name", sxt_size_full_name(symbol));
         char *to = (char *)sxt_buffer_reserve(writer->out, (size_t)symbol->full_name_size + 2 * NUMBER_ROOM);
@@ -372,7 +373,7 @@ static int write_symbols(struct writer *writer)
 
 static void write_disassemblies(struct writer *writer)
 {
-    const struct sxt_size *size = writer->size;
+    const struct sxt_size_info *size = writer->size;
     for (size_t i = 0; i < size->disassembly_count; i++)
         sxt_buffer_print(writer->out, "%s%u", i > 0 ? " " : "", size->disassemblies[i].symbol);
     sxt_buffer_u8(writer->out, '\n');

@@ -21,20 +21,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use_diff(data, size);
         return 0;
     }
-    struct sxt_size *opened;
+    struct sxt_size_info *opened;
     if (sxt_size_open(data, size, &limits, &opened, NULL) != SXT_OK)
         SXT_HOLDS(problems > 0);
-    sxt_size_free(&opened);
+    sxt_size_info_free(&opened);
     use_size(data, size);
     return 0;
 }
 
 /* Everything that a model points to is inside of it. */
-static void walk(const struct sxt_size *size)
+static void walk(const struct sxt_size_info *size)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         SXT_HOLDS(symbol->path < size->path_count && symbol->component < size->component_count);
         SXT_HOLDS(symbol->segment < size->segment_count && symbol->group <= size->group_count);
         const struct sxt_size_segment *segment = &size->segments[symbol->segment];
@@ -51,7 +51,7 @@ static void walk(const struct sxt_size *size)
 
 static void use_size(const uint8_t *data, size_t size)
 {
-    struct sxt_size *first, *second;
+    struct sxt_size_info *first, *second;
     struct sxt_buffer written, again;
     if (sxt_size_open(data, size, &limits, &first, NULL) != SXT_OK)
         return;
@@ -64,17 +64,17 @@ static void use_size(const uint8_t *data, size_t size)
         SXT_HOLDS(second->symbol_count == first->symbol_count);
         SXT_HOLDS(sxt_size_write_text(second, &again, NULL) == SXT_OK);
         SXT_HOLDS(again.size == written.size && memcmp(again.data, written.data, again.size) == 0);
-        sxt_size_free(&second);
+        sxt_size_info_free(&second);
         sxt_buffer_clear(&again);
         SXT_HOLDS(sxt_size_sort(first, NULL) == SXT_OK);
         walk(first);
         SXT_HOLDS(sxt_size_save(first, SXT_SIZE_DEFLATE_FAST, &again, NULL) == SXT_OK);
         SXT_HOLDS(sxt_size_open(again.data, again.size, NULL, &second, NULL) == SXT_OK);
-        sxt_size_free(&second);
+        sxt_size_info_free(&second);
     }
     sxt_buffer_free(&written);
     sxt_buffer_free(&again);
-    sxt_size_free(&first);
+    sxt_size_info_free(&first);
 }
 
 static void use_diff(const uint8_t *data, size_t size)

@@ -15,7 +15,7 @@
 #include "size/size.h"
 #include "trace/trace.h"
 
-static void make(const char *path, uint8_t choice, struct sxt_size **out)
+static void make(const char *path, uint8_t choice, struct sxt_size_info **out)
 {
     struct sxt_size_make_options options;
     const char *failed;
@@ -30,16 +30,16 @@ static void make(const char *path, uint8_t choice, struct sxt_size **out)
     SXT_HOLDS(status == SXT_OK || error.text[0] != 0);
 }
 
-static void save(const struct sxt_size *size, struct sxt_buffer *out)
+static void save(const struct sxt_size_info *size, struct sxt_buffer *out)
 {
     sxt_buffer_init(out, SIZE_MAX);
     SXT_HOLDS(sxt_size_save(size, SXT_SIZE_DEFLATE_FAST, out, NULL) == SXT_OK);
 }
 
-static void check_sizes(const struct sxt_size *size)
+static void check_sizes(const struct sxt_size_info *size)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         SXT_HOLDS(symbol->size >= 0 && symbol->padding >= 0 && symbol->padding <= symbol->size);
         SXT_HOLDS(symbol->segment < size->segment_count && symbol->path < size->path_count);
         SXT_HOLDS(memchr(symbol->full_name, '\t', symbol->full_name_size) == NULL);
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     SXT_HOLDS(descriptor >= 0 && write(descriptor, data, size) == (ssize_t)size);
-    struct sxt_size *first, *second;
+    struct sxt_size_info *first, *second;
     make(path, data[size - 1], &first);
     if (first != NULL) {
         struct sxt_buffer once, again;
@@ -73,16 +73,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         save(first, &once);
         save(second, &again);
         SXT_HOLDS(once.size == again.size && memcmp(once.data, again.data, once.size) == 0);
-        sxt_size_free(&second);
+        sxt_size_info_free(&second);
         SXT_HOLDS(sxt_size_open(once.data, once.size, NULL, &second, NULL) == SXT_OK);
         SXT_HOLDS(second->symbol_count == first->symbol_count);
         bool has_parenthesis = memchr(data, '(', size) != NULL;
         sxt_size_verify(once.data, once.size, NULL, check_problem, &has_parenthesis);
-        sxt_size_free(&second);
+        sxt_size_info_free(&second);
         sxt_buffer_free(&once);
         sxt_buffer_free(&again);
     }
-    sxt_size_free(&first);
+    sxt_size_info_free(&first);
     close(descriptor);
     return 0;
 }

@@ -20,7 +20,7 @@ static struct sxt_size_segment segments[] = {
 static struct sxt_size_path paths[] = {{VIEW("obj/a.o"), VIEW("dir/sub/a.c")}, {VIEW(""), VIEW("")}};
 static sxt_string components[] = {VIEW(""), VIEW("Core")};
 static struct sxt_size_group groups[] = {{1, 2}};
-static struct sxt_size_symbol symbols[] = {
+static struct sxt_size_model_symbol symbols[] = {
     {.address = 0x1000, .size = 100, NAME("f(int)"), .component = 1},
     {.address = 0x1070, .size = 61, .padding = 1, NAME("ns::g()"), .group = 1},
     {.address = 0x1070, .size = 61, .padding = 1, NAME("ns::h()"), .path = 1, .group = 1, .flags = 128},
@@ -28,7 +28,7 @@ static struct sxt_size_symbol symbols[] = {
     {.address = 0x9000, .size = 5000, NAME("buffer"), .segment = 1},
     {.size = 50, NAME("de: IDR_TEXT"), .path = 1, .segment = 2, .flags = 512},
 };
-static const struct sxt_size size = {
+static const struct sxt_size_info size = {
     .containers = containers,
     .container_count = 2,
     .segments = segments,
@@ -45,19 +45,19 @@ static const struct sxt_size size = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
 {
-    struct sxt_query *query;
-    struct sxt_query_result result;
+    struct sxt_size_query *query;
+    struct sxt_size_result result;
     sxt_error error;
-    int status = sxt_query_parse((const char *)data, count, &query, &error);
+    int status = sxt_size_query_parse((const char *)data, count, &query, &error);
     if (status != SXT_OK) {
         SXT_HOLDS(query == NULL);
         SXT_HOLDS(status == SXT_ERROR_USAGE || status == SXT_ERROR_LIMIT || status == SXT_ERROR_MEMORY);
         SXT_HOLDS(error.offset <= count);
         return 0;
     }
-    const struct sxt_query_subject subject = {.size = &size};
-    status = sxt_query_run(query, &subject, &result, &error);
-    sxt_query_free(&query);
+    const struct sxt_size_query_subject subject = {.size = &size};
+    status = sxt_size_query_run(query, &subject, &result, &error);
+    sxt_size_query_free(&query);
     /* A status is something that only a diff has. */
     if (status == SXT_ERROR_USAGE)
         return 0;
@@ -68,6 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         items += result.rows[i].count;
     }
     SXT_HOLDS(items <= size.symbol_count && result.row_count <= result.all_rows);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
     return 0;
 }

@@ -14,9 +14,9 @@
 
 static int list_names(const char *section);
 static int list_diff(char **arguments, bool ignores_aliases);
-static struct sxt_size *read_size(const char *path, char **text);
+static struct sxt_size_info *read_size(const char *path, char **text);
 static void print_delta(const struct sxt_size_delta *delta);
-static void print_half(const char *which, const struct sxt_size *size);
+static void print_half(const char *which, const struct sxt_size_info *size);
 static void print_sources(const char *which, const sxt_string *sources, size_t count);
 
 int main(int argc, char **argv)
@@ -51,19 +51,20 @@ static int list_names(const char *section)
 static int list_diff(char **arguments, bool ignores_aliases)
 {
     char *texts[2];
-    struct sxt_size *before = read_size(arguments[0], &texts[0]), *after = read_size(arguments[1], &texts[1]);
+    struct sxt_size_info *before = read_size(arguments[0], &texts[0]), *after = read_size(arguments[1], &texts[1]);
     struct sxt_size_delta delta;
     struct sxt_sizediff stored = {.before = NULL};
-    struct sxt_size_diff_options options = {.ignore_alias_only = ignores_aliases};
-    int status = before != NULL && after != NULL ? sxt_size_diff(before, after, &options, &delta, NULL) : SXT_ERROR_IO;
+    struct sxt_size_delta_options options = {.ignore_alias_only = ignores_aliases};
+    int status =
+        before != NULL && after != NULL ? sxt_size_delta_make(before, after, &options, &delta, NULL) : SXT_ERROR_IO;
     if (status == SXT_OK) {
         print_delta(&delta);
         status = sxt_size_make_sizediff(&delta, &stored, NULL);
         sxt_size_delta_free(&delta);
     }
     /* The copies stand alone. */
-    sxt_size_free(&before);
-    sxt_size_free(&after);
+    sxt_size_info_free(&before);
+    sxt_size_info_free(&after);
     free(texts[0]);
     free(texts[1]);
     if (status == SXT_OK) {
@@ -76,7 +77,7 @@ static int list_diff(char **arguments, bool ignores_aliases)
     return status == SXT_OK ? 0 : 1;
 }
 
-static struct sxt_size *read_size(const char *path, char **text)
+static struct sxt_size_info *read_size(const char *path, char **text)
 {
     struct sxt_file file;
     *text = NULL;
@@ -102,10 +103,10 @@ static void print_delta(const struct sxt_size_delta *delta)
                delta->paddings[i].bytes);
 }
 
-static void print_half(const char *which, const struct sxt_size *size)
+static void print_half(const char *which, const struct sxt_size_info *size)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         const struct sxt_size_segment *segment = &size->segments[symbol->segment];
         sxt_string container = size->containers[segment->container].name, source = size->paths[symbol->path].source;
         printf("%s\t%.*s\t%.*s\t%.*s\t%.*s\t%" PRId64 "\t%" PRId64 "\t%u\n", which, (int)container.size, container.data,

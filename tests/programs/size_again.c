@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 }
 
 /* Turns the lists round and stores every item twice, the symbols taking turns with the two. */
-static void shuffle(struct sxt_size *size)
+static void shuffle(struct sxt_size_info *size)
 {
     size_t paths = size->path_count, components = size->component_count;
     struct sxt_size_path *new_paths = sxt_arena_calloc(&size->arena, 2 * paths, sizeof *new_paths);
@@ -49,7 +49,7 @@ static void shuffle(struct sxt_size *size)
     for (size_t i = 0; i < components; i++)
         new_components[components - 1 - i] = new_components[2 * components - 1 - i] = size->components[i];
     for (size_t i = 0; i < size->symbol_count; i++) {
-        struct sxt_size_symbol *symbol = &size->symbols[i];
+        struct sxt_size_model_symbol *symbol = &size->symbols[i];
         symbol->path = (uint32_t)((i % 2 + 1) * paths - 1 - symbol->path);
         symbol->component = (uint32_t)((i / 2 % 2 + 1) * components - 1 - symbol->component);
     }
@@ -59,10 +59,10 @@ static void shuffle(struct sxt_size *size)
     size->component_count *= 2;
 }
 
-static void list(const struct sxt_size *size)
+static void list(const struct sxt_size_info *size)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {
-        const struct sxt_size_symbol *symbol = &size->symbols[i];
+        const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         printf("%" PRIu64 " %" PRId64 " %" PRId64 " %u %c\n", symbol->address, symbol->size, symbol->padding,
                sxt_size_alias_count(size, symbol), size->segments[symbol->segment].letter);
     }
@@ -77,7 +77,7 @@ static void print_problem(void *data, const sxt_problem *problem)
 static int run_size(const char *mode, const struct sxt_file *file, const struct sxt_size_limits *limits,
                     struct sxt_buffer *out, sxt_error *error)
 {
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     int status = sxt_size_open(file->data, file->size, limits, &size, error);
     if (status != SXT_OK)
         return status;
@@ -92,7 +92,7 @@ static int run_size(const char *mode, const struct sxt_file *file, const struct 
             sxt_size_save(size, strcmp(mode, "save") == 0 ? SXT_SIZE_DEFLATE_STOCK : SXT_SIZE_DEFLATE_FAST, out, error);
     else if (status == SXT_OK)
         status = sxt_size_write_text(size, out, error);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     return status;
 }
 

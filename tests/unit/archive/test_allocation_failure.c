@@ -428,7 +428,7 @@ static void make_size(struct outcome *outcome)
     static const char *const settings[] = {"key=value"};
     struct sxt_size_make_options options;
     const char *failed, *path = size_input;
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     sxt_size_make_options_init(&options);
     options.extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
     options.map_path = map_input;
@@ -446,7 +446,7 @@ static void make_size(struct outcome *outcome)
     if (outcome->status == SXT_OK)
         keep(outcome, text.data, text.size);
     sxt_buffer_free(&text);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
 }
 
 TEST(making_sizes_survives_every_failure)

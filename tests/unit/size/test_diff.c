@@ -32,11 +32,11 @@ static void describe(const struct sxt_size_delta *delta, char *text, size_t size
 
 static void check(const char *before_text, const char *after_text, bool ignores_aliases, const char *expected)
 {
-    struct sxt_size *before = sxt_test_size(before_text), *after = sxt_test_size(after_text);
+    struct sxt_size_info *before = sxt_test_size(before_text), *after = sxt_test_size(after_text);
     assert_true(before != NULL && after != NULL);
     struct sxt_size_delta delta;
-    struct sxt_size_diff_options options = {.ignore_alias_only = ignores_aliases};
-    assert_int_equal(sxt_size_diff(before, after, &options, &delta, NULL), SXT_OK);
+    struct sxt_size_delta_options options = {.ignore_alias_only = ignores_aliases};
+    assert_int_equal(sxt_size_delta_make(before, after, &options, &delta, NULL), SXT_OK);
     char text[1000];
     describe(&delta, text, sizeof text);
     assert_string_equal(text, expected);
@@ -45,8 +45,8 @@ static void check(const char *before_text, const char *after_text, bool ignores_
         pairs += delta.counts[i];
     assert_int_equal(pairs, delta.pair_count);
     sxt_size_delta_free(&delta);
-    sxt_size_free(&before);
-    sxt_size_free(&after);
+    sxt_size_info_free(&before);
+    sxt_size_info_free(&after);
 }
 
 #define TEXT(name, path, size)        "\t.text\t" name "\t" path "\t\t" #size "\t0\t0\n"
@@ -153,14 +153,14 @@ TEST(aliases_change_what_they_share)
 
 TEST(sizes_of_pairs)
 {
-    struct sxt_size *before =
+    struct sxt_size_info *before =
         sxt_test_size("\t.text\tf\ta\t\t8\t3\t1\n\t.text\tg\ta\t\t8\t3\t1\n\t.text\tx\ta\t\t5\t2\t0\n"
                       "\t.text\t** p\ta\t\t0\t4\t0\n\t.text\thuge\ta\t\t-9223372036854775808\t0\t0\n");
-    struct sxt_size *after =
+    struct sxt_size_info *after =
         sxt_test_size("\t.text\tf\ta\t\t10\t9\t0\n\t.text\tg\ta\t\t8\t0\t0\n\t.text\ty\tb\t\t6\t1\t0\n"
                       "\t.text\t** p\ta\t\t2\t7\t0\n\t.text\thuge\ta\t\t9223372036854775807\t0\t0\n");
     struct sxt_size_delta delta;
-    assert_int_equal(sxt_size_diff(before, after, NULL, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(before, after, NULL, &delta, NULL), SXT_OK);
     char text[300];
     describe(&delta, text, sizeof text);
     assert_string_equal(text, "1~1 0~0 3~3 4~4 +2 -2 .text:6");
@@ -171,8 +171,8 @@ TEST(sizes_of_pairs)
         assert_true(sxt_size_pair_pss(&delta, &delta.pairs[i]) == shares[i]);
     }
     sxt_size_delta_free(&delta);
-    sxt_size_free(&before);
-    sxt_size_free(&after);
+    sxt_size_info_free(&before);
+    sxt_size_info_free(&after);
 }
 
 /* Random symbols as text, to be freed. */
@@ -203,7 +203,7 @@ static char *random_text(struct sxt_test_random *random, uint32_t count)
     return text;
 }
 
-static double total_of(const struct sxt_size *size)
+static double total_of(const struct sxt_size_info *size)
 {
     double total = 0;
     for (size_t i = 0; i < size->symbol_count; i++)
@@ -219,10 +219,10 @@ TEST(nothing_is_lost)
         /* The last ones are worth several threads. */
         uint32_t count = round < 58 ? 1 + sxt_test_below(&random, 60) : 6000;
         char *texts[] = {random_text(&random, count), random_text(&random, count)};
-        struct sxt_size *before = sxt_test_size(texts[0]), *after = sxt_test_size(texts[1]);
+        struct sxt_size_info *before = sxt_test_size(texts[0]), *after = sxt_test_size(texts[1]);
         assert_true(before != NULL && after != NULL);
         struct sxt_size_delta delta;
-        assert_int_equal(sxt_size_diff(before, after, NULL, &delta, NULL), SXT_OK);
+        assert_int_equal(sxt_size_delta_make(before, after, NULL, &delta, NULL), SXT_OK);
         uint8_t *seen[] = {calloc(before->symbol_count, 1), calloc(after->symbol_count, 1)};
         double total = 0;
         size_t symbols = 0;
@@ -245,7 +245,7 @@ TEST(nothing_is_lost)
             free(seen[i]);
             free(texts[i]);
         }
-        sxt_size_free(&before);
-        sxt_size_free(&after);
+        sxt_size_info_free(&before);
+        sxt_size_info_free(&after);
     }
 }

@@ -19,19 +19,19 @@ struct row {
 static uint64_t assert_paddings(const char *section, const struct row *rows, size_t count, const char *expected)
 {
     struct sxt_size_segment segments[2] = {{.section = {section, strlen(section)}}, {.section = {".rodata", 7}}};
-    struct sxt_size_symbol *symbols = calloc(count, sizeof *symbols);
+    struct sxt_size_model_symbol *symbols = calloc(count, sizeof *symbols);
     struct sxt_size_group groups[2] = {{0, 2}, {2, 2}};
     assert_non_null(symbols);
     sxt_size_classify(&segments[0]);
     sxt_size_classify(&segments[1]);
     for (size_t i = 0; i < count; i++) {
-        symbols[i] = (struct sxt_size_symbol){.address = rows[i].address, .size = rows[i].size};
+        symbols[i] = (struct sxt_size_model_symbol){.address = rows[i].address, .size = rows[i].size};
         symbols[i].full_name = rows[i].name;
         symbols[i].full_name_size = (uint32_t)strlen(rows[i].name);
         symbols[i].segment = rows[i].segment;
         symbols[i].group = rows[i].group;
     }
-    struct sxt_size size = {.segments = segments, .segment_count = 2, .symbols = symbols, .symbol_count = count};
+    struct sxt_size_info size = {.segments = segments, .segment_count = 2, .symbols = symbols, .symbol_count = count};
     size.groups = groups;
     size.group_count = 2;
     uint64_t conflicts = 99;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_count.h"
 #include "size/query.h"
 #include "support/test.h"
 
@@ -28,14 +29,14 @@ static struct sxt_size_path paths[] = {
 static sxt_string components[] = {VIEW(""), VIEW("Core")};
 static struct sxt_size_group alias_groups[] = {{1, 2}};
 #define NAME(text) .full_name = text, .full_name_size = sizeof(text) - 1
-static struct sxt_size_symbol symbols[] = {
+static struct sxt_size_model_symbol symbols[] = {
     {.address = 0x1000, .size = 100, NAME("f(int)"), .path = 0, .component = 1, .segment = 0},
     {.address = 0x1070, .size = 61, .padding = 1, NAME("ns::g()"), .path = 0, .segment = 0, .group = 1},
     {.address = 0x1070, .size = 61, .padding = 1, NAME("ns::h()"), .path = 1, .segment = 0, .group = 1, .flags = 128},
     {.address = 0x2000, .size = 4096, NAME("std::list<int>::sort()"), .path = 1, .segment = 0},
     {.address = 0x9000, .size = 5000, NAME("buffer"), .path = 0, .segment = 1},
 };
-static const struct sxt_size size = {
+static const struct sxt_size_info size = {
     .containers = &container,
     .container_count = 1,
     .segments = segments,
@@ -49,24 +50,24 @@ static const struct sxt_size size = {
     .groups = alias_groups,
     .group_count = 1,
 };
-static const struct sxt_query_subject subject = {.size = &size};
+static const struct sxt_size_query_subject subject = {.size = &size};
 
-static struct sxt_query_result ask(const char *text)
+static struct sxt_size_result ask(const char *text)
 {
-    struct sxt_query *query;
-    struct sxt_query_result result;
+    struct sxt_size_query *query;
+    struct sxt_size_result result;
     sxt_error error;
-    if (sxt_query_parse(text, strlen(text), &query, &error) != SXT_OK)
+    if (sxt_size_query_parse(text, strlen(text), &query, &error) != SXT_OK)
         fail_msg("%s: %s", text, error.text);
-    assert_int_equal(sxt_query_run(query, &subject, &result, &error), SXT_OK);
-    sxt_query_free(&query);
+    assert_int_equal(sxt_size_query_run(query, &subject, &result, &error), SXT_OK);
+    sxt_size_query_free(&query);
     return result;
 }
 
 /* The numbers of the items that pass, as one text: "0134". */
 static void assert_items(const char *text, const char *wanted)
 {
-    struct sxt_query_result result = ask(text);
+    struct sxt_size_result result = ask(text);
     char found[8] = "";
     for (size_t i = 0; i < result.row_count; i++)
         found[result.rows[i].item] = 'x';
@@ -76,7 +77,7 @@ static void assert_items(const char *text, const char *wanted)
             list[at++] = (char)('0' + i);
     if (strcmp(list, wanted) != 0)
         fail_msg("%s: %s, not %s", text, list, wanted);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
 }
 
 TEST(conditions_choose)
@@ -122,7 +123,7 @@ TEST(addresses_have_all_their_bits)
 
 TEST(a_group_has_aliases_once_and_memory_only_alone)
 {
-    struct sxt_query_result result = ask("| group section | sort name");
+    struct sxt_size_result result = ask("| group section | sort name");
     assert_int_equal(result.row_count, 2);
     assert_int_equal(result.rows[0].size, 5000);
     assert_int_equal(result.rows[1].size, 100 + 61 + 4096);
@@ -130,25 +131,25 @@ TEST(a_group_has_aliases_once_and_memory_only_alone)
     assert_int_equal(result.rows[1].padding, 1);
     assert_int_equal(result.rows[1].count, 4);
     assert_int_equal(result.total.size, 100 + 61 + 4096);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
 
     result = ask("| group path | sort name");
     assert_int_equal(result.row_count, 2);
-    assert_string_equal(sxt_query_label(&result, &result.rows[0], 0).data, "dir/sub/a.c");
+    assert_string_equal(sxt_size_row_label(&result, &result.rows[0], 0).data, "dir/sub/a.c");
     assert_int_equal(result.rows[0].size, 100 + 61);
     assert_true(fabs(result.rows[0].pss - (100 + 30.5)) < 1e-9);
     assert_int_equal(result.rows[0].count, 3);
     assert_int_equal(result.rows[1].size, 61 + 4096);
     assert_int_equal(result.total.size, 100 + 61 + 4096);
-    sxt_query_result_free(&result);
+    sxt_size_result_clear(&result);
 }
 
 static void assert_label(const char *text, const char *wanted)
 {
-    struct sxt_query_result result = ask(text);
+    struct sxt_size_result result = ask(text);
     assert_int_equal(result.row_count, 1);
-    assert_string_equal(sxt_query_label(&result, &result.rows[0], 0).data, wanted);
-    sxt_query_result_free(&result);
+    assert_string_equal(sxt_size_row_label(&result, &result.rows[0], 0).data, wanted);
+    sxt_size_result_clear(&result);
 }
 
 TEST(labels)
@@ -192,9 +193,9 @@ TEST(errors_have_a_place)
         {"'name'", 0, SXT_ERROR_USAGE},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct sxt_query *query;
+        struct sxt_size_query *query;
         sxt_error error;
-        int status = sxt_query_parse(wrong[i].text, strlen(wrong[i].text), &query, &error);
+        int status = sxt_size_query_parse(wrong[i].text, strlen(wrong[i].text), &query, &error);
         if (status != wrong[i].status || error.offset != wrong[i].offset || query != NULL)
             fail_msg("%s: %d, %s", wrong[i].text, status, error.text);
     }
@@ -210,25 +211,25 @@ TEST(numbers)
                 {"1g", 1 << 30}, {"7b", 7},     {"0x10", 16},   {"-0xf", -15},  {"0.25", 0.25}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double value;
-        assert_true(sxt_query_parse_bytes(good[i].text, strlen(good[i].text), &value));
+        assert_true(sxt_byte_count_parse(good[i].text, strlen(good[i].text), &value));
         assert_true(value == good[i].value);
     }
     static const char *const bad[] = {
         "", "-", "k", "1kx", "1.", ".5", "1..2", "0x", "0xg", "nan", "1 k", "0x11112222333344445", "--1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double value;
-        assert_false(sxt_query_parse_bytes(bad[i], strlen(bad[i]), &value));
+        assert_false(sxt_byte_count_parse(bad[i], strlen(bad[i]), &value));
     }
 }
 
 TEST(named_queries_are_good)
 {
-    for (const struct sxt_query_canned *one = sxt_query_canned; one->name != NULL; one++) {
+    for (const struct sxt_size_canned_query *one = sxt_size_canned_queries; one->name != NULL; one++) {
         char text[100];
         snprintf(text, sizeof text, "@%s | limit 3", one->name);
-        struct sxt_query_result result = ask(text);
+        struct sxt_size_result result = ask(text);
         assert_true(result.row_count <= 3);
-        sxt_query_result_free(&result);
+        sxt_size_result_clear(&result);
     }
 }
 
@@ -253,21 +254,21 @@ TEST(random_expressions_do_no_harm)
             const char *piece = pieces[(seed >> 33) % (sizeof pieces / sizeof *pieces)];
             at += (size_t)snprintf(text + at, sizeof text - at, "%s", piece);
         }
-        struct sxt_query *query;
+        struct sxt_size_query *query;
         sxt_error error;
-        int status = sxt_query_parse(text, at, &query, &error);
+        int status = sxt_size_query_parse(text, at, &query, &error);
         assert_true((status == SXT_OK) == (query != NULL));
         if (status != SXT_OK) {
             assert_true(status == SXT_ERROR_USAGE || status == SXT_ERROR_LIMIT);
             assert_true(error.offset <= at);
             continue;
         }
-        struct sxt_query_result result;
-        status = sxt_query_run(query, &subject, &result, &error);
+        struct sxt_size_result result;
+        status = sxt_size_query_run(query, &subject, &result, &error);
         assert_int_equal(status, SXT_OK);
         assert_true(result.row_count <= size.symbol_count);
-        sxt_query_result_free(&result);
-        sxt_query_free(&query);
+        sxt_size_result_clear(&result);
+        sxt_size_query_free(&query);
         good++;
     }
     assert_true(good > 100);
@@ -275,20 +276,20 @@ TEST(random_expressions_do_no_harm)
 
 TEST(long_and_deep_queries_are_refused)
 {
-    struct sxt_query *query;
+    struct sxt_size_query *query;
     sxt_error error;
     size_t room = 1 << 20;
     char *text = malloc(room);
     assert_non_null(text);
     memset(text, '(', room);
-    assert_int_equal(sxt_query_parse(text, room, &query, &error), SXT_ERROR_LIMIT);
-    assert_int_equal(sxt_query_parse(text, 60000, &query, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(sxt_size_query_parse(text, room, &query, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(sxt_size_query_parse(text, 60000, &query, &error), SXT_ERROR_LIMIT);
     memset(text, '!', room);
-    assert_int_equal(sxt_query_parse(text, 60000, &query, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(sxt_size_query_parse(text, 60000, &query, &error), SXT_ERROR_LIMIT);
     for (size_t i = 0; i + 8 < 60000; i += 8)
         memcpy(text + i, "all and ", 8);
-    assert_int_equal(sxt_query_parse(text, 60000 - 60000 % 8 - 5, &query, &error), SXT_ERROR_LIMIT);
-    assert_int_equal(sxt_query_parse(text, 8 * 400 - 5, &query, &error), SXT_OK);
-    sxt_query_free(&query);
+    assert_int_equal(sxt_size_query_parse(text, 60000 - 60000 % 8 - 5, &query, &error), SXT_ERROR_LIMIT);
+    assert_int_equal(sxt_size_query_parse(text, 8 * 400 - 5, &query, &error), SXT_OK);
+    sxt_size_query_free(&query);
     free(text);
 }

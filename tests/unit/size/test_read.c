@@ -15,7 +15,7 @@
 TEST(everything_is_read)
 {
     char *text = sxt_test_size_plain();
-    struct sxt_size *size = sxt_test_size_open(text);
+    struct sxt_size_info *size = sxt_test_size_open(text);
     assert_int_equal(size->container_count, 1);
     assert_int_equal(size->containers[0].name.size, 0);
     assert_int_equal(sxt_json_member(size->containers[0].sections, ".text")->unsigned_value, 36);
@@ -24,7 +24,7 @@ TEST(everything_is_read)
     assert_int_equal(size->group_count, 1);
     assert_false(size->is_sparse);
 
-    const struct sxt_size_symbol *symbol = &size->symbols[1];
+    const struct sxt_size_model_symbol *symbol = &size->symbols[1];
     sxt_test_assert_text(sxt_size_full_name(symbol), "g");
     assert_int_equal(symbol->address, 4120);
     assert_int_equal(symbol->padding, 8);
@@ -44,7 +44,7 @@ TEST(everything_is_read)
     assert_int_equal(size->disassembly_count, 1);
     assert_int_equal(size->disassemblies[0].symbol, 3);
     sxt_test_assert_text(size->disassemblies[0].text, "mov\n\n");
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     assert_null(size);
     free(text);
 }
@@ -52,10 +52,10 @@ TEST(everything_is_read)
 TEST(proportional_size)
 {
     char *text = sxt_test_size_plain();
-    struct sxt_size *size = sxt_test_size_open(text);
+    struct sxt_size_info *size = sxt_test_size_open(text);
     assert_true(sxt_size_pss(size, &size->symbols[1]) == 8.0);
     assert_true(sxt_size_pss(size, &size->symbols[0]) == 16.0);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     free(text);
 }
 
@@ -63,19 +63,19 @@ TEST(build_configuration_is_taken_out_of_metadata)
 {
     char *text = sxt_test_size_text(
         "1", "{\"metadata\": {\"git_revision\": \"abc\", \"title\": \"t\"}, \"section_sizes\": {}}", "0\n\n\n");
-    struct sxt_size *size = sxt_test_size_open(text);
+    struct sxt_size_info *size = sxt_test_size_open(text);
     sxt_test_assert_text(sxt_json_member(size->build_config, "git_revision")->string, "abc");
     assert_null(sxt_json_member(size->build_config, "title"));
     assert_null(sxt_json_member(size->containers[0].metadata, "git_revision"));
     assert_non_null(sxt_json_member(size->containers[0].metadata, "title"));
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     free(text);
 }
 
 TEST(files_are_recognised)
 {
     char *text = sxt_test_size_plain();
-    struct sxt_size *size = sxt_test_size_open(text);
+    struct sxt_size_info *size = sxt_test_size_open(text);
     struct sxt_buffer out;
     sxt_buffer_init(&out, SIZE_MAX);
     assert_int_equal(sxt_size_save(size, SXT_SIZE_DEFLATE_FAST, &out, NULL), SXT_OK);
@@ -88,7 +88,7 @@ TEST(files_are_recognised)
     assert_true(sxt_sizediff_is((const uint8_t *)diff, sizeof diff - 1));
     assert_false(sxt_size_is((const uint8_t *)diff, sizeof diff - 1));
     sxt_buffer_free(&out);
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     free(text);
 }
 
@@ -96,7 +96,7 @@ TEST(files_are_recognised)
 static void assert_refused(const char *old, const char *new, const char *expected)
 {
     char *text = sxt_test_size_replace(sxt_test_size_plain(), old, new);
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     sxt_error error = {0};
     int status = sxt_size_open((const uint8_t *)text, strlen(text), NULL, &size, &error);
     if (status == SXT_OK)
@@ -154,7 +154,7 @@ TEST(errors_say_what_and_where)
 TEST(offset_is_that_of_the_text)
 {
     char *text = sxt_test_size_replace(sxt_test_size_plain(), "4096 24 0 8", "4096 24 x 8");
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     sxt_error error;
     assert_int_equal(sxt_size_open((const uint8_t *)text, strlen(text), NULL, &size, &error), SXT_ERROR_FORMAT);
     assert_int_equal(error.offset, strstr(text, "x 8") - text);
@@ -166,12 +166,12 @@ TEST(containers)
     static const char json[] = "{\"build_config\": {}, \"containers\": [{\"name\": \"a\", \"section_sizes\": {}}, "
                                "{\"name\": \"b\", \"section_sizes\": {}}]}";
     char *text = sxt_test_size_text("1.1", json, "1\n\t\n<1>.text\t<0>.text\n1\t1\n1\n2\n3\n4\n0\n0\nf\ng\n");
-    struct sxt_size *size = sxt_test_size_open(text);
+    struct sxt_size_info *size = sxt_test_size_open(text);
     assert_int_equal(size->segments[0].container, 1);
     assert_int_equal(size->segments[1].container, 0);
     sxt_test_assert_text(size->containers[1].name, "b");
     sxt_test_assert_text(size->components[size->symbols[1].component], "");
-    sxt_size_free(&size);
+    sxt_size_info_free(&size);
     static const struct {
         const char *old, *new, *expected;
     } wrong[] = {{"<1>.text", "<2>.text", "line 7: container 2 of 2"},
@@ -201,7 +201,7 @@ TEST(every_beginning_is_refused)
         /* A copy of exactly that size, so that AddressSanitizer sees every step too far. */
         uint8_t *part = malloc(i + 1);
         memcpy(part, text, i);
-        struct sxt_size *size;
+        struct sxt_size_info *size;
         sxt_error error = {0};
         int status = sxt_size_open(part, i, NULL, &size, &error);
         if (status == SXT_OK)
@@ -213,16 +213,16 @@ TEST(every_beginning_is_refused)
 }
 
 /* What is accepted can be written, and read again as the same. */
-static void assert_stable(struct sxt_size **size)
+static void assert_stable(struct sxt_size_info **size)
 {
     struct sxt_buffer written, again;
     sxt_buffer_init(&written, SIZE_MAX);
     sxt_buffer_init(&again, SIZE_MAX);
     assert_int_equal(sxt_size_write_text(*size, &written, NULL), SXT_OK);
-    sxt_size_free(size);
+    sxt_size_info_free(size);
     assert_int_equal(sxt_size_open(written.data, written.size, NULL, size, NULL), SXT_OK);
     assert_int_equal(sxt_size_write_text(*size, &again, NULL), SXT_OK);
-    sxt_size_free(size);
+    sxt_size_info_free(size);
     assert_int_equal(again.size, written.size);
     assert_memory_equal(again.data, written.data, written.size);
     sxt_buffer_free(&written);
@@ -239,7 +239,7 @@ TEST(no_changed_byte_does_harm)
         for (size_t k = 0; k < sizeof values; k++) {
             char before = text[i];
             text[i] = values[k];
-            struct sxt_size *size;
+            struct sxt_size_info *size;
             if (sxt_size_open((const uint8_t *)text, length, NULL, &size, NULL) == SXT_OK) {
                 assert_stable(&size);
                 accepted++;

@@ -22,12 +22,12 @@ static sxt_string view(const char *text)
 
 /* A model of three symbols, with its lists in a bad order and one path in them twice. */
 struct model {
-    struct sxt_size *size;
+    struct sxt_size_info *size;
     struct sxt_size_container containers[2];
     struct sxt_size_segment segments[2];
     struct sxt_size_path paths[4];
     sxt_string components[3];
-    struct sxt_size_symbol symbols[3];
+    struct sxt_size_model_symbol symbols[3];
     struct sxt_size_group groups[1];
 };
 
@@ -35,8 +35,8 @@ static struct model *make_model(void)
 {
     struct model *model = calloc(1, sizeof *model);
     assert_non_null(model);
-    assert_int_equal(sxt_size_new(&model->size, NULL), SXT_OK);
-    struct sxt_size *size = model->size;
+    assert_int_equal(sxt_size_info_new(&model->size, NULL), SXT_OK);
+    struct sxt_size_info *size = model->size;
     model->paths[0] = (struct sxt_size_path){view("b.o"), view("b.cc")};
     model->paths[1] = (struct sxt_size_path){view("a.o"), view("a.cc")};
     model->paths[2] = (struct sxt_size_path){view("unused.o"), view("")};
@@ -49,7 +49,7 @@ static struct model *make_model(void)
     model->groups[0] = (struct sxt_size_group){0, 2};
     for (unsigned i = 0; i < 3; i++) {
         static const char *const names[] = {"f", "g", "größe"};
-        model->symbols[i] = (struct sxt_size_symbol){.address = 16, .size = 4, .full_name = names[i]};
+        model->symbols[i] = (struct sxt_size_model_symbol){.address = 16, .size = 4, .full_name = names[i]};
         model->symbols[i].full_name_size = (uint32_t)strlen(names[i]);
         model->symbols[i].path = i == 0 ? 0 : i == 1 ? 1 : 3;
         model->symbols[i].component = i == 1;
@@ -73,7 +73,7 @@ static struct model *make_model(void)
 
 static void free_model(struct model *model)
 {
-    sxt_size_free(&model->size);
+    sxt_size_info_free(&model->size);
     free(model);
 }
 

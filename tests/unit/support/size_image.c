@@ -30,16 +30,16 @@ char *sxt_test_size_replace(char *text, const char *old, const char *new)
     return changed;
 }
 
-struct sxt_size *sxt_test_size_open(const char *text)
+struct sxt_size_info *sxt_test_size_open(const char *text)
 {
-    struct sxt_size *size = NULL;
+    struct sxt_size_info *size = NULL;
     sxt_error error = {0};
     if (sxt_size_open((const uint8_t *)text, strlen(text), NULL, &size, &error) != SXT_OK)
         fail_msg("%s", error.text);
     return size;
 }
 
-char *sxt_test_size_written(const struct sxt_size *size)
+char *sxt_test_size_written(const struct sxt_size_info *size)
 {
     struct sxt_buffer out;
     sxt_error error = {0};

@@ -32,9 +32,9 @@ char *sxt_test_size_plain(void);
 char *sxt_test_size_replace(char *text, const char *old, const char *new);
 
 /* Opens a text that must be good. */
-struct sxt_size *sxt_test_size_open(const char *text);
+struct sxt_size_info *sxt_test_size_open(const char *text);
 
 /* The text of a model that can be stored; to be freed. */
-char *sxt_test_size_written(const struct sxt_size *size);
+char *sxt_test_size_written(const struct sxt_size_info *size);
 
 #endif

@@ -32,7 +32,7 @@ static inline bool sxt_test_same(sxt_string a, sxt_string b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-static inline void sxt_test_add_size_symbol(struct sxt_size *size, const sxt_string *fields)
+static inline void sxt_test_add_size_symbol(struct sxt_size_info *size, const sxt_string *fields)
 {
     if (size->container_count == 0 ||
         !sxt_test_same(size->containers[size->container_count - 1].name, fields[SXT_TEST_CONTAINER])) {
@@ -54,19 +54,19 @@ static inline void sxt_test_add_size_symbol(struct sxt_size *size, const sxt_str
     size->paths[size->path_count++] = (struct sxt_size_path){fields[SXT_TEST_OBJECT], fields[SXT_TEST_SOURCE]};
     int64_t padding = strtoll(fields[SXT_TEST_PADDING].data, NULL, 10);
     size->symbols[size->symbol_count++] =
-        (struct sxt_size_symbol){.size = strtoll(fields[SXT_TEST_SIZE].data, NULL, 10) + padding,
-                                 .padding = padding,
-                                 .full_name = fields[SXT_TEST_NAME].data,
-                                 .full_name_size = (uint32_t)fields[SXT_TEST_NAME].size,
-                                 .path = (uint32_t)size->path_count - 1,
-                                 .segment = (uint32_t)size->segment_count - 1};
+        (struct sxt_size_model_symbol){.size = strtoll(fields[SXT_TEST_SIZE].data, NULL, 10) + padding,
+                                       .padding = padding,
+                                       .full_name = fields[SXT_TEST_NAME].data,
+                                       .full_name_size = (uint32_t)fields[SXT_TEST_NAME].size,
+                                       .path = (uint32_t)size->path_count - 1,
+                                       .segment = (uint32_t)size->segment_count - 1};
 }
 
 /* TEXT must stay as long as the size does. NULL when memory is short or a line has too few fields. */
-static inline struct sxt_size *sxt_test_size(const char *text)
+static inline struct sxt_size_info *sxt_test_size(const char *text)
 {
-    struct sxt_size *size;
-    if (sxt_size_new(&size, NULL) != SXT_OK)
+    struct sxt_size_info *size;
+    if (sxt_size_info_new(&size, NULL) != SXT_OK)
         return NULL;
     size_t lines = 1;
     for (const char *at = text; *at != 0; at++)
@@ -90,7 +90,7 @@ static inline struct sxt_size *sxt_test_size(const char *text)
         for (int i = 0; i < SXT_TEST_FIELDS; i++) {
             fields[i] = (sxt_string){text, strcspn(text, "\t\n")};
             if (i + 1 < SXT_TEST_FIELDS && text[fields[i].size] != '\t') {
-                sxt_size_free(&size);
+                sxt_size_info_free(&size);
                 return NULL;
             }
             text += fields[i].size + (i + 1 < SXT_TEST_FIELDS);
