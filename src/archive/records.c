@@ -7,13 +7,7 @@
 
 int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error)
 {
-    int status = sxt_file_open(file, path, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_file_inflate(file, SXT_ARCHIVE_INFLATE_LIMIT, error);
-    if (status != SXT_OK)
-        sxt_file_close(file);
-    return status;
+    return sxt_file_open_inflated(file, path, SXT_ARCHIVE_INFLATE_LIMIT, error);
 }
 
 /* Memory that is used again for each record. */

@@ -85,6 +85,17 @@ int sxt_file_inflate(struct sxt_file *file, uint64_t limit, sxt_error *error)
     return SXT_OK;
 }
 
+int sxt_file_open_inflated(struct sxt_file *file, const char *path, uint64_t limit, sxt_error *error)
+{
+    int status = sxt_file_open(file, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_file_inflate(file, limit, error);
+    if (status != SXT_OK)
+        sxt_file_close(file);
+    return status;
+}
+
 void sxt_file_close(struct sxt_file *file)
 {
     /* The memory is ours, so it may lose the const that it has for everybody else. */

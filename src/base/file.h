@@ -31,6 +31,9 @@ int sxt_file_open_fd(struct sxt_file *file, int fd, sxt_error *error);
 /* Borrow memory; nothing is freed by sxt_file_close. */
 void sxt_file_from_memory(struct sxt_file *file, const void *data, size_t size);
 
+/* Opens PATH and inflates it, to at most LIMIT bytes, if the content is compressed. */
+int sxt_file_open_inflated(struct sxt_file *file, const char *path, uint64_t limit, sxt_error *error);
+
 /* If the content is compressed, replace it by what it expands to, at most LIMIT bytes; otherwise do nothing. */
 int sxt_file_inflate(struct sxt_file *file, uint64_t limit, sxt_error *error);
 

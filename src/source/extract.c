@@ -27,7 +27,7 @@
 /* One extraction under way. */
 struct extraction {
     const sxt_extract_options *options;
-    struct sxt_elf elf;
+    struct sxt_elf *elf;
     struct sxt_debug_file debug;
     struct sxt_symbols *symbols;
     sxt_error first_failure; /* of a source; code is SXT_OK while none failed */
@@ -59,16 +59,25 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
                 sxt_error *error)
 {
     *out = NULL;
-    struct extraction extraction = {.options = options};
-    int status = sxt_elf_open(&extraction.elf, file->data, file->size, options->inflate_limit, error);
+    struct sxt_elf elf;
+    int status = sxt_elf_open(&elf, file->data, file->size, options->inflate_limit, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_symbols_new(&extraction.symbols, error);
+    status = sxt_extract_elf(&elf, path, options, out, error);
+    sxt_elf_close(&elf);
+    return status;
+}
+
+int sxt_extract_elf(struct sxt_elf *elf, const char *path, const sxt_extract_options *options, sxt_symbols **out,
+                    sxt_error *error)
+{
+    *out = NULL;
+    struct extraction extraction = {.options = options, .elf = elf};
+    int status = sxt_symbols_new(&extraction.symbols, error);
     if (status == SXT_OK) {
         status = read_all(&extraction, path, error);
         sxt_debug_file_close(&extraction.debug);
     }
-    sxt_elf_close(&extraction.elf);
     if (status == SXT_OK)
         *out = extraction.symbols;
     else
@@ -120,12 +129,12 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     struct sxt_symbols *symbols = extraction->symbols;
     describe_file(extraction);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
-        int status = sxt_reference_read(&extraction->elf, options->sources, symbols, error);
+        int status = sxt_reference_read(extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
     }
     int status = SXT_OK;
     if (wants_debug_file(extraction))
-        status = sxt_debug_file_open(&extraction->elf, path, options, &extraction->debug, error);
+        status = sxt_debug_file_open(extraction->elf, path, options, &extraction->debug, error);
     if (status == SXT_OK && (options->sources & SXT_SOURCE_DWARF))
         status = read_dwarf(extraction, path, error);
     if (status != SXT_OK)
@@ -144,7 +153,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
 
 static void describe_file(struct extraction *extraction)
 {
-    struct sxt_elf *elf = &extraction->elf;
+    struct sxt_elf *elf = extraction->elf;
     struct sxt_symbols *symbols = extraction->symbols;
     symbols->arch = sxt_elf_arch(elf);
     symbols->build_id_size = sxt_elf_build_id(elf, symbols->build_id, sizeof symbols->build_id);
@@ -176,15 +185,15 @@ static bool wants_debug_file(const struct extraction *extraction)
 {
     uint32_t sources = extraction->options->sources;
     return extraction->options->debug_path != NULL ||
-           ((sources & SXT_SOURCE_SYMTAB) && sxt_elf_section_typed(&extraction->elf, SHT_SYMTAB) == NULL) ||
-           ((sources & SXT_SOURCE_DWARF) && !sxt_dwarf_is_in(&extraction->elf));
+           ((sources & SXT_SOURCE_SYMTAB) && sxt_elf_section_typed(extraction->elf, SHT_SYMTAB) == NULL) ||
+           ((sources & SXT_SOURCE_DWARF) && !sxt_dwarf_is_in(extraction->elf));
 }
 
 /* From the file itself, otherwise from its debug file. A debug file that was named by the user comes first. */
 static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error)
 {
     const sxt_extract_options *options = extraction->options;
-    struct sxt_elf *elf = &extraction->elf;
+    struct sxt_elf *elf = extraction->elf;
     bool elsewhere = extraction->debug.found && sxt_dwarf_is_in(&extraction->debug.elf);
     if (elsewhere && (options->debug_path != NULL || !sxt_dwarf_is_in(elf))) {
         elf = &extraction->debug.elf;
@@ -232,7 +241,7 @@ static void read_table_of(struct extraction *extraction, struct sxt_elf *elf, ui
 static void read_symbol_tables(struct extraction *extraction)
 {
     uint32_t sources = extraction->options->sources;
-    struct sxt_elf *elf = &extraction->elf;
+    struct sxt_elf *elf = extraction->elf;
     if (sources & SXT_SOURCE_SYMTAB) {
         read_table_of(extraction, elf, SHT_SYMTAB, SXT_SOURCE_SYMTAB);
         if (extraction->debug.found)
@@ -249,7 +258,7 @@ static void read_symbol_tables(struct extraction *extraction)
 /* .gnu_debugdata is a whole ELF file, xz-compressed, with the function symbols that .dynsym lacks. */
 static void read_mini_debug_info(struct extraction *extraction)
 {
-    struct sxt_elf *elf = &extraction->elf;
+    struct sxt_elf *elf = extraction->elf;
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugdata");
     if (section == NULL)
         return;
@@ -282,6 +291,6 @@ static void read_go(struct extraction *extraction)
 {
     sxt_error problem;
     bool found = false;
-    if (sxt_gopclntab_read(&extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
+    if (sxt_gopclntab_read(extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
         report(extraction, &problem);
 }

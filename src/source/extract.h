@@ -13,4 +13,10 @@ int sxt_extract_options_take(sxt_extract_options *out, const sxt_extract_options
 int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract_options *options, sxt_symbols **out,
                 sxt_error *error);
 
+struct sxt_elf;
+
+/* The same for a file that is taken apart already, with the bounds that it was opened with. */
+int sxt_extract_elf(struct sxt_elf *elf, const char *path, const sxt_extract_options *options, sxt_symbols **out,
+                    sxt_error *error);
+
 #endif
