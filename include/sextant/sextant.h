@@ -7,6 +7,7 @@
 #include <sextant/ksym.h>
 #include <sextant/ksym_writer.h>
 #include <sextant/lidia.h>
+#include <sextant/size.h>
 #include <sextant/string.h>
 #include <sextant/symbfile.h>
 #include <sextant/symbols.h>

@@ -105,13 +105,7 @@ int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visito
 int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
                               sxt_error *error);
 
-struct sxt_size_info;
-struct sxt_sizediff;
 struct sxt_mlyze;
-
-/* The SuperSize file that an archive was opened from; NULL when it is none. A diff has two halves. */
-const struct sxt_size_info *sxt_archive_size(const sxt_archive *archive);
-const struct sxt_sizediff *sxt_archive_sizediff(const sxt_archive *archive);
 
 /* As sxt_archive_open_path, which refuses heap traces because they have no addresses to look up. A recording that did
  * not end is read as far as it goes. */

@@ -1,24 +1,18 @@
-/*
- * size.c: SuperSize files as archives. Their functions can be looked up as those of any other, without lines; size.h,
- * diff and query are for the rest.
- */
+/* size.c: SuperSize files as archives: their functions can be looked up, without lines. sextant/size.h has the rest. */
 #include <stdlib.h>
 
 #include "archive/private.h"
 #include "base/error.h"
 #include "size/size.h"
 
-const struct sxt_size_info *sxt_archive_size(const sxt_archive *archive)
+const sxt_size_info *sxt_archive_size_info(const sxt_archive *archive, sxt_size_part part)
 {
-    return archive->size;
+    if (part == SXT_SIZE_WHOLE || archive->sizediff == NULL)
+        return part == SXT_SIZE_WHOLE ? archive->size : NULL;
+    return part == SXT_SIZE_BEFORE ? archive->sizediff->before : archive->sizediff->after;
 }
 
-const struct sxt_sizediff *sxt_archive_sizediff(const sxt_archive *archive)
-{
-    return archive->sizediff;
-}
-
-/* Code of all symbols; of aliases, the first. */
+/* The code of all symbols; of aliases, of the first one. */
 static void add_functions(const struct sxt_size_info *size, struct sxt_symbols *symbols)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {

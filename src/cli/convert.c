@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
-#include "cli/sizes.h"
+#include "cli/size_input.h"
 #include "cli/verbs.h"
 #include "explain/explain.h"
 #include "measure/measure.h"

@@ -2,27 +2,14 @@
 #ifndef SXT_CLI_DIFF_H
 #define SXT_CLI_DIFF_H
 
-#include "cli/sizes.h"
-
-struct diff_section {
-    sxt_string name;
-    double before, after, change; /* proportional sizes */
-    double stated_before, stated_after;
-    uint64_t symbols; /* of either file; what has none is not shown */
-    bool is_bss;
-};
+#include "cli/size_input.h"
 
 struct diff {
-    const char *path;
-    const struct cli_sizes *sizes;
-    const struct sxt_size_query_subject *subject;
-    const struct sxt_size_delta *delta;
-    struct diff_section *sections;
-    size_t section_count, capacity;
-    struct sxt_strings names;     /* of sections */
-    double before, after, change; /* without what is in memory only */
-    uint64_t counts[4];           /* by status */
-    uint64_t limit;               /* rows that are printed */
+    const struct cli_size_input *input;
+    sxt_size_section_changes *sections;
+    sxt_size_section_change total;
+    sxt_size_disassembly *disassembly; /* NULL when it is not asked for */
+    uint64_t limit;                    /* rows that are printed */
 };
 
 int cli_print_diff(struct sxt_emit *emit, enum cli_form form, const struct diff *diff);

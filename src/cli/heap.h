@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/sizes.h"
+#include "cli/numbers.h"
 #include "mlyze/heap.h"
 
 /* A trace that is open. */

@@ -1,120 +1,10 @@
-/* sizes.c: opening SuperSize's files, and the pieces of their output. */
-#include "cli/sizes.h"
+/* numbers.c: numbers and names in the output of verbs, and numbers in their options. */
+#include "cli/numbers.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "archive/archive.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
-
-/* --- opening --- */
-
-/* How the files are read. */
-struct reading {
-    struct sxt_size_make_options make;
-    struct sxt_size_load_options load;
-};
-
-static void show_warning(void *data, const sxt_error *problem)
-{
-    const char *const *path = data;
-    cli_warn(*path, "%s", problem->text);
-}
-
-static int understand(const struct cli_arguments *arguments, struct reading *out)
-{
-    const char *value = cli_value(arguments, "max-size");
-    double bytes = 0;
-    if (value != NULL && (!sxt_byte_count_parse(value, strlen(value), &bytes) || bytes < 1 || bytes > 1e18))
-        return cli_usage(arguments->verb, "--max-size takes a size like 8G, not '%s'", value);
-    sxt_size_make_options_init(&out->make);
-    out->make.extract.warning = show_warning;
-    out->load = (struct sxt_size_load_options){.max_size = (uint64_t)bytes, .make = &out->make};
-    return CLI_DONE;
-}
-
-static int load(const char *path, struct reading *reading, struct sxt_size_info **size, struct sxt_sizediff *diff)
-{
-    enum sxt_size_kind kind;
-    sxt_error error;
-    reading->make.extract.warning_data = &path;
-    if (sxt_size_load(path, &reading->load, &kind, size, diff, &error) != SXT_OK)
-        return cli_fail(path, &error);
-    return CLI_DONE;
-}
-
-static int compare(struct cli_sizes *sizes, const struct sxt_size_delta_options *options)
-{
-    sxt_error error;
-    if (sxt_size_delta_make(sizes->pair.before, sizes->pair.after, options, &sizes->delta, &error) != SXT_OK)
-        return cli_fail(sizes->path, &error);
-    sizes->subject.delta = &sizes->delta;
-    return CLI_DONE;
-}
-
-int cli_sizes_open(const struct cli_arguments *arguments, const char *path, struct cli_sizes *out)
-{
-    *out = (struct cli_sizes){.path = path};
-    struct reading reading;
-    int status = understand(arguments, &reading);
-    if (status == CLI_DONE)
-        status = load(path, &reading, &out->single, &out->pair);
-    if (status != CLI_DONE)
-        return status;
-    if (out->single == NULL)
-        return compare(out, &(struct sxt_size_delta_options){0});
-    out->subject.size = out->single;
-    return CLI_DONE;
-}
-
-/* One side of a diff, which cannot be a diff itself. */
-static int open_side(const char *path, struct reading *reading, struct sxt_size_info **out)
-{
-    struct sxt_sizediff diff = {0};
-    int status = load(path, reading, out, &diff);
-    sxt_sizediff_free(&diff);
-    if (status == CLI_DONE && *out == NULL)
-        return cli_fail_text(path, "this is a diff already, and no side of another");
-    return status;
-}
-
-int cli_sizes_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
-                       const struct sxt_size_delta_options *options, struct cli_sizes *out)
-{
-    *out = (struct cli_sizes){.path = after};
-    struct reading reading;
-    int status = understand(arguments, &reading);
-    if (status == CLI_DONE)
-        status = open_side(before, &reading, &out->pair.before);
-    if (status == CLI_DONE)
-        status = open_side(after, &reading, &out->pair.after);
-    return status == CLI_DONE ? compare(out, options) : status;
-}
-
-void cli_sizes_close(struct cli_sizes *sizes)
-{
-    sxt_size_delta_free(&sizes->delta);
-    sxt_sizediff_free(&sizes->pair);
-    sxt_size_info_free(&sizes->single);
-}
-
-int cli_run_query(const struct cli_sizes *sizes, const char *text, struct sxt_size_result *out)
-{
-    struct sxt_size_query *query;
-    sxt_error error;
-    memset(out, 0, sizeof *out);
-    if (sxt_size_query_parse(text, strlen(text), &query, &error) != SXT_OK) {
-        cli_fail_text(NULL, "query: %s", error.text);
-        return error.code == SXT_ERROR_MEMORY ? CLI_NO : CLI_USAGE;
-    }
-    int status = sxt_size_query_run(query, &sizes->subject, out, &error);
-    sxt_size_query_free(&query);
-    return status == SXT_OK ? CLI_DONE : cli_fail(sizes->path, &error);
-}
+#include "base/byte_count.h"
 
 int cli_count_option(const struct cli_arguments *arguments, const char *name, uint64_t otherwise, uint64_t *out)
 {
@@ -241,7 +131,7 @@ void cli_emit_text_number(struct sxt_emit *emit, sxt_string key, double value)
 
 /* --- CSV and text --- */
 
-void cli_csv_text(struct sxt_emit *emit, sxt_string value, char behind)
+void cli_csv_text(struct sxt_emit *emit, sxt_string value, char after)
 {
     bool quoted = false;
     for (size_t i = 0; i < value.size && !quoted; i++)
@@ -255,14 +145,14 @@ void cli_csv_text(struct sxt_emit *emit, sxt_string value, char behind)
     }
     if (quoted)
         sxt_buffer_u8(&emit->line, '"');
-    sxt_emit_text(emit, behind == '\n' ? "\n" : ",");
+    sxt_emit_text(emit, after == '\n' ? "\n" : ",");
 }
 
-void cli_csv_number(struct sxt_emit *emit, double value, char behind)
+void cli_csv_number(struct sxt_emit *emit, double value, char after)
 {
     char text[40];
     print_real(text, sizeof text, value);
-    sxt_emit_text(emit, "%s%c", text, behind);
+    sxt_emit_text(emit, "%s%c", text, after);
 }
 
 void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width)

@@ -1,7 +1,5 @@
-/* query.c: which symbols are like that, and what do they take? */
-#include <string.h>
-
-#include "cli/sizes.h"
+/* query.c: the verb query: symbols that match a filter, grouped and added up. */
+#include "cli/size_input.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -37,8 +35,8 @@ const struct cli_verb cli_query = {
         "flags:hot status:added is:template has:path, joined by and, or, not and parentheses. Keys: path,\n"
         "directory, source, object, component, section, container, name, template, full, namespace,\n"
         "aliases, status, flags, crate, package, generated. Named queries begin with '@'; --list prints\n"
-        "them. docs/query.md tells everything. The size of a group has each list of aliases once; its pss\n"
-        "divides their bytes among them.",
+        "them. docs/query.md describes the language. The size of a group counts each list of aliases once; its\n"
+        "pss divides their bytes among them.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -46,12 +44,13 @@ const struct cli_verb cli_query = {
 
 static int list(void)
 {
-    for (const struct sxt_size_canned_query *one = sxt_size_canned_queries; one->name != NULL; one++)
+    const sxt_size_canned_query *one;
+    for (size_t i = 0; (one = sxt_size_canned_query_at(i)) != NULL; i++)
         printf("@%-20s %s\n%21s %s\n", one->name, one->help, "", one->text);
     return CLI_DONE;
 }
 
-/* The words behind the file, as one text: quotes around the whole are not needed where the shell allows it. */
+/* The words after the file, as one text, so that quotes are needed only for the shell. */
 static void join(const struct cli_arguments *arguments, struct sxt_buffer *out)
 {
     for (size_t i = 1; i < arguments->word_count; i++)
@@ -59,31 +58,18 @@ static void join(const struct cli_arguments *arguments, struct sxt_buffer *out)
     sxt_buffer_u8(out, 0);
 }
 
-static int answer(const struct cli_arguments *arguments, struct cli_sizes *sizes, const char *text)
+static int answer(const struct cli_arguments *arguments, struct cli_size_input *input, const char *text)
 {
     enum cli_form form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
-    struct sxt_size_result result;
-    int status = cli_run_query(sizes, text, &result);
+    sxt_size_result *result;
+    int status = cli_run_query(input, text, &result);
     if (status != CLI_DONE)
         return status;
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, form == CLI_JSON);
-    cli_print_rows(&emit, form, &sizes->subject, &result, 0);
-    sxt_size_result_clear(&result);
+    cli_print_rows(&emit, form, input, result, 0);
+    sxt_size_result_free(&result);
     return cli_finish(&emit, CLI_DONE);
-}
-
-/* A query that cannot be understood is told before a large file is read. */
-static int check(const char *text)
-{
-    struct sxt_size_query *query;
-    sxt_error error;
-    int status = sxt_size_query_parse(text, strlen(text), &query, &error);
-    sxt_size_query_free(&query);
-    if (status == SXT_OK)
-        return CLI_DONE;
-    cli_fail_text(NULL, "query: %s", error.text);
-    return status == SXT_ERROR_MEMORY ? CLI_NO : CLI_USAGE;
 }
 
 static int run(const struct cli_arguments *arguments)
@@ -101,18 +87,19 @@ static int run(const struct cli_arguments *arguments)
         return status;
     sxt_buffer_init(&text, (size_t)1 << 20);
     join(arguments, &text);
-    status = text.failed ? cli_fail_text(NULL, "query: it is too long") : check((char *)text.data);
+    /* A query that is wrong is reported before a large file is read. */
+    status = text.failed ? cli_fail_text(NULL, "query: too long") : cli_check_query((char *)text.data);
     if (limit != UINT64_MAX && status == CLI_DONE) {
         text.size--;
         sxt_buffer_print(&text, " | limit %llu", (unsigned long long)limit);
         sxt_buffer_u8(&text, 0);
     }
-    struct cli_sizes sizes = {0};
+    struct cli_size_input input = {0};
     if (status == CLI_DONE)
-        status = cli_sizes_open(arguments, arguments->words[0], &sizes);
+        status = cli_size_open(arguments, arguments->words[0], &input);
     if (status == CLI_DONE)
-        status = answer(arguments, &sizes, (char *)text.data);
-    cli_sizes_close(&sizes);
+        status = answer(arguments, &input, (char *)text.data);
+    cli_size_close(&input);
     sxt_buffer_free(&text);
     return status;
 }

@@ -1,10 +1,5 @@
-/* inlined.c: what functions take in the places where calls of them were inlined. */
-#include "archive/archive.h"
-#include "cli/sizes.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
+/* size_inlined.c: what functions take in the places where they are inlined. */
+#include "cli/size_input.h"
 
 static void show_warning(void *data, const sxt_error *problem)
 {
@@ -12,7 +7,7 @@ static void show_warning(void *data, const sxt_error *problem)
     cli_warn(*path, "%s", problem->text);
 }
 
-static void print_one(struct sxt_emit *emit, const struct sxt_inlined *one, uint64_t code)
+static void print_one(struct sxt_emit *emit, const sxt_inlined_function *one, uint64_t code)
 {
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit)) {
@@ -36,26 +31,27 @@ static void print_one(struct sxt_emit *emit, const struct sxt_inlined *one, uint
 
 int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit)
 {
-    struct sxt_inlined_list list;
+    sxt_inlined_list *list;
+    sxt_inlined_function function = SXT_INLINED_FUNCTION_INIT;
     sxt_extract_options options;
     sxt_error error;
     sxt_extract_options_init(&options);
     options.warning = show_warning;
     options.warning_data = &path;
-    if (sxt_inlined_read(path, &options, &list, &error) != SXT_OK)
+    if (sxt_inlined_list_read(path, &options, &list, &error) != SXT_OK)
         return cli_fail(path, &error);
-    uint64_t size = 0, places = 0;
-    for (size_t i = 0; i < list.count; i++) {
-        size += list.list[i].size;
-        places += list.list[i].places;
-    }
+    uint64_t size = 0, places = 0, code = sxt_inlined_list_code_size(list);
     sxt_emit_text(emit, "%11s  %7s  %11s  %9s  function\n", "size", "%", "total", "places");
-    for (size_t i = 0; i < list.count && i < limit; i++)
-        print_one(emit, &list.list[i], list.code);
+    for (size_t i = 0; sxt_inlined_list_get(list, i, &function) == SXT_OK; i++) {
+        size += function.size;
+        places += function.places;
+        if (i < limit)
+            print_one(emit, &function, code);
+    }
     sxt_emit_text(emit, "%11s  %7s  %11s  %9s  %s functions that were inlined, in %s bytes of code\n",
-                  cli_thousands((double)size).text, cli_percent((double)size, (double)list.code).text, "",
-                  cli_thousands((double)places).text, cli_thousands((double)list.count).text,
-                  cli_thousands((double)list.code).text);
-    sxt_inlined_free(&list);
+                  cli_thousands((double)size).text, cli_percent((double)size, (double)code).text, "",
+                  cli_thousands((double)places).text, cli_thousands((double)sxt_inlined_list_count(list)).text,
+                  cli_thousands((double)code).text);
+    sxt_inlined_list_free(&list);
     return CLI_DONE;
 }

@@ -1,28 +1,31 @@
-/* rows.c: the rows that a query gives, as a table, as JSON Lines or as CSV. */
-#include <math.h>
+/* size_rows.c: the rows of a query as a table, as JSON Lines or as CSV. */
 #include <string.h>
 
-#include "cli/sizes.h"
+#include "cli/size_input.h"
 
 #define PATH_WIDTH_MAX 44
+#define KEYS_MAX       4 /* that a query can group by */
 
 struct printer {
     struct sxt_emit *emit;
-    const struct sxt_size_query_subject *subject;
-    const struct sxt_size_result *result;
+    const struct cli_size_input *input;
+    const sxt_size_result *result;
+    size_t key_count;
     double whole;
     int pss_width, size_width, count_width;
-    size_t text_widths[SXT_SIZE_QUERY_KEYS];
+    size_t text_widths[KEYS_MAX];
 };
 
 static void print_table(struct printer *printer);
 static void print_json(struct printer *printer);
 static void print_csv(struct printer *printer);
 
-void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_size_query_subject *subject,
-                    const struct sxt_size_result *result, double whole)
+void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_size_input *input,
+                    const sxt_size_result *result, double whole)
 {
-    struct printer printer = {.emit = emit, .subject = subject, .result = result, .whole = whole};
+    struct printer printer = {.emit = emit, .input = input, .result = result, .whole = whole};
+    printer.key_count = sxt_size_result_key_count(result);
+    printer.key_count = printer.key_count < KEYS_MAX ? printer.key_count : KEYS_MAX;
     if (form == CLI_JSON)
         print_json(&printer);
     else if (form == CLI_CSV)
@@ -31,131 +34,126 @@ void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct sxt_
         print_table(&printer);
 }
 
-struct names {
-    struct sxt_size_query_item item;
-    struct sxt_size_names names;
-    sxt_string source, object, component, path;
-};
-
-static void get_names(const struct printer *printer, uint32_t index, struct sxt_buffer *buffer, struct names *out)
+static void get_row(const struct printer *printer, size_t index, sxt_size_row *out)
 {
-    struct sxt_size_query_item *item = &out->item;
-    sxt_size_query_get_item(printer->subject, index, item);
-    sxt_string nothing = {"", 0};
-    *out = (struct names){*item,  {item->full_name, item->full_name, item->full_name, 0}, nothing, nothing, nothing,
-                          nothing};
-    if (item->symbol == NULL)
-        return;
-    const struct sxt_size_info *owner = item->owner;
-    out->source = owner->paths[item->symbol->path].source;
-    out->object = owner->paths[item->symbol->path].object;
-    out->path = out->source.size > 0 ? out->source : out->object;
-    if (item->symbol->component < owner->component_count)
-        out->component = owner->components[item->symbol->component];
-    if (buffer != NULL)
-        sxt_size_derive_names(&owner->segments[item->symbol->segment], item->full_name, buffer, &out->names);
+    *out = (sxt_size_row)SXT_SIZE_ROW_INIT;
+    sxt_size_result_row(printer->result, index, out);
+}
+
+/* The file that a symbol is shown with. */
+static sxt_string path_of(const sxt_size_symbol *symbol)
+{
+    return symbol->source_path.size > 0 ? symbol->source_path : symbol->object_path;
+}
+
+static bool is_diff(const struct printer *printer)
+{
+    return printer->input->diff != NULL;
 }
 
 /* --- JSON --- */
 
-static void print_sums(struct printer *printer, const struct sxt_size_result_row *row)
+static void print_sums(struct printer *printer, const sxt_size_row *row)
 {
-    if (printer->subject->delta != NULL)
+    if (is_diff(printer))
         sxt_emit_cstring(printer->emit, "status", sxt_size_status_name(row->status));
     cli_emit_signed(printer->emit, "size", row->size);
     cli_emit_signed(printer->emit, "padding", row->padding);
     cli_emit_real(printer->emit, "pss", row->pss);
 }
 
-static void print_group_json(struct printer *printer, const struct sxt_size_result_row *row)
+static void print_group_json(struct printer *printer, size_t index, const sxt_size_row *row)
 {
     sxt_emit_object(printer->emit, "group");
-    for (size_t i = 0; i < printer->result->key_count; i++)
-        sxt_emit_string(printer->emit, printer->result->keys[i], sxt_size_row_label(printer->result, row, i));
+    for (size_t i = 0; i < printer->key_count; i++)
+        sxt_emit_string(printer->emit, sxt_size_result_key(printer->result, i),
+                        sxt_size_result_label(printer->result, index, i));
     sxt_emit_object_end(printer->emit);
     sxt_emit_number(printer->emit, "count", row->count);
     print_sums(printer, row);
 }
 
-static void print_item_json(struct printer *printer, const struct sxt_size_result_row *row, struct sxt_buffer *buffer)
+static void print_symbol_json(struct printer *printer, const sxt_size_row *row, sxt_size_names *names)
 {
     struct sxt_emit *emit = printer->emit;
-    struct names names;
-    get_names(printer, row->item, buffer, &names);
-    sxt_emit_string(emit, "container", names.item.container);
-    sxt_emit_string(emit, "section", names.item.section);
-    sxt_emit_address(emit, "address", names.item.symbol != NULL ? names.item.symbol->address : 0);
+    sxt_size_symbol symbol;
+    cli_size_symbol(printer->input, row->symbol, &symbol);
+    if (sxt_size_symbol_names(&symbol, names, NULL) != SXT_OK)
+        names->template_name = names->name = symbol.full_name;
+    sxt_emit_string(emit, "container", symbol.container);
+    sxt_emit_string(emit, "section", symbol.section);
+    sxt_emit_address(emit, "address", symbol.address);
     print_sums(printer, row);
-    sxt_emit_number(emit, "aliases", names.item.aliases);
-    sxt_emit_number(emit, "flags", names.item.symbol != NULL ? names.item.symbol->flags : 0);
-    sxt_emit_string(emit, "full_name", names.item.full_name);
-    sxt_emit_string(emit, "template_name", names.names.template_name);
-    sxt_emit_string(emit, "name", names.names.name);
-    sxt_emit_string(emit, "object_path", names.object);
-    sxt_emit_string(emit, "source_path", names.source);
-    sxt_emit_string(emit, "component", names.component);
+    sxt_emit_number(emit, "aliases", symbol.aliases);
+    sxt_emit_number(emit, "flags", symbol.flags);
+    sxt_emit_string(emit, "full_name", symbol.full_name);
+    sxt_emit_string(emit, "template_name", names->template_name);
+    sxt_emit_string(emit, "name", names->name);
+    sxt_emit_string(emit, "object_path", symbol.object_path);
+    sxt_emit_string(emit, "source_path", symbol.source_path);
+    sxt_emit_string(emit, "component", symbol.component);
 }
 
 static void print_json(struct printer *printer)
 {
-    struct sxt_buffer buffer;
-    sxt_buffer_init(&buffer, (size_t)64 << 20);
-    for (size_t i = 0; i < printer->result->row_count; i++) {
+    sxt_size_names names = SXT_SIZE_NAMES_INIT;
+    for (size_t i = 0; i < sxt_size_result_row_count(printer->result); i++) {
+        sxt_size_row row;
+        get_row(printer, i, &row);
         sxt_emit_record(printer->emit);
-        if (printer->result->key_count > 0)
-            print_group_json(printer, &printer->result->rows[i]);
+        if (printer->key_count > 0)
+            print_group_json(printer, i, &row);
         else
-            print_item_json(printer, &printer->result->rows[i], &buffer);
+            print_symbol_json(printer, &row, &names);
         sxt_emit_record_end(printer->emit);
     }
-    sxt_buffer_free(&buffer);
+    sxt_size_names_free(&names);
 }
 
 /* --- CSV --- */
 
-static void print_group_csv(struct printer *printer, const struct sxt_size_result_row *row)
+static void print_group_csv(struct printer *printer, size_t index, const sxt_size_row *row)
 {
-    for (size_t i = 0; i < printer->result->key_count; i++)
-        cli_csv_text(printer->emit, sxt_size_row_label(printer->result, row, i), ',');
+    for (size_t i = 0; i < printer->key_count; i++)
+        cli_csv_text(printer->emit, sxt_size_result_label(printer->result, index, i), ',');
     sxt_emit_text(printer->emit, "%llu,", (unsigned long long)row->count);
 }
 
-static void print_item_csv(struct printer *printer, const struct sxt_size_result_row *row)
+static void print_symbol_csv(struct printer *printer, const sxt_size_row *row)
 {
     struct sxt_emit *emit = printer->emit;
-    struct names names;
-    get_names(printer, row->item, NULL, &names);
-    cli_csv_text(emit, names.item.container, ',');
-    cli_csv_text(emit, names.item.section, ',');
-    sxt_emit_text(emit, "0x%llx,%u,", (unsigned long long)(names.item.symbol != NULL ? names.item.symbol->address : 0),
-                  names.item.aliases);
-    cli_csv_text(emit, names.item.full_name, ',');
-    cli_csv_text(emit, names.object, ',');
-    cli_csv_text(emit, names.source, ',');
-    cli_csv_text(emit, names.component, ',');
+    sxt_size_symbol symbol;
+    cli_size_symbol(printer->input, row->symbol, &symbol);
+    cli_csv_text(emit, symbol.container, ',');
+    cli_csv_text(emit, symbol.section, ',');
+    sxt_emit_text(emit, "0x%llx,%u,", (unsigned long long)symbol.address, symbol.aliases);
+    cli_csv_text(emit, symbol.full_name, ',');
+    cli_csv_text(emit, symbol.object_path, ',');
+    cli_csv_text(emit, symbol.source_path, ',');
+    cli_csv_text(emit, symbol.component, ',');
 }
 
 static void print_csv(struct printer *printer)
 {
     struct sxt_emit *emit = printer->emit;
-    const struct sxt_size_result *result = printer->result;
-    for (size_t i = 0; i < result->key_count; i++)
-        sxt_emit_text(emit, "%s,", result->keys[i]);
+    for (size_t i = 0; i < printer->key_count; i++)
+        sxt_emit_text(emit, "%s,", sxt_size_result_key(printer->result, i));
     sxt_emit_text(emit, "%s%ssize,padding,pss\n",
-                  result->key_count > 0
+                  printer->key_count > 0
                       ? "count,"
                       : "container,section,address,aliases,full_name,object_path,source_path,component,",
-                  printer->subject->delta != NULL ? "status," : "");
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct sxt_size_result_row *row = &result->rows[i];
-        if (result->key_count > 0)
-            print_group_csv(printer, row);
+                  is_diff(printer) ? "status," : "");
+    for (size_t i = 0; i < sxt_size_result_row_count(printer->result); i++) {
+        sxt_size_row row;
+        get_row(printer, i, &row);
+        if (printer->key_count > 0)
+            print_group_csv(printer, i, &row);
         else
-            print_item_csv(printer, row);
-        if (printer->subject->delta != NULL)
-            sxt_emit_text(emit, "%s,", sxt_size_status_name(row->status));
-        sxt_emit_text(emit, "%lld,%lld,", (long long)row->size, (long long)row->padding);
-        cli_csv_number(emit, row->pss, '\n');
+            print_symbol_csv(printer, &row);
+        if (is_diff(printer))
+            sxt_emit_text(emit, "%s,", sxt_size_status_name(row.status));
+        sxt_emit_text(emit, "%lld,%lld,", (long long)row.size, (long long)row.padding);
+        cli_csv_number(emit, row.pss, '\n');
     }
 }
 
@@ -163,7 +161,7 @@ static void print_csv(struct printer *printer)
 
 static struct cli_number amount(const struct printer *printer, double value)
 {
-    return printer->subject->delta != NULL ? cli_change(value) : cli_thousands(value);
+    return is_diff(printer) ? cli_change(value) : cli_thousands(value);
 }
 
 static void widen(int *width, struct cli_number number)
@@ -172,115 +170,123 @@ static void widen(int *width, struct cli_number number)
         *width = (int)strlen(number.text);
 }
 
-static void measure(struct printer *printer, const struct sxt_size_result_row *row)
+static void widen_text(size_t *width, sxt_string text)
 {
-    const struct sxt_size_result *result = printer->result;
+    if (text.size > *width && text.size <= PATH_WIDTH_MAX)
+        *width = text.size;
+}
+
+static void measure_numbers(struct printer *printer, const sxt_size_row *row)
+{
     widen(&printer->pss_width, amount(printer, row->pss));
     widen(&printer->size_width, amount(printer, (double)row->size));
     widen(&printer->count_width, cli_thousands((double)row->count));
-    for (size_t i = 0; i < result->key_count; i++) {
-        size_t size = sxt_size_row_label(result, row, i).size;
-        if (size > printer->text_widths[i] && size <= PATH_WIDTH_MAX)
-            printer->text_widths[i] = size;
-    }
 }
 
-static void print_numbers(const struct printer *printer, const struct sxt_size_result_row *row, char mark)
+static void print_numbers(const struct printer *printer, const sxt_size_row *row, char mark)
 {
     struct cli_number pss = amount(printer, row->pss), size = amount(printer, (double)row->size);
     struct cli_number percent = cli_percent(row->pss, printer->whole);
-    if (printer->subject->delta != NULL)
+    if (is_diff(printer))
         sxt_emit_text(printer->emit, "%c ", mark);
     sxt_emit_text(printer->emit, "%*s  %8s  %*s  ", printer->pss_width, pss.text, percent.text, printer->size_width,
                   size.text);
-    if (printer->result->key_count > 0)
+    if (printer->key_count > 0)
         sxt_emit_text(printer->emit, "%*s  ", printer->count_width, cli_thousands((double)row->count).text);
 }
 
-static void print_group_row(const struct printer *printer, const struct sxt_size_result_row *row)
+static void print_group_row(const struct printer *printer, size_t index)
 {
-    size_t last = printer->result->key_count - 1;
+    size_t last = printer->key_count - 1;
     for (size_t i = 0; i <= last; i++) {
-        cli_print_padded(printer->emit, sxt_size_row_label(printer->result, row, i),
+        cli_print_padded(printer->emit, sxt_size_result_label(printer->result, index, i),
                          i < last ? printer->text_widths[i] : 0);
         sxt_emit_text(printer->emit, i < last ? "  " : "\n");
     }
 }
 
-static void print_item_row(const struct printer *printer, const struct sxt_size_result_row *row)
+static void print_symbol_row(const struct printer *printer, const sxt_size_row *row)
 {
-    struct names names;
-    get_names(printer, row->item, NULL, &names);
-    cli_print_padded(printer->emit, names.item.section, printer->text_widths[0]);
+    sxt_size_symbol symbol;
+    cli_size_symbol(printer->input, row->symbol, &symbol);
+    cli_print_padded(printer->emit, symbol.section, printer->text_widths[0]);
     sxt_emit_text(printer->emit, "  ");
-    cli_print_padded(printer->emit, names.path, printer->text_widths[1]);
+    cli_print_padded(printer->emit, path_of(&symbol), printer->text_widths[1]);
     sxt_emit_text(printer->emit, "  ");
-    sxt_emit_name(printer->emit, names.item.full_name);
+    sxt_emit_name(printer->emit, symbol.full_name);
     sxt_emit_text(printer->emit, "\n");
 }
 
-static void measure_all(struct printer *printer)
+static void measure_row(struct printer *printer, size_t index)
 {
-    const struct sxt_size_result *result = printer->result;
+    sxt_size_row row;
+    get_row(printer, index, &row);
+    measure_numbers(printer, &row);
+    for (size_t i = 0; i < printer->key_count; i++)
+        widen_text(&printer->text_widths[i], sxt_size_result_label(printer->result, index, i));
+    if (printer->key_count > 0)
+        return;
+    sxt_size_symbol symbol;
+    cli_size_symbol(printer->input, row.symbol, &symbol);
+    widen_text(&printer->text_widths[0], symbol.section);
+    widen_text(&printer->text_widths[1], path_of(&symbol));
+}
+
+static void measure_all(struct printer *printer, const sxt_size_row *total)
+{
     printer->pss_width = 5;
     printer->size_width = 4;
     printer->count_width = 5;
-    for (size_t i = 0; i < result->key_count; i++)
-        printer->text_widths[i] = strlen(result->keys[i]);
-    if (result->key_count == 0) {
+    for (size_t i = 0; i < printer->key_count; i++)
+        printer->text_widths[i] = strlen(sxt_size_result_key(printer->result, i));
+    if (printer->key_count == 0) {
         printer->text_widths[0] = 7;
         printer->text_widths[1] = 4;
     }
-    measure(printer, &result->total);
-    for (size_t i = 0; i < result->row_count; i++) {
-        measure(printer, &result->rows[i]);
-        if (result->key_count > 0)
-            continue;
-        struct names names;
-        get_names(printer, result->rows[i].item, NULL, &names);
-        size_t sizes[] = {names.item.section.size, names.path.size};
-        for (size_t k = 0; k < 2; k++)
-            if (sizes[k] > printer->text_widths[k] && sizes[k] <= PATH_WIDTH_MAX)
-                printer->text_widths[k] = sizes[k];
-    }
+    measure_numbers(printer, total);
+    for (size_t i = 0; i < sxt_size_result_row_count(printer->result); i++)
+        measure_row(printer, i);
 }
 
 static void print_head(const struct printer *printer)
 {
-    const struct sxt_size_result *result = printer->result;
-    sxt_emit_text(printer->emit, "%s%*s  %8s  %*s  ", printer->subject->delta != NULL ? "  " : "", printer->pss_width,
-                  "pss", "%", printer->size_width, "size");
-    if (result->key_count == 0) {
+    sxt_emit_text(printer->emit, "%s%*s  %8s  %*s  ", is_diff(printer) ? "  " : "", printer->pss_width, "pss", "%",
+                  printer->size_width, "size");
+    if (printer->key_count == 0) {
         sxt_emit_text(printer->emit, "%-*s  %-*s  name\n", (int)printer->text_widths[0], "section",
                       (int)printer->text_widths[1], "path");
         return;
     }
     sxt_emit_text(printer->emit, "%*s", printer->count_width, "count");
-    for (size_t i = 0; i < result->key_count; i++)
-        sxt_emit_text(printer->emit, "  %-*s", i + 1 < result->key_count ? (int)printer->text_widths[i] : 0,
-                      result->keys[i]);
+    for (size_t i = 0; i < printer->key_count; i++)
+        sxt_emit_text(printer->emit, "  %-*s", i + 1 < printer->key_count ? (int)printer->text_widths[i] : 0,
+                      sxt_size_result_key(printer->result, i));
     sxt_emit_text(printer->emit, "\n");
 }
 
 static void print_table(struct printer *printer)
 {
-    const struct sxt_size_result *result = printer->result;
+    sxt_size_row total = SXT_SIZE_ROW_INIT;
+    size_t all_rows = sxt_size_result_total(printer->result, &total);
+    size_t rows = sxt_size_result_row_count(printer->result);
     if (printer->whole == 0)
-        printer->whole = result->total.pss;
-    measure_all(printer);
+        printer->whole = total.pss;
+    measure_all(printer, &total);
     print_head(printer);
-    for (size_t i = 0; i < result->row_count; i++) {
-        print_numbers(printer, &result->rows[i], "=~+-"[result->rows[i].status & 3]);
-        if (result->key_count > 0)
-            print_group_row(printer, &result->rows[i]);
+    for (size_t i = 0; i < rows; i++) {
+        sxt_size_row row;
+        get_row(printer, i, &row);
+        print_numbers(printer, &row, "=~+-"[row.status & 3]);
+        if (printer->key_count > 0)
+            print_group_row(printer, i);
         else
-            print_item_row(printer, &result->rows[i]);
+            print_symbol_row(printer, &row);
     }
-    print_numbers(printer, &result->total, ' ');
-    if (result->row_count < result->all_rows)
-        sxt_emit_text(printer->emit, "total of %s rows, of which %s are shown\n",
-                      cli_thousands((double)result->all_rows).text, cli_thousands((double)result->row_count).text);
+    print_numbers(printer, &total, ' ');
+    if (rows < all_rows)
+        sxt_emit_text(printer->emit, "total of %s rows, of which %s are shown\n", cli_thousands((double)all_rows).text,
+                      cli_thousands((double)rows).text);
     else
-        sxt_emit_text(printer->emit, "total of %s row%s\n", cli_thousands((double)result->all_rows).text,
-                      result->all_rows == 1 ? "" : "s");
+        sxt_emit_text(printer->emit, "total of %s row%s\n", cli_thousands((double)all_rows).text,
+                      all_rows == 1 ? "" : "s");
 }

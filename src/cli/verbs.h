@@ -29,7 +29,7 @@ int cli_make_size(const struct cli_arguments *arguments);
 /* What convert does for .size files, and for .sizediff files. */
 int cli_convert_size(const struct cli_arguments *arguments, bool is_diff);
 
-/* What dump does for SuperSize files; false when ARCHIVE is none. */
+/* What dump does for SuperSize files; false when ARCHIVE is not one. */
 bool cli_dump_size(const sxt_archive *archive, struct sxt_emit *emit);
 
 /* What dump, info and convert do for heap traces; FILE is named in warnings. */

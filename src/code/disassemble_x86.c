@@ -1,9 +1,7 @@
 /*
- * disassemble.c: listings of x86 code, by Zydis. While it prints an instruction it is noted which bytes of the text are
- * an address, and these are replaced by a name, which may be longer than the room that Zydis has.
+ * disassemble_x86.c: listings of x86 code, by Zydis, which finds calls here too. A hook notes which bytes of the text
+ * of an instruction are an address. These are replaced by a name, which may be longer than the room that Zydis has.
  */
-#include "code/disassemble.h"
-
 #include <elf.h>
 #include <string.h>
 
@@ -16,8 +14,8 @@
 struct mark {
     ZydisFormatterFunc print; /* what Zydis prints addresses with */
     uint64_t address;
-    size_t start, end; /* where it stands in the text; the same when there is none */
-    bool is_relative;  /* "(%rip)" stands behind it */
+    size_t start, end; /* where it is in the text; the same when there is none */
+    bool is_relative;  /* "(%rip)" follows it */
 };
 
 struct lister {
@@ -32,23 +30,10 @@ static int open_lister(struct lister *lister, const struct sxt_code_piece *piece
 static size_t list_one(const struct lister *lister, const struct sxt_code_piece *piece, size_t at,
                        struct sxt_buffer *out);
 
-bool sxt_code_can_list(uint16_t machine, bool is_64, bool big_endian)
-{
-    return !big_endian && (machine == EM_X86_64 || (machine == EM_386 && !is_64));
-}
-
-void sxt_code_begin_line(uint64_t offset, struct sxt_buffer *out)
-{
-    sxt_buffer_print(out, "%6llx:\t", (unsigned long long)offset);
-}
-
-int sxt_code_list(const struct sxt_code_piece *piece, sxt_code_name *name, void *context, struct sxt_buffer *out,
-                  sxt_error *error)
+int sxt_code_list_x86(const struct sxt_code_piece *piece, sxt_code_name *name, void *context, struct sxt_buffer *out,
+                      sxt_error *error)
 {
     struct lister lister = {.name = name, .context = context};
-    if (!sxt_code_can_list(piece->machine, piece->is_64, piece->big_endian))
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "code of x86 is disassembled, not that of machine %u", piece->machine);
     int status = open_lister(&lister, piece, error);
     if (status != SXT_OK)
         return status;
@@ -60,8 +45,8 @@ int sxt_code_list(const struct sxt_code_piece *piece, sxt_code_name *name, void 
     return sxt_buffer_status(out, error);
 }
 
-/* Called by Zydis where an absolute address stands: the target of a branch, or memory that is addressed by no register
- * but the instruction pointer. */
+/* Called by Zydis for an absolute address: the target of a branch, or memory that is addressed by no register but the
+ * instruction pointer. */
 static ZyanStatus print_address(const ZydisFormatter *formatter, ZydisFormatterBuffer *buffer,
                                 ZydisFormatterContext *context)
 {
@@ -74,7 +59,7 @@ static ZyanStatus print_address(const ZydisFormatter *formatter, ZydisFormatterB
     ZYAN_CHECK(ZydisCalcAbsoluteAddress(context->instruction, operand, context->runtime_address, &address));
     size_t start = text->vector.size - 1; /* the size counts the NUL */
     ZYAN_CHECK(mark->print(formatter, buffer, context));
-    /* What FS and GS lead to are no addresses of the file. */
+    /* Addresses relative to FS and GS are not in the file. */
     if (is_memory && (operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS))
         return ZYAN_STATUS_SUCCESS;
     mark->address = address;
@@ -111,7 +96,7 @@ static int open_lister(struct lister *lister, const struct sxt_code_piece *piece
     return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the decoder of x86 instructions cannot be used");
 }
 
-/* Bytes that are no instruction, or none that Zydis knows. */
+/* Bytes that are not an instruction, or not one that Zydis knows. */
 static size_t list_bytes(const uint8_t *bytes, size_t left, struct sxt_buffer *out)
 {
     size_t length = sxt_x86_new_length(bytes, left);
@@ -123,7 +108,7 @@ static size_t list_bytes(const uint8_t *bytes, size_t left, struct sxt_buffer *o
     return length;
 }
 
-/* Appends TEXT with what is at the address in place of it. */
+/* Appends TEXT with the address replaced by the name of what is there. */
 static void put_text(const struct lister *lister, const struct mark *mark, const char *text, struct sxt_buffer *out)
 {
     sxt_buffer_append(out, text, mark->start);
@@ -134,7 +119,7 @@ static void put_text(const struct lister *lister, const struct mark *mark, const
     sxt_buffer_append(out, text + mark->end, strlen(text) - mark->end);
 }
 
-/* A branch to where a register or memory points has a star, which not every version of Zydis prints. */
+/* An indirect branch has a star, which not every version of Zydis prints. */
 static void add_star(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands, char *text,
                      size_t room, struct mark *mark)
 {

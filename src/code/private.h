@@ -12,6 +12,15 @@ sxt_call_search sxt_find_calls_x86_64;
 sxt_call_search sxt_find_calls_x86_32;
 sxt_call_search sxt_find_calls_aarch64;
 
+/* As sxt_code_list, for x86 and for all other machines. */
+int sxt_code_list_x86(const struct sxt_code_piece *piece, sxt_code_name *name, void *context, struct sxt_buffer *out,
+                      sxt_error *error);
+int sxt_code_list_capstone(const struct sxt_code_piece *piece, sxt_code_name *name, void *context,
+                           struct sxt_buffer *out, sxt_error *error);
+
+/* Appends the beginning of a line of a listing. */
+void sxt_code_begin_line(uint64_t offset, struct sxt_buffer *out);
+
 /* No instruction of x86 is longer. */
 #define SXT_X86_LENGTH_MAX 15
 

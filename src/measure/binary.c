@@ -25,9 +25,9 @@
 
 /* A file under way. */
 struct binary {
-    struct size_maker *maker;
+    struct measure_maker *maker;
     struct sxt_elf elf;
-    struct size_section *sections;
+    struct measure_section *sections;
     struct sxt_symbols *symbols;
     const struct sxt_linker_map *map; /* NULL for none */
     sxt_string member;                /* of a library: its path; absent otherwise */
@@ -39,10 +39,10 @@ struct binary {
     uint64_t *seen_at;      /* by the number of a name in the model: where it was last, plus 1 */
     struct sxt_buffer text;
     uint64_t tls; /* what thread-local symbols count from */
-    struct size_sources sources;
-    struct size_claim *claims;
+    struct measure_sources sources;
+    struct measure_claim *claims;
     size_t claim_count, claim_capacity;
-    struct size_pieces pieces;
+    struct measure_pieces pieces;
     bool no_memory;
 };
 
@@ -55,7 +55,7 @@ static void release(struct binary *binary)
     free(binary->next_section);
     free(binary->readable);
     free(binary->seen_at);
-    sxt_size_sources_free(&binary->sources);
+    sxt_measure_sources_free(&binary->sources);
     free(binary->claims);
     free(binary->pieces.list);
     sxt_buffer_free(&binary->text);
@@ -74,21 +74,20 @@ static uint64_t find_tls(const struct sxt_elf *elf)
 
 static int read_binary(struct binary *binary, const struct sxt_file *file, const char *path, sxt_error *error)
 {
-    const struct sxt_size_make_options *options = binary->maker->options;
-    sxt_extract_options extract = options->extract;
+    sxt_extract_options extract = *binary->maker->extract;
     /* The file of a range is known without its lines. */
     extract.flags |= SXT_EXTRACT_VARIABLES | SXT_EXTRACT_NO_LINES;
     int status = sxt_elf_open(&binary->elf, file->data, file->size, extract.inflate_limit, error);
     if (status == SXT_OK)
-        status = sxt_extract(file, path, &extract, &binary->symbols, error);
+        status = sxt_extract_elf(&binary->elf, path, &extract, &binary->symbols, error);
     if (status != SXT_OK)
         return status;
     binary->tls = find_tls(&binary->elf);
-    binary->sections = sxt_size_sections(&binary->elf, options->with_debug);
+    binary->sections = sxt_measure_sections(&binary->elf, binary->maker->options->with_debug);
     if (binary->sections == NULL || !list_sections(binary) ||
-        !sxt_size_sources_init(&binary->sources, binary->symbols, binary->tls))
+        !sxt_measure_sources_init(&binary->sources, binary->symbols, binary->tls))
         return sxt_fail_memory(error, binary->elf.section_count * sizeof *binary->sections);
-    return sxt_size_check_sections(&binary->elf, binary->sections, error);
+    return sxt_measure_check_sections(&binary->elf, binary->sections, error);
 }
 
 static bool list_sections(struct binary *binary)
@@ -137,7 +136,7 @@ static uint32_t name_of(struct binary *binary, uint32_t number)
     binary->no_memory |= binary->text.memory_was_short;
     blank(&binary->text);
     uint32_t made =
-        sxt_size_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
+        sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
     binary->readable[number] = made + 1;
     return made;
 }
@@ -182,14 +181,14 @@ static bool is_label(const struct sxt_elf_section *section, const struct sxt_mod
 
 static void claim(struct binary *binary, uint64_t start, uint64_t end, uint32_t name)
 {
-    struct size_claim *claims =
+    struct measure_claim *claims =
         sxt_array_grow(binary->claims, &binary->claim_capacity, binary->claim_count + 1, sizeof *claims);
     if (claims == NULL) {
         binary->no_memory = true;
         return;
     }
     binary->claims = claims;
-    claims[binary->claim_count] = (struct size_claim){start, end, name, (uint32_t)binary->claim_count};
+    claims[binary->claim_count] = (struct measure_claim){start, end, name, (uint32_t)binary->claim_count};
     binary->claim_count++;
 }
 
@@ -232,8 +231,8 @@ static void claim_rest(struct binary *binary, const struct sxt_elf_section *sect
 
 static int by_start(const void *a, const void *b)
 {
-    const struct size_claim *first = a;
-    const struct size_claim *second = b;
+    const struct measure_claim *first = a;
+    const struct measure_claim *second = b;
     return first->start < second->start ? -1 : first->start > second->start;
 }
 
@@ -245,8 +244,8 @@ static void claim_ranges(struct binary *binary, const struct sxt_elf_section *se
     size_t sized_count = binary->claim_count, at = 0;
     if (sized_count > 1)
         qsort(binary->claims, sized_count, sizeof *binary->claims, by_start);
-    const struct size_sources *sources = &binary->sources;
-    for (size_t i = sxt_size_first_root(sources, section->address); i < sources->root_count; i++) {
+    const struct measure_sources *sources = &binary->sources;
+    for (size_t i = sxt_measure_first_root(sources, section->address); i < sources->root_count; i++) {
         const struct sxt_model_range *range = &symbols->ranges[sources->roots[i]];
         if (range->address >= end)
             break;
@@ -265,8 +264,9 @@ static uint32_t path_of(struct binary *binary, const struct sxt_elf_section *sec
 {
     sxt_string object = binary->member.data != NULL ? binary->member : (sxt_string){"", 0};
     if (binary->map != NULL)
-        object = sxt_size_object_at(binary->map, address);
-    return sxt_size_maker_path(binary->maker, object, sxt_size_source_at(&binary->sources, section->flags, address));
+        object = sxt_measure_object_at(binary->map, address);
+    return sxt_measure_maker_path(binary->maker, object,
+                                  sxt_measure_source_at(&binary->sources, section->flags, address));
 }
 
 /* A name that is made up: BEFORE, the name of a section, BEHIND. */
@@ -278,18 +278,18 @@ static uint32_t made_up_name(struct binary *binary, const char *before, sxt_stri
     sxt_buffer_append(&binary->text, behind, strlen(behind));
     binary->no_memory |= binary->text.memory_was_short;
     blank(&binary->text);
-    return sxt_size_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
+    return sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
 }
 
-static void add_made_up(struct binary *binary, const struct size_section *section, uint32_t segment, uint64_t start,
+static void add_made_up(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
                         uint64_t end, uint32_t name)
 {
-    sxt_size_maker_add(binary->maker, segment, section->address + (start - section->elf->address), end - start, name,
-                       path_of(binary, section->elf, start), 0, false);
+    sxt_measure_maker_add(binary->maker, segment, section->address + (start - section->elf->address), end - start, name,
+                          path_of(binary, section->elf, start), 0, false);
 }
 
 /* Bytes that nothing claims. Where a map knows whose they are, it says so. */
-static void add_filler(struct binary *binary, const struct size_section *section, uint32_t segment, uint64_t start,
+static void add_filler(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
                        uint64_t end)
 {
     uint32_t unknown = made_up_name(binary, "** ", section->name, " (unattributed)");
@@ -302,14 +302,14 @@ static void add_filler(struct binary *binary, const struct size_section *section
             break;
         sxt_string input = piece->input_section;
         if (piece->kind == SXT_PIECE_MERGED_STRINGS)
-            sxt_size_add_literals(binary->maker, &(struct size_literals){
-                                                     .elf = &binary->elf,
-                                                     .segment = segment,
-                                                     .shift = section->address - section->elf->address,
-                                                     .path = path_of(binary, section->elf, start),
-                                                     .start = start,
-                                                     .end = until,
-                                                 });
+            sxt_measure_add_literals(binary->maker, &(struct measure_literals){
+                                                        .elf = &binary->elf,
+                                                        .segment = segment,
+                                                        .shift = section->address - section->elf->address,
+                                                        .path = path_of(binary, section->elf, start),
+                                                        .start = start,
+                                                        .end = until,
+                                                    });
         else if (piece->kind == SXT_PIECE_MERGED_CONSTANTS)
             add_made_up(binary, section, segment, start, until,
                         made_up_name(binary, "** merge constants", (sxt_string){"", 0}, ""));
@@ -334,20 +334,20 @@ static bool is_padding(const struct binary *binary, uint64_t start, uint64_t gap
 }
 
 /* The pieces of a section that has a segment of its own, and what is between them. */
-static void add_native(struct binary *binary, const struct size_section *section)
+static void add_native(struct binary *binary, const struct measure_section *section)
 {
     const struct sxt_elf_section *elf = section->elf;
-    uint32_t segment = sxt_size_maker_segment(binary->maker, binary->container, section->name);
+    uint32_t segment = sxt_measure_maker_segment(binary->maker, binary->container, section->name);
     uint64_t done = elf->address, end = elf->address + elf->size;
     for (size_t i = 0; i < binary->pieces.count; i++) {
-        struct size_piece *piece = &binary->pieces.list[i];
+        struct measure_piece *piece = &binary->pieces.list[i];
         uint64_t gap = piece->joins ? 0 : piece->start - done;
         /* The first symbol has no padding: a reader would not know where it begins. */
         if (gap > 0 && (i == 0 || !is_padding(binary, done, gap)))
             add_filler(binary, section, segment, done, piece->start);
-        sxt_size_maker_add(binary->maker, segment, section->address + (piece->start - elf->address),
-                           piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
-                           piece->joins);
+        sxt_measure_maker_add(binary->maker, segment, section->address + (piece->start - elf->address),
+                              piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
+                              piece->joins);
         done = piece->end;
     }
     if (done < end)
@@ -355,42 +355,42 @@ static void add_native(struct binary *binary, const struct size_section *section
 }
 
 /* The pieces of another section, and the rest of it. */
-static void add_other(struct binary *binary, const struct size_section *section)
+static void add_other(struct binary *binary, const struct measure_section *section)
 {
     uint64_t rest = section->is_bss ? 0 : section->size;
     const struct sxt_elf_section *elf = section->elf;
     for (size_t i = 0; i < binary->pieces.count && !section->is_bss; i++) {
-        struct size_piece *piece = &binary->pieces.list[i];
+        struct measure_piece *piece = &binary->pieces.list[i];
         if (!piece->joins)
             rest -= piece->end - piece->start;
-        sxt_size_maker_add(binary->maker, binary->other, section->address + (piece->start - elf->address),
-                           piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
-                           piece->joins);
+        sxt_measure_maker_add(binary->maker, binary->other, section->address + (piece->start - elf->address),
+                              piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
+                              piece->joins);
     }
     bool is_literals = (elf->flags & SHF_ALLOC) && (elf->flags & SHF_MERGE) && (elf->flags & SHF_STRINGS) &&
                        elf->entry_size <= 1 && binary->pieces.count == 0;
     if (is_literals)
-        sxt_size_add_literals(binary->maker, &(struct size_literals){
-                                                 .elf = &binary->elf,
-                                                 .segment = binary->other,
-                                                 .shift = section->address - elf->address,
-                                                 .path = path_of(binary, elf, elf->address),
-                                                 .start = elf->address,
-                                                 .end = elf->address + elf->size,
-                                             });
+        sxt_measure_add_literals(binary->maker, &(struct measure_literals){
+                                                    .elf = &binary->elf,
+                                                    .segment = binary->other,
+                                                    .shift = section->address - elf->address,
+                                                    .path = path_of(binary, elf, elf->address),
+                                                    .start = elf->address,
+                                                    .end = elf->address + elf->size,
+                                                });
     else if (rest > 0)
-        sxt_size_maker_add(
+        sxt_measure_maker_add(
             binary->maker, binary->other, 0, rest, made_up_name(binary, "** ELF Section: ", section->name, ""),
-            sxt_size_maker_path(binary->maker, binary->member.data != NULL ? binary->member : (sxt_string){"", 0},
-                                (sxt_string){"", 0}),
+            sxt_measure_maker_path(binary->maker, binary->member.data != NULL ? binary->member : (sxt_string){"", 0},
+                                   (sxt_string){"", 0}),
             0, false);
 }
 
 /* ITEMS are the symbols of the section, in the order of the model. */
 static void add_pieces(struct binary *binary, size_t index, const struct placed *items, size_t count)
 {
-    const struct size_section *section = &binary->sections[index];
-    if (section->place == SIZE_LEFT_OUT || section->place == SIZE_MEMORY || section->size == 0)
+    const struct measure_section *section = &binary->sections[index];
+    if (section->place == MEASURE_LEFT_OUT || section->place == MEASURE_MEMORY || section->size == 0)
         return;
     binary->claim_count = binary->pieces.count = 0;
     if (section->elf->flags & SHF_ALLOC && section->elf->size < UINT64_MAX - section->elf->address) {
@@ -398,10 +398,10 @@ static void add_pieces(struct binary *binary, size_t index, const struct placed 
         claim_rest(binary, section->elf, items, count);
         if (section->elf->flags & SHF_EXECINSTR)
             claim_ranges(binary, section->elf);
-        if (!sxt_size_cut(binary->claims, binary->claim_count, &binary->pieces))
+        if (!sxt_measure_cut(binary->claims, binary->claim_count, &binary->pieces))
             binary->no_memory = true;
     }
-    if (section->place == SIZE_NATIVE)
+    if (section->place == MEASURE_NATIVE)
         add_native(binary, section);
     else
         add_other(binary, section);
@@ -468,9 +468,9 @@ static struct sxt_json *describe(struct binary *binary)
 }
 
 /* One that is called like a section with a segment of its own, and has none, is like any other to a reader. */
-static sxt_string counted_name(const struct size_section *section)
+static sxt_string counted_name(const struct measure_section *section)
 {
-    return section->place == SIZE_OTHER && sxt_size_is_known(section->name) ? (sxt_string){"?", 1} : section->name;
+    return section->place == MEASURE_OTHER && sxt_size_is_known(section->name) ? (sxt_string){"?", 1} : section->name;
 }
 
 /* The sizes of sections, and what else can be counted, into the container. */
@@ -478,35 +478,36 @@ static uint64_t count_sections(struct binary *binary)
 {
     uint64_t relocations = 0, in_file = 0;
     for (size_t i = 1; i < binary->elf.section_count; i++) {
-        const struct size_section *section = &binary->sections[i];
+        const struct measure_section *section = &binary->sections[i];
         const struct sxt_elf_section *elf = section->elf;
-        if (section->place == SIZE_LEFT_OUT)
+        if (section->place == MEASURE_LEFT_OUT)
             continue;
-        if (section->place == SIZE_MEMORY)
-            sxt_size_maker_count_memory(binary->maker, binary->container, section->name, section->size);
+        if (section->place == MEASURE_MEMORY)
+            sxt_measure_maker_count_memory(binary->maker, binary->container, section->name, section->size);
         else
-            sxt_size_maker_count(binary->maker, binary->container, counted_name(section), section->size + section->gap);
+            sxt_measure_maker_count(binary->maker, binary->container, counted_name(section),
+                                    section->size + section->gap);
         if (!section->is_bss)
             in_file += section->size;
         if ((elf->type == SHT_REL || elf->type == SHT_RELA) && elf->entry_size > 0)
             relocations += elf->size / elf->entry_size;
     }
-    sxt_size_maker_count(binary->maker, binary->container, (sxt_string){"", 0}, relocations);
+    sxt_measure_maker_count(binary->maker, binary->container, (sxt_string){"", 0}, relocations);
     return in_file;
 }
 
-int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input, sxt_error *error)
+int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error)
 {
     struct binary binary = {.maker = maker, .map = input->map, .member = input->member, .container = input->container};
     sxt_buffer_init(&binary.text, (size_t)2 << 20);
     int status = read_binary(&binary, input->file, input->path, error);
     uint64_t stripped = 0, in_file = 0;
-    if (status == SXT_OK && !sxt_size_strip(&binary.elf, binary.sections, &stripped))
+    if (status == SXT_OK && !sxt_measure_strip(&binary.elf, binary.sections, &stripped))
         status = sxt_fail_memory(error, binary.elf.section_count);
     if (status == SXT_OK && (binary.elf.type == ET_REL || input->member.data != NULL))
-        sxt_size_lay_out(maker, &binary.elf, binary.sections);
+        sxt_measure_lay_out(maker, &binary.elf, binary.sections);
     if (status == SXT_OK) {
-        binary.other = sxt_size_maker_segment(maker, binary.container, (sxt_string){".other", 6});
+        binary.other = sxt_measure_maker_segment(maker, binary.container, (sxt_string){".other", 6});
         if (maker->containers[binary.container].metadata == NULL)
             maker->containers[binary.container].metadata = describe(&binary);
         maker->no_memory |= maker->containers[binary.container].metadata == NULL;
@@ -515,9 +516,9 @@ int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input
     }
     static const char overhead[] = "Overhead: ELF file";
     if (status == SXT_OK && stripped > in_file)
-        sxt_size_maker_add(maker, binary.other, 0, stripped - in_file,
-                           sxt_size_maker_name(maker, (sxt_string){overhead, sizeof overhead - 1}),
-                           sxt_size_maker_path(maker, (sxt_string){"", 0}, (sxt_string){"", 0}), 0, false);
+        sxt_measure_maker_add(maker, binary.other, 0, stripped - in_file,
+                              sxt_measure_maker_name(maker, (sxt_string){overhead, sizeof overhead - 1}),
+                              sxt_measure_maker_path(maker, (sxt_string){"", 0}, (sxt_string){"", 0}), 0, false);
     release(&binary);
     return status;
 }

@@ -1,16 +1,14 @@
 /*
- * disassembly.c: what changed in the code of the functions that changed most, kept with their symbols as the
- * reference keeps it: a unified diff with ten lines of context on the later symbol, for ten functions at most.
+ * disassembly.c: what changed in the code of the functions that changed most. As in the reference, it is a unified diff
+ * with ten lines of context for the later symbol, of ten functions at most.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/private.h"
 #include "base/error.h"
 #include "code/code.h"
 #include "measure/listing.h"
-#include "measure/measure.h"
 
 #define FUNCTIONS_MAX  10
 #define TRIES_MAX      100 /* some functions give nothing; looking at all of them would take too long */
@@ -31,40 +29,64 @@ struct disassembling {
     size_t candidate_count;
     bool *has_group; /* by group of AFTER: is one of the candidates in it? */
     struct sxt_buffer before_text, after_text, text;
-    struct sxt_size_disassembly made[FUNCTIONS_MAX];
+    struct sxt_size_model_disassembly made[FUNCTIONS_MAX];
     size_t made_count;
+    struct sxt_arena *arena; /* of the texts that are made */
 };
 
+static int work_on(struct disassembling *work, const char *before_binary, const char *after_binary, const char **failed,
+                   sxt_error *error);
 static int choose(struct disassembling *work, sxt_error *error);
-static int disassemble_all(struct disassembling *work, struct sxt_arena *arena, const char **failed, sxt_error *error);
-static int store(struct disassembling *work, struct sxt_size_info *after, sxt_error *error);
+static int disassemble_all(struct disassembling *work, const char **failed, sxt_error *error);
+static int list_all(const struct disassembling *work, sxt_size_disassembly *out, sxt_error *error);
 
-int sxt_size_disassemble(const struct sxt_size_delta *delta, struct sxt_size_info *after,
-                         const struct sxt_size_disassembling *options, const char **failed, sxt_error *error)
+int sxt_size_diff_disassemble(const sxt_size_diff *diff, const char *before_binary, const char *after_binary,
+                              sxt_size_disassembly **out, const char **failed, sxt_error *error)
 {
-    struct disassembling work = {.delta = delta};
-    sxt_buffer_init(&work.before_text, TEXT_MAX_BYTES);
-    sxt_buffer_init(&work.after_text, TEXT_MAX_BYTES);
-    sxt_buffer_init(&work.text, TEXT_MAX_BYTES);
-    *failed = options->before_binary;
-    int status = sxt_listing_open(&work.before, options->before_binary, delta->before, options->objdump, error);
+    struct disassembling work = {.delta = &diff->delta};
+    const char *nowhere;
+    failed = failed != NULL ? failed : &nowhere;
+    *failed = before_binary != NULL ? before_binary : after_binary;
+    *out = NULL;
+    if ((before_binary == NULL) != (after_binary == NULL))
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "both binaries are needed to compare their code");
+    sxt_size_disassembly *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return sxt_fail_memory(error, sizeof *made);
+    sxt_arena_init(&made->arena, 0, sxt_arena_separate_default);
+    made->after = diff->delta.after;
+    work.arena = &made->arena;
+    int status = before_binary != NULL ? work_on(&work, before_binary, after_binary, failed, error) : SXT_OK;
+    if (status == SXT_OK)
+        status = list_all(&work, made, error);
+    if (status != SXT_OK)
+        sxt_size_disassembly_free(&made);
+    *out = made;
+    return status;
+}
+
+static int work_on(struct disassembling *work, const char *before_binary, const char *after_binary, const char **failed,
+                   sxt_error *error)
+{
+    sxt_buffer_init(&work->before_text, TEXT_MAX_BYTES);
+    sxt_buffer_init(&work->after_text, TEXT_MAX_BYTES);
+    sxt_buffer_init(&work->text, TEXT_MAX_BYTES);
+    int status = sxt_listing_open(&work->before, before_binary, work->delta->before, error);
     if (status == SXT_OK) {
-        *failed = options->after_binary;
-        status = sxt_listing_open(&work.after, options->after_binary, delta->after, options->objdump, error);
+        *failed = after_binary;
+        status = sxt_listing_open(&work->after, after_binary, work->delta->after, error);
     }
     if (status == SXT_OK)
-        status = choose(&work, error);
+        status = choose(work, error);
     if (status == SXT_OK)
-        status = disassemble_all(&work, &after->arena, failed, error);
-    if (status == SXT_OK)
-        status = store(&work, after, error);
-    sxt_listing_close(&work.before);
-    sxt_listing_close(&work.after);
-    free(work.candidates);
-    free(work.has_group);
-    sxt_buffer_free(&work.before_text);
-    sxt_buffer_free(&work.after_text);
-    sxt_buffer_free(&work.text);
+        status = disassemble_all(work, failed, error);
+    sxt_listing_close(&work->before);
+    sxt_listing_close(&work->after);
+    free(work->candidates);
+    free(work->has_group);
+    sxt_buffer_free(&work->before_text);
+    sxt_buffer_free(&work->after_text);
+    sxt_buffer_free(&work->text);
     return status;
 }
 
@@ -79,7 +101,7 @@ static double change_of(const struct sxt_size_delta *delta, const struct sxt_siz
     return ((double)after->size - (double)after->padding) / sxt_size_alias_count(delta->after, after);
 }
 
-/* Bytes that no symbol owns ("** .text (unattributed)") are no function. */
+/* Bytes that no symbol owns ("** .text (unattributed)") are not a function. */
 static bool is_candidate(const struct disassembling *work, const struct sxt_size_pair *pair)
 {
     if (pair->after == SXT_SIZE_NONE || pair->status == SXT_SIZE_UNCHANGED)
@@ -137,7 +159,7 @@ static int choose(struct disassembling *work, sxt_error *error)
 
 /* --- the text --- */
 
-/* The listing of one side; empty where there is nothing to be listed. */
+/* The listing of one side; empty when the symbol has no bytes. */
 static int list(struct sxt_listing *listing, const struct sxt_size_model_symbol *symbol, struct sxt_buffer *out,
                 sxt_error *error)
 {
@@ -164,8 +186,8 @@ static sxt_string text_of(const struct sxt_buffer *buffer)
     return (sxt_string){buffer->size > 0 ? (const char *)buffer->data : "", buffer->size};
 }
 
-static int disassemble(struct disassembling *work, const struct candidate *candidate, struct sxt_arena *arena,
-                       const char **failed, sxt_error *error)
+static int disassemble(struct disassembling *work, const struct candidate *candidate, const char **failed,
+                       sxt_error *error)
 {
     const struct sxt_size_pair *pair = candidate->pair;
     *failed = work->after.path;
@@ -182,15 +204,15 @@ static int disassemble(struct disassembling *work, const struct candidate *candi
         return SXT_OK;
     if (status != SXT_OK || work->text.size == 0)
         return status;
-    char *copy = sxt_arena_copy(arena, work->text.data, work->text.size);
+    char *copy = sxt_arena_copy(work->arena, work->text.data, work->text.size);
     if (copy == NULL)
         return sxt_fail_memory(error, work->text.size);
-    work->made[work->made_count++] = (struct sxt_size_disassembly){pair->after, {copy, work->text.size}};
+    work->made[work->made_count++] = (struct sxt_size_model_disassembly){pair->after, {copy, work->text.size}};
     return SXT_OK;
 }
 
 /* Aliases are one function, which is shown once. */
-static int disassemble_all(struct disassembling *work, struct sxt_arena *arena, const char **failed, sxt_error *error)
+static int disassemble_all(struct disassembling *work, const char **failed, sxt_error *error)
 {
     int status = SXT_OK;
     size_t tries = 0;
@@ -202,36 +224,34 @@ static int disassemble_all(struct disassembling *work, struct sxt_arena *arena, 
             work->has_group[group - 1] = true;
         if (work->made_count == FUNCTIONS_MAX || tries++ == TRIES_MAX)
             break;
-        status = disassemble(work, &work->candidates[i], arena, failed, error);
+        status = disassemble(work, &work->candidates[i], failed, error);
     }
     return status;
 }
 
 static int by_symbol(const void *left, const void *right)
 {
-    const struct sxt_size_disassembly *a = left, *b = right;
+    const struct sxt_size_model_disassembly *a = left, *b = right;
     return (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-/* What was there stays, but where there is something new. */
-static int store(struct disassembling *work, struct sxt_size_info *after, sxt_error *error)
+/* What was made, and what is stored with other symbols. */
+static int list_all(const struct disassembling *work, sxt_size_disassembly *out, sxt_error *error)
 {
-    size_t room = after->disassembly_count + work->made_count, count = 0;
-    struct sxt_size_disassembly *all = sxt_arena_calloc(&after->arena, room, sizeof *all);
-    if (all == NULL)
-        return sxt_fail_memory(error, room * sizeof *all);
+    const struct sxt_size_info *after = out->after;
+    size_t room = after->disassembly_count + work->made_count;
+    out->items = sxt_arena_calloc(&out->arena, room + 1, sizeof *out->items);
+    if (out->items == NULL)
+        return sxt_fail_memory(error, room * sizeof *out->items);
     for (size_t i = 0; i < work->made_count; i++)
-        all[count++] = work->made[i];
+        out->items[out->count++] = work->made[i];
     for (size_t i = 0; i < after->disassembly_count; i++) {
         bool is_new = false;
         for (size_t j = 0; j < work->made_count; j++)
             is_new |= work->made[j].symbol == after->disassemblies[i].symbol;
         if (!is_new)
-            all[count++] = after->disassemblies[i];
+            out->items[out->count++] = after->disassemblies[i];
     }
-    qsort(all, count, sizeof *all, by_symbol);
-    after->disassemblies = all;
-    after->disassembly_count = count;
-    after->has_disassembly = true;
+    qsort(out->items, out->count, sizeof *out->items, by_symbol);
     return SXT_OK;
 }

@@ -1,31 +1,39 @@
 /*
- * inlined.c: what inlined calls cost. A function that is inlined in a hundred places has no symbol, and no tool that
- * looks at symbols sees it; DWARF knows all of its bytes.
+ * inlined.c: what inlined functions cost. A function that is inlined in a hundred places has no symbol, so tools that
+ * read symbols do not see it; DWARF describes all of its bytes.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/private.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "demangle/demangle.h"
-#include "measure/measure.h"
+#include "measure/private.h"
+
+struct sxt_inlined_list {
+    sxt_inlined_function *list; /* the largest first */
+    size_t count;
+    uint64_t code; /* bytes of all functions of the file */
+    struct sxt_symbols *symbols;
+    char **names; /* demangled */
+};
 
 /* Costs by the number of a function in the model. */
 struct costs {
-    struct sxt_inlined_list *out;
+    sxt_inlined_list *out;
     uint32_t *index_of; /* in the list, plus 1 */
     uint32_t *numbers;  /* of the functions in the list */
     size_t capacity, number_capacity;
 };
 
-static struct sxt_inlined *cost_of(struct costs *costs, const struct sxt_symbols *symbols,
-                                   const struct sxt_model_range *range)
+static sxt_inlined_function *cost_of(struct costs *costs, const struct sxt_symbols *symbols,
+                                     const struct sxt_model_range *range)
 {
-    struct sxt_inlined_list *out = costs->out;
+    sxt_inlined_list *out = costs->out;
     if (costs->index_of[range->function] != 0)
         return &out->list[costs->index_of[range->function] - 1];
-    struct sxt_inlined *list = sxt_array_grow(out->list, &costs->capacity, out->count + 1, sizeof *list);
+    sxt_inlined_function *list = sxt_array_grow(out->list, &costs->capacity, out->count + 1, sizeof *list);
     uint32_t *numbers = sxt_array_grow(costs->numbers, &costs->number_capacity, out->count + 1, sizeof *numbers);
     if (list != NULL)
         out->list = list;
@@ -34,7 +42,7 @@ static struct sxt_inlined *cost_of(struct costs *costs, const struct sxt_symbols
     if (list == NULL || numbers == NULL)
         return NULL;
     numbers[out->count] = range->function;
-    list[out->count] = (struct sxt_inlined){.function = sxt_symbols_view(symbols, range->function)};
+    list[out->count] = (sxt_inlined_function){.function = sxt_symbols_view(symbols, range->function)};
     costs->index_of[range->function] = (uint32_t)++out->count;
     return &list[out->count - 1];
 }
@@ -61,7 +69,7 @@ static bool add_up(struct costs *costs, const struct sxt_symbols *symbols)
             costs->out->code += range->length;
             continue;
         }
-        struct sxt_inlined *cost = cost_of(costs, symbols, range);
+        sxt_inlined_function *cost = cost_of(costs, symbols, range);
         if (cost == NULL)
             return false;
         cost->size += range->length;
@@ -78,8 +86,8 @@ static bool add_up(struct costs *costs, const struct sxt_symbols *symbols)
 
 static int by_size(const void *a, const void *b)
 {
-    const struct sxt_inlined *first = a;
-    const struct sxt_inlined *second = b;
+    const sxt_inlined_function *first = a;
+    const sxt_inlined_function *second = b;
     if (first->size != second->size)
         return first->size > second->size ? -1 : 1;
     size_t size = first->function.size < second->function.size ? first->function.size : second->function.size;
@@ -87,7 +95,7 @@ static int by_size(const void *a, const void *b)
     return order != 0 ? order : first->function.size < second->function.size ? -1 : 1;
 }
 
-static bool make_readable(struct sxt_inlined_list *out)
+static bool make_readable(sxt_inlined_list *out)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, (size_t)2 << 20);
@@ -108,32 +116,59 @@ static bool make_readable(struct sxt_inlined_list *out)
     return fine;
 }
 
-int sxt_inlined_read(const char *path, const sxt_extract_options *options, struct sxt_inlined_list *out,
-                     sxt_error *error)
+int sxt_inlined_list_read(const char *path, const sxt_extract_options *options, sxt_inlined_list **out,
+                          sxt_error *error)
 {
-    *out = (struct sxt_inlined_list){.count = 0};
-    int status = sxt_symbols_from_path(path, options, &out->symbols, error);
-    if (status != SXT_OK)
+    sxt_inlined_list *made = calloc(1, sizeof *made);
+    *out = NULL;
+    if (made == NULL)
+        return sxt_fail_memory(error, sizeof *made);
+    int status = sxt_symbols_from_path(path, options, &made->symbols, error);
+    if (status != SXT_OK) {
+        sxt_inlined_list_free(&made);
         return status;
-    struct costs costs = {.out = out};
-    costs.index_of = calloc((size_t)out->symbols->strings.count + 1, sizeof *costs.index_of);
-    if (costs.index_of == NULL || !add_up(&costs, out->symbols) || !make_readable(out))
+    }
+    struct costs costs = {.out = made};
+    costs.index_of = calloc((size_t)made->symbols->strings.count + 1, sizeof *costs.index_of);
+    if (costs.index_of == NULL || !add_up(&costs, made->symbols) || !make_readable(made))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while adding up inlined calls");
     free(costs.index_of);
     free(costs.numbers);
-    if (status == SXT_OK && out->count > 1)
-        qsort(out->list, out->count, sizeof *out->list, by_size);
+    if (status == SXT_OK && made->count > 1)
+        qsort(made->list, made->count, sizeof *made->list, by_size);
     if (status != SXT_OK)
-        sxt_inlined_free(out);
+        sxt_inlined_list_free(&made);
+    *out = made;
     return status;
 }
 
-void sxt_inlined_free(struct sxt_inlined_list *list)
+void sxt_inlined_list_free(sxt_inlined_list **list)
 {
-    for (size_t i = 0; list->names != NULL && i < list->count; i++)
-        free(list->names[i]);
-    free(list->names);
-    free(list->list);
-    sxt_symbols_free(&list->symbols);
-    *list = (struct sxt_inlined_list){.count = 0};
+    if (*list == NULL)
+        return;
+    for (size_t i = 0; (*list)->names != NULL && i < (*list)->count; i++)
+        free((*list)->names[i]);
+    free((*list)->names);
+    free((*list)->list);
+    sxt_symbols_free(&(*list)->symbols);
+    free(*list);
+    *list = NULL;
+}
+
+size_t sxt_inlined_list_count(const sxt_inlined_list *list)
+{
+    return list->count;
+}
+
+int sxt_inlined_list_get(const sxt_inlined_list *list, size_t index, sxt_inlined_function *out)
+{
+    if (index >= list->count)
+        return SXT_ERROR_USAGE;
+    sxt_result_give(out, &list->list[index], sizeof *out);
+    return SXT_OK;
+}
+
+uint64_t sxt_inlined_list_code_size(const sxt_inlined_list *list)
+{
+    return list->code;
 }

@@ -1,4 +1,4 @@
-/* listing.c: what is at an address of a binary, and the listing of a function of it. */
+/* listing.c: names for the addresses of a binary, and listings of its functions. */
 #include "measure/listing.h"
 
 #include <elf.h>
@@ -21,9 +21,9 @@ static int find_container(struct sxt_listing *listing, sxt_error *error);
 static int collect_names(struct sxt_listing *listing, sxt_error *error);
 
 int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size,
-                     const char *objdump, sxt_error *error)
+                     sxt_error *error)
 {
-    *listing = (struct sxt_listing){.path = path, .size = size, .objdump = objdump};
+    *listing = (struct sxt_listing){.path = path, .size = size};
     int status = sxt_file_open(&listing->file, path, error);
     if (status != SXT_OK)
         return status;
@@ -51,17 +51,17 @@ static int open_binary(struct sxt_listing *listing, sxt_error *error)
     const struct sxt_file *file = &listing->file;
     if (sxt_size_is(file->data, file->size))
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "a .size file has no code to disassemble, its binary has");
+                        "a .size file has no code to disassemble; its binary is needed");
     if (!sxt_elf_is(file->data, file->size))
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "only ELF files are disassembled");
     int status = sxt_elf_open(&listing->elf, file->data, file->size, INFLATE_LIMIT, error);
     if (status == SXT_OK && listing->elf.type == ET_REL)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "the code of an object file is not disassembled, only what is linked");
+                        "object files are not disassembled, only linked files");
     return status;
 }
 
-/* The build ID that a container says it has, or NULL. */
+/* The build ID that is stored for a container, or NULL. */
 static const struct sxt_json *id_of(const struct sxt_size_container *container)
 {
     const struct sxt_json *id = sxt_json_member(container->metadata, "elf_build_id");
@@ -86,7 +86,7 @@ static int find_container(struct sxt_listing *listing, sxt_error *error)
     if (size->container_count == 1 && (id_size == 0 || id_of(&size->containers[0]) == NULL))
         return SXT_OK;
     return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
-                    "the sizes are of another binary: none of them has the build ID '%s'", text);
+                    "the sizes are of another binary: no container has the build ID '%s'", text);
 }
 
 /* --- names --- */
@@ -99,17 +99,23 @@ static int by_address(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
+/* The address of a Thumb function is odd, and its code begins a byte before. */
+static uint64_t without_thumb_bit(const struct sxt_listing *listing, uint64_t address)
+{
+    return listing->elf.machine == EM_ARM ? address & ~(uint64_t)1 : address;
+}
+
 static void add_name(struct sxt_listing *listing, uint64_t start, uint64_t size, sxt_string name)
 {
     uint64_t end;
+    start = without_thumb_bit(listing, start);
     if (size == 0 || name.size == 0 || __builtin_add_overflow(start, size, &end))
         return;
     listing->names[listing->name_count] = (struct sxt_listing_name){start, end, listing->name_count, name};
     listing->name_count++;
 }
 
-/* What is no name but a remark on how bytes came about ("** symbol gap 3") is left out: it changes from build to
- * build. */
+/* A remark on how bytes came about ("** symbol gap 3") is not a name, and changes from build to build. */
 static void add_symbol_names(struct sxt_listing *listing)
 {
     for (size_t i = 0; i < listing->size->symbol_count; i++) {
@@ -130,7 +136,7 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
     int status = sxt_symbols_new(&listing->plt, error);
     if (status != SXT_OK)
         return status;
-    /* A damaged table costs the names of what is called through it. */
+    /* Without a table that can be read, what is called through it has no names. */
     status = sxt_elf_add_plt(&listing->elf, listing->plt, error);
     if (status == SXT_ERROR_MEMORY || listing->plt->failed)
         return sxt_fail_memory(error, listing->elf.size);
@@ -147,7 +153,7 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
     return SXT_OK;
 }
 
-/* What begins last at or before ADDRESS and reaches beyond it; NULL for none. */
+/* The last one that begins at or before ADDRESS and ends after it; NULL for none. */
 static const struct sxt_listing_name *find_name(const struct sxt_listing *listing, uint64_t address)
 {
     size_t low = 0, high = listing->name_count;
@@ -188,8 +194,8 @@ static void put_text(sxt_string name, struct sxt_buffer *out)
         sxt_buffer_append(out, "...", 3);
 }
 
-/* Where no name is known the section has to do; where in it would change with all that is in front of it. */
-void sxt_listing_put_name(void *context, uint64_t address, struct sxt_buffer *out)
+/* Where no name is known, the name of the section; an offset in it would change with all that comes before. */
+static void put_name(void *context, uint64_t address, struct sxt_buffer *out)
 {
     const struct sxt_listing *listing = context;
     if (address >= listing->start && address < listing->end) {
@@ -219,21 +225,20 @@ int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_model_sy
     if (symbol->address == 0 || __builtin_sub_overflow(symbol->size, symbol->padding, &size) || size <= 0 ||
         (uint64_t)size > UINT64_MAX - symbol->address)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "a symbol without bytes");
-    listing->start = symbol->address;
+    listing->start = without_thumb_bit(listing, symbol->address);
     listing->end = listing->start + (uint64_t)size;
     bool is_cut = size > SXT_LISTING_BYTES_MAX;
     struct sxt_code_piece piece = {.machine = elf->machine,
                                    .is_64 = elf->is_64,
                                    .big_endian = elf->big_endian,
+                                   .is_thumb = listing->start != symbol->address,
                                    .size = is_cut ? SXT_LISTING_BYTES_MAX : (size_t)size,
                                    .address = listing->start};
     piece.bytes = sxt_elf_at_address(elf, piece.address, piece.size);
     if (piece.bytes == NULL)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no bytes at address 0x%llx",
                         (unsigned long long)piece.address);
-    int status = sxt_code_can_list(elf->machine, elf->is_64, elf->big_endian)
-                     ? sxt_code_list(&piece, sxt_listing_put_name, listing, out, error)
-                     : sxt_objdump_list(listing, piece.address, piece.size, out, error);
+    int status = sxt_code_list(&piece, put_name, listing, out, error);
     if (status == SXT_OK && is_cut)
         sxt_buffer_print(out, "\t(cut after %d bytes)\n", SXT_LISTING_BYTES_MAX);
     return status == SXT_OK ? sxt_buffer_status(out, error) : status;

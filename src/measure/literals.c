@@ -21,13 +21,13 @@ static bool is_printable(const uint8_t *bytes, size_t size)
 }
 
 /* As the reference calls it: in quotes, without line ends and tabs, cut when it is long. */
-static uint32_t name_of(struct size_maker *maker, const uint8_t *bytes, size_t size)
+static uint32_t name_of(struct measure_maker *maker, const uint8_t *bytes, size_t size)
 {
     static const char nameless[] = "string literal";
     while (size > 0 && bytes[size - 1] == 0)
         size--;
     if (!is_printable(bytes, size))
-        return sxt_size_maker_name(maker, (sxt_string){nameless, sizeof nameless - 1});
+        return sxt_measure_maker_name(maker, (sxt_string){nameless, sizeof nameless - 1});
     char text[SHOWN_MOST + 8];
     size_t shown = 0, kept = 0;
     text[shown++] = '"';
@@ -43,17 +43,18 @@ static uint32_t name_of(struct size_maker *maker, const uint8_t *bytes, size_t s
         memcpy(text + shown, "...", 3);
         shown += 3;
     }
-    return sxt_size_maker_name(maker, (sxt_string){text, shown});
+    return sxt_measure_maker_name(maker, (sxt_string){text, shown});
 }
 
-void sxt_size_add_literals(struct size_maker *maker, const struct size_literals *literals)
+void sxt_measure_add_literals(struct measure_maker *maker, const struct measure_literals *literals)
 {
     static const char all[] = "** merge strings";
     uint64_t size = literals->end - literals->start;
     const uint8_t *bytes = sxt_elf_at_address(literals->elf, literals->start, size);
     if (bytes == NULL) {
-        sxt_size_maker_add(maker, literals->segment, literals->start + literals->shift, size,
-                           sxt_size_maker_name(maker, (sxt_string){all, sizeof all - 1}), literals->path, 0, false);
+        sxt_measure_maker_add(maker, literals->segment, literals->start + literals->shift, size,
+                              sxt_measure_maker_name(maker, (sxt_string){all, sizeof all - 1}), literals->path, 0,
+                              false);
         return;
     }
     for (uint64_t at = 0; at < size && !maker->no_memory;) {
@@ -62,8 +63,8 @@ void sxt_size_add_literals(struct size_maker *maker, const struct size_literals 
         /* NULs behind it align the next one. */
         while (end < size && bytes[end] == 0)
             end++;
-        sxt_size_maker_add(maker, literals->segment, literals->start + literals->shift + at, end - at,
-                           name_of(maker, bytes + at, (size_t)(end - at)), literals->path, 0, false);
+        sxt_measure_maker_add(maker, literals->segment, literals->start + literals->shift + at, end - at,
+                              name_of(maker, bytes + at, (size_t)(end - at)), literals->path, 0, false);
         at = end;
     }
 }

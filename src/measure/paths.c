@@ -20,7 +20,7 @@ static bool begins_with(sxt_string text, const char *prefix, size_t size)
 }
 
 /* What is left of a path below the source directory. */
-static sxt_string below_source(const struct size_maker *maker, sxt_string path)
+static sxt_string below_source(const struct measure_maker *maker, sxt_string path)
 {
     const char *directory = maker->options->source_directory;
     size_t size = directory != NULL ? strlen(directory) : 0;
@@ -31,7 +31,7 @@ static sxt_string below_source(const struct size_maker *maker, sxt_string path)
     return path;
 }
 
-void sxt_size_put_path(const struct size_maker *maker, sxt_string path, struct sxt_buffer *out)
+void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out)
 {
     path = below_source(maker, path);
     while (begins_with(path, "../", 3) || begins_with(path, "./", 2)) {
@@ -50,7 +50,7 @@ void sxt_size_put_path(const struct size_maker *maker, sxt_string path, struct s
     }
 }
 
-sxt_string sxt_size_object_at(const struct sxt_linker_map *map, uint64_t address)
+sxt_string sxt_measure_object_at(const struct sxt_linker_map *map, uint64_t address)
 {
     const struct sxt_linker_map_piece *piece = sxt_linker_map_piece_at(map, address);
     return piece != NULL ? sxt_linker_map_string(map, piece->object) : (sxt_string){"", 0};
@@ -68,7 +68,7 @@ struct directory {
 };
 
 struct components {
-    struct size_maker *maker;
+    struct measure_maker *maker;
     struct sxt_strings names; /* 0 is "" */
     struct prefix *prefixes;  /* longest first */
     size_t prefix_count, prefix_capacity;
@@ -226,7 +226,7 @@ static uint32_t component_of_path(struct components *all, sxt_string path)
 
 static bool assign(struct components *all)
 {
-    struct size_maker *maker = all->maker;
+    struct measure_maker *maker = all->maker;
     struct sxt_size_info *size = maker->size;
     uint32_t *of_path = calloc(maker->path_count + 1, sizeof *of_path);
     for (size_t i = 0; of_path != NULL && i < maker->path_count && !all->no_memory; i++) {
@@ -249,7 +249,7 @@ static bool assign(struct components *all)
     return fine;
 }
 
-int sxt_size_assign_components(struct size_maker *maker, sxt_error *error)
+int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error)
 {
     struct components all = {.maker = maker};
     struct sxt_file file = {0};
@@ -260,7 +260,7 @@ int sxt_size_assign_components(struct size_maker *maker, sxt_error *error)
         status = sxt_strings_init(&all.directories, 0, error);
     if (status == SXT_OK && path != NULL) {
         sxt_error problem;
-        status = sxt_archive_open_file(&file, path, &problem);
+        status = sxt_file_open_inflated(&file, path, SXT_MEASURE_INFLATE_LIMIT, &problem);
         if (status == SXT_OK)
             status = read_prefixes(&all, &file, &problem);
         if (status != SXT_OK)
@@ -331,9 +331,9 @@ static void find_revision(const char *directory, char *out, size_t capacity)
         *out = 0;
 }
 
-int sxt_size_describe_build(struct size_maker *maker, sxt_error *error)
+int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error)
 {
-    const struct sxt_size_make_options *options = maker->options;
+    const sxt_size_make_options *options = maker->options;
     struct sxt_arena *arena = &maker->size->arena;
     struct sxt_json *build = sxt_size_json_object(arena);
     bool fine = build != NULL;

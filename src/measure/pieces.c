@@ -6,8 +6,8 @@
 
 static int by_start(const void *a, const void *b)
 {
-    const struct size_claim *first = a;
-    const struct size_claim *second = b;
+    const struct measure_claim *first = a;
+    const struct measure_claim *second = b;
     if (first->start != second->start)
         return first->start < second->start ? -1 : 1;
     /* The one that ends last is around the others. */
@@ -18,8 +18,8 @@ static int by_start(const void *a, const void *b)
 
 /* Cutting under way. */
 struct cutting {
-    const struct size_claim *claims;
-    struct size_pieces *out;
+    const struct measure_claim *claims;
+    struct measure_pieces *out;
     uint32_t *open; /* claims that have begun, the innermost last; of equal ones, the first */
     size_t open_count;
     uint64_t done; /* up to here all bytes are given out */
@@ -27,7 +27,7 @@ struct cutting {
 };
 
 /* How many claims from FIRST on are for the same bytes. */
-static size_t equal_claims(const struct size_claim *claims, size_t count, size_t first)
+static size_t equal_claims(const struct measure_claim *claims, size_t count, size_t first)
 {
     size_t end = first + 1;
     while (end < count && claims[end].start == claims[first].start && claims[end].end == claims[first].end)
@@ -39,18 +39,18 @@ static void put(struct cutting *cutting, size_t count, uint32_t first, uint64_t 
 {
     if (end <= cutting->done)
         return;
-    struct size_pieces *out = cutting->out;
+    struct measure_pieces *out = cutting->out;
     /* Where it goes on behind another one, one name is enough. */
     bool begins = cutting->done == cutting->claims[first].start;
     size_t equal = begins ? equal_claims(cutting->claims, count, first) : 1;
-    struct size_piece *list = sxt_array_grow(out->list, &out->capacity, out->count + equal, sizeof *list);
+    struct measure_piece *list = sxt_array_grow(out->list, &out->capacity, out->count + equal, sizeof *list);
     if (list == NULL) {
         cutting->no_memory = true;
         return;
     }
     out->list = list;
     for (size_t i = 0; i < equal; i++)
-        list[out->count++] = (struct size_piece){
+        list[out->count++] = (struct measure_piece){
             .start = cutting->done, .end = end, .name = cutting->claims[first + i].name, .joins = i > 0};
     cutting->done = end;
 }
@@ -68,7 +68,7 @@ static void advance(struct cutting *cutting, size_t count, uint64_t until)
     }
 }
 
-bool sxt_size_cut(struct size_claim *claims, size_t count, struct size_pieces *out)
+bool sxt_measure_cut(struct measure_claim *claims, size_t count, struct measure_pieces *out)
 {
     struct cutting cutting = {.claims = claims, .out = out};
     cutting.open = malloc((count + 1) * sizeof *cutting.open);

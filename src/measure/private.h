@@ -1,18 +1,22 @@
-/* private.h: a binary on its way into a SuperSize file. Private to size_*.c of this room. */
+/* private.h: the sizes of binaries while they are collected. */
 #ifndef SXT_MEASURE_PRIVATE_H
 #define SXT_MEASURE_PRIVATE_H
 
-#include "archive/private.h"
+#include "base/file.h"
 #include "base/strings.h"
-#include "measure/measure.h"
 #include "size/size.h"
 #include "source/elf/elf.h"
 #include "source/linker_map/linker_map.h"
+#include "symbols/symbols.h"
+
+/* What a compressed input may expand to. */
+#define SXT_MEASURE_INFLATE_LIMIT ((uint64_t)4 << 30)
 
 /* Everything that is collected from all inputs. */
-struct size_maker {
-    const struct sxt_size_make_options *options;
-    struct sxt_size_info *size; /* containers and texts are in its arena; the rest is put there at the end */
+struct measure_maker {
+    const sxt_size_make_options *options; /* complete */
+    const sxt_extract_options *extract;   /* complete */
+    struct sxt_size_info *size;           /* containers and texts are in its arena; the rest is put there at the end */
     struct sxt_size_model_symbol *symbols;
     size_t symbol_count, symbol_capacity;
     struct sxt_size_segment *segments;
@@ -36,16 +40,16 @@ struct size_maker {
 };
 
 /* What a section is to the count. */
-enum size_place {
-    SIZE_LEFT_OUT, /* not in a stripped file, and not asked for */
-    SIZE_NATIVE,   /* its symbols have a segment of their own */
-    SIZE_OTHER,    /* they are in .other, with the rest of the section */
-    SIZE_MEMORY    /* not in the file, and of a kind that SuperSize does not know: nothing but its size is kept */
+enum measure_place {
+    MEASURE_LEFT_OUT, /* not in a stripped file, and not asked for */
+    MEASURE_NATIVE,   /* its symbols have a segment of their own */
+    MEASURE_OTHER,    /* they are in .other, with the rest of the section */
+    MEASURE_MEMORY    /* not in the file, and of a kind that SuperSize does not know: nothing but its size is kept */
 };
 
-struct size_section {
+struct measure_section {
     const struct sxt_elf_section *elf;
-    enum size_place place;
+    enum measure_place place;
     sxt_string name;  /* of the segment, when it has one */
     uint64_t address; /* where its symbols are; in a library, after those of the members before */
     uint64_t size;
@@ -54,7 +58,7 @@ struct size_section {
 };
 
 /* A file that is to be added. */
-struct size_input {
+struct measure_input {
     const char *path;
     const struct sxt_file *file;
     const struct sxt_linker_map *map; /* NULL for none */
@@ -62,16 +66,23 @@ struct size_input {
     uint32_t container;
 };
 
+/*
+ * As sxt_size_make. OPENED is the file at the only path, where it is open already: it may be inflated, and is not
+ * closed. NULL: all files are opened here.
+ */
+int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *opened,
+                      const sxt_size_make_options *options, sxt_size_info **out, const char **failed, sxt_error *error);
+
 /* Adds an ELF file to its container. */
-int sxt_size_add_binary(struct size_maker *maker, const struct size_input *input, sxt_error *error);
+int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error);
 
 /* Gives the sections of an object file, or of a member of a library, addresses: those of one name, of all files, one
  * behind the other. */
-void sxt_size_lay_out(struct size_maker *maker, const struct sxt_elf *elf, struct size_section *sections);
+void sxt_measure_lay_out(struct measure_maker *maker, const struct sxt_elf *elf, struct measure_section *sections);
 
 /* --- size_sources.c --- */
 
-struct size_sources {
+struct measure_sources {
     const struct sxt_symbols *symbols;
     uint32_t *roots; /* the ranges of functions, by address */
     size_t root_count;
@@ -79,19 +90,19 @@ struct size_sources {
 };
 
 /* Sorts the variables of SYMBOLS. False when memory is short. */
-bool sxt_size_sources_init(struct size_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data);
-void sxt_size_sources_free(struct size_sources *sources);
+bool sxt_measure_sources_init(struct measure_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data);
+void sxt_measure_sources_free(struct measure_sources *sources);
 
 /* The first function, in the order of roots, that does not begin before ADDRESS. */
-size_t sxt_size_first_root(const struct size_sources *sources, uint64_t address);
+size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t address);
 
 /* The file that what is at ADDRESS of a section with these flags is written in; "" when it is not known. */
-sxt_string sxt_size_source_at(const struct size_sources *sources, uint64_t section_flags, uint64_t address);
+sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address);
 
 /* --- size_literals.c --- */
 
 /* Where string literals are, one behind the other. */
-struct size_literals {
+struct measure_literals {
     const struct sxt_elf *elf;
     uint32_t segment;
     uint64_t shift; /* to be added to addresses */
@@ -100,36 +111,36 @@ struct size_literals {
 };
 
 /* Adds a symbol for each literal, called like its text in quotes; or for all of it, where it is no text. */
-void sxt_size_add_literals(struct size_maker *maker, const struct size_literals *literals);
+void sxt_measure_add_literals(struct measure_maker *maker, const struct measure_literals *literals);
 
 /* --- size_paths.c --- */
 
 /* Appends a path in the form in which it is stored: "liba.a(b.o)" as "liba.a/b.o", relative to the source directory. */
-void sxt_size_put_path(const struct size_maker *maker, sxt_string path, struct sxt_buffer *out);
+void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out);
 
 /* The object that the bytes at ADDRESS come from; "" when the map does not know. */
-sxt_string sxt_size_object_at(const struct sxt_linker_map *map, uint64_t address);
+sxt_string sxt_measure_object_at(const struct sxt_linker_map *map, uint64_t address);
 
 /* Fills the components of all symbols, by their paths, as the options say. */
-int sxt_size_assign_components(struct size_maker *maker, sxt_error *error);
+int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error);
 
 /* What is known of the build: title, URL, revision, what else the user says. */
-int sxt_size_describe_build(struct size_maker *maker, sxt_error *error);
+int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error);
 
 /* Which sections count, in the order of the file; the first is the null section. NULL when memory is short. */
-struct size_section *sxt_size_sections(const struct sxt_elf *elf, bool with_debug);
+struct measure_section *sxt_measure_sections(const struct sxt_elf *elf, bool with_debug);
 
 /* Can they be counted? Not when they are not in the file, or larger than anything. */
-int sxt_size_check_sections(const struct sxt_elf *elf, const struct size_section *sections, sxt_error *error);
+int sxt_measure_check_sections(const struct sxt_elf *elf, const struct measure_section *sections, sxt_error *error);
 
 /*
  * What the file takes without the sections that are left out. The table of names shrinks with them, and its section
  * gets that size. False when memory is short.
  */
-bool sxt_size_strip(const struct sxt_elf *elf, struct size_section *sections, uint64_t *size);
+bool sxt_measure_strip(const struct sxt_elf *elf, struct measure_section *sections, uint64_t *size);
 
 /* A piece of a section with one owner; several pieces of the same bytes are aliases. */
-struct size_piece {
+struct measure_piece {
     uint64_t start, end;
     uint32_t name; /* in the maker's names */
     uint32_t path; /* in the maker's paths */
@@ -137,13 +148,13 @@ struct size_piece {
     bool joins; /* the same bytes as the piece before */
 };
 
-struct size_pieces {
-    struct size_piece *list;
+struct measure_pieces {
+    struct measure_piece *list;
     size_t count, capacity;
 };
 
 /* A symbol that claims bytes. */
-struct size_claim {
+struct measure_claim {
     uint64_t start, end;
     uint32_t name;
     uint32_t order; /* of aliases among themselves */
@@ -153,26 +164,27 @@ struct size_claim {
  * Cuts claims, which may overlap, into pieces that do not: bytes belong to the claim that begins last, and of those to
  * the one that ends first; what it leaves goes on belonging to the one around it. CLAIMS are sorted on the way.
  */
-bool sxt_size_cut(struct size_claim *claims, size_t count, struct size_pieces *out);
+bool sxt_measure_cut(struct measure_claim *claims, size_t count, struct measure_pieces *out);
 
 /* Replaces what is not UTF-8, where it stands. */
-void sxt_size_make_utf8(char *text, size_t size);
+void sxt_measure_make_utf8(char *text, size_t size);
 
 /* Texts, stored once. */
-uint32_t sxt_size_maker_name(struct size_maker *maker, sxt_string name);
-uint32_t sxt_size_maker_path(struct size_maker *maker, sxt_string object, sxt_string source);
+uint32_t sxt_measure_maker_name(struct measure_maker *maker, sxt_string name);
+uint32_t sxt_measure_maker_path(struct measure_maker *maker, sxt_string object, sxt_string source);
 
 /* The segment of a container and a section; made when it is new. */
-uint32_t sxt_size_maker_segment(struct size_maker *maker, uint32_t container, sxt_string section);
+uint32_t sxt_measure_maker_segment(struct measure_maker *maker, uint32_t container, sxt_string section);
 
 /* Adds to the size of a section of a container; to the number of its relocations when SECTION is "". */
-void sxt_size_maker_count(struct size_maker *maker, uint32_t container, sxt_string section, uint64_t value);
+void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value);
 
 /* The same for one that is not in the file and has no symbols; readers leave what has a bracket in its name out. */
-void sxt_size_maker_count_memory(struct size_maker *maker, uint32_t container, sxt_string section, uint64_t value);
+void sxt_measure_maker_count_memory(struct measure_maker *maker, uint32_t container, sxt_string section,
+                                    uint64_t value);
 
 /* Adds a symbol. Its padding is derived later, but for "Overhead: ", which is nothing else. */
-void sxt_size_maker_add(struct size_maker *maker, uint32_t segment, uint64_t address, uint64_t size, uint32_t name,
-                        uint32_t path, uint32_t flags, bool joins);
+void sxt_measure_maker_add(struct measure_maker *maker, uint32_t segment, uint64_t address, uint64_t size,
+                           uint32_t name, uint32_t path, uint32_t flags, bool joins);
 
 #endif

@@ -74,23 +74,24 @@ static sxt_string merged_name(sxt_string name)
  * Go and kernels have several sections that are not in the file. What lies directly behind .bss, or behind what was
  * taken for a part of it BEFORE, is taken for a part of it; others are not known to readers.
  */
-static void place_memory(const struct sxt_elf *elf, struct size_section *section, const struct size_section *before)
+static void place_memory(const struct sxt_elf *elf, struct measure_section *section,
+                         const struct measure_section *before)
 {
     uint64_t end = before != NULL ? before->elf->address + before->elf->size : 0;
-    section->place = SIZE_MEMORY;
+    section->place = MEASURE_MEMORY;
     if (before == NULL || section->elf->address < end || section->elf->address - end >= NEAR_ENOUGH ||
         elf->type == ET_REL || before->name.size != 4)
         return;
-    section->place = SIZE_NATIVE;
+    section->place = MEASURE_NATIVE;
     section->name = before->name;
     section->gap = section->elf->address - end;
 }
 
-struct size_section *sxt_size_sections(const struct sxt_elf *elf, bool with_debug)
+struct measure_section *sxt_measure_sections(const struct sxt_elf *elf, bool with_debug)
 {
-    struct size_section *sections = calloc(elf->section_count + 1, sizeof *sections), *bss = NULL;
+    struct measure_section *sections = calloc(elf->section_count + 1, sizeof *sections), *bss = NULL;
     for (size_t i = 1; sections != NULL && i < elf->section_count; i++) {
-        struct size_section *section = &sections[i];
+        struct measure_section *section = &sections[i];
         const struct sxt_elf_section *from = &elf->sections[i];
         section->elf = from;
         section->address = from->address;
@@ -104,25 +105,25 @@ struct size_section *sxt_size_sections(const struct sxt_elf *elf, bool with_debu
         struct sxt_size_segment segment = {.section = section->name};
         sxt_size_classify(&segment);
         if (is_stripped(elf, i) && !with_debug)
-            section->place = SIZE_LEFT_OUT;
+            section->place = MEASURE_LEFT_OUT;
         else if (from->type == SHT_NOBITS && !segment.is_bss)
             place_memory(elf, section, bss);
         else if ((from->flags & SHF_ALLOC) && segment.is_native && segment.is_bss == section->is_bss)
-            section->place = SIZE_NATIVE;
+            section->place = MEASURE_NATIVE;
         else
-            section->place = from->type == SHT_NULL ? SIZE_LEFT_OUT : SIZE_OTHER;
-        if (section->place == SIZE_NATIVE && section->is_bss && !(from->flags & SHF_TLS))
+            section->place = from->type == SHT_NULL ? MEASURE_LEFT_OUT : MEASURE_OTHER;
+        if (section->place == MEASURE_NATIVE && section->is_bss && !(from->flags & SHF_TLS))
             bss = section;
     }
     return sections;
 }
 
-int sxt_size_check_sections(const struct sxt_elf *elf, const struct size_section *sections, sxt_error *error)
+int sxt_measure_check_sections(const struct sxt_elf *elf, const struct measure_section *sections, sxt_error *error)
 {
     uint64_t total = 0;
     for (size_t i = 1; i < elf->section_count; i++) {
         const struct sxt_elf_section *section = &elf->sections[i];
-        if (sections[i].place == SIZE_LEFT_OUT)
+        if (sections[i].place == MEASURE_LEFT_OUT)
             continue;
         if (section->type != SHT_NOBITS && !sxt_fits(section->offset, section->size, 1, elf->size))
             return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "section %zu does not lie in the file", i);
@@ -153,12 +154,12 @@ static int by_reversed_name(const void *a, const void *b)
 }
 
 /* The table of names, where a name that another one ends in needs no room. */
-static uint64_t names_size(const struct sxt_elf *elf, const struct size_section *sections, sxt_string *names)
+static uint64_t names_size(const struct sxt_elf *elf, const struct measure_section *sections, sxt_string *names)
 {
     size_t count = 0;
     uint64_t size = 1;
     for (size_t i = 1; i < elf->section_count; i++)
-        if (sections[i].place != SIZE_LEFT_OUT)
+        if (sections[i].place != MEASURE_LEFT_OUT)
             names[count++] = sections[i].elf->name.size < NAME_MOST ? sections[i].elf->name : sections[i].name;
     qsort(names, count, sizeof *names, by_reversed_name);
     for (size_t i = 0; i < count; i++) {
@@ -171,11 +172,11 @@ static uint64_t names_size(const struct sxt_elf *elf, const struct size_section 
     return size;
 }
 
-bool sxt_size_strip(const struct sxt_elf *elf, struct size_section *sections, uint64_t *size)
+bool sxt_measure_strip(const struct sxt_elf *elf, struct measure_section *sections, uint64_t *size)
 {
     bool is_whole = true;
     for (size_t i = 1; i < elf->section_count; i++)
-        is_whole &= sections[i].place != SIZE_LEFT_OUT;
+        is_whole &= sections[i].place != MEASURE_LEFT_OUT;
     *size = elf->size;
     if (is_whole)
         return true;
@@ -186,7 +187,7 @@ bool sxt_size_strip(const struct sxt_elf *elf, struct size_section *sections, ui
     uint64_t kept = 1;
     for (size_t i = 1; i < elf->section_count; i++) {
         const struct sxt_elf_section *section = &elf->sections[i];
-        if (sections[i].place == SIZE_LEFT_OUT)
+        if (sections[i].place == MEASURE_LEFT_OUT)
             continue;
         kept++;
         if (section->type == SHT_NOBITS || i == elf->names || !sxt_fits(section->offset, section->size, 1, elf->size))

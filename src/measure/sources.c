@@ -41,9 +41,9 @@ static void choose_files(struct sxt_symbols *symbols)
     }
 }
 
-bool sxt_size_sources_init(struct size_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data)
+bool sxt_measure_sources_init(struct measure_sources *sources, struct sxt_symbols *symbols, uint64_t thread_local_data)
 {
-    *sources = (struct size_sources){.symbols = symbols, .thread_local_data = thread_local_data};
+    *sources = (struct measure_sources){.symbols = symbols, .thread_local_data = thread_local_data};
     sources->roots = malloc((symbols->range_count + 1) * sizeof *sources->roots);
     if (sources->roots == NULL)
         return false;
@@ -56,13 +56,13 @@ bool sxt_size_sources_init(struct size_sources *sources, struct sxt_symbols *sym
     return true;
 }
 
-void sxt_size_sources_free(struct size_sources *sources)
+void sxt_measure_sources_free(struct measure_sources *sources)
 {
     free(sources->roots);
     sources->roots = NULL;
 }
 
-size_t sxt_size_first_root(const struct size_sources *sources, uint64_t address)
+size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t address)
 {
     size_t low = 0, high = sources->root_count;
     while (low < high) {
@@ -90,9 +90,9 @@ static uint32_t file_of_function(const struct sxt_symbols *symbols, size_t index
     return 0;
 }
 
-static uint32_t file_of_code(const struct size_sources *sources, uint64_t address)
+static uint32_t file_of_code(const struct measure_sources *sources, uint64_t address)
 {
-    size_t behind = address < UINT64_MAX ? sxt_size_first_root(sources, address + 1) : sources->root_count;
+    size_t behind = address < UINT64_MAX ? sxt_measure_first_root(sources, address + 1) : sources->root_count;
     if (behind == 0)
         return 0;
     size_t index = sources->roots[behind - 1];
@@ -100,7 +100,7 @@ static uint32_t file_of_code(const struct size_sources *sources, uint64_t addres
     return address - range->address < range->length ? file_of_function(sources->symbols, index) : 0;
 }
 
-static uint32_t file_of_data(const struct size_sources *sources, uint64_t address, bool is_thread_local)
+static uint32_t file_of_data(const struct measure_sources *sources, uint64_t address, bool is_thread_local)
 {
     const struct sxt_symbols *symbols = sources->symbols;
     const struct sxt_model_variable wanted = {
@@ -119,7 +119,7 @@ static uint32_t file_of_data(const struct size_sources *sources, uint64_t addres
     return is_there ? symbols->variables[low].file : 0;
 }
 
-sxt_string sxt_size_source_at(const struct size_sources *sources, uint64_t section_flags, uint64_t address)
+sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address)
 {
     uint32_t file = section_flags & SHF_EXECINSTR ? file_of_code(sources, address)
                                                   : file_of_data(sources, address, (section_flags & SHF_TLS) != 0);

@@ -1,231 +1,191 @@
 /*
- * diff.c: what became of the symbols of one size in another one. Four passes match them by ever looser keys; what is
- * left was added or removed. The padding of a matched symbol tells of its neighbours and not of itself, so that it is
- * left out of the pair, and summed up for the section.
+ * diff.c: the public view of a diff. It is made from two builds, which it borrows, or from a .sizediff file, which it
+ * owns. diff_keys.c, diff_match.c and diff_pairs.c do the matching.
  */
-#include "size/diff.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/strings.h"
+#include "base/options.h"
+#include "base/output.h"
+#include "size/private.h"
+#include "size/query.h"
 
-/* Padding by container and section of what was before. */
-struct paddings {
-    struct sxt_strings keys; /* in the order in which they come up; number 0 is none of them */
-    uint32_t *of_segment;    /* by segment of what was before: number of its key, or 0 */
-    double *sums;            /* by number */
-    uint32_t *segments;      /* by number: one that has this key */
-    struct sxt_buffer text;
-};
-
-static int match_all(struct sxt_size_delta *delta, sxt_error *error);
-static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error);
-static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size_list *list, uint8_t status);
-static void judge(struct sxt_size_delta *delta, const struct sxt_size_delta_options *options);
-static int sum_paddings(struct sxt_size_delta *delta, sxt_error *error);
-static int add_padding(struct paddings *paddings, const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
-                       sxt_error *error);
-static int keep_paddings(struct sxt_size_delta *delta, const struct paddings *paddings, sxt_error *error);
-
-int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after,
-                        const struct sxt_size_delta_options *options, struct sxt_size_delta *out, sxt_error *error)
+void sxt_size_diff_options_init(sxt_size_diff_options *options)
 {
-    *out = (struct sxt_size_delta){.before = before, .after = after};
-    if (before->symbol_count >= SXT_SIZE_NONE - 1 || after->symbol_count >= SXT_SIZE_NONE - 1)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many symbols to compare");
-    int status = match_all(out, error);
-    if (status == SXT_OK) {
-        judge(out, options);
-        /* Of what is sparse, the padding was summed up when it was made. */
-        if (!(before->is_sparse && after->is_sparse))
-            status = sum_paddings(out, error);
-    }
+    *options = (sxt_size_diff_options){.struct_size = sizeof *options};
+}
+
+int sxt_size_diff_make(const sxt_size_info *before, const sxt_size_info *after, const sxt_size_diff_options *given,
+                       sxt_size_diff **out, sxt_error *error)
+{
+    sxt_size_diff_options options;
+    *out = NULL;
+    sxt_size_diff_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_size_diff_options_init", error);
     if (status != SXT_OK)
-        sxt_size_delta_free(out);
+        return status;
+    sxt_size_diff *diff = calloc(1, sizeof *diff);
+    if (diff == NULL)
+        return sxt_fail_memory(error, sizeof *diff);
+    status = sxt_size_delta_make(before, after, options.ignore_alias_only, &diff->delta, error);
+    if (status != SXT_OK)
+        sxt_size_diff_free(&diff);
+    *out = diff;
     return status;
 }
 
-void sxt_size_delta_free(struct sxt_size_delta *delta)
+int sxt_size_diff_from_stored(struct sxt_sizediff *stored, sxt_size_diff **out, sxt_error *error)
 {
-    free(delta->pairs);
-    free(delta->paddings);
-    *delta = (struct sxt_size_delta){.before = NULL};
-}
-
-static int match_all(struct sxt_size_delta *delta, sxt_error *error)
-{
-    struct sxt_size_side sides[2] = {{0}, {0}};
-    struct sxt_size_list before = {0}, after = {0};
-    delta->pairs = malloc((delta->before->symbol_count + delta->after->symbol_count + 1) * sizeof *delta->pairs);
-    int status = delta->pairs == NULL ? sxt_fail_memory(error, delta->before->symbol_count * sizeof *delta->pairs)
-                                      : sxt_size_sides_open(sides, delta->before, delta->after, error);
+    int status = sxt_size_diff_make(stored->before, stored->after, NULL, out, error);
     if (status == SXT_OK)
-        status = list_all(&before, delta->before, error);
-    if (status == SXT_OK)
-        status = list_all(&after, delta->after, error);
-    for (unsigned pass = 1; pass <= SXT_SIZE_PASSES && status == SXT_OK; pass++)
-        status = sxt_size_match(sides, pass, &before, &after, delta->pairs, &delta->pair_count, error);
-    if (status == SXT_OK) {
-        add_pairs_of_one(delta, &after, SXT_SIZE_ADDED);
-        add_pairs_of_one(delta, &before, SXT_SIZE_REMOVED);
-    }
-    free(before.items);
-    free(after.items);
-    sxt_size_sides_close(sides);
+        (*out)->stored = *stored;
+    else
+        sxt_sizediff_free(stored);
     return status;
 }
 
-static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error)
+void sxt_size_diff_free(sxt_size_diff **diff)
 {
-    list->items = malloc((size->symbol_count + 1) * sizeof *list->items);
-    if (list->items == NULL)
-        return sxt_fail_memory(error, size->symbol_count * sizeof *list->items);
-    list->count = size->symbol_count;
-    for (size_t i = 0; i < list->count; i++)
-        list->items[i] = (uint32_t)i;
+    if (*diff == NULL)
+        return;
+    sxt_size_delta_free(&(*diff)->delta);
+    sxt_sizediff_free(&(*diff)->stored);
+    free(*diff);
+    *diff = NULL;
+}
+
+const sxt_size_info *sxt_size_diff_before(const sxt_size_diff *diff)
+{
+    return diff->delta.before;
+}
+
+const sxt_size_info *sxt_size_diff_after(const sxt_size_diff *diff)
+{
+    return diff->delta.after;
+}
+
+/* --- symbols --- */
+
+size_t sxt_size_diff_symbol_count(const sxt_size_diff *diff)
+{
+    return diff->delta.pair_count + diff->delta.padding_count;
+}
+
+/* The symbol that a pair is shown as, with the sizes of both. */
+static void view_pair(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair, sxt_size_symbol *out)
+{
+    if (pair->after != SXT_SIZE_NONE)
+        sxt_size_view_symbol(delta->after, pair->after, out);
+    else
+        sxt_size_view_symbol(delta->before, pair->before, out);
+    out->size_before = pair->before != SXT_SIZE_NONE ? delta->before->symbols[pair->before].size : 0;
+    out->size_after = pair->after != SXT_SIZE_NONE ? delta->after->symbols[pair->after].size : 0;
+}
+
+int sxt_size_diff_symbol(const sxt_size_diff *diff, size_t index, sxt_size_symbol *out)
+{
+    if (index >= sxt_size_diff_symbol_count(diff))
+        return SXT_ERROR_USAGE;
+    const struct sxt_size_query_subject subject = {.delta = &diff->delta};
+    struct sxt_size_query_item item;
+    sxt_size_query_get_item(&subject, index, &item);
+    sxt_string nothing = {"", 0};
+    sxt_size_symbol symbol = {.object_path = nothing, .source_path = nothing, .component = nothing};
+    if (item.symbol != NULL)
+        view_pair(&diff->delta, &diff->delta.pairs[index], &symbol);
+    else
+        symbol.size_after = item.size;
+    symbol.container = item.container;
+    symbol.section = item.section;
+    symbol.full_name = item.full_name;
+    symbol.size = item.size;
+    symbol.padding = item.padding;
+    symbol.pss = item.pss;
+    symbol.aliases = item.aliases;
+    symbol.status = (sxt_size_status)item.status;
+    symbol.is_bss = item.is_bss;
+    sxt_result_give(out, &symbol, sizeof symbol);
     return SXT_OK;
 }
 
-static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size_list *list, uint8_t status)
+uint64_t sxt_size_diff_status_count(const sxt_size_diff *diff, sxt_size_status status)
 {
-    for (size_t i = 0; i < list->count; i++)
-        delta->pairs[delta->pair_count++] =
-            (struct sxt_size_pair){.before = status == SXT_SIZE_ADDED ? SXT_SIZE_NONE : list->items[i],
-                                   .after = status == SXT_SIZE_ADDED ? list->items[i] : SXT_SIZE_NONE,
-                                   .status = status};
+    if ((unsigned)status > SXT_SIZE_REMOVED)
+        return 0;
+    return diff->delta.counts[status] + (status == SXT_SIZE_ADDED ? diff->delta.padding_count : 0);
 }
 
-static void judge(struct sxt_size_delta *delta, const struct sxt_size_delta_options *options)
+/* --- disassembly --- */
+
+void sxt_size_disassembly_free(sxt_size_disassembly **disassembly)
 {
-    bool ignores_aliases = options != NULL && options->ignore_alias_only;
-    for (size_t i = 0; i < delta->pair_count; i++) {
-        struct sxt_size_pair *pair = &delta->pairs[i];
-        if (pair->before != SXT_SIZE_NONE && pair->after != SXT_SIZE_NONE) {
-            bool is_changed =
-                sxt_size_pair_size(delta, pair) != 0 || (!ignores_aliases && sxt_size_pair_pss(delta, pair) != 0);
-            pair->status = is_changed ? SXT_SIZE_CHANGED : SXT_SIZE_UNCHANGED;
-        }
-        delta->counts[pair->status]++;
-    }
+    if (*disassembly == NULL)
+        return;
+    sxt_arena_free(&(*disassembly)->arena);
+    free(*disassembly);
+    *disassembly = NULL;
 }
 
-/* A symbol that is padding and nothing else: then padding is what is compared. */
-static bool is_padding(const struct sxt_size_model_symbol *before)
+size_t sxt_size_disassembly_count(const sxt_size_disassembly *disassembly)
 {
-    return sxt_size_without_padding(before) == 0;
+    return disassembly->count;
 }
 
-int64_t sxt_size_pair_size(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair)
+int sxt_size_disassembly_get(const sxt_size_disassembly *disassembly, size_t index, sxt_size_symbol *symbol,
+                             sxt_string *text)
 {
-    if (pair->after == SXT_SIZE_NONE)
-        return sxt_size_difference(0, delta->before->symbols[pair->before].size);
-    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
-    if (pair->before == SXT_SIZE_NONE)
-        return after->size;
-    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
-    if (is_padding(before))
-        return sxt_size_difference(after->padding, before->padding);
-    return sxt_size_difference(sxt_size_without_padding(after), sxt_size_without_padding(before));
+    if (index >= disassembly->count)
+        return SXT_ERROR_USAGE;
+    *text = disassembly->items[index].text;
+    return sxt_size_info_symbol(disassembly->after, disassembly->items[index].symbol, symbol);
 }
 
-double sxt_size_pair_pss(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair)
-{
-    if (pair->after == SXT_SIZE_NONE)
-        return -sxt_size_pss(delta->before, &delta->before->symbols[pair->before]);
-    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
-    if (pair->before == SXT_SIZE_NONE)
-        return sxt_size_pss(delta->after, after);
-    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
-    if (is_padding(before))
-        return sxt_size_pss(delta->after, after) - sxt_size_pss(delta->before, before);
-    return (double)sxt_size_without_padding(after) / sxt_size_alias_count(delta->after, after) -
-           (double)sxt_size_without_padding(before) / sxt_size_alias_count(delta->before, before);
-}
+/* --- writing --- */
 
-static int sum_paddings(struct sxt_size_delta *delta, sxt_error *error)
+/* A file that was loaded is written as it was read, unless something is added to it. */
+static int write_diff(const sxt_size_diff *diff, const sxt_size_write_options *given, struct sxt_buffer *out,
+                      sxt_error *error)
 {
-    size_t segments = delta->before->segment_count;
-    struct paddings paddings = {.of_segment = calloc(segments + 1, sizeof *paddings.of_segment),
-                                .sums = calloc(segments + 1, sizeof *paddings.sums),
-                                .segments = calloc(segments + 1, sizeof *paddings.segments)};
-    sxt_buffer_init(&paddings.text, SIZE_MAX);
-    int status = sxt_strings_init(&paddings.keys, 0, error);
-    bool has_keys = status == SXT_OK;
-    if (paddings.of_segment == NULL || paddings.sums == NULL || paddings.segments == NULL)
-        status = sxt_fail_memory(error, segments * sizeof *paddings.sums);
-    for (size_t i = 0; i < delta->pair_count && status == SXT_OK; i++) {
-        if (delta->pairs[i].status == SXT_SIZE_ADDED || delta->pairs[i].status == SXT_SIZE_REMOVED)
-            break;
-        status = add_padding(&paddings, delta, &delta->pairs[i], error);
-    }
+    sxt_size_write_options options;
+    int status = sxt_size_write_options_take(given, &options, error);
+    if (status == SXT_OK && options.disassembly != NULL && options.disassembly->after != diff->delta.after)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "the disassembly belongs to another diff");
+    if (status != SXT_OK)
+        return status;
+    enum sxt_size_deflate deflate = options.fast ? SXT_SIZE_DEFLATE_FAST : SXT_SIZE_DEFLATE_STOCK;
+    if (diff->stored.after != NULL && options.disassembly == NULL)
+        return sxt_sizediff_save(&diff->stored, deflate, out, error);
+    struct sxt_sizediff made;
+    status = sxt_size_make_sizediff(&diff->delta, options.disassembly, &made, error);
     if (status == SXT_OK)
-        status = keep_paddings(delta, &paddings, error);
-    if (has_keys)
-        sxt_strings_free(&paddings.keys);
-    sxt_buffer_free(&paddings.text);
-    free(paddings.of_segment);
-    free(paddings.sums);
-    free(paddings.segments);
+        status = sxt_sizediff_save(&made, deflate, out, error);
+    sxt_sizediff_free(&made);
     return status;
 }
 
-static int add_padding(struct paddings *paddings, const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
-                       sxt_error *error)
+int sxt_size_diff_write_memory(const sxt_size_diff *diff, const sxt_size_write_options *options, void **data,
+                               size_t *size, sxt_error *error)
 {
-    const struct sxt_size_model_symbol *before = &delta->before->symbols[pair->before];
-    const struct sxt_size_model_symbol *after = &delta->after->symbols[pair->after];
-    if (is_padding(before))
-        return SXT_OK;
-    uint32_t *number = &paddings->of_segment[before->segment];
-    if (*number == 0) {
-        const struct sxt_size_segment *segment = &delta->before->segments[before->segment];
-        sxt_string container = delta->before->containers[segment->container].name;
-        sxt_buffer_clear(&paddings->text);
-        sxt_buffer_print(&paddings->text, "%zu ", container.size);
-        sxt_buffer_append(&paddings->text, container.data, container.size);
-        sxt_buffer_append(&paddings->text, segment->section.data, segment->section.size);
-        *number = paddings->text.failed
-                      ? SXT_STRINGS_FULL
-                      : sxt_strings_add(&paddings->keys, (const char *)paddings->text.data, paddings->text.size);
-        if (*number == SXT_STRINGS_FULL)
-            return sxt_fail_memory(error, segment->section.size);
-        paddings->segments[*number] = before->segment;
-    }
-    paddings->sums[*number] += (double)after->padding / sxt_size_alias_count(delta->after, after) -
-                               (double)before->padding / sxt_size_alias_count(delta->before, before);
-    return SXT_OK;
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    int status = write_diff(diff, options, &buffer, error);
+    *size = 0;
+    *data = status == SXT_OK ? sxt_buffer_take(&buffer, size) : NULL;
+    sxt_buffer_free(&buffer);
+    return status;
 }
 
-/* To the nearest integer, from the middle to the even one. */
-static int64_t rounded(double value)
+int sxt_size_diff_write(const sxt_size_diff *diff, const char *path, const sxt_size_write_options *options,
+                        uint64_t *bytes, sxt_error *error)
 {
-    if (!(value > -0x1p62 && value < 0x1p62))
-        return value > 0 ? INT64_MAX : INT64_MIN;
-    int64_t whole = (int64_t)value;
-    double rest = value - (double)whole;
-    double distance = rest < 0 ? -rest : rest;
-    if (distance > 0.5 || (distance == 0.5 && whole % 2 != 0))
-        whole += rest < 0 ? -1 : 1;
-    return whole;
-}
-
-static int keep_paddings(struct sxt_size_delta *delta, const struct paddings *paddings, sxt_error *error)
-{
-    delta->paddings = malloc(paddings->keys.count * sizeof *delta->paddings);
-    if (delta->paddings == NULL)
-        return sxt_fail_memory(error, paddings->keys.count * sizeof *delta->paddings);
-    bool is_lone = delta->before->container_count == 1 && delta->after->container_count == 1;
-    for (uint32_t i = 1; i < paddings->keys.count; i++) {
-        int64_t bytes = rounded(paddings->sums[i]);
-        const struct sxt_size_segment *segment = &delta->before->segments[paddings->segments[i]];
-        if (bytes != 0)
-            delta->paddings[delta->padding_count++] = (struct sxt_size_padding_change){
-                .container =
-                    is_lone ? delta->after->containers[0].name : delta->before->containers[segment->container].name,
-                .section = segment->section,
-                .bytes = bytes};
-    }
-    return SXT_OK;
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    int status = write_diff(diff, options, &buffer, error);
+    if (status == SXT_OK)
+        status = sxt_output_save(path, buffer.data, buffer.size, error);
+    if (bytes != NULL)
+        *bytes = status == SXT_OK ? buffer.size : 0;
+    sxt_buffer_free(&buffer);
+    return status;
 }

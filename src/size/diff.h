@@ -1,4 +1,4 @@
-/* diff.h: what the files that compare two sizes tell each other: diff_keys.c, diff_match.c, diff.c. */
+/* diff.h: what the files that compare two sizes share: diff_keys.c, diff_match.c, diff_pairs.c. */
 #ifndef SXT_SIZE_DIFF_H
 #define SXT_SIZE_DIFF_H
 

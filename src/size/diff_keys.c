@@ -201,7 +201,7 @@ static sxt_string key_text(const struct sxt_size_side *side, uint32_t index, uns
     const struct sxt_size_segment *segment = &side->size->segments[symbol->segment];
     sxt_string text;
     if (pass == 3) {
-        struct sxt_size_names names;
+        struct sxt_size_derived_names names;
         sxt_size_derive_names(segment, sxt_size_full_name(symbol), &memory->names, &names);
         text = names.name;
     } else {

@@ -17,17 +17,19 @@ struct sources {
     uint8_t *statuses;    /* by number: a bit for each status */
 };
 
-static int copy_sides(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error);
+static int copy_sides(const struct sxt_size_delta *delta, const struct sxt_size_disassembly *disassembly,
+                      struct sxt_sizediff *out, sxt_error *error);
 static int copy_sources(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error);
 static int number_paths(struct sources *sources, const struct sxt_size_delta *delta, sxt_error *error);
 static void collect(struct sources *sources, const struct sxt_size_delta *delta);
 static int keep_sources(const struct sources *sources, unsigned status, struct sxt_arena *arena, sxt_string **out,
                         size_t *count, sxt_error *error);
 
-int sxt_size_make_sizediff(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error)
+int sxt_size_make_sizediff(const struct sxt_size_delta *delta, const struct sxt_size_disassembly *disassembly,
+                           struct sxt_sizediff *out, sxt_error *error)
 {
     *out = (struct sxt_sizediff){.before = NULL};
-    int status = copy_sides(delta, out, error);
+    int status = copy_sides(delta, disassembly, out, error);
     if (status == SXT_OK)
         status = copy_sources(delta, out, error);
     if (status != SXT_OK)
@@ -35,7 +37,8 @@ int sxt_size_make_sizediff(const struct sxt_size_delta *delta, struct sxt_sizedi
     return status;
 }
 
-static int copy_sides(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error)
+static int copy_sides(const struct sxt_size_delta *delta, const struct sxt_size_disassembly *disassembly,
+                      struct sxt_sizediff *out, sxt_error *error)
 {
     struct sxt_size_selection before = {.from = NULL}, after = {.from = NULL};
     int status = sxt_size_selection_open(&before, delta->before, error);
@@ -52,6 +55,10 @@ static int copy_sides(const struct sxt_size_delta *delta, struct sxt_sizediff *o
     }
     after.paddings = delta->paddings;
     after.padding_count = delta->padding_count;
+    if (disassembly != NULL) {
+        after.disassemblies = disassembly->items;
+        after.disassembly_count = disassembly->count;
+    }
     if (status == SXT_OK)
         status = sxt_size_selection_copy(&before, &out->before, error);
     if (status == SXT_OK)

@@ -88,7 +88,7 @@ struct sxt_size_result_row sxt_group_finish_sum(const struct group_sum *sum)
 
 /* The number of the label, or SXT_STRINGS_FULL. *DROPPED when the item is to be left out. */
 static uint32_t label_number(struct groups *groups, const struct group_key *key, const struct sxt_size_query_item *item,
-                             const struct sxt_size_names *names, bool *dropped)
+                             const struct sxt_size_derived_names *names, bool *dropped)
 {
     const struct sxt_size_query *query = groups->query;
     sxt_string label = sxt_group_label(key, item, names, &groups->buffer);
@@ -101,12 +101,13 @@ static uint32_t label_number(struct groups *groups, const struct group_key *key,
     return sxt_strings_add(groups->texts, label.data, label.size);
 }
 
-static bool derive_names(struct groups *groups, const struct sxt_size_query_item *item, struct sxt_size_names *names)
+static bool derive_names(struct groups *groups, const struct sxt_size_query_item *item,
+                         struct sxt_size_derived_names *names)
 {
     bool needed = false;
     for (size_t i = 0; i < groups->query->key_count; i++)
         needed |= sxt_group_needs_names(&groups->query->keys[i]);
-    *names = (struct sxt_size_names){item->full_name, item->full_name, item->full_name, 0};
+    *names = (struct sxt_size_derived_names){item->full_name, item->full_name, item->full_name, 0};
     if (needed && item->symbol != NULL)
         sxt_size_derive_names(sxt_size_query_segment(item), item->full_name, &groups->names_buffer, names);
     return !groups->names_buffer.failed;
@@ -132,7 +133,7 @@ static struct group_sum *find_sum(struct groups *groups, const uint32_t labels[S
 int sxt_groups_add(struct groups *groups, const struct sxt_size_query_item *item, size_t index, sxt_error *error)
 {
     uint32_t labels[SXT_SIZE_QUERY_KEYS] = {0};
-    struct sxt_size_names names;
+    struct sxt_size_derived_names names;
     bool dropped = false;
     if (!derive_names(groups, item, &names))
         return sxt_fail_memory(error, groups->names_buffer.size);

@@ -92,7 +92,7 @@ static sxt_string flags_label(const struct sxt_size_query_item *item, struct sxt
 }
 
 sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_query_item *item,
-                           const struct sxt_size_names *names, struct sxt_buffer *buffer)
+                           const struct sxt_size_derived_names *names, struct sxt_buffer *buffer)
 {
     switch (key->kind) {
     case KEY_PATH:

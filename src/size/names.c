@@ -9,9 +9,9 @@
 #define PREFIX_WINDOW 30 /* "vtable for " and its like lie within so many bytes */
 
 static bool derive(const struct sxt_size_segment *segment, sxt_string stored, bool full_only, struct sxt_buffer *buffer,
-                   struct sxt_size_names *out);
+                   struct sxt_size_derived_names *out);
 static void native_names(char letter, sxt_string stored, bool full_only, struct sxt_size_room *room,
-                         struct sxt_size_names *out);
+                         struct sxt_size_derived_names *out);
 static sxt_string without_clone_suffix(char letter, sxt_string name, uint32_t *flags);
 static sxt_string prefix_as_suffix(sxt_string name, const char *word, struct sxt_size_room *room);
 static bool is_go_number(sxt_string name, size_t dot);
@@ -25,16 +25,16 @@ bool sxt_size_is_string_literal(sxt_string name)
 }
 
 void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string stored, struct sxt_buffer *buffer,
-                           struct sxt_size_names *out)
+                           struct sxt_size_derived_names *out)
 {
     if (!derive(segment, stored, false, buffer, out))
-        *out = (struct sxt_size_names){stored, stored, stored, 0};
+        *out = (struct sxt_size_derived_names){stored, stored, stored, 0};
 }
 
 sxt_string sxt_size_derive_full_name(const struct sxt_size_segment *segment, sxt_string stored,
                                      struct sxt_buffer *buffer)
 {
-    struct sxt_size_names names;
+    struct sxt_size_derived_names names;
     return derive(segment, stored, true, buffer, &names) ? names.full_name : stored;
 }
 
@@ -47,11 +47,11 @@ static bool is_atom(const struct sxt_size_segment *segment, sxt_string stored)
 
 /* False when memory is short. */
 static bool derive(const struct sxt_size_segment *segment, sxt_string stored, bool full_only, struct sxt_buffer *buffer,
-                   struct sxt_size_names *out)
+                   struct sxt_size_derived_names *out)
 {
     if (stored.data == NULL)
         stored = (sxt_string){"", 0};
-    *out = (struct sxt_size_names){stored, stored, stored, 0};
+    *out = (struct sxt_size_derived_names){stored, stored, stored, 0};
     if (segment->is_pak) {
         size_t space = sxt_size_find_last(stored, stored.size, ' ');
         if (space != SIZE_MAX)
@@ -73,7 +73,7 @@ static bool derive(const struct sxt_size_segment *segment, sxt_string stored, bo
 }
 
 static void native_names(char letter, sxt_string stored, bool full_only, struct sxt_size_room *room,
-                         struct sxt_size_names *out)
+                         struct sxt_size_derived_names *out)
 {
     static const char anonymous[] = "(anonymous namespace)::";
     sxt_string name = without_clone_suffix(letter, stored, &out->flags);

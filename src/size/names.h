@@ -81,13 +81,14 @@ bool sxt_size_is_string_literal(sxt_string name);
 /* --- names_java.c --- */
 
 /* ROOM has place for twice the name. */
-void sxt_size_java_names(sxt_string stored, struct sxt_size_room *room, struct sxt_size_names *out);
+void sxt_size_java_names(sxt_string stored, struct sxt_size_room *room, struct sxt_size_derived_names *out);
 
 /* --- names_signature.c --- */
 
 /* The names of a function or variable of C, C++, Rust or Go, without what precedes and follows a signature. Fills only
  * the full name when FULL_ONLY. */
-void sxt_size_signature_names(sxt_string text, bool full_only, struct sxt_size_room *room, struct sxt_size_names *out);
+void sxt_size_signature_names(sxt_string text, bool full_only, struct sxt_size_room *room,
+                              struct sxt_size_derived_names *out);
 
 /* --- names_scan.c --- */
 

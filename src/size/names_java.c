@@ -18,10 +18,10 @@ static size_t after_last_dot(sxt_string text)
     return dot == SIZE_MAX ? 0 : dot + 1;
 }
 
-void sxt_size_java_names(sxt_string stored, struct sxt_size_room *room, struct sxt_size_names *out)
+void sxt_size_java_names(sxt_string stored, struct sxt_size_room *room, struct sxt_size_derived_names *out)
 {
     struct member parts;
-    *out = (struct sxt_size_names){stored, stored, stored, 0};
+    *out = (struct sxt_size_derived_names){stored, stored, stored, 0};
     if (!split(stored, room, &parts, &out->full_name)) {
         out->name = sxt_size_slice(stored, after_last_dot(stored), stored.size);
         return;

@@ -25,7 +25,8 @@ static sxt_string lambda_head(sxt_string text, const struct signature *signature
 static sxt_string without_abi_tags(sxt_string text, struct sxt_size_room *room);
 static sxt_string without_arguments(sxt_string text, char *open, struct sxt_size_room *room);
 
-void sxt_size_signature_names(sxt_string text, bool full_only, struct sxt_size_room *room, struct sxt_size_names *out)
+void sxt_size_signature_names(sxt_string text, bool full_only, struct sxt_size_room *room,
+                              struct sxt_size_derived_names *out)
 {
     char *open = room->next;
     room->next += text.size;

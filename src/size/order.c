@@ -275,7 +275,7 @@ static void place_symbols(struct sorter *sorter)
 
 static int by_symbol(const void *a, const void *b)
 {
-    const struct sxt_size_disassembly *left = a, *right = b;
+    const struct sxt_size_model_disassembly *left = a, *right = b;
     return (left->symbol > right->symbol) - (left->symbol < right->symbol);
 }
 

@@ -162,4 +162,9 @@ static inline bool sxt_size_has_disassembly(const struct sxt_size_info *size)
     return size->has_disassembly || size->disassembly_count > 0;
 }
 
+/* --- info.c --- */
+
+/* The options that were GIVEN, which may be NULL, or their defaults. */
+int sxt_size_write_options_take(const sxt_size_write_options *given, sxt_size_write_options *out, sxt_error *error);
+
 #endif

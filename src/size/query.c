@@ -15,7 +15,7 @@
 
 static const char padding_name[] = "Overhead: aggregate padding of diff'ed symbols";
 
-const char *sxt_size_status_name(uint8_t status)
+const char *sxt_size_status_name(sxt_size_status status)
 {
     static const char *const names[] = {"unchanged", "changed", "added", "removed"};
     return names[status & 3];

@@ -15,17 +15,7 @@
 
 #define SXT_SIZE_QUERY_KEYS 4 /* that one query may group by */
 
-/* A parsed query; any number of threads may use it. */
-struct sxt_size_query;
-
-/* What is wrong with TEXT is told with its column (SXT_ERROR_USAGE, SXT_ERROR_LIMIT), and ERROR's offset is there. */
-int sxt_size_query_parse(const char *text, size_t size, struct sxt_size_query **out, sxt_error *error);
-void sxt_size_query_free(struct sxt_size_query **query);
-
 /* Queries that have a name: "@templates". The list ends with name == NULL. */
-struct sxt_size_canned_query {
-    const char *name, *text, *help;
-};
 extern const struct sxt_size_canned_query sxt_size_canned_queries[];
 
 /* What is asked: SIZE, or DELTA when it is not NULL. */
@@ -76,7 +66,5 @@ void sxt_size_result_clear(struct sxt_size_result *result);
 
 /* What key KEY of a group is. */
 sxt_string sxt_size_row_label(const struct sxt_size_result *result, const struct sxt_size_result_row *row, size_t key);
-
-const char *sxt_size_status_name(uint8_t status);
 
 #endif

@@ -21,3 +21,10 @@ const struct sxt_size_canned_query sxt_size_canned_queries[] = {
     {"packages", "is:native | group package", "Go packages"},
     {NULL, NULL, NULL},
 };
+
+const sxt_size_canned_query *sxt_size_canned_query_at(size_t index)
+{
+    return index < sizeof sxt_size_canned_queries / sizeof *sxt_size_canned_queries - 1
+               ? &sxt_size_canned_queries[index]
+               : NULL;
+}

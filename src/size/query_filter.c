@@ -75,13 +75,13 @@ bool sxt_size_query_is_generated(const struct sxt_size_query_item *item)
             (memmem(path.data, path.size, ".pb.", 4) != NULL || memmem(path.data, path.size, ".mojom", 6) != NULL));
 }
 
-static const struct sxt_size_names *names_of(struct filter *filter, const struct sxt_size_query_item *item)
+static const struct sxt_size_derived_names *names_of(struct filter *filter, const struct sxt_size_query_item *item)
 {
     const struct sxt_size_segment *segment = sxt_size_query_segment(item);
     if (!filter->has_names && segment != NULL)
         sxt_size_derive_names(segment, item->full_name, &filter->buffer, &filter->names);
     else if (!filter->has_names)
-        filter->names = (struct sxt_size_names){item->full_name, item->full_name, item->full_name, 0};
+        filter->names = (struct sxt_size_derived_names){item->full_name, item->full_name, item->full_name, 0};
     filter->has_names = true;
     return &filter->names;
 }
@@ -202,7 +202,7 @@ static bool name_passes(struct filter *filter, const struct query_test *test, co
 
 static bool is_template(struct filter *filter, const struct sxt_size_query_item *item)
 {
-    const struct sxt_size_names *names = names_of(filter, item);
+    const struct sxt_size_derived_names *names = names_of(filter, item);
     return !sxt_size_query_equal(names->template_name, names->name) &&
            memchr(names->name.data, '<', names->name.size) != NULL;
 }

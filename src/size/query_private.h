@@ -182,7 +182,7 @@ struct filter {
     const struct sxt_size_query_subject *subject;
     uint8_t *answers[QUERY_NODES_MAX][2]; /* by node; of the earlier and of the later file */
     struct sxt_buffer buffer;             /* of derived names */
-    struct sxt_size_names names;          /* of the item that is asked for */
+    struct sxt_size_derived_names names;  /* of the item that is asked for */
     bool has_names;
     bool failed; /* memory was short */
 };
@@ -225,7 +225,7 @@ bool sxt_group_has_depth(const struct group_key *key);
 
 /* The label of an item: a view into its texts, into NAMES or into BUFFER. Empty when it has none. */
 sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_query_item *item,
-                           const struct sxt_size_names *names, struct sxt_buffer *buffer);
+                           const struct sxt_size_derived_names *names, struct sxt_buffer *buffer);
 bool sxt_group_needs_names(const struct group_key *key);
 
 /* What is shown for items that have none. */

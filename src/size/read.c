@@ -324,11 +324,11 @@ static int read_segments(struct sxt_size_reader *reader)
 
 static int by_symbol(const void *a, const void *b)
 {
-    const struct sxt_size_disassembly *left = a, *right = b;
+    const struct sxt_size_model_disassembly *left = a, *right = b;
     return (left->symbol > right->symbol) - (left->symbol < right->symbol);
 }
 
-static int read_disassembly(struct sxt_size_reader *reader, struct sxt_size_disassembly *disassembly)
+static int read_disassembly(struct sxt_size_reader *reader, struct sxt_size_model_disassembly *disassembly)
 {
     struct sxt_size_text *text = &reader->text;
     uint64_t length;

@@ -21,25 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sextant/symbols.h>
+#include <sextant/size.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/json.h"
-
-enum sxt_size_flag {
-    SXT_SIZE_ANONYMOUS = 1,
-    SXT_SIZE_STARTUP = 2,
-    SXT_SIZE_UNLIKELY = 4,
-    SXT_SIZE_REL = 8,
-    SXT_SIZE_REL_LOCAL = 16,
-    SXT_SIZE_GENERATED = 32,
-    SXT_SIZE_CLONE = 64,
-    SXT_SIZE_HOT = 128,
-    SXT_SIZE_COVERED = 256,
-    SXT_SIZE_UNCOMPRESSED = 512,
-    SXT_SIZE_FEATURE = 1024
-};
 
 struct sxt_size_model_symbol {
     uint64_t address; /* a kernel's are above 2^63 */
@@ -79,7 +65,7 @@ struct sxt_size_container {
     struct sxt_json *extra;    /* what else a file has of it, to be stored again; NULL for nothing */
 };
 
-struct sxt_size_disassembly {
+struct sxt_size_model_disassembly {
     uint32_t symbol;
     sxt_string text;
 };
@@ -101,7 +87,7 @@ struct sxt_size_info {
     size_t symbol_count;
     struct sxt_size_group *groups;
     size_t group_count;
-    struct sxt_size_disassembly *disassemblies; /* by symbol */
+    struct sxt_size_model_disassembly *disassemblies; /* by symbol */
     size_t disassembly_count;
     bool is_sparse;      /* paddings are stored, and symbols are in any order */
     bool has_components; /* as the file says; a new one has both */
@@ -160,7 +146,6 @@ bool sxt_sizediff_is(const uint8_t *data, size_t size);
 /* Reads a .size file, gzip or its plain text. Paddings are derived where the file has none. */
 int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_size_info **out,
                   sxt_error *error);
-void sxt_size_info_free(struct sxt_size_info **size);
 
 /* An empty one, to be filled through its arena. */
 int sxt_size_info_new(struct sxt_size_info **out, sxt_error *error);
@@ -222,14 +207,14 @@ void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts);
 /* --- names.c --- */
 
 /* The three names of a symbol. The full name may lack a return type and such, so it is another than the stored one. */
-struct sxt_size_names {
+struct sxt_size_derived_names {
     sxt_string full_name, template_name, name;
     uint32_t flags; /* that follow from the name: CLONE, ANONYMOUS */
 };
 
 /* BUFFER holds what is not a part of the stored name; the names are valid until it is used again. */
 void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string stored, struct sxt_buffer *buffer,
-                           struct sxt_size_names *out);
+                           struct sxt_size_derived_names *out);
 
 /* --- order.c --- */
 
@@ -244,8 +229,6 @@ uint64_t sxt_size_verify(const uint8_t *data, size_t size, const struct sxt_size
                          void (*problem)(void *data, const sxt_problem *problem), void *data_of_problem);
 
 /* --- diff.c --- */
-
-enum sxt_size_status { SXT_SIZE_UNCHANGED, SXT_SIZE_CHANGED, SXT_SIZE_ADDED, SXT_SIZE_REMOVED };
 
 /* A pair of symbols, one of which may be missing. */
 struct sxt_size_pair {
@@ -269,23 +252,47 @@ struct sxt_size_delta {
     uint64_t counts[4]; /* by status */
 };
 
-struct sxt_size_delta_options {
-    bool ignore_alias_only; /* a pair whose size is the same, and only its aliases are not, is unchanged */
-};
-
-int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after,
-                        const struct sxt_size_delta_options *options, struct sxt_size_delta *out, sxt_error *error);
+/* With IGNORE_ALIAS_ONLY a pair of the same size whose number of aliases changed is unchanged. */
+int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after, bool ignore_alias_only,
+                        struct sxt_size_delta *out, sxt_error *error);
 void sxt_size_delta_free(struct sxt_size_delta *delta);
 
 /* The change of a pair: with padding if added or removed, without for matched ones; and in proportional size. */
 int64_t sxt_size_pair_size(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair);
 double sxt_size_pair_pss(const struct sxt_size_delta *delta, const struct sxt_size_pair *pair);
 
-/* What the reference stores of a diff: the changed symbols of both sides, with their aliases, sparse. */
-int sxt_size_make_sizediff(const struct sxt_size_delta *delta, struct sxt_sizediff *out, sxt_error *error);
+/*
+ * What the reference stores of a diff: the changed symbols of both sides, with their aliases, sparse. DISASSEMBLY is
+ * stored in place of what `after` has, unless it is NULL.
+ */
+int sxt_size_make_sizediff(const struct sxt_size_delta *delta, const struct sxt_size_disassembly *disassembly,
+                           struct sxt_sizediff *out, sxt_error *error);
 
 /* A sparse copy with the symbols for which KEEP is true, and their aliases. */
 int sxt_size_make_sparse(const struct sxt_size_info *size, const bool *keep, struct sxt_size_info **out,
                          sxt_error *error);
+
+/* --- diff.c: the public object --- */
+
+struct sxt_size_diff {
+    struct sxt_sizediff stored; /* the file that it was loaded from; empty for one that was made */
+    struct sxt_size_delta delta;
+};
+
+/* Takes over STORED, also when it fails. */
+int sxt_size_diff_from_stored(struct sxt_sizediff *stored, sxt_size_diff **out, sxt_error *error);
+
+/* What changed in the code of functions of the later side. */
+struct sxt_size_disassembly {
+    const struct sxt_size_info *after;
+    struct sxt_size_model_disassembly *items; /* by symbol */
+    size_t count;
+    struct sxt_arena arena; /* texts that are not stored in `after` */
+};
+
+/* --- info.c --- */
+
+/* Fills the view of a symbol of INFO. INDEX must be below the number of symbols. */
+void sxt_size_view_symbol(const struct sxt_size_info *info, size_t index, sxt_size_symbol *out);
 
 #endif

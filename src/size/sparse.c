@@ -58,7 +58,9 @@ int sxt_size_selection_open(struct sxt_size_selection *selection, const struct s
 {
     *selection = (struct sxt_size_selection){.from = from,
                                              .symbols = malloc((from->symbol_count + 1) * sizeof *selection->symbols),
-                                             .has_group = calloc(from->group_count + 1, sizeof *selection->has_group)};
+                                             .has_group = calloc(from->group_count + 1, sizeof *selection->has_group),
+                                             .disassemblies = from->disassemblies,
+                                             .disassembly_count = from->disassembly_count};
     if (selection->symbols != NULL && selection->has_group != NULL)
         return SXT_OK;
     sxt_size_selection_close(selection);
@@ -173,12 +175,12 @@ static int open_copying(struct copying *copying, sxt_error *error)
     copying->paths = calloc(from->path_count + 1, sizeof *copying->paths);
     copying->components = calloc(from->component_count + 1, sizeof *copying->components);
     copying->next = calloc(segments + 1, sizeof *copying->next);
-    if (from->disassembly_count > 0)
+    if (copying->selection->disassembly_count > 0)
         copying->symbols = calloc(from->symbol_count + 1, sizeof *copying->symbols);
     copying->to->segments = sxt_arena_calloc(&copying->to->arena, segments, sizeof *copying->to->segments);
     if (copying->container_of_name != NULL && copying->segment_of_key != NULL && copying->segment_of != NULL &&
         copying->padding_segments != NULL && copying->paths != NULL && copying->components != NULL &&
-        copying->next != NULL && (from->disassembly_count == 0 || copying->symbols != NULL) &&
+        copying->next != NULL && (copying->selection->disassembly_count == 0 || copying->symbols != NULL) &&
         copying->to->segments != NULL)
         return SXT_OK;
     close_copying(copying);
@@ -371,25 +373,25 @@ static int copy_symbols(struct copying *copying, sxt_error *error)
 
 static int by_symbol(const void *a, const void *b)
 {
-    const struct sxt_size_disassembly *left = a, *right = b;
+    const struct sxt_size_model_disassembly *left = a, *right = b;
     return (left->symbol > right->symbol) - (left->symbol < right->symbol);
 }
 
 static int copy_disassemblies(struct copying *copying, sxt_error *error)
 {
-    const struct sxt_size_info *from = copying->from;
+    const struct sxt_size_selection *selection = copying->selection;
     struct sxt_size_info *to = copying->to;
-    to->disassemblies = sxt_arena_calloc(&to->arena, from->disassembly_count, sizeof *to->disassemblies);
+    to->disassemblies = sxt_arena_calloc(&to->arena, selection->disassembly_count, sizeof *to->disassemblies);
     if (to->disassemblies == NULL)
-        return no_memory(from, error);
-    for (size_t i = 0; i < from->disassembly_count; i++) {
-        uint32_t symbol = copying->symbols[from->disassemblies[i].symbol];
+        return no_memory(copying->from, error);
+    for (size_t i = 0; i < selection->disassembly_count; i++) {
+        uint32_t symbol = copying->symbols[selection->disassemblies[i].symbol];
         if (symbol == 0)
             continue;
-        struct sxt_size_disassembly *made = &to->disassemblies[to->disassembly_count++];
+        struct sxt_size_model_disassembly *made = &to->disassemblies[to->disassembly_count++];
         made->symbol = symbol - 1;
-        if (!copy_string(&to->arena, from->disassemblies[i].text, &made->text))
-            return no_memory(from, error);
+        if (!copy_string(&to->arena, selection->disassemblies[i].text, &made->text))
+            return no_memory(copying->from, error);
     }
     qsort(to->disassemblies, to->disassembly_count, sizeof *to->disassemblies, by_symbol);
     return SXT_OK;

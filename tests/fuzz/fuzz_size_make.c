@@ -7,22 +7,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
 #include "property.h"
 #include "size/size.h"
-#include "trace/trace.h"
 
 static void make(const char *path, uint8_t choice, struct sxt_size_info **out)
 {
-    struct sxt_size_make_options options;
+    sxt_size_make_options options;
+    sxt_extract_options extract;
     const char *failed;
     sxt_error error;
     sxt_size_make_options_init(&options);
-    options.extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
-    options.extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
+    sxt_extract_options_init(&extract);
+    options.extract = &extract;
+    extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    extract.inflate_limit = SXT_FUZZ_INFLATE_LIMIT;
     options.with_debug = choice & 1;
     options.git_revision = "";
     int status = sxt_size_make((const char *const[]){path}, 1, &options, out, &failed, &error);

@@ -38,7 +38,7 @@ static int list_names(const char *section)
     char *line = NULL;
     size_t capacity = 0;
     for (ssize_t size; (size = getline(&line, &capacity, stdin)) > 0;) {
-        struct sxt_size_names names;
+        struct sxt_size_derived_names names;
         sxt_size_derive_names(&segment, (sxt_string){line, (size_t)size - (line[size - 1] == '\n')}, &buffer, &names);
         printf("%u\t%.*s\t%.*s\t%.*s\n", names.flags, (int)names.full_name.size, names.full_name.data,
                (int)names.template_name.size, names.template_name.data, (int)names.name.size, names.name.data);
@@ -54,12 +54,11 @@ static int list_diff(char **arguments, bool ignores_aliases)
     struct sxt_size_info *before = read_size(arguments[0], &texts[0]), *after = read_size(arguments[1], &texts[1]);
     struct sxt_size_delta delta;
     struct sxt_sizediff stored = {.before = NULL};
-    struct sxt_size_delta_options options = {.ignore_alias_only = ignores_aliases};
-    int status =
-        before != NULL && after != NULL ? sxt_size_delta_make(before, after, &options, &delta, NULL) : SXT_ERROR_IO;
+    int status = before != NULL && after != NULL ? sxt_size_delta_make(before, after, ignores_aliases, &delta, NULL)
+                                                 : SXT_ERROR_IO;
     if (status == SXT_OK) {
         print_delta(&delta);
-        status = sxt_size_make_sizediff(&delta, &stored, NULL);
+        status = sxt_size_make_sizediff(&delta, NULL, &stored, NULL);
         sxt_size_delta_free(&delta);
     }
     /* The copies stand alone. */

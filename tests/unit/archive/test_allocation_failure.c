@@ -426,11 +426,14 @@ static void write_file(char *path, const void *data, size_t size)
 static void make_size(struct outcome *outcome)
 {
     static const char *const settings[] = {"key=value"};
-    struct sxt_size_make_options options;
+    sxt_size_make_options options;
+    sxt_extract_options extract;
     const char *failed, *path = size_input;
     struct sxt_size_info *size;
     sxt_size_make_options_init(&options);
-    options.extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
+    sxt_extract_options_init(&extract);
+    options.extract = &extract;
+    extract.flags = SXT_EXTRACT_NO_DEBUG_SEARCH;
     options.map_path = map_input;
     options.title = "title";
     options.build_config = settings;

@@ -13,26 +13,26 @@ struct wanted {
     uint64_t start, end;
 };
 
-static void cut(const struct wanted *wanted, size_t count, struct size_pieces *out)
+static void cut(const struct wanted *wanted, size_t count, struct measure_pieces *out)
 {
-    struct size_claim *claims = malloc((count + 1) * sizeof *claims);
+    struct measure_claim *claims = malloc((count + 1) * sizeof *claims);
     assert_non_null(claims);
     for (size_t i = 0; i < count; i++)
-        claims[i] = (struct size_claim){wanted[i].start, wanted[i].end, (uint32_t)wanted[i].name, (uint32_t)i};
-    *out = (struct size_pieces){.list = NULL};
-    assert_true(sxt_size_cut(claims, count, out));
+        claims[i] = (struct measure_claim){wanted[i].start, wanted[i].end, (uint32_t)wanted[i].name, (uint32_t)i};
+    *out = (struct measure_pieces){.list = NULL};
+    assert_true(sxt_measure_cut(claims, count, out));
     free(claims);
 }
 
 /* Pieces as text: "a0-4 b4-6 =c4-6", where '=' has the bytes of the one before too. */
 static void check(const char *expected, const struct wanted *wanted, size_t count)
 {
-    struct size_pieces pieces;
+    struct measure_pieces pieces;
     char text[1000] = "";
     size_t size = 0;
     cut(wanted, count, &pieces);
     for (size_t i = 0; i < pieces.count; i++) {
-        const struct size_piece *piece = &pieces.list[i];
+        const struct measure_piece *piece = &pieces.list[i];
         size += (size_t)snprintf(text + size, sizeof text - size, "%s%s%c%llx-%llx", i > 0 ? " " : "",
                                  piece->joins ? "=" : "", (char)piece->name, (unsigned long long)piece->start,
                                  (unsigned long long)piece->end);
@@ -114,12 +114,12 @@ TEST(every_byte_has_the_owner_of_the_rule)
             wanted[i] =
                 (struct wanted){(char)('a' + i), start, start + 1 + sxt_test_below(&random, BYTES - (uint32_t)start)};
         }
-        struct size_pieces pieces;
+        struct measure_pieces pieces;
         cut(wanted, count, &pieces);
         char owners[BYTES + 1] = {0};
         uint64_t done = 0;
         for (size_t i = 0; i < pieces.count; i++) {
-            const struct size_piece *piece = &pieces.list[i];
+            const struct measure_piece *piece = &pieces.list[i];
             if (piece->joins) {
                 assert_true(piece->start == piece[-1].start && piece->end == piece[-1].end);
                 continue;
@@ -144,16 +144,16 @@ TEST(every_byte_has_the_owner_of_the_rule)
 TEST(many_take_little_time)
 {
     enum { MANY = 1000000 };
-    struct size_claim *claims = malloc(MANY * sizeof *claims);
+    struct measure_claim *claims = malloc(MANY * sizeof *claims);
     assert_non_null(claims);
     for (unsigned kind = 0; kind < 4; kind++) {
         for (uint32_t i = 0; i < MANY; i++) {
             uint64_t start = kind == 3 ? 0 : i, end = kind == 0 ? 2 * MANY - i : kind == 1 ? 2 * MANY : 3 * MANY + i;
-            claims[i] = (struct size_claim){start, kind == 3 ? 8 : end, i, i};
+            claims[i] = (struct measure_claim){start, kind == 3 ? 8 : end, i, i};
         }
-        struct size_pieces pieces = {.list = NULL};
+        struct measure_pieces pieces = {.list = NULL};
         double begun = sxt_test_seconds();
-        assert_true(sxt_size_cut(claims, MANY, &pieces));
+        assert_true(sxt_measure_cut(claims, MANY, &pieces));
         assert_true(sxt_test_seconds() - begun < 5);
         assert_true(pieces.count >= MANY && pieces.count <= 2 * MANY);
         free(pieces.list);

@@ -11,7 +11,7 @@ static const uint8_t bytes[4096];
 struct sample {
     struct sxt_builder builder;
     struct sxt_elf elf;
-    struct size_section *sections;
+    struct measure_section *sections;
 };
 
 static void begin(struct sample *sample, uint16_t type)
@@ -38,7 +38,7 @@ static void finish(struct sample *sample, bool with_debug)
     sxt_error error;
     sxt_builder_finish(&sample->builder);
     assert_int_equal(sxt_elf_open(&sample->elf, sample->builder.data, sample->builder.size, 1 << 20, &error), SXT_OK);
-    sample->sections = sxt_size_sections(&sample->elf, with_debug);
+    sample->sections = sxt_measure_sections(&sample->elf, with_debug);
     assert_non_null(sample->sections);
 }
 
@@ -49,10 +49,10 @@ static void end(struct sample *sample)
     sxt_builder_free(&sample->builder);
 }
 
-static void check(const struct sample *sample, unsigned number, enum size_place place, const char *name)
+static void check(const struct sample *sample, unsigned number, enum measure_place place, const char *name)
 {
     assert_int_equal(sample->sections[number].place, place);
-    if (place != SIZE_LEFT_OUT)
+    if (place != MEASURE_LEFT_OUT)
         sxt_test_assert_text(sample->sections[number].name, name);
 }
 
@@ -70,16 +70,16 @@ TEST(what_is_not_loaded_is_left_out)
         unsigned loaded = add(&sample, ".debug_gdb_scripts", SHT_PROGBITS, SHF_ALLOC, 0x3000, 16);
         sxt_builder_function(&sample.builder, SHT_SYMTAB, "f", 0x1000, 16, text);
         finish(&sample, with_debug);
-        enum size_place debug_place = with_debug ? SIZE_OTHER : SIZE_LEFT_OUT;
-        check(&sample, text, SIZE_NATIVE, ".text");
-        check(&sample, init, SIZE_OTHER, ".init");
-        check(&sample, comment, SIZE_OTHER, ".comment");
+        enum measure_place debug_place = with_debug ? MEASURE_OTHER : MEASURE_LEFT_OUT;
+        check(&sample, text, MEASURE_NATIVE, ".text");
+        check(&sample, init, MEASURE_OTHER, ".init");
+        check(&sample, comment, MEASURE_OTHER, ".comment");
         check(&sample, debug, debug_place, ".debug_info");
         check(&sample, packed, debug_place, ".zdebug_line");
         check(&sample, index, debug_place, ".gdb_index");
-        check(&sample, loaded, SIZE_OTHER, ".debug_gdb_scripts");
+        check(&sample, loaded, MEASURE_OTHER, ".debug_gdb_scripts");
         check(&sample, sample.builder.symtab, debug_place, ".symtab");
-        check(&sample, sample.builder.names, SIZE_OTHER, ".shstrtab");
+        check(&sample, sample.builder.names, MEASURE_OTHER, ".shstrtab");
         end(&sample);
     }
 }
@@ -89,19 +89,19 @@ TEST(sections_of_object_files_go_where_a_linker_puts_them)
     static const struct {
         const char *name, *merged;
         uint32_t type;
-        enum size_place place;
+        enum measure_place place;
     } cases[] = {
-        {".text", ".text", SHT_PROGBITS, SIZE_NATIVE},
-        {".text.startup", ".text", SHT_PROGBITS, SIZE_NATIVE},
-        {".textual", ".textual", SHT_PROGBITS, SIZE_OTHER},
-        {".rodata.str1.1", ".rodata", SHT_PROGBITS, SIZE_NATIVE},
-        {".data.rel.ro.local", ".data.rel.ro.local", SHT_PROGBITS, SIZE_NATIVE},
-        {".data.rel.ro.local.names", ".data.rel.ro.local", SHT_PROGBITS, SIZE_NATIVE},
-        {".data.rel.ro._ZTV1A", ".data.rel.ro", SHT_PROGBITS, SIZE_NATIVE},
-        {".data.relative", ".data", SHT_PROGBITS, SIZE_NATIVE},
-        {".bss.buffer", ".bss", SHT_NOBITS, SIZE_NATIVE},
-        {".tbss.errno", ".tbss", SHT_NOBITS, SIZE_NATIVE},
-        {".eh_frame", ".eh_frame", SHT_PROGBITS, SIZE_OTHER},
+        {".text", ".text", SHT_PROGBITS, MEASURE_NATIVE},
+        {".text.startup", ".text", SHT_PROGBITS, MEASURE_NATIVE},
+        {".textual", ".textual", SHT_PROGBITS, MEASURE_OTHER},
+        {".rodata.str1.1", ".rodata", SHT_PROGBITS, MEASURE_NATIVE},
+        {".data.rel.ro.local", ".data.rel.ro.local", SHT_PROGBITS, MEASURE_NATIVE},
+        {".data.rel.ro.local.names", ".data.rel.ro.local", SHT_PROGBITS, MEASURE_NATIVE},
+        {".data.rel.ro._ZTV1A", ".data.rel.ro", SHT_PROGBITS, MEASURE_NATIVE},
+        {".data.relative", ".data", SHT_PROGBITS, MEASURE_NATIVE},
+        {".bss.buffer", ".bss", SHT_NOBITS, MEASURE_NATIVE},
+        {".tbss.errno", ".tbss", SHT_NOBITS, MEASURE_NATIVE},
+        {".eh_frame", ".eh_frame", SHT_PROGBITS, MEASURE_OTHER},
     };
     struct sample sample;
     unsigned numbers[sizeof cases / sizeof *cases];
@@ -116,14 +116,14 @@ TEST(sections_of_object_files_go_where_a_linker_puts_them)
     finish(&sample, false);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&sample, numbers[i], cases[i].place, cases[i].merged);
-    check(&sample, for_debug, SIZE_LEFT_OUT, NULL);
-    check(&sample, for_text, SIZE_OTHER, ".rela.text");
+    check(&sample, for_debug, MEASURE_LEFT_OUT, NULL);
+    check(&sample, for_text, MEASURE_OTHER, ".rela.text");
     end(&sample);
     /* A linked file has the sections that it has. */
     begin(&sample, ET_EXEC);
     unsigned startup = add(&sample, ".text.startup", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, 16);
     finish(&sample, false);
-    check(&sample, startup, SIZE_OTHER, ".text.startup");
+    check(&sample, startup, MEASURE_OTHER, ".text.startup");
     end(&sample);
 }
 
@@ -138,28 +138,28 @@ TEST(memory_behind_bss_is_bss)
     unsigned far = add(&sample, ".far", SHT_NOBITS, SHF_ALLOC, 0x3130 + 0x10000, 0x10);
     unsigned inside = add(&sample, ".inside", SHT_NOBITS, SHF_ALLOC, 0x2080, 0x10);
     finish(&sample, false);
-    check(&sample, before, SIZE_MEMORY, ".early");
-    check(&sample, bss, SIZE_NATIVE, ".bss");
-    check(&sample, behind, SIZE_NATIVE, ".bss");
+    check(&sample, before, MEASURE_MEMORY, ".early");
+    check(&sample, bss, MEASURE_NATIVE, ".bss");
+    check(&sample, behind, MEASURE_NATIVE, ".bss");
     assert_int_equal(sample.sections[bss].gap, 0);
     assert_int_equal(sample.sections[behind].gap, 0x20);
-    check(&sample, next, SIZE_NATIVE, ".bss");
+    check(&sample, next, MEASURE_NATIVE, ".bss");
     assert_int_equal(sample.sections[next].gap, 0);
-    check(&sample, far, SIZE_MEMORY, ".far");
-    check(&sample, inside, SIZE_MEMORY, ".inside");
+    check(&sample, far, MEASURE_MEMORY, ".far");
+    check(&sample, inside, MEASURE_MEMORY, ".inside");
     end(&sample);
     /* In an object file nothing is behind anything yet, and thread-local data is elsewhere. */
     begin(&sample, ET_REL);
     add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0, 0x100);
     unsigned unknown = add(&sample, ".unknown", SHT_NOBITS, SHF_ALLOC, 0, 0x100);
     finish(&sample, false);
-    check(&sample, unknown, SIZE_MEMORY, ".unknown");
+    check(&sample, unknown, MEASURE_MEMORY, ".unknown");
     end(&sample);
     begin(&sample, ET_EXEC);
     add(&sample, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_TLS, 0x2000, 0x100);
     unsigned no_bss = add(&sample, ".unknown", SHT_NOBITS, SHF_ALLOC, 0x2100, 0x100);
     finish(&sample, false);
-    check(&sample, no_bss, SIZE_MEMORY, ".unknown");
+    check(&sample, no_bss, MEASURE_MEMORY, ".unknown");
     end(&sample);
 }
 
@@ -171,9 +171,9 @@ TEST(known_names_of_the_other_kind_are_others)
     unsigned text = add(&sample, ".text", SHT_NOBITS, SHF_ALLOC, 0x2000, 16);
     unsigned unloaded = add(&sample, ".data", SHT_PROGBITS, 0, 0, 16);
     finish(&sample, false);
-    check(&sample, bss, SIZE_OTHER, ".bss");
-    check(&sample, text, SIZE_MEMORY, ".text");
-    check(&sample, unloaded, SIZE_OTHER, ".data");
+    check(&sample, bss, MEASURE_OTHER, ".bss");
+    check(&sample, text, MEASURE_MEMORY, ".text");
+    check(&sample, unloaded, MEASURE_OTHER, ".data");
     end(&sample);
 }
 
@@ -189,7 +189,7 @@ TEST(many_sections_take_little_time)
     double begun = sxt_test_seconds();
     finish(&sample, false);
     uint64_t size;
-    assert_true(sxt_size_strip(&sample.elf, sample.sections, &size));
+    assert_true(sxt_measure_strip(&sample.elf, sample.sections, &size));
     assert_true(sxt_test_seconds() - begun < 2);
     end(&sample);
 }
@@ -197,7 +197,7 @@ TEST(many_sections_take_little_time)
 static uint64_t strip(struct sample *sample)
 {
     uint64_t size = 0;
-    assert_true(sxt_size_strip(&sample->elf, sample->sections, &size));
+    assert_true(sxt_measure_strip(&sample->elf, sample->sections, &size));
     return size;
 }
 

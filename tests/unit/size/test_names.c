@@ -29,7 +29,7 @@ static void check(const char *section, const struct example *examples, size_t co
         char *stored = malloc(size + (size == 0));
         assert_non_null(stored);
         memcpy(stored, examples[i].stored, size);
-        struct sxt_size_names names;
+        struct sxt_size_derived_names names;
         sxt_size_derive_names(&segment, (sxt_string){stored, size}, &buffer, &names);
         const char *full_name = examples[i].full_name == NULL ? examples[i].stored : examples[i].full_name;
         const char *template_name = examples[i].template_name == NULL ? full_name : examples[i].template_name;
@@ -253,7 +253,7 @@ TEST(anything_may_be_a_name)
         assert_non_null(stored);
         memcpy(stored, text, size);
         struct sxt_size_segment segment = segment_of(sections[sxt_test_below(&random, 4)]);
-        struct sxt_size_names names;
+        struct sxt_size_derived_names names;
         sxt_size_derive_names(&segment, (sxt_string){stored, size}, &buffer, &names);
         assert_true(names.full_name.size <= size + 2 && names.template_name.size <= size + 2 &&
                     names.name.size <= names.template_name.size);
@@ -287,7 +287,7 @@ TEST(long_names_take_linear_time)
         for (size_t j = 0; j < size; j++)
             text[j] = pieces[i][j % piece];
         double start = sxt_test_seconds();
-        struct sxt_size_names names;
+        struct sxt_size_derived_names names;
         sxt_size_derive_names(&segment, (sxt_string){text, size}, &buffer, &names);
         assert_true(sxt_test_seconds() - start < 2);
     }
@@ -300,7 +300,7 @@ TEST(without_memory_the_stored_name_is_the_name)
     struct sxt_size_segment segment = segment_of(".text");
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, 16);
-    struct sxt_size_names names;
+    struct sxt_size_derived_names names;
     sxt_size_derive_names(&segment, (sxt_string){"int f(int)", 10}, &buffer, &names);
     sxt_test_assert_text(names.full_name, "int f(int)");
     sxt_test_assert_text(names.name, "int f(int)");

@@ -45,7 +45,7 @@ TEST(a_sparse_copy_has_what_was_kept_and_its_aliases)
     assert_non_null(size);
     size->symbols[1].address = 0x1000;
     size->symbols[1].flags = 3;
-    struct sxt_size_disassembly disassemblies[] = {{2, {"two", 3}}, {3, {"three", 5}}, {4, {"four", 4}}};
+    struct sxt_size_model_disassembly disassemblies[] = {{2, {"two", 3}}, {3, {"three", 5}}, {4, {"four", 4}}};
     size->disassemblies = disassemblies;
     size->disassembly_count = 3;
     assert_true(sxt_size_json_add_number(&size->arena, size->containers[0].sections, ".text", 17));
@@ -77,9 +77,9 @@ TEST(a_sparse_copy_has_what_was_kept_and_its_aliases)
 
 TEST(aliases_come_once)
 {
-    struct sxt_size_info *size =
-                        sxt_test_size("a\t.text\tf\t\t\t1\t0\t1\na\t.text\tg\t\t\t1\t0\t1\na\t.text\th\t\t\t1\t0\t1\n"),
-                    *sparse;
+    struct sxt_size_info *size = sxt_test_size(
+                             "a\t.text\tf\t\t\t1\t0\t1\na\t.text\tg\t\t\t1\t0\t1\na\t.text\th\t\t\t1\t0\t1\n"),
+                         *sparse;
     assert_int_equal(sxt_size_make_sparse(size, (const bool[]){true, false, true}, &sparse, NULL), SXT_OK);
     assert_size(sparse, "a.text[f*3 g*3 h*3]");
     assert_int_equal(sparse->group_count, 1);
@@ -103,8 +103,8 @@ static void store(const char *before_text, const char *after_text, struct sxt_si
     struct sxt_size_info *before = sxt_test_size(before_text), *after = sxt_test_size(after_text);
     struct sxt_size_delta delta;
     assert_true(before != NULL && after != NULL);
-    assert_int_equal(sxt_size_delta_make(before, after, NULL, &delta, NULL), SXT_OK);
-    assert_int_equal(sxt_size_make_sizediff(&delta, stored, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(before, after, false, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_make_sizediff(&delta, NULL, stored, NULL), SXT_OK);
     sxt_size_delta_free(&delta);
     sxt_size_info_free(&before);
     sxt_size_info_free(&after);
@@ -182,20 +182,20 @@ TEST(comparing_what_was_stored_gives_the_same_again)
 TEST(short_memory_is_an_error_and_nothing_else)
 {
     struct sxt_size_info *before = sxt_test_size("a\t.text\tint f$1<int>(x)\ta\t\t8\t3\t1\na\t.text\tg\ta\t\t8\t3\t1\n"
-                                            "a\t.text\tx\ta\t\t5\t2\t0\na\t.text\t** p$1 3 (x)\ta\t\t0\t4\t0\n"
-                                            "b\t.data\tq\ta\t\t9\t0\t0\n");
+                                                 "a\t.text\tx\ta\t\t5\t2\t0\na\t.text\t** p$1 3 (x)\ta\t\t0\t4\t0\n"
+                                                 "b\t.data\tq\ta\t\t9\t0\t0\n");
     struct sxt_size_info *after = sxt_test_size("a\t.text\tint f$2<char>(x)\ta\t\t10\t9\t0\na\t.text\tg\ta\t\t8\t0\t0\n"
-                                           "a\t.text\ty\tb\t\t6\t1\t0\na\t.text\t** p$1 4 (x)\ta\t\t2\t7\t0\n"
-                                           "b\t.data\tq\ta\t\t9\t2\t0\n");
+                                                "a\t.text\ty\tb\t\t6\t1\t0\na\t.text\t** p$1 4 (x)\ta\t\t2\t7\t0\n"
+                                                "b\t.data\tq\ta\t\t9\t2\t0\n");
     assert_true(before != NULL && after != NULL);
     for (long allowed = 0;; allowed++) {
         struct sxt_size_delta delta;
         struct sxt_sizediff stored = {.before = NULL};
         counted = 0;
         failing = (unsigned long)allowed + 1;
-        int status = sxt_size_delta_make(before, after, NULL, &delta, NULL);
+        int status = sxt_size_delta_make(before, after, false, &delta, NULL);
         if (status == SXT_OK) {
-            status = sxt_size_make_sizediff(&delta, &stored, NULL);
+            status = sxt_size_make_sizediff(&delta, NULL, &stored, NULL);
             sxt_size_delta_free(&delta);
         }
         sxt_sizediff_free(&stored);

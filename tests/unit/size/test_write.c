@@ -193,7 +193,7 @@ TEST(what_the_format_cannot_hold)
 TEST(disassembly_makes_room_for_itself)
 {
     struct model *model = make_model();
-    struct sxt_size_disassembly disassembly = {1, view("ret →")};
+    struct sxt_size_model_disassembly disassembly = {1, view("ret →")};
     model->size->has_disassembly = false;
     model->size->disassemblies = &disassembly;
     model->size->disassembly_count = 1;

@@ -1,0 +1,48 @@
+/* size_input.h: what the verbs over sizes share: opening files, asking queries, printing rows. */
+#ifndef SXT_CLI_SIZE_INPUT_H
+#define SXT_CLI_SIZE_INPUT_H
+
+#include "cli/numbers.h"
+
+/* The sizes of one build, or a diff. */
+struct cli_size_input {
+    const char *path;              /* of the file, or of the later one */
+    sxt_size_info *info;           /* NULL for a diff */
+    sxt_size_diff *diff;           /* NULL for the sizes of one build */
+    sxt_size_info *before, *after; /* of a diff of two files */
+};
+
+#define CLI_OPTION_MAX_SIZE                                                                                            \
+    {                                                                                                                  \
+        "max-size", 0, "SIZE", "the most that a compressed file may expand to (default 4G)", NULL                      \
+    }
+
+/* These print what is wrong and return the exit status; cli_size_close is right in any case. */
+int cli_size_open(const struct cli_arguments *arguments, const char *path, struct cli_size_input *out);
+int cli_size_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
+                      const sxt_size_diff_options *options, struct cli_size_input *out);
+void cli_size_close(struct cli_size_input *input);
+
+/* The number in --max-size, 0 without it. */
+int cli_max_size(const struct cli_arguments *arguments, uint64_t *out);
+
+/* --deflate stock|fast. */
+int cli_deflate_option(const struct cli_arguments *arguments, sxt_size_write_options *out);
+
+/* Checks a query that the user gave. */
+int cli_check_query(const char *text);
+
+/* Runs a query. */
+int cli_run_query(const struct cli_size_input *input, const char *text, sxt_size_result **out);
+
+/* Symbol INDEX of the input, which must exist. */
+void cli_size_symbol(const struct cli_size_input *input, size_t index, sxt_size_symbol *out);
+
+/* The rows of a result, in the form that is asked for. WHOLE is what percentages are of; 0: of the rows. */
+void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_size_input *input,
+                    const sxt_size_result *result, double whole);
+
+/* What inlined functions take in the binary at PATH: at most LIMIT functions. */
+int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit);
+
+#endif
