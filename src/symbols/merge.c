@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/sort.h"
+#include "symbols/alias_rule.h"
 #include "symbols/nameless.h"
 #include "symbols/nest.h"
 
@@ -96,17 +97,6 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     return status;
 }
 
-static int binding_rank(char binding)
-{
-    return binding == 'G' || binding == 'U' ? 0 : binding == 'W' ? 1 : 2;
-}
-
-/* The alias rule as a number: the lower, the better. */
-static uint64_t alias_rank(const struct sxt_model_symbol *symbol)
-{
-    return (uint64_t)(symbol->size == 0) << 2 | (uint64_t)binding_rank(symbol->binding);
-}
-
 /* Was a symbol like this one kept already, in the group of symbols at its address, which begins at GROUP? */
 static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_model_symbol *kept,
                       const uint32_t *previous, uint32_t last, size_t group)
@@ -138,7 +128,7 @@ static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
     } else {
         /* Least significant key first: the sort is stable. */
         for (size_t i = 0; i < count; i++)
-            items[i] = (struct sxt_sort_item){alias_rank(&symbols->symbols[i]), (uint32_t)i};
+            items[i] = (struct sxt_sort_item){sxt_alias_rank(&symbols->symbols[i]), (uint32_t)i};
         sxt_sort(items, items + count, count);
         for (size_t i = 0; i < count; i++)
             items[i].key = symbols->symbols[items[i].index].address;

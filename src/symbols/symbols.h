@@ -132,8 +132,8 @@ void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model
 /*
  * Turns what was added into the ordered, merged model:
  *
- * - Symbols are sorted by address; several at one address by the alias rule (sized before zero-size, then global, weak,
- *   local, then the order they were added in).
+ * - Symbols are sorted by address; several at one address by the rule of alias_rule.h (sized before zero-size, then
+ *   global, weak, local, then the order they were added in).
  * - Every function symbol becomes a range of depth 0, where no better source covers it.
  * - For each address the best source that covers it wins (DWARF, Go, symbol tables); inside a source the range that
  *   starts last, and among those that start together the one that the alias rule or the order of adding puts first.
