@@ -1,5 +1,6 @@
 /*
- * calls_aarch64.c: calls in AArch64 code. Every instruction is a word of 4 bytes, and every call has its own few words:
+ * calls_aarch64.c: calls in AArch64 code. Every instruction is a word of 4 bytes, and there are few words that are
+ * calls:
  *
  *     31        23        15        7
  *     100101ii iiiiiiii iiiiiiii iiiiiiii   BL      i: distance in words

@@ -2,8 +2,8 @@
  * calls_x86.c: calls in x86 code. Most instructions of 64-bit code are known to length_x86.c, which is eight times as
  * fast as the complete decoder (Zydis); that one gets the rest, and says what is an instruction at all.
  *
- * What is no instruction costs its first byte, as it mostly does in objdump. Where the two disagree about prefixes that
- * an instruction must not have ("lock call"), the call begins behind them here; it ends in the same place.
+ * Bytes that are not an instruction are skipped one by one, as objdump mostly does. Where the two disagree about
+ * prefixes that an instruction must not have ("lock call"), the call begins after them here; it ends in the same place.
  */
 #include <Zydis/Zydis.h>
 
@@ -61,7 +61,7 @@ static int open_decoder(ZydisDecoder *decoder, ZydisMachineMode mode, ZydisStack
     return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the decoder of x86 instructions cannot be used");
 }
 
-/* The length of the instruction, and whether it is a call; 0 where there is none. */
+/* The length of the instruction, and whether it is a call; 0 when it is not an instruction. */
 static unsigned complete_length(const ZydisDecoder *decoder, const uint8_t *code, size_t size, bool *call)
 {
     ZydisDecodedInstruction instruction;

@@ -1,8 +1,7 @@
 /*
- * code.h: machine code, read as far as it takes to tell which of its instructions are calls.
+ * code.h: finds calls in machine code.
  *
- * A call is an instruction that something returns to behind it, so that a return address in a stack trace tells which
- * one it was:
+ * A call is an instruction after which something returns, so that a return address in a stack trace identifies it:
  *
  *   x86      CALL near and far, direct and indirect, with any prefixes; SYSCALL; INT n; INTO (32 bit).
  *            Not INT3, INT1 and SYSENTER, and no jumps.
@@ -23,7 +22,7 @@
 
 #include "code/disassemble.h"
 
-/* A call at ADDRESS; the instruction has LENGTH bytes. Returns false to hear of no more. */
+/* A call at ADDRESS; the instruction has LENGTH bytes. Returns false to stop. */
 typedef bool sxt_call_found(void *context, uint64_t address, unsigned length);
 
 /* Are calls known for files of this kind? MACHINE is one of EM_..., the others are the file's class and byte order. */
@@ -32,8 +31,8 @@ bool sxt_code_knows(uint16_t machine, bool is_64, bool big_endian);
 /*
  * Calls FOUND for every call in SIZE bytes of CODE that are loaded at ADDRESS, in order, until it returns false. CODE
  * must begin with an instruction: hand in a function at a time, because the next one may follow some padding. Bytes
- * that are no instruction are skipped one by one (x86) or word by word (AArch64), so data inside code does not end the
- * search. SXT_ERROR_UNSUPPORTED where sxt_code_knows says no.
+ * that are not an instruction are skipped one by one (x86) or word by word (AArch64), so data inside code does not end
+ * the search. SXT_ERROR_UNSUPPORTED where sxt_code_knows says no.
  */
 int sxt_code_find_calls(uint16_t machine, bool is_64, bool big_endian, const uint8_t *code, size_t size,
                         uint64_t address, sxt_call_found *found, void *context, sxt_error *error);

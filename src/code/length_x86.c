@@ -9,8 +9,8 @@
  *
  * What a complete decoder spends its time on (operands, their sizes, exceptions) does not matter for that. The first
  * part here is quick, and knows the usual instructions: two tables say for each opcode what follows it. What is rare,
- * what exists only with some prefixes or operands, and what exists in 64-bit code no more has a dot, and is left to the
- * complete decoder; the tests compare all combinations with it.
+ * what exists only with some prefixes or operands, and what no longer exists in 64-bit code has a dot, and is left to
+ * the complete decoder; the tests compare all combinations with it.
  *
  * The second part is for instructions that are newer than the complete decoder. They have the forms of the last three
  * rows, in which the length does not depend on what an instruction does. In 32-bit code these are the same.
@@ -28,7 +28,7 @@
  *   -  nothing                     w  the operand-size prefix       c  a call, with an offset of 4 bytes
  *   1  an immediate of 1 byte      r  the repeat prefixes           j  an offset of 4 bytes
  *   4  one of 4 bytes (2 with w)   x  REX                           i  a call, with an immediate of 1 byte
- *   8  one of 4, 2 or (REX.W) 8                                     s  a call, with nothing behind it
+ *   8  one of 4, 2 or (REX.W) 8                                     s  a call, with nothing after it
  *
  *   m  ModRM                       a  ModRM of an address           n  ModRM, and no repeat prefix before
  *   b  ModRM and 1 byte            B  the same, reg is 0            g  ModRM, reg is 0 or 1
@@ -75,7 +75,7 @@ struct prefixes {
     bool wide; /* REX.W */
 };
 
-static inline unsigned size_behind(char kind, const uint8_t *at, struct prefixes before, bool *call);
+static inline unsigned size_after(char kind, const uint8_t *at, struct prefixes before, bool *call);
 static inline unsigned address_size(const uint8_t *modrm);
 
 #define NOT_KNOWN (SXT_X86_LENGTH_MAX + 1)
@@ -99,12 +99,12 @@ unsigned sxt_x86_quick_length(const uint8_t *code, bool *call)
     if (kind == 'f')
         kind = after_0f[*++at];
     at++;
-    unsigned length = (unsigned)(at - code) + size_behind(kind, at, before, call);
+    unsigned length = (unsigned)(at - code) + size_after(kind, at, before, call);
     return length <= SXT_X86_LENGTH_MAX ? length : 0;
 }
 
-/* How many bytes there are from AT, behind an opcode of that kind, to the end of the instruction; NOT_KNOWN if so. */
-static inline unsigned size_behind(char kind, const uint8_t *at, struct prefixes before, bool *call)
+/* How many bytes there are from AT, after an opcode of that kind, to the end of the instruction; NOT_KNOWN if so. */
+static inline unsigned size_after(char kind, const uint8_t *at, struct prefixes before, bool *call)
 {
     unsigned operation = *at >> 3 & 7;              /* the field of ModRM that continues some opcodes */
     bool is_far = operation == 3 || operation == 5; /* among jumps and calls */

@@ -1,4 +1,4 @@
-/* private.h: what each architecture gives to calls.c, and the parts of x86 to each other. */
+/* private.h: what the files of this room share. */
 #ifndef SXT_CODE_PRIVATE_H
 #define SXT_CODE_PRIVATE_H
 
@@ -26,7 +26,7 @@ void sxt_code_begin_line(uint64_t offset, struct sxt_buffer *out);
 
 /*
  * The length of the x86-64 instruction at CODE, where SXT_X86_LENGTH_MAX bytes can be read, and in *CALL whether it is
- * a call. 0 when it is none that is known here: then a complete decoder has to look.
+ * a call. 0 when it is not known here: then a complete decoder is needed.
  */
 unsigned sxt_x86_quick_length(const uint8_t *code, bool *call);
 

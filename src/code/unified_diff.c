@@ -59,7 +59,7 @@ int sxt_code_diff(sxt_string name, sxt_string before, sxt_string after, size_t c
     return status;
 }
 
-/* What of a line counts: not the offset in front of it, and not where in the function it jumps to. */
+/* The parts of a line that count: not the offset before it, and not the place in the function that it jumps to. */
 static sxt_string key_of(sxt_string line)
 {
     const char *tab = memchr(line.data, '\t', line.size);

@@ -23,7 +23,7 @@
 /* What a linker leaves out to align the next symbol. More than this is something without a name. */
 #define PADDING_MAX 64
 
-/* A file under way. */
+/* A file while it is added. */
 struct binary {
     struct measure_maker *maker;
     struct sxt_elf elf;
@@ -38,7 +38,7 @@ struct binary {
     uint32_t *readable;     /* by the number of a name in the model: that in the maker + 1; 0: not known yet */
     uint64_t *seen_at;      /* by the number of a name in the model: where it was last, plus 1 */
     struct sxt_buffer text;
-    uint64_t tls; /* what thread-local symbols count from */
+    uint64_t tls; /* the base of thread-local addresses */
     struct measure_sources sources;
     struct measure_claim *claims;
     size_t claim_count, claim_capacity;
@@ -121,7 +121,7 @@ static void blank(struct sxt_buffer *name)
             name->data[i] = ' ';
 }
 
-/* The name of a symbol as it goes out. */
+/* The name of a symbol as it is stored. */
 static uint32_t name_of(struct binary *binary, uint32_t number)
 {
     if (binary->readable[number] != 0)
@@ -172,7 +172,7 @@ static uint64_t address_of(const struct binary *binary, const struct sxt_model_s
     return symbol->type == 'T' ? symbol->address + binary->tls : symbol->address;
 }
 
-/* Labels have no size. In code they reach to the next symbol, unless they stand inside of one. */
+/* Labels have no size. In code they reach to the next symbol, unless they are inside of one. */
 static bool is_label(const struct sxt_elf_section *section, const struct sxt_model_symbol *symbol)
 {
     return symbol->size == 0 && (section->flags & SHF_EXECINSTR) &&
@@ -206,11 +206,11 @@ static void claim_symbols(struct binary *binary, const struct sxt_elf_section *s
     }
 }
 
-/* Functions of DWARF and Go, and labels, where no symbol with a size is. */
+/* Labels, where no symbol has a size. */
 static void claim_rest(struct binary *binary, const struct sxt_elf_section *section, const struct placed *items,
                        size_t count)
 {
-    size_t sized_count = binary->claim_count, at = 0, behind = 0;
+    size_t sized_count = binary->claim_count, at = 0, following = 0;
     uint64_t section_end = section->address + section->size, covered = section->address;
     const struct sxt_model_symbol *symbols = binary->symbols->symbols;
     /* Symbols come in order of address, and so do the claims. */
@@ -220,11 +220,11 @@ static void claim_rest(struct binary *binary, const struct sxt_elf_section *sect
             continue;
         for (; at < sized_count && binary->claims[at].start <= symbol->address; at++)
             covered = binary->claims[at].end > covered ? binary->claims[at].end : covered;
-        while (behind < count && symbols[items[behind].symbol].address <= symbol->address)
-            behind++;
+        while (following < count && symbols[items[following].symbol].address <= symbol->address)
+            following++;
         if (symbol->address < covered)
             continue;
-        claim(binary, symbol->address, behind < count ? symbols[items[behind].symbol].address : section_end,
+        claim(binary, symbol->address, following < count ? symbols[items[following].symbol].address : section_end,
               name_of(binary, symbol->name));
     }
 }
@@ -269,13 +269,13 @@ static uint32_t path_of(struct binary *binary, const struct sxt_elf_section *sec
                                   sxt_measure_source_at(&binary->sources, section->flags, address));
 }
 
-/* A name that is made up: BEFORE, the name of a section, BEHIND. */
-static uint32_t made_up_name(struct binary *binary, const char *before, sxt_string section, const char *behind)
+/* A made-up name: BEFORE, the name of a section, AFTER. */
+static uint32_t made_up_name(struct binary *binary, const char *before, sxt_string section, const char *after)
 {
     sxt_buffer_clear(&binary->text);
     sxt_buffer_append(&binary->text, before, strlen(before));
     sxt_buffer_append(&binary->text, section.data, section.size);
-    sxt_buffer_append(&binary->text, behind, strlen(behind));
+    sxt_buffer_append(&binary->text, after, strlen(after));
     binary->no_memory |= binary->text.memory_was_short;
     blank(&binary->text);
     return sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
@@ -288,7 +288,7 @@ static void add_made_up(struct binary *binary, const struct measure_section *sec
                           path_of(binary, section->elf, start), 0, false);
 }
 
-/* Bytes that nothing claims. Where a map knows whose they are, it says so. */
+/* Bytes that nothing claims. A linker map may know whose they are. */
 static void add_filler(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
                        uint64_t end)
 {
@@ -324,7 +324,7 @@ static void add_filler(struct binary *binary, const struct measure_section *sect
         add_made_up(binary, section, segment, start, end, unknown);
 }
 
-/* Is the gap there to align what comes next? */
+/* Does the gap align what follows? */
 static bool is_padding(const struct binary *binary, uint64_t start, uint64_t gap)
 {
     const struct sxt_linker_map_piece *piece = binary->map != NULL ? sxt_linker_map_piece_at(binary->map, start) : NULL;
@@ -333,7 +333,7 @@ static bool is_padding(const struct binary *binary, uint64_t start, uint64_t gap
     return gap < PADDING_MAX;
 }
 
-/* The pieces of a section that has a segment of its own, and what is between them. */
+/* The pieces of a section that has a segment, and what is between them. */
 static void add_native(struct binary *binary, const struct measure_section *section)
 {
     const struct sxt_elf_section *elf = section->elf;
@@ -467,13 +467,13 @@ static struct sxt_json *describe(struct binary *binary)
     return fine ? metadata : NULL;
 }
 
-/* One that is called like a section with a segment of its own, and has none, is like any other to a reader. */
+/* A section that is named like one with a segment, but has none, is stored under a name that readers do not know. */
 static sxt_string counted_name(const struct measure_section *section)
 {
     return section->place == MEASURE_OTHER && sxt_size_is_known(section->name) ? (sxt_string){"?", 1} : section->name;
 }
 
-/* The sizes of sections, and what else can be counted, into the container. */
+/* Counts the sizes of sections and the relocations for the container. Returns the bytes in the file. */
 static uint64_t count_sections(struct binary *binary)
 {
     uint64_t relocations = 0, in_file = 0;

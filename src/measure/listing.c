@@ -20,8 +20,7 @@ static int open_binary(struct sxt_listing *listing, sxt_error *error);
 static int find_container(struct sxt_listing *listing, sxt_error *error);
 static int collect_names(struct sxt_listing *listing, sxt_error *error);
 
-int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size,
-                     sxt_error *error)
+int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size, sxt_error *error)
 {
     *listing = (struct sxt_listing){.path = path, .size = size};
     int status = sxt_file_open(&listing->file, path, error);

@@ -1,6 +1,6 @@
 /*
- * literals.c: string literals that a linker has merged. They end with a NUL each, and so the bytes themselves tell
- * where one ends and the next begins.
+ * literals.c: string literals that a linker has merged. Each ends with a NUL, which separates it from
+ * the next one.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool is_printable(const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* As the reference calls it: in quotes, without line ends and tabs, cut when it is long. */
+/* The name that the reference gives it: in quotes, without line ends and tabs, cut when it is long. */
 static uint32_t name_of(struct measure_maker *maker, const uint8_t *bytes, size_t size)
 {
     static const char nameless[] = "string literal";
@@ -60,7 +60,7 @@ void sxt_measure_add_literals(struct measure_maker *maker, const struct measure_
     for (uint64_t at = 0; at < size && !maker->no_memory;) {
         const uint8_t *nul = memchr(bytes + at, 0, size - at);
         uint64_t end = nul != NULL ? (uint64_t)(nul - bytes) + 1 : size;
-        /* NULs behind it align the next one. */
+        /* NULs after it align the next one. */
         while (end < size && bytes[end] == 0)
             end++;
         sxt_measure_maker_add(maker, literals->segment, literals->start + literals->shift + at, end - at,

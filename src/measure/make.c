@@ -74,7 +74,7 @@ static int open_maker(struct measure_maker *maker, sxt_error *error)
     return status == SXT_OK ? sxt_size_info_new(&maker->size, error) : status;
 }
 
-/* A container called like its file; what is known of it comes with its binary. */
+/* A container named like its file; its metadata is added with the binary. */
 static int add_container(struct measure_maker *maker, const char *path, sxt_error *error)
 {
     struct sxt_arena *arena = &maker->size->arena;
@@ -96,7 +96,7 @@ static int add_container(struct measure_maker *maker, const char *path, sxt_erro
     return SXT_OK;
 }
 
-/* What is in a library besides its members: the index, the names and the headers. */
+/* The bytes of a library besides its members: the index, the names and the headers. */
 static void add_library_overhead(struct measure_maker *maker, uint32_t container, uint64_t bytes)
 {
     static const char name[] = "Overhead: library";
@@ -111,7 +111,7 @@ static int add_library(struct measure_maker *maker, const struct measure_input *
     sxt_ar_open(&ar, input->file->data, input->file->size);
     if (ar.is_thin)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "a thin library has no members in it; give the object files themselves");
+                        "a thin library does not contain its members; use the object files");
     const char *base = strrchr(input->path, '/') != NULL ? strrchr(input->path, '/') + 1 : input->path;
     uint64_t rest = input->file->size;
     size_t binaries = 0;
@@ -197,7 +197,7 @@ static int add_all(struct measure_maker *maker, const char *const *paths, size_t
     return status;
 }
 
-/* Puts a number in front of the members of an object: their order does not matter, and there may be many. */
+/* Prepends a number to the members of an object: their order does not matter, and there may be many. */
 static bool put_number(struct sxt_arena *arena, struct sxt_json *object, const char *key, uint64_t value)
 {
     struct sxt_json holder = {.type = SXT_JSON_OBJECT};
@@ -232,7 +232,7 @@ static void *keep(struct sxt_arena *arena, const void *list, size_t count, size_
     return kept;
 }
 
-/* The texts of a table of strings live as long as the result: it takes the bytes over. */
+/* Copies the texts into the arena, where they live as long as the result. */
 static bool keep_names(struct measure_maker *maker)
 {
     struct sxt_arena *arena = &maker->size->arena;
@@ -285,7 +285,7 @@ static int by_rank_and_name(const void *a, const void *b)
     return order != 0 ? order : first->number < second->number ? -1 : 1;
 }
 
-/* The reference has those of which most is known first, and then goes by name. */
+/* In the order of the reference: those of which most is known first, and then by name. */
 static bool order_containers(struct measure_maker *maker)
 {
     size_t count = maker->container_count;

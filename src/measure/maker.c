@@ -165,7 +165,7 @@ void sxt_measure_lay_out(struct measure_maker *maker, const struct sxt_elf *elf,
         if (section->place == MEASURE_LEFT_OUT)
             continue;
         section->gap = 0;
-        /* What is in .other has no neighbours that would take a gap for padding. */
+        /* Symbols in .other have no neighbours, so that a gap is not taken for padding. */
         sxt_string name = section->place == MEASURE_NATIVE ? section->name : (sxt_string){".other", 6};
         uint32_t window = sxt_strings_add(&maker->windows, name.data, name.size);
         uint64_t *used = window != SXT_STRINGS_FULL

@@ -64,7 +64,7 @@ struct prefix {
 
 /* A directory of the source tree, and what its DIR_METADATA says. */
 struct directory {
-    uint32_t component; /* its own, or that of the directory around it */
+    uint32_t component; /* of the directory, or inherited from the one above it */
 };
 
 struct components {
@@ -109,7 +109,7 @@ static int read_prefixes(struct components *all, const struct sxt_file *file, sx
         if (size > 0 && *at != '#') {
             if (name == size)
                 return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
-                                "line %zu has no component behind the path: PREFIX COMPONENT is wanted", line);
+                                "line %zu has no component after the path: expected PREFIX COMPONENT", line);
             struct prefix *prefixes =
                 sxt_array_grow(all->prefixes, &all->prefix_capacity, all->prefix_count + 1, sizeof *prefixes);
             if (prefixes == NULL)
@@ -314,7 +314,7 @@ static void read_packed(const char *directory, const char *branch, char *out, si
         fclose(file);
 }
 
-/* What the source directory has checked out, as git would tell; "" when it is not known. */
+/* The revision that the source directory has checked out; "" when it is not known. */
 static void find_revision(const char *directory, char *out, size_t capacity)
 {
     char head[1024];

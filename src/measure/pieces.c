@@ -40,7 +40,7 @@ static void put(struct cutting *cutting, size_t count, uint32_t first, uint64_t 
     if (end <= cutting->done)
         return;
     struct measure_pieces *out = cutting->out;
-    /* Where it goes on behind another one, one name is enough. */
+    /* Where it continues after another one, one name is enough. */
     bool begins = cutting->done == cutting->claims[first].start;
     size_t equal = begins ? equal_claims(cutting->claims, count, first) : 1;
     struct measure_piece *list = sxt_array_grow(out->list, &out->capacity, out->count + equal, sizeof *list);

@@ -39,12 +39,12 @@ struct measure_maker {
     bool no_memory;
 };
 
-/* What a section is to the count. */
+/* How a section is counted. */
 enum measure_place {
     MEASURE_LEFT_OUT, /* not in a stripped file, and not asked for */
-    MEASURE_NATIVE,   /* its symbols have a segment of their own */
+    MEASURE_NATIVE,   /* its symbols have a segment */
     MEASURE_OTHER,    /* they are in .other, with the rest of the section */
-    MEASURE_MEMORY    /* not in the file, and of a kind that SuperSize does not know: nothing but its size is kept */
+    MEASURE_MEMORY    /* not in the file, and of a kind that SuperSize does not know: only its size is kept */
 };
 
 struct measure_section {
@@ -53,16 +53,16 @@ struct measure_section {
     sxt_string name;  /* of the segment, when it has one */
     uint64_t address; /* where its symbols are; in a library, after those of the members before */
     uint64_t size;
-    uint64_t gap; /* before it, when it goes on the segment of the one before */
+    uint64_t gap; /* before it, when it continues the segment of the section before */
     bool is_bss;
 };
 
-/* A file that is to be added. */
+/* A file to add. */
 struct measure_input {
     const char *path;
     const struct sxt_file *file;
     const struct sxt_linker_map *map; /* NULL for none */
-    sxt_string member;                /* of a library: what it is called; absent otherwise */
+    sxt_string member;                /* of a library: its name; absent otherwise */
     uint32_t container;
 };
 
@@ -77,16 +77,16 @@ int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *o
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error);
 
 /* Gives the sections of an object file, or of a member of a library, addresses: those of one name, of all files, one
- * behind the other. */
+ * after the other. */
 void sxt_measure_lay_out(struct measure_maker *maker, const struct sxt_elf *elf, struct measure_section *sections);
 
-/* --- size_sources.c --- */
+/* --- sources.c --- */
 
 struct measure_sources {
     const struct sxt_symbols *symbols;
     uint32_t *roots; /* the ranges of functions, by address */
     size_t root_count;
-    uint64_t thread_local_data; /* what thread-local addresses count from */
+    uint64_t thread_local_data; /* the base of thread-local addresses */
 };
 
 /* Sorts the variables of SYMBOLS. False when memory is short. */
@@ -99,9 +99,9 @@ size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t ad
 /* The file that what is at ADDRESS of a section with these flags is written in; "" when it is not known. */
 sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address);
 
-/* --- size_literals.c --- */
+/* --- literals.c --- */
 
-/* Where string literals are, one behind the other. */
+/* Where string literals are, one after the other. */
 struct measure_literals {
     const struct sxt_elf *elf;
     uint32_t segment;
@@ -110,10 +110,10 @@ struct measure_literals {
     uint64_t start, end;
 };
 
-/* Adds a symbol for each literal, called like its text in quotes; or for all of it, where it is no text. */
+/* Adds a symbol for each literal, named by its text in quotes; or one for all bytes that cannot be read. */
 void sxt_measure_add_literals(struct measure_maker *maker, const struct measure_literals *literals);
 
-/* --- size_paths.c --- */
+/* --- paths.c --- */
 
 /* Appends a path in the form in which it is stored: "liba.a(b.o)" as "liba.a/b.o", relative to the source directory. */
 void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out);
@@ -166,7 +166,7 @@ struct measure_claim {
  */
 bool sxt_measure_cut(struct measure_claim *claims, size_t count, struct measure_pieces *out);
 
-/* Replaces what is not UTF-8, where it stands. */
+/* Replaces bytes that are not UTF-8 by '?', in place. */
 void sxt_measure_make_utf8(char *text, size_t size);
 
 /* Texts, stored once. */
@@ -179,11 +179,11 @@ uint32_t sxt_measure_maker_segment(struct measure_maker *maker, uint32_t contain
 /* Adds to the size of a section of a container; to the number of its relocations when SECTION is "". */
 void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value);
 
-/* The same for one that is not in the file and has no symbols; readers leave what has a bracket in its name out. */
+/* The same for a section that is not in the file and has no symbols; readers skip names with a bracket. */
 void sxt_measure_maker_count_memory(struct measure_maker *maker, uint32_t container, sxt_string section,
                                     uint64_t value);
 
-/* Adds a symbol. Its padding is derived later, but for "Overhead: ", which is nothing else. */
+/* Adds a symbol. Its padding is derived later, except for "Overhead: ", which is all padding. */
 void sxt_measure_maker_add(struct measure_maker *maker, uint32_t segment, uint64_t address, uint64_t size,
                            uint32_t name, uint32_t path, uint32_t flags, bool joins);
 

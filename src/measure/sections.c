@@ -2,7 +2,7 @@
  * sections.c: which sections of a binary count, and what the file would take if it were stripped.
  *
  * What is counted is what ships: strip removes symbols and debug information, which nobody loads. Its result is
- * predicted, not made: sections that are loaded stay where they are, what is not closes up behind them, then come the
+ * predicted, not made: sections that are loaded stay where they are, the others follow without gaps, then come the
  * names of the sections that are left and their headers.
  */
 #include <elf.h>
@@ -16,7 +16,7 @@
 /* Names of sections may overlap in the file, and so be more than it has bytes. */
 #define NAME_MOST 1024
 
-/* Sections that are no farther apart than this belong together. */
+/* Sections that are closer than this belong together. */
 #define NEAR_ENOUGH ((uint64_t)64 << 10)
 /* Of all sections. Sizes are signed later, and added up. */
 #define MOST_BYTES ((uint64_t)1 << 60)
@@ -71,7 +71,7 @@ static sxt_string merged_name(sxt_string name)
 }
 
 /*
- * Go and kernels have several sections that are not in the file. What lies directly behind .bss, or behind what was
+ * Go and kernels have several sections that are not in the file. What lies directly after .bss, or after what was
  * taken for a part of it BEFORE, is taken for a part of it; others are not known to readers.
  */
 static void place_memory(const struct sxt_elf *elf, struct measure_section *section,
@@ -200,7 +200,7 @@ bool sxt_measure_strip(const struct sxt_elf *elf, struct measure_section *sectio
     uint64_t names_end = names_size(elf, sections, names);
     free(names);
     end += names_end;
-    /* One that is loaded would stay as it is. */
+    /* A section that is loaded is not changed. */
     if (elf->names < elf->section_count && (elf->sections[elf->names].flags & SHF_ALLOC) == 0)
         sections[elf->names].size = names_end;
     *size = align_up(end, elf->is_64 ? 8 : 4) + kept * (elf->is_64 ? 64 : 40);

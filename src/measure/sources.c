@@ -1,11 +1,11 @@
-/* sources.c: which file code or data is written in, as DWARF tells it. */
+/* sources.c: the source files of code and data, from DWARF. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/private.h"
 
-/* Inlined calls that are looked at for the file of a function without lines of its own. */
+/* How many inlined calls are read to find the file of a function without lines. */
 #define CALLS_MOST 64
 
 static int by_address(const void *a, const void *b)
@@ -75,7 +75,7 @@ size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t ad
     return low;
 }
 
-/* Where a function has no lines of its own but calls that were inlined, it is where the first of them is. */
+/* A function without lines that has inlined calls is in the file of the first of them. */
 static uint32_t file_of_function(const struct sxt_symbols *symbols, size_t index)
 {
     const struct sxt_model_range *range = &symbols->ranges[index];
@@ -92,10 +92,10 @@ static uint32_t file_of_function(const struct sxt_symbols *symbols, size_t index
 
 static uint32_t file_of_code(const struct measure_sources *sources, uint64_t address)
 {
-    size_t behind = address < UINT64_MAX ? sxt_measure_first_root(sources, address + 1) : sources->root_count;
-    if (behind == 0)
+    size_t after = address < UINT64_MAX ? sxt_measure_first_root(sources, address + 1) : sources->root_count;
+    if (after == 0)
         return 0;
-    size_t index = sources->roots[behind - 1];
+    size_t index = sources->roots[after - 1];
     const struct sxt_model_range *range = &sources->symbols->ranges[index];
     return address - range->address < range->length ? file_of_function(sources->symbols, index) : 0;
 }

@@ -5,7 +5,7 @@
  *     pass 1   container, letter of the section, full name without numbers, path, size without padding
  *     pass 2   the same without the size
  *     pass 3   container, letter, short name without numbers, path
- *     pass 4   container, letter, full name; only of names that tell enough, and of string literals with the size
+ *     pass 4   container, letter, full name; only of distinctive names, and of string literals with the size
  */
 #include "size/diff.h"
 

@@ -42,7 +42,7 @@ struct pass {
     uint32_t *places[2]; /* by share: places in the list of the side */
     size_t share_ends[2][(1 << MOST_SHARE_BITS) + 1];
     uint32_t *next;                          /* by place in BEFORE: the next one of the same key, or SXT_SIZE_NONE */
-    bool *is_first;                          /* by place in BEFORE: is none of the same key in front of it? */
+    bool *is_first;                          /* by place in BEFORE: has no earlier symbol the same key? */
     uint32_t *match;                         /* by place in AFTER: its place in BEFORE, or SXT_SIZE_NONE */
     struct sxt_size_key_memory (*memory)[2]; /* by thread */
 };
@@ -205,28 +205,28 @@ static int match_share(void *context, unsigned worker, size_t share)
     return SXT_OK;
 }
 
-/* From the last to the first, so that a chain begins with the first. Symbols without a key are a chain of their own. */
+/* From the last to the first, so that a chain begins with the first. Symbols without a key are one chain. */
 static void fill(const struct pass *pass, struct slot *slots, size_t slot_count, size_t share, unsigned worker)
 {
     uint32_t without_key = SXT_SIZE_NONE;
     size_t begin = begin_of_share(pass, 0, share);
     for (size_t i = pass->share_ends[0][share]; i-- > begin;) {
-        uint32_t place = pass->places[0][i], behind = without_key;
+        uint32_t place = pass->places[0][i], following = without_key;
         if (pass->hashes[0][place] == 0) {
             without_key = place;
         } else {
             struct slot *slot = &slots[find_slot(pass, slots, slot_count, 0, place, worker)];
-            behind = slot->place == 0 ? SXT_SIZE_NONE : slot->place - 1;
+            following = slot->place == 0 ? SXT_SIZE_NONE : slot->place - 1;
             *slot = (struct slot){pass->hashes[0][place], place + 1};
         }
-        pass->next[place] = behind;
+        pass->next[place] = following;
         pass->is_first[place] = true;
-        if (behind != SXT_SIZE_NONE)
-            pass->is_first[behind] = false;
+        if (following != SXT_SIZE_NONE)
+            pass->is_first[following] = false;
     }
 }
 
-/* A slot whose chain is used up is not free again, as another key may lie behind it. */
+/* A slot whose chain is used up is not free again, because another key may follow it. */
 static void look_up(const struct pass *pass, struct slot *slots, size_t slot_count, size_t share, unsigned worker)
 {
     for (size_t i = begin_of_share(pass, 1, share); i < pass->share_ends[1][share]; i++) {

@@ -1,7 +1,7 @@
 /*
- * diff_pairs.c: what became of the symbols of one size in another one. Four passes match them by ever looser keys; what
- * is left was added or removed. The padding of a matched symbol tells of its neighbours and not of itself, so that it
- * is left out of the pair, and summed up for the section.
+ * diff_pairs.c: pairs of symbols of two builds. Four passes match them by looser and looser keys; what
+ * is left was added or removed. The padding of a matched symbol depends on its neighbours, so it is left
+ * out of the pair and added up for the section.
  */
 #include "size/diff.h"
 
@@ -13,7 +13,7 @@
 
 /* Padding by container and section of what was before. */
 struct paddings {
-    struct sxt_strings keys; /* in the order in which they come up; number 0 is none of them */
+    struct sxt_strings keys; /* in order of first use; number 0 is not used */
     uint32_t *of_segment;    /* by segment of what was before: number of its key, or 0 */
     double *sums;            /* by number */
     uint32_t *segments;      /* by number: one that has this key */

@@ -1,9 +1,8 @@
 /*
  * group.c: items into groups.
  *
- * A group is known by the numbers of its labels, and those bytes are kept in a table of their own, whose numbers are
- * the groups. Aliases stand next to each other, so that remembering the last list of aliases that a group has seen is
- * enough to count each list once.
+ * The key of a group is the numbers of its labels; a table of these keys numbers the groups. Aliases are next to each
+ * other, so remembering the last list of aliases of a group is enough to count each list once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,7 @@ void sxt_group_add_to_sum(struct group_sum *sum, const struct sxt_size_query_ite
     } else if (row->status != item->status) {
         row->status = SXT_SIZE_CHANGED;
     }
-    /* In a diff everyone changes for itself. */
+    /* In a diff each alias has its own change. */
     bool is_on_its_own = item->symbol == NULL || item->symbol->group == 0 || item->status != SXT_SIZE_UNCHANGED;
     bool is_known = !is_on_its_own && sum->last_aliases == item->symbol->group;
     sum->last_aliases = is_on_its_own ? 0 : item->symbol->group;

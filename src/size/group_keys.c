@@ -143,10 +143,10 @@ static sxt_string directory_of(sxt_string path)
     return (sxt_string){path.data, slash > path.data ? (size_t)(slash - path.data) : 1};
 }
 
-/* The first DEPTH parts, or the last ones when it is negative. The root is no part of its own. */
+/* The first DEPTH parts, or the last ones when it is negative. The root is not a part. */
 static sxt_string cut_path(sxt_string path, int depth)
 {
-    /* What stands behind is how many share it, not a place. */
+    /* The number after it is how many share it, not a part of the path. */
     const char *shared = path.size > 0 ? memmem(path.data, path.size, "{shared}", 8) : NULL;
     if (shared != NULL)
         path.size = (size_t)(shared - path.data) + 8;
@@ -164,7 +164,7 @@ static sxt_string cut_path(sxt_string path, int depth)
 
 /* --- names with "::" --- */
 
-/* Where the "::" at or behind AT begins that no bracket is around; the end of the name when there is none. */
+/* Where the first "::" outside of brackets begins, at or after AT; the end of the name when there is none. */
 static size_t next_separator(sxt_string name, size_t at)
 {
     size_t open = 0;
@@ -236,11 +236,11 @@ static sxt_string crate_of(sxt_string name)
     while (end < name.size && (name.data[end] == '_' || (name.data[end] >= '0' && name.data[end] <= '9') ||
                                ((name.data[end] | 0x20) >= 'a' && (name.data[end] | 0x20) <= 'z')))
         end++;
-    size_t behind = end;
-    if (behind < name.size && name.data[behind] == '[') /* core[8f4a3...]::fmt */
-        while (behind < name.size && name.data[behind++] != ']')
+    size_t after = end;
+    if (after < name.size && name.data[after] == '[') /* core[8f4a3...]::fmt */
+        while (after < name.size && name.data[after++] != ']')
             continue;
-    bool is_path = name.size - behind >= 2 && name.data[behind] == ':' && name.data[behind + 1] == ':';
+    bool is_path = name.size - after >= 2 && name.data[after] == ':' && name.data[after + 1] == ':';
     return is_path && end > 0 ? (sxt_string){name.data, end} : (sxt_string){"", 0};
 }
 

@@ -1,9 +1,9 @@
 /*
- * gzip.c: what .size files are packed in.
+ * gzip.c: compression of .size files.
  *
- * Reading is libdeflate's: it wants to know how much will come out, and the last four bytes of the stream tell. They
- * are a claim of the file, so no more is set aside than a stream of this size can hold. Whatever libdeflate does not
- * like (damage, several members, a wrong claim) goes to the general decompressor, which finds out what it is.
+ * libdeflate reads. It needs the size of the result, which is in the last four bytes of the stream. The file may state
+ * anything there, so no more is allocated than a stream of this size can expand to. What libdeflate refuses (damage,
+ * several members, a wrong size) goes to the general decompressor, which says what is wrong.
  */
 #define ZLIB_CONST
 #include <libdeflate.h>
@@ -22,7 +22,7 @@
 #define DEFAULT_LIMIT     ((uint64_t)4 << 30)
 #define MOST_RATIO        1032               /* of what comes out of deflate to what goes in */
 #define LEAST_SIZE        18                 /* of a gzip stream */
-#define PAGE_SIZE         ((size_t)64 << 10) /* of any system: a multiple of its own */
+#define PAGE_SIZE         ((size_t)64 << 10) /* a multiple of the page size of any system */
 #define WORTH_LARGE_PAGES ((size_t)8 << 20)
 
 static int inflate_quickly(const uint8_t *data, size_t size, uint64_t limit, uint8_t **text, size_t *text_size);
@@ -31,10 +31,8 @@ static int inflate_slowly(const uint8_t *data, size_t size, uint64_t limit, uint
 
 static int over_limit(uint64_t limit, sxt_error *error)
 {
-    return sxt_fail(
-        error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
-        "the text is larger than the limit of %llu bytes (--max-size of size, query, diff, convert raises it)",
-        (unsigned long long)limit);
+    return sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
+                           "the text is larger than the limit of %llu bytes", (unsigned long long)limit);
 }
 
 int sxt_size_inflate(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, uint8_t **text,
@@ -66,7 +64,7 @@ void sxt_size_prefer_large_pages(void *memory, size_t size)
 {
     uintptr_t start = ((uintptr_t)memory + PAGE_SIZE - 1) & ~(uintptr_t)(PAGE_SIZE - 1);
     uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)(PAGE_SIZE - 1);
-    /* Only a wish: nothing depends on it. */
+    /* Best effort: failure is ignored. */
     if (size >= WORTH_LARGE_PAGES && start < end)
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }

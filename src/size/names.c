@@ -6,7 +6,7 @@
  */
 #include "size/names.h"
 
-#define PREFIX_WINDOW 30 /* "vtable for " and its like lie within so many bytes */
+#define PREFIX_WINDOW 30 /* "vtable for " and the like are within this many bytes */
 
 static bool derive(const struct sxt_size_segment *segment, sxt_string stored, bool full_only, struct sxt_buffer *buffer,
                    struct sxt_size_derived_names *out);
@@ -125,7 +125,7 @@ static sxt_string without_clone_suffix(char letter, sxt_string name, uint32_t *f
         is_go_number(name, dot))
         return name;
     *flags |= SXT_SIZE_CLONE;
-    /* The word that tells the kind of clone: .part, .isra, .constprop, ... A local label ".L.str" keeps its own. */
+    /* The word for the kind of clone: .part, .isra, .constprop, ... A local label ".L.str" keeps its word. */
     size_t word = identifier_before(without, dot);
     bool is_label = word == 1 || sxt_size_find_last(without, word > 0 ? word - 1 : 0, '.') == 0;
     if (word > 0 && word < dot && without.data[word - 1] == '.' && !is_label)
@@ -134,7 +134,7 @@ static sxt_string without_clone_suffix(char letter, sxt_string name, uint32_t *f
 }
 
 /*
- * Does the number behind the dot belong to a closure or an init function of Go: "main.main.func1.2", "main.init.0"?
+ * Does the number after the dot belong to a closure or an init function of Go: "main.main.func1.2", "main.init.0"?
  */
 static bool is_go_number(sxt_string name, size_t dot)
 {
@@ -171,7 +171,7 @@ static sxt_string prefix_as_suffix(sxt_string name, const char *word, struct sxt
     return sxt_size_join(room, parts, 4);
 }
 
-/* May the space inside of brackets, or behind the parameters, be one that a rule looks for? */
+/* May the space inside of brackets, or after the parameters, be one that a rule looks for? */
 static bool is_space_of_rule(sxt_string stored, size_t at)
 {
     char next = at + 1 < stored.size ? stored.data[at + 1] : 0;
@@ -180,7 +180,7 @@ static bool is_space_of_rule(sxt_string stored, size_t at)
 
 /*
  * A quick answer for most names: is it sure that the derived full name is the stored one? What would change it is a
- * clone's suffix, a prefix, a type in front, an anonymous namespace or a lambda.
+ * clone's suffix, a prefix, a return type, an anonymous namespace or a lambda.
  */
 static bool is_full_name(char letter, sxt_string stored)
 {

@@ -1,5 +1,5 @@
 /*
- * names.h: what the files of the size room that derive names tell each other. names.c goes by the kind of section,
+ * names.h: what the files that derive names share. names.c goes by the kind of section,
  * names_java.c and names_signature.c know languages, names_scan.c knows which brackets belong together.
  */
 #ifndef SXT_SIZE_NAMES_H
@@ -34,7 +34,7 @@ static inline sxt_string sxt_size_slice(sxt_string text, size_t from, size_t to)
     return (sxt_string){text.data + from, to - from};
 }
 
-/* Where WORD begins in TEXT at or behind FROM, or SIZE_MAX. Words are short and their first bytes rare. */
+/* Where WORD begins in TEXT at or after FROM, or SIZE_MAX. Words are short and their first bytes rare. */
 static inline size_t sxt_size_find(sxt_string text, size_t from, const char *word)
 {
     while (from < text.size) {
@@ -102,7 +102,7 @@ struct sxt_size_scan {
     bool is_conversion; /* met "operator TYPE", and is still in the type */
 };
 
-/* Goes over bytes that are never a token of their own, if there are any. */
+/* Skips bytes that are never a token, if there are any. */
 static inline void sxt_size_scan_skip(struct sxt_size_scan *scan)
 {
     const char *data = scan->text.data;

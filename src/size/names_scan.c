@@ -2,9 +2,9 @@
  * names_scan.c: a walk over a demangled name that knows which brackets belong together.
  *
  * Brackets are kept on a stack of bytes, one kind each, so that the walk takes linear time and no more memory than the
- * name. Names come from several demanglers and may be cut off or be no names at all: a closing bracket without an open
+ * name. Names come from several demanglers and may be cut off or not be names at all: a closing bracket without an open
  * one is a byte like any other, ")" closes what is still open inside its brackets, and "<" and ">" that an operator's
- * name consists of, or an arrow, are no brackets.
+ * name consists of, or an arrow, are not brackets.
  */
 #include "size/names.h"
 
@@ -30,7 +30,7 @@ void sxt_size_scan_step(struct sxt_size_scan *scan)
     const char *data = scan->text.data;
     size_t at = scan->at;
     char byte = data[at];
-    char before = at > 0 ? data[at - 1] : 0, behind = at + 1 < scan->text.size ? data[at + 1] : 0;
+    char before = at > 0 ? data[at - 1] : 0, after = at + 1 < scan->text.size ? data[at + 1] : 0;
     switch (byte) {
     case 'o':
         if (is_operator(scan->text, at)) {
@@ -41,7 +41,7 @@ void sxt_size_scan_step(struct sxt_size_scan *scan)
         }
         break;
     case '<':
-        if (before == ' ' && (behind == ' ' || behind == '='))
+        if (before == ' ' && (after == ' ' || after == '='))
             break; /* a comparison */
         /* fall through */
     case '(':
@@ -119,7 +119,7 @@ static size_t after_word(sxt_string text, size_t at, bool *is_conversion)
     return at;
 }
 
-/* May this stand behind the name of an operator? */
+/* May this follow the name of an operator? */
 static bool may_follow(sxt_string text, size_t at)
 {
     return at >= text.size || memchr("(< [>,)}:;@.", text.data[at], 12) != NULL;

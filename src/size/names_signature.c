@@ -13,7 +13,7 @@
 /* The parts of a signature, as places in its text. */
 struct signature {
     size_t head, head_end;
-    size_t tail;  /* behind the parameters */
+    size_t tail;  /* after the parameters */
     size_t brace; /* the last "{" of the head outside of brackets, or SIZE_MAX */
     bool is_function;
 };
@@ -75,7 +75,7 @@ static bool find_parameters(struct sxt_size_scan *scan, struct signature *signat
 }
 
 /*
- * What follows the parameters stays: " const", "::variable", " [vtable]". When it has parameters itself, it tells of a
+ * What follows the parameters stays: " const", "::variable", " [vtable]". When it has parameters itself, it is a
  * function inside the function, whose name and qualifiers do not belong to the outer one.
  */
 static void find_tail(struct sxt_size_scan *scan, struct signature *signature)
@@ -187,7 +187,7 @@ static bool begins_arguments(const struct sxt_size_scan *scan)
            (sxt_size_starts(scan->text, scan->at, "[go.shape.") || sxt_size_starts(scan->text, scan->at, "[...]"));
 }
 
-/* With empty brackets in place of template arguments: they still tell that it is a template. */
+/* With empty brackets in place of template arguments: they still show that it is a template. */
 static sxt_string without_arguments(sxt_string text, char *open, struct sxt_size_room *room)
 {
     if (memchr(text.data, '<', text.size) == NULL && memchr(text.data, '[', text.size) == NULL)
@@ -208,7 +208,7 @@ static sxt_string without_arguments(sxt_string text, char *open, struct sxt_size
             memcpy(out, text.data + at, scan.at - at);
             out += scan.at - at;
         } else if (scan.depth < level) {
-            /* Closed by another bracket than its own, it was no bracket. */
+            /* Closed by a bracket of another kind, it was not a bracket. */
             if (text.data[at] != '>' && text.data[at] != ']')
                 at = begin;
             memcpy(out, text.data + at, scan.at - at);

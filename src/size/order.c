@@ -18,7 +18,7 @@ struct sorter {
     struct sxt_sort_item *units; /* single symbols and groups, by their first place in `order` */
     struct sxt_sort_item *scratch;
     size_t unit_count;
-    uint32_t *segment_of;              /* the segment that stands for each of the model's; the same when unique */
+    uint32_t *segment_of;              /* by segment of the model: the first one like it */
     uint32_t *new_segment;             /* its number afterwards, plus 1; 0 while it is not met */
     struct sxt_size_segment *segments; /* afterwards */
     size_t segment_count;

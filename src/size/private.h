@@ -1,4 +1,4 @@
-/* private.h: what the files of this room share and nobody else needs. */
+/* private.h: what only the files of this room share. */
 #ifndef SXT_SIZE_PRIVATE_H
 #define SXT_SIZE_PRIVATE_H
 
@@ -78,7 +78,7 @@ struct sxt_size_text {
 int sxt_size_text_error(const struct sxt_size_text *text, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts WHERE in front of the text of a failure, and moves its offset on by BASE. Returns STATUS. */
+/* Prefixes the text of a failure with WHERE, and adds BASE to its offset. Returns STATUS. */
 int sxt_size_error_in(sxt_error *error, int status, const char *where, uint64_t base);
 
 /* The next line, without its newline; WHAT is what it should hold. */
@@ -87,7 +87,7 @@ int sxt_size_text_line(struct sxt_size_text *text, const char *what, sxt_string 
 /* The next line, which is a number from 0 to MOST. */
 int sxt_size_text_count(struct sxt_size_text *text, const char *what, uint64_t most, uint64_t *count);
 
-/* Steps over an integer in decimal; NULL when there is none or it does not fit. */
+/* Skips a decimal integer; NULL when there is none or it does not fit. */
 static inline const char *sxt_size_parse_number(const char *at, int64_t *value)
 {
     bool negative = *at == '-';
@@ -105,11 +105,11 @@ static inline const char *sxt_size_parse_number(const char *at, int64_t *value)
 
 /* --- gzip.c --- */
 
-/* Memory that will be filled from front to back, to be had in large pages where the system has them: a tenth of the
- * time of reading goes to page faults otherwise. */
+/* Asks for large pages for memory that will be filled from the beginning to the end: page faults take a tenth of the
+ * time of reading otherwise. Best effort. */
 void sxt_size_prefer_large_pages(void *memory, size_t size);
 
-/* The text of a gzip stream, or a copy of DATA when it is none, with a NUL behind it; to be freed. */
+/* The text of a gzip stream, or a copy of DATA when it is not one, with a NUL after it; to be freed. */
 int sxt_size_inflate(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, uint8_t **text,
                      size_t *text_size, sxt_error *error);
 
@@ -136,7 +136,7 @@ int sxt_size_read_symbols(struct sxt_size_reader *reader);
 
 /* --- header.c --- */
 
-/* A JSON object that is a header; errors are told as from position BASE of the text. */
+/* A JSON object that is a header; errors are reported as from position BASE of the text. */
 int sxt_size_parse_json(struct sxt_arena *arena, const char *json, size_t json_size, uint64_t base,
                         struct sxt_json **out, sxt_error *error);
 
@@ -146,7 +146,7 @@ struct sxt_json *sxt_size_json_take(struct sxt_json *object, const char *key);
 /* Takes the header of a .size file apart: containers, build configuration, flags. */
 int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool is_multiple, sxt_error *error);
 
-/* Appends the JSON, with its size in front and a newline behind. */
+/* Appends the size of the JSON, the JSON and a newline. */
 int sxt_size_write_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 int sxt_size_write_json_block(const struct sxt_json *value, struct sxt_buffer *out, sxt_error *error);
 

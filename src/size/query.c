@@ -1,6 +1,6 @@
 /*
  * query.c: runs a query. Items go through the filter one by one, into rows or into groups; groups go through the filter
- * behind "group"; and what is left is sorted, summed up and cut.
+ * after "group"; the rest is sorted, added up and cut to the limit.
  */
 #include "size/query.h"
 
@@ -315,7 +315,7 @@ int sxt_size_query_run(const struct sxt_size_query *query, const struct sxt_size
 {
     memset(out, 0, sizeof *out);
     if (query->asks_for_status && subject->delta == NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "only a diff has a status, and this file is none");
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "only a diff has a status, and this is not a diff");
     if (sxt_size_query_item_count(subject) >= SXT_SIZE_NONE)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "a query takes at most 2^32 symbols");
     struct run run = {.query = query, .subject = subject, .result = out};

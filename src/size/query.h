@@ -26,13 +26,13 @@ struct sxt_size_query_subject {
 
 /* A symbol, a pair of a diff, or the padding of a section of a diff taken together. Sizes of a diff are changes. */
 struct sxt_size_query_item {
-    const struct sxt_size_info *owner;          /* that the symbol is in */
+    const struct sxt_size_info *owner;          /* the symbol is one of its symbols */
     const struct sxt_size_model_symbol *symbol; /* the later one of a pair; NULL for padding that was taken together */
     sxt_string container, section, full_name;
-    int64_t size, padding; /* size includes padding where a symbol is on its own */
+    int64_t size, padding; /* size includes padding unless the symbol is one of a pair */
     double pss;
     uint32_t aliases;
-    bool is_bss;    /* does not count where items of other sections do */
+    bool is_bss;    /* not in totals */
     uint8_t status; /* an sxt_size_status; unchanged where there is no diff */
 };
 

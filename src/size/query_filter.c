@@ -207,7 +207,7 @@ static bool is_template(struct filter *filter, const struct sxt_size_query_item 
            memchr(names->name.data, '<', names->name.size) != NULL;
 }
 
-/* Made by the compiler or the linker on its own account: "f.cold", "S [vtable]". */
+/* Made by the compiler or the linker, not in the source: "f.cold", "S [vtable]". */
 static bool is_of_toolchain(struct filter *filter, const struct sxt_size_query_item *item)
 {
     sxt_string name = names_of(filter, item)->name;

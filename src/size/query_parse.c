@@ -7,8 +7,8 @@
  *     filter  = and-terms {"or" and-terms}        and-terms = term {["and"] term}
  *     term    = ("not" | "!") term | "(" filter ")" | field operator value | word
  *
- * A value is quoted, or ends at a space, at "|" or at a ")" that is not its own. The parser reads characters as it
- * goes; there is no list of tokens. query_test.c makes the tests out of field, operator and value.
+ * A value is quoted, or ends at a space, at "|" or at a ")" that it does not open. The parser reads characters
+ * directly; there is no list of tokens. query_test.c makes tests from field, operator and value.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void skip_space(struct query_parser *parser)
         parser->at++;
 }
 
-/* The next character that is no space; 0 at the end. */
+/* The next character that is not a space; 0 at the end. */
 static char peek(struct query_parser *parser)
 {
     skip_space(parser);
@@ -121,13 +121,13 @@ static bool take_quoted(struct query_parser *parser, sxt_string *out)
     const char *from = parser->text + start + 1;
     const char *end = memchr(from, parser->text[start], parser->size - start - 1);
     if (end == NULL)
-        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, start, "this quote has no end");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, start, "the quote is not closed");
     *out = (sxt_string){from, (size_t)(end - from)};
     parser->at = start + 2 + out->size;
     return true;
 }
 
-/* A value is the rest of a word, with parentheses of its own: path~^(a|b)/ needs no quotes. STOP ends it too. */
+/* A value is the rest of a word. It may have parentheses: path~^(a|b)/ needs no quotes. STOP ends it too. */
 static bool take_value(struct query_parser *parser, const char *stop, sxt_string *out)
 {
     char first = peek(parser);
@@ -259,7 +259,7 @@ static uint32_t parse_or(struct query_parser *parser, unsigned depth)
     return left;
 }
 
-/* A filter in front, or behind "where": of items before they are grouped, of groups afterwards. */
+/* A filter at the beginning or after "where": of items before "group", of groups after it. */
 static bool parse_filter(struct query_parser *parser)
 {
     struct sxt_size_query *query = parser->query;
@@ -315,7 +315,7 @@ static bool parse_group(struct query_parser *parser, size_t at)
     struct sxt_size_query *query = parser->query;
     if (query->key_count > 0)
         return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
-                                   "it is grouped already; several keys stand in one list: group a, b");
+                                   "the query is grouped already; write several keys in one list: group a, b");
     take_word(parser, "by");
     do
         if (!parse_key(parser))
@@ -381,7 +381,7 @@ static bool parse_limit(struct query_parser *parser)
     return true;
 }
 
-/* "@name" stands for a query of its own, in the place where it is. */
+/* "@name" is replaced by the canned query. */
 static bool parse_canned(struct query_parser *parser)
 {
     size_t at = parser->at++;
@@ -394,16 +394,17 @@ static bool parse_canned(struct query_parser *parser)
         inside.size = strlen(one->text);
         inside.at = 0;
         if (parser->query->key_count > 0)
-            return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "it is grouped already, so @%s comes too late",
-                                       one->name);
+            return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
+                                       "the query is grouped already, so @%s cannot follow", one->name);
         parser->at += word.size;
         parse_query(&inside, true);
         parser->status = inside.status;
         return parser->status == SXT_OK;
     }
-    return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
-                               "there is no query '@%.*s'; 'sextant query --list' tells their names", (int)word.size,
-                               word.data);
+    sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "no query named '@%.*s'", (int)word.size, word.data);
+    if (parser->error != NULL)
+        parser->error->reason = SXT_REASON_UNKNOWN_QUERY;
+    return false;
 }
 
 static bool parse_stage(struct query_parser *parser)
@@ -413,7 +414,7 @@ static bool parse_stage(struct query_parser *parser)
     if (take_word(parser, "limit"))
         return parse_limit(parser);
     if (parser->is_limited)
-        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "nothing but a limit can stand behind a limit");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "only another limit can follow a limit");
     if (take_word(parser, "where"))
         return parse_filter(parser);
     if (take_word(parser, "group"))
@@ -423,7 +424,7 @@ static bool parse_stage(struct query_parser *parser)
     if (peek(parser) == '@')
         return parse_canned(parser);
     return sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
-                               "behind '|' comes where, group, sort, limit or @name, not '%.*s'", (int)word.size,
+                               "expected where, group, sort, limit or @name after '|', not '%.*s'", (int)word.size,
                                word.data);
 }
 

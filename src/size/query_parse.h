@@ -29,7 +29,7 @@ uint32_t sxt_size_query_add_node(struct query_parser *parser, enum node_kind kin
 uint32_t sxt_size_query_add_test(struct query_parser *parser, const struct field *field, struct query_operator sign,
                                  sxt_string value);
 
-/* A word on its own: "padding", "template". */
+/* A word without an operator: "padding", "template". */
 uint32_t sxt_size_query_add_word(struct query_parser *parser, sxt_string word, size_t at);
 
 /* The field of that name, if it can be asked for in this place; NULL otherwise. */

@@ -136,7 +136,7 @@ static int check_repeat(struct pattern_check *check, sxt_error *error)
 static int open_group(struct pattern_check *check, sxt_error *error)
 {
     if (check->at + 1 < check->text.size && check->text.data[check->at + 1] == '?')
-        return refuse(error, "(?...) is not supported, but for (?i) in front of everything");
+        return refuse(error, "(?...) is not supported, except (?i) at the beginning");
     if (check->depth == PATTERN_DEPTH_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "a regular expression nests at most %d levels deep",
                         PATTERN_DEPTH_MAX);

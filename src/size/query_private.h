@@ -170,7 +170,7 @@ struct sxt_size_query {
 
 /* --- query_pattern.c: regular expressions whose cost is bounded --- */
 
-/* POSIX extended ones. "(?i)" in front ignores case. ERROR's text has no column yet. */
+/* POSIX extended ones. "(?i)" at the beginning ignores case. ERROR's text has no column yet. */
 int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error);
 bool sxt_size_query_matches(const regex_t *pattern, sxt_string text);
 

@@ -103,16 +103,16 @@ const struct field *sxt_size_query_check_field(struct query_parser *parser, sxt_
     if (field == NULL)
         sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, at,
-            "there is no field '%.*s': there are size, pss, padding, change, aliases, address, section, container, "
+            "no field named '%.*s'; fields are size, pss, padding, change, aliases, address, section, container, "
             "component, path, source, object, full, template, name, namespace, flags, status, is, has",
             (int)word.size, word.data);
     else if (of_groups && !field->of_groups)
         sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, at,
-            "a group has no %s; where behind group knows size, pss, padding, change, count, name and status",
+            "a group has no %s; where after group takes size, pss, padding, change, count, name and status",
             field->name);
     else if (!of_groups && !field->of_items)
-        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "only groups have a %s, so this comes behind group",
+        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "only groups have a %s, so it belongs after group",
                             field->name);
     else
         return field;
@@ -285,7 +285,7 @@ uint32_t sxt_size_query_add_word(struct query_parser *parser, sxt_string word, s
     if (bit != 0)
         return add(parser, &(struct query_test){.field = FIELD_IS, .kind = TEST_WORDS, .bits = bit});
     sxt_size_query_fail(
-        parser, SXT_ERROR_USAGE, at, "'%.*s' is no condition; for names that contain it write name:%.*s",
+        parser, SXT_ERROR_USAGE, at, "not a condition: '%.*s'; for names that contain it write name:%.*s",
         (int)(word.size < 60 ? word.size : 60), word.data, (int)(word.size < 60 ? word.size : 60), word.data);
     return NO_NODE;
 }

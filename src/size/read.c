@@ -249,7 +249,7 @@ static int read_segment_name(struct sxt_size_reader *reader, sxt_string field, s
         const char *end =
             field.size > 2 && field.data[0] == '<' ? sxt_size_parse_number(field.data + 1, &container) : NULL;
         if (end == NULL || *end != '>')
-            return sxt_size_text_error(&reader->text, field.data, "a segment has no <container> in front");
+            return sxt_size_text_error(&reader->text, field.data, "a segment has no <container> before it");
         if (container < 0 || (uint64_t)container >= reader->size->container_count)
             return sxt_size_text_error(&reader->text, field.data, "container %lld of %zu", (long long)container,
                                        reader->size->container_count);
@@ -385,5 +385,5 @@ static int read_end(struct sxt_size_reader *reader)
     const char *at = reader->text.at;
     while (at < reader->text.end && *at == '\n')
         at++;
-    return at == reader->text.end ? SXT_OK : sxt_size_text_error(&reader->text, at, "more text behind the end");
+    return at == reader->text.end ? SXT_OK : sxt_size_text_error(&reader->text, at, "more text after the end");
 }

@@ -91,7 +91,7 @@ static int read_segment(struct sxt_size_reader *reader, size_t number, struct pr
 
 /* --- numbers --- */
 
-/* Why there is no number of BLOCK at AT, or something wrong behind it. */
+/* What is wrong at AT: not a number of BLOCK, or followed by something else. */
 static int number_error(struct sxt_size_reader *reader, const struct progress *progress, enum block block)
 {
     const struct sxt_size_text *text = &reader->text;
@@ -258,7 +258,7 @@ static int open_group(struct sxt_size_reader *reader, sxt_string field, size_t i
     return SXT_OK;
 }
 
-/* What is behind the name: "0count", "flags", or both. */
+/* What follows the name: "0count", "flags", or both. */
 static int read_fields(struct sxt_size_reader *reader, sxt_string rest, size_t index, struct progress *progress)
 {
     const char *tab = memchr(rest.data, '\t', rest.size), *end = rest.data + rest.size;

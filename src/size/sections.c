@@ -5,7 +5,7 @@
 
 enum kind { NATIVE, BSS, DEX, PAK, PLAIN };
 
-/* By letter in the order in which the reference prints them; the first of a letter is the one that it stands for. */
+/* By letter in the order in which the reference prints them; a letter means the first section that has it. */
 static const struct known {
     const char *name;
     char letter;

@@ -1,5 +1,5 @@
 /*
- * size.h: Chromium SuperSize's files in memory: who owns each byte of a binary.
+ * size.h: the model of Chromium SuperSize's files: who owns each byte of a binary. sextant/size.h is its public side.
  *
  * An sxt_size is a list of symbols in segments, one segment a section of a container (a binary, a member of a library):
  *
@@ -116,7 +116,7 @@ static inline double sxt_size_pss(const struct sxt_size_info *size, const struct
     return (double)symbol->size / sxt_size_alias_count(size, symbol);
 }
 
-/* "Overhead: ..." symbols are padding through and through. */
+/* "Overhead: ..." symbols are nothing but padding. */
 bool sxt_size_is_overhead(const struct sxt_size_model_symbol *symbol);
 
 /* --- sections.c: what is known of sections by their names --- */
@@ -124,13 +124,13 @@ bool sxt_size_is_overhead(const struct sxt_size_model_symbol *symbol);
 /* Fills letter and the is_... of a segment from its section's name. */
 void sxt_size_classify(struct sxt_size_segment *segment);
 
-/* The name that a letter stands for: 't' is ".text"; NULL for none. */
+/* The section of a letter: 't' is ".text"; NULL for none. */
 const char *sxt_size_section_of_letter(char letter);
 
 /* Is the section's size one that counts in memory only, by its name (the keys of section_sizes)? */
 bool sxt_size_is_bss(sxt_string section);
 
-/* Is it one of the sections that symbols are in? All others of a binary are told together, in .other. */
+/* Is it one of the sections that have symbols? All others of a binary are together in .other. */
 bool sxt_size_is_known(sxt_string section);
 
 /* --- read.c --- */
@@ -179,7 +179,7 @@ int sxt_size_save(const struct sxt_size_info *size, enum sxt_size_deflate deflat
 int sxt_sizediff_save(const struct sxt_sizediff *diff, enum sxt_size_deflate deflate, struct sxt_buffer *out,
                       sxt_error *error);
 
-/* The text of a .size file, as it is before it is compressed. */
+/* The text of a .size file before it is compressed. */
 int sxt_size_write_text(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 
 /* --- header.c: JSON as Python's json.dumps(indent=2, sort_keys=True) prints it --- */
@@ -189,8 +189,8 @@ void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out);
 /* Appends the header of the file that SIZE would be. */
 int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 
-/* New values, in an arena; NULL when memory is short. Members are put behind those that are there; an array takes them
- * without a key (NULL). */
+/* New values, in an arena; NULL when memory is short. Members are appended; those of an array have no key
+ * (NULL). */
 struct sxt_json *sxt_size_json_object(struct sxt_arena *arena);
 struct sxt_json *sxt_size_json_array(struct sxt_arena *arena);
 struct sxt_json *sxt_size_json_copy(struct sxt_arena *arena, const struct sxt_json *value);
@@ -201,12 +201,13 @@ bool sxt_size_json_add(struct sxt_arena *arena, struct sxt_json *object, const c
 /* --- padding.c --- */
 
 /* Derives the padding of all symbols (and adds it to their size) from their order and addresses, as the reference does
- * when it loads a file that is not sparse. What it would abort on gets no padding, and is counted. */
+ * when it loads a file that is not sparse. A symbol on which the reference would abort gets no padding, and is counted.
+ */
 void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts);
 
 /* --- names.c --- */
 
-/* The three names of a symbol. The full name may lack a return type and such, so it is another than the stored one. */
+/* The three names of a symbol. The full name may lack a return type and such, so it can differ from the stored name. */
 struct sxt_size_derived_names {
     sxt_string full_name, template_name, name;
     uint32_t flags; /* that follow from the name: CLONE, ANONYMOUS */
@@ -237,7 +238,7 @@ struct sxt_size_pair {
 };
 #define SXT_SIZE_NONE UINT32_MAX
 
-/* Padding of the matched symbols of a section, taken together. */
+/* The change of padding of the matched symbols of a section. */
 struct sxt_size_padding_change {
     sxt_string container, section;
     int64_t bytes;

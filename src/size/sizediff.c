@@ -144,7 +144,7 @@ static int split_list(struct sxt_size_text *text, struct sxt_arena *arena, sxt_s
     for (size_t i = 0; i < wanted && status == SXT_OK; i++)
         status = sxt_size_text_line(text, "the paths", &(*list)[i]);
     if (status == SXT_OK && text->at != text->end)
-        status = sxt_size_text_error(text, text->at, "more text behind the paths");
+        status = sxt_size_text_error(text, text->at, "more text after the paths");
     *count = (size_t)wanted;
     return status;
 }

@@ -1,9 +1,9 @@
 /*
  * sparse.c: copies with some of the symbols, and what a .sizediff file holds of a comparison.
  *
- * A copy has everything of its own, so that it outlives what it was made of, which stays as it is. Containers with
+ * A copy shares nothing with what it was made from, and can outlive it. Containers with
  * their section sizes and metadata are complete; paths and components are those that are used. Aliases come all or
- * none, since a file tells only where a group of them begins.
+ * none, since a file stores only where a group of them begins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,14 +84,14 @@ void sxt_size_select(struct sxt_size_selection *selection, uint32_t symbol)
     selection->symbols[selection->count++] = symbol;
 }
 
-/* The symbols that the one at I of a selection stands for. */
+/* The symbols that entry I of a selection selects. */
 static struct sxt_size_group members(const struct sxt_size_selection *selection, size_t i)
 {
     uint32_t group = selection->from->symbols[selection->symbols[i]].group;
     return group == 0 ? (struct sxt_size_group){selection->symbols[i], 1} : selection->from->groups[group - 1];
 }
 
-/* --- the copy, from here on in the order in which it is made --- */
+/* --- the copy, in the order in which it is made --- */
 
 static int copy_header(struct sxt_size_info *to, const struct sxt_size_info *from, sxt_error *error);
 static int open_copying(struct copying *copying, sxt_error *error);

@@ -182,7 +182,7 @@ static void check_segments(const struct check *check)
         uint64_t offset = offset_of(check, segment->section.data);
         int shown = (int)(segment->section.size < SHOWN ? segment->section.size : SHOWN);
         if (number < 0)
-            sxt_problems_add(check->problems, offset, "segment-unknown", "%s'%.*s' is no section that SuperSize knows",
+            sxt_problems_add(check->problems, offset, "segment-unknown", "%snot a section that SuperSize knows: '%.*s'",
                              check->where, shown, segment->section.data);
         else if ((seen[segment->container] >> number & 1) != 0)
             sxt_problems_add(check->problems, offset, "segment-repeated", "%s%.*s has more than one segment",
@@ -264,7 +264,7 @@ static void sum_segment(const struct sxt_size_info *size, const struct sxt_size_
         sums->has_symbols[number] = true;
 }
 
-/* Sizes with a parenthesis in their key are of something that is no section. */
+/* Sizes with a parenthesis in their key are not of sections. */
 static void sum_sections(const struct sxt_json *sections, struct sums *sums)
 {
     const struct sxt_json *section = sections == NULL ? NULL : sections->child;
@@ -306,7 +306,7 @@ static void report_sum(const struct check *check, const char *at, sxt_string nam
                      name.data, symbols, section);
 }
 
-/* .other holds what has no section of its own; whether the overhead of the file is a part of its size is not settled.
+/* .other has the symbols of all other sections; its size may or may not include the overhead of the file.
  */
 static bool other_differs(const struct sums *sums, int number)
 {

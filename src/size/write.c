@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "size/private.h"
 
-#define NUMBER_ROOM 24 /* of a number and what is behind it */
+#define NUMBER_ROOM 24 /* of a number and what follows it */
 #define AT_ONCE     512
 
 /* Numbers that indices get in the file. */
@@ -111,7 +111,7 @@ static int check_model(const struct sxt_size_info *size, sxt_error *error)
         return unfit(error, "symbols without a segment", next);
     for (size_t i = 0; i < size->disassembly_count; i++)
         if (size->disassemblies[i].symbol >= size->symbol_count)
-            return unfit(error, "disassembly of no symbol", i);
+            return unfit(error, "disassembly without a symbol", i);
     return SXT_OK;
 }
 

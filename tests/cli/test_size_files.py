@@ -337,12 +337,11 @@ class Hostile(Case):
         bomb = size_writer.compress(b"# x\nSize File Format v1\n2\n{}\n" + bytes(50 << 20))
         message = self.refused(bomb, 1 << 20)
         self.assertIn("limit of 1048576 bytes", message)
-        self.assertIn("--max-size", message)
 
     def test_bomb_that_claims_to_be_small(self):
         bomb = bytearray(size_writer.compress(bytes(50 << 20)))
         bomb[-4:] = (100).to_bytes(4, "little")
-        self.assertIn("--max-size", self.refused(bytes(bomb), 1 << 20))
+        self.assertIn("limit of 1048576 bytes", self.refused(bytes(bomb), 1 << 20))
 
     def test_list_that_needs_more_memory_than_it_should(self):
         lines = b"# x\nSize File Format v1\n%d\n%s\n%d\n" % (21, b'{"section_sizes": {}}', 20 << 20)

@@ -351,7 +351,7 @@ class Forms(QueryTest):
 
 
 WRONG = [
-    ("siez>1k", 1, "no field 'siez'"),
+    ("siez>1k", 1, "no field named 'siez'"),
     ("size>", 6, "value is missing"),
     ("size>1x", 6, "number"),
     ("size~1", 6, "pattern"),
@@ -359,7 +359,7 @@ WRONG = [
     ("section:t or | limit 3", 14, "expected"),
     ("(size>1 or (size<2)", 1, "no end"),
     ("size>1)", 7, "no beginning"),
-    ("name='x", 6, "no end"),
+    ("name='x", 6, "not closed"),
     ("name~(", 6, "regular expression"),
     ("name~a\\1", 6, "not supported"),
     ("name~\\d+", 6, "[0-9]"),
@@ -380,7 +380,7 @@ WRONG = [
     ("| limit many", 9, "many"),
     ("| limit 3 | sort size", 13, "limit"),
     ("| shuffle", 3, "shuffle"),
-    ("@nothing", 1, "@nothing"),
+    ("@nothing", 1, "no query named '@nothing'; 'sextant query --list' prints the names"),
     ("address:xyz", 9, "hexadecimal"),
     ("size>1k ]", 9, "condition"),
     ("name>x", 6, "text"),
@@ -418,7 +418,8 @@ class Errors(QueryTest):
         self.run_error("query", self.folder / "absent.size", "all", naming="absent.size")
 
     def test_a_file_that_grows_too_much(self):
-        self.run_error("query", self.path, "all", "--max-size", "1k", naming=self.path)
+        result = self.run_error("query", self.path, "all", "--max-size", "1k", naming=self.path)
+        self.assertIn("limit of 1024 bytes; --max-size", result.err)
 
 
 class OneScreen(QueryTest):

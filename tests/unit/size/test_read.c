@@ -148,7 +148,7 @@ TEST(errors_say_what_and_where)
     assert_refused("\n3\n5\n", "\n6\n5\n", "line 43: disassembly of symbol 6, and there are 6");
     assert_refused("\n3\n5\n", "\n3,\n5\n", "line 43: no number among the symbols with disassembly");
     assert_refused("\n3\n5\n", "\n3\n50\n", "line 45: a disassembly of 50 bytes reaches beyond the end");
-    assert_refused("\n3\n5\n", "\n3\n2\n", "line 45: more text behind the end");
+    assert_refused("\n3\n5\n", "\n3\n2\n", "line 45: more text after the end");
 }
 
 TEST(offset_is_that_of_the_text)
@@ -176,7 +176,7 @@ TEST(containers)
         const char *old, *new, *expected;
     } wrong[] = {{"<1>.text", "<2>.text", "line 7: container 2 of 2"},
                  {"<1>.text", "<-1>.text", "line 7: container -1 of 2"},
-                 {"<1>.text", ".text", "line 7: a segment has no <container> in front"},
+                 {"<1>.text", ".text", "line 7: a segment has no <container> before it"},
                  {"<1>.text", "<1>", "line 7: a segment without a name"},
                  {"\"name\": \"b\"", "\"nome\": \"b\"", "header: container 1 has no name"},
                  {"build_config", "build_canfig", "header: there is no 'build_config'"},
