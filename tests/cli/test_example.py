@@ -1,4 +1,4 @@
-"""The complete program in docs/api.md: it is the one in docs/example, it compiles against the library, and it works."""
+"""The complete programs in docs/api.md: they are those in docs/example, they compile against the library, and they work."""
 
 import os
 import pathlib
@@ -10,23 +10,30 @@ from support import sextant, tap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "example" / "lookup.c"
+SIZE_DIFF = ROOT / "docs" / "example" / "size_diff.c"
 BUILD = pathlib.Path(os.environ.get("SXT_BUILD_DIR", ROOT / "build"))
 
 
+def compile_example(source, program):
+    library = BUILD / "src"
+    subprocess.run(
+        ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", source,
+         f"-L{library}", "-lsextant", f"-Wl,-rpath,{library}", "-o", program],
+        check=True,
+    )
+
+
 class Example(unittest.TestCase):
-    def test_the_page_shows_the_file(self):
-        self.assertIn("```c\n" + EXAMPLE.read_text() + "```", (ROOT / "docs" / "api.md").read_text())
+    def test_the_page_shows_the_files(self):
+        page = (ROOT / "docs" / "api.md").read_text()
+        for example in (EXAMPLE, SIZE_DIFF):
+            self.assertIn("```c\n" + example.read_text() + "```", page)
 
     @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
     def test_it_compiles_and_answers(self):
-        library = BUILD / "src"
         with tempfile.TemporaryDirectory() as name:
             program = pathlib.Path(name) / "lookup"
-            subprocess.run(
-                ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", EXAMPLE,
-                 f"-L{library}", "-lsextant", f"-Wl,-rpath,{library}", "-o", program],
-                check=True,
-            )
+            compile_example(EXAMPLE, program)
             named = sextant.run("lookup", "--json", "--name", "main", program)
             address = named.json_lines()[0]["address"]
             result = subprocess.run([program, program, address, "0x1"], capture_output=True, text=True, check=True)
@@ -35,6 +42,28 @@ class Example(unittest.TestCase):
             missing = subprocess.run([program, "/nonexistent"], capture_output=True, text=True, check=False)
             self.assertEqual(missing.returncode, 1)
             self.assertIn("/nonexistent: cannot open", missing.stderr)
+
+    @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
+    def test_the_largest_changes_of_two_builds(self):
+        self.assertLessEqual(len(SIZE_DIFF.read_text().splitlines()), 40)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            compile_example(SIZE_DIFF, folder / "size_diff")
+            for build, body in (("old", "int table[2] = {1};"), ("new", "int table[900] = {1}; int more = 7;")):
+                (folder / f"{build}.c").write_text(body + " int main(void) { return table[0]; }\n")
+                subprocess.run(["cc", "-o", folder / build, folder / f"{build}.c"], check=True)
+            arguments = [folder / "size_diff", folder / "old", folder / "new", folder / "new.size"]
+            result = subprocess.run(arguments, capture_output=True, text=True, check=True)
+            self.assertRegex(result.stdout, r"(?m)^ +\+3592  changed    table$")
+            self.assertRegex(result.stdout, r"(?m)^ +\+4  added      more$")
+            self.assertLessEqual(len(result.stdout.splitlines()), 10)
+            self.assertEqual(sextant.run("verify", folder / "new.size").status, 0)
+            arguments[1] = "/nonexistent"
+            failed = subprocess.run(arguments, capture_output=True, text=True, check=False)
+            self.assertEqual(failed.returncode, 1)
+            self.assertIn("size_diff: cannot open", failed.stderr)
+            usage = subprocess.run(arguments[:2], capture_output=True, text=True, check=False)
+            self.assertEqual((usage.returncode, usage.stderr), (1, "size_diff: usage: size_diff OLD NEW OUTPUT\n"))
 
 
 if __name__ == "__main__":
