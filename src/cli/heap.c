@@ -42,7 +42,7 @@ static const struct cli_option options[] = {
     {"cost", 0, "COST", "what counts: bytes, count, live, peak, leaked, temporary",
      "bytes count live peak leaked temporary"},
     CLI_OPTION_JSON,
-    {"csv", 0, NULL, "print CSV with a line of names on top", NULL},
+    {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"limit", 'n', "N", "rows of a table (default 10 in the summary, 30 otherwise)", NULL},
     {"all", 0, NULL, "no limit", NULL},
     {NULL, 0, NULL, NULL, NULL},
@@ -220,7 +220,7 @@ static int choose_shape(const struct cli_arguments *arguments, struct request *r
     }
     request->bottom_up = cli_given(arguments, "bottom-up");
     if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
-        return cli_usage(arguments->verb, "--json and --csv contradict each other");
+        return cli_usage(arguments->verb, "--json and --csv exclude each other");
     if (cli_given(arguments, "csv")) {
         if (request->shape != TABLE && request->shape != SUMMARY)
             return cli_usage(arguments->verb, "--csv is for tables");

@@ -4,7 +4,7 @@
 
 static const struct cli_option options[] = {
     CLI_OPTION_JSON,
-    {"csv", 0, NULL, "print CSV with a line of names on top", NULL},
+    {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
     {"list", 0, NULL, "print the queries that have a name", NULL},
     CLI_OPTION_MAX_SIZE,
@@ -79,7 +79,7 @@ static int run(const struct cli_arguments *arguments)
     if (arguments->word_count < 2)
         return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "no query given");
     if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
-        return cli_usage(arguments->verb, "--json and --csv contradict each other");
+        return cli_usage(arguments->verb, "--json and --csv exclude each other");
     uint64_t limit;
     struct sxt_buffer text;
     int status = cli_count_option(arguments, "limit", UINT64_MAX, &limit);

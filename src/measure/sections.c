@@ -126,7 +126,7 @@ int sxt_measure_check_sections(const struct sxt_elf *elf, const struct measure_s
         if (sections[i].place == MEASURE_LEFT_OUT)
             continue;
         if (section->type != SHT_NOBITS && !sxt_fits(section->offset, section->size, 1, elf->size))
-            return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "section %zu does not lie in the file", i);
+            return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "section %zu is not in the file", i);
         if (section->size > MOST_BYTES - total)
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "section %zu is too large for any memory", i);
         total += section->size;

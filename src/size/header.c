@@ -44,7 +44,7 @@ int sxt_size_parse_json(struct sxt_arena *arena, const char *json, size_t json_s
     if (status != SXT_OK)
         return sxt_size_error_in(error, status, "header", base);
     if ((*out)->type != SXT_JSON_OBJECT)
-        return sxt_fail(error, SXT_ERROR_FORMAT, base, "header: it is not a JSON object");
+        return sxt_fail(error, SXT_ERROR_FORMAT, base, "header: not a JSON object");
     return SXT_OK;
 }
 
@@ -155,7 +155,8 @@ static int fill_container(struct sxt_size_container *container, struct sxt_json 
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: there are no 'section_sizes'");
     for (const struct sxt_json *section = container->sections->child; section != NULL; section = section->next)
         if (section->type != SXT_JSON_NUMBER)
-            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: the size of section '%.*s' is no number",
+            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
+                            "header: the size of section '%.*s' is not a number",
                             (int)(section->key.size < 60 ? section->key.size : 60), section->key.data);
     return SXT_OK;
 }

@@ -148,7 +148,7 @@ static bool take_value(struct query_parser *parser, const char *stop, sxt_string
     }
     *out = (sxt_string){parser->text + parser->at, end - parser->at};
     if (out->size == 0)
-        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "a value is missing here");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "the value is missing");
     parser->at = end;
     return true;
 }
@@ -197,7 +197,7 @@ static uint32_t parse_test(struct query_parser *parser)
     if (word.size == 0) {
         sxt_size_query_fail(parser, SXT_ERROR_USAGE, at,
                             at == parser->size ? "a condition is missing at the end"
-                                               : "a condition like size>1k is expected here");
+                                               : "expected a condition like size>1k");
         return NO_NODE;
     }
     parser->at += word.size;
@@ -226,7 +226,7 @@ static uint32_t parse_term(struct query_parser *parser, unsigned depth)
     at = parser->at - 1;
     uint32_t inner = parse_or(parser, depth + 1);
     if (parser->status == SXT_OK && !take_character(parser, ')'))
-        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "this parenthesis has no end");
+        sxt_size_query_fail(parser, SXT_ERROR_USAGE, at, "the parenthesis is not closed");
     return inner;
 }
 
@@ -301,7 +301,7 @@ static bool parse_key(struct query_parser *parser)
     if (!sxt_group_find_key(word, key))
         return sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, parser->at,
-            "nothing is grouped by '%.*s': there are path, directory, source, object, component, section, container, "
+            "cannot group by '%.*s'; keys are path, directory, source, object, component, section, container, "
             "name, template, full, namespace, aliases, status, flags, crate, package, generated",
             (int)word.size, word.data);
     parser->at += word.size;
@@ -354,7 +354,7 @@ static bool parse_sort(struct query_parser *parser)
     if (found == count)
         return sxt_size_query_fail(
             parser, SXT_ERROR_USAGE, parser->at,
-            "nothing is sorted by '%.*s': there are pss, size, padding, count, aliases, name, address", (int)word.size,
+            "cannot sort by '%.*s'; sort takes pss, size, padding, count, aliases, name, address", (int)word.size,
             word.data);
     parser->at += word.size;
     query->sort = known[found].key;
@@ -439,9 +439,8 @@ static bool parse_query(struct query_parser *parser, bool is_canned)
         if (!parse_stage(parser))
             return false;
     if (peek(parser) == ')')
-        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "this parenthesis has no beginning");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "the parenthesis is not opened");
     if (parser->at < parser->size)
-        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at,
-                                   "'|' and a stage, or the end, is expected here");
+        return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->at, "expected '|' and a stage, or the end");
     return true;
 }

@@ -73,7 +73,7 @@ static int check_escape(struct pattern_check *check, sxt_error *error)
     if (c == 'd' || c == 'D')
         return refuse(error, c == 'd' ? "\\d is written [0-9]" : "\\D is written [^0-9]");
     if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && strchr("wWsSbB", c) == NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "bad regular expression: \\%c means nothing", c);
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "bad regular expression: \\%c has no meaning", c);
     check->just_closed = false;
     return SXT_OK;
 }
@@ -96,7 +96,7 @@ static int skip_brackets(struct pattern_check *check, sxt_error *error)
         at++;
     }
     if (at >= text.size)
-        return refuse(error, "'[' has no end");
+        return refuse(error, "'[' is not closed");
     check->at = at;
     check->just_closed = false;
     return SXT_OK;
@@ -119,7 +119,7 @@ static int check_repeat(struct pattern_check *check, sxt_error *error)
         most = number > most ? number : most;
     }
     if (at >= check->text.size)
-        return refuse(error, "'{' has no end; \\{ is the character itself");
+        return refuse(error, "'{' is not closed; \\{ is the character itself");
     uint64_t inside = check->just_closed ? check->most : 1;
     uint64_t product = (most > 0 ? most : 1) * inside;
     if (product > PATTERN_REPEATS_MAX)
@@ -148,7 +148,7 @@ static int open_group(struct pattern_check *check, sxt_error *error)
 static int close_group(struct pattern_check *check, sxt_error *error)
 {
     if (check->depth == 0)
-        return refuse(error, "')' has no beginning");
+        return refuse(error, "')' is not opened");
     check->most = check->repeats[check->depth--];
     if (check->most > check->repeats[check->depth])
         check->repeats[check->depth] = check->most;

@@ -186,7 +186,7 @@ static bool set_number(struct query_parser *parser, const struct field *field, c
     test->kind = TEST_RANGE;
     if (sign == '~')
         return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at,
-                                   "%s is a number, which matches no pattern", field->name);
+                                   "%s is a number, which cannot match a pattern", field->name);
     if (field->field == FIELD_ADDRESS)
         return set_addresses(parser, sign, value, test);
     return set_range(parser, field, sign, value, test);
@@ -240,7 +240,7 @@ static bool set_words(struct query_parser *parser, const struct field *field, ch
         uint32_t bit = sxt_size_query_find_word(field->words, word);
         if (bit == 0)
             return sxt_size_query_fail(parser, SXT_ERROR_USAGE, parser->value_at + start,
-                                       "%s knows no '%.*s'; docs/query.md lists its words", field->name,
+                                       "%s does not take '%.*s'; docs/query.md lists its words", field->name,
                                        (int)(word.size < 60 ? word.size : 60), word.data);
         test->bits |= bit;
         start = end + 1;

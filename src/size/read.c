@@ -278,7 +278,7 @@ static int read_segment_counts(struct sxt_size_reader *reader, sxt_string line)
             return sxt_size_text_error(&reader->text, field.data, "'%.*s' is not a number of symbols",
                                        (int)(field.size < 20 ? field.size : 20), field.data);
         if ((uint64_t)count > most - total)
-            return sxt_size_text_error(&reader->text, field.data, "there is no room for %lld symbols",
+            return sxt_size_text_error(&reader->text, field.data, "the file is too short for %lld symbols",
                                        (long long)count);
         size->segments[i].first = (size_t)total;
         size->segments[i].count = (size_t)count;
@@ -364,7 +364,7 @@ static int read_disassemblies(struct sxt_size_reader *reader)
         int64_t symbol = 0;
         const char *next = sxt_size_parse_number(at, &symbol);
         if (next == NULL || *next != (i + 1 == count ? '\n' : ' '))
-            return sxt_size_text_error(&reader->text, at, "no number among the symbols with disassembly");
+            return sxt_size_text_error(&reader->text, at, "not a number among the symbols with disassembly");
         if (symbol < 0 || (uint64_t)symbol >= size->symbol_count)
             return sxt_size_text_error(&reader->text, at, "disassembly of symbol %lld, and there are %zu",
                                        (long long)symbol, size->symbol_count);

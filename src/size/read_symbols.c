@@ -106,7 +106,7 @@ static int number_error(struct sxt_size_reader *reader, const struct progress *p
                                    progress->count);
     if (next != NULL && *next == ' ')
         return sxt_size_text_error(text, next, "more %s than the %zu that are expected", name, progress->count);
-    return sxt_size_text_error(text, at, "no number among the %s, or one that is too large", name);
+    return sxt_size_text_error(text, at, "not a number among the %s, or one that is too large", name);
 }
 
 /* The next number of BLOCK; false when it is not followed by another one, or by the end of the line if it is the last.

@@ -95,8 +95,8 @@ static bool is_odd(sxt_string text)
 static void check_order(const struct check *check, const char *list, size_t index, int order, const char *at)
 {
     if (order == 0)
-        sxt_problems_add(check->problems, offset_of(check, at), "list-duplicate", "%s%s %zu is there twice",
-                         check->where, list, index);
+        sxt_problems_add(check->problems, offset_of(check, at), "list-duplicate", "%s%s %zu occurs twice", check->where,
+                         list, index);
     else if (order > 0)
         sxt_problems_add(check->problems, offset_of(check, at), "list-order", "%s%s %zu is less than the one before it",
                          check->where, list, index);
@@ -165,7 +165,7 @@ static void check_containers(const struct check *check)
     qsort(names, size->container_count, sizeof *names, by_name);
     for (size_t i = 1; i < size->container_count; i++)
         if (sxt_size_equal(names[i - 1], names[i]))
-            sxt_problems_add(check->problems, 0, "container-name", "%stwo containers are called '%.*s'", check->where,
+            sxt_problems_add(check->problems, 0, "container-name", "%stwo containers are named '%.*s'", check->where,
                              (int)(names[i].size < SHOWN ? names[i].size : SHOWN), names[i].data);
     free(names);
 }
@@ -233,7 +233,7 @@ static void check_symbols(const struct check *check)
                              "%ssymbol %zu has a negative size", check->where, i);
         if (symbol->flags > KNOWN_FLAGS)
             sxt_problems_add(check->problems, offset_of_symbol(check, i), "symbol-flags",
-                             "%ssymbol %zu has flags that nobody knows: %x", check->where, i, symbol->flags);
+                             "%ssymbol %zu has unknown flags: %x", check->where, i, symbol->flags);
         check_text(check, "name", i, sxt_size_full_name(symbol));
     }
 }

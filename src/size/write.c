@@ -97,7 +97,7 @@ static int check_model(const struct sxt_size_info *size, sxt_error *error)
     for (size_t i = 0; i < size->segment_count; i++) {
         const struct sxt_size_segment *segment = &size->segments[i];
         if (segment->container >= size->container_count)
-            return unfit(error, "a segment of no container", i);
+            return unfit(error, "a segment without a container", i);
         if (segment->section.size == 0 || is_split(segment->section))
             return unfit(error, "a section without a name, or with a tab or newline in it", i);
         if (segment->first != next || segment->count > size->symbol_count - next)

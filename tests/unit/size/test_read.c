@@ -117,7 +117,7 @@ TEST(errors_say_what_and_where)
     assert_refused("true", "tr?e", "header: JSON: ");
     assert_refused("true", "  17", "header: 'has_components' is neither true nor false");
     assert_refused("section_sizes", "section_sizas", "header: there are no 'section_sizes'");
-    assert_refused(".text\": 36", ".text\": []", "header: the size of section '.text' is no number");
+    assert_refused(".text\": 36", ".text\": []", "header: the size of section '.text' is not a number");
     assert_refused("}\n3\n\t", "}\n9999\n\t", "line 16: the number of paths is 9999, and there is room for 183");
     assert_refused("}\n3\n\t", "}\n4\n\t", "line 21: '' is not the number of components");
     assert_refused("a.o\ta.cc", "a.o\ta\tcc", "line 18: path 1 has more than one tab");
@@ -127,13 +127,13 @@ TEST(errors_say_what_and_where)
     assert_refused("4\t1\t1", "4\t1\t1\t1", "line 24: more counts than the 3 segments");
     assert_refused("4\t1\t1", "4\t1\tx", "line 24: 'x' is not a number of symbols");
     assert_refused("4\t1\t1", "4\t1\t-1", "line 24: '-1' is not a number of symbols");
-    assert_refused("4\t1\t1", "4000000000\t1\t1", "line 24: there is no room for 4000000000 symbols");
-    assert_refused("4\t1\t1", "15\t15\t1", "line 24: there is no room for 15 symbols");
+    assert_refused("4\t1\t1", "4000000000\t1\t1", "line 24: the file is too short for 4000000000 symbols");
+    assert_refused("4\t1\t1", "15\t15\t1", "line 24: the file is too short for 15 symbols");
     assert_refused("4096 24 0 8", "4096 24 0", "line 25: 3 addresses where 4 are expected");
     assert_refused("4096 24 0 8", "4096 24 0 8 8", "line 25: more addresses than the 4 that are expected");
-    assert_refused("4096 24 0 8", "4096 24 x 8", "line 25: no number among the addresses");
-    assert_refused("16 8 8 4", "16 8  4", "line 28: no number among the sizes");
-    assert_refused("16 8 8 4", "16 8 9223372036854775808 4", "line 28: no number among the sizes, or one that is too");
+    assert_refused("4096 24 0 8", "4096 24 x 8", "line 25: not a number among the addresses");
+    assert_refused("16 8 8 4", "16 8  4", "line 28: not a number among the sizes");
+    assert_refused("16 8 8 4", "16 8 9223372036854775808 4", "line 28: not a number among the sizes, or one that is too");
     assert_refused("4096 24", "18446744073709551615 24", "line 25: an address that does not fit in 64 bits");
     assert_refused("1 0 1 0", "1 0 2 0", "line 31: path 3, and there are 3");
     assert_refused("1 0 1 0", "-1 0 1 0", "line 31: path -1, and there are 3");
@@ -146,7 +146,7 @@ TEST(errors_say_what_and_where)
     assert_refused("last\t7ff", "last\t7fz", "line 40: '7fz' is not a set of flags");
     assert_refused("last\t7ff", "last\t100000000", "line 40: '100000000' is not a set of flags");
     assert_refused("\n3\n5\n", "\n6\n5\n", "line 43: disassembly of symbol 6, and there are 6");
-    assert_refused("\n3\n5\n", "\n3,\n5\n", "line 43: no number among the symbols with disassembly");
+    assert_refused("\n3\n5\n", "\n3,\n5\n", "line 43: not a number among the symbols with disassembly");
     assert_refused("\n3\n5\n", "\n3\n50\n", "line 45: a disassembly of 50 bytes reaches beyond the end");
     assert_refused("\n3\n5\n", "\n3\n2\n", "line 45: more text after the end");
 }

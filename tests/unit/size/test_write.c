@@ -166,7 +166,7 @@ TEST(what_the_format_cannot_hold)
     assert_unfit(model, "a section without a name");
     model = make_model();
     model->segments[1].container = 1;
-    assert_unfit(model, "a segment of no container");
+    assert_unfit(model, "a segment without a container");
     model = make_model();
     model->segments[1].first = 1;
     assert_unfit(model, "segments do not follow one another");
