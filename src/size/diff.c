@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/options.h"
-#include "base/output.h"
 #include "size/private.h"
 #include "size/query.h"
 
@@ -169,11 +168,7 @@ int sxt_size_diff_write_memory(const sxt_size_diff *diff, const sxt_size_write_o
 {
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, PTRDIFF_MAX);
-    int status = write_diff(diff, options, &buffer, error);
-    *size = 0;
-    *data = status == SXT_OK ? sxt_buffer_take(&buffer, size) : NULL;
-    sxt_buffer_free(&buffer);
-    return status;
+    return sxt_size_give_memory(&buffer, write_diff(diff, options, &buffer, error), data, size);
 }
 
 int sxt_size_diff_write(const sxt_size_diff *diff, const char *path, const sxt_size_write_options *options,
@@ -181,11 +176,5 @@ int sxt_size_diff_write(const sxt_size_diff *diff, const char *path, const sxt_s
 {
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, PTRDIFF_MAX);
-    int status = write_diff(diff, options, &buffer, error);
-    if (status == SXT_OK)
-        status = sxt_output_save(path, buffer.data, buffer.size, error);
-    if (bytes != NULL)
-        *bytes = status == SXT_OK ? buffer.size : 0;
-    sxt_buffer_free(&buffer);
-    return status;
+    return sxt_size_give_file(&buffer, write_diff(diff, options, &buffer, error), path, bytes, error);
 }

@@ -144,6 +144,24 @@ int sxt_size_write_options_take(const sxt_size_write_options *given, sxt_size_wr
     return sxt_options_take(out, sizeof *out, given, "sxt_size_write_options_init", error);
 }
 
+int sxt_size_give_memory(struct sxt_buffer *buffer, int status, void **data, size_t *size)
+{
+    *size = 0;
+    *data = status == SXT_OK ? sxt_buffer_take(buffer, size) : NULL;
+    sxt_buffer_free(buffer);
+    return status;
+}
+
+int sxt_size_give_file(struct sxt_buffer *buffer, int status, const char *path, uint64_t *bytes, sxt_error *error)
+{
+    if (status == SXT_OK)
+        status = sxt_output_save(path, buffer->data, buffer->size, error);
+    if (bytes != NULL)
+        *bytes = status == SXT_OK ? buffer->size : 0;
+    sxt_buffer_free(buffer);
+    return status;
+}
+
 static int write_info(const sxt_size_info *info, const sxt_size_write_options *given, struct sxt_buffer *out,
                       sxt_error *error)
 {
@@ -161,11 +179,7 @@ int sxt_size_info_write_memory(const sxt_size_info *info, const sxt_size_write_o
 {
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, PTRDIFF_MAX);
-    int status = write_info(info, options, &buffer, error);
-    *size = 0;
-    *data = status == SXT_OK ? sxt_buffer_take(&buffer, size) : NULL;
-    sxt_buffer_free(&buffer);
-    return status;
+    return sxt_size_give_memory(&buffer, write_info(info, options, &buffer, error), data, size);
 }
 
 int sxt_size_info_write(const sxt_size_info *info, const char *path, const sxt_size_write_options *options,
@@ -173,11 +187,5 @@ int sxt_size_info_write(const sxt_size_info *info, const char *path, const sxt_s
 {
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, PTRDIFF_MAX);
-    int status = write_info(info, options, &buffer, error);
-    if (status == SXT_OK)
-        status = sxt_output_save(path, buffer.data, buffer.size, error);
-    if (bytes != NULL)
-        *bytes = status == SXT_OK ? buffer.size : 0;
-    sxt_buffer_free(&buffer);
-    return status;
+    return sxt_size_give_file(&buffer, write_info(info, options, &buffer, error), path, bytes, error);
 }

@@ -167,4 +167,9 @@ static inline bool sxt_size_has_disassembly(const struct sxt_size_info *size)
 /* The options that were GIVEN, which may be NULL, or their defaults. */
 int sxt_size_write_options_take(const sxt_size_write_options *given, sxt_size_write_options *out, sxt_error *error);
 
+/* Hand a file that was written to BUFFER to the caller, or save it at PATH (BYTES may be NULL), unless STATUS says that
+ * writing failed. BUFFER is freed. Return STATUS, or why saving failed. */
+int sxt_size_give_memory(struct sxt_buffer *buffer, int status, void **data, size_t *size);
+int sxt_size_give_file(struct sxt_buffer *buffer, int status, const char *path, uint64_t *bytes, sxt_error *error);
+
 #endif
