@@ -2,11 +2,11 @@
  * emit.c: results as JSON Lines or as text.
  *
  * Everything is collected in one buffer that goes out whenever it has grown large, so that a dump of millions of
- * records costs a few copies a field and hardly a system call. Keys are the program's own words and are not escaped;
- * values are somebody else's bytes and always are.
+ * records costs a few copies per field and few system calls. Keys are the program's own words and are not escaped;
+ * values come from files and always are.
  *
- * In JSON, `depth` is the nesting. In text it says where the next value goes: 1 a line of its own, 2 an array of
- * scalars on one line; each level of something that text does not show adds HIDDEN to it.
+ * In text, `depth` says where the next value goes: TEXT_RECORD a line of its own, TEXT_ARRAY a list of scalars on one
+ * line; each level of something that text does not show adds HIDDEN to it.
  */
 #include "base/emit.h"
 
@@ -16,32 +16,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/escape.h"
+#include "base/string.h"
 
 #define FLUSH_SIZE  ((size_t)64 << 10)
 #define KEY_COLUMN  14
 #define TEXT_RECORD 1
 #define TEXT_ARRAY  2
 #define HIDDEN      0x100
-#define DIGITS_MAX  20 /* of a 64-bit number */
 
-static bool colour_is_welcome(FILE *stream);
+static bool wants_colour(FILE *stream);
 static void write_out(struct sxt_emit *emit);
 static void write_out_when_large(struct sxt_emit *emit);
-static bool begin_value(struct sxt_emit *emit, const char *key);
-static void end_value(struct sxt_emit *emit);
-static void put_plain(struct sxt_emit *emit, const char *key, const char *text, size_t size);
-static void put_json_string(struct sxt_emit *emit, const char *key, sxt_string value);
-static void begin_nested(struct sxt_emit *emit, const char *key, char bracket);
-static void end_nested(struct sxt_emit *emit, char bracket);
-static size_t plain_length(const char *data, size_t size);
-static void put_escaped(struct sxt_emit *emit, sxt_string value);
+static bool begin_text(struct sxt_emit *emit, const char *key);
+static void end_text(struct sxt_emit *emit);
+static void put_text(struct sxt_emit *emit, const char *key, const char *text, size_t size);
 
 void sxt_emit_init(struct sxt_emit *emit, FILE *stream, bool json)
 {
-    *emit = (struct sxt_emit){.stream = stream, .json = json, .colour = !json && colour_is_welcome(stream)};
+    *emit = (struct sxt_emit){.stream = stream, .json = json, .colour = !json && wants_colour(stream)};
     sxt_buffer_init(&emit->line, PTRDIFF_MAX);
+    emit->writer = sxt_json_writer_make(&emit->line, SXT_JSON_COMPACT);
 }
 
 int sxt_emit_finish(struct sxt_emit *emit, sxt_error *error)
@@ -63,10 +60,13 @@ int sxt_emit_finish(struct sxt_emit *emit, sxt_error *error)
 
 void sxt_emit_record(struct sxt_emit *emit)
 {
-    emit->depth = 1;
-    emit->first[1] = true;
-    if (emit->json)
-        sxt_buffer_u8(&emit->line, '{');
+    if (emit->json) {
+        emit->writer.depth = 0;
+        emit->writer.state = SXT_JSON_AT_FIRST;
+        sxt_json_write_begin(&emit->writer, NULL, '{');
+    } else {
+        emit->depth = TEXT_RECORD;
+    }
 }
 
 void sxt_emit_record_end(struct sxt_emit *emit)
@@ -82,75 +82,72 @@ void sxt_emit_string(struct sxt_emit *emit, const char *key, sxt_string value)
     if (value.data == NULL) {
         sxt_emit_null(emit, key);
     } else if (emit->json) {
-        put_json_string(emit, key, value);
-    } else if (begin_value(emit, key)) {
-        put_escaped(emit, value);
-        end_value(emit);
+        sxt_json_write_string(&emit->writer, key, value);
+        write_out_when_large(emit);
+    } else if (begin_text(emit, key)) {
+        sxt_escape_text(&emit->line, value);
+        end_text(emit);
     }
 }
 
 void sxt_emit_cstring(struct sxt_emit *emit, const char *key, const char *value)
 {
-    sxt_emit_string(emit, key, (sxt_string){value, value != NULL ? strlen(value) : 0});
-}
-
-/* Puts the digits before *AT, and moves it there. */
-static void put_digits(char **at, uint64_t value)
-{
-    do
-        *--*at = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
+    sxt_emit_string(emit, key, sxt_string_of(value));
 }
 
 void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *at = digits + sizeof digits;
-    put_digits(&at, value);
-    put_plain(emit, key, at, (size_t)(digits + sizeof digits - at));
+    if (emit->json) {
+        sxt_json_write_number(&emit->writer, key, value);
+        write_out_when_large(emit);
+    } else {
+        char digits[SXT_DIGITS_MAX];
+        char *end = digits + sizeof digits, *at = sxt_digits_before(end, value);
+        put_text(emit, key, at, (size_t)(end - at));
+    }
 }
 
 void sxt_emit_address(struct sxt_emit *emit, const char *key, uint64_t value)
 {
-    char text[DIGITS_MAX];
-    char *at = text + sizeof text;
-    if (emit->json)
-        *--at = '"';
-    do
-        *--at = "0123456789abcdef"[value % 16];
-    while ((value /= 16) != 0);
-    *--at = 'x';
-    *--at = '0';
-    if (emit->json)
-        *--at = '"';
-    put_plain(emit, key, at, (size_t)(text + sizeof text - at));
+    if (emit->json) {
+        sxt_json_write_address(&emit->writer, key, value);
+        write_out_when_large(emit);
+    } else {
+        char digits[SXT_DIGITS_MAX];
+        char *end = digits + sizeof digits, *at = sxt_address_before(end, value);
+        put_text(emit, key, at, (size_t)(end - at));
+    }
 }
 
 void sxt_emit_bool(struct sxt_emit *emit, const char *key, bool value)
 {
-    const char *word = emit->json ? (value ? "true" : "false") : (value ? "yes" : "no");
-    put_plain(emit, key, word, strlen(word));
+    if (emit->json)
+        sxt_json_write_bool(&emit->writer, key, value);
+    else
+        put_text(emit, key, value ? "yes" : "no", value ? 3 : 2);
 }
 
 void sxt_emit_null(struct sxt_emit *emit, const char *key)
 {
     if (emit->json)
-        put_plain(emit, key, "null", 4);
+        sxt_json_write_null(&emit->writer, key);
 }
 
 void sxt_emit_raw(struct sxt_emit *emit, const char *key, sxt_string json)
 {
-    if (emit->json)
-        put_plain(emit, key, json.data, json.size);
+    if (emit->json) {
+        sxt_json_write_text(&emit->writer, key, json);
+        write_out_when_large(emit);
+    }
 }
 
 void sxt_emit_array(struct sxt_emit *emit, const char *key)
 {
     if (emit->json) {
-        begin_nested(emit, key, '[');
-    } else if (emit->depth == TEXT_RECORD && begin_value(emit, key)) {
+        sxt_json_write_begin(&emit->writer, key, '[');
+    } else if (emit->depth == TEXT_RECORD && begin_text(emit, key)) {
         emit->depth = TEXT_ARRAY;
-        emit->first[TEXT_ARRAY] = true;
+        emit->array_is_empty = true;
     } else {
         emit->depth += HIDDEN;
     }
@@ -159,16 +156,17 @@ void sxt_emit_array(struct sxt_emit *emit, const char *key)
 void sxt_emit_array_end(struct sxt_emit *emit)
 {
     if (emit->json) {
-        end_nested(emit, ']');
+        sxt_json_write_end(&emit->writer, ']');
+        write_out_when_large(emit);
     } else if (emit->depth != TEXT_ARRAY) {
         emit->depth -= HIDDEN;
     } else {
         emit->depth = TEXT_RECORD;
-        if (!emit->first[TEXT_ARRAY]) {
-            end_value(emit);
+        if (!emit->array_is_empty) {
+            end_text(emit);
             return;
         }
-        /* Nothing to show, so the key, which is all there is on this line, goes away again. */
+        /* Nothing to show: remove the key, which is all there is on this line. */
         while (emit->line.size > 0 && emit->line.data[emit->line.size - 1] != '\n')
             emit->line.size--;
     }
@@ -177,17 +175,19 @@ void sxt_emit_array_end(struct sxt_emit *emit)
 void sxt_emit_object(struct sxt_emit *emit, const char *key)
 {
     if (emit->json)
-        begin_nested(emit, key, '{');
+        sxt_json_write_begin(&emit->writer, key, '{');
     else
         emit->depth += HIDDEN;
 }
 
 void sxt_emit_object_end(struct sxt_emit *emit)
 {
-    if (emit->json)
-        end_nested(emit, '}');
-    else
+    if (emit->json) {
+        sxt_json_write_end(&emit->writer, '}');
+        write_out_when_large(emit);
+    } else {
         emit->depth -= HIDDEN;
+    }
 }
 
 void sxt_emit_text(struct sxt_emit *emit, const char *format, ...)
@@ -222,20 +222,19 @@ void sxt_emit_name(struct sxt_emit *emit, sxt_string name)
 {
     if (emit->json)
         return;
-    put_escaped(emit, name);
+    sxt_escape_text(&emit->line, name);
     write_out_when_large(emit);
 }
 
 void sxt_emit_digits(struct sxt_emit *emit, uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *at = digits + sizeof digits;
-    put_digits(&at, value);
+    char digits[SXT_DIGITS_MAX];
+    char *end = digits + sizeof digits, *at = sxt_digits_before(end, value);
     if (!emit->json)
-        sxt_buffer_append(&emit->line, at, (size_t)(digits + sizeof digits - at));
+        sxt_buffer_append(&emit->line, at, (size_t)(end - at));
 }
 
-static bool colour_is_welcome(FILE *stream)
+static bool wants_colour(FILE *stream)
 {
     const char *refused = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
@@ -265,34 +264,6 @@ static void write_out_when_large(struct sxt_emit *emit)
         write_out(emit);
 }
 
-/* A level that is too deep for its own mark shares the last one; begin_nested has noted the failure. */
-static bool *first_here(struct sxt_emit *emit)
-{
-    return &emit->first[emit->depth < SXT_EMIT_DEPTH ? emit->depth : SXT_EMIT_DEPTH - 1];
-}
-
-/* A comma where one is due, the key, and SIZE bytes for the value. Returns the place of the value, or NULL. */
-static uint8_t *put_key_json(struct sxt_emit *emit, const char *key, size_t size)
-{
-    bool *first = first_here(emit);
-    bool comma = !*first;
-    *first = false;
-    size_t length = key != NULL ? strlen(key) : 0;
-    uint8_t *at = sxt_buffer_extend(&emit->line, (comma ? 1 : 0) + (key != NULL ? length + 3 : 0) + size);
-    if (at == NULL)
-        return NULL;
-    if (comma)
-        *at++ = ',';
-    if (key != NULL) {
-        *at++ = '"';
-        memcpy(at, key, length);
-        at += length;
-        *at++ = '"';
-        *at++ = ':';
-    }
-    return at;
-}
-
 static void put_key_text(struct sxt_emit *emit, const char *key)
 {
     if (key == NULL)
@@ -309,183 +280,34 @@ static void put_key_text(struct sxt_emit *emit, const char *key)
         memset(at, ' ', spaces);
 }
 
-/* What comes before a value. False when the value is not shown. */
-static bool begin_value(struct sxt_emit *emit, const char *key)
+/* The text before a value. False when the value is not shown. */
+static bool begin_text(struct sxt_emit *emit, const char *key)
 {
-    if (emit->json) {
-        put_key_json(emit, key, 0);
-    } else if (emit->depth >= HIDDEN) {
+    if (emit->depth >= HIDDEN)
         return false;
-    } else if (emit->depth == TEXT_ARRAY) {
-        if (!emit->first[TEXT_ARRAY])
+    if (emit->depth == TEXT_ARRAY) {
+        if (!emit->array_is_empty)
             sxt_buffer_append(&emit->line, ", ", 2);
-        emit->first[TEXT_ARRAY] = false;
+        emit->array_is_empty = false;
     } else {
         put_key_text(emit, key);
     }
     return true;
 }
 
-static void end_value(struct sxt_emit *emit)
+static void end_text(struct sxt_emit *emit)
 {
-    if (!emit->json && emit->depth == TEXT_ARRAY)
+    if (emit->depth == TEXT_ARRAY)
         return;
-    if (!emit->json)
-        sxt_buffer_u8(&emit->line, '\n');
+    sxt_buffer_u8(&emit->line, '\n');
     write_out_when_large(emit);
 }
 
 /* A value that needs no escaping. */
-static void put_plain(struct sxt_emit *emit, const char *key, const char *text, size_t size)
+static void put_text(struct sxt_emit *emit, const char *key, const char *text, size_t size)
 {
-    if (emit->json) {
-        uint8_t *at = put_key_json(emit, key, size);
-        if (at != NULL)
-            memcpy(at, text, size);
-    } else if (begin_value(emit, key)) {
+    if (begin_text(emit, key)) {
         sxt_buffer_append(&emit->line, text, size);
-    } else {
-        return;
-    }
-    end_value(emit);
-}
-
-static void put_json_string(struct sxt_emit *emit, const char *key, sxt_string value)
-{
-    if (plain_length(value.data, value.size) == value.size) {
-        uint8_t *at = put_key_json(emit, key, value.size + 2);
-        if (at != NULL) {
-            *at = '"';
-            memcpy(at + 1, value.data, value.size);
-            at[value.size + 1] = '"';
-        }
-    } else {
-        put_key_json(emit, key, 0);
-        sxt_buffer_u8(&emit->line, '"');
-        put_escaped(emit, value);
-        sxt_buffer_u8(&emit->line, '"');
-    }
-    end_value(emit);
-}
-
-static void begin_nested(struct sxt_emit *emit, const char *key, char bracket)
-{
-    uint8_t *at = put_key_json(emit, key, 1);
-    if (at != NULL)
-        *at = (uint8_t)bracket;
-    emit->depth++;
-    *first_here(emit) = true;
-    if (emit->depth >= SXT_EMIT_DEPTH)
-        emit->failed = true;
-}
-
-static void end_nested(struct sxt_emit *emit, char bracket)
-{
-    sxt_buffer_u8(&emit->line, (uint8_t)bracket);
-    emit->depth--;
-    end_value(emit);
-}
-
-/* Sixteen bytes at a time, in whatever vectors the machine has. */
-typedef uint8_t sixteen __attribute__((vector_size(16)));
-
-/* True when one of the bytes is a control character, '"', '\\', DEL, or not ASCII. */
-static bool needs_care(const char *data)
-{
-    sixteen bytes;
-    memcpy(&bytes, data, sizeof bytes);
-    sixteen found = (sixteen)((bytes < 0x20) | (bytes >= 0x7f) | (bytes == '"') | (bytes == '\\'));
-    uint64_t halves[2];
-    memcpy(halves, &found, sizeof halves);
-    return (halves[0] | halves[1]) != 0;
-}
-
-static bool is_plain(unsigned char byte)
-{
-    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
-}
-
-/* How many bytes from the start can be copied as they are. */
-static size_t plain_length(const char *data, size_t size)
-{
-    size_t at = 0;
-    while (size - at >= sizeof(sixteen) && !needs_care(data + at))
-        at += sizeof(sixteen);
-    /* What is left of a longer string, together with some bytes for the second time. */
-    if (size >= sizeof(sixteen) && size - at < sizeof(sixteen) && !needs_care(data + size - sizeof(sixteen)))
-        return size;
-    while (at < size && is_plain((unsigned char)data[at]))
-        at++;
-    return at;
-}
-
-static void put_hex_escape(struct sxt_emit *emit, const char *prefix, unsigned char byte)
-{
-    const char digits[2] = {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
-    sxt_buffer_append(&emit->line, prefix, strlen(prefix));
-    sxt_buffer_append(&emit->line, digits, sizeof digits);
-}
-
-/* One ASCII character that plain_length stopped at. */
-static void put_ascii(struct sxt_emit *emit, unsigned char byte)
-{
-    static const char controls[] = "\b\t\n\f\r", short_forms[] = "btnfr";
-    const char *control = byte != 0 ? strchr(controls, byte) : NULL;
-    char pair[2] = {'\\', (char)byte};
-    if (control != NULL && emit->json) {
-        pair[1] = short_forms[control - controls];
-        sxt_buffer_append(&emit->line, pair, 2);
-    } else if (byte < 0x20 || byte == 0x7f) {
-        put_hex_escape(emit, emit->json ? "\\u00" : "\\x", byte);
-    } else if (emit->json && !is_plain(byte)) {
-        sxt_buffer_append(&emit->line, pair, 2);
-    } else {
-        sxt_buffer_u8(&emit->line, byte);
-    }
-}
-
-/* One character of valid UTF-8 above ASCII; control characters among them are U+0080 to U+009F. Returns its size. */
-static size_t put_character(struct sxt_emit *emit, const char *data)
-{
-    unsigned char lead = (unsigned char)data[0], second = (unsigned char)data[1];
-    size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead != 0xc2 || second >= 0xa0) {
-        sxt_buffer_append(&emit->line, data, size);
-    } else if (emit->json) {
-        put_hex_escape(emit, "\\u00", second);
-    } else {
-        put_hex_escape(emit, "\\x", lead);
-        put_hex_escape(emit, "\\x", second);
-    }
-    return size;
-}
-
-/* The string as it may be shown. UTF-8 is checked up to the next bad byte, and only where there is more than ASCII. */
-static void put_escaped(struct sxt_emit *emit, sxt_string value)
-{
-    size_t at = 0, valid = 0;
-    while (at < value.size) {
-        size_t plain = plain_length(value.data + at, value.size - at);
-        sxt_buffer_append(&emit->line, value.data + at, plain);
-        at += plain;
-        if (at == value.size)
-            return;
-        unsigned char byte = (unsigned char)value.data[at];
-        if (byte < 0x80) {
-            put_ascii(emit, byte);
-            at++;
-            continue;
-        }
-        if (at >= valid)
-            valid = at + sxt_utf8_valid(value.data + at, value.size - at);
-        if (at < valid) {
-            at += put_character(emit, value.data + at);
-        } else {
-            if (emit->json)
-                sxt_buffer_append(&emit->line, "\xef\xbf\xbd", 3);
-            else
-                put_hex_escape(emit, "\\x", byte);
-            at++;
-        }
+        end_text(emit);
     }
 }

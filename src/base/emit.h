@@ -24,21 +24,21 @@
 #include <sextant/string.h>
 
 #include "base/buffer.h"
-
-#define SXT_EMIT_DEPTH 16
+#include "base/json_writer.h"
 
 struct sxt_emit {
     FILE *stream;
     struct sxt_buffer line; /* the record that is being built */
     bool json;
     bool colour;
-    bool failed; /* the stream refused a write */
-    int reason;  /* errno of the write that was refused; 0 when it is not known */
-    unsigned depth;
-    bool first[SXT_EMIT_DEPTH]; /* no comma needed yet at this depth */
+    bool failed;                   /* the stream refused a write */
+    int reason;                    /* errno of the write that was refused; 0 when it is not known */
+    struct sxt_json_writer writer; /* into `line` */
+    unsigned depth;                /* text: see emit.c */
+    bool array_is_empty;           /* text: nothing was put into the array yet */
 };
 
-/* Results go to STREAM, which stays the caller's. */
+/* Results go to STREAM, which stays the caller's. EMIT must not be copied. */
 void sxt_emit_init(struct sxt_emit *emit, FILE *stream, bool json);
 
 /* Writes what is buffered and flushes the stream. Returns SXT_ERROR_IO when any write failed (e.g. disk full). */
@@ -59,7 +59,7 @@ void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value);
 void sxt_emit_address(struct sxt_emit *emit, const char *key, uint64_t value); /* "0x401020" */
 void sxt_emit_bool(struct sxt_emit *emit, const char *key, bool value);
 void sxt_emit_null(struct sxt_emit *emit, const char *key);
-void sxt_emit_raw(struct sxt_emit *emit, const char *key, sxt_string json); /* JSON that is made already */
+void sxt_emit_raw(struct sxt_emit *emit, const char *key, sxt_string json); /* finished JSON */
 
 /* Nesting. In text an array of scalars is one line "key  a, b, c"; nested objects are JSON only. */
 void sxt_emit_array(struct sxt_emit *emit, const char *key);
@@ -67,8 +67,8 @@ void sxt_emit_array_end(struct sxt_emit *emit);
 void sxt_emit_object(struct sxt_emit *emit, const char *key);
 void sxt_emit_object_end(struct sxt_emit *emit);
 
-/* Text form only: printed as it is; sxt_emit_name escapes control characters of an untrusted string, sxt_emit_digits
- * is a quick "%llu". */
+/* Text form only. sxt_emit_text prints without escapes, sxt_emit_name escapes the control characters of an untrusted
+ * string, sxt_emit_digits is a fast "%llu". */
 void sxt_emit_text(struct sxt_emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sxt_emit_name(struct sxt_emit *emit, sxt_string name);
 void sxt_emit_digits(struct sxt_emit *emit, uint64_t value);

@@ -1,7 +1,6 @@
 /* utf8.c: the well-formed byte sequences of the Unicode standard (table 3-7), with a fast way through ASCII. */
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static size_t ascii_prefix(const uint8_t *data, size_t size);
@@ -21,6 +20,30 @@ size_t sxt_utf8_valid(const char *data, size_t size)
         }
     }
     return size;
+}
+
+size_t sxt_utf8_encode(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
 }
 
 /* How many bytes from the start are ASCII. */

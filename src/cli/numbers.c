@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/byte_count.h"
+#include "base/string.h"
 
 int cli_count_option(const struct cli_arguments *arguments, const char *name, uint64_t otherwise, uint64_t *out)
 {
@@ -84,15 +85,6 @@ struct cli_number cli_percent(double part, double whole)
 
 /* --- JSON --- */
 
-static void emit_raw(struct sxt_emit *emit, const char *key, const char *text)
-{
-    if (!sxt_emit_is_json(emit))
-        return;
-    bool *first = &emit->first[emit->depth];
-    sxt_buffer_print(&emit->line, "%s\"%s\":%s", *first ? "" : ",", key, text);
-    *first = false;
-}
-
 /* Sums of proportional sizes are whole numbers that were added up in pieces. */
 static void print_real(char *out, size_t size, double value)
 {
@@ -110,23 +102,25 @@ void cli_emit_signed(struct sxt_emit *emit, const char *key, int64_t value)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    emit_raw(emit, key, text);
+    sxt_emit_raw(emit, key, sxt_string_of(text));
 }
 
 void cli_emit_real(struct sxt_emit *emit, const char *key, double value)
 {
     char text[40];
     print_real(text, sizeof text, value);
-    emit_raw(emit, key, text);
+    sxt_emit_raw(emit, key, sxt_string_of(text));
 }
 
 void cli_emit_text_number(struct sxt_emit *emit, sxt_string key, double value)
 {
     char text[40];
     print_real(text, sizeof text, value);
-    sxt_emit_string(emit, NULL, key);
     if (sxt_emit_is_json(emit))
-        sxt_buffer_print(&emit->line, ":%s", text);
+        sxt_json_write_key(&emit->writer, key);
+    else
+        sxt_emit_string(emit, NULL, key);
+    sxt_emit_raw(emit, NULL, sxt_string_of(text));
 }
 
 /* --- CSV and text --- */

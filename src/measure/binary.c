@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "demangle/demangle.h"
 #include "measure/private.h"
 #include "source/extract.h"
@@ -444,7 +445,7 @@ static struct sxt_json *describe(struct binary *binary)
     } machines[] = {{"x86_64", "x64"}, {"i386", "x86"}, {"aarch64", "arm64"}, {"arm", "arm"}};
     struct sxt_arena *arena = &binary->maker->size->arena;
     const struct sxt_symbols *symbols = binary->symbols;
-    struct sxt_json *metadata = sxt_size_json_object(arena);
+    struct sxt_json *metadata = sxt_json_object(arena);
     const char *machine = symbols->arch;
     for (size_t i = 0; machine != NULL && i < sizeof machines / sizeof *machines; i++)
         if (strcmp(machine, machines[i].ours) == 0)
@@ -455,15 +456,13 @@ static struct sxt_json *describe(struct binary *binary)
     const char *algorithm = binary->map != NULL                   ? "linker_map"
                             : symbols->sources & SXT_SOURCE_DWARF ? "dwarf"
                                                                   : "sections";
-    bool fine = metadata != NULL &&
-                sxt_size_json_add_string(arena, metadata, "elf_algorithm", (sxt_string){algorithm, strlen(algorithm)});
+    bool fine = metadata != NULL && sxt_json_add_string(arena, metadata, "elf_algorithm", sxt_string_of(algorithm));
     if (fine && machine != NULL)
-        fine = sxt_size_json_add_string(arena, metadata, "elf_arch", (sxt_string){machine, strlen(machine)});
+        fine = sxt_json_add_string(arena, metadata, "elf_arch", sxt_string_of(machine));
     if (fine && *id != 0)
-        fine = sxt_size_json_add_string(arena, metadata, "elf_build_id", (sxt_string){id, strlen(id)});
+        fine = sxt_json_add_string(arena, metadata, "elf_build_id", sxt_string_of(id));
     if (fine)
-        fine = sxt_size_json_add_string(arena, metadata, "elf_file_name",
-                                        binary->maker->containers[binary->container].name);
+        fine = sxt_json_add_string(arena, metadata, "elf_file_name", binary->maker->containers[binary->container].name);
     return fine ? metadata : NULL;
 }
 

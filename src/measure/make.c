@@ -82,14 +82,14 @@ static int add_container(struct measure_maker *maker, const char *path, sxt_erro
         sxt_array_grow(maker->containers, &maker->container_capacity, maker->container_count + 1, sizeof *containers);
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
     char *name = sxt_arena_copy(arena, base, strlen(base));
-    struct sxt_json *sections = sxt_size_json_object(arena), *metrics = sxt_size_json_object(arena),
-                    *counts = sxt_size_json_object(arena);
+    struct sxt_json *sections = sxt_json_object(arena), *metrics = sxt_json_object(arena),
+                    *counts = sxt_json_object(arena);
     if (name != NULL)
         sxt_measure_make_utf8(name, strlen(base));
     if (containers != NULL)
         maker->containers = containers;
     if (containers == NULL || name == NULL || sections == NULL || metrics == NULL || counts == NULL ||
-        !sxt_size_json_add(arena, metrics, name, counts))
+        !sxt_json_add(arena, metrics, name, counts))
         return sxt_fail_memory(error, sizeof *containers);
     containers[maker->container_count++] =
         (struct sxt_size_container){.name = {name, strlen(name)}, .sections = sections, .metrics = metrics};
@@ -201,7 +201,7 @@ static int add_all(struct measure_maker *maker, const char *const *paths, size_t
 static bool put_number(struct sxt_arena *arena, struct sxt_json *object, const char *key, uint64_t value)
 {
     struct sxt_json holder = {.type = SXT_JSON_OBJECT};
-    if (!sxt_size_json_add_number(arena, &holder, key, (int64_t)value))
+    if (!sxt_json_add_number(arena, &holder, key, (int64_t)value))
         return false;
     holder.child->next = object->child;
     object->child = holder.child;

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "measure/private.h"
 
 #define METADATA_MAX ((size_t)1 << 20)
@@ -335,7 +336,7 @@ int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error)
 {
     const sxt_size_make_options *options = maker->options;
     struct sxt_arena *arena = &maker->size->arena;
-    struct sxt_json *build = sxt_size_json_object(arena);
+    struct sxt_json *build = sxt_json_object(arena);
     bool fine = build != NULL;
     char revision[128] = "";
     if (options->git_revision != NULL)
@@ -347,14 +348,14 @@ int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error)
     } known[] = {{"git_revision", *revision != 0 ? revision : NULL}, {"title", options->title}, {"url", options->url}};
     for (size_t i = 0; fine && i < sizeof known / sizeof *known; i++)
         if (known[i].value != NULL)
-            fine = sxt_size_json_add_string(arena, build, known[i].key,
-                                            (sxt_string){known[i].value, strlen(known[i].value)});
+            fine =
+                sxt_json_add_string(arena, build, known[i].key, (sxt_string){known[i].value, strlen(known[i].value)});
     for (size_t i = 0; fine && i < options->build_config_count; i++) {
         const char *text = options->build_config[i], *equals = strchr(text, '=');
         if (equals == NULL || equals == text)
             return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a build setting is KEY=VALUE, not '%s'", text);
         char *key = sxt_arena_copy(arena, text, (size_t)(equals - text));
-        fine = key != NULL && sxt_size_json_add_string(arena, build, key, (sxt_string){equals + 1, strlen(equals + 1)});
+        fine = key != NULL && sxt_json_add_string(arena, build, key, sxt_string_of(equals + 1));
     }
     maker->size->build_config = build;
     return fine ? SXT_OK : sxt_fail_memory(error, sizeof *build);

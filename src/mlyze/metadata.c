@@ -4,7 +4,7 @@
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...], ...},
  *      "files": {"0": "/path/file.py", ...}, "functions": {"0": "main", ...}, ...}
  *
- * Ids are keys: decimal, without leading zeros. What else there is, is kept as a tree.
+ * Ids are keys: decimal, without leading zeros. Other members are kept as trees.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/json.h"
+#include "base/string.h"
 #include "mlyze/private.h"
-#include "mlyze/scan.h"
 
-/* Tables go by id, so ids must not be much further apart than there are any. */
+/* Tables are indexed by id, so the largest id must not be much larger than the number of ids. */
 #define ID_ROOM      ((uint64_t)1 << 20)
 #define ID_GAP       16
 
@@ -40,14 +40,14 @@ struct entries {
 };
 
 struct reading {
-    struct sxt_scan scan;
+    struct sxt_json_reader reader;
     struct sxt_mlyze_metadata *metadata;
     size_t frame_capacity;
     struct sxt_json **tail; /* of the members of the root */
     unsigned seen;          /* a bit for each of the three keys */
     size_t wanted_frame;    /* whose position is asked for */
     size_t wanted_position;
-    size_t extra_values; /* that may still be made */
+    struct sxt_json_limits extra_limits; /* what is left of them */
 };
 
 static int read_root(struct reading *reading);
@@ -62,14 +62,13 @@ static int read_text(const char *text, size_t size, struct sxt_mlyze_metadata *o
         return sxt_fail_memory(error, sizeof *out->root);
     out->root->type = SXT_JSON_OBJECT;
     struct reading reading = {
-        .scan = {.text = text, .size = size, .arena = &out->arena, .error = error},
         .metadata = out,
         .tail = &out->root->child,
         .wanted_frame = wanted_frame,
-        .extra_values = EXTRA_VALUES,
+        .extra_limits = {EXTRA_DEPTH, EXTRA_VALUES},
     };
-    size_t valid = sxt_utf8_valid(text, size);
-    int status = valid == size ? SXT_OK : sxt_scan_fail(&reading.scan, valid, "not UTF-8");
+    int status = sxt_json_reader_init(&reading.reader, "metadata", text, size, &out->arena, error);
+    reading.reader.replace_surrogates = true; /* Python writes halves of pairs for bytes that are not text */
     if (status == SXT_OK && size > 0)
         status = read_root(&reading);
     if (status != SXT_OK)
@@ -103,9 +102,9 @@ void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
     memset(metadata, 0, sizeof *metadata);
 }
 
-static bool is(sxt_string key, const char *name)
+static size_t position_of(const struct sxt_json_reader *reader, sxt_string part)
 {
-    return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+    return (size_t)(part.data - reader->text);
 }
 
 /* --- frames --- */
@@ -115,40 +114,39 @@ static uint32_t clamp(uint64_t value)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* Ids that are too large dangle, as others do; a line would be another one. */
-static int read_number(struct sxt_scan *scan, const char *name, bool is_line, uint64_t *value)
+/* An id that is too large refers to nothing, which is allowed; a line that is too large is an error. */
+static int read_number(struct sxt_json_reader *reader, const char *name, bool is_line, uint64_t *value)
 {
-    sxt_scan_peek(scan);
-    size_t start = scan->position;
-    int status = sxt_scan_unsigned(scan, name, value);
+    sxt_json_read_peek(reader);
+    size_t start = reader->position;
+    int status = sxt_json_read_unsigned(reader, name, value);
     if (status == SXT_OK && is_line && *value > UINT32_MAX)
-        return sxt_scan_fail(scan, start, "a line that does not fit in 32 bits");
+        return sxt_json_read_fail(reader, start, "a line that does not fit in 32 bits");
     return status;
 }
 
 static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
 {
     static const char *const names[] = {"file_id", "line", "func_id"};
-    struct sxt_scan *scan = &reading->scan;
+    struct sxt_json_reader *reader = &reading->reader;
     uint64_t values[3] = {SXT_MLYZE_NO_ID, 0, SXT_MLYZE_NO_ID};
     unsigned seen = 0;
-    bool first = true, more;
-    int status = sxt_scan_begin(scan, '{', "a frame");
-    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
-        sxt_string key, ignored;
-        size_t position;
-        status = sxt_scan_key(scan, &key, &position);
+    bool more;
+    int status = sxt_json_read_begin(reader, '{', "a frame");
+    while (status == SXT_OK && (status = sxt_json_read_more(reader, '}', &more)) == SXT_OK && more) {
+        sxt_string key, quoted;
+        status = sxt_json_read_key(reader, &key, &quoted);
         if (status != SXT_OK)
             break;
         unsigned i = 0;
-        while (i < 3 && !is(key, names[i]))
+        while (i < 3 && !sxt_string_is(key, names[i]))
             i++;
         if (i == 3)
-            status = sxt_scan_skip(scan, &ignored);
+            status = sxt_json_read_skip(reader, NULL);
         else if (seen >> i & 1)
-            status = sxt_scan_fail(scan, position, "a frame has two of %s", names[i]);
+            status = sxt_json_read_fail(reader, position_of(reader, quoted), "a frame has two of %s", names[i]);
         else
-            status = read_number(scan, names[i], i == 1, &values[i]);
+            status = read_number(reader, names[i], i == 1, &values[i]);
         seen |= 1u << i;
     }
     *frame =
@@ -159,18 +157,18 @@ static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
 static int read_stack(struct reading *reading, struct entry *entry)
 {
     struct sxt_mlyze_metadata *metadata = reading->metadata;
-    bool first = true, more;
+    bool more;
     entry->first = metadata->frame_count;
-    int status = sxt_scan_begin(&reading->scan, '[', "a stack");
-    while (status == SXT_OK && (status = sxt_scan_more(&reading->scan, ']', &first, &more)) == SXT_OK && more) {
+    int status = sxt_json_read_begin(&reading->reader, '[', "a stack");
+    while (status == SXT_OK && (status = sxt_json_read_more(&reading->reader, ']', &more)) == SXT_OK && more) {
         void *grown = sxt_array_grow(metadata->frames, &reading->frame_capacity, metadata->frame_count + 1,
                                      sizeof *metadata->frames);
         if (grown == NULL)
-            return sxt_fail_memory(reading->scan.error, metadata->frame_count * sizeof *metadata->frames);
+            return sxt_fail_memory(reading->reader.error, metadata->frame_count * sizeof *metadata->frames);
         metadata->frames = grown;
-        sxt_scan_peek(&reading->scan);
+        sxt_json_read_peek(&reading->reader);
         if (metadata->frame_count == reading->wanted_frame)
-            reading->wanted_position = reading->scan.position;
+            reading->wanted_position = reading->reader.position;
         status = read_frame(reading, &metadata->frames[metadata->frame_count++]);
     }
     entry->count = (uint32_t)(metadata->frame_count - entry->first);
@@ -196,45 +194,45 @@ static bool parse_id(sxt_string key, uint32_t *id)
 
 static int read_entries(struct reading *reading, const char *what, bool are_stacks, struct entries *entries)
 {
-    struct sxt_scan *scan = &reading->scan;
-    bool first = true, more;
-    int status = sxt_scan_begin(scan, '{', what);
-    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
-        sxt_string key;
-        size_t position;
-        status = sxt_scan_key(scan, &key, &position);
+    struct sxt_json_reader *reader = &reading->reader;
+    bool more;
+    int status = sxt_json_read_begin(reader, '{', what);
+    while (status == SXT_OK && (status = sxt_json_read_more(reader, '}', &more)) == SXT_OK && more) {
+        sxt_string key, quoted;
+        status = sxt_json_read_key(reader, &key, &quoted);
         if (status != SXT_OK)
             break;
+        size_t position = position_of(reader, quoted);
         void *grown = sxt_array_grow(entries->list, &entries->capacity, entries->count + 1, sizeof *entries->list);
         if (grown == NULL)
-            return sxt_fail_memory(scan->error, entries->count * sizeof *entries->list);
+            return sxt_fail_memory(reader->error, entries->count * sizeof *entries->list);
         entries->list = grown;
         struct entry *entry = &entries->list[entries->count++];
         *entry = (struct entry){.position = position};
         if (!parse_id(key, &entry->id))
-            return sxt_scan_fail(scan, position, "a key of %s is no id", what);
+            return sxt_json_read_fail(reader, position, "a key of %s is not an id", what);
         if (entry->id > entries->largest) {
             entries->largest = entry->id;
             entries->largest_position = position;
         }
-        status = are_stacks ? read_stack(reading, entry) : sxt_scan_string(scan, what, &entry->value);
+        status = are_stacks ? read_stack(reading, entry) : sxt_json_read_string(reader, what, &entry->value);
     }
     return status;
 }
 
 /* How large a table by id is. */
-static int table_size(struct sxt_scan *scan, const struct entries *entries, const char *what, size_t *out)
+static int table_size(struct sxt_json_reader *reader, const struct entries *entries, const char *what, size_t *out)
 {
     *out = entries->count == 0 ? 0 : entries->largest + 1;
     if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
         return SXT_OK;
-    return sxt_fail(scan->error, SXT_ERROR_LIMIT, entries->largest_position,
+    return sxt_fail(reader->error, SXT_ERROR_LIMIT, entries->largest_position,
                     "metadata: the ids of %s are too far apart", what);
 }
 
-static int fail_twice(struct sxt_scan *scan, const struct entry *entry, const char *what)
+static int fail_twice(struct sxt_json_reader *reader, const struct entry *entry, const char *what)
 {
-    return sxt_scan_fail(scan, entry->position, "%s has id %u twice", what, entry->id);
+    return sxt_json_read_fail(reader, entry->position, "%s has id %u twice", what, entry->id);
 }
 
 static int read_strings(struct reading *reading, const char *what, sxt_string **out, size_t *count)
@@ -242,13 +240,13 @@ static int read_strings(struct reading *reading, const char *what, sxt_string **
     struct entries entries = {0};
     int status = read_entries(reading, what, false, &entries);
     if (status == SXT_OK)
-        status = table_size(&reading->scan, &entries, what, count);
+        status = table_size(&reading->reader, &entries, what, count);
     if (status == SXT_OK && (*out = calloc(*count + 1, sizeof **out)) == NULL)
-        status = sxt_fail_memory(reading->scan.error, *count * sizeof **out);
+        status = sxt_fail_memory(reading->reader.error, *count * sizeof **out);
     for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
         const struct entry *entry = &entries.list[i];
         if ((*out)[entry->id].data != NULL)
-            status = fail_twice(&reading->scan, entry, what);
+            status = fail_twice(&reading->reader, entry, what);
         (*out)[entry->id] = entry->value;
     }
     free(entries.list);
@@ -262,14 +260,14 @@ static int read_stacks(struct reading *reading)
     struct entries entries = {0};
     int status = read_entries(reading, what, true, &entries);
     if (status == SXT_OK)
-        status = table_size(&reading->scan, &entries, what, &metadata->stack_count);
+        status = table_size(&reading->reader, &entries, what, &metadata->stack_count);
     if (status == SXT_OK && (metadata->stacks = calloc(metadata->stack_count + 1, sizeof *metadata->stacks)) == NULL)
-        status = sxt_fail_memory(reading->scan.error, metadata->stack_count * sizeof *metadata->stacks);
+        status = sxt_fail_memory(reading->reader.error, metadata->stack_count * sizeof *metadata->stacks);
     for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
         const struct entry *entry = &entries.list[i];
         struct sxt_mlyze_stack *stack = &metadata->stacks[entry->id];
         if (stack->exists)
-            status = fail_twice(&reading->scan, entry, what);
+            status = fail_twice(&reading->reader, entry, what);
         *stack = (struct sxt_mlyze_stack){
             .frames = entry->count > 0 ? metadata->frames + entry->first : NULL,
             .count = entry->count,
@@ -282,46 +280,21 @@ static int read_stacks(struct reading *reading)
 
 /* --- the root --- */
 
-/* A tree of bounded depth, walked without recursion: a value with siblings is left behind for them. */
-static size_t count_values(const struct sxt_json *root)
-{
-    const struct sxt_json *open[EXTRA_DEPTH + 2];
-    size_t count = 0, depth = 0;
-    open[depth++] = root;
-    while (depth > 0) {
-        const struct sxt_json *value = open[--depth];
-        count++;
-        if (value->next != NULL && value != root)
-            open[depth++] = value->next;
-        if (value->child != NULL)
-            open[depth++] = value->child;
-    }
-    return count;
-}
-
+/* The text is checked first: values that are too many for a tree, or too large for a double, are left out of it. */
 static int keep_extra(struct reading *reading, sxt_string key)
 {
-    struct sxt_scan *scan = &reading->scan;
-    sxt_string text;
-    int status = sxt_scan_skip(scan, &text);
+    struct sxt_json_reader *reader = &reading->reader, again = *reader;
+    struct sxt_json *value;
+    int status = sxt_json_read_skip(reader, NULL);
     if (status != SXT_OK)
         return status;
-    struct sxt_json *value;
-    const char *mended = text.data;
-    if (memchr(text.data, '\\', text.size) != NULL)
-        mended = sxt_scan_mend_surrogates(scan->arena, text);
-    if (mended == NULL)
-        return sxt_fail_memory(scan->error, text.size);
-    struct sxt_json_limits limits = {EXTRA_DEPTH, reading->extra_values};
-    status = sxt_json_parse(mended, text.size, limits, scan->arena, &value, scan->error);
+    status = sxt_json_read_tree(&again, &reading->extra_limits, &value);
     if (status == SXT_ERROR_MEMORY)
         return status;
-    /* It is JSON; what is too much for a tree, or for a double, is still in the text. */
     if (status != SXT_OK) {
-        reading->extra_values = 0;
+        reading->extra_limits.values = 0;
         return SXT_OK;
     }
-    reading->extra_values -= count_values(value);
     value->key = key;
     *reading->tail = value;
     reading->tail = &value->next;
@@ -334,12 +307,12 @@ static int read_member(struct reading *reading, sxt_string key, size_t position)
     static const char *const names[] = {"stack_traces", "files", "functions"};
     struct sxt_mlyze_metadata *metadata = reading->metadata;
     unsigned i = 0;
-    while (i < 3 && !is(key, names[i]))
+    while (i < 3 && !sxt_string_is(key, names[i]))
         i++;
     if (i == 3)
         return keep_extra(reading, key);
     if (reading->seen >> i & 1)
-        return sxt_scan_fail(&reading->scan, position, "%s is there twice", names[i]);
+        return sxt_json_read_fail(&reading->reader, position, "there are two of %s", names[i]);
     reading->seen |= 1u << i;
     if (i == 0)
         return read_stacks(reading);
@@ -349,19 +322,16 @@ static int read_member(struct reading *reading, sxt_string key, size_t position)
 
 static int read_root(struct reading *reading)
 {
-    struct sxt_scan *scan = &reading->scan;
-    bool first = true, more;
-    int status = sxt_scan_begin(scan, '{', "it");
-    while (status == SXT_OK && (status = sxt_scan_more(scan, '}', &first, &more)) == SXT_OK && more) {
-        sxt_string key;
-        size_t position;
-        status = sxt_scan_key(scan, &key, &position);
+    struct sxt_json_reader *reader = &reading->reader;
+    bool more;
+    int status = sxt_json_read_begin(reader, '{', "the value");
+    while (status == SXT_OK && (status = sxt_json_read_more(reader, '}', &more)) == SXT_OK && more) {
+        sxt_string key, quoted;
+        status = sxt_json_read_key(reader, &key, &quoted);
         if (status == SXT_OK)
-            status = read_member(reading, key, position);
+            status = read_member(reading, key, position_of(reader, quoted));
     }
-    if (status == SXT_OK && sxt_scan_peek(scan) >= 0)
-        status = sxt_scan_fail(scan, scan->position, "more text behind it");
-    return status;
+    return status == SXT_OK ? sxt_json_read_end(reader) : status;
 }
 
 /* --- names --- */

@@ -1,7 +1,6 @@
 /* remote.c: questions and answers of a symbol service as JSON. */
 #include "profile/remote.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/http.h"
 #include "base/json.h"
+#include "base/json_writer.h"
 
 /* Addresses in one request; an answer has some hundred bytes for each. */
 #define BATCH        2000
@@ -97,7 +97,7 @@ void sxt_remote_close(struct sxt_remote **remote)
     *remote = NULL;
 }
 
-/* Hexadecimal, or base64 for URLs: nothing in it that JSON would have to escape. */
+/* Hexadecimal, or base64 for URLs. */
 static bool is_id(sxt_string id)
 {
     for (size_t i = 0; i < id.size; i++) {
@@ -115,10 +115,14 @@ static int write_question(struct sxt_remote *remote, sxt_string id, const uint64
 {
     struct sxt_buffer *question = &remote->question;
     sxt_buffer_clear(question);
-    sxt_buffer_print(question, "{\"file_id\":\"%.*s\",\"addresses\":[", (int)id.size, id.data);
+    struct sxt_json_writer json = sxt_json_writer_make(question, SXT_JSON_COMPACT);
+    sxt_json_write_begin(&json, NULL, '{');
+    sxt_json_write_string(&json, "file_id", id);
+    sxt_json_write_begin(&json, "addresses", '[');
     for (size_t i = 0; i < count; i++)
-        sxt_buffer_print(question, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "", addresses[i]);
-    sxt_buffer_print(question, "]}");
+        sxt_json_write_address(&json, NULL, addresses[i]);
+    sxt_json_write_end(&json, ']');
+    sxt_json_write_end(&json, '}');
     return sxt_buffer_status(question, error);
 }
 

@@ -177,17 +177,17 @@ bool sxt_size_key_equal(const struct sxt_size_side *side_a, uint32_t a, const st
         segment_a->letter != segment_b->letter)
         return false;
     if (pass < 4 && (side_a->path_hashes[symbol_a->path] != side_b->path_hashes[symbol_b->path] ||
-                     !sxt_size_equal(path_of(side_a->size, symbol_a->path), path_of(side_b->size, symbol_b->path))))
+                     !sxt_string_equal(path_of(side_a->size, symbol_a->path), path_of(side_b->size, symbol_b->path))))
         return false;
     bool sizes_match = sxt_size_without_padding(symbol_a) == sxt_size_without_padding(symbol_b);
     if (pass == 1 && !sizes_match)
         return false;
     /* What is stored alike is derived alike. */
     sxt_string text_a = sxt_size_full_name(symbol_a), text_b = sxt_size_full_name(symbol_b);
-    if (pass == 4 || !sxt_size_equal(text_a, text_b)) {
+    if (pass == 4 || !sxt_string_equal(text_a, text_b)) {
         text_a = key_text(side_a, a, pass, &memory[0]);
         text_b = key_text(side_b, b, pass, &memory[1]);
-        if (!sxt_size_equal(text_a, text_b))
+        if (!sxt_string_equal(text_a, text_b))
             return false;
     }
     return sizes_match || !has_size(pass, text_a);

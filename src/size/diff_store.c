@@ -124,7 +124,7 @@ static void collect(struct sources *sources, const struct sxt_size_delta *delta)
 
 static int by_bytes(const void *a, const void *b)
 {
-    return sxt_size_compare(*(const sxt_string *)a, *(const sxt_string *)b);
+    return sxt_string_compare(*(const sxt_string *)a, *(const sxt_string *)b);
 }
 
 /* Those that have symbols of this status and of no other, sorted. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "size/private.h"
 
 /* Nesting, and values of all kinds: Chrome's largest files have some ten thousand. */
@@ -76,12 +77,12 @@ int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool
     size->extra = keep_rest(root);
     struct sxt_json *metadata = status == SXT_OK && !is_multiple ? size->containers->metadata : NULL;
     for (size_t i = 0; metadata != NULL && i < ELEMENTS(build_keys); i++) {
-        struct sxt_json *member = sxt_size_json_take(metadata, build_keys[i]);
+        struct sxt_json *member = sxt_json_take(metadata, build_keys[i]);
         if (member == NULL)
             continue;
         if (size->build_config == NULL)
-            size->build_config = sxt_size_json_object(&size->arena);
-        if (size->build_config == NULL || !sxt_size_json_add(&size->arena, size->build_config, build_keys[i], member))
+            size->build_config = sxt_json_object(&size->arena);
+        if (size->build_config == NULL || !sxt_json_add(&size->arena, size->build_config, build_keys[i], member))
             return sxt_fail_memory(error, sizeof *member);
     }
     return status;
@@ -90,7 +91,7 @@ int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool
 static int take_flag(struct sxt_size_info *size, struct sxt_json *root, const char *key, unsigned lack, bool *flag,
                      sxt_error *error)
 {
-    const struct sxt_json *value = sxt_size_json_take(root, key);
+    const struct sxt_json *value = sxt_json_take(root, key);
     if (value == NULL)
         size->lacks = (uint8_t)(size->lacks | lack);
     else if (value->type != SXT_JSON_BOOL)
@@ -107,7 +108,7 @@ static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sx
         return status;
     if (size->build_config == NULL && sxt_json_member(root, "build_config") == NULL)
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: there is no 'build_config'");
-    struct sxt_json *list = sxt_size_json_take(root, "containers");
+    struct sxt_json *list = sxt_json_take(root, "containers");
     if (list == NULL || list->type != SXT_JSON_ARRAY || list->count == 0)
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: there is no list of containers");
     size->containers = sxt_arena_calloc(&size->arena, list->count, sizeof *size->containers);
@@ -115,7 +116,7 @@ static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sx
         return sxt_fail_memory(error, list->count * sizeof *size->containers);
     for (struct sxt_json *item = list->child; item != NULL && status == SXT_OK; item = item->next) {
         struct sxt_size_container *container = &size->containers[size->container_count++];
-        struct sxt_json *name = item->type == SXT_JSON_OBJECT ? sxt_size_json_take(item, "name") : NULL;
+        struct sxt_json *name = item->type == SXT_JSON_OBJECT ? sxt_json_take(item, "name") : NULL;
         if (name == NULL || name->type != SXT_JSON_STRING)
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: container %zu has no name",
                             size->container_count - 1);
@@ -140,7 +141,7 @@ static struct sxt_json *take_known(struct sxt_json *object, const char *key, int
         return NULL;
     if (value->type != SXT_JSON_OBJECT)
         *status = sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: '%s' is not an object", key);
-    return sxt_size_json_take(object, key);
+    return sxt_json_take(object, key);
 }
 
 static int fill_container(struct sxt_size_container *container, struct sxt_json *from, sxt_error *error)
@@ -162,6 +163,13 @@ static int fill_container(struct sxt_size_container *container, struct sxt_json 
 }
 
 /* --- writing --- */
+
+void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out)
+{
+    struct sxt_json_writer writer = sxt_json_writer_make(out, SXT_JSON_INDENTED);
+    writer.is_ascii = true;
+    sxt_json_write_tree_sorted(&writer, value);
+}
 
 static int print_header(const struct sxt_size_info *size, bool as_block, struct sxt_buffer *out, sxt_error *error)
 {
@@ -235,7 +243,7 @@ static bool share_members(struct sxt_arena *arena, struct sxt_json *object, cons
 static bool add_flag(struct sxt_arena *arena, struct sxt_json *object, const char *key, bool value)
 {
     const struct sxt_json flag = {.type = SXT_JSON_BOOL, .boolean = value};
-    return sxt_size_json_add(arena, object, key, share(arena, &flag));
+    return sxt_json_add(arena, object, key, share(arena, &flag));
 }
 
 /* VALUE may be NULL: a file that was made has an empty object then, and one that was read has nothing, as before. */
@@ -245,7 +253,7 @@ static bool add_object(const struct sxt_size_info *size, const struct sxt_json *
     const struct sxt_json empty = {.type = SXT_JSON_OBJECT};
     if (value == NULL && (size->text != NULL || sxt_json_member(extra, key) != NULL))
         return true;
-    return sxt_size_json_add(arena, object, key, share(arena, value != NULL ? value : &empty));
+    return sxt_json_add(arena, object, key, share(arena, value != NULL ? value : &empty));
 }
 
 static bool describe_container(const struct sxt_size_info *size, const struct sxt_size_container *container,
@@ -258,12 +266,12 @@ static bool describe_container(const struct sxt_size_info *size, const struct sx
 
 static bool describe_all(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
 {
-    struct sxt_json *list = sxt_size_json_array(arena);
+    struct sxt_json *list = sxt_json_array(arena);
     struct sxt_json **tail = list == NULL ? NULL : &list->child;
     for (size_t i = 0; i < size->container_count && tail != NULL; i++) {
         const struct sxt_size_container *container = &size->containers[i];
-        struct sxt_json *item = sxt_size_json_object(arena);
-        if (item == NULL || !sxt_size_json_add_string(arena, item, "name", container->name) ||
+        struct sxt_json *item = sxt_json_object(arena);
+        if (item == NULL || !sxt_json_add_string(arena, item, "name", container->name) ||
             !add_object(size, container->extra, arena, item, "metadata", container->metadata) ||
             !describe_container(size, container, arena, item))
             return false;
@@ -271,14 +279,14 @@ static bool describe_all(const struct sxt_size_info *size, struct sxt_arena *are
         tail = &item->next;
     }
     return tail != NULL && add_object(size, size->extra, arena, root, "build_config", size->build_config) &&
-           sxt_size_json_add(arena, root, "containers", list);
+           sxt_json_add(arena, root, "containers", list);
 }
 
 /* What one container and the build say, in one object. */
 static bool describe_one(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
 {
     const struct sxt_size_container *container = &size->containers[0];
-    struct sxt_json *fused = sxt_size_json_object(arena);
+    struct sxt_json *fused = sxt_json_object(arena);
     if (fused == NULL || !share_members(arena, fused, container->metadata) ||
         !share_members(arena, fused, size->build_config))
         return false;
@@ -294,7 +302,7 @@ static int check_fusion(const struct sxt_size_info *size, sxt_error *error)
         return SXT_OK;
     for (const struct sxt_json *build = size->build_config->child; build != NULL; build = build->next)
         for (const struct sxt_json *member = metadata->child; member != NULL; member = member->next)
-            if (sxt_size_equal(build->key, member->key))
+            if (sxt_string_equal(build->key, member->key))
                 return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
                                 "'%.*s' is in the metadata and in the build configuration, and a file with one "
                                 "container holds only one of them",
@@ -309,7 +317,7 @@ static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_ar
     bool is_multiple = sxt_size_is_multiple(size);
     if (!is_multiple)
         *status = check_fusion(size, error);
-    struct sxt_json *root = *status == SXT_OK ? sxt_size_json_object(arena) : NULL;
+    struct sxt_json *root = *status == SXT_OK ? sxt_json_object(arena) : NULL;
     if (root == NULL)
         return NULL;
     static const struct {

@@ -54,8 +54,8 @@ static int compare_rest(const struct sxt_size_info *size, const struct sxt_size_
         return is_filled(a) - is_filled(b);
     if (is_placeholder(a) != is_placeholder(b))
         return is_placeholder(a) - is_placeholder(b);
-    int order = sxt_size_compare(sxt_size_full_name(a), sxt_size_full_name(b));
-    return order != 0 ? order : sxt_size_compare(size->paths[a->path].object, size->paths[b->path].object);
+    int order = sxt_string_compare(sxt_size_full_name(a), sxt_size_full_name(b));
+    return order != 0 ? order : sxt_string_compare(size->paths[a->path].object, size->paths[b->path].object);
 }
 
 int sxt_size_compare_symbols(const struct sxt_size_info *size, const struct sxt_size_model_symbol *a,
@@ -148,7 +148,7 @@ static int compare_segments(const void *a, const void *b, void *context)
     const struct sxt_size_segment *left = &size->segments[index_a], *right = &size->segments[index_b];
     if (left->container != right->container)
         return left->container < right->container ? -1 : 1;
-    int order = sxt_size_compare(left->section, right->section);
+    int order = sxt_string_compare(left->section, right->section);
     return order != 0 ? order : (index_a > index_b) - (index_a < index_b);
 }
 
@@ -163,7 +163,7 @@ static void unite_segments(struct sorter *sorter)
     uint32_t first = 0;
     for (size_t i = 0; i < size->segment_count; i++) {
         const struct sxt_size_segment *segment = &size->segments[sorted[i]], *known = &size->segments[first];
-        if (i == 0 || segment->container != known->container || !sxt_size_equal(segment->section, known->section))
+        if (i == 0 || segment->container != known->container || !sxt_string_equal(segment->section, known->section))
             first = sorted[i];
         sorter->segment_of[sorted[i]] = first;
     }

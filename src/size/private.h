@@ -2,27 +2,10 @@
 #ifndef SXT_SIZE_PRIVATE_H
 #define SXT_SIZE_PRIVATE_H
 
+#include "base/string.h"
 #include "size/size.h"
 
 #define SXT_SIZE_VANITY "# Created by //tools/binary_size\n"
-
-static inline sxt_string sxt_size_string(const char *text)
-{
-    return (sxt_string){text, __builtin_strlen(text)};
-}
-
-static inline bool sxt_size_equal(sxt_string a, sxt_string b)
-{
-    return a.size == b.size && (a.size == 0 || __builtin_memcmp(a.data, b.data, a.size) == 0);
-}
-
-/* By bytes, which is by code point in UTF-8. */
-static inline int sxt_size_compare(sxt_string a, sxt_string b)
-{
-    size_t shared = a.size < b.size ? a.size : b.size;
-    int order = shared == 0 ? 0 : __builtin_memcmp(a.data, b.data, shared);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
 
 static inline bool sxt_size_begins(sxt_string text, const char *beginning, size_t size)
 {
@@ -32,8 +15,8 @@ static inline bool sxt_size_begins(sxt_string text, const char *beginning, size_
 /* Objects first compared by object path, then by source path. */
 static inline int sxt_size_compare_paths(const struct sxt_size_path *a, const struct sxt_size_path *b)
 {
-    int order = sxt_size_compare(a->object, b->object);
-    return order != 0 ? order : sxt_size_compare(a->source, b->source);
+    int order = sxt_string_compare(a->object, b->object);
+    return order != 0 ? order : sxt_string_compare(a->source, b->source);
 }
 
 /* What the format counts as a symbol's own bytes. */
@@ -139,9 +122,6 @@ int sxt_size_read_symbols(struct sxt_size_reader *reader);
 /* A JSON object that is a header; errors are reported as from position BASE of the text. */
 int sxt_size_parse_json(struct sxt_arena *arena, const char *json, size_t json_size, uint64_t base,
                         struct sxt_json **out, sxt_error *error);
-
-/* Unlinks all members with that KEY and returns the last one, which is the one that counts; NULL for none. */
-struct sxt_json *sxt_size_json_take(struct sxt_json *object, const char *key);
 
 /* Takes the header of a .size file apart: containers, build configuration, flags. */
 int sxt_size_read_header(struct sxt_size_info *size, struct sxt_json *root, bool is_multiple, sxt_error *error);

@@ -155,8 +155,8 @@ static int read_header(struct sxt_size_reader *reader)
         status = sxt_size_text_line(text, "the version", &line);
     if (status != SXT_OK)
         return status;
-    bool is_multiple = sxt_size_equal(line, sxt_size_string(VERSION_1_1));
-    if (!is_multiple && !sxt_size_equal(line, sxt_size_string(VERSION_1))) {
+    bool is_multiple = sxt_string_is(line, VERSION_1_1);
+    if (!is_multiple && !sxt_string_is(line, VERSION_1)) {
         bool is_size = sxt_size_begins(line, "Size File Format", strlen("Size File Format"));
         return sxt_fail(text->error, is_size ? SXT_ERROR_UNSUPPORTED : SXT_ERROR_FORMAT,
                         (uint64_t)(line.data - text->start), "line 2: %s'%.*s', not '" VERSION_1 "' or v1.1",

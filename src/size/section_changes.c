@@ -71,7 +71,7 @@ const struct sxt_size_changed_section *sxt_size_find_changed_section(const struc
                                                                      sxt_string name)
 {
     for (size_t i = 0; i < changes->count; i++)
-        if (name.size > 0 && sxt_size_equal(changes->items[i].view.name, name))
+        if (name.size > 0 && sxt_string_equal(changes->items[i].view.name, name))
             return &changes->items[i];
     return NULL;
 }
@@ -175,5 +175,5 @@ static int compare(const void *left, const void *right)
         return a->is_bss ? 1 : -1;
     if (a->after != b->after)
         return a->after < b->after ? 1 : -1;
-    return sxt_size_compare(a->name, b->name);
+    return sxt_string_compare(a->name, b->name);
 }

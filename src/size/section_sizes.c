@@ -123,7 +123,7 @@ static struct section *section_of(struct collecting *collecting, uint32_t number
 
 static bool is_other(sxt_string name)
 {
-    return sxt_size_equal(name, sxt_size_string(".other"));
+    return sxt_string_equal(name, sxt_string_of(".other"));
 }
 
 /* A name with a bracket is a remark on a section: "  .tbss (bss)". */
@@ -218,5 +218,5 @@ static int compare(const void *left, const void *right)
         return a->view.is_in_other ? 1 : -1;
     if (a->view.is_bss != b->view.is_bss)
         return a->view.is_bss ? 1 : -1;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : sxt_size_compare(a->view.name, b->view.name);
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : sxt_string_compare(a->view.name, b->view.name);
 }

@@ -40,7 +40,7 @@ _Static_assert(ELEMENTS(sections) == SXT_SIZE_SECTIONS, "the number of sections 
 static const struct known *find(sxt_string name)
 {
     for (size_t i = 0; i < ELEMENTS(sections); i++)
-        if (sxt_size_equal(name, sxt_size_string(sections[i].name)))
+        if (sxt_string_is(name, sections[i].name))
             return &sections[i];
     return NULL;
 }
@@ -53,7 +53,7 @@ int sxt_size_section_number(sxt_string section)
 
 sxt_string sxt_size_section_name(int number)
 {
-    return sxt_size_string(sections[number].name);
+    return sxt_string_of(sections[number].name);
 }
 
 void sxt_size_classify(struct sxt_size_segment *segment)

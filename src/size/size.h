@@ -182,21 +182,13 @@ int sxt_sizediff_save(const struct sxt_sizediff *diff, enum sxt_size_deflate def
 /* The text of a .size file before it is compressed. */
 int sxt_size_write_text(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
 
-/* --- header.c: JSON as Python's json.dumps(indent=2, sort_keys=True) prints it --- */
+/* --- header.c --- */
 
+/* Appends VALUE as Python's json.dumps(indent=2, sort_keys=True) prints it. Numbers keep their text. */
 void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out);
 
 /* Appends the header of the file that SIZE would be. */
 int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
-
-/* New values, in an arena; NULL when memory is short. Members are appended; those of an array have no key
- * (NULL). */
-struct sxt_json *sxt_size_json_object(struct sxt_arena *arena);
-struct sxt_json *sxt_size_json_array(struct sxt_arena *arena);
-struct sxt_json *sxt_size_json_copy(struct sxt_arena *arena, const struct sxt_json *value);
-bool sxt_size_json_add_number(struct sxt_arena *arena, struct sxt_json *object, const char *key, int64_t value);
-bool sxt_size_json_add_string(struct sxt_arena *arena, struct sxt_json *object, const char *key, sxt_string value);
-bool sxt_size_json_add(struct sxt_arena *arena, struct sxt_json *object, const char *key, struct sxt_json *value);
 
 /* --- padding.c --- */
 

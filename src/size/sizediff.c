@@ -71,7 +71,7 @@ int sxt_sizediff_open(const uint8_t *data, size_t size, const struct sxt_size_li
     if (status == SXT_OK)
         status = open_parts(data, &parts, limits, out, error);
     if (status == SXT_OK && root->count > 0) {
-        out->extra = sxt_size_json_copy(&out->before->arena, root);
+        out->extra = sxt_json_copy(&out->before->arena, root);
         status = out->extra == NULL ? sxt_fail_memory(error, sizeof *root) : SXT_OK;
     }
     sxt_arena_free(&arena);
@@ -112,11 +112,11 @@ static int read_header(const uint8_t *data, size_t size, struct sxt_json **root,
 
 static int find_parts(struct sxt_json *root, size_t offset, size_t size, struct parts *parts, sxt_error *error)
 {
-    const struct sxt_json *version = sxt_size_json_take(root, "version");
+    const struct sxt_json *version = sxt_json_take(root, "version");
     if (version == NULL || !version->is_unsigned || version->unsigned_value != VERSION)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "header: the version is not %d", VERSION);
     for (enum part part = REMOVED; part < AFTER; part++) {
-        const struct sxt_json *length = sxt_size_json_take(root, length_keys[part]);
+        const struct sxt_json *length = sxt_json_take(root, length_keys[part]);
         if (length == NULL && part == BEFORE)
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: there is no '%s'", length_keys[part]);
         uint64_t bytes = length == NULL ? 0 : length->unsigned_value;
@@ -210,12 +210,11 @@ static int save_header(const struct sxt_sizediff *diff, const struct sxt_buffer 
 {
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-    struct sxt_json *root =
-        diff->extra != NULL ? sxt_size_json_copy(&arena, diff->extra) : sxt_size_json_object(&arena);
-    bool good = root != NULL && sxt_size_json_add_number(&arena, root, "version", VERSION);
+    struct sxt_json *root = diff->extra != NULL ? sxt_json_copy(&arena, diff->extra) : sxt_json_object(&arena);
+    bool good = root != NULL && sxt_json_add_number(&arena, root, "version", VERSION);
     for (enum part part = REMOVED; part < AFTER && good; part++)
         if (part == BEFORE || parts[part].size > 0)
-            good = sxt_size_json_add_number(&arena, root, length_keys[part], (int64_t)parts[part].size);
+            good = sxt_json_add_number(&arena, root, length_keys[part], (int64_t)parts[part].size);
     sxt_buffer_append(out, SXT_SIZE_VANITY "DIFF\n", strlen(SXT_SIZE_VANITY "DIFF\n"));
     int status = good ? sxt_size_write_json_block(root, out, error) : sxt_fail_memory(error, sizeof *root);
     sxt_arena_free(&arena);

@@ -137,7 +137,7 @@ static bool copy_string(struct sxt_arena *arena, sxt_string from, sxt_string *to
 
 static bool copy_json(struct sxt_arena *arena, const struct sxt_json *from, struct sxt_json **to)
 {
-    *to = from == NULL ? NULL : sxt_size_json_copy(arena, from);
+    *to = from == NULL ? NULL : sxt_json_copy(arena, from);
     return from == NULL || *to != NULL;
 }
 

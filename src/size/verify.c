@@ -122,7 +122,7 @@ static void check_lists(const struct check *check)
     for (size_t i = 0; size->has_components && i < size->component_count; i++) {
         const sxt_string *component = &size->components[i];
         if (i > 0)
-            check_order(check, "component", i, sxt_size_compare(component[-1], *component), component->data);
+            check_order(check, "component", i, sxt_string_compare(component[-1], *component), component->data);
         check_text(check, "component", i, *component);
     }
 }
@@ -151,7 +151,7 @@ static void check_use(const struct check *check)
 
 static int by_name(const void *a, const void *b)
 {
-    return sxt_size_compare(*(const sxt_string *)a, *(const sxt_string *)b);
+    return sxt_string_compare(*(const sxt_string *)a, *(const sxt_string *)b);
 }
 
 static void check_containers(const struct check *check)
@@ -164,7 +164,7 @@ static void check_containers(const struct check *check)
         names[i] = size->containers[i].name;
     qsort(names, size->container_count, sizeof *names, by_name);
     for (size_t i = 1; i < size->container_count; i++)
-        if (sxt_size_equal(names[i - 1], names[i]))
+        if (sxt_string_equal(names[i - 1], names[i]))
             sxt_problems_add(check->problems, 0, "container-name", "%stwo containers are named '%.*s'", check->where,
                              (int)(names[i].size < SHOWN ? names[i].size : SHOWN), names[i].data);
     free(names);
@@ -251,7 +251,7 @@ struct sums {
 static void sum_segment(const struct sxt_size_info *size, const struct sxt_size_segment *segment, struct sums *sums)
 {
     int number = sxt_size_section_number(segment->section);
-    bool is_other = number < 0 || sxt_size_equal(segment->section, sxt_size_string(".other"));
+    bool is_other = number < 0 || sxt_string_is(segment->section, ".other");
     for (size_t i = segment->first; i < segment->first + segment->count; i++) {
         const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         long double share = (long double)symbol->size / sxt_size_alias_count(size, symbol);
@@ -325,7 +325,7 @@ static void compare_sums(const struct check *check, const struct sums *sums, con
         sxt_string name = sxt_size_section_name(number);
         if (sxt_size_is_bss(name) || (!sums->has_section[number] && !sums->has_symbols[number]))
             continue;
-        bool is_other = sxt_size_equal(name, sxt_size_string(".other"));
+        bool is_other = sxt_string_is(name, ".other");
         if (is_other ? other_differs(sums, number) : differ(sums->symbols[number], sums->sections[number]))
             report_sum(check, at, name, sums->symbols[number], sums->sections[number]);
     }
@@ -347,7 +347,7 @@ static void check_sums(const struct check *check)
         for (uint32_t segment = first[i]; segment != 0; segment = next[segment - 1])
             sum_segment(size, &size->segments[segment - 1], &sums);
         sum_sections(size->containers[i].sections, &sums);
-        at = find_key(size, at, sxt_size_string("section_sizes"));
+        at = find_key(size, at, sxt_string_of("section_sizes"));
         compare_sums(check, &sums, at);
     }
     free(first);

@@ -148,7 +148,7 @@ static int compare_path_indices(const void *a, const void *b, void *context)
 static int compare_component_indices(const void *a, const void *b, void *context)
 {
     const struct sxt_size_info *size = context;
-    return sxt_size_compare(size->components[*(const uint32_t *)a], size->components[*(const uint32_t *)b]);
+    return sxt_string_compare(size->components[*(const uint32_t *)a], size->components[*(const uint32_t *)b]);
 }
 
 typedef int comparison(const void *a, const void *b, void *context);

@@ -20,7 +20,9 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "trace/json_text.h"
+#include "base/hex.h"
+#include "base/json_writer.h"
+#include "base/string.h"
 #include "trace/places.h"
 
 struct unresolved {
@@ -236,19 +238,11 @@ static bool add_unresolved(struct names *names, struct sxt_place *place)
 /* A file that has changed since it was loaded would give wrong names. */
 static bool is_the_same(const sxt_archive *archive, const struct sxt_spool_file *file)
 {
-    static const char digits[] = "0123456789abcdef";
     sxt_info info;
     sxt_archive_info(archive, &info);
     if (file->build_id.size == 0)
         return true;
-    if (strlen(info.build_id) != file->build_id.size * 2)
-        return false;
-    for (size_t i = 0; i < file->build_id.size; i++) {
-        uint8_t byte = (uint8_t)file->build_id.data[i];
-        if (info.build_id[2 * i] != digits[byte >> 4] || info.build_id[2 * i + 1] != digits[byte & 15])
-            return false;
-    }
-    return true;
+    return sxt_hex_equals(sxt_string_of(info.build_id), file->build_id.data, file->build_id.size);
 }
 
 static void warn(const struct names *names, const char *path, const char *text)
@@ -325,31 +319,32 @@ static int name_markers(struct names *names, uint32_t **markers, sxt_error *erro
 /* --- JSON --- */
 
 /* The frames of a place but for the first SKIPPED. */
-static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped, struct sxt_buffer *json)
+static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped,
+                      struct sxt_json_writer *json)
 {
     for (size_t i = skipped; i < place->count; i++) {
         const struct sxt_place_frame *frame = &names->places.frames[place->first + i];
-        if (i > skipped)
-            sxt_json_put_text(json, ", ");
-        sxt_json_put_frame(json, frame->file - 1, frame->line, frame->function - 1);
+        sxt_places_write_frame(json, frame->file - 1, frame->line, frame->function - 1);
     }
 }
 
-/* The frames of an address: what was written once is copied from there. */
-static void put_address(struct names *names, struct address *address, struct sxt_buffer *json)
+/* The frames of an address: text that was written once is copied. */
+static void put_address(struct names *names, struct address *address, struct sxt_json_writer *json)
 {
-    if (address->text_size == 0) {
-        address->text = json->size;
-        put_chain(names, address->place, 0, json);
-        address->text_size = json->size - address->text;
+    if (address->text_size > 0) {
+        sxt_json_write_again(json, address->text, address->text_size);
         return;
     }
-    uint8_t *copy = sxt_buffer_extend(json, address->text_size);
-    if (copy != NULL)
-        memcpy(copy, json->data + address->text, address->text_size);
+    size_t start = json->out->size;
+    put_chain(names, address->place, 0, json);
+    if (json->out->failed || json->out->size == start)
+        return;
+    /* The separator before the first frame is not a part of it. */
+    address->text = json->out->data[start] == ',' ? start + 2 : start;
+    address->text_size = json->out->size - address->text;
 }
 
-static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_buffer *json)
+static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_json_writer *json)
 {
     const struct sxt_place *place = NULL;
     size_t first = 0;
@@ -364,34 +359,32 @@ static void put_frames(struct names *names, const uint32_t *frames, size_t count
         put_chain(names, place, place->operators, json);
         next++;
     }
-    for (size_t i = next; i < count; i++) {
-        if (i > (has_others ? first : 0))
-            sxt_json_put_text(json, ", ");
+    for (size_t i = next; i < count; i++)
         put_address(names, &names->addresses[frames[i]], json);
-    }
 }
 
-static void put_strings(const struct sxt_strings *strings, struct sxt_buffer *json)
+static void put_strings(const char *key, const struct sxt_strings *strings, struct sxt_json_writer *json)
 {
+    sxt_json_write_begin(json, key, '{');
     for (uint32_t i = 1; i < strings->count; i++) {
-        sxt_json_put_text(json, i > 1 ? ", \"" : "\"");
-        sxt_json_put_number(json, i - 1);
-        sxt_json_put_text(json, "\": ");
-        sxt_json_put_string(json, sxt_strings_get(strings, i));
+        sxt_json_write_key_number(json, i - 1);
+        sxt_json_write_string(json, NULL, sxt_strings_get(strings, i));
     }
+    sxt_json_write_end(json, '}');
 }
 
-static void put_modules(const struct sxt_spool_facts *facts, struct sxt_buffer *json)
+static void put_modules(const struct sxt_spool_facts *facts, struct sxt_json_writer *json)
 {
+    sxt_json_write_begin(json, "modules", '[');
     for (size_t i = 0; i < facts->file_count; i++) {
         const struct sxt_spool_file *file = &facts->files[i];
-        sxt_json_put_text(json, i > 0 ? ", {\"path\": " : "{\"path\": ");
-        sxt_json_put_string(json, file->path);
-        sxt_json_put_text(json, ", \"build_id\": \"");
-        for (size_t k = 0; k < file->build_id.size; k++)
-            sxt_buffer_print(json, "%02x", (uint8_t)file->build_id.data[k]);
-        sxt_buffer_print(json, "\", \"base\": \"0x%llx\"}", (unsigned long long)file->bias);
+        sxt_json_write_begin(json, NULL, '{');
+        sxt_json_write_string(json, "path", file->path);
+        sxt_json_write_hex(json, "build_id", file->build_id.data, file->build_id.size);
+        sxt_json_write_address(json, "base", file->bias);
+        sxt_json_write_end(json, '}');
     }
+    sxt_json_write_end(json, ']');
 }
 
 static int by_number(const void *a, const void *b)
@@ -403,64 +396,64 @@ static int by_number(const void *a, const void *b)
 }
 
 /* A thread's name may have been noted several times; the last counts. */
-static void put_threads(const struct sxt_spool_facts *facts, struct sxt_buffer *json)
+static void put_threads(const struct sxt_spool_facts *facts, struct sxt_json_writer *json)
 {
     struct sxt_spool_thread *threads = calloc(facts->thread_count + 1, sizeof *threads);
-    if (threads == NULL)
-        return;
-    if (facts->thread_count > 0) {
+    sxt_json_write_begin(json, "threads", '{');
+    if (threads != NULL && facts->thread_count > 0) {
         memcpy(threads, facts->threads, facts->thread_count * sizeof *threads);
         qsort(threads, facts->thread_count, sizeof *threads, by_number);
     }
-    const char *comma = "";
-    for (size_t i = 0; i < facts->thread_count; i++) {
+    for (size_t i = 0; threads != NULL && i < facts->thread_count; i++) {
         if (i + 1 < facts->thread_count && threads[i + 1].number == threads[i].number)
             continue;
-        sxt_buffer_print(json, "%s\"%u\": ", comma, (unsigned)threads[i].number);
-        sxt_json_put_string(json, threads[i].number == 0 ? (sxt_string){"main", 4} : threads[i].name);
-        comma = ", ";
+        sxt_json_write_key_number(json, threads[i].number);
+        sxt_json_write_string(json, NULL, threads[i].number == 0 ? sxt_string_of("main") : threads[i].name);
     }
+    sxt_json_write_end(json, '}');
     free(threads);
 }
 
-static void put_unresolved(const struct names *names, struct sxt_buffer *json)
+static void put_unresolved(const struct names *names, struct sxt_json_writer *json)
 {
+    sxt_json_write_begin(json, "unresolved", '{');
     for (size_t i = 0; i < names->unresolved_count; i++) {
         const struct unresolved *one = &names->unresolved[i];
-        sxt_buffer_print(json, "%s\"%u\": {", i > 0 ? ", " : "", (unsigned)one->function - 1);
+        sxt_json_write_key_number(json, one->function - 1);
+        sxt_json_write_begin(json, NULL, '{');
         if (one->module != SXT_NO_MODULE)
-            sxt_buffer_print(json, "\"module\": %u, ", (unsigned)one->module);
-        sxt_buffer_print(json, "\"address\": \"0x%llx\"}", (unsigned long long)one->address);
+            sxt_json_write_number(json, "module", one->module);
+        sxt_json_write_address(json, "address", one->address);
+        sxt_json_write_end(json, '}');
     }
+    sxt_json_write_end(json, '}');
 }
 
-static void write_json(struct names *names, struct sxt_buffer *json)
+static void write_json(struct names *names, struct sxt_buffer *out)
 {
     const struct sxt_spool_facts *facts = names->facts;
-    sxt_json_put_text(json, "{\"stack_traces\": {");
+    struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
     const uint32_t *frames = names->frames;
+    sxt_json_write_begin(&json, NULL, '{');
+    sxt_json_write_begin(&json, "stack_traces", '{');
     for (size_t i = 0; i < facts->stack_count; i++) {
-        sxt_json_put_text(json, i > 0 ? ", \"" : "\"");
-        sxt_json_put_number(json, i);
-        sxt_json_put_text(json, "\": [");
-        put_frames(names, frames, facts->stacks[i].count, json);
-        sxt_json_put_text(json, "]");
+        sxt_json_write_key_number(&json, i);
+        sxt_json_write_begin(&json, NULL, '[');
+        put_frames(names, frames, facts->stacks[i].count, &json);
+        sxt_json_write_end(&json, ']');
         frames += facts->stacks[i].count;
     }
-    sxt_json_put_text(json, "}, \"files\": {");
-    put_strings(&names->places.files, json);
-    sxt_json_put_text(json, "}, \"functions\": {");
-    put_strings(&names->places.functions, json);
-    sxt_json_put_text(json, "}, \"stack_order\": \"leaf_first\", \"threads\": {");
-    put_threads(facts, json);
-    sxt_buffer_print(json, "}, \"pid\": %u", (unsigned)facts->pid);
+    sxt_json_write_end(&json, '}');
+    put_strings("files", &names->places.files, &json);
+    put_strings("functions", &names->places.functions, &json);
+    sxt_json_write_string(&json, "stack_order", sxt_string_of("leaf_first"));
+    put_threads(facts, &json);
+    sxt_json_write_number(&json, "pid", facts->pid);
     if (facts->parent != 0)
-        sxt_buffer_print(json, ", \"parent\": %u", (unsigned)facts->parent);
+        sxt_json_write_number(&json, "parent", facts->parent);
     if (facts->period != 0)
-        sxt_buffer_print(json, ", \"sample_period\": %llu", (unsigned long long)facts->period);
-    sxt_json_put_text(json, ", \"modules\": [");
-    put_modules(facts, json);
-    sxt_json_put_text(json, "], \"unresolved\": {");
-    put_unresolved(names, json);
-    sxt_json_put_text(json, "}}");
+        sxt_json_write_number(&json, "sample_period", facts->period);
+    put_modules(facts, &json);
+    put_unresolved(names, &json);
+    sxt_json_write_end(&json, '}');
 }

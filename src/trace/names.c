@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/json_writer.h"
+#include "base/string.h"
 #include "mlyze/mlyze.h"
-#include "trace/json_text.h"
 #include "trace/places.h"
 #include "trace/trace.h"
 
@@ -115,7 +117,7 @@ int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_naming 
 static bool is_build_id(sxt_string text)
 {
     for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] == 0 || strchr("0123456789abcdefABCDEF", text.data[i]) == NULL)
+        if (sxt_hex_digit(text.data[i]) < 0)
             return false;
     return text.size == 0 || (text.size % 2 == 0 && text.size >= 4 && text.size <= 128);
 }
@@ -141,28 +143,35 @@ static int read_modules(struct naming *naming, sxt_error *error)
     return SXT_OK;
 }
 
-static bool parse_hexadecimal(sxt_string text, uint64_t *out)
+/* "0x12ab" */
+static bool parse_address(sxt_string text, uint64_t *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    *out = 0;
-    if (text.size < 3 || text.size > 18 || memcmp(text.data, "0x", 2) != 0)
+    return text.size > 2 && memcmp(text.data, "0x", 2) == 0 &&
+           sxt_hex_parse((sxt_string){text.data + 2, text.size - 2}, out);
+}
+
+/* A decimal number below 2^32 - 1. */
+static bool parse_number(sxt_string text, uint32_t *number)
+{
+    uint64_t value = 0;
+    if (text.size == 0 || text.size > 10)
         return false;
-    for (size_t i = 2; i < text.size; i++) {
-        const char *digit = memchr(digits, text.data[i], 16);
-        if (digit == NULL)
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
             return false;
-        *out = *out << 4 | (uint64_t)(digit - digits);
+        value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
-    return true;
+    *number = (uint32_t)value;
+    return value < UINT32_MAX;
 }
 
 static struct entry read_entry(const struct naming *naming, const struct sxt_json *value)
 {
     const struct sxt_json *module = sxt_json_member(value, "module");
     struct entry entry = {.module = SXT_NO_MODULE, .is_odd = true};
-    if (!sxt_json_number(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
+    if (!parse_number(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
         naming->metadata->functions[entry.function].data == NULL ||
-        !parse_hexadecimal(string_of(sxt_json_member(value, "address")), &entry.address) || entry.address == 0)
+        !parse_address(string_of(sxt_json_member(value, "address")), &entry.address) || entry.address == 0)
         return entry;
     if (module != NULL &&
         (module->type != SXT_JSON_NUMBER || !module->is_unsigned || module->unsigned_value >= naming->module_count ||
@@ -174,18 +183,36 @@ static struct entry read_entry(const struct naming *naming, const struct sxt_jso
     return entry;
 }
 
-/* The reader of metadata gives up trees that are too large, but the text has everything. */
+/* A reader in the object that TEXT is. The text has been read as metadata, so it is well-formed. */
+static struct sxt_json_reader open_text(sxt_string text, struct sxt_arena *arena)
+{
+    struct sxt_json_reader reader = {
+        .text = text.data, .size = text.size, .subject = "metadata", .arena = arena, .replace_surrogates = true};
+    sxt_json_read_begin(&reader, '{', "the value");
+    return reader;
+}
+
+static bool has_more(struct sxt_json_reader *reader, char close)
+{
+    bool more;
+    return sxt_json_read_more(reader, close, &more) == SXT_OK && more;
+}
+
+/* The reader of metadata leaves out trees that are too large, but the text has everything. */
 static int refuse_what_was_left_out(const struct naming *naming, sxt_string text, sxt_error *error)
 {
-    struct sxt_json_walk walk = sxt_json_walk(text);
-    sxt_string key, value;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    struct sxt_json_reader reader = open_text(text, &arena);
     size_t count = 0;
-    while (sxt_json_next(&walk, &key, &value))
-        count += sxt_json_key_is(key, "unresolved");
+    for (sxt_string key; has_more(&reader, '}') && sxt_json_read_key(&reader, &key, NULL) == SXT_OK &&
+                         sxt_json_read_skip(&reader, NULL) == SXT_OK;)
+        count += sxt_string_is(key, "unresolved");
+    sxt_arena_free(&arena);
     if (count > 1)
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "metadata: unresolved is there twice");
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "metadata: there are two of unresolved");
     if (count == 1 && sxt_json_member(naming->metadata->root, "unresolved") == NULL)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: too much is unresolved to be read");
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: too many unresolved functions to read");
     return SXT_OK;
 }
 
@@ -374,29 +401,14 @@ static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error 
 
 /* --- the metadata --- */
 
-static void put_separator(struct sxt_buffer *json, bool *is_first)
-{
-    if (!*is_first)
-        sxt_json_put_text(json, ", ");
-    *is_first = false;
-}
-
-static void put_member(struct sxt_buffer *json, sxt_string key, sxt_string value, bool *is_first)
-{
-    put_separator(json, is_first);
-    sxt_json_put(json, key);
-    sxt_json_put_text(json, ": ");
-    sxt_json_put(json, value);
-}
-
 /* The frames of a place but for the first SKIPPED. */
 static void put_chain(const struct naming *naming, const struct sxt_place *place, size_t skipped,
-                      struct sxt_buffer *json, bool *is_first)
+                      struct sxt_json_writer *json)
 {
     for (size_t i = skipped; i < place->count; i++) {
         const struct sxt_place_frame *frame = &naming->places.frames[place->first + i];
-        put_separator(json, is_first);
-        sxt_json_put_frame(json, naming->files.ids[frame->file], frame->line, naming->functions.ids[frame->function]);
+        sxt_places_write_frame(json, naming->files.ids[frame->file], frame->line,
+                               naming->functions.ids[frame->function]);
     }
 }
 
@@ -416,67 +428,75 @@ static size_t count_frames(const struct naming *naming, size_t number, size_t *o
     return place != NULL ? place->count : 1;
 }
 
-/* Of a stack whose first frame is NUMBER: the frames that are left out, because they are operator new and the stack has
- * others behind them. */
-static size_t count_skipped(const struct naming *naming, sxt_string stack, size_t number)
+/* Of the stack that READER is in, whose first frame is NUMBER: the frames that are left out, because they are operator
+ * new and the stack has others after them. */
+static size_t count_skipped(const struct naming *naming, struct sxt_json_reader reader, size_t number)
 {
-    struct sxt_json_walk frames = sxt_json_walk(stack);
-    sxt_string ignored, frame;
     size_t skipped = 0, operators;
-    for (; sxt_json_next(&frames, &ignored, &frame); number++) {
+    for (; has_more(&reader, ']'); number++) {
         size_t count = count_frames(naming, number, &operators);
         skipped += operators;
         if (operators < count)
             return skipped;
+        sxt_json_read_skip(&reader, NULL);
     }
     return 0;
 }
 
-/* The frames of the metadata are in the order of the text. */
-static void put_stacks(const struct naming *naming, sxt_string text, struct sxt_buffer *json)
+/* The frames of a stack, of which the first is NUMBER. Returns the number of the frame after them. */
+static size_t put_frames(const struct naming *naming, struct sxt_json_reader *reader, size_t number,
+                         struct sxt_json_writer *json)
 {
-    struct sxt_json_walk stacks = sxt_json_walk(text);
-    sxt_string key, stack, ignored, frame;
+    size_t skipped = count_skipped(naming, *reader, number);
+    for (sxt_string frame; has_more(reader, ']') && sxt_json_read_skip(reader, &frame) == SXT_OK; number++) {
+        const struct sxt_place *place = NULL;
+        size_t operators, count = count_frames(naming, number, &operators);
+        size_t left_out = skipped < count ? skipped : count;
+        skipped -= left_out;
+        if (number < naming->metadata->frame_count)
+            place = replacement(naming, &naming->metadata->frames[number]);
+        if (place != NULL)
+            put_chain(naming, place, left_out, json);
+        else if (left_out == 0)
+            sxt_json_write_text(json, NULL, frame);
+    }
+    return number;
+}
+
+/* The frames of the metadata are in the order of the text. */
+static void put_stacks(const struct naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
+{
+    sxt_string key, quoted;
     size_t number = 0;
-    for (bool is_first = true; sxt_json_next(&stacks, &key, &stack);) {
-        put_member(json, key, (sxt_string){"[", 1}, &is_first);
-        struct sxt_json_walk frames = sxt_json_walk(stack);
-        size_t skipped = count_skipped(naming, stack, number);
-        for (bool is_first_frame = true; sxt_json_next(&frames, &ignored, &frame); number++) {
-            const struct sxt_place *place = NULL;
-            size_t operators, count = count_frames(naming, number, &operators);
-            size_t left_out = skipped < count ? skipped : count;
-            skipped -= left_out;
-            if (number < naming->metadata->frame_count)
-                place = replacement(naming, &naming->metadata->frames[number]);
-            if (place != NULL) {
-                put_chain(naming, place, left_out, json, &is_first_frame);
-            } else if (left_out == 0) {
-                put_separator(json, &is_first_frame);
-                sxt_json_put(json, frame);
-            }
-        }
-        sxt_json_put_text(json, "]");
+    sxt_json_read_begin(reader, '{', "stack_traces");
+    while (has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+           sxt_json_read_begin(reader, '[', "a stack") == SXT_OK) {
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_begin(json, NULL, '[');
+        number = put_frames(naming, reader, number, json);
+        sxt_json_write_end(json, ']');
     }
 }
 
-static void put_table(const struct table *table, sxt_string text, struct sxt_buffer *json)
+/* The entries that stay; READER is NULL when the metadata has none. */
+static void put_table(const struct table *table, struct sxt_json_reader *reader, struct sxt_json_writer *json)
 {
-    struct sxt_json_walk walk = sxt_json_walk(text);
-    sxt_string key, value;
-    bool is_first = true;
-    while (sxt_json_next(&walk, &key, &value)) {
+    sxt_string key, quoted, value;
+    if (reader != NULL)
+        sxt_json_read_begin(reader, '{', "a table");
+    while (reader != NULL && has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+           sxt_json_read_skip(reader, &value) == SXT_OK) {
         uint32_t id;
-        if (sxt_json_key_number(key, &id) && id < table->before_count && table->is_gone[id])
+        if (parse_number(key, &id) && id < table->before_count && table->is_gone[id])
             continue;
-        put_member(json, key, value, &is_first);
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_text(json, NULL, value);
     }
     for (uint32_t i = 1; i < table->names->count; i++) {
         if (!table->is_new[i])
             continue;
-        put_separator(json, &is_first);
-        sxt_buffer_print(json, "\"%u\": ", (unsigned)table->ids[i]);
-        sxt_json_put_string(json, sxt_strings_get(table->names, i));
+        sxt_json_write_key_number(json, table->ids[i]);
+        sxt_json_write_string(json, NULL, sxt_strings_get(table->names, i));
     }
 }
 
@@ -486,56 +506,78 @@ static bool stays_unresolved(const struct naming *naming, size_t entry)
            naming->place_of[naming->entries[entry].function] == NO_PLACE;
 }
 
-/* Without a trace where nothing is left. What makes no sense would come to mean something: ids are given anew. */
-static void put_unresolved(const struct naming *naming, sxt_string key, sxt_string text, struct sxt_buffer *json,
-                           bool *is_first)
+/* Nothing at all where nothing is left. Entries that make no sense are dropped: ids are given anew, so they would come
+ * to mean something. */
+static void put_unresolved(const struct naming *naming, sxt_string name, struct sxt_json_reader *reader,
+                           struct sxt_json_writer *json)
 {
-    struct sxt_json_walk walk = sxt_json_walk(text);
-    sxt_string function, value;
-    bool is_first_entry = true;
-    for (size_t i = 0; sxt_json_next(&walk, &function, &value); i++) {
+    sxt_string key, quoted, value;
+    bool has_any = false;
+    if (sxt_json_read_peek(reader) != '{') {
+        sxt_json_read_skip(reader, NULL);
+        return;
+    }
+    sxt_json_read_begin(reader, '{', "unresolved");
+    for (size_t i = 0; has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+                       sxt_json_read_skip(reader, &value) == SXT_OK;
+         i++) {
         if (!stays_unresolved(naming, i))
             continue;
-        if (is_first_entry)
-            put_member(json, key, (sxt_string){"{", 1}, is_first);
-        put_member(json, function, value, &is_first_entry);
+        if (!has_any) {
+            sxt_json_write_key_text(json, name);
+            sxt_json_write_begin(json, NULL, '{');
+        }
+        has_any = true;
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_text(json, NULL, value);
     }
-    if (!is_first_entry)
-        sxt_json_put_text(json, "}");
+    if (has_any)
+        sxt_json_write_end(json, '}');
 }
 
-static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *json)
+static void write_members(const struct naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
 {
     const struct table *tables[] = {&naming->files, &naming->functions};
     static const char *const names[] = {"files", "functions"};
-    struct sxt_json_walk walk = sxt_json_walk(text);
-    sxt_string key, value;
-    bool is_first = true, is_done[2] = {false, false};
-    sxt_json_put_text(json, "{");
-    while (sxt_json_next(&walk, &key, &value)) {
-        int which = sxt_json_key_is(key, names[0]) ? 0 : sxt_json_key_is(key, names[1]) ? 1 : -1;
-        if (which >= 0) {
-            put_member(json, key, (sxt_string){"{", 1}, &is_first);
-            put_table(tables[which], value, json);
-            sxt_json_put_text(json, "}");
-            is_done[which] = true;
-        } else if (sxt_json_key_is(key, "stack_traces")) {
-            put_member(json, key, (sxt_string){"{", 1}, &is_first);
-            put_stacks(naming, value, json);
-            sxt_json_put_text(json, "}");
-        } else if (sxt_json_key_is(key, "unresolved")) {
-            put_unresolved(naming, key, value, json, &is_first);
-        } else {
-            put_member(json, key, value, &is_first);
+    sxt_string key, quoted, value;
+    bool is_done[2] = {false, false};
+    while (has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK) {
+        int which = sxt_string_is(key, names[0]) ? 0 : sxt_string_is(key, names[1]) ? 1 : -1;
+        if (sxt_string_is(key, "unresolved")) {
+            put_unresolved(naming, quoted, reader, json);
+        } else if (which >= 0 || sxt_string_is(key, "stack_traces")) {
+            sxt_json_write_key_text(json, quoted);
+            sxt_json_write_begin(json, NULL, '{');
+            if (which >= 0)
+                put_table(tables[which], reader, json);
+            else
+                put_stacks(naming, reader, json);
+            sxt_json_write_end(json, '}');
+            if (which >= 0)
+                is_done[which] = true;
+        } else if (sxt_json_read_skip(reader, &value) == SXT_OK) {
+            sxt_json_write_key_text(json, quoted);
+            sxt_json_write_text(json, NULL, value);
         }
     }
     for (size_t i = 0; i < 2; i++) {
         if (is_done[i])
             continue;
-        put_separator(json, &is_first);
-        sxt_buffer_print(json, "\"%s\": {", names[i]);
-        put_table(tables[i], (sxt_string){"{}", 2}, json);
-        sxt_json_put_text(json, "}");
+        sxt_json_write_begin(json, names[i], '{');
+        put_table(tables[i], NULL, json);
+        sxt_json_write_end(json, '}');
     }
-    sxt_json_put_text(json, "}");
+}
+
+/* The text was read before, so it is well-formed, unless it is empty; the result is checked by the caller. */
+static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *out)
+{
+    struct sxt_arena arena;
+    struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    struct sxt_json_reader reader = open_text(text, &arena);
+    sxt_json_write_begin(&json, NULL, '{');
+    write_members(naming, &reader, &json);
+    sxt_json_write_end(&json, '}');
+    sxt_arena_free(&arena);
 }

@@ -129,3 +129,12 @@ int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source
     free(addresses);
     return done ? SXT_OK : sxt_fail_memory(error, places->count * sizeof *addresses);
 }
+
+void sxt_places_write_frame(struct sxt_json_writer *json, uint32_t file, uint32_t line, uint32_t function)
+{
+    sxt_json_write_begin(json, NULL, '{');
+    sxt_json_write_number(json, "file_id", file);
+    sxt_json_write_number(json, "line", line);
+    sxt_json_write_number(json, "func_id", function);
+    sxt_json_write_end(json, '}');
+}

@@ -7,6 +7,7 @@
 #ifndef SXT_TRACE_PLACES_H
 #define SXT_TRACE_PLACES_H
 
+#include "base/json_writer.h"
 #include "base/strings.h"
 #include "trace/trace.h"
 
@@ -64,5 +65,8 @@ bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sx
  * begins behind such frames, unless it has no others. Those of a class are code of the program, and stay.
  */
 bool sxt_is_operator_new(sxt_string function);
+
+/* {"file_id": FILE, "line": LINE, "func_id": FUNCTION} */
+void sxt_places_write_frame(struct sxt_json_writer *json, uint32_t file, uint32_t line, uint32_t function);
 
 #endif

@@ -542,7 +542,7 @@ class Metadata(sextant.ProgramTest):
         entries = ", ".join(f'"{i}": {{"module": 0, "address": "0x1"}}' for i in range(1000000))
         text = json.dumps(self.base(unresolved={})).replace('"unresolved": {}', f'"unresolved": {{{entries}}}')
         result = self.run_error("heap", "--symbolize", self.made(text.encode()), naming="made.mlyze", limit_memory=True)
-        self.assertIn("too much is unresolved", result.err)
+        self.assertIn("too many unresolved functions", result.err)
 
     def test_ids_as_large_as_they_may_be(self):
         base = self.base()

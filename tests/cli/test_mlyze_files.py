@@ -497,8 +497,8 @@ class Hostile(HostileTest):
             (b'{"files": {"0": "' + b"x" * 1_000_000, "ends inside a string"),
             (b"{" * 1_000_000, "expected a key"),
             (b'{"functions": {"0": "\\q"}}', "unknown escape"),
-            (b"\xef\xbb\xbf{}", "no object"),
-            (b"{}\0", "more text"),
+            (b"\xef\xbb\xbf{}", "not an object"),
+            (b"{}\0", "unexpected text after"),
         ):
             with self.subTest(reason=reason, text=text[:30]):
                 self.limited_error(plain([], START, text), reason)

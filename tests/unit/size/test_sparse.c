@@ -48,7 +48,7 @@ TEST(a_sparse_copy_has_what_was_kept_and_its_aliases)
     struct sxt_size_model_disassembly disassemblies[] = {{2, {"two", 3}}, {3, {"three", 5}}, {4, {"four", 4}}};
     size->disassemblies = disassemblies;
     size->disassembly_count = 3;
-    assert_true(sxt_size_json_add_number(&size->arena, size->containers[0].sections, ".text", 17));
+    assert_true(sxt_json_add_number(&size->arena, size->containers[0].sections, ".text", 17));
     const bool keep[] = {false, false, true, false, true};
     assert_int_equal(sxt_size_make_sparse(size, keep, &sparse, NULL), SXT_OK);
     assert_size(size, "a.text[f g*2 h*2] a.bss[x] b.text[y]");

@@ -183,10 +183,10 @@ TEST(what_the_format_cannot_hold)
     model->symbols[1].path = 4;
     assert_unfit(model, "without a path or component");
     model = make_model();
-    model->containers[0].metadata = sxt_size_json_object(&model->size->arena);
-    model->size->build_config = sxt_size_json_object(&model->size->arena);
-    assert_true(sxt_size_json_add_number(&model->size->arena, model->containers[0].metadata, "title", 1));
-    assert_true(sxt_size_json_add_number(&model->size->arena, model->size->build_config, "title", 2));
+    model->containers[0].metadata = sxt_json_object(&model->size->arena);
+    model->size->build_config = sxt_json_object(&model->size->arena);
+    assert_true(sxt_json_add_number(&model->size->arena, model->containers[0].metadata, "title", 1));
+    assert_true(sxt_json_add_number(&model->size->arena, model->size->build_config, "title", 2));
     assert_unfit(model, "'title' is in the metadata and in the build configuration");
 }
 
@@ -222,7 +222,7 @@ TEST(json_as_python_prints_it)
     struct sxt_json_limits limits = {10, 100};
     assert_int_equal(sxt_json_parse(text, sizeof text - 1, limits, &arena, &value, NULL), SXT_OK);
     sxt_size_print_json(value, &out);
-    sxt_size_print_json(sxt_size_json_copy(&arena, value), &out);
+    sxt_size_print_json(sxt_json_copy(&arena, value), &out);
     assert_int_equal(out.size, 2 * (sizeof expected - 1));
     assert_memory_equal(out.data, expected, sizeof expected - 1);
     assert_memory_equal(out.data + sizeof expected - 1, expected, sizeof expected - 1);
@@ -236,11 +236,11 @@ TEST(json_that_is_made)
     struct sxt_buffer out;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
     sxt_buffer_init(&out, SIZE_MAX);
-    struct sxt_json *object = sxt_size_json_object(&arena), *array = sxt_size_json_array(&arena);
-    assert_true(sxt_size_json_add_string(&arena, array, NULL, view("x=1")));
-    assert_true(sxt_size_json_add_number(&arena, array, NULL, INT64_MIN));
-    assert_true(sxt_size_json_add(&arena, object, "z", array));
-    assert_true(sxt_size_json_add_number(&arena, object, "a", 5));
+    struct sxt_json *object = sxt_json_object(&arena), *array = sxt_json_array(&arena);
+    assert_true(sxt_json_add_string(&arena, array, NULL, view("x=1")));
+    assert_true(sxt_json_add_number(&arena, array, NULL, INT64_MIN));
+    assert_true(sxt_json_add(&arena, object, "z", array));
+    assert_true(sxt_json_add_number(&arena, object, "a", 5));
     assert_int_equal(sxt_json_member(object, "a")->unsigned_value, 5);
     sxt_size_print_json(object, &out);
     sxt_buffer_u8(&out, '\0');

@@ -38,8 +38,8 @@ static inline void sxt_test_add_size_symbol(struct sxt_size_info *size, const sx
         !sxt_test_same(size->containers[size->container_count - 1].name, fields[SXT_TEST_CONTAINER])) {
         struct sxt_size_container *container = &size->containers[size->container_count++];
         container->name = fields[SXT_TEST_CONTAINER];
-        container->sections = sxt_size_json_object(&size->arena);
-        container->metadata = sxt_size_json_object(&size->arena);
+        container->sections = sxt_json_object(&size->arena);
+        container->metadata = sxt_json_object(&size->arena);
     }
     uint32_t container = (uint32_t)size->container_count - 1;
     struct sxt_size_segment *segment = size->segment_count == 0 ? NULL : &size->segments[size->segment_count - 1];

@@ -1,7 +1,4 @@
-/*
- * test_names.c: JSON that is walked over as text, and the names of a trace that come later, while every single
- * allocation fails once.
- */
+/* test_names.c: names that a trace gets after it was recorded, while every single allocation fails once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,77 +8,7 @@
 #include "support/failing_allocations.h"
 #include "support/lidia_image.h"
 #include "support/test.h"
-#include "trace/json_text.h"
 #include "trace/trace.h"
-
-static sxt_string text_of(const char *text)
-{
-    return (sxt_string){text, strlen(text)};
-}
-
-/* "key=value|key=value|" */
-static void walk(sxt_string text, char *out)
-{
-    struct sxt_json_walk at = sxt_json_walk(text);
-    sxt_string key, value;
-    *out = 0;
-    while (sxt_json_next(&at, &key, &value)) {
-        strncat(out, key.size > 0 ? key.data : "", key.size);
-        strcat(out, "=");
-        strncat(out, value.data, value.size);
-        strcat(out, "|");
-    }
-}
-
-TEST(members_and_elements)
-{
-    static const char *const cases[][2] = {
-        {"{}", ""},
-        {" [ ]", ""},
-        {"[1, -2.5e3 ,null,\"a,]\\\"\"]", "=1|=-2.5e3|=null|=\"a,]\\\"\"|"},
-        {"\n{ \"a\" : 1 , \"b\\\"}\":[{\"}\":[]},2]\n}", "\"a\"=1|\"b\\\"}\"=[{\"}\":[]},2]|"},
-        {"[[],{},[[[]]]]", "=[]|={}|=[[[]]]|"},
-        {"7", ""},
-        {"", ""},
-    };
-    char found[200];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        walk(text_of(cases[i][0]), found);
-        assert_string_equal(found, cases[i][1]);
-    }
-}
-
-/* Each prefix in memory of its own, so that a sanitizer sees a step too far. */
-TEST(text_that_is_cut_off)
-{
-    static const char whole[] = "{\"a\": [1, {\"b\\\\\": \"c\\\"\"}, []], \"d\": -1.5, \"e\": \"\\u0041\"}";
-    char found[400];
-    for (size_t size = 0; size < sizeof whole; size++) {
-        char *part = malloc(size + (size == 0));
-        assert_non_null(part);
-        memcpy(part, whole, size);
-        walk((sxt_string){part, size}, found);
-        free(part);
-    }
-}
-
-TEST(keys)
-{
-    uint32_t number;
-    assert_true(sxt_json_key_is(text_of("\"files\""), "files"));
-    assert_true(sxt_json_key_is(text_of("\"f\\u0069le\\u0073\""), "files"));
-    assert_false(sxt_json_key_is(text_of("\"file\""), "files"));
-    assert_false(sxt_json_key_is(text_of("\"file\\u0173\""), "files"));
-    assert_false(sxt_json_key_is(text_of("\"files\\u00"), "files"));
-    assert_false(sxt_json_key_is(text_of("\""), "files"));
-    assert_true(sxt_json_key_number(text_of("\"4294967294\""), &number) && number == 4294967294u);
-    assert_true(sxt_json_key_number(text_of("\"\\u0037\""), &number) && number == 7);
-    assert_false(sxt_json_key_number(text_of("\"4294967295\""), &number));
-    assert_false(sxt_json_key_number(text_of("\"\""), &number));
-    assert_false(sxt_json_key_number(text_of("\"1x\""), &number));
-}
-
-/* --- names --- */
 
 #define METADATA                                                                                                       \
     "{\"stack_traces\": {\"0\": [{\"file_id\": 0, \"line\": 0, \"func_id\": 0}, "                                      \

@@ -1,0 +1,36 @@
+/* string.h: making, comparing and ordering sxt_string. An absent string equals the empty one. */
+#ifndef SXT_BASE_STRING_H
+#define SXT_BASE_STRING_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <sextant/string.h>
+
+/* A view of all of TEXT; absent when TEXT is NULL. */
+static inline sxt_string sxt_string_of(const char *text)
+{
+    return (sxt_string){text, text != NULL ? strlen(text) : 0};
+}
+
+static inline bool sxt_string_equal(sxt_string a, sxt_string b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* Is TEXT the same as WORD? With a literal, the length of WORD costs nothing. */
+static inline bool sxt_string_is(sxt_string text, const char *word)
+{
+    size_t size = strlen(word);
+    return text.size == size && (size == 0 || memcmp(text.data, word, size) == 0);
+}
+
+/* Less than, equal to or greater than 0, by bytes; a string comes before those that continue it. */
+static inline int sxt_string_compare(sxt_string a, sxt_string b)
+{
+    size_t shorter = a.size < b.size ? a.size : b.size;
+    int order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+#endif
