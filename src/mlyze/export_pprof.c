@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/protobuf.h"
 #include "base/strings.h"
 #include "mlyze/heap.h"
 
@@ -25,19 +26,6 @@ struct profile {
     struct sxt_buffer message, inner, key;
     bool no_memory;
 };
-
-static void put_number(struct sxt_buffer *out, unsigned field, uint64_t value)
-{
-    sxt_buffer_varint(out, field << 3);
-    sxt_buffer_varint(out, value);
-}
-
-static void put_bytes(struct sxt_buffer *out, unsigned field, const void *data, size_t size)
-{
-    sxt_buffer_varint(out, field << 3 | 2);
-    sxt_buffer_varint(out, size);
-    sxt_buffer_append(out, data, size);
-}
 
 static uint32_t number_of(struct profile *profile, struct sxt_strings *table, const void *data, size_t size)
 {
@@ -56,8 +44,9 @@ static void put_types(struct profile *profile)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         sxt_buffer_clear(&profile->message);
         for (unsigned k = 0; k < 2; k++)
-            put_number(&profile->message, k + 1, text_of(profile, (sxt_string){types[i][k], strlen(types[i][k])}));
-        put_bytes(profile->out, 1, profile->message.data, profile->message.size);
+            sxt_protobuf_write_number(&profile->message, k + 1,
+                                      text_of(profile, (sxt_string){types[i][k], strlen(types[i][k])}));
+        sxt_protobuf_write_bytes(profile->out, 1, profile->message.data, profile->message.size);
     }
 }
 
@@ -68,11 +57,11 @@ static uint32_t function_of(struct profile *profile, sxt_string name, sxt_string
     if (id < known)
         return id;
     sxt_buffer_clear(&profile->inner);
-    put_number(&profile->inner, 1, id);
-    put_number(&profile->inner, 2, pair[0]);
-    put_number(&profile->inner, 3, pair[0]);
-    put_number(&profile->inner, 4, pair[1]);
-    put_bytes(profile->out, 5, profile->inner.data, profile->inner.size);
+    sxt_protobuf_write_number(&profile->inner, 1, id);
+    sxt_protobuf_write_number(&profile->inner, 2, pair[0]);
+    sxt_protobuf_write_number(&profile->inner, 3, pair[0]);
+    sxt_protobuf_write_number(&profile->inner, 4, pair[1]);
+    sxt_protobuf_write_bytes(profile->out, 5, profile->inner.data, profile->inner.size);
     return id;
 }
 
@@ -83,12 +72,12 @@ static uint32_t location_of(struct profile *profile, sxt_string name, sxt_string
     if (id < known)
         return id;
     sxt_buffer_clear(&profile->inner);
-    put_number(&profile->inner, 1, pair[0]);
-    put_number(&profile->inner, 2, line);
+    sxt_protobuf_write_number(&profile->inner, 1, pair[0]);
+    sxt_protobuf_write_number(&profile->inner, 2, line);
     sxt_buffer_clear(&profile->key);
-    put_number(&profile->key, 1, id);
-    put_bytes(&profile->key, 4, profile->inner.data, profile->inner.size);
-    put_bytes(profile->out, 4, profile->key.data, profile->key.size);
+    sxt_protobuf_write_number(&profile->key, 1, id);
+    sxt_protobuf_write_bytes(&profile->key, 4, profile->inner.data, profile->inner.size);
+    sxt_protobuf_write_bytes(profile->out, 4, profile->key.data, profile->key.size);
     return id;
 }
 
@@ -103,17 +92,17 @@ static void put_sample(struct profile *profile, const struct sxt_heap_usage *usa
     sxt_buffer_clear(&profile->message);
     if (stack == NULL || stack->count == 0) {
         sxt_string name = {room, (size_t)snprintf(room, sizeof room, "stack_%u", site->stack)};
-        put_number(&profile->message, 1, location_of(profile, name, (sxt_string){NULL, 0}, 0));
+        sxt_protobuf_write_number(&profile->message, 1, location_of(profile, name, (sxt_string){NULL, 0}, 0));
     }
     for (uint32_t i = 0; stack != NULL && i < stack->count; i++) {
         const struct sxt_mlyze_frame *frame = &stack->frames[i];
-        put_number(&profile->message, 1,
-                   location_of(profile, sxt_mlyze_function(metadata, frame->function, room),
-                               sxt_mlyze_file(metadata, frame->file, other), frame->line));
+        sxt_protobuf_write_number(&profile->message, 1,
+                                  location_of(profile, sxt_mlyze_function(metadata, frame->function, room),
+                                              sxt_mlyze_file(metadata, frame->file, other), frame->line));
     }
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        put_number(&profile->message, 2, values[i] <= INT64_MAX ? values[i] : INT64_MAX);
-    put_bytes(profile->out, 2, profile->message.data, profile->message.size);
+        sxt_protobuf_write_number(&profile->message, 2, values[i] <= INT64_MAX ? values[i] : INT64_MAX);
+    sxt_protobuf_write_bytes(profile->out, 2, profile->message.data, profile->message.size);
 }
 
 static void put_rest(struct profile *profile, const struct sxt_heap_usage *usage)
@@ -121,12 +110,12 @@ static void put_rest(struct profile *profile, const struct sxt_heap_usage *usage
     uint32_t standard = text_of(profile, (sxt_string){"inuse_space", 11});
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         sxt_string text = sxt_strings_get(&profile->strings, i);
-        put_bytes(profile->out, 6, text.data, text.size);
+        sxt_protobuf_write_bytes(profile->out, 6, text.data, text.size);
     }
-    put_number(profile->out, 9, usage->start <= INT64_MAX / 1000 ? usage->start * 1000 : INT64_MAX);
+    sxt_protobuf_write_number(profile->out, 9, usage->start <= INT64_MAX / 1000 ? usage->start * 1000 : INT64_MAX);
     uint64_t duration = usage->end - usage->start;
-    put_number(profile->out, 10, duration <= INT64_MAX / 1000 ? duration * 1000 : INT64_MAX);
-    put_number(profile->out, 14, standard);
+    sxt_protobuf_write_number(profile->out, 10, duration <= INT64_MAX / 1000 ? duration * 1000 : INT64_MAX);
+    sxt_protobuf_write_number(profile->out, 14, standard);
 }
 
 int sxt_heap_export_pprof(const struct sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error)

@@ -11,8 +11,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/protobuf.h"
 #include "base/sort.h"
-#include "profile/wire.h"
 
 /* An empty message takes two bytes, and a record of ours many more: a profile that has more of them is made to fill
  * memory. */
@@ -117,8 +117,8 @@ static int read_mapping(struct reading *reading, struct sxt_cursor message)
     *names = (struct mapping_names){0};
     uint64_t *fields[] = {NULL,         &mapping->id,    &mapping->start, &mapping->limit, &mapping->offset,
                           &names->name, &names->build_id};
-    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
-        if (field.type == SXT_WIRE_VARINT && field.number < sizeof fields / sizeof *fields)
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);)
+        if (field.wire == SXT_PROTOBUF_VARINT && field.number < sizeof fields / sizeof *fields)
             *fields[field.number] = field.value;
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
@@ -137,10 +137,10 @@ static int read_location(struct reading *reading, struct sxt_cursor message)
     *location = (struct sxt_pprof_location){.mapping = SXT_PPROF_NONE};
     *mapping_id = 0;
     uint64_t *fields[] = {NULL, &location->id, mapping_id, &location->address};
-    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
-        if (field.type == SXT_WIRE_VARINT && field.number < sizeof fields / sizeof *fields)
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);)
+        if (field.wire == SXT_PROTOBUF_VARINT && field.number < sizeof fields / sizeof *fields)
             *fields[field.number] = field.value;
-        else if (field.type == SXT_WIRE_BYTES && field.number == 4)
+        else if (field.wire == SXT_PROTOBUF_BYTES && field.number == 4)
             location->has_lines = true;
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
@@ -149,15 +149,15 @@ static int read_location(struct reading *reading, struct sxt_cursor message)
 static int read_function(struct reading *reading, struct sxt_cursor message)
 {
     uint64_t id = 0;
-    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
-        if (field.type == SXT_WIRE_VARINT && field.number == 1)
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);)
+        if (field.wire == SXT_PROTOBUF_VARINT && field.number == 1)
             id = field.value;
     if (id > reading->pprof->last_function)
         reading->pprof->last_function = id;
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
 
-static int read_string(struct reading *reading, const struct sxt_wire_field *field)
+static int read_string(struct reading *reading, const struct sxt_protobuf_field *field)
 {
     struct sxt_pprof *pprof = reading->pprof;
     if (pprof->string_count == STRINGS_MAX)
@@ -173,17 +173,17 @@ static int read_tables(struct reading *reading)
     struct sxt_pprof *pprof = reading->pprof;
     struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
     int status = SXT_OK;
-    for (struct sxt_wire_field field; status == SXT_OK && sxt_wire_next(&profile, &field);) {
-        if (field.type != SXT_WIRE_BYTES)
+    for (struct sxt_protobuf_field field; status == SXT_OK && sxt_protobuf_next(&profile, &field);) {
+        if (field.wire != SXT_PROTOBUF_BYTES)
             continue;
         if (field.number == 1)
             reading->has_sample_type = true;
         else if (field.number == 3)
-            status = read_mapping(reading, sxt_wire_inside(&profile, &field));
+            status = read_mapping(reading, sxt_protobuf_inside(&profile, &field));
         else if (field.number == 4)
-            status = read_location(reading, sxt_wire_inside(&profile, &field));
+            status = read_location(reading, sxt_protobuf_inside(&profile, &field));
         else if (field.number == 5)
-            status = read_function(reading, sxt_wire_inside(&profile, &field));
+            status = read_function(reading, sxt_protobuf_inside(&profile, &field));
         else if (field.number == 6)
             status = read_string(reading, &field);
     }
@@ -294,15 +294,15 @@ static int read_sample(struct sxt_pprof *pprof, const struct id_table *table, st
                        sxt_error *error)
 {
     bool is_leaf = true;
-    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);) {
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);) {
         if (field.number != 1)
             continue;
-        if (field.type == SXT_WIRE_VARINT) {
+        if (field.wire == SXT_PROTOBUF_VARINT) {
             if (!is_leaf)
                 mark_return(pprof, table, field.value);
             is_leaf = false;
-        } else if (field.type == SXT_WIRE_BYTES) {
-            struct sxt_cursor ids = sxt_wire_inside(&message, &field);
+        } else if (field.wire == SXT_PROTOBUF_BYTES) {
+            struct sxt_cursor ids = sxt_protobuf_inside(&message, &field);
             while (sxt_cursor_left(&ids) > 0 && !ids.failed) {
                 uint64_t id = sxt_cursor_uleb128(&ids);
                 if (!is_leaf && !ids.failed)
@@ -326,9 +326,9 @@ static int read_samples(struct reading *reading)
         table.items[i] = (struct sxt_sort_item){pprof->locations[i].id, (uint32_t)i};
     int status = sort_id_table(&table, reading->error);
     struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
-    for (struct sxt_wire_field field; status == SXT_OK && sxt_wire_next(&profile, &field);)
-        if (field.type == SXT_WIRE_BYTES && field.number == 2)
-            status = read_sample(pprof, &table, sxt_wire_inside(&profile, &field), reading->error);
+    for (struct sxt_protobuf_field field; status == SXT_OK && sxt_protobuf_next(&profile, &field);)
+        if (field.wire == SXT_PROTOBUF_BYTES && field.number == 2)
+            status = read_sample(pprof, &table, sxt_protobuf_inside(&profile, &field), reading->error);
     free(table.items);
     return status;
 }

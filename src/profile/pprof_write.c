@@ -3,29 +3,13 @@
  * everything else is copied.
  */
 #include "base/error.h"
-#include "base/varint.h"
+#include "base/protobuf.h"
 #include "profile/pprof.h"
-#include "profile/wire.h"
-
-#define TAG(number, type) ((uint64_t)(number) << 3 | (type))
-
-static void put_number(struct sxt_buffer *out, unsigned number, uint64_t value)
-{
-    sxt_buffer_varint(out, TAG(number, SXT_WIRE_VARINT));
-    sxt_buffer_varint(out, value);
-}
-
-static void put_bytes(struct sxt_buffer *out, unsigned number, const void *data, size_t size)
-{
-    sxt_buffer_varint(out, TAG(number, SXT_WIRE_BYTES));
-    sxt_buffer_varint(out, size);
-    sxt_buffer_append(out, data, size);
-}
 
 /* The fields of MESSAGE except those from FIRST to LAST. */
 static void copy_fields(struct sxt_cursor message, unsigned first, unsigned last, struct sxt_buffer *out)
 {
-    for (struct sxt_wire_field field; sxt_wire_next(&message, &field);)
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);)
         if (field.number < first || field.number > last)
             sxt_buffer_append(out, message.data + field.start, field.end - field.start);
 }
@@ -34,7 +18,7 @@ static void write_mapping(struct sxt_cursor message, struct sxt_buffer *scratch)
 {
     copy_fields(message, 7, 10, scratch);
     for (unsigned flag = 7; flag <= 10; flag++)
-        put_number(scratch, flag, 1);
+        sxt_protobuf_write_number(scratch, flag, 1);
 }
 
 static void write_location(const struct sxt_pprof *pprof, const struct sxt_pprof_location *location,
@@ -44,12 +28,12 @@ static void write_location(const struct sxt_pprof *pprof, const struct sxt_pprof
     for (uint32_t i = 0; i < location->line_count; i++) {
         const struct sxt_pprof_line *line = &pprof->lines[location->first_line + i];
         uint64_t id = pprof->last_function + 1 + line->function;
-        size_t size = 1 + sxt_varint_size(id) + (line->line != 0 ? 1 + sxt_varint_size(line->line) : 0);
-        sxt_buffer_varint(scratch, TAG(4, SXT_WIRE_BYTES));
+        size_t size = 1 + sxt_protobuf_size(id) + (line->line != 0 ? 1 + sxt_protobuf_size(line->line) : 0);
+        sxt_buffer_varint(scratch, SXT_PROTOBUF_KEY(4, SXT_PROTOBUF_BYTES));
         sxt_buffer_varint(scratch, size);
-        put_number(scratch, 1, id);
+        sxt_protobuf_write_number(scratch, 1, id);
         if (line->line != 0)
-            put_number(scratch, 2, line->line);
+            sxt_protobuf_write_number(scratch, 2, line->line);
     }
 }
 
@@ -60,21 +44,21 @@ static void write_functions(const struct sxt_pprof *pprof, struct sxt_buffer *sc
         const struct sxt_pprof_function *function = &pprof->functions[i];
         const uint32_t names[] = {function->name, function->system_name, function->file};
         sxt_buffer_clear(scratch);
-        put_number(scratch, 1, pprof->last_function + 1 + i);
+        sxt_protobuf_write_number(scratch, 1, pprof->last_function + 1 + i);
         for (unsigned name = 0; name < 3; name++)
             if (names[name] != 0)
-                put_number(scratch, 2 + name, pprof->table_index[names[name]]);
-        put_bytes(out, 5, scratch->data, scratch->size);
+                sxt_protobuf_write_number(scratch, 2 + name, pprof->table_index[names[name]]);
+        sxt_protobuf_write_bytes(out, 5, scratch->data, scratch->size);
     }
 }
 
 static void write_strings(const struct sxt_pprof *pprof, struct sxt_buffer *out)
 {
     if (pprof->string_count == 0 && pprof->new_string_count > 0)
-        put_bytes(out, 6, NULL, 0);
+        sxt_protobuf_write_bytes(out, 6, NULL, 0);
     for (size_t i = 0; i < pprof->new_string_count; i++) {
         sxt_string string = sxt_strings_get(&pprof->names, pprof->new_strings[i]);
-        put_bytes(out, 6, string.data, string.size);
+        sxt_protobuf_write_bytes(out, 6, string.data, string.size);
     }
 }
 
@@ -87,23 +71,23 @@ int sxt_pprof_write(const struct sxt_pprof *pprof, struct sxt_buffer *out, sxt_e
     sxt_buffer_init(&scratch, out->maximum);
     struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
     size_t mapping = 0, location = 0, copied = 0;
-    for (struct sxt_wire_field field; sxt_wire_next(&profile, &field) && !scratch.failed && !out->failed;) {
+    for (struct sxt_protobuf_field field; sxt_protobuf_next(&profile, &field) && !scratch.failed && !out->failed;) {
         bool is_changed = false;
         sxt_buffer_clear(&scratch);
-        if (field.type == SXT_WIRE_BYTES && field.number == 3) {
+        if (field.wire == SXT_PROTOBUF_BYTES && field.number == 3) {
             is_changed = pprof->mappings[mapping++].resolved;
             if (is_changed)
-                write_mapping(sxt_wire_inside(&profile, &field), &scratch);
-        } else if (field.type == SXT_WIRE_BYTES && field.number == 4) {
+                write_mapping(sxt_protobuf_inside(&profile, &field), &scratch);
+        } else if (field.wire == SXT_PROTOBUF_BYTES && field.number == 4) {
             const struct sxt_pprof_location *from = &pprof->locations[location++];
             is_changed = from->line_count > 0;
             if (is_changed)
-                write_location(pprof, from, sxt_wire_inside(&profile, &field), &scratch);
+                write_location(pprof, from, sxt_protobuf_inside(&profile, &field), &scratch);
         }
         if (!is_changed)
             continue;
         sxt_buffer_append(out, pprof->data + copied, field.start - copied);
-        put_bytes(out, (unsigned)field.number, scratch.data, scratch.size);
+        sxt_protobuf_write_bytes(out, (unsigned)field.number, scratch.data, scratch.size);
         copied = field.end;
     }
     sxt_buffer_append(out, pprof->data + copied, pprof->size - copied);

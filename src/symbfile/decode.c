@@ -9,12 +9,10 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "symbfile/wire.h"
-
-#define GROUPS_MAX 100 /* groups inside groups that are followed; all are of unknown fields */
+#include "symbfile/fields.h"
 
 /* The fields that a message knows, as a set. */
-#define BIT(key) (1u << SXT_FIELD(key))
+#define BIT(key) (1u << SXT_PROTOBUF_NUMBER(key))
 #define RANGE_NUMBERS                                                                                                  \
     (BIT(SXT_RANGE_DELTA) | BIT(SXT_RANGE_ADDRESS) | BIT(SXT_RANGE_LENGTH) | BIT(SXT_RANGE_CALL_LINE) |                \
      BIT(SXT_RANGE_DEPTH) | BIT(SXT_RANGE_FUNCTION) | BIT(SXT_RANGE_FILE) | BIT(SXT_RANGE_CALL_FILE))
@@ -86,7 +84,7 @@ static uint64_t offset_of(const struct body *body, const uint8_t *at)
 /* Is it one of the lists in COLUMNS, or an entry of one? */
 static inline bool is_column(const struct key *key, uint32_t columns)
 {
-    return (key->wire == SXT_WIRE_BYTES || key->wire == SXT_WIRE_VARINT) && columns >> key->field & 1;
+    return (key->wire == SXT_PROTOBUF_BYTES || key->wire == SXT_PROTOBUF_VARINT) && columns >> key->field & 1;
 }
 
 /*
@@ -96,14 +94,14 @@ static inline bool is_column(const struct key *key, uint32_t columns)
 static bool take_range(const struct body *body, struct sxt_symbfile_decoder *decoder, struct fields *fields)
 {
     static const uint16_t rivals[16] = {
-        [SXT_FIELD(SXT_RANGE_DELTA)] = BIT(SXT_RANGE_ADDRESS),
-        [SXT_FIELD(SXT_RANGE_ADDRESS)] = BIT(SXT_RANGE_DELTA),
-        [SXT_FIELD(SXT_RANGE_FUNCTION_TEXT)] = BIT(SXT_RANGE_FUNCTION),
-        [SXT_FIELD(SXT_RANGE_FUNCTION)] = BIT(SXT_RANGE_FUNCTION_TEXT),
-        [SXT_FIELD(SXT_RANGE_FILE_TEXT)] = BIT(SXT_RANGE_FILE),
-        [SXT_FIELD(SXT_RANGE_FILE)] = BIT(SXT_RANGE_FILE_TEXT),
-        [SXT_FIELD(SXT_RANGE_CALL_FILE_TEXT)] = BIT(SXT_RANGE_CALL_FILE),
-        [SXT_FIELD(SXT_RANGE_CALL_FILE)] = BIT(SXT_RANGE_CALL_FILE_TEXT),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_DELTA)] = BIT(SXT_RANGE_ADDRESS),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_ADDRESS)] = BIT(SXT_RANGE_DELTA),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_FUNCTION_TEXT)] = BIT(SXT_RANGE_FUNCTION),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_FUNCTION)] = BIT(SXT_RANGE_FUNCTION_TEXT),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_FILE_TEXT)] = BIT(SXT_RANGE_FILE),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_FILE)] = BIT(SXT_RANGE_FILE_TEXT),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_CALL_FILE_TEXT)] = BIT(SXT_RANGE_CALL_FILE),
+        [SXT_PROTOBUF_NUMBER(SXT_RANGE_CALL_FILE)] = BIT(SXT_RANGE_CALL_FILE_TEXT),
     };
     uint32_t seen = 0;
     struct key key;
@@ -111,15 +109,15 @@ static bool take_range(const struct body *body, struct sxt_symbfile_decoder *dec
         place = take_key(body, at, &key);
         if (place == NULL)
             return false;
-        if (key.wire == SXT_WIRE_VARINT && RANGE_NUMBERS >> key.field & 1) {
+        if (key.wire == SXT_PROTOBUF_VARINT && RANGE_NUMBERS >> key.field & 1) {
             uint64_t value;
-            at = sxt_wire_get(place, body->end, &value);
+            at = sxt_protobuf_get(place, body->end, &value);
             if (at == NULL)
                 cut_off(body, place);
             fields->numbers[key.field] = value;
-        } else if (key.wire == SXT_WIRE_BYTES && RANGE_TEXTS >> key.field & 1) {
+        } else if (key.wire == SXT_PROTOBUF_BYTES && RANGE_TEXTS >> key.field & 1) {
             at = take_text(body, place, &fields->texts[key.field]);
-        } else if (key.wire == SXT_WIRE_BYTES && RANGE_LINES >> key.field & 1) {
+        } else if (key.wire == SXT_PROTOBUF_BYTES && RANGE_LINES >> key.field & 1) {
             at = take_lines(body, place, decoder);
         } else {
             at = skip_field(body, place, &key, RANGE_NUMBERS | RANGE_TEXTS | RANGE_LINES);
@@ -136,12 +134,12 @@ static bool take_range(const struct body *body, struct sxt_symbfile_decoder *dec
 
 static inline bool has(const struct fields *fields, uint8_t key)
 {
-    return fields->seen >> SXT_FIELD(key) & 1;
+    return fields->seen >> SXT_PROTOBUF_NUMBER(key) & 1;
 }
 
 static inline uint64_t number_of(const struct fields *fields, uint8_t key)
 {
-    return has(fields, key) ? fields->numbers[SXT_FIELD(key)] : 0;
+    return has(fields, key) ? fields->numbers[SXT_PROTOBUF_NUMBER(key)] : 0;
 }
 
 int sxt_symbfile_decode_range(struct sxt_symbfile_decoder *decoder, const struct sxt_symbfile_message *message,
@@ -154,7 +152,7 @@ int sxt_symbfile_decode_range(struct sxt_symbfile_decoder *decoder, const struct
         return failure->error.code;
     bool whole = has(&fields, SXT_RANGE_ADDRESS);
     uint8_t address = whole ? SXT_RANGE_ADDRESS : SXT_RANGE_DELTA;
-    const uint8_t *place = has(&fields, address) ? fields.places[SXT_FIELD(address)] : NULL;
+    const uint8_t *place = has(&fields, address) ? fields.places[SXT_PROTOBUF_NUMBER(address)] : NULL;
     int status = locate(decoder, &body, place, whole, number_of(&fields, address));
     *range = (struct sxt_symbfile_range){
         .address = decoder->address,
@@ -188,9 +186,9 @@ int sxt_symbfile_decode_pad(struct sxt_symbfile_decoder *decoder, const struct s
         if (place == NULL)
             return failure->error.code;
         if (is_column(&key, PAD_COLUMNS)) {
-            at = take_column(&body, place, &key, &columns[key.field - SXT_FIELD(SXT_PAD_FUNCTIONS)]);
-        } else if (key.wire == SXT_WIRE_VARINT && PAD_ADDRESSES >> key.field & 1) {
-            at = sxt_wire_get(place, body.end, &address);
+            at = take_column(&body, place, &key, &columns[key.field - SXT_PROTOBUF_NUMBER(SXT_PAD_FUNCTIONS)]);
+        } else if (key.wire == SXT_PROTOBUF_VARINT && PAD_ADDRESSES >> key.field & 1) {
+            at = sxt_protobuf_get(place, body.end, &address);
             if (at == NULL)
                 cut_off(&body, place);
             position = place;
@@ -252,10 +250,10 @@ int sxt_symbfile_decode_strings(struct sxt_symbfile_decoder *decoder, const stru
 static const uint8_t *take_key(const struct body *body, const uint8_t *at, struct key *key)
 {
     uint64_t value;
-    const uint8_t *next = sxt_wire_get(at, body->end, &value);
+    const uint8_t *next = sxt_protobuf_get(at, body->end, &value);
     if (next == NULL)
         return cut_off(body, at);
-    *key = (struct key){value, value < SXT_KEY(16, 0) ? (unsigned)SXT_FIELD(value) : 0, value & 7};
+    *key = (struct key){value, value < SXT_PROTOBUF_KEY(16, 0) ? (unsigned)SXT_PROTOBUF_NUMBER(value) : 0, value & 7};
     return next;
 }
 
@@ -270,7 +268,7 @@ static const uint8_t *cut_off(const struct body *body, const uint8_t *at)
 static const uint8_t *take_bytes(const struct body *body, const uint8_t *at, const uint8_t **bytes, size_t *size)
 {
     uint64_t length;
-    const uint8_t *start = sxt_wire_get(at, body->end, &length);
+    const uint8_t *start = sxt_protobuf_get(at, body->end, &length);
     if (start == NULL || length > (size_t)(body->end - start))
         return cut_off(body, at);
     *bytes = start;
@@ -306,7 +304,8 @@ static const uint8_t *take_lines(const struct body *body, const uint8_t *start, 
         if (place == NULL)
             return NULL;
         if (is_column(&key, LINES_COLUMNS))
-            at = take_column(&lines, place, &key, &decoder->columns[key.field - SXT_FIELD(SXT_LINES_OFFSETS)]);
+            at =
+                take_column(&lines, place, &key, &decoder->columns[key.field - SXT_PROTOBUF_NUMBER(SXT_LINES_OFFSETS)]);
         else
             at = skip_field(&lines, place, &key, LINES_COLUMNS);
         if (at == NULL)
@@ -330,7 +329,7 @@ static const uint8_t *take_column(const struct body *body, const uint8_t *at, co
 {
     const uint8_t *end = body->end;
     size_t size = 1;
-    if (key->wire == SXT_WIRE_BYTES)
+    if (key->wire == SXT_PROTOBUF_BYTES)
         end = take_bytes(body, at, &at, &size);
     if (end == NULL || size == 0)
         return end;
@@ -347,71 +346,22 @@ static const uint8_t *take_column(const struct body *body, const uint8_t *at, co
     uint32_t *to = column->items + column->count;
     while (at < end) {
         uint64_t value;
-        const uint8_t *next = sxt_wire_get(at, end, &value);
+        const uint8_t *next = sxt_protobuf_get(at, end, &value);
         if (next == NULL)
             return cut_off(body, at);
         *to++ = (uint32_t)value;
         at = next;
-        if (key->wire == SXT_WIRE_VARINT)
+        if (key->wire == SXT_PROTOBUF_VARINT)
             break;
     }
     column->count = (size_t)(to - column->items);
     return at;
 }
 
-/* Moves over a value of WIRE type that belongs to field NUMBER; a group has fields of its own. */
-static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, uint64_t number, unsigned wire)
-{
-    uint64_t open[GROUPS_MAX], size;
-    size_t depth = 0;
-    for (;;) {
-        switch (wire) {
-        case SXT_WIRE_VARINT:
-            size = 0;
-            uint64_t value;
-            at = sxt_wire_get(at, end, &value);
-            break;
-        case SXT_WIRE_FIXED64:
-            size = 8;
-            break;
-        case SXT_WIRE_FIXED32:
-            size = 4;
-            break;
-        case SXT_WIRE_BYTES:
-            at = sxt_wire_get(at, end, &size);
-            break;
-        case SXT_WIRE_GROUP:
-            if (depth == GROUPS_MAX)
-                return NULL;
-            open[depth++] = number;
-            size = 0;
-            break;
-        case SXT_WIRE_GROUP_END:
-            if (depth == 0 || open[--depth] != number)
-                return NULL;
-            size = 0;
-            break;
-        default:
-            return NULL;
-        }
-        if (at == NULL || size > (size_t)(end - at))
-            return NULL;
-        at += size;
-        if (depth == 0)
-            return at;
-        uint64_t key;
-        at = sxt_wire_get(at, end, &key);
-        if (at == NULL || key >> 3 == 0 || key > UINT32_MAX)
-            return NULL;
-        number = key >> 3;
-        wire = key & 7;
-    }
-}
-
 /* A field that the message does not know is of no interest; one that it knows has another form than it should. */
 static const uint8_t *skip_field(const struct body *body, const uint8_t *at, const struct key *key, uint32_t known)
 {
-    unsigned long long number = SXT_FIELD(key->value);
+    unsigned long long number = SXT_PROTOBUF_NUMBER(key->value);
     const uint8_t *next = NULL;
     if (number == 0 || key->value > UINT32_MAX)
         SXT_SYMBFILE_DAMAGED(body->failure, "field", offset_of(body, at), "%s: a field without a valid number",
@@ -419,7 +369,7 @@ static const uint8_t *skip_field(const struct body *body, const uint8_t *at, con
     else if (known >> key->field & 1)
         SXT_SYMBFILE_DAMAGED(body->failure, "field", offset_of(body, at), "%s: field %llu cannot be of wire type %u",
                              body->what, number, key->wire);
-    else if ((next = skip_value(at, body->end, number, key->wire)) == NULL)
+    else if ((next = sxt_protobuf_skip(at, body->end, number, key->wire)) == NULL)
         SXT_SYMBFILE_DAMAGED(body->failure, "field", offset_of(body, at),
                              "%s: field %llu is cut off, or cannot be skipped", body->what, number);
     return next;
@@ -463,14 +413,14 @@ static int resolve(const struct sxt_symbfile_decoder *decoder, const struct body
                    uint8_t text_key, uint8_t reference_key, sxt_string *out)
 {
     if (has(fields, text_key))
-        *out = fields->texts[SXT_FIELD(text_key)];
+        *out = fields->texts[SXT_PROTOBUF_NUMBER(text_key)];
     if (!has(fields, reference_key))
         return SXT_OK;
-    uint32_t number = (uint32_t)fields->numbers[SXT_FIELD(reference_key)];
+    uint32_t number = (uint32_t)fields->numbers[SXT_PROTOBUF_NUMBER(reference_key)];
     *out = from_table(decoder, number);
     if (out->data != NULL)
         return SXT_OK;
-    return no_such_string(decoder, body, offset_of(body, fields->places[SXT_FIELD(reference_key)]), number);
+    return no_such_string(decoder, body, offset_of(body, fields->places[SXT_PROTOBUF_NUMBER(reference_key)]), number);
 }
 
 static int join_lines(struct sxt_symbfile_decoder *decoder, const struct body *body, struct sxt_symbfile_range *range)

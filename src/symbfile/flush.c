@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 #include "symbfile/writer.h"
 
 #define OUTPUT_ENOUGH ((size_t)256 << 10) /* bytes that go to the sink at once */
@@ -24,7 +24,7 @@ int sxt_symbfile_write_out(struct sxt_symbfile_writer *writer, size_t enough, sx
 static uint8_t *put_text(uint8_t *to, uint8_t key, sxt_string text)
 {
     *to++ = key;
-    to = sxt_wire_put(to, text.size);
+    to = sxt_protobuf_put(to, text.size);
     if (text.size > 0)
         memcpy(to, text.data, text.size);
     return to + text.size;
@@ -61,9 +61,9 @@ static struct field string_field(const struct sxt_symbfile_window *window, uint3
         return (struct field){0};
     uint32_t reference = window->uses[number].reference;
     if (reference != SXT_SYMBFILE_IN_PLACE)
-        return (struct field){.key = reference_key, .reference = reference, .size = 1 + sxt_wire_size(reference)};
+        return (struct field){.key = reference_key, .reference = reference, .size = 1 + sxt_protobuf_size(reference)};
     sxt_string text = sxt_strings_get(&window->strings, number);
-    return (struct field){text_key, reference, text, 1 + sxt_wire_size(text.size) + text.size};
+    return (struct field){text_key, reference, text, 1 + sxt_protobuf_size(text.size) + text.size};
 }
 
 static uint8_t *put_field(uint8_t *to, const struct field *field)
@@ -73,7 +73,7 @@ static uint8_t *put_field(uint8_t *to, const struct field *field)
     if (field->reference == SXT_SYMBFILE_IN_PLACE)
         return put_text(to, field->key, field->text);
     *to++ = field->key;
-    return sxt_wire_put(to, field->reference);
+    return sxt_protobuf_put(to, field->reference);
 }
 
 static uint8_t *put_bytes(uint8_t *to, const uint8_t *from, size_t size)
@@ -88,7 +88,7 @@ static uint8_t *begin_message(struct sxt_symbfile_writer *writer, size_t size, u
     uint8_t *to = sxt_buffer_reserve(&writer->output, SXT_VARINT_MAX + 1 + size);
     if (to == NULL)
         return NULL;
-    to = sxt_wire_put(to, size);
+    to = sxt_protobuf_put(to, size);
     *to++ = type;
     return to;
 }
@@ -132,7 +132,7 @@ static size_t column_size(const struct sxt_symbfile_window *window, const uint8_
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
-        size += sxt_wire_size(reference_of(window, numbers, i));
+        size += sxt_protobuf_size(reference_of(window, numbers, i));
     return size;
 }
 
@@ -140,9 +140,9 @@ static uint8_t *put_column(const struct sxt_symbfile_window *window, uint8_t *to
                            size_t count, size_t size)
 {
     *to++ = key;
-    to = sxt_wire_put(to, size);
+    to = sxt_protobuf_put(to, size);
     for (size_t i = 0; i < count; i++)
-        to = sxt_wire_put(to, reference_of(window, numbers, i));
+        to = sxt_protobuf_put(to, reference_of(window, numbers, i));
     return to;
 }
 
@@ -159,7 +159,7 @@ static const uint8_t *write_pad(struct sxt_symbfile_writer *writer, const struct
     size_t files_size = column_size(window, files, count);
     size_t size = (size_t)pending->head_size + pending->tail_size;
     if (count > 0)
-        size += 2 + sxt_wire_size(functions_size) + functions_size + sxt_wire_size(files_size) + files_size;
+        size += 2 + sxt_protobuf_size(functions_size) + functions_size + sxt_protobuf_size(files_size) + files_size;
     uint8_t *to = begin_message(writer, size, SXT_SYMBFILE_TYPE_PAD);
     if (to == NULL)
         return end;

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 
 #define FIRST_CAPACITY ((size_t)64 << 10)
 
@@ -102,7 +102,7 @@ static int take_number(struct sxt_symbfile_input *input, const char *what, uint6
                        struct sxt_symbfile_failure *failure)
 {
     const uint8_t *start = input->data + input->at;
-    const uint8_t *next = sxt_wire_get(start, start + left(input), value);
+    const uint8_t *next = sxt_protobuf_get(start, start + left(input), value);
     if (next != NULL) {
         input->at += (size_t)(next - start);
         return SXT_OK;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "symbfile/decode.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 
 struct sxt_symbfile_reader {
     struct sxt_symbfile_input input;

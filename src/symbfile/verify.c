@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/problems.h"
 #include "symbfile/decode.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 
 struct check {
     struct sxt_symbfile_decoder decoder;

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 
 /* What the reference adds to the size of each string: a key, and a length of up to four bytes. */
 #define ESTIMATED_EXTRA  5
@@ -140,5 +140,5 @@ static void place(struct sxt_symbfile_window *window, uint32_t number, bool repe
     size_t size = sxt_strings_get(&window->strings, number).size;
     use->reference = (uint32_t)window->table_count;
     window->table[window->table_count++] = number;
-    window->table_size += 1 + sxt_wire_size(size) + size;
+    window->table_size += 1 + sxt_protobuf_size(size) + size;
 }

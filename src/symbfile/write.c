@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/varint.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 #include "symbfile/writer.h"
 
 /* When the reference ends a window: 16 MiB less 64 KiB of strings, or 64 MiB of records of 152 bytes. */
@@ -146,7 +146,7 @@ static uint8_t *put_address(struct sxt_symbfile_writer *writer, uint8_t *to, uin
     writer->address = address;
     writer->has_address = true;
     *to++ = fits ? delta_key : address_key;
-    return sxt_wire_put(to, fits ? sxt_zigzag_encode(delta) : address);
+    return sxt_protobuf_put(to, fits ? sxt_zigzag_encode(delta) : address);
 }
 
 static int measure_lines(const struct sxt_symbfile_line *lines, size_t count, struct line_sizes *sizes,
@@ -158,14 +158,15 @@ static int measure_lines(const struct sxt_symbfile_line *lines, size_t count, st
         if (lines[i].offset < before)
             return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
                             "line entry at offset %u comes behind one at offset %u", lines[i].offset, before);
-        sizes->offsets += sxt_wire_size(lines[i].offset - before);
-        sizes->numbers += sxt_wire_size(lines[i].line);
+        sizes->offsets += sxt_protobuf_size(lines[i].offset - before);
+        sizes->numbers += sxt_protobuf_size(lines[i].line);
         before = lines[i].offset;
     }
     if (count == 0)
         return SXT_OK;
-    sizes->table = 2 + sxt_wire_size(sizes->offsets) + sizes->offsets + sxt_wire_size(sizes->numbers) + sizes->numbers;
-    sizes->field = 1 + sxt_wire_size(sizes->table) + sizes->table;
+    sizes->table =
+        2 + sxt_protobuf_size(sizes->offsets) + sizes->offsets + sxt_protobuf_size(sizes->numbers) + sizes->numbers;
+    sizes->field = 1 + sxt_protobuf_size(sizes->table) + sizes->table;
     return SXT_OK;
 }
 
@@ -173,15 +174,15 @@ static uint8_t *put_lines(uint8_t *to, const struct sxt_symbfile_line *lines, si
                           const struct line_sizes *sizes)
 {
     *to++ = SXT_RANGE_LINES;
-    to = sxt_wire_put(to, sizes->table);
+    to = sxt_protobuf_put(to, sizes->table);
     *to++ = SXT_LINES_OFFSETS;
-    to = sxt_wire_put(to, sizes->offsets);
+    to = sxt_protobuf_put(to, sizes->offsets);
     for (size_t i = 0; i < count; i++)
-        to = sxt_wire_put(to, lines[i].offset - (i > 0 ? lines[i - 1].offset : 0));
+        to = sxt_protobuf_put(to, lines[i].offset - (i > 0 ? lines[i - 1].offset : 0));
     *to++ = SXT_LINES_NUMBERS;
-    to = sxt_wire_put(to, sizes->numbers);
+    to = sxt_protobuf_put(to, sizes->numbers);
     for (size_t i = 0; i < count; i++)
-        to = sxt_wire_put(to, lines[i].line);
+        to = sxt_protobuf_put(to, lines[i].line);
     return to;
 }
 
@@ -242,17 +243,17 @@ static int keep_range(struct sxt_symbfile_writer *writer, const struct sxt_symbf
     uint8_t *to = put_address(writer, head, SXT_RANGE_DELTA, SXT_RANGE_ADDRESS, range->address);
     if (range->length != 0) {
         *to++ = SXT_RANGE_LENGTH;
-        to = sxt_wire_put(to, range->length);
+        to = sxt_protobuf_put(to, range->length);
     }
     uint8_t *call_line = to;
     if (range->call_line != 0) {
         *to++ = SXT_RANGE_CALL_LINE;
-        to = sxt_wire_put(to, range->call_line);
+        to = sxt_protobuf_put(to, range->call_line);
     }
     uint8_t *tail = to;
     if (range->depth != 0) {
         *to++ = SXT_RANGE_DEPTH;
-        to = sxt_wire_put(to, range->depth);
+        to = sxt_protobuf_put(to, range->depth);
     }
     if (range->line_count > 0)
         to = put_lines(to, range->lines, range->line_count, sizes);
@@ -282,7 +283,7 @@ static int keep_pieces(struct sxt_symbfile_writer *writer, struct sxt_symbfile_r
         uint32_t before = skipped;
         size_t size = 0;
         for (next = first; next < count; next++) {
-            size += sxt_wire_size(lines[next].offset - before) + sxt_wire_size(lines[next].line);
+            size += sxt_protobuf_size(lines[next].offset - before) + sxt_protobuf_size(lines[next].line);
             if (size > room)
                 break;
             before = lines[next].offset;
@@ -348,7 +349,7 @@ static int add_pad(struct sxt_symbfile_writer *writer, const struct sxt_symbfile
     size_t lines_size = 0, text_bytes = 0;
     for (size_t i = 0; i < pad->frame_count; i++) {
         text_bytes += pad->frames[i].function.size + pad->frames[i].file.size;
-        lines_size += sxt_wire_size(pad->frames[i].line);
+        lines_size += sxt_protobuf_size(pad->frames[i].line);
     }
     if (might_not_fit(text_bytes, 2 * pad->frame_count)) {
         uint64_t more = 0;
@@ -370,9 +371,9 @@ static int add_pad(struct sxt_symbfile_writer *writer, const struct sxt_symbfile
     uint8_t *to = tail;
     if (pad->frame_count > 0) {
         *to++ = SXT_PAD_LINES;
-        to = sxt_wire_put(to, lines_size);
+        to = sxt_protobuf_put(to, lines_size);
         for (size_t i = 0; i < pad->frame_count; i++)
-            to = sxt_wire_put(to, pad->frames[i].line);
+            to = sxt_protobuf_put(to, pad->frames[i].line);
     }
     pending.head_size = (uint8_t)(tail - head);
     pending.tail_size = (uint32_t)(to - tail);

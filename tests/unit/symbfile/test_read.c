@@ -10,7 +10,7 @@
 #include "support/symbfile_image.h"
 #include "support/test.h"
 #include "symbfile/symbfile.h"
-#include "symbfile/wire.h"
+#include "symbfile/fields.h"
 
 static void put(const char *text)
 {
@@ -55,7 +55,7 @@ static void assert_number(const char *text, size_t size, uint64_t value)
     sxt_buffer_init(&bytes, SIZE_MAX);
     sxt_test_put_hex(&bytes, text);
     uint64_t found = 0;
-    const uint8_t *end = sxt_wire_get(bytes.data, bytes.data + bytes.size, &found);
+    const uint8_t *end = sxt_protobuf_get(bytes.data, bytes.data + bytes.size, &found);
     assert_int_equal(end != NULL ? (size_t)(end - bytes.data) : 0, size);
     if (size > 0)
         assert_int_equal(found, value);
@@ -80,7 +80,7 @@ TEST(numbers_have_seven_bits_a_byte)
     assert_number("80 80 80 80 80 80 80 80 80 80 00", 0, 0);
     assert_number("ff ff ff ff ff ff ff ff ff 02", 0, 0);
     uint64_t value;
-    assert_null(sxt_wire_get((const uint8_t *)"", (const uint8_t *)"", &value));
+    assert_null(sxt_protobuf_get((const uint8_t *)"", (const uint8_t *)"", &value));
 }
 
 TEST(numbers_take_as_many_bytes_as_they_need)
@@ -89,13 +89,13 @@ TEST(numbers_take_as_many_bytes_as_they_need)
         for (uint64_t value = UINT64_C(1) << bit, i = 0; i < 2; i++, value = (UINT64_C(2) << bit) - 1) {
             uint8_t bytes[SXT_VARINT_MAX];
             uint64_t back;
-            size_t size = (size_t)(sxt_wire_put(bytes, value) - bytes);
+            size_t size = (size_t)(sxt_protobuf_put(bytes, value) - bytes);
             assert_int_equal(size, bit / 7 + 1);
-            assert_int_equal(sxt_wire_size(value), size);
-            assert_ptr_equal(sxt_wire_get(bytes, bytes + size, &back), bytes + size);
+            assert_int_equal(sxt_protobuf_size(value), size);
+            assert_ptr_equal(sxt_protobuf_get(bytes, bytes + size, &back), bytes + size);
             assert_int_equal(back, value);
         }
-    assert_int_equal(sxt_wire_size(0), 1);
+    assert_int_equal(sxt_protobuf_size(0), 1);
 }
 
 /* --- the beginning of a file, and of a message --- */
