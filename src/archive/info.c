@@ -4,18 +4,12 @@
 
 #include "archive/private.h"
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/sha256.h"
 #include "size/size.h"
 
 #define FILE_ID_BLOCK 4096
 #define FILE_ID_SIZE  16
-
-static void write_hex(char *to, const uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-    to[2 * size] = 0;
-}
 
 /* The first and the last 4 KiB and the size, hashed: an identity that profilers can compute quickly. */
 static void compute_file_id(const struct sxt_file *file, uint8_t id[FILE_ID_SIZE])
@@ -42,7 +36,7 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
         return status;
     uint8_t id[FILE_ID_SIZE];
     compute_file_id(&file, id);
-    write_hex(hex, id, sizeof id);
+    sxt_hex_encode(hex, id, sizeof id);
     sxt_base64url_encode(base64url, id, sizeof id);
     sxt_file_close(&file);
     return SXT_OK;
@@ -79,7 +73,7 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->size = archive->file.size;
     uint8_t id[FILE_ID_SIZE];
     compute_file_id(&archive->file, id);
-    write_hex(out->file_id, id, sizeof id);
+    sxt_hex_encode(out->file_id, id, sizeof id);
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -119,7 +113,7 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->sources = symbols->sources;
     out->units = symbols->units;
     out->section_base_count = (uint32_t)symbols->base_count;
-    write_hex(out->build_id, symbols->build_id, symbols->build_id_size);
+    sxt_hex_encode(out->build_id, symbols->build_id, symbols->build_id_size);
 }
 
 int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base)

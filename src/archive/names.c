@@ -5,6 +5,7 @@
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/string.h"
 #include "demangle/demangle.h"
 
 struct places {
@@ -53,11 +54,6 @@ size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
     return give(&places, found, data);
 }
 
-static bool equal(sxt_string a, sxt_string b)
-{
-    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
-}
-
 static void add(struct places *places, const sxt_named *named)
 {
     void *moved = sxt_array_grow(places->items, &places->capacity, places->count + 1, sizeof *places->items);
@@ -76,11 +72,11 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
         sxt_string linked = sxt_symbols_view(symbols, symbol->name);
-        bool same = equal(linked, name);
+        bool same = sxt_string_equal(linked, name);
         sxt_buffer_clear(&readable);
         allowed += linked.size * 16;
         if (!same && linked.size > 1 && linked.data[0] == '_' && made <= allowed && sxt_demangle(linked, &readable))
-            same = equal((sxt_string){(const char *)readable.data, readable.size}, name);
+            same = sxt_string_equal((sxt_string){(const char *)readable.data, readable.size}, name);
         made += readable.size;
         if (same)
             add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type, symbol->letter});
@@ -93,7 +89,7 @@ static bool is_called(const struct sxt_lidia *lidia, uint64_t offset, sxt_string
 {
     if (!lidia->nul_strings) {
         sxt_string function = sxt_lidia_string(lidia, offset);
-        return function.data != NULL && equal(function, name);
+        return function.data != NULL && sxt_string_equal(function, name);
     }
     return sxt_fits(offset, 1, (uint64_t)name.size + 1, lidia->strings_size) &&
            memcmp(lidia->strings + offset, name.data, name.size) == 0 && lidia->strings[offset + name.size] == 0;

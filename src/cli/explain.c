@@ -10,6 +10,7 @@
  *         line   /src/a.c:2:71, row 0x401134 of the table at 0x0 of .debug_line
  */
 #include "cli/explain.h"
+#include "base/string.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,11 +219,6 @@ static void put_label(struct sxt_emit *emit, const char *label)
     sxt_emit_text(emit, "    %-5s  ", label);
 }
 
-static bool same(sxt_string a, sxt_string b)
-{
-    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
-}
-
 static void print_frame(struct sxt_emit *emit, const struct sxt_explained_frame *frame, bool is_archive)
 {
     put_label(emit, "frame");
@@ -297,13 +293,13 @@ static void print_text(struct sxt_emit *emit, const struct sxt_explanation *expl
     sxt_string file = {NULL, 0};
     for (size_t i = 0; i < explanation->frame_count; i++) {
         const struct sxt_explained_frame *frame = &explanation->frames[i];
-        if (!same(frame->file, file))
+        if (!sxt_string_equal(frame->file, file))
             print_labelled(emit, "from", frame->file);
         file = frame->file;
         print_frame(emit, frame, explanation->is_archive);
     }
     if (explanation->has_line) {
-        if (!same(explanation->line.file, file))
+        if (!sxt_string_equal(explanation->line.file, file))
             print_labelled(emit, "from", explanation->line.file);
         print_line(emit, &explanation->line, explanation->is_archive);
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
+#include "base/string.h"
 #include "cli/cli.h"
 
 /* Names and words may hold anything; what would break the line or drive the terminal is shown as \\xNN. */
@@ -157,21 +159,7 @@ bool cli_parse_address(const char *text, uint64_t *address)
 {
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         text += 2;
-    uint64_t value = 0;
-    const char *at = text;
-    for (; *at != 0; at++) {
-        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
-                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a') + 10
-                         : *at >= 'A' && *at <= 'F' ? (unsigned)(*at - 'A') + 10
-                                                    : 16;
-        if (digit == 16 || value >> 60 != 0)
-            return false;
-        value = value << 4 | digit;
-    }
-    if (at == text)
-        return false;
-    *address = value;
-    return true;
+    return sxt_hex_parse(sxt_string_of(text), address);
 }
 
 const char *cli_extension(const char *path)

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/cursor.h"
+#include "base/hex.h"
 #include "explain/private.h"
-
-#define DEFAULT_DIRECTORY "/usr/lib/debug"
+#include "source/debug_file.h"
 
 static void add_place(struct sxt_explainer *explainer, sxt_string path)
 {
@@ -50,7 +50,7 @@ static void add_linked_places(struct sxt_explainer *explainer, const char *direc
 void sxt_explain_debug_places(struct sxt_explainer *explainer)
 {
     const sxt_extract_options *extract = &explainer->options.extract;
-    const char *directory = extract->debug_directory != NULL ? extract->debug_directory : DEFAULT_DIRECTORY;
+    const char *directory = extract->debug_directory != NULL ? extract->debug_directory : SXT_DEBUG_DIRECTORY;
     if (explainer->origins.debug.found) {
         sxt_explain_why(explainer, "its debug file '%.160s' has nothing here either", explainer->origins.debug.path);
         return;
@@ -61,11 +61,10 @@ void sxt_explain_debug_places(struct sxt_explainer *explainer)
         return;
     }
     uint8_t id[SXT_BUILD_ID_MAX];
-    char hex[2 * SXT_BUILD_ID_MAX + 1] = "";
+    char hex[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
     size_t size = sxt_elf_build_id(&explainer->elf, id, sizeof id);
     sxt_string link = debug_link(explainer);
-    for (size_t i = 0; i < size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    sxt_hex_encode(hex, id, size);
     if (size >= 2)
         add_place(explainer, sxt_explain_print(explainer, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2));
     if (link.data != NULL)

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/inflate.h"
+#include "base/string.h"
 #include "demangle/demangle.h"
 #include "explain/private.h"
 
@@ -95,7 +96,7 @@ static bool is_called(const struct sxt_explainer *explainer, sxt_string name, sx
     sxt_buffer_init(&readable, (size_t)2 << 20);
     if (!explainer->options.open.mangled && name.size > 1 && sxt_demangle(name, &readable))
         name = (sxt_string){(const char *)readable.data, readable.size};
-    bool same = name.size == text.size && memcmp(name.data, text.data, text.size) == 0;
+    bool same = sxt_string_equal(name, text);
     sxt_buffer_free(&readable);
     return same;
 }

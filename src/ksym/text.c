@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "ksym/ksym.h"
 
@@ -151,27 +152,11 @@ static bool is_undefined(sxt_string first, sxt_string second)
     return first.size == 1 && second.size > 0 && memchr("UwvWV", first.data[0], 5) != NULL;
 }
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool parse_address(sxt_string text, uint64_t *address)
 {
     if (text.size > 2 && text.data[0] == '0' && (text.data[1] | 0x20) == 'x')
         text = (sxt_string){text.data + 2, text.size - 2};
-    uint64_t value = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        int digit = digit_value(text.data[i]);
-        if (digit < 0 || value >> 60 != 0)
-            return false;
-        value = value << 4 | (uint64_t)digit;
-    }
-    *address = value;
-    return true;
+    return sxt_hex_parse(text, address);
 }
 
 static bool is_type(sxt_string text)

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/string.h"
 #include "demangle/demangle.h"
 #include "measure/private.h"
@@ -450,9 +451,8 @@ static struct sxt_json *describe(struct binary *binary)
     for (size_t i = 0; machine != NULL && i < sizeof machines / sizeof *machines; i++)
         if (strcmp(machine, machines[i].ours) == 0)
             machine = machines[i].theirs;
-    char id[2 * SXT_BUILD_ID_MAX + 1] = "";
-    for (size_t i = 0; i < symbols->build_id_size; i++)
-        snprintf(id + 2 * i, 3, "%02x", symbols->build_id[i]);
+    char id[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
+    sxt_hex_encode(id, symbols->build_id, symbols->build_id_size);
     const char *algorithm = binary->map != NULL                   ? "linker_map"
                             : symbols->sources & SXT_SOURCE_DWARF ? "dwarf"
                                                                   : "sections";

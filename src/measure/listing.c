@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/string.h"
 #include "code/code.h"
 #include "source/elf/elf.h"
 
@@ -72,14 +74,13 @@ static int find_container(struct sxt_listing *listing, sxt_error *error)
 {
     const struct sxt_size_info *size = listing->size;
     uint8_t id[SXT_BUILD_ID_MAX];
-    char text[2 * SXT_BUILD_ID_MAX + 1] = "";
+    char text[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
     size_t id_size = sxt_elf_build_id(&listing->elf, id, sizeof id);
-    for (size_t i = 0; i < id_size; i++)
-        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    sxt_hex_encode(text, id, id_size);
     for (size_t i = 0; i < size->container_count; i++) {
         const struct sxt_json *stated = id_of(&size->containers[i]);
         listing->container = (uint32_t)i;
-        if (stated != NULL && stated->string.size == 2 * id_size && memcmp(stated->string.data, text, 2 * id_size) == 0)
+        if (stated != NULL && sxt_string_is(stated->string, text))
             return SXT_OK;
     }
     if (size->container_count == 1 && (id_size == 0 || id_of(&size->containers[0]) == NULL))

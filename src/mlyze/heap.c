@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "mlyze/heap_private.h"
 
 #define BATCH       1024
@@ -261,7 +262,7 @@ static bool is_marker(const struct sxt_heap_usage *usage, const struct sxt_heap_
     if (moment->kind != SXT_HEAP_MARKER)
         return false;
     sxt_string text = sxt_mlyze_function(sxt_mlyze_metadata(usage->trace), name, room);
-    if (text.size == moment->marker.size && memcmp(text.data, moment->marker.data, text.size) == 0)
+    if (sxt_string_equal(text, moment->marker))
         return true;
     /* The name of one that dangles. */
     int size = snprintf(room, sizeof room, "marker_%u", name);

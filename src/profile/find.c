@@ -1,12 +1,14 @@
 /* find.c: candidates by name and by content, and the choice among them. */
 #include "profile/find.h"
 
+#include "base/hex.h"
+#include "source/debug_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEBUG_DIRECTORY "/usr/lib/debug"
-#define NAME_MAX_SIZE   4096
+#define NAME_MAX_SIZE 4096
 
 /* How an archive is called behind the name or the build ID of its binary. */
 static const char *const archive_endings[] = {".lidia", ".symbfile"};
@@ -18,7 +20,7 @@ struct wanted {
     struct sxt_module *module;
     char path[NAME_MAX_SIZE]; /* the mapping's name, without what the kernel adds to it */
     const char *base;
-    char hex[2 * SXT_PROBE_ID_MAX + 1]; /* the build ID in lower case; "" when it is no hexadecimal number */
+    char hex[SXT_HEX_ROOM(SXT_PROBE_ID_MAX)]; /* the build ID in lower case; "" when it is not hexadecimal */
     uint8_t id[SXT_PROBE_ID_MAX];
     size_t id_size;
     bool is_kernel;
@@ -62,27 +64,18 @@ void sxt_find_files(struct sxt_modules *modules, struct sxt_module *module)
     settle(&wanted);
 }
 
-static unsigned digit_value(char digit)
-{
-    return digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
-           : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
-           : digit >= 'A' && digit <= 'F' ? (unsigned)(digit - 'A') + 10
-                                          : 16;
-}
-
 static void understand_id(struct wanted *wanted, sxt_string text)
 {
     if (text.size % 2 != 0 || text.size < 4 || text.size > 2 * SXT_PROBE_ID_MAX)
         return;
     for (size_t i = 0; i < text.size; i += 2) {
-        unsigned high = digit_value(text.data[i]), low = digit_value(text.data[i + 1]);
-        if (high == 16 || low == 16)
+        int high = sxt_hex_digit(text.data[i]), low = sxt_hex_digit(text.data[i + 1]);
+        if (high < 0 || low < 0)
             return;
         wanted->id[i / 2] = (uint8_t)(high << 4 | low);
     }
     wanted->id_size = text.size / 2;
-    for (size_t i = 0; i < wanted->id_size; i++)
-        snprintf(wanted->hex + 2 * i, 3, "%02x", wanted->id[i]);
+    sxt_hex_encode(wanted->hex, wanted->id, wanted->id_size);
 }
 
 static void understand(struct wanted *wanted, struct sxt_modules *modules, struct sxt_module *module)
@@ -335,7 +328,7 @@ static void find_local(struct wanted *wanted)
     const char *directory = wanted->modules->opening.extract.debug_directory;
     char path[NAME_MAX_SIZE];
     int size = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug",
-                        directory != NULL ? directory : DEBUG_DIRECTORY, wanted->hex, wanted->hex + 2);
+                        directory != NULL ? directory : SXT_DEBUG_DIRECTORY, wanted->hex, wanted->hex + 2);
     if (size < 0 || (size_t)size >= sizeof path)
         return;
     sxt_probe_path(path, &probe, NULL);

@@ -13,6 +13,8 @@
  */
 #include "profile/match.h"
 
+#include "base/hex.h"
+
 #include <string.h>
 
 struct pattern {
@@ -170,12 +172,10 @@ static bool match_from(struct matcher *matcher, const char *pattern, size_t at)
     return true;
 }
 
+/* 16 or more for what is not a digit. */
 static unsigned digit_value(char digit)
 {
-    return digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
-           : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
-           : digit >= 'A' && digit <= 'F' ? (unsigned)(digit - 'A') + 10
-                                          : 16;
+    return (unsigned)sxt_hex_digit(digit);
 }
 
 /* The number of at most 16 digits at AT, and its end; AT when there is none. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/string.h"
 #include "source/elf/elf.h"
 
 #define INFLATE_LIMIT ((uint64_t)256 << 20)
@@ -52,7 +53,7 @@ void sxt_probe_path(const char *path, struct sxt_probe *probe, struct sxt_layout
 
 static bool is_named(const struct sxt_elf_section *section, const char *name)
 {
-    return section->name.size == strlen(name) && memcmp(section->name.data, name, section->name.size) == 0;
+    return sxt_string_is(section->name, name);
 }
 
 static void look_at_sections(const struct sxt_elf *elf, struct sxt_probe *probe)

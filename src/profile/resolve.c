@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "base/strings.h"
 #include "demangle/demangle.h"
 
@@ -243,9 +244,7 @@ static bool place_by_name(struct knowledge *known, sxt_string name, const struct
 
 static bool has_symbol(const struct sxt_match *match)
 {
-    static const char unknown[] = "[unknown]";
-    return match->symbol.size > 0 &&
-           (match->symbol.size != sizeof unknown - 1 || memcmp(match->symbol.data, unknown, sizeof unknown - 1) != 0);
+    return match->symbol.size > 0 && !sxt_string_is(match->symbol, "[unknown]");
 }
 
 /* The symbol as it stands, and in its readable form: a backtrace has names as linked. */

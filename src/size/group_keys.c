@@ -1,6 +1,7 @@
 /* group_keys.c: what an item is grouped under: its path to a depth, its namespace, its crate, ... */
 #include <string.h>
 
+#include "base/string.h"
 #include "size/query_private.h"
 
 static const struct {
@@ -38,7 +39,7 @@ static sxt_string generated_class(const struct sxt_size_query_item *item);
 bool sxt_group_find_key(sxt_string name, struct group_key *out)
 {
     for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++) {
-        if (name.size != strlen(known_keys[i].name) || memcmp(name.data, known_keys[i].name, name.size) != 0)
+        if (!sxt_string_is(name, known_keys[i].name))
             continue;
         *out = (struct group_key){.kind = known_keys[i].kind, .name = known_keys[i].name};
         return true;

@@ -17,6 +17,7 @@
 
 #include "base/byte_count.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "size/query_parse.h"
 
 static bool parse_query(struct query_parser *parser, bool is_canned);
@@ -101,7 +102,7 @@ static sxt_string peek_word(struct query_parser *parser)
 static bool take_word(struct query_parser *parser, const char *word)
 {
     sxt_string next = peek_word(parser);
-    if (next.size != strlen(word) || memcmp(next.data, word, next.size) != 0)
+    if (!sxt_string_is(next, word))
         return false;
     parser->at += next.size;
     return true;
@@ -232,7 +233,7 @@ static uint32_t parse_term(struct query_parser *parser, unsigned depth)
 
 static bool is_word(sxt_string text, const char *word)
 {
-    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+    return sxt_string_is(text, word);
 }
 
 static uint32_t parse_and(struct query_parser *parser, unsigned depth)

@@ -7,6 +7,7 @@
 
 #include <regex.h>
 
+#include "base/string.h"
 #include "size/query.h"
 
 /* What a query may cost at most; all are far above what people write. */

@@ -4,6 +4,8 @@
 
 #include "base/byte_count.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/string.h"
 #include "size/query_parse.h"
 
 static const struct field_word flag_words[] = {
@@ -91,7 +93,7 @@ const struct field *sxt_size_query_find_field(sxt_string name)
 uint32_t sxt_size_query_find_word(const struct field_word *words, sxt_string name)
 {
     for (; words->name != NULL; words++)
-        if (name.size == strlen(words->name) && memcmp(name.data, words->name, name.size) == 0)
+        if (sxt_string_is(name, words->name))
             return words->bit;
     return 0;
 }
@@ -269,7 +271,7 @@ uint32_t sxt_size_query_add_test(struct query_parser *parser, const struct field
 
 static bool is_exactly(sxt_string word, const char *text)
 {
-    return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
+    return sxt_string_is(word, text);
 }
 
 uint32_t sxt_size_query_add_word(struct query_parser *parser, sxt_string word, size_t at)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "size/private.h"
 
 /* What a line of numbers holds. */
@@ -214,20 +215,11 @@ static int read_name(struct sxt_size_reader *reader, struct progress *progress, 
 
 static bool parse_hexadecimal(sxt_string field, uint32_t *value)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < field.size; i++) {
-        unsigned char c = (unsigned char)field.data[i], letter = c | 0x20;
-        if (c >= '0' && c <= '9')
-            sum = sum << 4 | (unsigned)(c - '0');
-        else if (letter >= 'a' && letter <= 'f')
-            sum = sum << 4 | (unsigned)(letter - 'a' + 10);
-        else
-            return false;
-        if (sum > UINT32_MAX)
-            return false;
-    }
-    *value = (uint32_t)sum;
-    return field.size > 0;
+    uint64_t number;
+    if (!sxt_hex_parse(field, &number) || number > UINT32_MAX)
+        return false;
+    *value = (uint32_t)number;
+    return true;
 }
 
 static int field_error(struct sxt_size_reader *reader, sxt_string field, const char *what)

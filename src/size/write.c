@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "size/private.h"
 
 #define NUMBER_ROOM 24 /* of a number and what follows it */
@@ -338,7 +339,7 @@ static char *put_hexadecimal(char *to, uint32_t value)
     while (digits < 8 && value >> (4 * digits) != 0)
         digits++;
     while (digits-- > 0)
-        *to++ = "0123456789abcdef"[value >> (4 * digits) & 15];
+        *to++ = sxt_hex_letter(value >> (4 * digits));
     return to;
 }
 

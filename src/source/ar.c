@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 
 #define MAGIC_SIZE  8
 #define HEADER_SIZE 60
@@ -70,7 +71,7 @@ static bool is_table(sxt_string name, const char *header)
     if (begins_with(header, "/ ") || begins_with(header, "/SYM64/ "))
         return true;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (name.size == strlen(tables[i]) && memcmp(name.data, tables[i], name.size) == 0)
+        if (sxt_string_is(name, tables[i]))
             return true;
     return false;
 }

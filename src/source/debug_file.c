@@ -10,9 +10,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hex.h"
 
-#define DEFAULT_DIRECTORY "/usr/lib/debug"
-#define BUILD_ID_SIZE     64
+#define BUILD_ID_SIZE 64
 
 static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_extract_options *options,
                           struct sxt_debug_file *debug, sxt_error *error);
@@ -97,7 +97,7 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
 
 static const char *debug_directory(const sxt_extract_options *options)
 {
-    return options->debug_directory != NULL ? options->debug_directory : DEFAULT_DIRECTORY;
+    return options->debug_directory != NULL ? options->debug_directory : SXT_DEBUG_DIRECTORY;
 }
 
 static bool is_file(const char *path)
@@ -112,9 +112,8 @@ static void try_build_id(struct sxt_elf *elf, const sxt_extract_options *options
     size_t size = sxt_elf_build_id(elf, id, sizeof id);
     if (size < 2)
         return;
-    char hex[2 * BUILD_ID_SIZE + 1];
-    for (size_t i = 0; i < size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    char hex[SXT_HEX_ROOM(BUILD_ID_SIZE)];
+    sxt_hex_encode(hex, id, size);
     char candidate[PATH_MAX];
     int length =
         snprintf(candidate, sizeof candidate, "%s/.build-id/%.2s/%s.debug", debug_directory(options), hex, hex + 2);

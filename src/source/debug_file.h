@@ -10,6 +10,9 @@
 #include "base/file.h"
 #include "source/elf/elf.h"
 
+/* The root of the system's debug files, unless the options name another. */
+#define SXT_DEBUG_DIRECTORY "/usr/lib/debug"
+
 struct sxt_debug_file {
     struct sxt_file file;
     struct sxt_elf elf;
@@ -25,7 +28,7 @@ struct sxt_debug_file {
  * 3. the name in .gnu_debuglink: beside the binary, in .debug/ beside it, and under the debug directory; the CRC in
  *    the link must be that of the file.
  *
- * Only 1 can fail; 2 and 3 report a file that does not match as a warning and go on. DEBUG->found tells the outcome.
+ * Only 1 can fail; 2 and 3 report a file that does not match as a warning and go on. DEBUG->found is the outcome.
  */
 int sxt_debug_file_open(struct sxt_elf *elf, const char *path, const sxt_extract_options *options,
                         struct sxt_debug_file *debug, sxt_error *error);

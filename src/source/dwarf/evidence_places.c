@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 
 #include "base/cursor.h"
+#include "base/hex.h"
+#include "source/debug_file.h"
 
-#define DEFAULT_DIRECTORY "/usr/lib/debug"
-#define BUILD_ID_MAX      64
+#define BUILD_ID_MAX 64
 /* Two files that agree so far are the same. */
 #define COMPARE_MAX ((size_t)1 << 20)
 
@@ -119,15 +120,14 @@ void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_are
     const char *directory = dwarf->settings.options->debug_directory;
     char folder[PATH_MAX];
     if (directory == NULL)
-        directory = DEFAULT_DIRECTORY;
+        directory = SXT_DEBUG_DIRECTORY;
     if (path.data[0] == '/' || !folder_of(dwarf, folder))
         add(places, arena, "%s", path.data);
     else
         add(places, arena, "%s/%s", folder, path.data);
     if (id_size >= 2 && id_size <= BUILD_ID_MAX) {
-        char hex[2 * BUILD_ID_MAX + 1];
-        for (size_t i = 0; i < id_size; i++)
-            snprintf(hex + 2 * i, 3, "%02x", id[i]);
+        char hex[SXT_HEX_ROOM(BUILD_ID_MAX)];
+        sxt_hex_encode(hex, id, id_size);
         add(places, arena, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
     }
     add(places, arena, "%s/.dwz/%s", directory, last_component(path.data));

@@ -10,10 +10,11 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "source/debug_file.h"
 #include "source/dwarf/private.h"
 
-#define DEFAULT_DIRECTORY "/usr/lib/debug"
-#define BUILD_ID_MAX      64
+#define BUILD_ID_MAX 64
 /* A third of a package's hash table is empty, so a few steps lead to what is looked for, or to nothing. */
 #define PROBES_MAX 1024
 
@@ -132,7 +133,7 @@ static bool try_alternate_places(struct sxt_dwarf *dwarf, const struct alternate
 {
     const char *directory = dwarf->settings.options->debug_directory;
     if (directory == NULL)
-        directory = DEFAULT_DIRECTORY;
+        directory = SXT_DEBUG_DIRECTORY;
     char path[PATH_MAX], folder[PATH_MAX];
     sxt_string beside = {folder, 0};
     if (folder_of(dwarf, folder))
@@ -140,14 +141,11 @@ static bool try_alternate_places(struct sxt_dwarf *dwarf, const struct alternate
     if (join_path(path, beside, link->path) && try_alternate(dwarf, link, path))
         return true;
     if (link->id_size >= 2 && link->id_size <= BUILD_ID_MAX) {
-        int length = snprintf(path, sizeof path, "%s/.build-id/%02x/", directory, link->id[0]);
-        for (size_t i = 1; i < link->id_size && length > 0 && length < PATH_MAX - 16; i++)
-            length += snprintf(path + length, sizeof path - (size_t)length, "%02x", link->id[i]);
-        if (length > 0 && length < PATH_MAX - 16) {
-            strcpy(path + length, ".debug");
-            if (try_alternate(dwarf, link, path))
-                return true;
-        }
+        char hex[SXT_HEX_ROOM(BUILD_ID_MAX)];
+        sxt_hex_encode(hex, link->id, link->id_size);
+        int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
+        if (length > 0 && (size_t)length < sizeof path && try_alternate(dwarf, link, path))
+            return true;
     }
     const char *name = link->path.data;
     const char *slash = strrchr(name, '/');

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 #include "source/debug_file.h"
 #include "source/dwarf/dwarf.h"
 #include "source/extract.h"
@@ -181,7 +182,7 @@ static struct sxt_gnu_symbols *symbols_for(struct sxt_gnu *gnu, uint32_t section
     if (!gnu->debug.found || section >= debug->section_count)
         return &gnu->symbols;
     sxt_string name = gnu->elf.sections[section].name, other = debug->sections[section].name;
-    bool same = name.size == other.size && memcmp(name.data, other.data, name.size) == 0;
+    bool same = sxt_string_equal(name, other);
     return same ? &gnu->debug_symbols : &gnu->symbols;
 }
 
