@@ -368,7 +368,7 @@ static sxt_string trimmed(const char *text, size_t size)
 }
 
 /* The virtual address that a question means; false when it means none. */
-static bool understand(struct question *question, struct cli_answer *answer, uint64_t *address)
+static bool parse_question(struct question *question, struct cli_answer *answer, uint64_t *address)
 {
     char text[32];
     answer->is_address = answer->text.size < sizeof text;
@@ -433,7 +433,7 @@ static void answer_batch(struct question *question, struct cli_answer *answers, 
     size_t first[BATCH + 1], known[BATCH], known_count = 0;
     for (size_t i = 0; i < count; i++) {
         answers[i].count = 0;
-        if (understand(question, &answers[i], &addresses[known_count]))
+        if (parse_question(question, &answers[i], &addresses[known_count]))
             known[known_count++] = i;
         else
             known[known_count] = count;

@@ -62,7 +62,7 @@ const struct cli_verb cli_record = {
     .run = run,
 };
 
-static int understand(struct session *session);
+static int read_options(struct session *session);
 static int find_recorder(struct session *session);
 static int find_program(struct session *session);
 static int record(struct session *session);
@@ -75,7 +75,7 @@ static int run(const struct cli_arguments *arguments)
     if (session == NULL)
         return cli_fail_text(NULL, "out of memory");
     session->arguments = arguments;
-    int status = understand(session);
+    int status = read_options(session);
     if (status == CLI_DONE)
         status = find_recorder(session);
     if (status == CLI_DONE)
@@ -103,7 +103,7 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     return true;
 }
 
-static int understand(struct session *session)
+static int read_options(struct session *session)
 {
     const struct cli_arguments *arguments = session->arguments;
     const char *sample = cli_value(arguments, "sample");

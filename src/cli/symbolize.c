@@ -73,7 +73,7 @@ struct symbolizing {
 };
 
 static int check_words(const struct cli_arguments *arguments);
-static int understand(struct symbolizing *work);
+static int read_options(struct symbolizing *work);
 static int symbolize_profile(struct symbolizing *work, const char *input, const char *output);
 static int filter_text(struct symbolizing *work, const char *input, const char *output);
 
@@ -84,7 +84,7 @@ static int run(const struct cli_arguments *arguments)
     const char *output = cli_value(arguments, "output");
     int status = check_words(arguments);
     if (status == CLI_DONE)
-        status = understand(&work);
+        status = read_options(&work);
     sxt_error error;
     if (status == CLI_DONE && sxt_modules_open(&work.where, &work.modules, &error) != SXT_OK)
         status = error.code == SXT_ERROR_USAGE ? cli_usage(arguments->verb, "%s", error.text) : cli_fail(NULL, &error);
@@ -142,7 +142,7 @@ int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules
     return CLI_DONE;
 }
 
-static int understand(struct symbolizing *work)
+static int read_options(struct symbolizing *work)
 {
     const struct cli_arguments *arguments = work->arguments;
     struct sxt_modules_options *where = &work->where;

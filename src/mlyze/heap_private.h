@@ -2,7 +2,7 @@
 #ifndef SXT_MLYZE_HEAP_PRIVATE_H
 #define SXT_MLYZE_HEAP_PRIVATE_H
 
-#include "base/heap.h"
+#include "base/priority_queue.h"
 #include "mlyze/heap.h"
 #include "mlyze/live.h"
 
@@ -28,7 +28,7 @@ struct heap_pass {
     uint64_t point_end, window_end;
     unsigned point_shift; /* the width of a point, as a power of two */
     struct sxt_heap_stretch window;
-    struct sxt_heap least; /* numbers of the windows that are kept, the one with the least bytes on top */
+    struct sxt_queue least; /* numbers of the windows that are kept, the one with the least bytes on top */
 };
 
 /*

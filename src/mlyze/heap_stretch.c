@@ -160,10 +160,10 @@ static void keep_window(struct heap_pass *pass)
         number = pass->least.items[0];
         if (pass->window.bytes <= kept->items[number].bytes)
             return;
-        sxt_heap_pop(&pass->least, has_less, kept->items);
+        sxt_queue_pop(&pass->least, has_less, kept->items);
     }
     kept->items[number] = pass->window;
-    sxt_heap_push(&pass->least, number, has_less, kept->items);
+    sxt_queue_push(&pass->least, number, has_less, kept->items);
 }
 
 static int compare_windows(const void *left, const void *right)

@@ -84,7 +84,7 @@ static void make_ready(struct sxt_spool *spool, uint32_t way)
     uint32_t first = spool->earliest;
     if (first == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
         first = spool->ready.items[0];
-        sxt_heap_pop(&spool->ready, is_earlier, spool->ways);
+        sxt_queue_pop(&spool->ready, is_earlier, spool->ways);
     }
     if (first == SXT_SPOOL_NO_WAY) {
         spool->earliest = way;
@@ -92,7 +92,7 @@ static void make_ready(struct sxt_spool *spool, uint32_t way)
     }
     bool is_first = is_earlier(spool->ways, way, first);
     spool->earliest = is_first ? way : first;
-    sxt_heap_push(&spool->ready, is_first ? first : way, is_earlier, spool->ways);
+    sxt_queue_push(&spool->ready, is_first ? first : way, is_earlier, spool->ways);
 }
 
 /* SXT_SPOOL_NO_WAY when none is left that does not wait. */
@@ -100,7 +100,7 @@ static uint32_t find_earliest(struct sxt_spool *spool)
 {
     if (spool->earliest == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
         spool->earliest = spool->ready.items[0];
-        sxt_heap_pop(&spool->ready, is_earlier, spool->ways);
+        sxt_queue_pop(&spool->ready, is_earlier, spool->ways);
     }
     return spool->earliest;
 }

@@ -2,7 +2,7 @@
 #ifndef SXT_MLYZE_SPOOL_PRIVATE_H
 #define SXT_MLYZE_SPOOL_PRIVATE_H
 
-#include "base/heap.h"
+#include "base/priority_queue.h"
 #include "base/strings.h"
 #include "mlyze/live.h"
 #include "mlyze/spool.h"
@@ -73,7 +73,7 @@ struct sxt_spool {
     struct sxt_spool_way *ways;
     size_t way_count;
     uint32_t earliest;     /* the way whose record has the lowest tick, or SXT_SPOOL_NO_WAY; it is not in `ready` */
-    struct sxt_heap ready; /* the other ways by the tick of their record */
+    struct sxt_queue ready; /* the other ways by the tick of their record */
     uint32_t *waiting;     /* ways whose record cannot come yet */
     size_t waiting_count;
     struct sxt_live live;

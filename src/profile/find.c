@@ -28,7 +28,7 @@ struct wanted {
     int binary_rank;
 };
 
-static void understand(struct wanted *wanted, struct sxt_modules *modules, struct sxt_module *module);
+static void describe_wanted(struct wanted *wanted, struct sxt_modules *modules, struct sxt_module *module);
 static void find_by_build_id(struct wanted *wanted);
 static void find_by_file_id(struct wanted *wanted);
 static void find_by_name(struct wanted *wanted);
@@ -49,7 +49,7 @@ static bool has_any(const struct sxt_module *module)
 void sxt_find_files(struct sxt_modules *modules, struct sxt_module *module)
 {
     struct wanted wanted;
-    understand(&wanted, modules, module);
+    describe_wanted(&wanted, modules, module);
     bool is_searched = modules->options.directory_count > 0 && sxt_search_walk(&modules->search);
     bool is_exact = is_exact_about(&wanted);
     if (is_searched && wanted.id_size > 0)
@@ -64,7 +64,7 @@ void sxt_find_files(struct sxt_modules *modules, struct sxt_module *module)
     settle(&wanted);
 }
 
-static void understand_id(struct wanted *wanted, sxt_string text)
+static void parse_build_id(struct wanted *wanted, sxt_string text)
 {
     if (text.size % 2 != 0 || text.size < 4 || text.size > 2 * SXT_PROBE_ID_MAX)
         return;
@@ -78,7 +78,7 @@ static void understand_id(struct wanted *wanted, sxt_string text)
     sxt_hex_encode(wanted->hex, wanted->id, wanted->id_size);
 }
 
-static void understand(struct wanted *wanted, struct sxt_modules *modules, struct sxt_module *module)
+static void describe_wanted(struct wanted *wanted, struct sxt_modules *modules, struct sxt_module *module)
 {
     static const char deleted[] = " (deleted)";
     *wanted = (struct wanted){.modules = modules, .module = module};
@@ -91,7 +91,7 @@ static void understand(struct wanted *wanted, struct sxt_modules *modules, struc
     const char *slash = strrchr(wanted->path, '/');
     wanted->base = slash != NULL ? slash + 1 : wanted->path;
     wanted->is_kernel = sxt_layout_is_kernel(module->name);
-    understand_id(wanted, module->build_id);
+    parse_build_id(wanted, module->build_id);
 }
 
 static bool is_same_build(const struct wanted *wanted, const struct sxt_probe *probe)

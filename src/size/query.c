@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/heap.h"
+#include "base/priority_queue.h"
 #include "size/query_private.h"
 
 static const char padding_name[] = "Overhead: aggregate padding of diff'ed symbols";
@@ -267,15 +267,15 @@ static int keep_first(struct run *run, sxt_error *error)
 {
     struct sxt_size_result *result = run->result;
     size_t wanted = (size_t)run->query->limit;
-    struct sxt_heap heap = {.items = malloc((wanted + 1) * sizeof *heap.items)};
+    struct sxt_queue heap = {.items = malloc((wanted + 1) * sizeof *heap.items)};
     if (heap.items == NULL)
         return sxt_fail_memory(error, wanted * sizeof *heap.items);
     for (uint32_t i = 0; i < result->row_count; i++) {
         if (heap.count == wanted && (wanted == 0 || !comes_later(run, heap.items[0], i)))
             continue;
-        sxt_heap_push(&heap, i, comes_later, run);
+        sxt_queue_push(&heap, i, comes_later, run);
         if (heap.count > wanted)
-            sxt_heap_pop(&heap, comes_later, run);
+            sxt_queue_pop(&heap, comes_later, run);
     }
     struct sxt_size_result_row *rows = calloc(wanted + 1, sizeof *rows);
     for (size_t i = 0; rows != NULL && i < heap.count; i++)

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/heap.h"
+#include "base/priority_queue.h"
 #include "base/sort.h"
 #include "symbols/alias_rule.h"
 #include "symbols/nameless.h"
@@ -45,7 +45,7 @@ struct merge {
     size_t candidate_count;
     struct sxt_sort_item *order; /* candidates by start */
     struct sxt_sort_item *scratch;
-    struct sxt_heap open; /* candidates that cover the current address */
+    struct sxt_queue open; /* candidates that cover the current address */
     struct piece *pieces; /* ascending */
     size_t piece_count, piece_capacity;
 
@@ -286,16 +286,16 @@ static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, u
 
 static bool sweep(struct merge *merge)
 {
-    struct sxt_heap *open = &merge->open;
+    struct sxt_queue *open = &merge->open;
     size_t next = 0;
     uint64_t at = 0;
     while (next < merge->candidate_count || open->count > 0) {
         if (open->count == 0)
             at = merge->order[next].key;
         while (next < merge->candidate_count && merge->order[next].key <= at)
-            sxt_heap_push(open, merge->order[next++].index, is_better, merge);
+            sxt_queue_push(open, merge->order[next++].index, is_better, merge);
         while (open->count > 0 && merge->candidates[open->items[0]].end <= at)
-            sxt_heap_pop(open, is_better, merge);
+            sxt_queue_pop(open, is_better, merge);
         if (open->count == 0)
             continue;
         uint32_t winner = open->items[0];

@@ -167,8 +167,8 @@ static bool collect_nodes(struct trees *trees, size_t first, size_t end)
     return true;
 }
 
-/* For one level: brothers and sisters beside each other, by address, in the order of adding where that is equal. */
-static int by_family(const void *a, const void *b, void *nodes)
+/* For one level: children of one parent together, by address, then in the order of adding. */
+static int by_parent_and_start(const void *a, const void *b, void *nodes)
 {
     const struct node *first = (const struct node *)nodes + *(const uint32_t *)a;
     const struct node *second = (const struct node *)nodes + *(const uint32_t *)b;
@@ -191,7 +191,7 @@ static void mend_level(struct trees *trees, uint32_t *level, size_t count)
         if (node->end > parent->end)
             node->end = parent->end;
     }
-    qsort_r(level, count, sizeof *level, by_family, nodes);
+    qsort_r(level, count, sizeof *level, by_parent_and_start, nodes);
     struct node *elder = NULL; /* the last one before that has any bytes */
     for (size_t i = 0; i < count; i++) {
         struct node *node = &nodes[level[i]];

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/heap.h"
+#include "base/priority_queue.h"
 
 /* One function under way. */
 struct sweep {
@@ -139,7 +139,7 @@ static bool is_later(const void *claims, uint32_t a, uint32_t b)
 static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count)
 {
     const struct dwarf_claim *claims = sweep->assembly->claims;
-    struct sxt_heap open = {.items = sweep->assembly->heap};
+    struct sxt_queue open = {.items = sweep->assembly->heap};
     uint64_t at = 0, root_end = 0; /* the function's own ranges that have begun end here */
     size_t next = 0;
     while (next < count || open.count > 0) {
@@ -148,10 +148,10 @@ static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count)
         for (; next < count && claims[next].start <= at; next++) {
             if (claims[next].node == root && claims[next].end > root_end)
                 root_end = claims[next].end;
-            sxt_heap_push(&open, (uint32_t)next, is_later, claims);
+            sxt_queue_push(&open, (uint32_t)next, is_later, claims);
         }
         while (open.count > 0 && claims[open.items[0]].end <= at)
-            sxt_heap_pop(&open, is_later, claims);
+            sxt_queue_pop(&open, is_later, claims);
         if (open.count == 0)
             continue;
         uint64_t until = claims[open.items[0]].end;

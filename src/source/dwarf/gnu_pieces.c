@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/heap.h"
+#include "base/priority_queue.h"
 #include "source/dwarf/gnu.h"
 
 /* Questions after which pieces are worth making. */
@@ -17,7 +17,7 @@
 struct sweep {
     struct dwarf_claim *claims; /* by start */
     size_t claim_count;
-    struct sxt_heap open; /* claims that have begun */
+    struct sxt_queue open; /* claims that have begun */
     struct gnu_piece *pieces;
     size_t piece_count, piece_capacity;
 };
@@ -57,16 +57,16 @@ static bool add_piece(struct sweep *sweep, uint64_t start, uint32_t function)
 static bool go_over(struct sweep *sweep)
 {
     const struct dwarf_claim *claims = sweep->claims;
-    struct sxt_heap *open = &sweep->open;
+    struct sxt_queue *open = &sweep->open;
     size_t next = 0;
     uint64_t at = 0;
     while (next < sweep->claim_count || open->count > 0) {
         if (open->count == 0)
             at = claims[next].start;
         while (next < sweep->claim_count && claims[next].start <= at)
-            sxt_heap_push(open, (uint32_t)next++, is_better, claims);
+            sxt_queue_push(open, (uint32_t)next++, is_better, claims);
         while (open->count > 0 && claims[open->items[0]].end <= at)
-            sxt_heap_pop(open, is_better, claims);
+            sxt_queue_pop(open, is_better, claims);
         uint32_t owner = open->count > 0 ? claims[open->items[0]].node : DWARF_NONE;
         if (!add_piece(sweep, at, owner))
             return false;

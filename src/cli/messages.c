@@ -1,4 +1,4 @@
-/* report.c: what goes to stderr, and the pieces that several verbs share. */
+/* messages.c: errors, warnings and notes on stderr, and parsing that several verbs share. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
