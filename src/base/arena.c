@@ -2,7 +2,7 @@
  * arena.c: objects are cut from the front of the newest block. A block is twice as large as the one before it, so a
  * small arena stays small and a large one needs few blocks.
  *
- * An object that is larger than a quarter of the largest block gets a block of its own, linked behind the newest one,
+ * An object that is larger than a quarter of the largest block gets its own block, linked after the newest one,
  * so that the free space of the newest block is not given up for it.
  */
 #include "base/arena.h"
@@ -63,7 +63,7 @@ void *sxt_arena_calloc(struct sxt_arena *arena, size_t count, size_t size)
     return object;
 }
 
-/* Text needs no alignment: strings lie one right behind the other. */
+/* Text needs no alignment: strings follow each other without gaps. */
 char *sxt_arena_copy(struct sxt_arena *arena, const void *data, size_t size)
 {
     if (size == SIZE_MAX)
@@ -134,7 +134,7 @@ static bool begin_block(struct sxt_arena *arena, size_t size)
     return true;
 }
 
-/* A block for a single object, behind the newest block, which stays the one that objects are cut from. */
+/* A block for a single object, after the newest block, from which objects are still cut. */
 static void *own_block(struct sxt_arena *arena, size_t size)
 {
     struct sxt_arena_block *block = new_block(size);

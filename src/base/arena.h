@@ -2,7 +2,7 @@
  * arena.h: many small objects with one owner and one free.
  *
  * Memory comes in blocks that grow up to 1 MiB; larger objects get a block of their own. In a build for a sanitizer, or
- * after sxt_arena_init with separate == true, every object is an allocation of its own, so that ASan and valgrind see
+ * after sxt_arena_init with separate == true, every object is a separate allocation, so that ASan and valgrind see
  * an overrun or a use after free. An arena belongs to one thread at a time.
  */
 #ifndef SXT_BASE_ARENA_H
@@ -36,7 +36,7 @@ void *sxt_arena_alloc(struct sxt_arena *arena, size_t size);
 /* COUNT objects of SIZE bytes, cleared; NULL also when the product overflows. */
 void *sxt_arena_calloc(struct sxt_arena *arena, size_t count, size_t size);
 
-/* A copy of SIZE bytes with a NUL behind it. */
+/* A copy of SIZE bytes with a NUL after it. */
 char *sxt_arena_copy(struct sxt_arena *arena, const void *data, size_t size);
 
 /* Frees everything; the arena is empty and may be used again. */

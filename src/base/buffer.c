@@ -135,7 +135,7 @@ int sxt_buffer_status(const struct sxt_buffer *buffer, sxt_error *error)
     if (!buffer->failed)
         return SXT_OK;
     if (buffer->memory_was_short)
-        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory behind %zu bytes", buffer->size);
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory after %zu bytes", buffer->size);
     return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more than the %zu bytes that are allowed", buffer->maximum);
 }
 

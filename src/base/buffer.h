@@ -26,7 +26,7 @@ struct sxt_buffer {
 void sxt_buffer_init(struct sxt_buffer *buffer, size_t maximum);
 void sxt_buffer_free(struct sxt_buffer *buffer);
 
-/* Makes room for MORE bytes behind the content. Returns the place for them, or NULL. Does not change the size. */
+/* Makes room for MORE bytes after the content. Returns the place for them, or NULL. Does not change the size. */
 uint8_t *sxt_buffer_reserve(struct sxt_buffer *buffer, size_t more);
 
 /* Adds MORE bytes, not cleared, and returns where they begin, or NULL. */

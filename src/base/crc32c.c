@@ -19,7 +19,7 @@ static uint32_t choose_and_run(uint32_t crc, const void *data, size_t size);
 /* Starts at the function that replaces it. Threads that meet there all store the same value. */
 static crc32c_function *_Atomic chosen = choose_and_run;
 
-/* The sums (xor) of all subsets of the values behind SUM, each with SUM added, in the order of binary counting. */
+/* The sums (xor) of all subsets of the values after SUM, each with SUM added, in the order of binary counting. */
 #define SUMS_1(sum, a)                      (sum), (sum) ^ (a)
 #define SUMS_2(sum, a, b)                   SUMS_1(sum, a), SUMS_1((sum) ^ (b), a)
 #define SUMS_3(sum, a, b, c)                SUMS_2(sum, a, b), SUMS_2((sum) ^ (c), a, b)

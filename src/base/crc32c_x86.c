@@ -72,7 +72,7 @@ __attribute__((target("sse4.2"))) uint32_t sxt_crc32c_hardware(uint32_t crc, con
     return ~(uint32_t)state;
 }
 
-/* The register after as many zero bytes as TABLE stands for. */
+/* The register after the number of zero bytes that TABLE represents. */
 static inline uint32_t move_over_zeros(uint64_t state, zeros_table table)
 {
     uint32_t moved = 0;

@@ -13,7 +13,7 @@ struct sxt_cursor sxt_cursor_make(const void *data, size_t size, uint64_t base, 
     return (struct sxt_cursor){.data = data, .size = size, .base = base, .big_endian = big_endian};
 }
 
-/* A cursor that failed has no trustworthy numbers to give: what is sliced from it has failed too. */
+/* The numbers of a cursor that failed are not to be trusted: slices of it have failed too. */
 struct sxt_cursor sxt_cursor_slice(const struct sxt_cursor *parent, uint64_t at, uint64_t length)
 {
     struct sxt_cursor slice = sxt_cursor_make(parent->data, 0, parent->base, parent->big_endian);

@@ -24,7 +24,7 @@ struct sxt_cursor {
 /* A cursor over SIZE bytes at DATA, which begin at offset BASE of the file. */
 struct sxt_cursor sxt_cursor_make(const void *data, size_t size, uint64_t base, bool big_endian);
 
-/* A cursor over LENGTH bytes at position AT of PARENT, independent of where PARENT stands; failed when outside. */
+/* A cursor over LENGTH bytes at position AT of PARENT, independent of the position of PARENT; failed when outside. */
 struct sxt_cursor sxt_cursor_slice(const struct sxt_cursor *parent, uint64_t at, uint64_t length);
 
 uint8_t sxt_cursor_u8(struct sxt_cursor *cursor);

@@ -111,7 +111,7 @@ void sxt_file_close(struct sxt_file *file)
 static int map_regular(struct sxt_file *file, int fd, uint64_t size, bool *mapped, sxt_error *error)
 {
     if (size > PTRDIFF_MAX)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "is too large for this machine");
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too large for this machine");
     void *memory = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     *mapped = memory != MAP_FAILED;
     if (*mapped)
@@ -121,7 +121,7 @@ static int map_regular(struct sxt_file *file, int fd, uint64_t size, bool *mappe
     return SXT_OK;
 }
 
-/* FROM_START reads a regular file whole, wherever the descriptor stands, and leaves it standing there. */
+/* FROM_START reads a regular file from its beginning, and does not move the descriptor. */
 static ssize_t read_some(int fd, uint8_t *to, size_t room, bool from_start, size_t position)
 {
     for (;;) {

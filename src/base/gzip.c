@@ -49,7 +49,7 @@ int sxt_gzip_fast(const uint8_t *data, size_t size, struct sxt_buffer *out, sxt_
     struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(FAST_LEVEL);
     if (compressor == NULL)
         return sxt_fail_memory(error, (uint64_t)1 << 20);
-    /* The bound is a bit more than the data; what is not used is given back below. */
+    /* The bound is a little more than the data; unused memory is released below. */
     size_t bound = libdeflate_gzip_compress_bound(compressor, size), written = 0;
     uint8_t *to = malloc(bound);
     if (to != NULL)

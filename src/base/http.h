@@ -30,7 +30,7 @@ struct sxt_http_request {
 
 /*
  * POSTs REQUEST; the answer is appended to ANSWER, up to its maximum, and its status is *STATUS. A service that is busy
- * (429, 502, 503, 504) is asked again a few times, after the time that it tells. Fails when there is no answer. Answers
+ * (429, 502, 503, 504) is asked again a few times, after the time that it names. Fails when there is no answer. Answers
  * that lead elsewhere (3xx) are not followed.
  */
 int sxt_http_post(struct sxt_http *http, const struct sxt_http_request *request, struct sxt_buffer *answer,

@@ -48,7 +48,7 @@ struct job {
 };
 
 struct codec {
-    bool zero_padding; /* zero bytes between and behind members are no damage */
+    bool zero_padding; /* zero bytes between and after members are allowed */
     /* Prepares the decoder for the first member, restart for one more. */
     int (*open)(struct job *job);
     int (*restart)(struct job *job);
@@ -189,7 +189,7 @@ static int next_member(struct job *job, const struct codec *codec, bool *more)
         return SXT_OK;
     *more = codec->begins(job->data + at, job->size - at);
     job->position = at;
-    return *more ? codec->restart(job) : stream_error(job, SXT_ERROR_FORMAT, "other bytes behind its end");
+    return *more ? codec->restart(job) : stream_error(job, SXT_ERROR_FORMAT, "other bytes after its end");
 }
 
 static int expand_members(struct job *job, const struct codec *codec)

@@ -23,7 +23,7 @@ const char *sxt_compression_name(enum sxt_compression kind);
 
 /*
  * Expands a whole stream into *OUT (malloc, the caller frees it) and *OUT_SIZE. Concatenated gzip members, xz streams
- * and zstd frames are all expanded; other bytes behind the last one are an error. Fails with SXT_ERROR_LIMIT as soon as
+ * and zstd frames are all expanded; other bytes after the last one are an error. Fails with SXT_ERROR_LIMIT as soon as
  * more than LIMIT bytes would come out, with SXT_ERROR_FORMAT for a damaged or cut stream (offset: how far the input
  * was read). Memory grows with what really comes out, never with a size that the stream only claims. Decoder memory of
  * xz and zstd is bounded too (128 MiB window).

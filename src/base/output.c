@@ -2,7 +2,7 @@
  * output.c: where an output goes (in place, or under a temporary name beside its target), and how it gets its name.
  *
  * Descriptors are kept above the three standard ones, so that a program that was started without them does not write an
- * archive where somebody else prints messages. That also makes 0 a sign of an output that is not open.
+ * archive to a descriptor that other code prints messages to. That also makes 0 a sign of an output that is not open.
  */
 #include "base/output.h"
 
@@ -222,8 +222,8 @@ static int above_standard(int fd)
 }
 
 /*
- * The name behind all symbolic links at the end of PATH, whether or not something is there (realpath wants it to be).
- * NULL with errno on failure.
+ * The name that all symbolic links at the end of PATH lead to, whether or not something is there (realpath wants it to
+ * be). NULL with errno on failure.
  */
 static char *follow_links(const char *path)
 {
@@ -266,7 +266,7 @@ static void forget(struct sxt_output *output)
     output->fd = -1;
 }
 
-/* The file has its name by now, so a file system that cannot do this is no reason to report a failure. */
+/* The file has its name already, so a file system that cannot do this is not a failure. */
 static void sync_directory_of(const char *path)
 {
     size_t length = directory_length(path);

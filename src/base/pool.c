@@ -107,7 +107,7 @@ static void *helper_main(void *argument)
 }
 
 /*
- * Items are handed out in order, so every item below one that failed is in somebody's hands already: the lowest failure
+ * Items are handed out in order, so every item below one that failed has been taken already: the lowest failure
  * that is seen here is the lowest there is, however the threads are scheduled.
  */
 static void take_items(struct pool *pool, unsigned worker)

@@ -2,7 +2,7 @@
  * progress.c: draws the bar.
  *
  * `drawing` is a tiny lock around label, total and the stream. A thread that only advances never waits for it: when
- * somebody else is drawing, that is good enough.
+ * another thread is drawing, that is good enough.
  */
 #include "base/progress.h"
 

@@ -82,7 +82,7 @@ static void draw_secrets(uint64_t secrets[2])
     secrets[1] |= 1;
 }
 
-/* All bits of the product depend on the secret, so nobody who does not know it can choose words that meet. */
+/* All bits of the product depend on the secret, so words that collide cannot be chosen without knowing it. */
 static inline uint64_t mix(uint64_t state, uint64_t word, uint64_t secret)
 {
     unsigned __int128 product = (unsigned __int128)(state ^ word) * secret;

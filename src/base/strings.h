@@ -2,7 +2,7 @@
  * strings.h: a table that keeps each string once and names it by a small number, in the order of first use.
  *
  * Number 0 is always the empty string. Views stay valid until the table is freed. One thread at a time may add; any
- * number may read while nobody adds. No file can be made whose strings are slow to find.
+ * number may read while none adds. The hash is keyed, so a hostile file cannot make lookups slow.
  */
 #ifndef SXT_BASE_STRINGS_H
 #define SXT_BASE_STRINGS_H

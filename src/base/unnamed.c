@@ -1,4 +1,4 @@
-/* unnamed.c: a file that is gone when nobody reads it any more. */
+/* unnamed.c: a file that is removed when its last descriptor is closed. */
 #include "base/unnamed.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static int above_standard(int fd)
     return moved;
 }
 
-int sxt_aside_open(struct sxt_output *output, sxt_error *error)
+int sxt_unnamed_open(struct sxt_output *output, sxt_error *error)
 {
     const char *given = getenv("TMPDIR");
     const char *folder = given != NULL && *given != 0 ? given : "/tmp";
@@ -43,7 +43,7 @@ int sxt_aside_open(struct sxt_output *output, sxt_error *error)
     return output->fd >= 0 ? SXT_OK : sxt_fail_errno(error, errno, "no temporary file can be made in %s", folder);
 }
 
-int sxt_aside_read(struct sxt_output *output, struct sxt_file *file, sxt_error *error)
+int sxt_unnamed_read(struct sxt_output *output, struct sxt_file *file, sxt_error *error)
 {
     int status = sxt_file_open_fd(file, output->fd, error);
     sxt_output_abandon(output);

@@ -35,7 +35,7 @@ struct cli_example {
 
 struct cli_verb {
     const char *name;
-    const char *synopsis; /* behind the name: "FILE [ADDRESS...]" */
+    const char *synopsis; /* after the name: "FILE [ADDRESS...]" */
     const char *summary;  /* one line */
     const char *description;
     const struct cli_option *options;   /* -h, --help and --version are added to every verb */
@@ -55,21 +55,21 @@ struct cli_given {
 struct cli_arguments {
     const struct cli_verb *verb;
     unsigned *counts;        /* by index in verb->options: how often it was given */
-    struct cli_given *given; /* options with an argument, in the order in which they stand */
+    struct cli_given *given; /* options with an argument, in the order given */
     size_t given_count;
-    const char **words; /* what is no option */
+    const char **words; /* arguments that are not options */
     size_t word_count;
 };
 
 extern const struct cli_verb *const cli_verbs[]; /* ends with NULL */
 
-/* Runs VERB with what stands behind its name, which is argv[-1]. Returns the exit status. */
+/* Runs VERB with the arguments after its name, which is argv[-1]. Returns the exit status. */
 int cli_run(const struct cli_verb *verb, int argc, char **argv);
 
 /* The option's last argument, or NULL when it was not given. NAME must be in the table. */
 const char *cli_value(const struct cli_arguments *arguments, const char *name);
 
-/* Argument INDEX of an option that may be given several times; NULL behind the last. */
+/* Argument INDEX of an option that may be given several times; NULL after the last. */
 const char *cli_value_at(const struct cli_arguments *arguments, const char *name, size_t index);
 bool cli_given(const struct cli_arguments *arguments, const char *name);
 
@@ -117,13 +117,13 @@ int cli_threads(const struct cli_arguments *arguments, unsigned *threads);
 /* "0x401020" or "401020". False when TEXT is anything else. */
 bool cli_parse_address(const char *text, uint64_t *address);
 
-/* What stands behind the last dot of a file's name; "" when there is none. */
+/* The part after the last dot of a file's name; "" when it has none. */
 const char *cli_extension(const char *path);
 
-/* Called by a verb that will fill tens of megabytes, before it does. */
+/* Called by a verb before it fills tens of megabytes. */
 void cli_expect_much_memory(void);
 
-/* Ends a verb that printed results: a failed write is an error of its own. */
+/* Ends a verb that printed results: a failed write is an error. */
 int cli_finish(struct sxt_emit *emit, int status);
 
 #endif

@@ -38,7 +38,7 @@ static int run(const struct cli_arguments *arguments)
                 man_verb(cli_verbs[i]);
                 return CLI_DONE;
             }
-        return cli_usage(arguments->verb, "there is no verb '%s'", which);
+        return cli_usage(arguments->verb, "unknown verb '%s'", which);
     }
     const struct {
         const char *shell;
@@ -49,7 +49,7 @@ static int run(const struct cli_arguments *arguments)
             shells[i].print();
             return CLI_DONE;
         }
-    return cli_usage(arguments->verb, "say 'man', 'man VERB' or 'completion bash|zsh|fish'");
+    return cli_usage(arguments->verb, "expected 'man', 'man VERB' or 'completion bash|zsh|fish'");
 }
 
 /* Text for troff: backslashes and hyphens are its own, and a line must not begin with a dot. */
@@ -77,7 +77,7 @@ static void roff_upper(const char *text)
 static void man_end(void)
 {
     printf(
-        ".SH EXIT STATUS\n.TP\n.B 0\ndone, also where an answer is empty\n.TP\n.B 1\nthe input is bad, or the answer "
+        ".SH EXIT STATUS\n.TP\n.B 0\nsuccess, even if the answer is empty\n.TP\n.B 1\nthe input is bad, or the answer "
         "is no\n.TP\n.B 2\nwrong usage\n");
 }
 
@@ -96,7 +96,7 @@ static void man_overview(void)
             printf(" (\n.BR sextant\\-%s (1))\n", cli_verbs[i]->name);
         }
     man_end();
-    printf(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set, no colour is used on a terminal\n");
+    printf(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set, output on a terminal has no colour\n");
 }
 
 static void man_options(const struct cli_verb *verb)

@@ -9,11 +9,11 @@ static int print_overview(void)
            "Where does this address come from, what takes the space in this binary,\n"
            "what holds the memory of this process?\n\nverbs:\n");
     cli_print_verbs(stdout);
-    printf("\n'sextant VERB --help' tells about a verb, with examples.\n");
+    printf("\n'sextant VERB --help' describes a verb, with examples.\n");
     return CLI_DONE;
 }
 
-/* What was only buffered so far may still fail to be written. */
+/* Writing buffered output may still fail. */
 static int finish(int status)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     return finish(run(argc, argv));
 }
 
-/* "addr2line" and "x86_64-linux-gnu-addr2line" are names under which the program is that verb. */
+/* "addr2line" and "x86_64-linux-gnu-addr2line" are names under which the program runs that verb. */
 static bool is_addr2line(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* Every verb has these, behind its own. */
+/* Every verb has these, after its own. */
 static const struct cli_option general_options[] = {
     {"help", 'h', NULL, "show this help", NULL},
     {"version", 0, NULL, "show the version", NULL},
@@ -175,7 +175,7 @@ static size_t index_of(const struct cli_arguments *arguments, const char *name)
     for (size_t i = 0; arguments->verb->options[i].name != NULL; i++)
         if (strcmp(arguments->verb->options[i].name, name) == 0)
             return i;
-    abort(); /* a verb asks only for options of its own table */
+    abort(); /* verbs ask only for options in their table */
 }
 
 const char *cli_value(const struct cli_arguments *arguments, const char *name)

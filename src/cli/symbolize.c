@@ -113,7 +113,7 @@ static int check_words(const struct cli_arguments *arguments)
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
     if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "a profile is no text for a terminal; redirect it or give -o FILE");
+        return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use -o FILE");
     return CLI_DONE;
 }
 

@@ -45,7 +45,7 @@ void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *odditi
 /* Says that the recording of a heap trace did not end. */
 void cli_warn_cut(const char *file);
 
-/* Fills in the folders of --search, which are to be freed. Prints what is wrong and returns the exit status. */
+/* Fills in the folders of --search, which the caller frees. Prints errors and returns the exit status. */
 struct sxt_modules_options;
 int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules_options *where);
 

@@ -191,7 +191,7 @@ static int take_snapshot(const char *path, const struct sxt_file *file, struct s
 {
     struct sxt_output output;
     struct sxt_file longer;
-    int status = sxt_aside_open(&output, error);
+    int status = sxt_unnamed_open(&output, error);
     if (status != SXT_OK)
         return status;
     status = sxt_output_write(&output, file->data, file->size, error);
@@ -201,7 +201,7 @@ static int take_snapshot(const char *path, const struct sxt_file *file, struct s
         sxt_file_close(&longer);
     }
     if (status == SXT_OK)
-        return sxt_aside_read(&output, snapshot, error);
+        return sxt_unnamed_read(&output, snapshot, error);
     sxt_output_abandon(&output);
     return status;
 }
@@ -217,11 +217,11 @@ int sxt_trace_take_cut(const char *path, struct sxt_file *file, bool *was_cut, s
     struct sxt_output output;
     int status = is_growing(file) ? take_snapshot(path, file, &spool, error) : SXT_OK;
     if (status == SXT_OK)
-        status = sxt_aside_open(&output, error);
+        status = sxt_unnamed_open(&output, error);
     if (status == SXT_OK) {
         status = recover(spool.size > 0 ? &spool : file, &output, &options, &recovered, NULL, error);
         if (status == SXT_OK)
-            status = sxt_aside_read(&output, &whole, error);
+            status = sxt_unnamed_read(&output, &whole, error);
         else
             sxt_output_abandon(&output);
     }

@@ -170,12 +170,12 @@ int sxt_trace_save(const struct sxt_mlyze *mlyze, sxt_string metadata, const cha
 int sxt_trace_save_aside(const struct sxt_mlyze *mlyze, sxt_string metadata, struct sxt_file *file, sxt_error *error)
 {
     struct sxt_output output;
-    int status = sxt_aside_open(&output, error);
+    int status = sxt_unnamed_open(&output, error);
     if (status != SXT_OK)
         return status;
     status = copy_to(mlyze, metadata, codec_of(mlyze), &output, NULL, NULL, error);
     if (status == SXT_OK)
-        return sxt_aside_read(&output, file, error);
+        return sxt_unnamed_read(&output, file, error);
     sxt_output_abandon(&output);
     return status;
 }
@@ -187,7 +187,7 @@ static int recover_stream(const struct sxt_file *file, const char *output, const
     struct sxt_recovered recovered;
     struct sxt_output aside;
     char path[64];
-    int status = sxt_aside_open(&aside, error);
+    int status = sxt_unnamed_open(&aside, error);
     if (status != SXT_OK)
         return status;
     status = sxt_output_write(&aside, file->data, file->size, error);

@@ -237,7 +237,7 @@ TEST(says_where_the_other_bytes_begin)
     assert_int_equal(sxt_inflate(SXT_COMPRESSION_GZIP, longer.data, longer.size, 100, &out, &size, &error),
                      SXT_ERROR_FORMAT);
     assert_int_equal(error.offset, stream.size + 2);
-    assert_non_null(strstr(error.text, "gzip stream: other bytes behind its end (offset 0x"));
+    assert_non_null(strstr(error.text, "gzip stream: other bytes after its end (offset 0x"));
     free(stream.data);
     free(longer.data);
 }
