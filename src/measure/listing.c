@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/search.h"
 #include "base/string.h"
 #include "code/code.h"
 #include "source/elf/elf.h"
@@ -156,14 +157,8 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
 /* The last one that begins at or before ADDRESS and ends after it; NULL for none. */
 static const struct sxt_listing_name *find_name(const struct sxt_listing *listing, uint64_t address)
 {
-    size_t low = 0, high = listing->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (listing->names[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = sxt_search_above(listing->names, listing->name_count, sizeof *listing->names,
+                                  offsetof(struct sxt_listing_name, start), 64, address);
     if (low == 0 || listing->names[low - 1].end <= address)
         return NULL;
     while (low > 1 && listing->names[low - 2].start == listing->names[low - 1].start &&

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/protobuf.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* An empty message takes two bytes, and a record of ours many more: a profile that has more of them is made to fill
@@ -252,16 +253,10 @@ static int sort_id_table(struct id_table *table, sxt_error *error)
 /* The index of the record with that id, or SXT_PPROF_NONE. Nearly all profiles number from 1 on. */
 static uint32_t find_id(const struct id_table *table, uint64_t id)
 {
-    size_t low = 0, high = table->count;
     if (id - 1 < table->count && table->items[id - 1].key == id)
         return table->items[id - 1].index;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->items[middle].key < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        sxt_search_from(table->items, table->count, sizeof *table->items, offsetof(struct sxt_sort_item, key), 64, id);
     return low < table->count && table->items[low].key == id ? table->items[low].index : SXT_PPROF_NONE;
 }
 

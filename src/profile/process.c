@@ -17,6 +17,7 @@
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "base/strings.h"
 #include "profile/profile.h"
 
@@ -168,14 +169,8 @@ static bool read_line(struct sxt_process *process, const char *line, size_t size
 
 static const struct mapping *mapping_at(const struct sxt_process *process, uint64_t address)
 {
-    size_t low = 0, high = process->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = sxt_search_above(process->mappings, process->mapping_count, sizeof *process->mappings,
+                                  offsetof(struct mapping, start), 64, address);
     return low > 0 && address < process->mappings[low - 1].end ? &process->mappings[low - 1] : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "size/query_private.h"
 
 enum { UNKNOWN, NO, YES };
@@ -268,14 +269,9 @@ static bool has_disassembly(const struct sxt_size_query_item *item)
     if (item->symbol == NULL)
         return false;
     uint32_t wanted = (uint32_t)(item->symbol - item->owner->symbols);
-    size_t low = 0, high = item->owner->disassembly_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (item->owner->disassemblies[middle].symbol < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        sxt_search_from(item->owner->disassemblies, item->owner->disassembly_count, sizeof *item->owner->disassemblies,
+                        offsetof(struct sxt_size_disassembly, symbol), 32, wanted);
     return low < item->owner->disassembly_count && item->owner->disassemblies[low].symbol == wanted;
 }
 

@@ -1,6 +1,7 @@
 /* read.c: records from a stream of messages. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "symbfile/decode.h"
 #include "symbfile/fields.h"
 
@@ -115,13 +116,7 @@ uint32_t sxt_symbfile_line_at(const struct sxt_symbfile_range *range, uint64_t a
 {
     if (address < range->address)
         return 0;
-    size_t low = 0, high = range->line_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (range->lines[middle].offset <= address - range->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = sxt_search_above(range->lines, range->line_count, sizeof *range->lines,
+                                  offsetof(struct sxt_symbfile_line, offset), 32, address - range->address);
     return low > 0 ? range->lines[low - 1].line : 0;
 }

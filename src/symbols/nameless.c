@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "symbols/nest.h"
 
@@ -69,15 +70,11 @@ static bool add_line(struct sxt_symbols *symbols, struct sxt_model_range *range,
 /* The line of LENDER in effect at ADDRESS, or its first one. */
 static uint32_t line_near(const struct sxt_symbols *symbols, const struct sxt_model_range *lender, uint64_t address)
 {
-    uint32_t low = 0, high = lender->line_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symbols->lines[lender->first_line + middle].offset <= address - lender->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : 0;
+    if (lender->line_count == 0)
+        return 0;
+    size_t low = sxt_search_above(symbols->lines + lender->first_line, lender->line_count, sizeof *symbols->lines,
+                                  offsetof(struct sxt_model_line, offset), 32, address - lender->address);
+    return low > 0 ? (uint32_t)low - 1 : 0;
 }
 
 /* The lines of LENDER from START up to END, for RANGE. */
@@ -104,15 +101,8 @@ static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lend
 /* The first part that ends behind ADDRESS. */
 static size_t part_near(const struct sxt_nameless *nameless, uint64_t address)
 {
-    size_t low = 0, high = nameless->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (nameless->parts[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sxt_search_above(nameless->parts, nameless->count, sizeof *nameless->parts,
+                            offsetof(struct sxt_nameless_part, end), 64, address);
 }
 
 uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address)

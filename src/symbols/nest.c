@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/search.h"
 
 /* A range of a tree that is being mended. */
 struct node {
@@ -63,15 +64,10 @@ uint64_t sxt_range_end(const struct sxt_model_range *range)
 /* How many of the range's line entries begin at or before OFFSET. */
 static uint32_t lines_until(const struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t offset)
 {
-    uint32_t low = 0, high = range->line_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symbols->lines[range->first_line + middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (range->line_count == 0)
+        return 0;
+    return (uint32_t)sxt_search_above(symbols->lines + range->first_line, range->line_count, sizeof *symbols->lines,
+                                      offsetof(struct sxt_model_line, offset), 32, offset);
 }
 
 bool sxt_range_cut(struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t start, uint64_t end,
