@@ -72,9 +72,9 @@ struct sxt_spool {
     /* spool_merge.c */
     struct sxt_spool_way *ways;
     size_t way_count;
-    uint32_t earliest;     /* the way whose record has the lowest tick, or SXT_SPOOL_NO_WAY; it is not in `ready` */
+    uint32_t earliest;      /* the way whose record has the lowest tick, or SXT_SPOOL_NO_WAY; it is not in `ready` */
     struct sxt_queue ready; /* the other ways by the tick of their record */
-    uint32_t *waiting;     /* ways whose record cannot come yet */
+    uint32_t *waiting;      /* ways whose record cannot come yet */
     size_t waiting_count;
     struct sxt_live live;
     uint64_t live_bytes;

@@ -46,7 +46,7 @@ struct merge {
     struct sxt_sort_item *order; /* candidates by start */
     struct sxt_sort_item *scratch;
     struct sxt_queue open; /* candidates that cover the current address */
-    struct piece *pieces; /* ascending */
+    struct piece *pieces;  /* ascending */
     size_t piece_count, piece_capacity;
 
     struct sxt_model_range *ranges; /* the result */

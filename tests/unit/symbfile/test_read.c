@@ -9,8 +9,8 @@
 #include "begun_file.h"
 #include "support/symbfile_image.h"
 #include "support/test.h"
-#include "symbfile/symbfile.h"
 #include "symbfile/fields.h"
+#include "symbfile/symbfile.h"
 
 static void put(const char *text)
 {
