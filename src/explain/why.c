@@ -58,24 +58,13 @@ static const struct sxt_elf_section *section_at(const struct sxt_elf *elf, uint6
     return NULL;
 }
 
-static bool is_executable(const struct sxt_elf *elf, uint64_t address)
-{
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const struct sxt_elf_segment *segment = &elf->segments[i];
-        if (segment->type == PT_LOAD && (segment->flags & PF_X) && address >= segment->address &&
-            address - segment->address < segment->memory_size)
-            return true;
-    }
-    return false;
-}
-
 void sxt_explain_no_answer(struct sxt_explainer *explainer, uint64_t address)
 {
     const struct sxt_elf *elf = &explainer->elf;
     const struct sxt_elf_section *section = section_at(elf, address);
     if (section == NULL && !is_loaded(elf, address))
         explain_outside(explainer, address);
-    else if (section != NULL ? (section->flags & SHF_EXECINSTR) == 0 : !is_executable(elf, address))
+    else if (section != NULL ? (section->flags & SHF_EXECINSTR) == 0 : !sxt_elf_in_code_segment(elf, address))
         explain_data(explainer, address, section);
     else
         explain_code(explainer, address, section);

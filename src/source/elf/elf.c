@@ -467,3 +467,14 @@ size_t sxt_elf_build_id(const struct sxt_elf *elf, uint8_t *out, size_t capacity
     }
     return found;
 }
+
+bool sxt_elf_in_code_segment(const struct sxt_elf *elf, uint64_t address)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct sxt_elf_segment *segment = &elf->segments[i];
+        if (segment->type == PT_LOAD && (segment->flags & PF_X) && address >= segment->address &&
+            address - segment->address < segment->memory_size)
+            return true;
+    }
+    return false;
+}

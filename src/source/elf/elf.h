@@ -195,4 +195,7 @@ int sxt_elf_relocated_bytes(struct sxt_elf *elf, const struct sxt_elf_section *s
 uint64_t sxt_elf_verify(const uint8_t *data, size_t size, uint64_t inflate_limit,
                         void (*problem)(void *context, const sxt_problem *problem), void *context);
 
+/* Is ADDRESS in a loaded segment that is executable? */
+bool sxt_elf_in_code_segment(const struct sxt_elf *elf, uint64_t address);
+
 #endif

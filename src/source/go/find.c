@@ -352,12 +352,8 @@ static int relocate(struct sxt_elf *elf, const struct relocations *relocations, 
 
 static bool is_executable(const struct sxt_elf *elf, uint64_t address)
 {
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const struct sxt_elf_segment *segment = &elf->segments[i];
-        if (segment->type == PT_LOAD && (segment->flags & PF_X) && address >= segment->address &&
-            address - segment->address < segment->memory_size)
-            return true;
-    }
+    if (sxt_elf_in_code_segment(elf, address))
+        return true;
     for (size_t i = 0; i < elf->section_count && elf->segment_count == 0; i++) {
         const struct sxt_elf_section *section = &elf->sections[i];
         if ((section->flags & SHF_ALLOC) && (section->flags & SHF_EXECINSTR) && address >= section->address &&
