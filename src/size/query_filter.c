@@ -271,7 +271,7 @@ static bool has_disassembly(const struct sxt_size_query_item *item)
     uint32_t wanted = (uint32_t)(item->symbol - item->owner->symbols);
     size_t low =
         sxt_search_from(item->owner->disassemblies, item->owner->disassembly_count, sizeof *item->owner->disassemblies,
-                        offsetof(struct sxt_size_disassembly, symbol), 32, wanted);
+                        offsetof(struct sxt_size_model_disassembly, symbol), 32, wanted);
     return low < item->owner->disassembly_count && item->owner->disassemblies[low].symbol == wanted;
 }
 
