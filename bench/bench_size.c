@@ -323,7 +323,7 @@ static void measure_diff(const char *const paths[2])
     uint64_t counts[4];
     for (unsigned i = 0; i < ROUNDS; i++) {
         double start = seconds_of(CLOCK_MONOTONIC);
-        if (sxt_size_delta_make(sizes[0], sizes[1], NULL, &delta, &error) != SXT_OK)
+        if (sxt_size_delta_make(sizes[0], sizes[1], false, 0, &delta, &error) != SXT_OK)
             give_up(error.text);
         double taken = seconds_of(CLOCK_MONOTONIC) - start;
         best = taken < best ? taken : best;

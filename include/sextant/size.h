@@ -239,6 +239,7 @@ SXT_API void sxt_size_sections_total(const sxt_size_sections *sections, sxt_size
 typedef struct sxt_size_diff_options {
     size_t struct_size;     /* set by sxt_size_diff_options_init */
     bool ignore_alias_only; /* a symbol of the same size whose number of aliases changed is unchanged */
+    unsigned threads;       /* at most so many, for matching; 0: see sxt_extract_options */
     uintptr_t reserved[4];
 } sxt_size_diff_options;
 

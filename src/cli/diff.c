@@ -22,6 +22,7 @@ static const struct cli_option options[] = {
     {"objdump", 0, "PROGRAM", "accepted and ignored: no program is needed to disassemble", NULL},
     {"deflate", 0, "stock|fast", "how -o compresses: to the bytes of SuperSize, or 8 times as fast", "stock fast"},
     CLI_OPTION_MAX_SIZE,
+    CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -261,6 +262,8 @@ static int open_input(const struct cli_arguments *arguments, struct cli_size_inp
     sxt_size_diff_options how;
     sxt_size_diff_options_init(&how);
     how.ignore_alias_only = cli_given(arguments, "ignore-alias-only");
+    if (cli_threads(arguments, &how.threads) != CLI_DONE)
+        return CLI_USAGE;
     if (arguments->word_count == 2)
         return cli_size_open_two(arguments, arguments->words[0], arguments->words[1], &how, input);
     int status = cli_size_open(arguments, arguments->words[0], input);

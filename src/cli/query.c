@@ -8,6 +8,7 @@ static const struct cli_option options[] = {
     {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
     {"list", 0, NULL, "print the queries that have a name", NULL},
     CLI_OPTION_MAX_SIZE,
+    CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
     {"limit", 'n', "N", "rows of a table (default 10 each, 50 with --by)", NULL},
     CLI_OPTION_JSON,
     CLI_OPTION_MAX_SIZE,
+    CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -191,7 +192,7 @@ static int check_by(const struct cli_arguments *arguments, const char *by)
 static int print(const struct cli_arguments *arguments, struct sxt_emit *emit, const char *by, uint64_t limit)
 {
     if (by != NULL && strcmp(by, "inlined") == 0)
-        return cli_print_inlined(emit, arguments->words[0], limit);
+        return cli_print_inlined(arguments, emit, arguments->words[0], limit);
     struct cli_size_input input;
     int status = cli_size_open(arguments, arguments->words[0], &input);
     if (status == CLI_DONE && input.info == NULL)

@@ -29,13 +29,15 @@ static void print_one(struct sxt_emit *emit, const sxt_inlined_function *one, ui
     sxt_emit_record_end(emit);
 }
 
-int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit)
+int cli_print_inlined(const struct cli_arguments *arguments, struct sxt_emit *emit, const char *path, uint64_t limit)
 {
     sxt_inlined_list *list;
     sxt_inlined_function function = SXT_INLINED_FUNCTION_INIT;
     sxt_extract_options options;
     sxt_error error;
     sxt_extract_options_init(&options);
+    if (cli_threads(arguments, &options.threads) != CLI_DONE)
+        return CLI_USAGE;
     options.warning = show_warning;
     options.warning_data = &path;
     if (sxt_inlined_list_read(path, &options, &list, &error) != SXT_OK)

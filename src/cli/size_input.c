@@ -45,7 +45,8 @@ static int prepare(const struct cli_arguments *arguments, struct reading *out)
     out->extract.warning = show_warning;
     out->make.extract = &out->extract;
     out->load.make = &out->make;
-    return cli_max_size(arguments, &out->load.inflate_limit);
+    int status = cli_max_size(arguments, &out->load.inflate_limit);
+    return status == CLI_DONE ? cli_threads(arguments, &out->extract.threads) : status;
 }
 
 static int load(const char *path, struct reading *reading, sxt_size_info **info, sxt_size_diff **diff)

@@ -43,6 +43,6 @@ void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_
                     const sxt_size_result *result, double whole);
 
 /* What inlined functions take in the binary at PATH: at most LIMIT functions. */
-int cli_print_inlined(struct sxt_emit *emit, const char *path, uint64_t limit);
+int cli_print_inlined(const struct cli_arguments *arguments, struct sxt_emit *emit, const char *path, uint64_t limit);
 
 #endif

@@ -27,7 +27,7 @@ int sxt_size_diff_make(const sxt_size_info *before, const sxt_size_info *after, 
     sxt_size_diff *diff = calloc(1, sizeof *diff);
     if (diff == NULL)
         return sxt_fail_memory(error, sizeof *diff);
-    status = sxt_size_delta_make(before, after, options.ignore_alias_only, &diff->delta, error);
+    status = sxt_size_delta_make(before, after, options.ignore_alias_only, options.threads, &diff->delta, error);
     if (status != SXT_OK)
         sxt_size_diff_free(&diff);
     *out = diff;

@@ -57,7 +57,7 @@ struct sxt_size_list {
 };
 
 /* Matches what BEFORE and AFTER list, appends a pair for each match, and leaves in the lists what has none. */
-int sxt_size_match(const struct sxt_size_side sides[2], unsigned pass, struct sxt_size_list *before,
+int sxt_size_match(const struct sxt_size_side sides[2], unsigned pass, unsigned threads, struct sxt_size_list *before,
                    struct sxt_size_list *after, struct sxt_size_pair *pairs, size_t *pair_count, sxt_error *error);
 
 #endif

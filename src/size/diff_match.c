@@ -61,13 +61,13 @@ static size_t find_slot(const struct pass *pass, const struct slot *slots, size_
 static int finish(struct pass *pass, struct sxt_size_list *before, struct sxt_size_list *after,
                   struct sxt_size_pair *pairs, size_t *pair_count, sxt_error *error);
 
-int sxt_size_match(const struct sxt_size_side sides[2], unsigned number, struct sxt_size_list *before,
+int sxt_size_match(const struct sxt_size_side sides[2], unsigned number, unsigned threads, struct sxt_size_list *before,
                    struct sxt_size_list *after, struct sxt_size_pair *pairs, size_t *pair_count, sxt_error *error)
 {
     if (before->count == 0)
         return SXT_OK;
     struct pass pass = {.sides = sides, .number = number, .lists = (struct sxt_size_list[]){*before, *after}};
-    unsigned threads = before->count + after->count < WORTH_A_THREAD ? 1 : sxt_pool_threads(0);
+    threads = before->count + after->count < WORTH_A_THREAD ? 1 : sxt_pool_threads(threads);
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
     while (before->count >> pass.share_bits > SHARE_SIZE && pass.share_bits < MOST_SHARE_BITS)

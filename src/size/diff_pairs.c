@@ -20,7 +20,7 @@ struct paddings {
     struct sxt_buffer text;
 };
 
-static int match_all(struct sxt_size_delta *delta, sxt_error *error);
+static int match_all(struct sxt_size_delta *delta, unsigned threads, sxt_error *error);
 static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error);
 static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size_list *list, uint8_t status);
 static void judge(struct sxt_size_delta *delta, bool ignore_alias_only);
@@ -30,12 +30,12 @@ static int add_padding(struct paddings *paddings, const struct sxt_size_delta *d
 static int keep_paddings(struct sxt_size_delta *delta, const struct paddings *paddings, sxt_error *error);
 
 int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after, bool ignore_alias_only,
-                        struct sxt_size_delta *out, sxt_error *error)
+                        unsigned threads, struct sxt_size_delta *out, sxt_error *error)
 {
     *out = (struct sxt_size_delta){.before = before, .after = after};
     if (before->symbol_count >= SXT_SIZE_NONE - 1 || after->symbol_count >= SXT_SIZE_NONE - 1)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many symbols to compare");
-    int status = match_all(out, error);
+    int status = match_all(out, threads, error);
     if (status == SXT_OK) {
         judge(out, ignore_alias_only);
         /* Of what is sparse, the padding was summed up when it was made. */
@@ -54,7 +54,7 @@ void sxt_size_delta_free(struct sxt_size_delta *delta)
     *delta = (struct sxt_size_delta){.before = NULL};
 }
 
-static int match_all(struct sxt_size_delta *delta, sxt_error *error)
+static int match_all(struct sxt_size_delta *delta, unsigned threads, sxt_error *error)
 {
     struct sxt_size_side sides[2] = {{0}, {0}};
     struct sxt_size_list before = {0}, after = {0};
@@ -66,7 +66,7 @@ static int match_all(struct sxt_size_delta *delta, sxt_error *error)
     if (status == SXT_OK)
         status = list_all(&after, delta->after, error);
     for (unsigned pass = 1; pass <= SXT_SIZE_PASSES && status == SXT_OK; pass++)
-        status = sxt_size_match(sides, pass, &before, &after, delta->pairs, &delta->pair_count, error);
+        status = sxt_size_match(sides, pass, threads, &before, &after, delta->pairs, &delta->pair_count, error);
     if (status == SXT_OK) {
         add_pairs_of_one(delta, &after, SXT_SIZE_ADDED);
         add_pairs_of_one(delta, &before, SXT_SIZE_REMOVED);

@@ -245,9 +245,10 @@ struct sxt_size_delta {
     uint64_t counts[4]; /* by status */
 };
 
-/* With IGNORE_ALIAS_ONLY a pair of the same size whose number of aliases changed is unchanged. */
+/* With IGNORE_ALIAS_ONLY a pair of the same size whose number of aliases changed is unchanged. THREADS as in
+ * sxt_pool_threads. */
 int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after, bool ignore_alias_only,
-                        struct sxt_size_delta *out, sxt_error *error);
+                        unsigned threads, struct sxt_size_delta *out, sxt_error *error);
 void sxt_size_delta_free(struct sxt_size_delta *delta);
 
 /* The change of a pair: with padding if added or removed, without for matched ones; and in proportional size. */

@@ -289,6 +289,14 @@ class Budgets(DiffTest):
 
 
 class Errors(DiffTest):
+    def test_threads_do_not_change_the_answer(self):
+        plain = self.run_ok("diff", self.before, self.after, "--json")
+        for threads in ("1", "3"):
+            self.assertEqual(self.run_ok("diff", self.before, self.after, "--json", "--threads", threads).out, plain.out)
+        for words in (("diff", self.before, self.after), ("size", self.before), ("query", self.before, "all")):
+            self.run_usage(*words, "--threads", "none")
+            self.run_ok(*words, "--threads", "2")
+
     def test_usage(self):
         two = (self.before, self.after)
         for words in ((), (self.before,), (*two, self.after), (*two, "--json", "--csv"), (*two, "--fail-if-grows", "much"),

@@ -54,7 +54,7 @@ static int list_diff(char **arguments, bool ignores_aliases)
     struct sxt_size_info *before = read_size(arguments[0], &texts[0]), *after = read_size(arguments[1], &texts[1]);
     struct sxt_size_delta delta;
     struct sxt_sizediff stored = {.before = NULL};
-    int status = before != NULL && after != NULL ? sxt_size_delta_make(before, after, ignores_aliases, &delta, NULL)
+    int status = before != NULL && after != NULL ? sxt_size_delta_make(before, after, ignores_aliases, 0, &delta, NULL)
                                                  : SXT_ERROR_IO;
     if (status == SXT_OK) {
         print_delta(&delta);

@@ -35,7 +35,7 @@ static void check(const char *before_text, const char *after_text, bool ignores_
     struct sxt_size_info *before = sxt_test_size(before_text), *after = sxt_test_size(after_text);
     assert_true(before != NULL && after != NULL);
     struct sxt_size_delta delta;
-    assert_int_equal(sxt_size_delta_make(before, after, ignores_aliases, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(before, after, ignores_aliases, 0, &delta, NULL), SXT_OK);
     char text[1000];
     describe(&delta, text, sizeof text);
     assert_string_equal(text, expected);
@@ -159,7 +159,7 @@ TEST(sizes_of_pairs)
         sxt_test_size("\t.text\tf\ta\t\t10\t9\t0\n\t.text\tg\ta\t\t8\t0\t0\n\t.text\ty\tb\t\t6\t1\t0\n"
                       "\t.text\t** p\ta\t\t2\t7\t0\n\t.text\thuge\ta\t\t9223372036854775807\t0\t0\n");
     struct sxt_size_delta delta;
-    assert_int_equal(sxt_size_delta_make(before, after, false, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(before, after, false, 0, &delta, NULL), SXT_OK);
     char text[300];
     describe(&delta, text, sizeof text);
     assert_string_equal(text, "1~1 0~0 3~3 4~4 +2 -2 .text:6");
@@ -221,7 +221,7 @@ TEST(nothing_is_lost)
         struct sxt_size_info *before = sxt_test_size(texts[0]), *after = sxt_test_size(texts[1]);
         assert_true(before != NULL && after != NULL);
         struct sxt_size_delta delta;
-        assert_int_equal(sxt_size_delta_make(before, after, false, &delta, NULL), SXT_OK);
+        assert_int_equal(sxt_size_delta_make(before, after, false, 0, &delta, NULL), SXT_OK);
         uint8_t *seen[] = {calloc(before->symbol_count, 1), calloc(after->symbol_count, 1)};
         double total = 0;
         size_t symbols = 0;

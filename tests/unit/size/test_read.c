@@ -133,7 +133,8 @@ TEST(errors_say_what_and_where)
     assert_refused("4096 24 0 8", "4096 24 0 8 8", "line 25: more addresses than the 4 that are expected");
     assert_refused("4096 24 0 8", "4096 24 x 8", "line 25: not a number among the addresses");
     assert_refused("16 8 8 4", "16 8  4", "line 28: not a number among the sizes");
-    assert_refused("16 8 8 4", "16 8 9223372036854775808 4", "line 28: not a number among the sizes, or one that is too");
+    assert_refused("16 8 8 4", "16 8 9223372036854775808 4",
+                   "line 28: not a number among the sizes, or one that is too");
     assert_refused("4096 24", "18446744073709551615 24", "line 25: an address that does not fit in 64 bits");
     assert_refused("1 0 1 0", "1 0 2 0", "line 31: path 3, and there are 3");
     assert_refused("1 0 1 0", "-1 0 1 0", "line 31: path -1, and there are 3");

@@ -103,7 +103,7 @@ static void store(const char *before_text, const char *after_text, struct sxt_si
     struct sxt_size_info *before = sxt_test_size(before_text), *after = sxt_test_size(after_text);
     struct sxt_size_delta delta;
     assert_true(before != NULL && after != NULL);
-    assert_int_equal(sxt_size_delta_make(before, after, false, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(before, after, false, 0, &delta, NULL), SXT_OK);
     assert_int_equal(sxt_size_make_sizediff(&delta, NULL, stored, NULL), SXT_OK);
     sxt_size_delta_free(&delta);
     sxt_size_info_free(&before);
@@ -169,7 +169,7 @@ TEST(comparing_what_was_stored_gives_the_same_again)
     store("\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tgone\tg.cc\t\t2\t0\t0\n\t.text\tless\ts.cc\t\t9\t1\t0\n",
           "\t.text\tnew\tn.cc\t\t3\t0\t0\n\t.text\tsame\ts.cc\t\t1\t0\t0\n\t.text\tless\ts.cc\t\t8\t4\t0\n", &stored);
     struct sxt_size_delta delta;
-    assert_int_equal(sxt_size_delta_make(stored.before, stored.after, NULL, &delta, NULL), SXT_OK);
+    assert_int_equal(sxt_size_delta_make(stored.before, stored.after, false, 0, &delta, NULL), SXT_OK);
     assert_int_equal(delta.padding_count, 0);
     assert_int_equal(delta.counts[SXT_SIZE_CHANGED], 1);
     assert_int_equal(delta.counts[SXT_SIZE_ADDED], 2);
@@ -193,7 +193,7 @@ TEST(short_memory_is_an_error_and_nothing_else)
         struct sxt_sizediff stored = {.before = NULL};
         counted = 0;
         failing = (unsigned long)allowed + 1;
-        int status = sxt_size_delta_make(before, after, false, &delta, NULL);
+        int status = sxt_size_delta_make(before, after, false, 0, &delta, NULL);
         if (status == SXT_OK) {
             status = sxt_size_make_sizediff(&delta, NULL, &stored, NULL);
             sxt_size_delta_free(&delta);
