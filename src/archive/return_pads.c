@@ -27,7 +27,7 @@ struct pads {
     uint64_t *calls;        /* ascending */
     uint8_t *lengths;       /* of the instructions */
     size_t count, capacity, length_capacity;
-    struct sxt_elf_marks marks; /* what is data among the code */
+    struct sxt_elf_mapping_symbols marks; /* what is data among the code */
     sxt_frame *frames;          /* of a batch of calls */
     struct sxt_symbfile_frame *turned;
     uint64_t written;
@@ -41,7 +41,7 @@ static int make_pads(struct pads *pads, const struct sxt_symbfile_target *target
 {
     pads->frames = malloc(FRAMES * sizeof *pads->frames);
     pads->turned = malloc(FRAMES * sizeof *pads->turned);
-    int status = sxt_elf_read_marks(&pads->elf, &pads->marks, error);
+    int status = sxt_elf_read_mapping_symbols(&pads->elf, &pads->marks, error);
     if (status == SXT_OK && (pads->frames == NULL || pads->turned == NULL))
         status = sxt_fail_memory(error, FRAMES * sizeof *pads->frames);
     if (status == SXT_OK)

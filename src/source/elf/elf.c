@@ -1,7 +1,7 @@
 /*
- * elf.c: header, section table and segment table of an ELF file, and the bytes behind them.
+ * elf.c: header, section table and segment table of an ELF file, and the bytes of sections and segments.
  *
- * The numbers in the tables are kept as they stand; whether bytes are really there is asked each time they are wanted.
+ * The numbers in the tables are stored unchecked; every access to bytes checks them against the size of the file.
  */
 #include "source/elf/elf.h"
 
@@ -14,29 +14,32 @@
 
 #define SECTION_NAME_MAX 4096
 
-/* Not in every elf.h. */
+/* Not in every system's elf.h. */
 #define COMPRESS_ZSTD 2
 
-/* How many times its size, and how much more, an honest file may be asked for, and may expand to. */
-#define HAND_OUT_TIMES 8
-#define HAND_OUT_MORE  ((uint64_t)4 << 20)
-#define INFLATE_TIMES  64
-#define INFLATE_MORE   ((uint64_t)64 << 20)
+/*
+ * Limits that a valid file does not reach: how much is read, and how much sections expand to, as a multiple of the file
+ * size plus a constant.
+ */
+#define READ_TIMES    8
+#define READ_MORE     ((uint64_t)4 << 20)
+#define INFLATE_TIMES 64
+#define INFLATE_MORE  ((uint64_t)64 << 20)
 
-/* What the header says of the two tables. */
+/* What the header says about the two tables. */
 struct tables {
-    uint64_t segments; /* file offsets; 0 when there is no such table */
+    uint64_t segments; /* file offsets; 0 if there is no such table */
     uint64_t sections;
     unsigned segment_count;
     unsigned section_count;
-    unsigned names; /* the section that holds the names of sections */
+    unsigned names; /* index of the section with the names of sections */
 };
 
 static int read_header(struct sxt_elf *elf, struct tables *tables, sxt_error *error);
 static int read_sections(struct sxt_elf *elf, const struct tables *tables, sxt_error *error);
 static int read_segments(struct sxt_elf *elf, const struct tables *tables, sxt_error *error);
 static void name_sections(struct sxt_elf *elf);
-static void lay_out(struct sxt_elf *elf);
+static void assign_addresses(struct sxt_elf *elf);
 
 bool sxt_elf_is(const uint8_t *data, size_t size)
 {
@@ -60,7 +63,7 @@ int sxt_elf_open(struct sxt_elf *elf, const uint8_t *data, size_t size, uint64_t
     if (status == SXT_OK)
         status = read_sections(elf, &tables, error);
     if (status == SXT_OK && elf->type == ET_REL)
-        lay_out(elf);
+        assign_addresses(elf);
     if (status != SXT_OK)
         sxt_elf_close(elf);
     return status;
@@ -107,7 +110,7 @@ static int read_header(struct sxt_elf *elf, struct tables *tables, sxt_error *er
         return sxt_fail(error, SXT_ERROR_FORMAT, elf->size, "ELF header is cut off");
     if (elf->type == ET_CORE)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "a core file has no symbols of its own; give the program or library that dumped it");
+                        "a core file contains no symbols; use the program or library that dumped core");
 
     unsigned header_end = elf->is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
     if (tables->segment_count != 0 && segment_size != (elf->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
@@ -178,7 +181,7 @@ static int read_sections(struct sxt_elf *elf, const struct tables *tables, sxt_e
     uint64_t real_count = tables->section_count;
     struct sxt_elf_section first = {0};
     if (sxt_fits(offset, 1, entry, elf->size)) {
-        /* Numbers that do not fit in the header stand in the first, otherwise empty, section. */
+        /* Numbers too large for the header are in the first section header, which is otherwise empty. */
         read_section(elf, offset, &first);
         if (real_count == 0)
             real_count = first.size;
@@ -222,8 +225,11 @@ static void name_sections(struct sxt_elf *elf)
     }
 }
 
-/* Sections of a relocatable file all say address 0. Put them one after another, so that every byte has one address. */
-static void lay_out(struct sxt_elf *elf)
+/*
+ * All sections of a relocatable file have address 0. Place them one after another, so that every byte has a unique
+ * address.
+ */
+static void assign_addresses(struct sxt_elf *elf)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < elf->section_count; i++) {
@@ -265,13 +271,13 @@ static int inflate_section(struct sxt_elf *elf, enum sxt_compression kind, const
 {
     if (expected > elf->inflate_limit)
         return sxt_fail(error, SXT_ERROR_LIMIT, out->offset,
-                        "compressed section says it holds %llu bytes, over the limit of %llu",
-                        (unsigned long long)expected, (unsigned long long)elf->inflate_limit);
+                        "compressed section of %llu bytes exceeds the limit of %llu", (unsigned long long)expected,
+                        (unsigned long long)elf->inflate_limit);
     if (expected > elf->inflate_limit - elf->inflated ||
         elf->inflated + expected > (uint64_t)elf->size * INFLATE_TIMES + INFLATE_MORE)
         return sxt_fail(error, SXT_ERROR_LIMIT, out->offset,
-                        "compressed sections expand to more than a file of %zu bytes is good for", elf->size);
-    /* No stream expands by more than this (deflate: 1032), so a larger claim is a lie and not worth the memory. */
+                        "compressed sections expand too much for a file of %zu bytes", elf->size);
+    /* No stream expands by more than this (deflate: 1032), so a larger size is wrong and is not worth the memory. */
     uint64_t most = kind == SXT_COMPRESSION_ZLIB ? (uint64_t)size * 1040 + 64 : (uint64_t)size * 65536 + 65536;
     if (expected > most)
         return sxt_fail(error, SXT_ERROR_FORMAT, out->offset, "compressed section: %zu bytes cannot hold %llu", size,
@@ -305,8 +311,8 @@ int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *sec
         return sxt_fail(error, SXT_ERROR_FORMAT, section->offset,
                         "section '%.*s': %llu bytes do not fit in a file of %zu bytes", name_size, name,
                         (unsigned long long)section->size, elf->size);
-    if (section->size > (uint64_t)elf->size * HAND_OUT_TIMES + HAND_OUT_MORE - elf->handed_out)
-        return sxt_fail(error, SXT_ERROR_LIMIT, section->offset, "sections overlap too much to be worth reading");
+    if (section->size > (uint64_t)elf->size * READ_TIMES + READ_MORE - elf->handed_out)
+        return sxt_fail(error, SXT_ERROR_LIMIT, section->offset, "sections overlap too much");
     elf->handed_out += section->size;
     out->data = elf->data + section->offset;
     out->size = section->size;
@@ -334,7 +340,7 @@ int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *sec
     return SXT_OK;
 }
 
-/* The part of the file that is loaded at ADDRESS: where it begins and how long it is. */
+/* Returns the bytes of the file that are loaded at ADDRESS, with their number in AVAILABLE, or NULL. */
 static const uint8_t *loaded_at(const struct sxt_elf *elf, uint64_t address, uint64_t *available)
 {
     *available = 0;
@@ -415,7 +421,10 @@ const char *sxt_elf_arch(const struct sxt_elf *elf)
     }
 }
 
-/* A note is: name size, descriptor size, type, name, descriptor; both padded to the alignment (4, rarely 8). */
+/*
+ * A note consists of name size, descriptor size, type, name, descriptor. The last two are padded to the alignment (4,
+ * rarely 8).
+ */
 static size_t build_id_in_notes(const struct sxt_elf *elf, uint64_t offset, uint64_t size, uint64_t alignment,
                                 uint8_t *out, size_t capacity)
 {
@@ -445,7 +454,7 @@ static size_t build_id_in_notes(const struct sxt_elf *elf, uint64_t offset, uint
     return 0;
 }
 
-/* Notes that overlap are made to waste time: all together are no longer than the file. */
+/* Overlapping notes could waste time, so all notes together may not be longer than the file. */
 size_t sxt_elf_build_id(const struct sxt_elf *elf, uint8_t *out, size_t capacity)
 {
     size_t found = 0;

@@ -2,11 +2,11 @@
  * plt.c: names for PLT entries.
  *
  * An entry of the procedure linkage table jumps through a slot of the global offset table; a dynamic relocation says
- * which symbol fills the slot. So each entry is decoded far enough to know its slot:
+ * which symbol fills the slot. Each entry is decoded to find its slot:
  *
  *     .plt.sec   f3 0f 1e fa  f2 ff 25 disp32      endbr64; bnd jmp *disp(%rip)       slot = next instruction + disp
  *
- * An entry that does not look like that (the first one, lazy stubs that only push a number) gets no name.
+ * Other entries (the first one, lazy stubs that only push a number) get no name.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -20,11 +20,14 @@
 
 /* Which dynamic symbol fills which slot. */
 struct slots {
-    struct sxt_sort_item *items; /* key: address of the slot; index: in the dynamic symbol table */
+    struct sxt_sort_item *items; /* key: address of the slot; index: of the dynamic symbol */
     size_t count, capacity;
 };
 
-/* Decodes the entry at CODE (SIZE bytes left, loaded at ADDRESS); true when its slot is known. */
+/*
+ * Decodes the entry at CODE (SIZE bytes left, loaded at ADDRESS). Returns true and sets SLOT and LENGTH if it has a
+ * known form.
+ */
 typedef bool decode_entry(const struct sxt_elf *elf, const uint8_t *code, size_t size, uint64_t address, uint64_t got,
                           uint64_t *slot, size_t *length);
 
@@ -146,7 +149,7 @@ static bool decode_aarch64(const struct sxt_elf *elf, const uint8_t *code, size_
 {
     (void)elf;
     (void)got;
-    /* Instructions are little-endian in either byte order of data. */
+    /* Instructions are little-endian, whatever the byte order of data. */
     size_t at = size >= 4 && sxt_load_u32le(code) == 0xd503245f ? 4 : 0; /* bti c */
     if (at + 8 > size)
         return false;
@@ -157,13 +160,13 @@ static bool decode_aarch64(const struct sxt_elf *elf, const uint8_t *code, size_
     int64_t pages = (int64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
     pages = (pages ^ 0x100000) - 0x100000;
     *slot = ((address + at) & ~(uint64_t)0xfff) + (uint64_t)(pages * 4096) + (uint64_t)(ldr >> 10 & 0xfff) * 8;
-    /* With "bti c" in front, or "autia1716" before the jump, there are six instructions and not four. */
+    /* With "bti c" at the start, or "autia1716" before the jump, an entry has six instructions instead of four. */
     bool authenticates = at + 16 <= size && sxt_load_u32le(code + at + 12) == 0xd503219f;
     *length = at == 0 && !authenticates ? 16 : 24;
     return true;
 }
 
-/* The 12-bit immediate of an ARM data-processing instruction: 8 bits rotated right. */
+/* The immediate operand of an ARM data-processing instruction: 8 bits, rotated right. */
 static uint32_t arm_immediate(uint32_t instruction)
 {
     uint32_t value = instruction & 0xff;
@@ -175,8 +178,8 @@ static bool decode_arm(const struct sxt_elf *elf, const uint8_t *code, size_t si
                        uint64_t *slot, size_t *length)
 {
     (void)got;
-    /* BE8 files have little-endian code; older big-endian ones do not, and are left alone. */
-    size_t at = size >= 4 && sxt_load_u32le(code) == 0x46c04778 ? 4 : 0; /* bx pc; nop: a way in for Thumb code */
+    /* BE8 files have little-endian code; older big-endian files do not, and are not decoded. */
+    size_t at = size >= 4 && sxt_load_u32le(code) == 0x46c04778 ? 4 : 0; /* bx pc; nop: entry for Thumb code */
     if (elf->big_endian && (elf->flags & EF_ARM_BE8) == 0)
         return false;
     /* add ip, pc, #N; one or two of add ip, ip, #N; ldr pc, [ip, #N]! */
@@ -268,7 +271,7 @@ static void name_entries(struct sxt_elf *elf, const struct sxt_elf_section *sect
     uint32_t section_name = sxt_symbols_string(symbols, section->name.data, section->name.size);
     size_t step;
     decode_entry *decode = decoder_for(elf, &step);
-    /* Entries of x86 are aligned to their size, which the section states; 8 only in a .plt.got without endbr. */
+    /* Entries of x86 have a fixed size, stated by the section; it is 8 only in a .plt.got without endbr. */
     bool x86 = elf->machine == EM_X86_64 || elf->machine == EM_386;
     if (x86)
         step = section->entry_size == 8 ? 8 : 16;

@@ -1,12 +1,12 @@
 /*
- * relocate.c: relocations of the kinds that stand in debug sections, for each machine a table of them.
+ * relocate.c: applies the types of relocations that occur in debug sections, from a table for each machine.
  *
- * With S the symbol's value, A the addend, P the place and V what is in the field, a field becomes one of
+ * With S the symbol's value, A the addend, P the address of the field and V its current value, a field becomes one of
  *
  *     S + A    S + A - P    V + S + A    V - (S + A)
  *
- * all modulo the field's width. So a difference of two labels that RISC-V spells as an addition and a subtraction comes
- * out right even where the sum in between does not fit.
+ * modulo the field's width. So a difference of two labels, which RISC-V expresses as an addition and a subtraction, is
+ * correct even if the intermediate sum does not fit.
  */
 #include "source/elf/elf.h"
 
@@ -22,12 +22,12 @@ enum operation {
     NOTHING,
     ABSOLUTE,
     RELATIVE,
-    THREAD_LOCAL, /* ABSOLUTE, in the block of thread-local data: from the section's start on */
+    THREAD_LOCAL, /* like ABSOLUTE, but relative to the start of the thread-local data */
     ADD,
     SUBTRACT,
 };
 
-/* The width of a field that is a ULEB128 number; as many bytes as it has, it keeps. */
+/* The width of a field that is a ULEB128 number. It keeps its number of bytes. */
 #define LEB 0
 
 struct kind {
@@ -38,24 +38,24 @@ struct kind {
 
 struct machine {
     uint16_t number;       /* EM_... */
-    uint16_t thread_start; /* what compilers add to offsets of thread-local data, and linkers take off again */
+    uint16_t thread_start; /* what compilers add to offsets of thread-local data and linkers subtract */
     const struct kind *kinds;
     size_t count;
 };
 
-/* The section that is relocated. */
+/* The section being relocated. */
 struct target {
     struct sxt_elf *elf;
     const struct sxt_elf_section *section;
     const struct machine *machine;
-    const struct sxt_elf_section *symbol_section; /* NULL until a relocation needs it */
-    struct sxt_elf_symbol_table symbols;          /* without names */
-    struct sxt_elf_bytes *bytes;                  /* what the caller gets */
-    uint8_t *data;                                /* the copy; NULL until a relocation needs it */
+    const struct sxt_elf_section *symbol_section; /* NULL until a relocation is found */
+    struct sxt_elf_symbol_table symbols;          /* its names are not read */
+    struct sxt_elf_bytes *bytes;                  /* the result, for the caller */
+    uint8_t *data;                                /* the copy; NULL until a relocation is found */
     uint64_t skipped;
 };
 
-/* One relocation, whatever its form in the file. */
+/* One relocation, independent of its form in the file. */
 struct relocation {
     uint64_t offset;
     uint32_t type;
@@ -88,7 +88,7 @@ int sxt_elf_relocated_bytes(struct sxt_elf *elf, const struct sxt_elf_section *s
     return status;
 }
 
-/* Frequent kinds come first: the table is searched for each relocation. */
+/* Frequent types come first: the table is searched for each relocation. */
 static const struct kind x86_64_kinds[] = {
     {R_X86_64_32, ABSOLUTE, 32},   {R_X86_64_64, ABSOLUTE, 64},           {R_X86_64_32S, ABSOLUTE, 32},
     {R_X86_64_PC32, RELATIVE, 32}, {R_X86_64_PC64, RELATIVE, 64},         {R_X86_64_PLT32, RELATIVE, 32},
@@ -109,7 +109,7 @@ static const struct kind i386_kinds[] = {
     {R_386_NONE, NOTHING, 8},
 };
 
-/* Both of the 64-bit ABI and, with small numbers, of the one with 32-bit pointers. 256 is an old "nothing". */
+/* For the 64-bit ABI and, with small numbers, for the ABI with 32-bit pointers. 256 is an obsolete "none". */
 static const struct kind aarch64_kinds[] = {
     {R_AARCH64_ABS32, ABSOLUTE, 32},
     {R_AARCH64_ABS64, ABSOLUTE, 64},
@@ -132,7 +132,7 @@ static const struct kind arm_kinds[] = {
     {R_ARM_ABS8, ABSOLUTE, 8},   {R_ARM_TLS_LDO32, THREAD_LOCAL, 32}, {R_ARM_NONE, NOTHING, 8},
 };
 
-/* Not in every elf.h. */
+/* Not in every system's elf.h. */
 enum {
     RISCV_PLT32 = 59,
     RISCV_SET_ULEB128 = 60,
@@ -253,7 +253,7 @@ static const struct kind sparc_kinds[] = {
 
 #define KINDS(table) table, sizeof table / sizeof *table
 
-/* The last one is for every machine that is not here. */
+/* The last entry is for every machine that is not listed. */
 static const struct machine machines[] = {
     {EM_X86_64, 0, KINDS(x86_64_kinds)},    {EM_386, 0, KINDS(i386_kinds)},
     {EM_AARCH64, 0, KINDS(aarch64_kinds)},  {EM_ARM, 0, KINDS(arm_kinds)},
@@ -305,8 +305,8 @@ static int apply_section(struct target *target, const struct sxt_elf_section *re
 }
 
 /*
- * Not counted as handed out: a file may have thousands of debug sections, and each looks only at those symbols of the
- * one table that its relocations name.
+ * Does not count the bytes as read: a file may have thousands of debug sections that all use the same symbol table, and
+ * each reads only the symbols that its relocations name.
  */
 static int shared_bytes(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
                         sxt_error *error)
@@ -319,8 +319,8 @@ static int shared_bytes(struct sxt_elf *elf, const struct sxt_elf_section *secti
 }
 
 /*
- * The symbol table, once for all relocations of the target. A file has only one: looking for the section numbers of
- * another one again and again would let a file of many small sections waste time.
+ * Opens the symbol table, once for all relocations of the target. A valid file has only one. Searching for the section
+ * indices of several tables would let a file of many small sections waste time.
  */
 static int open_symbols(struct target *target, const struct sxt_elf_section *relocations, sxt_error *error)
 {
@@ -334,7 +334,7 @@ static int open_symbols(struct target *target, const struct sxt_elf_section *rel
         return SXT_OK;
     if (target->symbol_section != NULL)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, relocations->offset,
-                        "relocations: a section has some of several symbol tables");
+                        "relocations of one section use several symbol tables");
     target->symbol_section = section;
     target->symbols = (struct sxt_elf_symbol_table){.elf = elf, .section = section};
     size_t entry = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -366,7 +366,10 @@ static struct relocation read_relocation(const struct sxt_elf *elf, const uint8_
     }
     relocation.offset = sxt_load_u64(from, big);
     if (elf->machine == EM_MIPS) {
-        /* Not one number: a symbol, then bytes: a second symbol, third, second and first type. One type is usual. */
+        /*
+         * Not one number, but a symbol, then bytes: second symbol, third, second and first type. Usually there is one
+         * type.
+         */
         relocation.symbol = sxt_load_u32(from + 8, big);
         relocation.type = sxt_load_u32(from + 12, true);
     } else {
@@ -387,13 +390,13 @@ static const struct kind *kind_of(const struct machine *machine, uint32_t type)
     return NULL;
 }
 
-/* Offsets into a section that is not loaded count from its start, whatever address it claims. */
+/* Offsets in a section that is not loaded are relative to its start, whatever its address field says. */
 static uint64_t base_of(const struct sxt_elf_section *section)
 {
     return section->flags & SHF_ALLOC ? section->address : 0;
 }
 
-/* A symbol's value is BASE + VALUE; false when there is no such symbol, or no such section. */
+/* The symbol's value is BASE + VALUE. Returns false if the symbol or its section does not exist. */
 static bool find_symbol(const struct target *target, uint32_t index, uint64_t *base, uint64_t *value)
 {
     const struct sxt_elf *elf = target->elf;
@@ -409,7 +412,7 @@ static bool find_symbol(const struct target *target, uint32_t index, uint64_t *b
             return false;
         number = sxt_load_u32(target->symbols.indices.data + (size_t)index * 4, elf->big_endian);
     } else if (number >= SHN_LORESERVE) {
-        /* Common symbols, of which machines have kinds of their own, have no place yet. */
+        /* Common symbols (some machines have several kinds) have no address yet. */
         *value = number == SHN_ABS ? symbol.value : 0;
         return true;
     }

@@ -1,8 +1,8 @@
 /*
- * symbols.c: .symtab and .dynsym into the model.
+ * symbols.c: reads .symtab and .dynsym into the model.
  *
- * Kept are all named symbols that are defined here: functions, data, thread-local data, and those without a type. Not
- * kept are section and file symbols, and the mapping symbols ("$x") that ARM and RISC-V assemblers scatter over code.
+ * Keeps all named symbols that are defined in the file: functions, data, thread-local data, and symbols without a type.
+ * Drops section and file symbols, and the mapping symbols ("$x") that ARM and RISC-V assemblers put in code.
  */
 #include "source/elf/elf.h"
 
@@ -30,7 +30,7 @@ int sxt_elf_symbol_table_open(struct sxt_elf *elf, const struct sxt_elf_section 
     if (status != SXT_OK)
         return status;
     if (section->link == 0 || section->link >= elf->section_count)
-        return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "symbol table: its string table is section %u of %zu",
+        return sxt_fail(error, SXT_ERROR_FORMAT, section->offset, "symbol table: string table is section %u of %zu",
                         section->link, elf->section_count);
     status = sxt_elf_section_bytes(elf, &elf->sections[section->link], &table->strings, error);
     if (status != SXT_OK)
@@ -79,7 +79,7 @@ sxt_string sxt_elf_symbol_name(struct sxt_elf_symbol_table *table, const struct 
     if (most > NAME_MAX_SIZE)
         most = NAME_MAX_SIZE;
     size_t size = strnlen(start, most < table->budget ? most : table->budget);
-    /* Looking for an end that is not there costs as much as a name. */
+    /* Searching for a missing terminator takes as long as reading a name. */
     table->exhausted = table->exhausted || (size == table->budget && size < most);
     table->budget -= size;
     if (table->exhausted || size == most)
@@ -94,8 +94,7 @@ uint64_t sxt_elf_names_budget(size_t size)
 
 int sxt_elf_fail_exhausted(const struct sxt_elf_symbol_table *table, sxt_error *error)
 {
-    return sxt_fail(error, SXT_ERROR_LIMIT, table->strings.offset,
-                    "names of symbols overlap so much that they are not worth reading");
+    return sxt_fail(error, SXT_ERROR_LIMIT, table->strings.offset, "symbol names overlap too much");
 }
 
 int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
@@ -117,7 +116,7 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
         if (name.size == 0 || is_mapping_symbol(elf, raw.info & 15, name))
             continue;
         symbol.name = sxt_symbols_string(symbols, name.data, name.size);
-        /* convert left the section's number here; neighbours mostly share it. */
+        /* convert stored the section's index here; adjacent symbols usually have the same one. */
         if (symbol.section != section_index) {
             section_index = symbol.section;
             section_name = section_index < elf->section_count
@@ -155,7 +154,7 @@ static char binding_letter(uint8_t binding)
     return binding == STB_GLOBAL ? 'G' : binding == STB_WEAK ? 'W' : binding == STB_GNU_UNIQUE ? 'U' : 'L';
 }
 
-/* What nm prints for a symbol. SECTION is NULL for one that is in none. */
+/* The letter that nm prints for a symbol. SECTION is NULL if the symbol is in no section. */
 static char nm_letter(const struct sxt_model_symbol *symbol, const struct sxt_elf_section *section)
 {
     char letter = 'a';
@@ -174,7 +173,7 @@ static char nm_letter(const struct sxt_model_symbol *symbol, const struct sxt_el
     return symbol->binding == 'G' ? (char)(letter - 'a' + 'A') : letter;
 }
 
-/* Everything but the name; false for what is not kept. The section is given as its number. */
+/* Fills in everything except the name, with the section as its index. Returns false for a symbol that is not kept. */
 static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out)
 {
     const struct sxt_elf *elf = table->elf;
@@ -199,7 +198,7 @@ static bool convert(const struct sxt_elf_symbol_table *table, size_t index, stru
     if (section != NULL) {
         out->section = number;
         if ((section->flags & SHF_ALLOC) == 0)
-            return false; /* its value is a place in a section that is not loaded */
+            return false; /* its value is an offset in a section that is not loaded */
         if (elf->type == ET_REL)
             out->address += section->address;
         if (out->type == 'F' || out->type == 'I')
@@ -210,13 +209,13 @@ static bool convert(const struct sxt_elf_symbol_table *table, size_t index, stru
         return false; /* its value is an alignment, not an address */
     }
     if (elf->machine == EM_ARM && (out->type == 'F' || out->type == 'I'))
-        out->address &= ~(uint64_t)1; /* the lowest bit says "Thumb code" */
+        out->address &= ~(uint64_t)1; /* the lowest bit marks Thumb code */
     return true;
 }
 
 /*
- * In the first PowerPC 64 ABI a function symbol names a descriptor in .opd, which begins with the entry's address; in a
- * relocatable file that is still to be filled in.
+ * In version 1 of the PowerPC 64 ABI, a function symbol points to a descriptor in .opd, which begins with the address
+ * of the code. In a relocatable file the linker has yet to fill it in.
  */
 static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address)
 {

@@ -1,4 +1,4 @@
-/* verify.c: do the tables of an ELF file lead to bytes that are there, and the symbols to names and sections? */
+/* verify.c: checks that sections and segments lie inside the file, and that symbols have names and sections. */
 #include "source/elf/elf.h"
 
 #include <elf.h>
@@ -61,7 +61,7 @@ static void check_sections(struct check *check)
             sxt_problems_add(&check->problems, section->offset, "symbol-table",
                              "section %zu is a second symbol table of its type", i);
         if (error.code == SXT_ERROR_LIMIT)
-            break; /* and so would all others be */
+            break; /* all other sections would fail too */
     }
 }
 
@@ -76,10 +76,10 @@ static void check_symbols(struct check *check, const struct sxt_elf_section *sec
     size_t entry = check->elf.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     if (table.entries.size % entry != 0)
         sxt_problems_add(&check->problems, section->offset, "symbol-table",
-                         "%zu bytes are no whole number of symbols of %zu bytes", table.entries.size, entry);
+                         "%zu bytes is not a multiple of the symbol size %zu", table.entries.size, entry);
     if (check->elf.sections[section->link].type != SHT_STRTAB)
-        sxt_problems_add(&check->problems, section->offset, "symbol-table",
-                         "its string table, section %u, is no string table", section->link);
+        sxt_problems_add(&check->problems, section->offset, "symbol-table", "linked section %u is not a string table",
+                         section->link);
     for (size_t i = 0; i < table.count; i++) {
         struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&table, i);
         uint64_t at = section->offset + (table.entries.inflated ? 0 : i * entry);

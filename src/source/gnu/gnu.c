@@ -1,4 +1,4 @@
-/* gnu.c: sections, debug information and symbols, asked in the order of GNU addr2line. */
+/* gnu.c: looks up an address in sections, debug information and symbols in the order of GNU addr2line. */
 #include "source/gnu/gnu.h"
 
 #include <elf.h>
@@ -12,10 +12,10 @@
 #include "source/extract.h"
 #include "source/gnu/symbols.h"
 
-/* A section that addresses are looked up in. */
-struct place_to_look {
+/* A section in which addresses are looked up. */
+struct searched_section {
     uint32_t section;
-    uint64_t start; /* what an address is compared with: 0 in a relocatable file */
+    uint64_t start; /* subtracted from an address; 0 in a relocatable file */
     uint64_t size;
 };
 
@@ -23,16 +23,16 @@ struct sxt_gnu {
     sxt_extract_options options;
     struct sxt_elf elf;
     struct sxt_debug_file debug;
-    struct place_to_look *places;
-    size_t place_count;
+    struct searched_section *sections;
+    size_t section_count;
     struct sxt_gnu_symbols symbols;       /* of the file */
     struct sxt_gnu_symbols debug_symbols; /* of the debug file, if that has the debug information */
     struct sxt_dwarf *dwarf;
-    struct sxt_gnu_dwarf *dwarf_view; /* NULL without debug information */
+    struct sxt_gnu_dwarf *dwarf_view; /* NULL if there is no debug information */
     struct sxt_gnu_dwarf_place place;
 };
 
-static int find_places(struct sxt_gnu *gnu, const char *section, sxt_error *error);
+static int find_sections(struct sxt_gnu *gnu, const char *section, sxt_error *error);
 static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error);
 static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame);
 
@@ -49,7 +49,7 @@ int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *sect
         free(gnu);
         return status;
     }
-    status = find_places(gnu, section, error);
+    status = find_sections(gnu, section, error);
     if (status == SXT_OK)
         status = open_dwarf(gnu, path, error);
     sxt_gnu_symbols_open(&gnu->symbols, &gnu->elf, true);
@@ -71,33 +71,33 @@ void sxt_gnu_close(struct sxt_gnu **gnu)
     sxt_gnu_symbols_close(&closing->debug_symbols);
     sxt_debug_file_close(&closing->debug);
     sxt_elf_close(&closing->elf);
-    free(closing->places);
+    free(closing->sections);
     free(closing);
     *gnu = NULL;
 }
 
-static int find_places(struct sxt_gnu *gnu, const char *section, sxt_error *error)
+static int find_sections(struct sxt_gnu *gnu, const char *section, sxt_error *error)
 {
     const struct sxt_elf *elf = &gnu->elf;
-    gnu->places = malloc((elf->section_count + 1) * sizeof *gnu->places);
-    if (gnu->places == NULL)
-        return sxt_fail_memory(error, (elf->section_count + 1) * sizeof *gnu->places);
+    gnu->sections = malloc((elf->section_count + 1) * sizeof *gnu->sections);
+    if (gnu->sections == NULL)
+        return sxt_fail_memory(error, (elf->section_count + 1) * sizeof *gnu->sections);
     const struct sxt_elf_section *only = section != NULL ? sxt_elf_section_named(elf, section) : NULL;
     if (section != NULL && only == NULL)
-        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "there is no section '%.100s'", section);
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no section named '%.100s'", section);
     for (size_t i = 0; i < elf->section_count; i++) {
         const struct sxt_elf_section *candidate = &elf->sections[i];
         if ((candidate->flags & SHF_ALLOC) == 0 || candidate->type == SHT_NULL || candidate->size == 0 ||
             (only != NULL && candidate != only))
             continue;
         bool relative = elf->type == ET_REL || only != NULL;
-        gnu->places[gnu->place_count++] =
-            (struct place_to_look){(uint32_t)i, relative ? 0 : candidate->address, candidate->size};
+        gnu->sections[gnu->section_count++] =
+            (struct searched_section){(uint32_t)i, relative ? 0 : candidate->address, candidate->size};
     }
     return SXT_OK;
 }
 
-/* A debug file counts only when it has the debug information that the file itself lacks. */
+/* A debug file is used only if it has the debug information that the file itself lacks. */
 static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error)
 {
     struct sxt_elf *elf = &gnu->elf;
@@ -131,10 +131,10 @@ static uint64_t linked_address(const struct sxt_gnu *gnu, uint32_t section, uint
     return gnu->elf.sections[section].address + offset;
 }
 
-/* The first place from NUMBER on that has ADDRESS; the count of places when there is none. */
-static size_t next_place(const struct sxt_gnu *gnu, size_t number, uint64_t address)
+/* Returns the first section from NUMBER on that contains ADDRESS, or section_count if there is none. */
+static size_t next_section(const struct sxt_gnu *gnu, size_t number, uint64_t address)
 {
-    while (number < gnu->place_count && address - gnu->places[number].start >= gnu->places[number].size)
+    while (number < gnu->section_count && address - gnu->sections[number].start >= gnu->sections[number].size)
         number++;
     return number;
 }
@@ -148,9 +148,9 @@ int sxt_gnu_load(struct sxt_gnu *gnu, const uint64_t *addresses, size_t count, s
         return sxt_fail_memory(error, (count + 1) * sizeof *linked);
     size_t linked_count = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t number = next_place(gnu, 0, addresses[i]);
-        const struct place_to_look *place = &gnu->places[number];
-        if (number < gnu->place_count)
+        size_t number = next_section(gnu, 0, addresses[i]);
+        const struct searched_section *place = &gnu->sections[number];
+        if (number < gnu->section_count)
             linked[linked_count++] = linked_address(gnu, place->section, addresses[i] - place->start);
     }
     int status = linked_count > 0 ? sxt_gnu_dwarf_load(gnu->dwarf_view, linked, linked_count, error) : SXT_OK;
@@ -161,11 +161,14 @@ int sxt_gnu_load(struct sxt_gnu *gnu, const uint64_t *addresses, size_t count, s
 bool sxt_gnu_find(struct sxt_gnu *gnu, uint64_t address, struct sxt_gnu_frame *frame)
 {
     bool is_first = true;
-    for (size_t i = next_place(gnu, 0, address); i < gnu->place_count; i = next_place(gnu, i + 1, address)) {
-        const struct place_to_look *place = &gnu->places[i];
+    for (size_t i = next_section(gnu, 0, address); i < gnu->section_count; i = next_section(gnu, i + 1, address)) {
+        const struct searched_section *place = &gnu->sections[i];
         uint64_t offset = address - place->start;
         uint64_t linked = linked_address(gnu, place->section, offset);
-        /* What the first place needs was loaded with all the others; a second one is rarely asked. */
+        /*
+         * The debug information for the first section was loaded for all addresses together; a second one is rarely
+         * searched.
+         */
         if (!is_first && gnu->dwarf_view != NULL)
             (void)sxt_gnu_dwarf_load(gnu->dwarf_view, &linked, 1, NULL);
         is_first = false;
@@ -175,7 +178,7 @@ bool sxt_gnu_find(struct sxt_gnu *gnu, uint64_t address, struct sxt_gnu_frame *f
     return false;
 }
 
-/* The symbols that go with the debug information, if the section is the same in both files. */
+/* Returns the symbols of the file with the debug information, if the section has the same name in both files. */
 static struct sxt_gnu_symbols *symbols_for(struct sxt_gnu *gnu, uint32_t section)
 {
     const struct sxt_elf *debug = &gnu->debug.elf;
@@ -186,9 +189,9 @@ static struct sxt_gnu_symbols *symbols_for(struct sxt_gnu *gnu, uint32_t section
     return same ? &gnu->debug_symbols : &gnu->symbols;
 }
 
-/* Completes FRAME with what the symbols say. */
-static bool ask_symbols(struct sxt_gnu_symbols *symbols, uint32_t section, uint64_t offset, struct sxt_gnu_found *found,
-                        struct sxt_gnu_frame *frame)
+/* Completes FRAME from the symbol table. */
+static bool look_up_symbol(struct sxt_gnu_symbols *symbols, uint32_t section, uint64_t offset,
+                           struct sxt_gnu_found *found, struct sxt_gnu_frame *frame)
 {
     if (!sxt_gnu_symbols_function(symbols, section, offset, found))
         return false;
@@ -198,8 +201,8 @@ static bool ask_symbols(struct sxt_gnu_symbols *symbols, uint32_t section, uint6
     return true;
 }
 
-/* In a section without code, an address where a symbol is stands for the variable that is there. */
-static bool ask_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
+/* In a section without code, if a symbol begins at the address, the variable of that name is looked up. */
+static bool look_up_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame)
 {
     struct sxt_gnu_dwarf_place *place = &gnu->place;
     uint64_t address = linked_address(gnu, section, offset);
@@ -215,11 +218,11 @@ static bool ask_dwarf(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, st
 }
 
 /*
- * The name that the linker knows, where debug information tells only the name in the source. The symbol at the address
- * has it, if the function begins where the symbol does. If not, the symbol's name is printed all the same, this once:
- * from then on it is the name in the source.
+ * Debug information may have only the name in the source. The symbol at the address has the linkage name if the
+ * function begins where the symbol begins. If not, GNU addr2line prints the symbol's name anyway, but only this once:
+ * later lookups print the name in the source.
  */
-static void settle_name(struct sxt_gnu *gnu, uint32_t section, sxt_string name, bool has_symbol,
+static void choose_name(struct sxt_gnu *gnu, uint32_t section, sxt_string name, bool has_symbol,
                         const struct sxt_gnu_found *symbol, struct sxt_gnu_frame *frame)
 {
     struct sxt_gnu_dwarf_function function = gnu->place.function;
@@ -236,7 +239,7 @@ static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offs
     *frame = (struct sxt_gnu_frame){.line = 0};
     gnu->place = (struct sxt_gnu_dwarf_place){.line = 0};
     if (gnu->dwarf_view != NULL) {
-        bool found = ask_dwarf(gnu, section, offset, frame);
+        bool found = look_up_dwarf(gnu, section, offset, frame);
         bool has_function = gnu->place.function.unit != NULL, is_linkage = false;
         sxt_string name = {NULL, 0};
         if (has_function)
@@ -244,15 +247,15 @@ static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offs
         if (has_function && is_linkage) {
             frame->function = name;
         } else {
-            bool has_symbol = ask_symbols(symbols_for(gnu, section), section, offset, &symbol, frame);
+            bool has_symbol = look_up_symbol(symbols_for(gnu, section), section, offset, &symbol, frame);
             found = found || has_symbol;
             if (has_function)
-                settle_name(gnu, section, name, has_symbol, &symbol, frame);
+                choose_name(gnu, section, name, has_symbol, &symbol, frame);
         }
         if (found)
             return true;
     }
-    return ask_symbols(&gnu->symbols, section, offset, &symbol, frame);
+    return look_up_symbol(&gnu->symbols, section, offset, &symbol, frame);
 }
 
 bool sxt_gnu_caller(struct sxt_gnu *gnu, struct sxt_gnu_frame *frame)

@@ -1,4 +1,4 @@
-/* symbols.c: functions by address and symbols by name, with an index that is made when it is first needed. */
+/* symbols.c: finds functions by address and symbols by name, with indexes that are made when first needed. */
 #include "source/gnu/symbols.h"
 
 #include <elf.h>
@@ -17,11 +17,10 @@ void sxt_gnu_symbols_open(struct sxt_gnu_symbols *symbols, struct sxt_elf *elf, 
 {
     memset(symbols, 0, sizeof *symbols);
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-    for (int i = 0; i < (dynamic ? 2 : 1) && !symbols->is_there; i++) {
+    for (int i = 0; i < (dynamic ? 2 : 1) && !symbols->exists; i++) {
         const struct sxt_elf_section *section = sxt_elf_section_typed(elf, types[i]);
-        symbols->is_there = section != NULL &&
-                            sxt_elf_symbol_table_open(elf, section, &symbols->table, NULL) == SXT_OK &&
-                            symbols->table.count > 1 && symbols->table.count < UINT32_MAX;
+        symbols->exists = section != NULL && sxt_elf_symbol_table_open(elf, section, &symbols->table, NULL) == SXT_OK &&
+                          symbols->table.count > 1 && symbols->table.count < UINT32_MAX;
     }
 }
 
@@ -43,7 +42,7 @@ void sxt_gnu_symbols_close(struct sxt_gnu_symbols *symbols)
     memset(symbols, 0, sizeof *symbols);
 }
 
-/* The section a symbol is in, or NO_SECTION for those of no section at all. */
+/* Returns the index of the section that a symbol is in, or NO_SECTION. */
 static uint32_t section_of(const struct sxt_elf_symbol_table *table, size_t index, const struct sxt_elf_symbol *symbol)
 {
     uint32_t number = symbol->section;
@@ -54,7 +53,7 @@ static uint32_t section_of(const struct sxt_elf_symbol_table *table, size_t inde
     return number != SHN_UNDEF && number < table->elf->section_count ? number : NO_SECTION;
 }
 
-static void renew_budget(struct sxt_elf_symbol_table *table)
+static void reset_budget(struct sxt_elf_symbol_table *table)
 {
     table->budget = sxt_elf_names_budget(table->strings.size);
     table->exhausted = false;
@@ -71,14 +70,14 @@ static sxt_string next_name(struct sxt_gnu_symbols *symbols, size_t index)
     return name;
 }
 
-/* A name on its own. It may be asked for again and again, so that earlier ones do not count. */
+/* Reads a single name with a new budget: the same name may be read any number of times. */
 static sxt_string name_of(struct sxt_gnu_symbols *symbols, size_t index)
 {
-    renew_budget(&symbols->table);
+    reset_budget(&symbols->table);
     return next_name(symbols, index);
 }
 
-/* "$x" and the like, which ARM and RISC-V assemblers put where code or data begins. */
+/* "$x" and others, which ARM and RISC-V assemblers put where code or data begins. */
 static bool is_mapping_symbol(const struct sxt_elf_symbol_table *table, const struct sxt_elf_symbol *symbol)
 {
     uint16_t machine = table->elf->machine;
@@ -101,7 +100,7 @@ static bool may_be_function(const struct sxt_elf_symbol_table *table, const stru
     }
 }
 
-/* The list and the index of it under way. */
+/* Symbols with their sections, before sorting. */
 struct collection {
     struct sxt_gnu_function *list;
     uint32_t *sections; /* of each */
@@ -116,19 +115,21 @@ static void collect(struct collection *collection, uint32_t section, uint64_t of
         .offset = offset, .size = size > 0 ? size : 1, .symbol = (uint32_t)symbol, .file = file};
 }
 
-/* Goes over the table once. A file's name holds for the local symbols behind it; for others only if it is the first. */
+/*
+ * Reads the table once. A file symbol applies to the local symbols after it; to others only if no symbol precedes it.
+ */
 static void collect_symbols(struct sxt_gnu_symbols *symbols, struct collection *functions, struct collection *data)
 {
     const struct sxt_elf_symbol_table *table = &symbols->table;
     const struct sxt_elf *elf = table->elf;
     uint32_t file = 0;
-    bool symbol_seen = false, file_behind_symbol = false;
+    bool symbol_seen = false, file_after_symbol = false;
     for (size_t i = 1; i < table->count; i++) {
         struct sxt_elf_symbol symbol = sxt_elf_symbol_at(table, i);
         uint8_t type = symbol.info & 15;
         if (type == STT_FILE) {
             file = (uint32_t)i;
-            file_behind_symbol = file_behind_symbol || symbol_seen;
+            file_after_symbol = file_after_symbol || symbol_seen;
             continue;
         }
         symbol_seen = true;
@@ -140,14 +141,15 @@ static void collect_symbols(struct sxt_gnu_symbols *symbols, struct collection *
             offset &= ~(uint64_t)1;
         bool is_local = symbol.info >> 4 == STB_LOCAL;
         if (may_be_function(table, &symbol))
-            collect(functions, section, offset, symbol.size, i, is_local || !file_behind_symbol ? file : 0);
+            collect(functions, section, offset, symbol.size, i, is_local || !file_after_symbol ? file : 0);
         if ((elf->sections[section].flags & SHF_EXECINSTR) == 0 && type != STT_SECTION)
             collect(data, section, offset, symbol.size, i, 0);
     }
 }
 
-/* Puts the list in order of section and offset, and finds where each section begins in it. */
-static bool order(struct collection *collection, size_t section_count, struct sxt_gnu_function **list, size_t **first)
+/* Sorts the list by section and offset, and finds where each section begins in it. */
+static bool sort_by_section(struct collection *collection, size_t section_count, struct sxt_gnu_function **list,
+                            size_t **first)
 {
     size_t count = collection->count;
     struct sxt_sort_item *items = malloc((count + 1) * sizeof *items);
@@ -173,8 +175,8 @@ static bool order(struct collection *collection, size_t section_count, struct sx
 
 static bool make_index(struct sxt_gnu_symbols *symbols)
 {
-    if (symbols->is_indexed || !symbols->is_there)
-        return symbols->is_there;
+    if (symbols->is_indexed || !symbols->exists)
+        return symbols->exists;
     size_t count = symbols->table.count;
     struct collection lists[2];
     bool done = true;
@@ -185,20 +187,20 @@ static bool make_index(struct sxt_gnu_symbols *symbols)
     if (done) {
         size_t section_count = symbols->table.elf->section_count;
         collect_symbols(symbols, &lists[0], &lists[1]);
-        done = order(&lists[0], section_count, &symbols->functions, &symbols->first) &&
-               order(&lists[1], section_count, &symbols->data, &symbols->first_data);
+        done = sort_by_section(&lists[0], section_count, &symbols->functions, &symbols->first) &&
+               sort_by_section(&lists[1], section_count, &symbols->data, &symbols->first_data);
     }
     for (int i = 0; i < 2; i++) {
         free(lists[i].list);
         free(lists[i].sections);
     }
-    symbols->is_there = done;
+    symbols->exists = done;
     symbols->is_indexed = true;
     return done;
 }
 
-/* The first of COUNT symbols that begins behind OFFSET. */
-static size_t behind(const struct sxt_gnu_function *list, size_t count, uint64_t offset)
+/* Returns the index of the first of COUNT symbols that begins after OFFSET. */
+static size_t first_after(const struct sxt_gnu_function *list, size_t count, uint64_t offset)
 {
     size_t low = 0, high = count;
     while (low < high) {
@@ -220,13 +222,13 @@ static const struct sxt_gnu_function *search(struct sxt_gnu_symbols *symbols, ui
     symbols->last = NULL;
     const struct sxt_gnu_function *list = symbols->functions + symbols->first[section];
     size_t count = symbols->first[section + 1] - symbols->first[section];
-    size_t next = behind(list, count, offset);
+    size_t next = first_after(list, count, offset);
     if (next == 0)
         return NULL;
     size_t at = next - 1;
     while (at > 0 && list[at - 1].offset == list[next - 1].offset)
         at--;
-    /* Of those that begin there the largest, and of equals the first. */
+    /* Of the symbols that begin there, the largest wins; of equal ones, the first. */
     const struct sxt_gnu_function *best = &list[at];
     for (at++; at < next; at++)
         if (list[at].size > best->size)
@@ -256,7 +258,7 @@ bool sxt_gnu_symbols_at(struct sxt_gnu_symbols *symbols, uint32_t section, uint6
         return false;
     const struct sxt_gnu_function *list = symbols->data + symbols->first_data[section];
     size_t count = symbols->first_data[section + 1] - symbols->first_data[section];
-    size_t end = behind(list, count, offset), at = end;
+    size_t end = first_after(list, count, offset), at = end;
     while (at > 0 && list[at - 1].offset == offset)
         at--;
     if (at == end)
@@ -271,7 +273,7 @@ bool sxt_gnu_symbols_at(struct sxt_gnu_symbols *symbols, uint32_t section, uint6
     return true;
 }
 
-/* The names of all symbols, each with the first symbol that has it. False when memory is short. */
+/* Makes the index of names. Returns false if out of memory. */
 static bool make_names(struct sxt_gnu_symbols *symbols, struct sxt_gnu_names *names, bool demangled,
                        enum sxt_gnu_style style, bool no_limit)
 {
@@ -281,7 +283,7 @@ static bool make_names(struct sxt_gnu_symbols *symbols, struct sxt_gnu_names *na
     struct sxt_buffer text;
     sxt_buffer_init(&text, (size_t)1 << 21);
     bool done = true;
-    renew_budget(&symbols->table);
+    reset_budget(&symbols->table);
     for (size_t i = 1; i < symbols->table.count && done; i++) {
         sxt_string name = next_name(symbols, i);
         sxt_buffer_clear(&text);
@@ -321,11 +323,11 @@ bool sxt_gnu_symbols_named(struct sxt_gnu_symbols *symbols, sxt_string name, enu
                            uint64_t *address)
 {
     uint32_t index;
-    if (!symbols->is_there || (!find_name(symbols, &symbols->linked, false, name, style, no_limit, &index) &&
-                               !find_name(symbols, &symbols->demangled, true, name, style, no_limit, &index)))
+    if (!symbols->exists || (!find_name(symbols, &symbols->linked, false, name, style, no_limit, &index) &&
+                             !find_name(symbols, &symbols->demangled, true, name, style, no_limit, &index)))
         return false;
     struct sxt_elf_symbol symbol = sxt_elf_symbol_at(&symbols->table, index);
-    /* A common symbol has no address yet; its size stands for it. */
+    /* A common symbol has no address yet; GNU addr2line uses its size instead. */
     *address = symbol.section == SHN_COMMON ? symbol.size : symbol.value;
     if (symbols->table.elf->machine == EM_ARM && (symbol.info & 15) == STT_FUNC)
         *address &= ~(uint64_t)1;

@@ -1,4 +1,4 @@
-/* evidence.c: where the Go runtime's table has the function at an address. */
+/* evidence.c: finds the entry of the Go function table for an address. */
 #include "source/go/go.h"
 #include "source/go/table.h"
 
@@ -12,7 +12,10 @@ const struct sxt_go_table *sxt_go_open(struct sxt_elf *elf)
     return table;
 }
 
-/* Entries of a damaged table need not be in order, so all are looked at; of several the one that begins last counts. */
+/*
+ * Entries of a damaged table may be out of order, so all are examined. Of several functions, the one that starts last
+ * wins.
+ */
 bool sxt_go_find_evidence(const struct sxt_go_table *table, uint64_t address, struct sxt_go_evidence *out)
 {
     bool has = false;

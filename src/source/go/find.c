@@ -1,16 +1,16 @@
 /*
- * find.c: where in an ELF file the Go function table is, and where the text starts that it describes.
+ * find.c: finds the Go function table in an ELF file, and the start of the text that it describes.
  *
  * The linker names the section of the table, but strip tools and packers rename it, and old position-independent builds
- * have it somewhere inside .data.rel.ro. Then it is found by its header. What looks like a header is believed only when
- * everything behind it fits together; of several, the one that the runtime's own module data points to is taken.
+ * have the table inside .data.rel.ro. Then the table is found by its header. A possible header is accepted only if the
+ * rest of the table is consistent with it; of several tables, the one that the runtime's module data points to is used.
  *
- * Since Go 1.18 entries count from the start of the text, which is not always the start of .text (C code may come
- * first), and since 1.26 the header does not tell it. The module data does:
+ * Since Go 1.18, entries are relative to the start of the text, which is not always the start of .text (C code may come
+ * first), and since 1.26 the header does not contain it. The module data does:
  *
  *     1.2     functions, functab, files (each a pointer, a length and a capacity), findfunctab, first pc, last pc, text
  *     1.16+   header, names, file lists, file names, pc-value tables, functions, functab (all but the header as above),
- *             findfunctab, first pc, last pc, text, end of text, ..., base of funcdata (its place has moved), ...
+ *             findfunctab, first pc, last pc, text, end of text, ..., base of funcdata (its position varies), ...
  *
  * In a position-independent file these words may be zero until the relocations are applied.
  */
@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "source/go/table.h"
 
-/* How many things that look like a table or like module data are examined before giving up. */
+/* How many candidates for a table or for module data are examined. */
 #define CANDIDATE_LIMIT 8
 
 #define MODULE_WORDS    48
@@ -33,7 +33,7 @@
 
 enum access { READ_ONLY, WRITABLE, EXECUTABLE };
 
-/* A part of the file that is loaded, to be searched. */
+/* A loaded part of the file that is searched. */
 struct region {
     const uint8_t *data;
     size_t size;
@@ -41,7 +41,7 @@ struct region {
     uint64_t offset;
 };
 
-/* Goes through such parts. Headers may claim the same bytes again and again, so there is an end to patience. */
+/* Iterates over such parts. Section headers may overlap, so the total number of bytes is limited. */
 struct search {
     const struct sxt_elf *elf;
     enum access access;
@@ -49,7 +49,7 @@ struct search {
     uint64_t bytes_left;
 };
 
-/* Relocations with explicit addends that only add the load address. Those without addends leave nothing to be done. */
+/* Relative relocations with explicit addends. Without addends, the relocated values are in the file already. */
 struct relocations {
     const uint8_t *data;
     size_t count;
@@ -57,7 +57,7 @@ struct relocations {
 };
 
 struct module {
-    uint64_t words[MODULE_WORDS]; /* 0 behind the end of what is readable */
+    uint64_t words[MODULE_WORDS]; /* 0 after the end of the readable part */
 };
 
 static int open_section(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_go_table *table,
@@ -65,8 +65,8 @@ static int open_section(struct sxt_elf *elf, const struct sxt_elf_section *secti
 static int find_text_start(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
                            struct sxt_go_bases *bases, sxt_error *error);
 static bool find_by_content(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table);
-static bool look_through(struct sxt_elf *elf, const struct relocations *relocations, const struct region *region,
-                         unsigned *candidates, struct sxt_go_table *fallback, struct sxt_go_table *table);
+static bool search_region(struct sxt_elf *elf, const struct relocations *relocations, const struct region *region,
+                          unsigned *candidates, struct sxt_go_table *fallback, struct sxt_go_table *table);
 static bool is_plausible(const struct sxt_elf *elf, const struct sxt_go_table *table);
 static bool find_module(const struct sxt_elf *elf, const struct relocations *relocations,
                         const struct sxt_go_table *table, struct module *module);
@@ -88,7 +88,7 @@ int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sx
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gopclntab");
     if (section == NULL)
         section = sxt_elf_section_named(elf, ".data.rel.ro.gopclntab");
-    /* A file that has only debug information kept the section's name and not its bytes. */
+    /* A separate debug file has the section's header, but not its bytes. */
     if (section != NULL && section->type == SHT_NOBITS)
         return SXT_OK;
 
@@ -108,7 +108,7 @@ int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sx
     return table->version < SXT_GO_1_18 ? SXT_OK : find_text_start(elf, &relocations, table, bases, error);
 }
 
-/* The best witness first; symbols and module data tell the base of funcdata as well. */
+/* Uses the most reliable source first. Symbols and module data also give the base of funcdata. */
 static int find_text_start(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
                            struct sxt_go_bases *bases, sxt_error *error)
 {
@@ -130,7 +130,7 @@ static int find_text_start(struct sxt_elf *elf, const struct relocations *reloca
         const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".text");
         if (section == NULL)
             return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
-                            "go function table: nothing tells where the text starts");
+                            "go function table: cannot find the start of the text");
         text = section->address;
     }
     table->text_start = text;
@@ -148,8 +148,8 @@ static int open_section(struct sxt_elf *elf, const struct sxt_elf_section *secti
 }
 
 /*
- * Read-only data first, where the table usually is. Code only where there are no sections: then read-only data may be
- * in the same segment.
+ * Searches read-only data first, where the table usually is. Searches code only if there are no sections: then
+ * read-only data may be in the same segment.
  */
 static bool find_by_content(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table)
 {
@@ -162,23 +162,23 @@ static bool find_by_content(struct sxt_elf *elf, const struct relocations *reloc
         struct search search = start_search(elf, access);
         struct region region;
         while (next_region(&search, &region))
-            if (look_through(elf, relocations, &region, &candidates, &fallback, table))
+            if (search_region(elf, relocations, &region, &candidates, &fallback, table))
                 return true;
     }
     *table = fallback;
     return fallback.data != NULL;
 }
 
-/* Eight bytes that a table of this byte order could begin with. */
+/* Says whether a table of this byte order could begin with these eight bytes. */
 static inline bool may_be_header(uint64_t bytes, bool big_endian)
 {
     return big_endian ? (bytes & 0xFFFFFF00FFFF0000u) == 0xFFFFFF0000000000u
                       : (bytes & 0x0000FFFFFFFFFF00u) == 0x00000000FFFFFF00u;
 }
 
-/* *FALLBACK gets the first good table that no module data points to. */
-static bool look_through(struct sxt_elf *elf, const struct relocations *relocations, const struct region *region,
-                         unsigned *candidates, struct sxt_go_table *fallback, struct sxt_go_table *table)
+/* *FALLBACK gets the first valid table that no module data points to. */
+static bool search_region(struct sxt_elf *elf, const struct relocations *relocations, const struct region *region,
+                          unsigned *candidates, struct sxt_go_table *fallback, struct sxt_go_table *table)
 {
     size_t step = elf->is_64 ? 8 : 4;
     for (size_t at = -region->address & (step - 1); sxt_fits(at, 1, 8, region->size); at += step) {
@@ -202,7 +202,7 @@ static bool look_through(struct sxt_elf *elf, const struct relocations *relocati
     return false;
 }
 
-/* Do the parts of a table agree with each other as no accident would have it? */
+/* Says whether the parts of a table are consistent with each other. */
 static bool is_plausible(const struct sxt_elf *elf, const struct sxt_go_table *table)
 {
     uint64_t before = sxt_go_table_pc(table, 0);
@@ -254,7 +254,7 @@ static bool read_module(const struct sxt_elf *elf, const struct relocations *rel
            words[MODULE_TEXT] < words[MODULE_ETEXT] && is_executable(elf, words[MODULE_TEXT]);
 }
 
-/* The module data begins with a pointer to the table: in writable data, or as the addend of a relocation of it. */
+/* The module data begins with a pointer to the table: in writable data, or as the addend of a relocation. */
 static bool find_module(const struct sxt_elf *elf, const struct relocations *relocations,
                         const struct sxt_go_table *table, struct module *module)
 {
@@ -327,7 +327,7 @@ static void find_symbols(struct sxt_elf *elf, uint64_t *text, uint64_t *funcdata
     }
 }
 
-/* Before Go 1.18 entries and funcdata are absolute, so in a position-independent file they need their relocations. */
+/* Before Go 1.18, entries and funcdata are absolute, so in a position-independent file they must be relocated. */
 static int relocate(struct sxt_elf *elf, const struct relocations *relocations, struct sxt_go_table *table,
                     sxt_error *error)
 {
@@ -383,7 +383,7 @@ static bool segment_region(const struct sxt_elf_segment *segment, enum access ac
     return own == access && segment->type == PT_LOAD;
 }
 
-/* The next part with the wanted access: a section, or a segment where there are no sections. */
+/* Gets the next part with the requested access: a section, or a segment if the file has no sections. */
 static bool next_region(struct search *search, struct region *region)
 {
     const struct sxt_elf *elf = search->elf;
@@ -453,7 +453,7 @@ static struct relocations find_relocations(const struct sxt_elf *elf)
     return (struct relocations){.data = data, .count = size / (3 * word), .type = none.type};
 }
 
-/* Changes the SIZE bytes at DATA, which are a copy of what is loaded at ADDRESS, as the loader would at address 0. */
+/* Relocates the SIZE bytes at DATA, a copy of what is loaded at ADDRESS, as the loader would at load address 0. */
 static void apply(const struct sxt_elf *elf, const struct relocations *relocations, uint64_t address, uint8_t *data,
                   size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * go.c: Go functions as ranges, with their lines and with what was inlined into them.
+ * go.c: converts Go functions into ranges, with their lines and the calls inlined into them.
  *
  *     pc      0        8        16       24       32       40
  *     line    |  10    |   3    |   4    |   3    |  11    |
@@ -8,7 +8,7 @@
  *     depth 1          [ call 0: lines at 8 and 24]
  *     depth 2                   [ call 1 ]
  *
- * A range carries only its own lines; where a call is inlined, the inner range says from which line.
+ * A range has only its own lines; the range of an inlined call has the line of the call.
  */
 #include "source/go/go.h"
 
@@ -20,20 +20,20 @@
 
 #define NO_SPAN UINT32_MAX
 
-/* A range to be: the function itself, or one contiguous piece of an inlined call. */
+/* A range under construction: the function itself, or one contiguous piece of an inlined call. */
 struct piece {
-    uint32_t start, end; /* offsets from the function's entry; the function's own end may be further */
+    uint32_t start, end; /* offsets from the function's entry; the function itself may end later */
     uint32_t depth;
     int32_t node; /* negative for the function itself */
     uint32_t function, file, call_file, call_line;
-    uint32_t first, last; /* its own spans, chained by their `next` */
+    uint32_t first, last; /* its own spans, linked by their `next` */
 };
 
 struct writer {
     struct sxt_go_reader *reader;
     struct piece *pieces; /* in tree order; the first is the function itself */
     size_t piece_count, piece_capacity;
-    size_t open[SXT_SYMBOLS_MAX_DEPTH]; /* the pieces around the span at hand, by depth */
+    size_t open[SXT_SYMBOLS_MAX_DEPTH]; /* the pieces around the current span, by depth */
     uint32_t open_depth;                /* of the innermost one */
 };
 
@@ -65,7 +65,7 @@ int sxt_gopclntab_read(struct sxt_elf *elf, const sxt_extract_options *options, 
         uint32_t flags = options != NULL ? options->flags : 0;
         status = sxt_go_reader_open(reader, elf, &table, flags, symbols, error);
         if (status == SXT_OK && (reader->want_inlines || reader->want_lines))
-            sxt_go_reader_choose(reader, &bases);
+            sxt_go_reader_choose_layout(reader, &bases);
         if (status == SXT_OK)
             status = add_functions(reader, writer, error);
         sxt_go_reader_close(reader);
@@ -87,14 +87,13 @@ static int add_functions(struct sxt_go_reader *reader, struct writer *writer, sx
         return sxt_fail_memory(error, sizeof *writer->pieces);
     if (reader->exhausted)
         return sxt_fail(error, SXT_ERROR_LIMIT, table->offset,
-                        "go function table: its names and lines are more than its size allows; some were left out");
+                        "go function table: names and lines exceed the limit for its size; some are missing");
     if (damaged != 0)
         return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
-                        "go function table: %zu of %u functions are damaged and were left out", damaged,
+                        "go function table: skipped %zu of %u functions, which are damaged", damaged,
                         table->function_count);
     if (reader->inlines_unreadable)
-        return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
-                        "go function table: its inlined calls cannot be found and were left out");
+        return sxt_fail(error, SXT_ERROR_FORMAT, table->offset, "go function table: cannot find the inlined calls");
     return SXT_OK;
 }
 
@@ -111,7 +110,7 @@ static enum outcome add_function(struct writer *writer, size_t index)
     uint32_t name = sxt_go_reader_name(reader, record.name);
     if (name == 0)
         return DAMAGED;
-    sxt_go_reader_turn(reader, &record, end - start);
+    sxt_go_reader_select(reader, &record, end - start);
     if (!reader->want_inlines)
         hide_calls(reader);
     make_pieces(writer, name);
@@ -122,10 +121,10 @@ static enum outcome add_function(struct writer *writer, size_t index)
     return ADDED;
 }
 
-/* Without inlined calls, their code belongs to the line of the function itself that has the call. */
+/* Assigns the code of inlined calls to the line of the outermost call in the function itself. */
 static void hide_calls(struct sxt_go_reader *reader)
 {
-    /* All calls first: they are located by the spans as they are. */
+    /* Read all calls before any span changes: a call's position is looked up in the spans. */
     for (size_t i = 0; i < reader->span_count; i++)
         if (reader->spans[i].node >= 0 && sxt_go_reader_node(reader, reader->spans[i].node) == NULL)
             reader->spans[i].node = -1;
@@ -167,7 +166,7 @@ static void make_pieces(struct writer *writer, uint32_t name)
     close_pieces(writer, 0, reader->spans_end);
 }
 
-/* Closes the pieces that do not reach into SPAN and opens those that begin with it. */
+/* Closes the pieces that end before SPAN and opens those that begin with it. */
 static void open_pieces(struct writer *writer, const struct sxt_go_span *span)
 {
     struct sxt_go_reader *reader = writer->reader;

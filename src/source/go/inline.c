@@ -1,17 +1,16 @@
 /*
  * inline.c: the calls that were inlined into a Go function.
  *
- * Every function with inlined calls has a tree of them, an array whose entries name the function that was inlined and,
- * one way or another, where it was called from: up to Go 1.19 with the number of the entry that it lies in, since then
- * only with the pc of an instruction that belongs to the call's own line. An entry stands behind the one that it lies
- * in.
+ * Every function with inlined calls has a tree of them, an array whose entries name the inlined function and where it
+ * was called from. Up to Go 1.19, an entry has the index of the entry that encloses it; since then, only the pc of an
+ * instruction that belongs to the line of the call. An entry comes after the one that encloses it.
  */
 #include <string.h>
 
 #include "base/array.h"
 #include "source/go/reader.h"
 
-/* How many functions with inlined calls are tried with a layout, and how many functions are looked at for that. */
+/* How many functions with inlined calls are tried with a layout, and how many functions are examined to find them. */
 #define TRIAL_LIMIT  64
 #define SEARCH_LIMIT 20000
 
@@ -26,7 +25,7 @@ static struct trial try_layout(struct sxt_go_reader *reader, const struct sxt_go
 static bool read_node(struct sxt_go_reader *reader, int32_t index, struct sxt_go_node *node);
 static bool keep_node(struct sxt_go_reader *reader, int32_t index, const struct sxt_go_node *node);
 
-void sxt_go_reader_choose(struct sxt_go_reader *reader, const struct sxt_go_bases *bases)
+void sxt_go_reader_choose_layout(struct sxt_go_reader *reader, const struct sxt_go_bases *bases)
 {
     struct sxt_go_layout layouts[SXT_GO_BASE_LIMIT + 3];
     size_t count = 0;
@@ -48,7 +47,7 @@ void sxt_go_reader_choose(struct sxt_go_reader *reader, const struct sxt_go_base
     reader->inlines_unreadable = reader->want_inlines && has_calls && chosen.shape == SXT_GO_NO_TREE;
 }
 
-/* Do functions say that something was inlined, wherever its names may be? */
+/* Says whether any function has inlined calls, without knowing where their names are. */
 static bool has_node_table(const struct sxt_go_reader *reader)
 {
     const struct sxt_go_table *table = reader->table;
@@ -99,7 +98,7 @@ static struct trial try_layout(struct sxt_go_reader *reader, const struct sxt_go
         if (start >= end || !sxt_go_table_record(table, i, &record) || layout->pcdata >= record.pcdata_count ||
             sxt_go_u32(table, record.pcdata + layout->pcdata * 4) == 0)
             continue;
-        sxt_go_reader_turn(reader, &record, end - start);
+        sxt_go_reader_select(reader, &record, end - start);
         bool inlined = false, readable = true;
         for (size_t j = 0; j < reader->span_count && readable; j++) {
             int32_t node = reader->spans[j].node;
@@ -141,7 +140,7 @@ void sxt_go_reader_open_tree(struct sxt_go_reader *reader)
     if (!sxt_fits(at, layout->funcdata + 1, table->pointer_size, table->size))
         return;
     uint64_t address = sxt_go_word(table, at + layout->funcdata * table->pointer_size, table->pointer_size);
-    /* Finding out what is loaded there goes through the headers, and a hostile file has many. */
+    /* A search for the loaded bytes reads all headers, and a hostile file has many. */
     if (address == 0 || !sxt_go_reader_spend(reader, 1 + (reader->elf->segment_count + reader->elf->section_count) / 8))
         return;
     reader->tree_size = sxt_elf_available_at(reader->elf, address);
@@ -167,7 +166,7 @@ const struct sxt_go_node *sxt_go_reader_node(struct sxt_go_reader *reader, int32
             at = node.parent;
         }
     }
-    /* Now that the outermost call is known, the depths follow inwards. */
+    /* Now that the outermost call is known, compute the depths from the outside in. */
     while (length > 0) {
         struct sxt_go_node *node = &reader->nodes[path[--length]];
         readable = readable && depth + 1 < SXT_SYMBOLS_MAX_DEPTH;
@@ -192,7 +191,7 @@ static bool keep_node(struct sxt_go_reader *reader, int32_t index, const struct 
     return true;
 }
 
-/* The span at offset PC of the function, or NULL. */
+/* Returns the span at offset PC of the function, or NULL. */
 static const struct sxt_go_span *span_at(const struct sxt_go_reader *reader, uint32_t pc)
 {
     if (pc >= reader->spans_end || reader->span_count == 0)
@@ -220,7 +219,7 @@ static bool read_node(struct sxt_go_reader *reader, int32_t index, struct sxt_go
     if (shape == SXT_GO_TREE_1_20) {
         uint32_t pc = sxt_load_u32(entry + 8, big_endian);
         const struct sxt_go_span *call = span_at(reader, pc);
-        /* The compiler writes -1 for a call whose own line has no instruction left. */
+        /* The compiler writes -1 for a call whose own line has no instructions. */
         if (call == NULL && pc != UINT32_MAX)
             return false;
         node->parent = call != NULL ? call->node : -1;

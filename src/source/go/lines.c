@@ -1,10 +1,10 @@
 /*
- * lines.c: the pc-value tables of a Go function: its files, its lines and where inlined calls are.
+ * lines.c: reads the pc-value tables of a Go function: its files, its lines and its inlined calls.
  *
- * A pc-value table says which value holds up to which instruction: pairs of a change of the value (zigzag varint) and a
- * number of instruction quanta (varint), until a change of 0. The value is -1 before the first pair. A function has one
- * such table for its line, one for its file, and, among its pcdata, one for its place in the tree of inlined calls.
- * They are merged into spans over which nothing changes.
+ * A pc-value table says up to which instruction a value applies. It consists of pairs of a change of the value (zigzag
+ * varint) and a number of instruction quanta (varint), and ends with a change of 0. The value before the first pair is
+ * -1. A function has one such table for its lines, one for its files and, among its pcdata, one for its position in the
+ * tree of inlined calls. They are merged into spans within which nothing changes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,12 @@
 #include "base/utf8.h"
 #include "source/go/reader.h"
 
-/* The longest name or path that is believed. */
+/* The maximum length of a name or path. */
 #define TEXT_LIMIT 65536
 
-/* A pc-value table on the way: VALUE holds up to offset UPTO from the function's entry. */
+/* A pc-value table being read: VALUE applies up to offset UPTO from the function's entry. */
 struct pc_values {
-    const uint8_t *at; /* NULL behind its end */
+    const uint8_t *at; /* NULL after its end */
     const uint8_t *end;
     int32_t value;
     uint64_t upto;
@@ -42,8 +42,7 @@ int sxt_go_reader_open(struct sxt_go_reader *reader, const struct sxt_elf *elf, 
     reader->want_lines = !(flags & SXT_EXTRACT_NO_LINES);
     reader->want_files = !(flags & SXT_EXTRACT_NO_FILES);
     reader->want_inlines = !(flags & SXT_EXTRACT_NO_INLINES);
-    /* No more steps than bytes of code, no more text than bytes of table, and some more so that small files may lie a
-     * little. */
+    /* One step for each byte of code and text for each byte of the table are enough; small files get some more. */
     reader->budget = 2 * ((uint64_t)elf->size + table->size) + 65536;
     reader->string_limit = symbols->strings.bytes + 2 * (uint64_t)table->size + 65536;
     if (reader->want_files && table->file_count != 0) {
@@ -62,7 +61,7 @@ void sxt_go_reader_close(struct sxt_go_reader *reader)
     memset(reader, 0, sizeof *reader);
 }
 
-void sxt_go_reader_turn(struct sxt_go_reader *reader, const struct sxt_go_record *record, uint64_t length)
+void sxt_go_reader_select(struct sxt_go_reader *reader, const struct sxt_go_record *record, uint64_t length)
 {
     reader->serial++;
     reader->record = record;
@@ -119,7 +118,7 @@ static struct pc_values open_values(const struct sxt_go_reader *reader, bool wan
     return values;
 }
 
-/* A varint of at most 32 bits; false when it is cut off or longer. */
+/* Reads a varint of at most 32 bits. Returns false if it is cut off or longer. */
 static inline bool read_varint(struct pc_values *values, uint32_t *out)
 {
     uint32_t result = 0;
@@ -136,7 +135,7 @@ static inline bool read_varint(struct pc_values *values, uint32_t *out)
     return false;
 }
 
-/* Goes on until the value is the one at OFFSET. Behind the end of the table it is -1 for ever. */
+/* Advances to the value at OFFSET. After the end of the table the value is always -1. */
 static inline void move_to(struct sxt_go_reader *reader, struct pc_values *values, uint64_t offset)
 {
     while (values->upto <= offset) {
@@ -196,7 +195,7 @@ uint32_t sxt_go_reader_file(struct sxt_go_reader *reader, int32_t file)
     return *number - 1;
 }
 
-/* The string number of the text at position AT of the table. */
+/* Returns the string number of the text at position AT of the table. */
 static uint32_t intern(struct sxt_go_reader *reader, uint64_t at, bool is_name)
 {
     if (reader->exhausted)
@@ -213,7 +212,7 @@ static uint32_t intern(struct sxt_go_reader *reader, uint64_t at, bool is_name)
     return sxt_symbols_string(reader->symbols, text.data, text.size);
 }
 
-/* Names are UTF-8 without control characters; what is read from the wrong place seldom is. */
+/* Names are UTF-8 without control characters; text read from a wrong position usually is not. */
 static bool may_be_name(sxt_string text)
 {
     for (size_t i = 0; i < text.size; i++)

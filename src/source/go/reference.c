@@ -1,6 +1,6 @@
 /*
- * reference.c: Go functions as the reference Lidia writer sees them, limits and mistakes included. What it
- * takes for a failure of the whole file is an error here; a table that it cannot read gives no functions and no error.
+ * reference.c: reads Go functions as the reference Lidia writer does, with its limits and mistakes. Where the reference
+ * fails for the whole file, this is an error; a table that the reference cannot read gives no functions and no error.
  */
 #include <elf.h>
 
@@ -41,7 +41,7 @@ int sxt_gopclntab_read_reference(struct sxt_elf *elf, struct sxt_symbols *symbol
         return SXT_OK;
     if (table.version >= SXT_GO_1_18)
         table.text_start = text_start;
-    /* All or nothing: one bad function costs the others. */
+    /* All or nothing: one bad function discards all of them. */
     sxt_string name;
     uint64_t name_bytes = 0;
     for (size_t i = 0; i < table.function_count; i++) {
@@ -63,13 +63,13 @@ int sxt_gopclntab_read_reference(struct sxt_elf *elf, struct sxt_symbols *symbol
     return SXT_OK;
 }
 
-/* The reference reads eight little-endian bytes whatever the file is. */
+/* The reference reads eight little-endian bytes from any file. */
 static int read_text_start(const struct sxt_elf *elf, const struct sxt_elf_section *text,
                            const struct sxt_elf_bytes *bytes, uint64_t *out, sxt_error *error)
 {
     if (bytes->size < HEADER_SIZE)
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "invalid .gopclntab header");
-    /* In a relocatable file the section has no address yet; the one that it has here was made up. */
+    /* Sections of a relocatable file have no address yet; text->address was assigned by sxt_elf_open. */
     uint64_t text_address = elf->type == ET_REL ? 0 : text->address;
     uint32_t magic = sxt_load_u32le(bytes->data);
     uint64_t start = magic == 0xFFFFFFF0u || magic == 0xFFFFFFF1u ? sxt_load_u64le(bytes->data + 24) : 0;
@@ -82,7 +82,7 @@ static int read_text_start(const struct sxt_elf *elf, const struct sxt_elf_secti
     return SXT_OK;
 }
 
-/* It wants the name, and the fourth field of the record too, which it does not use. */
+/* The reference reads the name and also the fourth field of the record, which it does not use. */
 static bool read_name(const struct sxt_go_table *table, size_t index, sxt_string *name)
 {
     uint64_t offset = sxt_go_word(table, table->functions + (index * 2 + 1) * table->field_size, table->field_size);

@@ -1,4 +1,4 @@
-/* table.c: the header, functab and records of the Go function table (drawn in gopclntab_table.h). */
+/* table.c: reads the header, functab and records of the Go function table. See table.h for the layout. */
 #include "source/go/table.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ int sxt_go_table_open(struct sxt_go_table *table, const uint8_t *data, size_t si
 {
     *table = (struct sxt_go_table){.data = data, .size = size, .address = address, .offset = offset};
     if (size < HEADER_BYTES + 8)
-        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "go function table: %zu bytes are too few for its header",
+        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "go function table: %zu bytes are too short for its header",
                         size);
     if (!read_magic(table))
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, offset, "go function table: unknown magic %02x%02x%02x%02x",
@@ -35,7 +35,7 @@ int sxt_go_table_open(struct sxt_go_table *table, const uint8_t *data, size_t si
                         "go function table: header says instruction size %u, pointer size %u", table->quantum,
                         table->pointer_size);
     table->field_size = table->version >= SXT_GO_1_18 ? 4 : table->pointer_size;
-    /* The linker stores a word; the runtime's own readers take 32 bits of it. */
+    /* The linker writes a word; the runtime reads 32 bits of it. */
     table->function_count = (uint32_t)sxt_go_word(table, HEADER_BYTES, table->pointer_size);
     return table->version == SXT_GO_1_2 ? read_parts_of_1_2(table, error) : read_parts(table, error);
 }
@@ -71,7 +71,7 @@ static int read_parts(struct sxt_go_table *table, sxt_error *error)
     unsigned first = table->version >= SXT_GO_1_18 ? 3 : 2;
     if (!sxt_fits(HEADER_BYTES, first + PART_COUNT, table->pointer_size, table->size))
         return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
-                        "go function table: %zu bytes are too few for its header", table->size);
+                        "go function table: %zu bytes are too short for its header", table->size);
     if (table->version >= SXT_GO_1_18)
         table->header_text = sxt_go_word(table, HEADER_BYTES + 2 * table->pointer_size, table->pointer_size);
 
@@ -102,7 +102,7 @@ static int read_parts_of_1_2(struct sxt_go_table *table, sxt_error *error)
     if (status != SXT_OK)
         return status;
 
-    /* A table without a readable list of files is still good for names and lines. */
+    /* A table without a readable list of files is still useful for names and lines. */
     size_t end = table->functions + ((size_t)table->function_count * 2 + 1) * table->field_size;
     if (!sxt_fits(end, 1, 4, table->size))
         return SXT_OK;

@@ -1,5 +1,5 @@
 /*
- * table.h: the parts of the Go function table that gopclntab*.c share.
+ * table.h: the layout of the Go function table, for the files of this folder.
  *
  * The table is one block of bytes that begins with a header. Words are as wide as a pointer.
  *
@@ -8,18 +8,19 @@
  *          6   quantum           smallest instruction: 1, 2 or 4
  *          7   pointer size      4 or 8
  *     word 0   function count
- *     1.2      functab follows, then a 32-bit offset of the file table; all offsets count from byte 0
+ *     1.2      functab follows, then a 32-bit offset of the file table; all offsets are from byte 0
  *     1.16     file count, then offsets of: names, file lists, file names, pc-value tables, functab
- *     1.18+    the same with a word for the start of the text (0 since 1.26) behind the file count
+ *     1.18+    the same with a word for the start of the text (0 since 1.26) after the file count
  *
- * functab is {entry, record offset} for each function and the end of the last one; since 1.18 in 32-bit fields with
- * entries that count from the start of the text, before that as wide as a pointer with absolute entries. A record is
+ * functab is {entry, record offset} for each function, then the end of the last function. Since 1.18, these are 32-bit
+ * fields, and entries are relative to the start of the text; before, they are as wide as a pointer, and entries are
+ * absolute. A record is
  *
  *     entry (as in functab), name, argument size, defer offset, pcsp, pcfile, pcln, pcdata count,
  *     1.16+: first entry in the file lists,  1.20+: start line,  {function kind, flags, -, funcdata count} in bytes,
  *     then an offset of a pc-value table for each pcdata, then a reference for each funcdata
  *
- * where everything but an absolute entry or funcdata pointer takes 32 bits.
+ * where everything except an absolute entry or funcdata pointer has 32 bits.
  */
 #ifndef SXT_SOURCE_GO_TABLE_H
 #define SXT_SOURCE_GO_TABLE_H
@@ -45,30 +46,30 @@ struct sxt_go_table {
     unsigned pointer_size;
     unsigned field_size; /* of functab */
     uint32_t function_count;
-    uint64_t header_text; /* the header's own idea of the text's start; 0 when it has none */
-    uint64_t text_start;  /* what entries count from; 0 where they are absolute */
-    /* Positions in data, all inside it. */
-    size_t functions;  /* functab, which fits */
-    size_t records;    /* what record offsets count from */
-    size_t names;      /* what name offsets count from */
-    size_t pc_values;  /* what offsets of pc-value tables count from */
+    uint64_t header_text; /* start of the text according to the header; 0 if it does not say */
+    uint64_t text_start;  /* added to entries; 0 if they are absolute */
+    /* Positions in data, all checked to be within it. */
+    size_t functions;  /* functab; all of it fits */
+    size_t records;    /* base of record offsets */
+    size_t names;      /* base of name offsets */
+    size_t pc_values;  /* base of offsets of pc-value tables */
     size_t files;      /* 32-bit offsets of file names */
-    size_t file_count; /* how many of those fit */
-    size_t file_names; /* what they count from */
+    size_t file_count; /* how many of them fit */
+    size_t file_names; /* base of these offsets */
 };
 
-/* The fixed part of a function's record, and where its two lists are. */
+/* The fixed part of a function's record, and the positions of its two lists. */
 struct sxt_go_record {
     uint32_t name;
     uint32_t pc_file;
     uint32_t pc_line;
     uint32_t files;        /* index of the function's first file in the file lists */
-    uint32_t pcdata_count; /* that fit in the table */
+    uint32_t pcdata_count; /* 0 if they do not fit in the table */
     size_t pcdata;
-    size_t count_word; /* where the number of funcdata stands, in its last byte (before Go 1.12 in all four) */
+    size_t count_word; /* position of the number of funcdata: the last byte, before Go 1.12 all four */
 };
 
-/* Addresses that inlined calls may be read relative to, best first. */
+/* Addresses that references to inlined calls may be relative to, best first. */
 #define SXT_GO_BASE_LIMIT 16
 
 struct sxt_go_bases {
@@ -76,30 +77,30 @@ struct sxt_go_bases {
     size_t count;
 };
 
-/* gopclntab_table.c */
+/* --- table.c --- */
 
 /*
- * Reads the header of a table that begins at DATA and may be SIZE bytes long; the byte order is what the magic says.
- * Fails when it is no such header or a part lies outside. The text start is left at 0.
+ * Reads the header of a table that begins at DATA and has at most SIZE bytes; the magic gives the byte order. Fails if
+ * there is no valid header or if a part lies outside. Leaves text_start at 0.
  */
 int sxt_go_table_open(struct sxt_go_table *table, const uint8_t *data, size_t size, uint64_t address, uint64_t offset,
                       sxt_error *error);
 
-/* The entry of function INDEX, or the end of the last one for INDEX == function_count. */
+/* Returns the entry of function INDEX, or the end of the last function for INDEX == function_count. */
 uint64_t sxt_go_table_pc(const struct sxt_go_table *table, size_t index);
 
-/* Where the record of function INDEX begins in data; false when not even its fixed part fits. */
+/* Reads the record of function INDEX. Returns false if its fixed part lies outside the table. */
 bool sxt_go_table_record(const struct sxt_go_table *table, size_t index, struct sxt_go_record *record);
 
-/* The NUL-terminated text at position AT of data; absent when its end is not among the next LIMIT bytes. */
+/* Returns the NUL-terminated text at position AT of data; absent if it does not end within LIMIT bytes. */
 sxt_string sxt_go_table_text(const struct sxt_go_table *table, uint64_t at, size_t limit);
 
-/* gopclntab_find.c */
+/* --- find.c --- */
 
 /*
- * Finds the table of ELF by section name or, where no section has that name, by its content; applies relocations that
- * it needs, and finds out where the text starts. *FOUND is set also for a table that cannot be used (then an error is
- * returned). Memory comes from ELF's arena. *BASES gets the addresses that funcdata may count from.
+ * Finds the table of ELF by section name or, if there is no such section, by its content; applies the relocations that
+ * it needs, and determines the start of the text. If a table exists but is unusable, *FOUND is true and an error is
+ * returned. Memory comes from ELF's arena. *BASES gets the addresses that funcdata may be relative to.
  */
 int sxt_go_table_find(struct sxt_elf *elf, struct sxt_go_table *table, struct sxt_go_bases *bases, bool *found,
                       sxt_error *error);

@@ -1,4 +1,4 @@
-/* builder.c: lines, numbers, and a map that grows. */
+/* builder.c: adds sections, pieces, symbols and common symbols to a map under construction. */
 #include "source/linker_map/builder.h"
 
 #include <inttypes.h>
@@ -15,28 +15,13 @@ static int add_object(struct sxt_map_builder *builder, sxt_string object, uint32
 static int add_string(struct sxt_map_builder *builder, sxt_string string, uint32_t *number);
 static int make_room(struct sxt_map_builder *builder, void *items, size_t *capacity, size_t count, size_t item_size);
 
-bool sxt_map_lines_next(struct sxt_map_lines *lines, sxt_string *line)
-{
-    if (lines->next == lines->end)
-        return false;
-    size_t left = (size_t)(lines->end - lines->next);
-    const char *newline = memchr(lines->next, '\n', left);
-    size_t size = newline == NULL ? left : (size_t)(newline - lines->next);
-    *line = (sxt_string){lines->next, size};
-    lines->next = newline == NULL ? lines->end : newline + 1;
-    lines->number++;
-    if (size > 0 && line->data[size - 1] == '\r')
-        line->size--;
-    return true;
-}
-
 int sxt_map_open_section(struct sxt_map_builder *builder, sxt_string name, uint64_t address, uint64_t size)
 {
     struct sxt_linker_map *map = builder->map;
     sxt_map_close_section(builder);
     uint64_t end;
     if (!sxt_add_u64(address, size, &end))
-        return sxt_map_fail(builder, "the section ends beyond 64 bits");
+        return sxt_map_fail(builder, "end of the section does not fit in 64 bits");
     int status =
         make_room(builder, &map->sections, &builder->section_capacity, map->section_count, sizeof *map->sections);
     uint32_t number = 0;
@@ -77,7 +62,7 @@ int sxt_map_add_piece(struct sxt_map_builder *builder, const struct sxt_map_entr
         return SXT_OK;
     uint64_t end;
     if (!sxt_add_u64(entry->address, entry->size, &end))
-        return sxt_map_fail(builder, "the piece ends beyond 64 bits");
+        return sxt_map_fail(builder, "end of the piece does not fit in 64 bits");
     end_last_piece(builder, entry->address);
 
     struct sxt_linker_map_piece piece = {
@@ -143,8 +128,8 @@ int sxt_map_fail(struct sxt_map_builder *builder, const char *what)
 }
 
 /*
- * Sections that are not loaded are at 0 in every map; but so is the code of many a processor without an operating
- * system. They are told apart by name.
+ * Sections that are not loaded have address 0 in every map, but so has the code of many embedded processors. The name
+ * decides.
  */
 static bool is_allocated(sxt_string name, uint64_t address)
 {
@@ -163,15 +148,15 @@ static bool is_allocated(sxt_string name, uint64_t address)
     return true;
 }
 
-/* Lld and gold print where a variable is from the start of those sections on, rather than its address. */
+/* lld and gold print the offset of a variable from the start of these sections instead of its address. */
 static bool is_thread_local(sxt_string name)
 {
     return sxt_map_begins(name, ".tdata") || sxt_map_begins(name, ".tbss");
 }
 
 /*
- * GNU ld prints the old size of a section whose strings were all found elsewhere. Its map is in the order of addresses,
- * so the next piece tells where such a piece ends.
+ * GNU ld prints the original size of a section whose strings were all merged into others. Its map is sorted by address,
+ * so such a piece ends where the next one begins.
  */
 static void end_last_piece(struct sxt_map_builder *builder, uint64_t at)
 {
@@ -182,7 +167,7 @@ static void end_last_piece(struct sxt_map_builder *builder, uint64_t at)
         piece->size = at - piece->address;
 }
 
-/* Many pieces in a row are of the same object. */
+/* Consecutive pieces often have the same object. */
 static int add_object(struct sxt_map_builder *builder, sxt_string object, uint32_t *number)
 {
     sxt_string last = builder->last_object;
@@ -205,10 +190,10 @@ static int add_string(struct sxt_map_builder *builder, sxt_string string, uint32
 /* ITEMS points to the pointer to the array. */
 static int make_room(struct sxt_map_builder *builder, void *items, size_t *capacity, size_t count, size_t item_size)
 {
-    /* Implied pieces come on top: one at the end of a section, and one before each piece. */
+    /* Implied pieces are added later: at most one before each piece and one at the end of each section. */
     if (count >= UINT32_MAX / 4)
         return sxt_fail(builder->error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
-                        "line %" PRIu64 " of the linker map: there are too many lines", builder->lines.number);
+                        "line %" PRIu64 " of the linker map: too many lines", builder->lines.number);
     void *array;
     memcpy(&array, items, sizeof array);
     array = sxt_array_grow(array, capacity, count + 1, item_size);

@@ -1,4 +1,4 @@
-/* linker_map.c: tells the maps of linkers apart, has them read, and looks addresses up in what was read. */
+/* linker_map.c: detects which linker wrote a map, reads it, and looks up addresses in it. */
 #include "source/linker_map/linker_map.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "source/linker_map/builder.h"
 
-/* A text begins without a NUL at least this far; what does not is not worth searching. */
+/* How many bytes are checked for NUL, which a text does not contain, before the text is searched. */
 #define TEXT_PROBE ((size_t)4096)
 
 static bool find_linker(const uint8_t *text, size_t size, enum sxt_linker *linker);
@@ -25,8 +25,7 @@ int sxt_linker_map_read(const uint8_t *text, size_t size, struct sxt_linker_map 
     *out = NULL;
     enum sxt_linker linker;
     if (!find_linker(text, size, &linker))
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "not a linker map (those of GNU ld, gold, lld and mold are read)");
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "not a linker map of GNU ld, gold, lld or mold");
 
     struct sxt_linker_map *map = calloc(1, sizeof *map);
     if (map == NULL)
@@ -101,8 +100,8 @@ const struct sxt_linker_map_common *sxt_linker_map_common_named(const struct sxt
 }
 
 /*
- * Maps with columns tell by their first line. GNU ld and gold begin with this and that, and have a heading further
- * down. GNU ld's is translated for people with other languages; the commands of its script are not.
+ * lld and mold are recognized by their first line. GNU ld and gold begin with various lists; their heading comes later.
+ * GNU ld's heading is translated to other languages, but the commands of its script are not.
  */
 static bool find_linker(const uint8_t *text, size_t size, enum sxt_linker *linker)
 {
@@ -139,14 +138,14 @@ static int read_lines(struct sxt_map_builder *builder)
     if (status != SXT_OK)
         return status;
     if (map->section_count == 0)
-        return sxt_map_fail(builder, "the linker map ends without a section");
-    status = sxt_map_finish(builder);
+        return sxt_map_fail(builder, "no sections found");
+    status = sxt_map_arrange(builder);
     if (status != SXT_OK)
         return status;
     return shrink(map) ? SXT_OK : sxt_fail_memory(builder->error, map->piece_count * sizeof *map->pieces);
 }
 
-/* Gives back what the growing arrays have to spare. */
+/* Frees the unused capacity of the array of symbols. */
 static bool shrink(struct sxt_linker_map *map)
 {
     if (map->symbol_count == 0)

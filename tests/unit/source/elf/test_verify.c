@@ -150,11 +150,11 @@ TEST(a_cut_symbol_and_strings_of_another_type_are_problems)
     unsigned symtab = report.builder.symtab;
     struct sxt_builder_section section = *sxt_builder_at(&report.builder, symtab);
     sxt_builder_lie_section(&report.builder, symtab, SXT_SECTION_SIZE, section.size - 1);
-    expect_one(&report, "symbol-table", section.offset, "no whole number");
+    expect_one(&report, "symbol-table", section.offset, "not a multiple");
     begin(&report);
     sxt_builder_finish(&report.builder);
     sxt_builder_lie_section(&report.builder, section.link, SXT_SECTION_TYPE, SHT_PROGBITS);
-    expect_one(&report, "symbol-table", section.offset, "no string table");
+    expect_one(&report, "symbol-table", section.offset, "not a string table");
 }
 
 TEST(a_symbol_with_a_bad_name_or_section_is_reported_at_its_entry)

@@ -1,4 +1,4 @@
-/* marks.c: mapping symbols, which tell data among code. */
+/* mapping_symbols.c: reads mapping symbols, which mark where data begins and ends inside code. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +7,27 @@
 #include "base/error.h"
 #include "source/elf/elf.h"
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
-    const struct sxt_elf_mark *first = a;
-    const struct sxt_elf_mark *second = b;
+    const struct sxt_elf_mapping_symbol *first = a;
+    const struct sxt_elf_mapping_symbol *second = b;
     return first->address < second->address ? -1 : first->address > second->address;
 }
 
-static int add_mark(struct sxt_elf_marks *marks, uint64_t address, bool is_data, sxt_error *error)
+static int add_symbol(struct sxt_elf_mapping_symbols *symbols, uint64_t address, bool is_data, sxt_error *error)
 {
-    struct sxt_elf_mark *list = sxt_array_grow(marks->list, &marks->capacity, marks->count + 1, sizeof *list);
+    struct sxt_elf_mapping_symbol *list =
+        sxt_array_grow(symbols->list, &symbols->capacity, symbols->count + 1, sizeof *list);
     if (list == NULL)
-        return sxt_fail_memory(error, (marks->count + 1) * sizeof *list);
-    marks->list = list;
-    list[marks->count++] = (struct sxt_elf_mark){address, is_data};
+        return sxt_fail_memory(error, (symbols->count + 1) * sizeof *list);
+    symbols->list = list;
+    list[symbols->count++] = (struct sxt_elf_mapping_symbol){address, is_data};
     return SXT_OK;
 }
 
-int sxt_elf_read_marks(struct sxt_elf *elf, struct sxt_elf_marks *marks, sxt_error *error)
+int sxt_elf_read_mapping_symbols(struct sxt_elf *elf, struct sxt_elf_mapping_symbols *symbols, sxt_error *error)
 {
-    *marks = (struct sxt_elf_marks){.list = NULL};
+    *symbols = (struct sxt_elf_mapping_symbols){.list = NULL};
     const struct sxt_elf_section *section = sxt_elf_section_typed(elf, SHT_SYMTAB);
     struct sxt_elf_symbol_table table;
     if (section == NULL || (elf->machine != EM_ARM && elf->machine != EM_AARCH64 && elf->machine != EM_RISCV) ||
@@ -43,9 +44,9 @@ int sxt_elf_read_marks(struct sxt_elf *elf, struct sxt_elf_marks *marks, sxt_err
         if (name.size < 2 || name.data[0] != '$' || strchr("adtx", name.data[1]) == NULL)
             continue;
         uint64_t base = elf->type == ET_REL ? elf->sections[symbol.section].address : 0;
-        status = add_mark(marks, base + symbol.value, name.data[1] == 'd', error);
+        status = add_symbol(symbols, base + symbol.value, name.data[1] == 'd', error);
     }
-    if (marks->count > 1)
-        qsort(marks->list, marks->count, sizeof *marks->list, by_address);
+    if (symbols->count > 1)
+        qsort(symbols->list, symbols->count, sizeof *symbols->list, compare_addresses);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * columns.c: the maps of lld and mold, in columns. How far a line is indented says what it is:
+ * lld_mold.c: reads the maps of lld and mold, which have columns. The indentation says what a line describes:
  *
  *              VMA              LMA     Size Align Out     In      Symbol       lld (hexadecimal; Align decimal)
  *             2120             2120       b9    16 .text
@@ -9,8 +9,8 @@
  *              VMA       Size Align Out     In      Symbol                      mold (VMA with 0x; the rest decimal)
  *     Address          Size             Align Out     In      Symbol            lld before 8 (as lld)
  *
- * Both print expressions of a script where a section or an input would be. Lld names what it makes itself <internal>;
- * mold says nothing about it.
+ * Both print expressions of a linker script in the column of sections or input sections. lld calls what it generates
+ * <internal>; mold does not print it.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static int add_expression(struct sxt_map_builder *builder, const struct row *row
 static void classify_internal(const struct row *row, struct sxt_map_entry *entry);
 static size_t find_parenthesis(sxt_string text);
 static sxt_string without_offset(sxt_string name);
-static bool is_marker(sxt_string name);
+static bool is_mapping_symbol(sxt_string name);
 static bool next_word(sxt_string *text, const char *wanted);
 
 bool sxt_map_columns_header(sxt_string line, enum sxt_linker *linker)
@@ -93,7 +93,7 @@ static int read_row(struct sxt_map_builder *builder, const struct columns *colum
     if (found < 0)
         return sxt_map_fail(builder, "a number does not fit in 64 bits");
     if (found == 0)
-        return sxt_map_fail(builder, "a column should be a number, and is not");
+        return sxt_map_fail(builder, "not a number in a column of numbers");
     row->indent = 0;
     if (line.size > 0)
         line = sxt_map_cut(line, 1);
@@ -109,10 +109,10 @@ static int add_row(struct sxt_map_builder *builder, const struct row *row)
         return add_section(builder, row);
     if (row->indent < 16)
         return add_input(builder, row);
-    return is_marker(row->text) ? SXT_OK : sxt_map_add_symbol(builder, row->text, row->address, row->size);
+    return is_mapping_symbol(row->text) ? SXT_OK : sxt_map_add_symbol(builder, row->text, row->address, row->size);
 }
 
-/* Also ". = ALIGN ( 16 )" and "PROVIDE(x = .)" of a script, and the headers of the file. */
+/* Skips ". = ALIGN ( 16 )" and "PROVIDE(x = .)" of a script, and the headers of the file. */
 static int add_section(struct sxt_map_builder *builder, const struct row *row)
 {
     sxt_string name = row->text;
@@ -125,7 +125,7 @@ static int add_section(struct sxt_map_builder *builder, const struct row *row)
     return sxt_map_open_section(builder, name, row->address, row->size);
 }
 
-/* "dir/liba.a(b.o):(.text.f)"; the name of a file may contain anything, that of a section hardly. */
+/* "dir/liba.a(b.o):(.text.f)". The name of a file may contain any character, so the last ":(" counts. */
 static int add_input(struct sxt_map_builder *builder, const struct row *row)
 {
     size_t at = find_parenthesis(row->text);
@@ -149,7 +149,7 @@ static int add_input(struct sxt_map_builder *builder, const struct row *row)
     return sxt_map_add_piece(builder, &entry);
 }
 
-/* "BYTE ( 1 )" puts something there, ". += 64" nothing in particular, "x = ." takes no room. */
+/* "BYTE ( 1 )" stores data, ". += 64" reserves space, "x = ." has no size. */
 static int add_expression(struct sxt_map_builder *builder, const struct row *row)
 {
     if (row->size == 0)
@@ -166,9 +166,8 @@ static int add_expression(struct sxt_map_builder *builder, const struct row *row
 }
 
 /*
- * Lld names what it merged after the first section that went in; older versions after the output section. There,
- * constants are told by their alignment: it is their size, and so the sum is a multiple of it. That of strings rarely
- * is.
+ * lld names a merged section after the first section in it; older versions, after the output section. Then the
+ * alignment identifies constants: it is their size, so the total size is a multiple of it. That of strings rarely is.
  */
 static void classify_internal(const struct row *row, struct sxt_map_entry *entry)
 {
@@ -184,7 +183,10 @@ static void classify_internal(const struct row *row, struct sxt_map_entry *entry
         entry->flags = SXT_PIECE_GUESSED;
 }
 
-/* Where the "(" of the last ":(" is, in a text that ends with ")"; the size of the text when there is none. */
+/*
+ * Returns the position of the "(" of the last ":(" in a text that ends with ")", or the size of the text if there is
+ * none.
+ */
 static size_t find_parenthesis(sxt_string text)
 {
     if (!sxt_map_ends(text, ")"))
@@ -208,14 +210,14 @@ static sxt_string without_offset(sxt_string name)
     return name;
 }
 
-/* The marks of an ARM assembler: $a, $d, $t and $x, also with a number: "$d.3". */
-static bool is_marker(sxt_string name)
+/* Mapping symbols of ARM: $a, $d, $t and $x, also with a number: "$d.3". */
+static bool is_mapping_symbol(sxt_string name)
 {
     return name.size >= 2 && name.data[0] == '$' && memchr("adtx", name.data[1], 4) != NULL &&
            (name.size == 2 || name.data[2] == '.');
 }
 
-/* Takes the next word off TEXT if it is the WANTED one. */
+/* Removes the next word from TEXT if it is WANTED. */
 static bool next_word(sxt_string *text, const char *wanted)
 {
     sxt_string rest = *text;

@@ -1,7 +1,6 @@
 /*
- * finish.c: what is left to do when all lines are read. Pieces are cut to their sections, gaps become
- * implied pieces, everything is sorted, and the index for addresses is made. All of it takes linear time, whatever the
- * map says.
+ * arrange.c: completes a map after all lines are read. Cuts pieces to their sections, turns gaps into implied pieces,
+ * sorts everything, and makes the index of addresses. All of this takes linear time, whatever the map contains.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "base/sort.h"
 #include "source/linker_map/builder.h"
 
-/* Where the map tells no alignment, a gap that is longer than any is not there for the sake of it. */
+/* If the map does not give the alignment, a gap longer than this is not padding. */
 #define LONGEST_FILL 4096
 
-/* Room for sorting as many items as there are. */
+/* Arrays for sorting COUNT items. */
 struct sorter {
     struct sxt_sort_item *items;
     struct sxt_sort_item *scratch;
@@ -40,7 +39,7 @@ static unsigned name_score(sxt_string name);
 static void sort_commons(struct sxt_linker_map *map);
 static int make_covers(struct sxt_linker_map *map, sxt_error *error);
 
-int sxt_map_finish(struct sxt_map_builder *builder)
+int sxt_map_arrange(struct sxt_map_builder *builder)
 {
     struct sxt_linker_map *map = builder->map;
     cut_pieces(map);
@@ -84,7 +83,7 @@ static void cut_pieces(struct sxt_linker_map *map)
     }
 }
 
-/* An object has many pieces, so what is known of it is kept. */
+/* An object has many pieces, so the result for each object is stored. */
 static int mark_lto(struct sxt_linker_map *map, sxt_error *error)
 {
     enum { UNKNOWN, NO, YES };
@@ -128,7 +127,7 @@ static uint64_t key_section(const struct sxt_linker_map *map, uint32_t index)
     return map->pieces[index].section;
 }
 
-/* The located ones first, the others by section. */
+/* Located pieces first, the others by section. */
 static uint64_t key_group(const struct sxt_linker_map *map, uint32_t index)
 {
     const struct sxt_linker_map_piece *piece = &map->pieces[index];
@@ -157,7 +156,7 @@ static int fill_gaps(struct sxt_map_builder *builder)
     return SXT_OK;
 }
 
-/* The pieces of section NUMBER are in ORDER from AT on. Returns where they end. */
+/* The pieces of section NUMBER are in ORDER from AT on. Returns the position after them. */
 static size_t fill_section(struct sxt_map_builder *builder, uint32_t number, const struct sorter *order, size_t at)
 {
     struct sxt_linker_map *map = builder->map;
@@ -179,7 +178,7 @@ static size_t fill_section(struct sxt_map_builder *builder, uint32_t number, con
     return at;
 }
 
-/* There is room for it. */
+/* fill_gaps has reserved memory for it. */
 static void add_gap(struct sxt_map_builder *builder, uint32_t section, uint64_t start, uint64_t end,
                     const struct sxt_linker_map_piece *next)
 {
@@ -272,7 +271,7 @@ static int sort_symbols(struct sxt_linker_map *map, sxt_error *error)
     return SXT_OK;
 }
 
-/* Of equally good names, the later one. */
+/* Of equally good names, the last one wins. */
 static void mark_preferred(struct sxt_linker_map *map)
 {
     for (size_t i = 0; i < map->symbol_count;) {
@@ -293,8 +292,7 @@ static void mark_preferred(struct sxt_linker_map *map)
     }
 }
 
-/* As the reference weighs them: local labels, other names that no source has, names, and names that can be demangled.
- */
+/* Ranks names as the reference does: local labels, other names not from source code, plain names, mangled names. */
 static unsigned name_score(sxt_string name)
 {
     if (sxt_map_begins(name, ".L"))
@@ -335,7 +333,7 @@ static void cover_from(struct sweep *sweep, uint64_t address)
     map->covers[map->cover_count++] = (struct sxt_linker_map_cover){address, piece};
 }
 
-/* Closes what ends up to ADDRESS. */
+/* Closes the pieces that end at or before ADDRESS. */
 static void sweep_to(struct sweep *sweep, uint64_t address)
 {
     const struct sxt_linker_map_piece *pieces = sweep->map->pieces;
@@ -364,7 +362,7 @@ static int make_covers(struct sxt_linker_map *map, sxt_error *error)
         while (end < map->located_count && map->pieces[end].address == address)
             end++;
         sweep_to(&sweep, address);
-        /* The first of those that begin here is to be on top. */
+        /* The first of the pieces that begin here must be on top. */
         for (size_t at = end; at > i && map->pieces[at - 1].size > 0; at--)
             sweep.open[sweep.depth++] = (uint32_t)(at - 1);
         cover_from(&sweep, address);
@@ -397,7 +395,7 @@ static void sorter_close(struct sorter *sorter)
     free(sorter->scratch);
 }
 
-/* Stable, so the key that matters most comes last. */
+/* Sorting is stable, so the most significant key comes last. */
 static void sort_by(struct sorter *sorter, const struct sxt_linker_map *map, key_function *key)
 {
     for (size_t i = 0; i < sorter->count; i++)
