@@ -169,15 +169,15 @@ static sxt_string describe_naming(struct sxt_explainer *explainer, const struct 
 {
     if (frame->name.size == 0)
         return sxt_explain_print(explainer, "no name was found");
-    if (frame->hop_count == 0 && !frame->qualified)
+    if (frame->reference_count == 0 && !frame->qualified)
         return (sxt_string){NULL, 0};
-    sxt_string text = sxt_explain_print(explainer, "%s", frame->hop_count == 0 ? " of the entry itself" : "");
-    for (size_t i = 0; i < frame->hop_count && text.data != NULL; i++) {
-        const struct sxt_dwarf_hop *hop = &frame->hops[i];
-        text =
-            sxt_explain_print(explainer, " of %s%s at 0x%llx%s%s", i == 0 ? "its " : "the ",
-                              hop->specification ? "specification" : "abstract origin", (unsigned long long)hop->entry,
-                              hop->alternate ? " of the alternate file" : "", text.data);
+    sxt_string text = sxt_explain_print(explainer, "%s", frame->reference_count == 0 ? " of the entry itself" : "");
+    for (size_t i = 0; i < frame->reference_count && text.data != NULL; i++) {
+        const struct sxt_dwarf_reference *reference = &frame->references[i];
+        text = sxt_explain_print(explainer, " of %s%s at 0x%llx%s%s", i == 0 ? "its " : "the ",
+                                 reference->specification ? "specification" : "abstract origin",
+                                 (unsigned long long)reference->entry,
+                                 reference->alternate ? " of the alternate file" : "", text.data);
     }
     return sxt_explain_print(explainer, "%s%s%s", frame->linkage ? "linkage name" : "name",
                              text.data != NULL ? text.data : "", frame->qualified ? ", with the scopes around it" : "");

@@ -4,12 +4,12 @@
 
 #include "explain/private.h"
 
-bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, struct sxt_go_evidence *evidence)
+bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, struct sxt_go_position *position)
 {
     if (!explainer->go_tried)
         explainer->go = sxt_go_open(&explainer->elf);
     explainer->go_tried = true;
-    return explainer->go != NULL && sxt_go_find_evidence(explainer->go, address, evidence);
+    return explainer->go != NULL && sxt_go_find_function(explainer->go, address, position);
 }
 
 /* The section that has the byte at OFFSET of the file; NULL when none has. */
@@ -26,10 +26,10 @@ static const struct sxt_elf_section *section_at(const struct sxt_explainer *expl
 
 bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address)
 {
-    struct sxt_go_evidence evidence;
-    if (!sxt_explain_go_find(explainer, address, &evidence))
+    struct sxt_go_position position;
+    if (!sxt_explain_go_find(explainer, address, &position))
         return false;
-    const struct sxt_elf_section *section = section_at(explainer, evidence.table);
+    const struct sxt_elf_section *section = section_at(explainer, position.table);
     uint64_t section_offset = section != NULL ? section->offset : 0;
     struct sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
     for (size_t i = 0; i < explainer->count && frames != NULL; i++) {
@@ -39,21 +39,21 @@ bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address)
             .record = frame->depth > 0 ? "inlined call" : "function",
             .file = {explainer->path, strlen(explainer->path)},
             .section = section != NULL ? section->name : (sxt_string){"", 0},
-            .entry = evidence.entry - section_offset,
-            .index = frame->depth > 0 ? SXT_NO_INDEX : evidence.index,
+            .entry = position.entry - section_offset,
+            .index = frame->depth > 0 ? SXT_NO_INDEX : position.index,
             .start = frame->start,
             .end = frame->start + frame->length,
         };
         if (frame->depth > 0)
             frames[i].name_from =
-                sxt_explain_print(explainer, "the table of inlined calls of function %zu", evidence.index);
+                sxt_explain_print(explainer, "the table of inlined calls of function %zu", position.index);
     }
-    if (explainer->frames[0].line != 0 && evidence.has_lines) {
+    if (explainer->frames[0].line != 0 && position.has_lines) {
         explainer->out->has_line = true;
         explainer->out->line = (struct sxt_explained_line){
             .file = {explainer->path, strlen(explainer->path)},
             .section = section != NULL ? section->name : (sxt_string){"", 0},
-            .table = evidence.lines - section_offset,
+            .table = position.lines - section_offset,
             .address = SXT_NO_INDEX,
             .source = explainer->frames[0].file,
             .line = explainer->frames[0].line,

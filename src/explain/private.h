@@ -114,7 +114,7 @@ size_t sxt_explain_function_count(const struct sxt_explainer *explainer, uint32_
 
 /* explain_go.c: the frames of an answer from the Go table. False when it does not have the address. */
 bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address);
-bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, struct sxt_go_evidence *evidence);
+bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, struct sxt_go_position *position);
 
 /* explain_rows.c: everything about an archive. */
 void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address);

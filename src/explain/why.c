@@ -154,7 +154,7 @@ static bool explain_left_out(struct sxt_explainer *explainer, uint64_t address, 
     uint32_t left_out = sources & ~explainer->options.extract.sources;
     const struct sxt_explain_table *table = NULL;
     const struct sxt_model_symbol *symbol = sxt_explain_symbol_at(explainer, address, left_out, false, &table);
-    struct sxt_go_evidence evidence;
+    struct sxt_go_position position;
     sxt_string name = {NULL, 0};
     const char *source = NULL;
     if ((left_out & SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0) {
@@ -162,7 +162,7 @@ static bool explain_left_out(struct sxt_explainer *explainer, uint64_t address, 
         name = explainer->of_dwarf.frames[explainer->of_dwarf.frame_count - 1].name;
     } else if ((left_out & SXT_SOURCE_DWARF) && explainer->of_dwarf.has_row) {
         source = "dwarf";
-    } else if ((left_out & SXT_SOURCE_GO) && sxt_explain_go_find(explainer, address, &evidence)) {
+    } else if ((left_out & SXT_SOURCE_GO) && sxt_explain_go_find(explainer, address, &position)) {
         source = "go";
     } else if (symbol != NULL) {
         source = table->source == SXT_SOURCE_SYMTAB ? "symtab" : "dynsym";
@@ -231,10 +231,10 @@ static bool is_padding(const struct sxt_elf *elf, uint64_t start, uint64_t end)
 static void nearest(struct sxt_explainer *explainer, uint64_t address, struct sxt_explain_near *before,
                     struct sxt_explain_near *after, struct sxt_explain_near *unsized)
 {
-    struct sxt_dwarf_near left = {.start = 0}, right = {.start = 0};
+    struct sxt_dwarf_nearby_function left = {.start = 0}, right = {.start = 0};
     sxt_explain_near_symbols(explainer, address, before, after, unsized);
     if (explainer->origins.dwarf == NULL || !sxt_explain_wants(explainer, SXT_SOURCE_DWARF) ||
-        sxt_dwarf_around(explainer->origins.dwarf, address, &explainer->arena, &left, &right, NULL) != SXT_OK)
+        sxt_dwarf_find_nearby(explainer->origins.dwarf, address, &explainer->arena, &left, &right, NULL) != SXT_OK)
         return;
     if (left.name.size > 0 && (before->name.data == NULL || left.end > before->end))
         *before = (struct sxt_explain_near){left.name, left.start, left.end};

@@ -1,4 +1,4 @@
-/* ar.c: headers of 60 bytes, all text, with the member behind each. */
+/* ar.c: reads the headers of 60 bytes of text, each of which precedes a member. */
 #include "source/ar.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ void sxt_ar_open(struct sxt_ar *ar, const uint8_t *data, size_t size)
     *ar = (struct sxt_ar){.data = data, .size = size, .next = MAGIC_SIZE, .is_thin = data[2] == 't'};
 }
 
-/* A decimal number with blanks behind it; false for anything else. */
+/* Reads a decimal number padded with spaces. Returns false for anything else. */
 static bool read_number(const char *text, size_t size, uint64_t *out)
 {
     uint64_t value = 0;
@@ -37,7 +37,7 @@ static bool read_number(const char *text, size_t size, uint64_t *out)
     return has_digits && at == size;
 }
 
-/* The name at OFFSET of the table of long names, where each ends with "/\n". */
+/* Returns the name at OFFSET of the table of long names, where each name ends with "/\n". */
 static sxt_string long_name(const struct sxt_ar *ar, uint64_t offset)
 {
     if (offset >= ar->names.size)
@@ -64,7 +64,7 @@ static bool begins_with(const char *name, const char *prefix)
     return memcmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* Is the member a table of the library itself? */
+/* Says whether the member is a table of the library. */
 static bool is_table(sxt_string name, const char *header)
 {
     static const char *const tables[] = {"/", "/SYM64", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"};
@@ -85,14 +85,14 @@ int sxt_ar_next(struct sxt_ar *ar, struct sxt_ar_member *member, sxt_error *erro
         const char *header = (const char *)ar->data + at;
         if (ar->size - at < HEADER_SIZE || memcmp(header + HEADER_SIZE - 2, "`\n", 2) != 0 ||
             !read_number(header + SIZE_AT, SIZE_SIZE, &size))
-            return sxt_fail(error, SXT_ERROR_FORMAT, at, "no member of a library begins here");
+            return sxt_fail(error, SXT_ERROR_FORMAT, at, "not a member of a library");
         const char *content = header + HEADER_SIZE;
         size_t left = ar->size - at - HEADER_SIZE;
         bool is_names = begins_with(header, "// ");
         bool is_index = begins_with(header, "/ ") || begins_with(header, "/SYM64/ ");
         bool is_here = !ar->is_thin || is_names || is_index;
         if (is_here && size > left)
-            return sxt_fail(error, SXT_ERROR_FORMAT, at, "a member of %llu bytes does not fit in the library",
+            return sxt_fail(error, SXT_ERROR_FORMAT, at, "member of %llu bytes does not fit in the library",
                             (unsigned long long)size);
         ar->next = at + HEADER_SIZE + (is_here ? (size_t)(size + (size & 1 && size < left)) : 0);
         if (is_names) {
@@ -109,7 +109,7 @@ int sxt_ar_next(struct sxt_ar *ar, struct sxt_ar_member *member, sxt_error *erro
             skipped = (size_t)number;
         }
         if (name.data == NULL || name.size == 0)
-            return sxt_fail(error, SXT_ERROR_FORMAT, at, "a member of the library has no name");
+            return sxt_fail(error, SXT_ERROR_FORMAT, at, "member of the library has no name");
         if (is_table(name, header))
             continue;
         *member =

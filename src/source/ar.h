@@ -1,6 +1,6 @@
 /*
- * ar.h: the members of a static library, one after the other. The names of GNU ("//" and "/123"), BSD ("#1/12") and
- * plain ones are understood; a thin library has only the names of its members, which are files of their own.
+ * ar.h: reads the members of a static library. Supports names of GNU ("//" and "/123"), BSD ("#1/12") and plain names.
+ * A thin library only has the names of its members, which are separate files.
  */
 #ifndef SXT_SOURCE_AR_H
 #define SXT_SOURCE_AR_H
@@ -14,9 +14,9 @@
 struct sxt_ar {
     const uint8_t *data; /* borrowed */
     size_t size;
-    size_t next;      /* where the next member begins */
-    bool is_thin;     /* members have no bytes here */
-    sxt_string names; /* long names; absent until they come */
+    size_t next;      /* offset of the next member */
+    bool is_thin;     /* the members are separate files */
+    sxt_string names; /* the table of long names; absent until it was read */
 };
 
 struct sxt_ar_member {
@@ -29,8 +29,8 @@ bool sxt_ar_is(const uint8_t *data, size_t size);
 void sxt_ar_open(struct sxt_ar *ar, const uint8_t *data, size_t size);
 
 /*
- * The next member that is not a table of the library itself; *MEMBER has no name behind the last one. Fails when what
- * comes is no member.
+ * Gets the next member, skipping the tables of the library. After the last member, *MEMBER has no name. Fails if there
+ * is no valid member.
  */
 int sxt_ar_next(struct sxt_ar *ar, struct sxt_ar_member *member, sxt_error *error);
 

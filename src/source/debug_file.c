@@ -1,4 +1,4 @@
-/* debug_file.c: --debug, build-id directories, .gnu_debuglink. */
+/* debug_file.c: finds debug files by a given path, by build ID, and by .gnu_debuglink. */
 #include "source/debug_file.h"
 
 #include <limits.h>
@@ -60,7 +60,7 @@ static void warn(const sxt_extract_options *options, const char *candidate, cons
     options->warning(options->warning_data, &problem);
 }
 
-/* Opens CANDIDATE; SXT_ERROR_NOT_FOUND when it does not belong to ELF. */
+/* Opens CANDIDATE. Fails with SXT_ERROR_NOT_FOUND if it does not belong to ELF. */
 static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_extract_options *options,
                           struct sxt_debug_file *debug, sxt_error *error)
 {
@@ -84,8 +84,7 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
     size_t their_size = sxt_elf_build_id(&debug->elf, theirs, sizeof theirs);
     if (my_size != 0 && their_size != 0 && (my_size != their_size || memcmp(mine, theirs, my_size) != 0)) {
         sxt_debug_file_close(debug);
-        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
-                        "it has another build ID, so it belongs to another binary");
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "it has another build ID");
     }
     if (elf->machine != debug->elf.machine || elf->is_64 != debug->elf.is_64 ||
         elf->big_endian != debug->elf.big_endian) {
@@ -124,7 +123,7 @@ static void try_build_id(struct sxt_elf *elf, const sxt_extract_options *options
         warn(options, candidate, cause.text);
 }
 
-/* The file name and CRC in .gnu_debuglink: a NUL-terminated name, padding to 4 bytes, the CRC. */
+/* Gets the file name and CRC from .gnu_debuglink: a NUL-terminated name, padding to 4 bytes, the CRC. */
 static bool read_debug_link(struct sxt_elf *elf, const char **name, uint32_t *crc)
 {
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debuglink");
@@ -135,7 +134,7 @@ static bool read_debug_link(struct sxt_elf *elf, const char **name, uint32_t *cr
     sxt_string text = sxt_cursor_cstring(&at);
     sxt_cursor_skip(&at, -(uint64_t)at.at & 3);
     *crc = sxt_cursor_u32(&at);
-    /* A name with a slash would lead out of the places where debug files are. */
+    /* A name with a slash would lead to other directories. */
     if (at.failed || text.size == 0 || memchr(text.data, '/', text.size) != NULL)
         return false;
     *name = text.data;
@@ -172,7 +171,7 @@ static void try_linked(const char *candidate, uint32_t crc, struct sxt_elf *elf,
     }
     if (file_crc(&debug->file) != crc) {
         sxt_debug_file_close(debug);
-        warn(options, candidate, "its CRC is not the one in .gnu_debuglink");
+        warn(options, candidate, "its CRC differs from the one in .gnu_debuglink");
     }
 }
 
@@ -188,7 +187,7 @@ static void try_debug_link(struct sxt_elf *elf, const char *path, const sxt_extr
         return;
     char *slash = strrchr(real, '/');
     if (slash != NULL) {
-        *slash = 0; /* the folder, "" for the root */
+        *slash = 0; /* the directory; "" for the root */
         const struct {
             const char *root, *middle;
         } places[] = {{"", ""}, {"", "/.debug"}, {debug_directory(options), ""}};

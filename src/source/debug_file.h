@@ -1,7 +1,4 @@
-/*
- * debug_file.h: finding the separate debug file of a stripped binary. Only this machine's files are looked at, never
- * the network.
- */
+/* debug_file.h: finds the separate debug file of a stripped binary. Never uses the network. */
 #ifndef SXT_SOURCE_DEBUG_FILE_H
 #define SXT_SOURCE_DEBUG_FILE_H
 
@@ -21,14 +18,15 @@ struct sxt_debug_file {
 };
 
 /*
- * Opens the debug file of ELF, which was read from PATH (NULL when unknown), into DEBUG:
+ * Opens the debug file of ELF, which was read from PATH (NULL if unknown), into DEBUG:
  *
- * 1. options->debug_path when given; it must be readable and, where both have a build ID, have the same.
+ * 1. options->debug_path, if given. It must be readable and, if both files have a build ID, have the same one.
  * 2. <debug directory>/.build-id/xx/yyyy.debug, with the same build ID.
- * 3. the name in .gnu_debuglink: beside the binary, in .debug/ beside it, and under the debug directory; the CRC in
- *    the link must be that of the file.
+ * 3. The name in .gnu_debuglink: in the directory of the binary, in its subdirectory .debug/, and under the debug
+ *    directory. The file must have the CRC of the link.
  *
- * Only 1 can fail; 2 and 3 report a file that does not match as a warning and go on. DEBUG->found is the outcome.
+ * Only 1 can fail; 2 and 3 report a file that does not match as a warning and continue. DEBUG->found says whether a
+ * file was found.
  */
 int sxt_debug_file_open(struct sxt_elf *elf, const char *path, const sxt_extract_options *options,
                         struct sxt_debug_file *debug, sxt_error *error);

@@ -1,9 +1,8 @@
 /*
- * extract.c: from an ELF file to the model: which sources there are, in which order they are asked, and what a failure
- * of one of them costs.
+ * extract.c: makes the model of an ELF file: which sources exist, and in which order they are read.
  *
- * A source that cannot be read costs itself and a warning. Only when nothing at all was found is that an error, and
- * then it is the reason of the first source that failed.
+ * A source that cannot be read gives a warning, and the others are still used. It is an error only if no source gave
+ * anything; then it is the error of the first source that failed.
  */
 #include "source/extract.h"
 
@@ -18,19 +17,19 @@
 #include "source/dwarf/dwarf.h"
 #include "source/elf/elf.h"
 #include "source/go/go.h"
-#include "source/reference.h"
+#include "source/lidia_reference.h"
 
 #define DEFAULT_INFLATE_LIMIT ((uint64_t)4 << 30)
 #define MINI_DEBUG_INFO_TIMES 64
 #define MINI_DEBUG_INFO_MORE  ((uint64_t)64 << 20)
 
-/* One extraction under way. */
+/* State of one extraction. */
 struct extraction {
     const sxt_extract_options *options;
     struct sxt_elf *elf;
     struct sxt_debug_file debug;
     struct sxt_symbols *symbols;
-    sxt_error first_failure; /* of a source; code is SXT_OK while none failed */
+    sxt_error first_failure; /* of a source; its code is SXT_OK if none failed */
 };
 
 static int read_all(struct extraction *extraction, const char *path, sxt_error *error);
@@ -129,7 +128,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     struct sxt_symbols *symbols = extraction->symbols;
     describe_file(extraction);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
-        int status = sxt_reference_read(extraction->elf, options->sources, symbols, error);
+        int status = sxt_lidia_reference_read(extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
     }
     int status = SXT_OK;
@@ -172,7 +171,7 @@ static void describe_file(struct extraction *extraction)
             continue;
         sxt_symbols_add_base(symbols, sxt_symbols_string(symbols, section->name.data, section->name.size),
                              section->address);
-        /* A relocatable file has no segments: what is in the file is the sections. */
+        /* A relocatable file has no segments; its sections take their place. */
         if (section->type != SHT_NOBITS)
             sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = section->offset,
                                                                          .file_size = section->size,
@@ -180,7 +179,7 @@ static void describe_file(struct extraction *extraction)
     }
 }
 
-/* A debug file adds nothing to a binary that still has all that is asked for. */
+/* A debug file is not needed for a binary that still has everything requested. */
 static bool wants_debug_file(const struct extraction *extraction)
 {
     uint32_t sources = extraction->options->sources;
@@ -189,7 +188,7 @@ static bool wants_debug_file(const struct extraction *extraction)
            ((sources & SXT_SOURCE_DWARF) && !sxt_dwarf_is_in(extraction->elf));
 }
 
-/* From the file itself, otherwise from its debug file. A debug file that was named by the user comes first. */
+/* Reads DWARF from the file itself, otherwise from its debug file. A debug file given by the caller comes first. */
 static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error)
 {
     const sxt_extract_options *options = extraction->options;
@@ -210,8 +209,9 @@ static int read_dwarf(struct extraction *extraction, const char *path, sxt_error
     bool *wanted = NULL;
     if (options->addresses != NULL) {
         wanted = malloc(sxt_dwarf_unit_count(dwarf) + 1);
-        status = wanted == NULL ? sxt_fail_memory(error, sxt_dwarf_unit_count(dwarf))
-                                : sxt_dwarf_choose(dwarf, options->addresses, options->address_count, wanted, error);
+        status = wanted == NULL
+                     ? sxt_fail_memory(error, sxt_dwarf_unit_count(dwarf))
+                     : sxt_dwarf_select_units(dwarf, options->addresses, options->address_count, wanted, error);
     }
     if (status == SXT_OK)
         status = sxt_dwarf_read(dwarf, wanted, extraction->symbols, error);
@@ -228,7 +228,7 @@ static void report(struct extraction *extraction, const sxt_error *problem)
         extraction->options->warning(extraction->options->warning_data, problem);
 }
 
-/* A file has at most one table of each type; more are there to waste time and memory. */
+/* A valid file has at most one table of each type; more would waste time and memory. */
 static void read_table_of(struct extraction *extraction, struct sxt_elf *elf, uint32_t type, uint8_t source)
 {
     const struct sxt_elf_section *section = sxt_elf_section_typed(elf, type);
@@ -237,7 +237,7 @@ static void read_table_of(struct extraction *extraction, struct sxt_elf *elf, ui
         report(extraction, &problem);
 }
 
-/* The order is that of the alias rule: .symtab before .dynsym. */
+/* The order matters for aliases: .symtab before .dynsym. */
 static void read_symbol_tables(struct extraction *extraction)
 {
     uint32_t sources = extraction->options->sources;
@@ -250,12 +250,12 @@ static void read_symbol_tables(struct extraction *extraction)
     }
     if (sources & SXT_SOURCE_DYNSYM) {
         read_table_of(extraction, elf, SHT_DYNSYM, SXT_SOURCE_DYNSYM);
-        /* A damaged .dynsym was reported just now. */
+        /* A damaged .dynsym was just reported. */
         (void)sxt_elf_add_plt(elf, extraction->symbols, NULL);
     }
 }
 
-/* .gnu_debugdata is a whole ELF file, xz-compressed, with the function symbols that .dynsym lacks. */
+/* .gnu_debugdata is an xz-compressed ELF file with the function symbols that .dynsym lacks. */
 static void read_mini_debug_info(struct extraction *extraction)
 {
     struct sxt_elf *elf = extraction->elf;
@@ -267,7 +267,7 @@ static void read_mini_debug_info(struct extraction *extraction)
     uint8_t *inside = NULL;
     size_t size = 0;
     int status = sxt_elf_section_bytes(elf, section, &bytes, &problem);
-    /* Symbol tables shrink to about a fifth; what would grow much more than that is no symbol table. */
+    /* Symbol tables compress to about a fifth; data that expands much more than that is not a symbol table. */
     uint64_t limit = (uint64_t)bytes.size * MINI_DEBUG_INFO_TIMES + MINI_DEBUG_INFO_MORE;
     if (limit > extraction->options->inflate_limit)
         limit = extraction->options->inflate_limit;
@@ -281,7 +281,7 @@ static void read_mini_debug_info(struct extraction *extraction)
         sxt_elf_close(&mini);
     } else {
         sxt_error whole;
-        sxt_fail(&whole, (sxt_status)status, section->offset, "MiniDebugInfo cannot be read: %.150s", problem.text);
+        sxt_fail(&whole, (sxt_status)status, section->offset, "cannot read MiniDebugInfo: %.150s", problem.text);
         report(extraction, &whole);
     }
     free(inside);
@@ -291,6 +291,6 @@ static void read_go(struct extraction *extraction)
 {
     sxt_error problem;
     bool found = false;
-    if (sxt_gopclntab_read(extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
+    if (sxt_go_read(extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
         report(extraction, &problem);
 }

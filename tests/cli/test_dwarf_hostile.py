@@ -158,7 +158,7 @@ class Damage(DwarfHostileTest):
         path = self.file("damaged", dwarf.elf())
         result = self.run_limited("archive", path, "-o", self.folder / "out.lidia")
         self.assertEqual(result.status, 0, f"\n{result}")
-        self.assertIn("8 units are damaged in all", result.err)
+        self.assertIn("8 damaged units in total", result.err)
         self.assertIn("8 of 10 units of DWARF damaged", result.err)
         self.assertLess(len(result.err.splitlines()), 12)
 
@@ -175,7 +175,7 @@ class Damage(DwarfHostileTest):
 class TooMuch(DwarfHostileTest):
     """Small files that ask for a lot. The program runs with 2 GiB of memory and for at most 30 s."""
 
-    def assert_cut(self, dwarf, said="asks for the same things too often"):
+    def assert_cut(self, dwarf, said="refers to too much data"):
         dwarf.new_abbreviations()
         dwarf.unit(name="honest.c", low=TEXT + 0x800000)
         dwarf.function("honest", TEXT + 0x800000, 16)

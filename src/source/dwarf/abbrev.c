@@ -1,12 +1,12 @@
-/* abbrev.c: tables of abbreviations, made ready for stepping over entries quickly. */
+/* abbrev.c: reads tables of abbreviations, and prepares them for skipping entries quickly. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "source/dwarf/unit.h"
 
-/* An entry of one byte can have any number of attributes that take no bytes; real ones have at most some dozens. */
+/* An entry of one byte can have any number of attributes without bytes; valid ones have at most some dozens. */
 #define ATTRIBUTES_MAX 256
-/* Bytes of abbreviations that are read in the time that one byte of anything else takes. */
+/* How many bytes of abbreviations are read in the time for one byte of other data. */
 #define BYTES_A_PIECE 4
 
 static uint8_t role_of(uint64_t tag);
@@ -23,10 +23,10 @@ void sxt_dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs)
     free(abbrevs->list);
     free(abbrevs->attributes);
     free(abbrevs->steps);
-    *abbrevs = (struct dwarf_abbrevs){.offset = UINT64_MAX, .effort = abbrevs->effort};
+    *abbrevs = (struct dwarf_abbrevs){.offset = UINT64_MAX, .budget = abbrevs->budget};
 }
 
-static int by_code(const void *a, const void *b)
+static int compare_codes(const void *a, const void *b)
 {
     const struct dwarf_abbrev *first = a;
     const struct dwarf_abbrev *second = b;
@@ -35,10 +35,10 @@ static int by_code(const void *a, const void *b)
     return first->number < second->number ? -1 : first->number > second->number;
 }
 
-/* Of those with the same code the first one counts. */
+/* Of abbreviations with the same code, the first one counts. */
 static void sort(struct dwarf_abbrevs *abbrevs)
 {
-    qsort(abbrevs->list, abbrevs->count, sizeof *abbrevs->list, by_code);
+    qsort(abbrevs->list, abbrevs->count, sizeof *abbrevs->list, compare_codes);
     size_t kept = 0;
     for (size_t i = 0; i < abbrevs->count; i++)
         if (kept == 0 || abbrevs->list[kept - 1].code != abbrevs->list[i].code)
@@ -63,7 +63,7 @@ bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_fi
 {
     if (abbrevs->offset == unit->abbrev_offset && abbrevs->file == file && abbrevs->version == unit->version &&
         abbrevs->address_size == unit->address_size && abbrevs->offset_size == unit->offset_size)
-        return dwarf_effort_pay(abbrevs->effort, abbrevs->size / BYTES_A_PIECE);
+        return dwarf_budget_spend(abbrevs->budget, abbrevs->size / BYTES_A_PIECE);
     const struct dwarf_bytes *section = &file->sections[DWARF_ABBREV];
     abbrevs->offset = UINT64_MAX;
     abbrevs->count = abbrevs->attribute_count = abbrevs->step_count = 0;
@@ -98,7 +98,7 @@ bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_fi
                                         .role = role_of(tag),
                                         .has_children = *at++ != 0};
         if (!read_attributes(abbrevs, abbrev, unit, &at, end) ||
-            !dwarf_effort_pay(abbrevs->effort, (uint64_t)(at - start) / BYTES_A_PIECE + 1))
+            !dwarf_budget_spend(abbrevs->budget, (uint64_t)(at - start) / BYTES_A_PIECE + 1))
             return false;
         abbrev->is_declared = abbrev->is_declared && !abbrev->has_code;
         dense = dense && code == abbrevs->count + 1;
@@ -161,7 +161,7 @@ static void note_attribute(struct dwarf_abbrev *abbrev, uint64_t name)
     }
 }
 
-/* Appends to the steps of the abbreviation that is being read: SIZE more bytes, or one value of FORM. */
+/* Appends to the steps of the current abbreviation: SIZE more bytes, or one value of FORM. */
 static bool add_step(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abbrev, uint8_t size, uint64_t form)
 {
     struct dwarf_step *last = abbrev->step_count > 0 ? &abbrevs->steps[abbrevs->step_count - 1] : NULL;

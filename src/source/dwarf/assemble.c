@@ -1,8 +1,8 @@
 /*
- * assemble.c: sweeps over the addresses of each function, with its inlined calls and the rows of the line table.
+ * assemble.c: visits the addresses of each function in order, with its inlined calls and the rows of the line table.
  *
- *     claims     f [                                  ]        segments   f [    ] g [   ] h [  ] g [ ] f [       ]
- *                     g [              ]                  ▶    ranges     f [                                     ]
+ *     ranges of  f [                                  ]        segments   f [    ] g [   ] h [  ] g [ ] f [       ]
+ *     nodes           g [              ]                  ▶    ranges     f [                                     ]
  *                          h [   ]                                             g [               ]
  *                                                                                    h [  ]
  *     rows       |  |   |      |  |        |    |              lines      each to the owner of its segment
@@ -15,22 +15,22 @@
 #include "base/array.h"
 #include "base/priority_queue.h"
 
-/* One function under way. */
+/* State while one function is processed. */
 struct sweep {
     struct dwarf_assembly *assembly;
     struct dwarf_names *names;
     const struct dwarf_unit_parts *unit;
     struct dwarf_output *out;
-    uint32_t open_count;   /* levels that are open */
-    uint64_t previous_end; /* of the segment before */
-    size_t row;            /* of the line table: the one in effect at the start of the segment */
-    size_t first_range;    /* of this function, in the output */
+    uint32_t open_count;   /* number of open levels */
+    uint64_t previous_end; /* end of the previous segment */
+    size_t row;            /* row of the line table at the start of the segment */
+    size_t first_range;    /* first range of this function in the output */
 };
 
 static void assemble_root(struct sweep *sweep, uint32_t root);
 static void assemble_rest(struct sweep *sweep);
-static size_t collect_claims(struct sweep *sweep, uint32_t root);
-static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count);
+static size_t collect_node_ranges(struct sweep *sweep, uint32_t root);
+static void sweep_node_ranges(struct sweep *sweep, uint32_t root, size_t count);
 static void add_segment(struct sweep *sweep, uint32_t owner, uint64_t start, uint64_t end);
 static void close_ranges(struct sweep *sweep, uint32_t depth);
 static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint64_t end);
@@ -38,9 +38,9 @@ static void sort_lines(struct sweep *sweep);
 
 void sxt_dwarf_assembly_free(struct dwarf_assembly *assembly)
 {
-    free(assembly->claims);
+    free(assembly->node_ranges);
     free(assembly->heap);
-    free(assembly->loose);
+    free(assembly->unsorted);
     free(assembly->counts);
     free(assembly->files);
     memset(assembly, 0, sizeof *assembly);
@@ -72,29 +72,32 @@ void sxt_dwarf_assemble(struct dwarf_assembly *assembly, struct dwarf_names *nam
 static void assemble_root(struct sweep *sweep, uint32_t root)
 {
     sweep->first_range = sweep->out->range_count;
-    sweep->assembly->loose_count = 0;
+    sweep->assembly->unsorted_count = 0;
     sweep->open_count = 0;
     sweep->previous_end = 0;
     sweep->row = 0;
-    size_t count = collect_claims(sweep, root);
+    size_t count = collect_node_ranges(sweep, root);
     if (count == 0)
         return;
-    sweep_claims(sweep, root, count);
+    sweep_node_ranges(sweep, root, count);
     close_ranges(sweep, 0);
     sort_lines(sweep);
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
-    const struct dwarf_claim *first = a;
-    const struct dwarf_claim *second = b;
+    const struct dwarf_node_range *first = a;
+    const struct dwarf_node_range *second = b;
     if (first->start != second->start)
         return first->start < second->start ? -1 : 1;
     return first->node < second->node ? -1 : first->node > second->node;
 }
 
-/* The ranges of the function and everything inlined into it, by address. Mostly they come in that order. */
-static size_t collect_claims(struct sweep *sweep, uint32_t root)
+/*
+ * Collects the ranges of the function and of everything inlined into it, sorted by address. Usually they are sorted
+ * already.
+ */
+static size_t collect_node_ranges(struct sweep *sweep, uint32_t root)
 {
     const struct dwarf_functions *functions = sweep->unit->functions;
     struct dwarf_assembly *assembly = sweep->assembly;
@@ -104,16 +107,16 @@ static size_t collect_claims(struct sweep *sweep, uint32_t root)
         const struct dwarf_range *ranges =
             functions->nodes[node].range_count > 0 ? &functions->ranges.list[functions->nodes[node].first_range] : NULL;
         size_t more = functions->nodes[node].range_count;
-        struct dwarf_claim *claims =
-            sxt_array_grow(assembly->claims, &assembly->claim_capacity, count + more + 1, sizeof *claims);
-        if (claims == NULL) {
+        struct dwarf_node_range *node_ranges = sxt_array_grow(assembly->node_ranges, &assembly->node_range_capacity,
+                                                              count + more + 1, sizeof *node_ranges);
+        if (node_ranges == NULL) {
             sweep->out->no_memory = true;
             return 0;
         }
-        assembly->claims = claims;
+        assembly->node_ranges = node_ranges;
         for (size_t i = 0; i < more; i++) {
-            claims[count] = (struct dwarf_claim){ranges[i].start, ranges[i].end, node};
-            ordered = ordered && (count == 0 || claims[count - 1].start <= ranges[i].start);
+            node_ranges[count] = (struct dwarf_node_range){ranges[i].start, ranges[i].end, node};
+            ordered = ordered && (count == 0 || node_ranges[count - 1].start <= ranges[i].start);
             count++;
         }
     }
@@ -124,48 +127,51 @@ static size_t collect_claims(struct sweep *sweep, uint32_t root)
     }
     assembly->heap = heap;
     if (!ordered)
-        qsort(assembly->claims, count, sizeof *assembly->claims, by_start);
+        qsort(assembly->node_ranges, count, sizeof *assembly->node_ranges, compare_starts);
     return count;
 }
 
-/* The claim of the later entry counts. */
-static bool is_later(const void *claims, uint32_t a, uint32_t b)
+/* The range of the later entry wins. */
+static bool is_later(const void *node_ranges, uint32_t a, uint32_t b)
 {
-    const struct dwarf_claim *all = claims;
+    const struct dwarf_node_range *all = node_ranges;
     return all[a].node > all[b].node;
 }
 
-/* Cuts the addresses into segments with one owner each. What the function itself does not cover is left out. */
-static void sweep_claims(struct sweep *sweep, uint32_t root, size_t count)
+/*
+ * Splits the addresses into segments with one owner each. Addresses that the function itself does not cover are
+ * dropped.
+ */
+static void sweep_node_ranges(struct sweep *sweep, uint32_t root, size_t count)
 {
-    const struct dwarf_claim *claims = sweep->assembly->claims;
+    const struct dwarf_node_range *node_ranges = sweep->assembly->node_ranges;
     struct sxt_queue open = {.items = sweep->assembly->heap};
-    uint64_t at = 0, root_end = 0; /* the function's own ranges that have begun end here */
+    uint64_t at = 0, root_end = 0; /* end of the ranges of the function itself that have begun */
     size_t next = 0;
     while (next < count || open.count > 0) {
         if (open.count == 0)
-            at = claims[next].start;
-        for (; next < count && claims[next].start <= at; next++) {
-            if (claims[next].node == root && claims[next].end > root_end)
-                root_end = claims[next].end;
-            sxt_queue_push(&open, (uint32_t)next, is_later, claims);
+            at = node_ranges[next].start;
+        for (; next < count && node_ranges[next].start <= at; next++) {
+            if (node_ranges[next].node == root && node_ranges[next].end > root_end)
+                root_end = node_ranges[next].end;
+            sxt_queue_push(&open, (uint32_t)next, is_later, node_ranges);
         }
-        while (open.count > 0 && claims[open.items[0]].end <= at)
-            sxt_queue_pop(&open, is_later, claims);
+        while (open.count > 0 && node_ranges[open.items[0]].end <= at)
+            sxt_queue_pop(&open, is_later, node_ranges);
         if (open.count == 0)
             continue;
-        uint64_t until = claims[open.items[0]].end;
-        if (next < count && claims[next].start < until)
-            until = claims[next].start;
+        uint64_t until = node_ranges[open.items[0]].end;
+        if (next < count && node_ranges[next].start < until)
+            until = node_ranges[next].start;
         if (at < root_end)
-            add_segment(sweep, claims[open.items[0]].node, at, until < root_end ? until : root_end);
+            add_segment(sweep, node_ranges[open.items[0]].node, at, until < root_end ? until : root_end);
         if (sweep->out->no_memory || sweep->out->cut_short)
             return;
         at = until;
     }
 }
 
-/* The ranges of all functions of the unit, by start; returns how many. */
+/* Collects the ranges of all functions of the unit, sorted by start. Returns how many there are. */
 static size_t collect_roots(struct sweep *sweep)
 {
     const struct dwarf_functions *functions = sweep->unit->functions;
@@ -173,27 +179,28 @@ static size_t collect_roots(struct sweep *sweep)
     size_t count = 0;
     for (uint32_t i = 0; i < functions->node_count; i++)
         count += functions->nodes[i].parent == DWARF_NONE ? functions->nodes[i].range_count : 0;
-    struct dwarf_claim *claims = sxt_array_grow(assembly->claims, &assembly->claim_capacity, count + 1, sizeof *claims);
-    if (claims == NULL) {
+    struct dwarf_node_range *node_ranges =
+        sxt_array_grow(assembly->node_ranges, &assembly->node_range_capacity, count + 1, sizeof *node_ranges);
+    if (node_ranges == NULL) {
         sweep->out->no_memory = true;
         return 0;
     }
-    assembly->claims = claims;
+    assembly->node_ranges = node_ranges;
     count = 0;
     for (uint32_t i = 0; i < functions->node_count; i++)
         for (uint32_t k = 0; functions->nodes[i].parent == DWARF_NONE && k < functions->nodes[i].range_count; k++) {
             const struct dwarf_range *range = &functions->ranges.list[functions->nodes[i].first_range + k];
-            claims[count++] = (struct dwarf_claim){range->start, range->end, i};
+            node_ranges[count++] = (struct dwarf_node_range){range->start, range->end, i};
         }
-    qsort(claims, count, sizeof *claims, by_start);
+    qsort(node_ranges, count, sizeof *node_ranges, compare_starts);
     return count;
 }
 
-/* Room for one more range in the output; false when memory or what the unit may do is used up. */
+/* Makes room for one more range in the output. Returns false if out of memory or budget. */
 static bool make_room(struct sweep *sweep)
 {
     struct dwarf_output *out = sweep->out;
-    if (out->range_count >= UINT32_MAX - 1 || !dwarf_effort_pay(sweep->names->effort, sizeof *out->ranges)) {
+    if (out->range_count >= UINT32_MAX - 1 || !dwarf_budget_spend(sweep->names->budget, sizeof *out->ranges)) {
         out->cut_short = true;
         return false;
     }
@@ -207,14 +214,14 @@ static bool make_room(struct sweep *sweep)
     return true;
 }
 
-/* A range without a name, for code that has lines but no function: it tells the lines of whatever symbol is there. */
+/* Adds a range without a name for code that has lines but no function: any symbol there gets its lines. */
 static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
 {
     struct dwarf_output *out = sweep->out;
     if (!make_room(sweep))
         return;
     sweep->first_range = out->range_count;
-    sweep->assembly->loose_count = 0;
+    sweep->assembly->unsorted_count = 0;
     out->ranges[out->range_count++] =
         (struct sxt_model_range){.address = start, .length = end - start, .source = SXT_SOURCE_DWARF};
     add_lines(sweep, (uint32_t)sweep->first_range, start, end);
@@ -222,10 +229,10 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
 }
 
 /*
- * Of what no function covers, only that which the unit claims as its own: by that claim units are chosen when not all
- * of them are read.
+ * Adds code that no function covers only if it is within the ranges of the unit's root entry: units are selected by
+ * those ranges if not all of them are read.
  */
-static void add_claimed(struct sweep *sweep, uint64_t start, uint64_t end)
+static void add_within_extents(struct sweep *sweep, uint64_t start, uint64_t end)
 {
     const struct dwarf_ranges *extents = sweep->unit->extents;
     if (extents == NULL) {
@@ -249,26 +256,27 @@ static void add_claimed(struct sweep *sweep, uint64_t start, uint64_t end)
     }
 }
 
-/* What the line table covers and no function does: assembler code, mostly, and the bytes between functions. */
+/* Adds code that the line table covers, but no function: mostly assembler code, and bytes between functions. */
 static void assemble_rest(struct sweep *sweep)
 {
     const struct dwarf_lines *lines = sweep->unit->lines;
     size_t count = collect_roots(sweep);
-    const struct dwarf_claim *claims = sweep->assembly->claims;
+    const struct dwarf_node_range *node_ranges = sweep->assembly->node_ranges;
     size_t next = 0;
     uint64_t taken = 0;
     for (size_t i = 0; i < lines->sequence_count; i++) {
         const struct dwarf_sequence *sequence = &lines->sequences[i];
         uint64_t at = sequence->start > taken ? sequence->start : taken;
         while (at < sequence->end && !sweep->out->no_memory && !sweep->out->cut_short) {
-            for (; next < count && claims[next].start <= at; next++)
-                if (claims[next].end > taken)
-                    taken = claims[next].end;
-            uint64_t until = next < count && claims[next].start < sequence->end ? claims[next].start : sequence->end;
+            for (; next < count && node_ranges[next].start <= at; next++)
+                if (node_ranges[next].end > taken)
+                    taken = node_ranges[next].end;
+            uint64_t until =
+                next < count && node_ranges[next].start < sequence->end ? node_ranges[next].start : sequence->end;
             if (taken > at)
                 at = taken;
             else {
-                add_claimed(sweep, at, until);
+                add_within_extents(sweep, at, until);
                 at = until;
             }
         }
@@ -287,7 +295,7 @@ static uint32_t path_of(struct sweep *sweep, uint32_t file)
     return *known - 1;
 }
 
-/* Begins a range of NODE. Its length is set when it ends. */
+/* Begins a range of a node. Its length is set when it ends. */
 static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
 {
     struct dwarf_output *out = sweep->out;
@@ -317,7 +325,7 @@ static bool is_open(const struct sweep *sweep, uint32_t number)
     return depth < sweep->open_count && sweep->assembly->open_nodes[depth] == number;
 }
 
-/* Ends the open ranges from DEPTH on, where the segment before ended. */
+/* Ends the open ranges from DEPTH on at the end of the previous segment. */
 static void close_ranges(struct sweep *sweep, uint32_t depth)
 {
     while (sweep->open_count > depth) {
@@ -330,7 +338,7 @@ static void close_ranges(struct sweep *sweep, uint32_t depth)
 static void add_segment(struct sweep *sweep, uint32_t owner, uint64_t start, uint64_t end)
 {
     const struct dwarf_node *nodes = sweep->unit->functions->nodes;
-    uint32_t chain[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: what has to be opened */
+    uint32_t chain[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: the nodes to open */
     if (start != sweep->previous_end)
         close_ranges(sweep, 0);
     uint32_t depth = nodes[owner].depth, same = depth + 1;
@@ -353,18 +361,18 @@ static void add_line(struct sweep *sweep, uint32_t range, uint64_t offset, const
     struct dwarf_assembly *assembly = sweep->assembly;
     if (offset > UINT32_MAX)
         return;
-    if (!dwarf_effort_pay(sweep->names->effort, sizeof *sweep->assembly->loose)) {
+    if (!dwarf_budget_spend(sweep->names->budget, sizeof *sweep->assembly->unsorted)) {
         sweep->out->cut_short = true;
         return;
     }
-    struct dwarf_loose_line *loose =
-        sxt_array_grow(assembly->loose, &assembly->loose_capacity, assembly->loose_count + 1, sizeof *loose);
-    if (loose == NULL) {
+    struct dwarf_unsorted_line *unsorted = sxt_array_grow(assembly->unsorted, &assembly->unsorted_capacity,
+                                                          assembly->unsorted_count + 1, sizeof *unsorted);
+    if (unsorted == NULL) {
         sweep->out->no_memory = true;
         return;
     }
-    assembly->loose = loose;
-    loose[assembly->loose_count++] = (struct dwarf_loose_line){
+    assembly->unsorted = unsorted;
+    unsorted[assembly->unsorted_count++] = (struct dwarf_unsorted_line){
         .range = range,
         .line = {.offset = (uint32_t)offset,
                  .file = path_of(sweep, row->file),
@@ -374,8 +382,8 @@ static void add_line(struct sweep *sweep, uint32_t range, uint64_t offset, const
     };
 }
 
-/* The first row behind ADDRESS. */
-static size_t row_behind(const struct dwarf_lines *lines, uint64_t address)
+/* Returns the index of the first row after ADDRESS. */
+static size_t first_row_after(const struct dwarf_lines *lines, uint64_t address)
 {
     size_t low = 0, high = lines->row_count;
     while (low < high) {
@@ -388,16 +396,16 @@ static size_t row_behind(const struct dwarf_lines *lines, uint64_t address)
     return low;
 }
 
-/* The rows in effect from START to END, for RANGE. */
+/* Adds the rows from START to END to RANGE. */
 static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint64_t end)
 {
     const struct dwarf_lines *lines = sweep->unit->lines;
     static const struct dwarf_row unknown = {.address = 0};
     uint64_t base = sweep->out->ranges[range].address;
     size_t row = sweep->row;
-    /* Segments come by address, so the row is mostly near the last one. */
+    /* Segments are sorted by address, so the row is usually close to the last one. */
     if (row == 0 || lines->rows[row - 1].address > start)
-        row = row_behind(lines, start);
+        row = first_row_after(lines, start);
     while (row < lines->row_count && lines->rows[row].address <= start)
         row++;
     add_line(sweep, range, start - base, row > 0 ? &lines->rows[row - 1] : &unknown);
@@ -415,8 +423,8 @@ static bool says_the_same(const struct sxt_model_line *a, const struct sxt_model
 }
 
 /*
- * Brings the lines of each range together; they are in order of address already. One that says what the last one of its
- * range said is left out: lines of an inlined call stand between the two.
+ * Puts the lines of each range together; they are sorted by address already. A line that repeats the last one of its
+ * range is dropped: only lines of an inlined call are between the two.
  */
 static void sort_lines(struct sweep *sweep)
 {
@@ -425,28 +433,28 @@ static void sort_lines(struct sweep *sweep)
     size_t range_count = out->range_count - sweep->first_range;
     uint32_t *counts =
         sxt_array_grow(assembly->counts, &assembly->count_capacity, range_count + 1, sizeof *assembly->counts);
-    void *room = sxt_array_grow(out->lines, &out->line_capacity, out->line_count + assembly->loose_count + 1,
+    void *room = sxt_array_grow(out->lines, &out->line_capacity, out->line_count + assembly->unsorted_count + 1,
                                 sizeof *out->lines);
     if (counts != NULL)
         assembly->counts = counts;
     if (room != NULL)
         out->lines = room;
-    if (counts == NULL || room == NULL || out->line_count + assembly->loose_count >= UINT32_MAX) {
+    if (counts == NULL || room == NULL || out->line_count + assembly->unsorted_count >= UINT32_MAX) {
         out->no_memory = true;
         return;
     }
     struct sxt_model_range *ranges = out->ranges + sweep->first_range;
     memset(counts, 0, (range_count + 1) * sizeof *counts);
-    for (size_t i = 0; i < assembly->loose_count; i++)
-        counts[assembly->loose[i].range - sweep->first_range]++;
+    for (size_t i = 0; i < assembly->unsorted_count; i++)
+        counts[assembly->unsorted[i].range - sweep->first_range]++;
     uint32_t at = (uint32_t)out->line_count;
     for (size_t i = 0; i < range_count; i++) {
         ranges[i].first_line = at;
         at += counts[i];
     }
-    for (size_t i = 0; i < assembly->loose_count; i++) {
-        struct sxt_model_range *range = &out->ranges[assembly->loose[i].range];
-        const struct sxt_model_line *line = &assembly->loose[i].line;
+    for (size_t i = 0; i < assembly->unsorted_count; i++) {
+        struct sxt_model_range *range = &out->ranges[assembly->unsorted[i].range];
+        const struct sxt_model_line *line = &assembly->unsorted[i].line;
         struct sxt_model_line *to = &out->lines[range->first_line + range->line_count];
         if (range->file == 0)
             range->file = line->file;
@@ -456,7 +464,7 @@ static void sort_lines(struct sweep *sweep)
         *to = *line;
         range->line_count++;
     }
-    /* Close the gaps that were left. */
+    /* Remove the gaps. */
     uint32_t kept = (uint32_t)out->line_count;
     for (size_t i = 0; i < range_count; i++) {
         if (ranges[i].first_line != kept)

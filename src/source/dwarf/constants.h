@@ -1,4 +1,4 @@
-/* constants.h: the numbers of DWARF that are used here (DWARF 5, section 7; GNU extensions by their own names). */
+/* constants.h: the constants of DWARF that are used here (DWARF 5, section 7; GNU extensions by their own names). */
 #ifndef SXT_SOURCE_DWARF_CONSTANTS_H
 #define SXT_SOURCE_DWARF_CONSTANTS_H
 
@@ -153,7 +153,7 @@ enum {
     DW_LNCT_directory_index = 2,
 };
 
-/* Languages in which a function has no scope but its file, or whose names GNU addr2line takes for linkage names. */
+/* Languages without scopes around functions, or whose plain names GNU addr2line uses as linkage names. */
 enum {
     DW_LANG_C89 = 0x01,
     DW_LANG_C = 0x02,

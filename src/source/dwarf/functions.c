@@ -1,8 +1,8 @@
 /*
- * functions.c: one walk over the entries of a unit.
+ * functions.c: walks over the entries of a unit.
  *
- * Most entries describe types and variables; they are stepped over, with all that is in them where nothing in them can
- * be a function. Entries may nest as deep as they like: only functions, inlined calls and scopes are kept on a stack.
+ * Most entries describe types and variables. They are skipped, with all their children if none of them can be a
+ * function. Entries may nest to any depth: only functions, inlined calls and scopes are kept on a stack.
  */
 #include "source/dwarf/functions.h"
 
@@ -11,23 +11,23 @@
 #include "base/array.h"
 #include "symbols/symbols.h"
 
-/* More functions and scopes inside each other than this are there to waste memory. */
+/* The maximum nesting of functions and scopes; a deeper file wastes memory. */
 #define OPEN_MAX 65536
 
-/* The walk under way. */
+/* State of the walk. */
 struct walk {
     const struct dwarf_context *context;
     const struct dwarf_dead *dead;
     struct dwarf_functions *functions;
     enum sxt_dwarf_walk mode;
-    bool scoped;    /* the language has scopes */
+    bool scoped;    /* functions of this language are in scopes */
     uint64_t base;  /* the unit's low address */
-    uint64_t level; /* of nesting; the children of the root entry are at 1 */
+    uint64_t level; /* nesting level; the children of the root entry have 1 */
     const uint8_t *section;
     const uint8_t *end;
 };
 
-/* The attributes of a function or inlined call that matter. */
+/* The attributes of a function or inlined call that are needed. */
 struct function_entry {
     struct dwarf_value low, high, ranges, origin;
     uint64_t call_file, call_line;
@@ -37,7 +37,7 @@ struct function_entry {
 static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at, uint64_t entry);
 static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                                      uint64_t entry, uint32_t *opened);
-static void place(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope);
+static void add_scoped_function(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope);
 static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                                   uint32_t *opened);
 
@@ -46,7 +46,7 @@ void sxt_dwarf_functions_free(struct dwarf_functions *functions)
     free(functions->nodes);
     free(functions->ranges.list);
     free(functions->scopes);
-    free(functions->placed);
+    free(functions->scoped_functions);
     free(functions->open);
     *functions = (struct dwarf_functions){.node_count = 0};
 }
@@ -71,15 +71,17 @@ bool sxt_dwarf_has_scopes(uint16_t language)
 
 uint32_t sxt_dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry)
 {
-    size_t low = 0, high = functions->placed_count;
+    size_t low = 0, high = functions->scoped_function_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (functions->placed[middle].entry < entry)
+        if (functions->scoped_functions[middle].entry < entry)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < functions->placed_count && functions->placed[low].entry == entry ? functions->placed[low].scope : 0;
+    return low < functions->scoped_function_count && functions->scoped_functions[low].entry == entry
+               ? functions->scoped_functions[low].scope
+               : 0;
 }
 
 static struct dwarf_open *innermost(const struct walk *walk)
@@ -119,7 +121,7 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
                         const struct dwarf_dead *dead, enum sxt_dwarf_walk mode, struct dwarf_functions *functions)
 {
     const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
-    functions->node_count = functions->ranges.count = functions->placed_count = 0;
+    functions->node_count = functions->ranges.count = functions->scoped_function_count = 0;
     functions->ranges.damaged = false;
     functions->scope_count = functions->open_count = 0;
     struct walk walk = {.context = context,
@@ -141,7 +143,7 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
         if ((at = dwarf_uleb(at, walk.end, &code)) == NULL)
             return (uint64_t)(start - section->data);
         if (code == 0) {
-            /* The end of a list of children; zeros behind the last entry are padding. */
+            /* The end of a list of children; zeros after the last entry are padding. */
             if (walk.level > 0)
                 walk.level--;
             if (walk.level == 0)
@@ -156,17 +158,17 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
         at = visit(&walk, abbrev, at, (uint64_t)(start - section->data));
         if (at == NULL || functions->no_memory || functions->ranges.no_memory)
             return (uint64_t)(start - section->data);
-        /* A root without children is all there is. */
+        /* A root entry without children is the whole unit. */
         if (walk.level == 0)
             break;
     }
     return UINT64_MAX;
 }
 
-/* AT is behind the code of the entry; returns where the next entry (its first child, if it has children) begins. */
+/* AT is after the code of the entry. Returns the start of the next entry (the first child, if there are children). */
 static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at, uint64_t entry)
 {
-    uint32_t opened = DWARF_NONE; /* the stack's size, when something was pushed, is one more */
+    uint32_t opened = DWARF_NONE; /* the size of the stack before something was pushed */
     const uint8_t *next = NULL;
     switch (abbrev->role) {
     case DWARF_ROLE_FUNCTION:
@@ -175,8 +177,8 @@ static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev
             next = visit_function(walk, abbrev, at, entry, &opened);
             break;
         }
-        /* Only its place matters, and only when its name alone would not tell. */
-        place(walk, abbrev, entry, innermost(walk)->scope);
+        /* Only its scope is needed, and only if its name alone is not enough. */
+        add_scoped_function(walk, abbrev, entry, innermost(walk)->scope);
         if (abbrev->has_children && (next = dwarf_sibling(walk->context, abbrev, at, walk->end)) != NULL)
             return next;
         break;
@@ -185,7 +187,7 @@ static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev
         if (abbrev->role == DWARF_ROLE_SCOPE && walk->scoped)
             next = visit_scope(walk, abbrev, at, &opened);
         else if (abbrev->has_children && (next = dwarf_sibling(walk->context, abbrev, at, walk->end)) != NULL)
-            return next; /* without scopes there are no functions in a structure either */
+            return next; /* without scopes, a structure contains no functions either */
         break;
     default:
         break;
@@ -241,19 +243,20 @@ static const uint8_t *read_function(const struct walk *walk, const struct dwarf_
     return at;
 }
 
-static void place(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope)
+static void add_scoped_function(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope)
 {
     struct dwarf_functions *functions = walk->functions;
     if (scope == 0 || abbrev->has_linkage)
         return;
-    struct dwarf_placed *placed =
-        sxt_array_grow(functions->placed, &functions->placed_capacity, functions->placed_count + 1, sizeof *placed);
-    if (placed == NULL) {
+    struct dwarf_scoped_function *scoped_functions =
+        sxt_array_grow(functions->scoped_functions, &functions->scoped_function_capacity,
+                       functions->scoped_function_count + 1, sizeof *scoped_functions);
+    if (scoped_functions == NULL) {
         functions->no_memory = true;
         return;
     }
-    functions->placed = placed;
-    placed[functions->placed_count++] = (struct dwarf_placed){entry, scope};
+    functions->scoped_functions = scoped_functions;
+    scoped_functions[functions->scoped_function_count++] = (struct dwarf_scoped_function){entry, scope};
 }
 
 static uint32_t add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, const struct function_entry *function,
@@ -288,7 +291,7 @@ static uint32_t add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, c
     return number;
 }
 
-/* Joins a node to the others of its root. */
+/* Appends a node to the list of its root. */
 static void link_node(struct dwarf_functions *functions, uint32_t number)
 {
     uint32_t root = functions->nodes[number].root;
@@ -303,10 +306,10 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
     uint32_t scope = innermost(walk)->scope;
     uint32_t parent = abbrev->role == DWARF_ROLE_INLINED ? innermost(walk)->node : DWARF_NONE;
     if (abbrev->role == DWARF_ROLE_FUNCTION)
-        place(walk, abbrev, entry, scope);
+        add_scoped_function(walk, abbrev, entry, scope);
     bool wanted = walk->mode == DWARF_WALK_FUNCTIONS || walk->mode == DWARF_WALK_GNU ||
                   (walk->mode == DWARF_WALK_ROOTS && abbrev->role == DWARF_ROLE_FUNCTION);
-    /* An inlined call outside any function, or one too deep, has no place to go. */
+    /* Ignore an inlined call outside any function, or one that is nested too deeply. */
     if (abbrev->role == DWARF_ROLE_INLINED &&
         (parent == DWARF_NONE || functions->nodes[parent].depth >= SXT_SYMBOLS_MAX_DEPTH))
         wanted = false;
@@ -322,7 +325,7 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
             link_node(functions, node);
         if (walk->mode == DWARF_WALK_GNU && function.ranges.class == DWARF_LIST)
             function.ranges.class = DWARF_NOTHING;
-        /* A damaged list costs the ranges behind the damage. */
+        /* Of a damaged list, the ranges before the damage are kept. */
         (void)sxt_dwarf_read_ranges(walk->context, walk->dead, walk->base, &function.low, &function.high,
                                     &function.ranges, &functions->ranges);
         functions->nodes[node].range_count = (uint32_t)functions->ranges.count - functions->nodes[node].first_range;

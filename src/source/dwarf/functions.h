@@ -1,7 +1,4 @@
-/*
- * functions.h: the functions of a unit and the calls that were inlined into them, as the entries nest. Private to this
- * folder.
- */
+/* functions.h: the functions of a unit and the calls inlined into them, as the entries nest. Private to this folder. */
 #ifndef SXT_SOURCE_DWARF_FUNCTIONS_H
 #define SXT_SOURCE_DWARF_FUNCTIONS_H
 
@@ -10,18 +7,18 @@
 
 #define DWARF_NONE UINT32_MAX
 
-/* A function that has code (a root), or an inlined call inside one. Nodes are in the order of their entries. */
+/* A function that has code (a root), or an inlined call in one. Nodes are in the order of their entries. */
 struct dwarf_node {
     uint64_t entry;  /* offset in .debug_info */
-    uint64_t origin; /* the entry that tells the name: itself, or its abstract origin */
+    uint64_t origin; /* the entry with the name: the entry itself or its abstract origin */
     bool origin_is_alternate;
     uint32_t parent; /* DWARF_NONE for a root */
     uint32_t root;   /* itself for a root */
-    uint32_t next;   /* the next node of the same root, in order of entries, or DWARF_NONE */
-    uint32_t last;   /* of a root: its newest node */
+    uint32_t next;   /* the next node of the same root, in entry order, or DWARF_NONE */
+    uint32_t last;   /* of a root: the node added last */
     uint32_t depth;  /* 0 for a root */
     uint32_t first_range, range_count;
-    uint32_t call_file; /* one more than the number in the line table; 0 when there is none */
+    uint32_t call_file; /* one more than the number in the line table; 0 if absent */
     uint32_t call_line;
 };
 
@@ -33,12 +30,12 @@ struct dwarf_scope {
 };
 
 /* A function without a linkage name that is in a scope. */
-struct dwarf_placed {
+struct dwarf_scoped_function {
     uint64_t entry;
     uint32_t scope;
 };
 
-/* What is open while the entries are walked. */
+/* An open entry on the stack of the walk. */
 struct dwarf_open {
     uint64_t level;
     uint32_t node;
@@ -51,34 +48,34 @@ struct dwarf_functions {
     struct dwarf_ranges ranges;
     struct dwarf_scope *scopes;
     size_t scope_count, scope_capacity;
-    struct dwarf_placed *placed; /* ascending */
-    size_t placed_count, placed_capacity;
+    struct dwarf_scoped_function *scoped_functions; /* ascending */
+    size_t scoped_function_count, scoped_function_capacity;
     struct dwarf_open *open;
     size_t open_count, open_capacity;
     bool no_memory;
 };
 
-/* What the walk keeps. */
+/* What a walk collects. */
 enum sxt_dwarf_walk {
     DWARF_WALK_FUNCTIONS, /* everything */
     DWARF_WALK_ROOTS,     /* no inlined calls */
-    DWARF_WALK_GNU,       /* everything that GNU addr2line sees: it does not know range lists by number */
-    DWARF_WALK_SCOPES,    /* only scopes and what is placed in them */
+    DWARF_WALK_GNU,       /* everything that GNU addr2line reads: it does not support range lists by index */
+    DWARF_WALK_SCOPES,    /* only scopes and the functions in them */
 };
 
 /*
- * Walks over all entries of the unit. Returns UINT64_MAX, or the offset where the entries make no sense any more; what
- * came before is kept.
+ * Walks over all entries of the unit. Returns UINT64_MAX, or the offset where the entries are damaged; everything
+ * before it is kept.
  */
 uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_root *root,
                         const struct dwarf_dead *dead, enum sxt_dwarf_walk mode, struct dwarf_functions *functions);
 
-/* The scope of the function at ENTRY. */
+/* Returns the scope of the function at ENTRY. */
 uint32_t sxt_dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry);
 
 void sxt_dwarf_functions_free(struct dwarf_functions *functions);
 
-/* Do functions of this language have a scope? */
+/* Says whether functions of this language are in scopes. */
 bool sxt_dwarf_has_scopes(uint16_t language);
 
 #endif

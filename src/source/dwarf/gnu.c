@@ -1,4 +1,4 @@
-/* gnu.c: questions about addresses, answered as GNU addr2line does; units are read when they are needed. */
+/* gnu.c: looks up addresses as GNU addr2line does; units are read when needed. */
 #include "source/dwarf/gnu.h"
 
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #define WORTH_A_THREAD ((size_t)256 << 10)
 #define BUDGET_TIMES   16
 #define BUDGET_MORE    ((uint64_t)16 << 20)
-/* Units that may have code at one address. More than a few are there to waste time. */
+/* How many units may have code at one address. In a valid file, there are only a few. */
 #define UNITS_MAX 256
 
-/* What a file number that leads nowhere is called. */
+/* The name for an invalid file number. */
 static const sxt_string unknown_file = {"<unknown>", 9};
 
 int sxt_gnu_dwarf_open(struct sxt_dwarf *dwarf, struct sxt_gnu_dwarf **out, sxt_error *error)
@@ -35,9 +35,9 @@ int sxt_gnu_dwarf_open(struct sxt_dwarf *dwarf, struct sxt_gnu_dwarf **out, sxt_
     int status = SXT_OK;
     if (view->units == NULL || view->is_read == NULL || view->first_user == NULL || view->unknown == NULL)
         status = sxt_fail_memory(error, (count + 1) * sizeof *view->units);
-    else if (!sxt_dwarf_names_init(&view->names, true, &view->effort, error))
+    else if (!sxt_dwarf_names_init(&view->names, true, &view->budget, error))
         status = SXT_ERROR_MEMORY;
-    view->effort.left = size * BUDGET_TIMES + BUDGET_MORE;
+    view->budget.left = size * BUDGET_TIMES + BUDGET_MORE;
     if (status != SXT_OK)
         sxt_gnu_dwarf_close(&view);
     *out = view;
@@ -62,7 +62,7 @@ void sxt_gnu_dwarf_close(struct sxt_gnu_dwarf **view)
     *view = NULL;
 }
 
-/* Reading under way. */
+/* State while units are read. */
 struct loading {
     struct sxt_gnu_dwarf *view;
     const bool *wanted;
@@ -81,7 +81,7 @@ static int load_item(void *context, unsigned worker, size_t item)
     return SXT_OK;
 }
 
-/* Reads the units that are WANTED. */
+/* Reads the WANTED units. */
 static int load_units(struct sxt_gnu_dwarf *view, const bool *wanted, sxt_error *error)
 {
     size_t count = view->dwarf->main.info_unit_count, bytes = 0;
@@ -109,18 +109,18 @@ static int load_units(struct sxt_gnu_dwarf *view, const bool *wanted, sxt_error 
                             : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
     return first < second ? -1 : first > second;
 }
 
-/* The units whose code has ADDRESS and the first ones that share a line table with them, in the order of the file. */
+/* Gets the units whose code contains ADDRESS and the units used for their line tables, in file order. */
 static size_t units_at(const struct sxt_gnu_dwarf *view, uint64_t address, uint32_t units[UNITS_MAX])
 {
     const struct sxt_dwarf *dwarf = view->dwarf;
     size_t count = 0;
-    for (size_t k = sxt_dwarf_extent_behind(dwarf, address);
+    for (size_t k = sxt_dwarf_first_extent_after(dwarf, address);
          k > 0 && dwarf->reach[k - 1] > address && count < UNITS_MAX; k--)
         if (dwarf->extents[k - 1].end > address)
             units[count++] = dwarf->extents[k - 1].unit;
@@ -128,16 +128,16 @@ static size_t units_at(const struct sxt_gnu_dwarf *view, uint64_t address, uint3
         if (view->first_user[units[i - 1]] != units[i - 1])
             units[count++] = view->first_user[units[i - 1]];
     if (count > 1)
-        qsort(units, count, sizeof *units, by_number);
+        qsort(units, count, sizeof *units, compare_numbers);
     return count;
 }
 
-/* Looks at the root entries of all units. */
-static int get_ready(struct sxt_gnu_dwarf *view, bool *scratch, sxt_error *error)
+/* Reads the root entries of all units. */
+static int read_roots(struct sxt_gnu_dwarf *view, bool *scratch, sxt_error *error)
 {
     if (view->is_ready)
         return SXT_OK;
-    int status = sxt_dwarf_choose(view->dwarf, NULL, 0, scratch, error);
+    int status = sxt_dwarf_select_units(view->dwarf, NULL, 0, scratch, error);
     if (status != SXT_OK)
         return status;
     if (!sxt_gnu_dwarf_find_first_users(view))
@@ -155,7 +155,7 @@ int sxt_gnu_dwarf_load(struct sxt_gnu_dwarf *view, const uint64_t *addresses, si
     bool *wanted = calloc(unit_count + 1, sizeof *wanted);
     if (wanted == NULL)
         return sxt_fail_memory(error, unit_count + 1);
-    int status = get_ready(view, wanted, error);
+    int status = read_roots(view, wanted, error);
     memset(wanted, 0, unit_count * sizeof *wanted);
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         uint32_t units[UNITS_MAX];
@@ -190,9 +190,9 @@ bool sxt_gnu_dwarf_enter(struct sxt_gnu_dwarf *view, const struct dwarf_unit *un
     return view->entered != NULL;
 }
 
-/* --- one address --- */
+/* --- lookups --- */
 
-/* The row in effect at ADDRESS; NULL where no sequence is. */
+/* Returns the row for ADDRESS, or NULL if no sequence contains it. */
 static const struct dwarf_row *row_at(const struct gnu_unit *unit, uint64_t address)
 {
     const struct dwarf_row *rows = unit->lines.rows;
@@ -230,7 +230,7 @@ static bool find_in_unit(struct sxt_gnu_dwarf *view, struct gnu_unit *unit, uint
 {
     if (unit == NULL)
         return false;
-    unit->was_asked = true;
+    unit->was_searched = true;
     uint32_t function = sxt_gnu_dwarf_function_at(unit, address);
     const struct dwarf_row *row = row_at(unit, address);
     if (function == DWARF_NONE && row == NULL)
@@ -246,18 +246,18 @@ static bool find_in_unit(struct sxt_gnu_dwarf *view, struct gnu_unit *unit, uint
 }
 
 /*
- * Behind a function there may be padding, which the line table has and the list of the unit's code has not. GNU
- * addr2line finds it in the line tables that it has read so far: those of units that earlier questions led to.
+ * After a function there may be padding, which is in the line table but not in the ranges of the unit. GNU addr2line
+ * finds it in the line tables that it has read so far: those of units used by earlier lookups.
  */
 static bool find_in_padding(struct sxt_gnu_dwarf *view, uint64_t address, struct sxt_gnu_dwarf_place *place)
 {
     const struct sxt_dwarf *dwarf = view->dwarf;
-    size_t behind = sxt_dwarf_extent_behind(dwarf, address);
-    for (size_t k = behind; k > 0 && behind - k < UNITS_MAX; k--) {
-        if (dwarf->extents[k - 1].end != dwarf->reach[behind - 1])
+    size_t after = sxt_dwarf_first_extent_after(dwarf, address);
+    for (size_t k = after; k > 0 && after - k < UNITS_MAX; k--) {
+        if (dwarf->extents[k - 1].end != dwarf->reach[after - 1])
             continue;
         struct gnu_unit *unit = view->units[view->first_user[dwarf->extents[k - 1].unit]];
-        return unit != NULL && unit->was_asked && find_in_unit(view, unit, address, place);
+        return unit != NULL && unit->was_searched && find_in_unit(view, unit, address, place);
     }
     return false;
 }

@@ -1,4 +1,4 @@
-/* gnu_unit.c: reads a unit, and keeps what questions about addresses need. */
+/* gnu_unit.c: reads a unit, and keeps what lookups of addresses need. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,19 +6,19 @@
 
 #define BUDGET_TIMES 16
 #define BUDGET_MORE  ((uint64_t)16 << 20)
-/* Ranges of one function that a new one is compared with, to join it to one that it touches. */
+/* A new range of a function is compared with at most this many others, to join it to one that it adjoins. */
 #define TOUCH_MAX 64
 
 static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_unit *header);
 static void join_all_ranges(struct dwarf_functions *functions);
-static bool keep_claims(struct gnu_unit *unit, const struct dwarf_functions *functions);
+static bool copy_node_ranges(struct gnu_unit *unit, const struct dwarf_functions *functions);
 
 void sxt_gnu_dwarf_worker_init(struct gnu_worker *worker, const struct sxt_dwarf *dwarf)
 {
     memset(worker, 0, sizeof *worker);
     sxt_dwarf_abbrevs_init(&worker->abbrevs);
-    worker->effort.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * BUDGET_TIMES + BUDGET_MORE;
-    worker->abbrevs.effort = worker->functions.ranges.effort = worker->lines.effort = &worker->effort;
+    worker->budget.left = (uint64_t)dwarf->main.sections[DWARF_INFO].size * BUDGET_TIMES + BUDGET_MORE;
+    worker->abbrevs.budget = worker->functions.ranges.budget = worker->lines.budget = &worker->budget;
 }
 
 void sxt_gnu_dwarf_worker_free(struct gnu_worker *worker)
@@ -34,7 +34,7 @@ void sxt_gnu_dwarf_unit_free(struct gnu_unit *unit)
     if (unit == NULL)
         return;
     free(unit->functions);
-    free(unit->claims);
+    free(unit->node_ranges);
     free(unit->pieces);
     free(unit->paths);
     sxt_dwarf_lines_free(&unit->lines);
@@ -51,7 +51,7 @@ static bool nothing_is_dead(const void *context, uint64_t start)
 bool sxt_gnu_dwarf_unit_read(struct gnu_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
                              struct gnu_unit **out)
 {
-    /* GNU addr2line does not know that linkers throw code away. */
+    /* GNU addr2line does not know that linkers discard code. */
     static const struct dwarf_dead nothing = {.code_at_zero = true, .code_at_one = true};
     const struct dwarf_unit *header = &dwarf->main.units[number];
     *out = NULL;
@@ -69,7 +69,7 @@ bool sxt_gnu_dwarf_unit_read(struct gnu_worker *worker, const struct sxt_dwarf *
     return *out != NULL;
 }
 
-/* A copy of COUNT items; for none, too, it is an allocation. */
+/* Returns a copy of COUNT items; never NULL for 0 items, unless out of memory. */
 static void *copy_of(const void *items, size_t count, size_t size)
 {
     void *copy = malloc(count * size + 1);
@@ -78,7 +78,7 @@ static void *copy_of(const void *items, size_t count, size_t size)
     return copy;
 }
 
-/* Takes what is worth keeping out of the worker's memory. */
+/* Copies what must be kept out of the worker's memory. */
 static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_unit *header)
 {
     struct gnu_unit *unit = calloc(1, sizeof *unit);
@@ -90,7 +90,7 @@ static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_
     unit->function_count = functions->node_count;
     unit->functions = malloc(functions->node_count * sizeof *unit->functions + 1);
     unit->lines = worker->lines;
-    unit->lines.effort = NULL;
+    unit->lines.budget = NULL;
     unit->lines.sequences = NULL;
     unit->lines.sequence_count = unit->lines.sequence_capacity = 0;
     unit->lines.spare = NULL;
@@ -98,7 +98,7 @@ static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_
     unit->lines.directories = copy_of(worker->lines.directories, worker->lines.directory_count, sizeof(sxt_string));
     unit->lines.files = copy_of(worker->lines.files, worker->lines.file_count, sizeof(struct dwarf_file_entry));
     unit->lines.rows = copy_of(worker->lines.rows, worker->lines.row_count, sizeof(struct dwarf_row));
-    if (!keep_claims(unit, functions) || unit->functions == NULL || unit->lines.directories == NULL ||
+    if (!copy_node_ranges(unit, functions) || unit->functions == NULL || unit->lines.directories == NULL ||
         unit->lines.files == NULL || unit->lines.rows == NULL) {
         sxt_gnu_dwarf_unit_free(unit);
         return NULL;
@@ -118,9 +118,9 @@ static struct gnu_unit *make_unit(struct gnu_worker *worker, const struct dwarf_
 }
 
 /*
- * Joins ranges of one function that touch, as GNU addr2line does while it reads them: a range is added to the first one
- * that ends where it begins or begins where it ends, and the first of all is asked first, then the newest. Returns how
- * many are left.
+ * Joins adjoining ranges of one function, as GNU addr2line does while it reads them: a range is added to the first one
+ * that ends where it begins, or begins where it ends. The first of all is compared first, then the newest. Returns how
+ * many ranges are left.
  */
 static uint32_t join_ranges(struct dwarf_range *list, uint32_t count)
 {
@@ -152,15 +152,15 @@ static void join_all_ranges(struct dwarf_functions *functions)
     }
 }
 
-static bool keep_claims(struct gnu_unit *unit, const struct dwarf_functions *functions)
+static bool copy_node_ranges(struct gnu_unit *unit, const struct dwarf_functions *functions)
 {
-    unit->claims = malloc((functions->ranges.count + 1) * sizeof *unit->claims);
-    if (unit->claims == NULL)
+    unit->node_ranges = malloc((functions->ranges.count + 1) * sizeof *unit->node_ranges);
+    if (unit->node_ranges == NULL)
         return false;
     for (uint32_t i = 0; i < functions->node_count; i++) {
         const struct dwarf_range *list = functions->ranges.list + functions->nodes[i].first_range;
         for (uint32_t k = 0; k < functions->nodes[i].range_count; k++)
-            unit->claims[unit->claim_count++] = (struct dwarf_claim){list[k].start, list[k].end, i};
+            unit->node_ranges[unit->node_range_count++] = (struct dwarf_node_range){list[k].start, list[k].end, i};
     }
     return true;
 }

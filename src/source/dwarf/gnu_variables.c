@@ -1,5 +1,6 @@
-/* gnu_variables.c: where variables are declared. GNU addr2line tells it of addresses of data that a symbol is at.
- * It does not understand indexed addresses.
+/*
+ * gnu_variables.c: finds where variables are declared. GNU addr2line reports it for addresses of data if a symbol
+ * begins there. It does not support indexed addresses.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #define CHAIN_MAX 16
 
-/* Searching under way: each thread has its own list. */
+/* State of the search: each thread has its own list. */
 struct search {
     const struct sxt_dwarf *dwarf;
     struct {
@@ -32,7 +33,7 @@ static int search_item(void *context, unsigned worker, size_t item)
                : SXT_ERROR_MEMORY;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const struct gnu_variable *first = a;
     const struct gnu_variable *second = b;
@@ -41,7 +42,7 @@ static int by_address(const void *a, const void *b)
     return first->entry < second->entry ? -1 : first->entry > second->entry;
 }
 
-/* All variables of all threads in one list. */
+/* Joins the variables of all threads in one list. */
 static bool join(struct search *search, unsigned threads, struct gnu_variables *out)
 {
     for (unsigned i = 0; i < threads; i++) {
@@ -55,7 +56,7 @@ static bool join(struct search *search, unsigned threads, struct gnu_variables *
             memcpy(list + out->count, found->list, found->count * sizeof *list);
         out->count += found->count;
     }
-    qsort(out->list, out->count, sizeof *out->list, by_address);
+    qsort(out->list, out->count, sizeof *out->list, compare_addresses);
     return true;
 }
 
@@ -70,7 +71,7 @@ static int search_all(struct sxt_gnu_dwarf *view, sxt_error *error)
         sxt_dwarf_abbrevs_init(&search.workers[i].abbrevs);
     int status = sxt_pool_run(threads, view->dwarf->main.info_unit_count, search_item, &search);
     if (status != SXT_OK || !join(&search, threads, &view->variables))
-        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking for variables in DWARF");
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading variables from DWARF");
     for (unsigned i = 0; i < threads; i++) {
         sxt_dwarf_abbrevs_free(&search.workers[i].abbrevs);
         free(search.workers[i].found.list);
@@ -79,7 +80,7 @@ static int search_all(struct sxt_gnu_dwarf *view, sxt_error *error)
     return status;
 }
 
-/* Notes the variable whose values begin at AT, if it has an address; returns what is behind it. */
+/* Reads the variable whose values begin at AT, and its address if it has one; returns the end of the entry. */
 static const uint8_t *visit(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                             const uint8_t *end, struct gnu_variable *variable, bool *has_address)
 {
@@ -94,7 +95,7 @@ static const uint8_t *visit(const struct dwarf_context *context, const struct dw
     return at;
 }
 
-/* Goes over all entries; how they nest does not matter. False when memory is short. */
+/* Reads all entries, whatever their nesting. Returns false if out of memory. */
 static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwarf_abbrevs *abbrevs,
                         struct gnu_variables *found)
 {
@@ -130,15 +131,15 @@ static bool search_unit(const struct sxt_dwarf *dwarf, size_t number, struct dwa
     return true;
 }
 
-/* What entries say of a variable. */
+/* The attributes of a variable's declaration. */
 struct declaration {
     sxt_string name;
-    uint32_t unit; /* of the file number */
+    uint32_t unit; /* that has the file number */
     bool has_file;
     uint64_t file, line;
 };
 
-/* Reads the entry, and the one that declares it as far as it leaves something out. */
+/* Reads the entry, and what it leaves out from the entry that declares it. */
 static void read_declaration(struct sxt_gnu_dwarf *view, uint64_t entry, struct declaration *out)
 {
     *out = (struct declaration){.line = 0};

@@ -1,4 +1,4 @@
-/* line.c: runs a line program, and puts its sequences in order. */
+/* line.c: runs a line program, and sorts its sequences. */
 #include "source/dwarf/line.h"
 
 #include <stdlib.h>
@@ -6,15 +6,15 @@
 
 #include "base/array.h"
 
-/* The registers of the machine that line programs are written for. */
+/* The registers of the state machine of line programs. */
 struct machine {
     struct dwarf_lines *lines;
     bool details;
-    bool backwards; /* rows of this sequence are not in order */
-    size_t first;   /* row of this sequence */
-    uint64_t start; /* where the program put the first row, whatever is before it once all are in order */
+    bool backwards; /* the rows of this sequence are not sorted */
+    size_t first;   /* first row of this sequence */
+    uint64_t start; /* address of the row that the program emitted first, even if sorting moves it */
     uint64_t address;
-    uint32_t operation; /* in a very long instruction word */
+    uint32_t operation; /* index in a very long instruction word */
     uint64_t file;
     uint32_t line;
     uint64_t column;
@@ -38,7 +38,7 @@ static void reset(struct machine *machine)
     machine->discriminator = 0;
 }
 
-/* Programs whose line_range is 0 can only mean an advance of nothing. */
+/* If line_range is 0, a special opcode advances by nothing. */
 static void advance(struct machine *machine, uint64_t operations)
 {
     const struct dwarf_lines *lines = machine->lines;
@@ -83,7 +83,7 @@ static inline void add_row(struct machine *machine)
     if (count == 0)
         machine->start = row.address;
     if (last != NULL && last->address == row.address) {
-        /* It takes the place of the row before it; and that may make it say the same as the one before that. */
+        /* It replaces the previous row, and may now repeat the row before that. */
         *last = row;
         if (count > 1 && !machine->backwards && says_the_same(last - 1, last))
             lines->row_count--;
@@ -98,16 +98,14 @@ static inline void add_row(struct machine *machine)
     lines->rows[lines->row_count++] = row;
 }
 
-/* The order of the program where addresses are equal: rows keep the place they came from in their column of the sort.
- */
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const struct dwarf_row *first = a;
     const struct dwarf_row *second = b;
     return first->address < second->address ? -1 : first->address > second->address;
 }
 
-/* A merge sort, which keeps the order of equals; of those the last counts. */
+/* A merge sort, because it is stable: of rows with equal addresses, the last counts. */
 static void sort_rows(struct dwarf_lines *lines, size_t first)
 {
     size_t count = lines->row_count - first;
@@ -123,7 +121,8 @@ static void sort_rows(struct dwarf_lines *lines, size_t first)
             size_t right = middle + width < count ? middle + width : count;
             size_t i = left, k = middle;
             for (size_t to = left; to < right; to++)
-                scratch[to] = i < middle && (k == right || by_address(&rows[i], &rows[k]) <= 0) ? rows[i++] : rows[k++];
+                scratch[to] =
+                    i < middle && (k == right || compare_addresses(&rows[i], &rows[k]) <= 0) ? rows[i++] : rows[k++];
         }
         memcpy(rows, scratch, count * sizeof *rows);
     }
@@ -142,7 +141,7 @@ static void end_sequence(struct machine *machine, dwarf_is_dead *is_dead, const 
         sort_rows(lines, machine->first);
     size_t count = lines->row_count - machine->first;
     uint64_t start = count > 0 ? lines->rows[machine->first].address : 0;
-    /* What the program says behind the end of a sequence that went backwards belongs to nobody. */
+    /* Rows after the end of an unsorted sequence belong to nothing. */
     while (count > 0 && lines->rows[lines->row_count - 1].address >= machine->address) {
         lines->row_count--;
         count--;
@@ -150,7 +149,7 @@ static void end_sequence(struct machine *machine, dwarf_is_dead *is_dead, const 
     void *moved = count > 0 ? sxt_array_grow(lines->sequences, &lines->sequence_capacity, lines->sequence_count + 1,
                                              sizeof *lines->sequences)
                             : lines->sequences;
-    /* A sequence at -1 goes on at 0, and is dead all the same. */
+    /* A sequence at -1 continues at 0, but is discarded code nevertheless. */
     if (count == 0 || is_dead(dead_context, start) || is_dead(dead_context, machine->start)) {
         lines->row_count = machine->first;
     } else if (moved == NULL || !make_room(lines)) {
@@ -189,7 +188,7 @@ void sxt_dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead 
             at = run_standard(&machine, opcode, at, end);
         }
     }
-    /* Rows without an end of their sequence have no known length. */
+    /* Rows of a sequence without an end have no known length. */
     if (at == NULL || lines->row_count != machine.first)
         lines->damaged = true;
     lines->row_count = machine.first;
@@ -252,7 +251,7 @@ static const uint8_t *run_extended(struct machine *machine, const uint8_t *at, c
         end_sequence(machine, is_dead, dead_context);
         break;
     case DW_LNE_set_address:
-        /* The size of the operand is what is left of the instruction, whatever the header says. */
+        /* The size of the operand is the rest of the instruction, whatever the header says. */
         if (size - 1 == 8 || size - 1 == 4 || size - 1 == 2)
             machine->address = dwarf_uint(at, (unsigned)size - 1, lines->big_endian);
         machine->operation = 0;
@@ -274,7 +273,7 @@ static const uint8_t *run_extended(struct machine *machine, const uint8_t *at, c
     return next;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
     const struct dwarf_sequence *first = a;
     const struct dwarf_sequence *second = b;
@@ -286,8 +285,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * Sequences by address. Where two overlap, the one that begins first keeps its bytes (the longer one, if they begin
- * together), and the other one has what is left.
+ * Sorts sequences by address. If two overlap, the one that begins first keeps its addresses (the longer one, if they
+ * begin together), and the other keeps the rest.
  */
 static void order_sequences(struct dwarf_lines *lines)
 {
@@ -296,7 +295,7 @@ static void order_sequences(struct dwarf_lines *lines)
         ordered = lines->sequences[i - 1].end <= lines->sequences[i].start;
     if (ordered)
         return;
-    qsort(lines->sequences, lines->sequence_count, sizeof *lines->sequences, by_start);
+    qsort(lines->sequences, lines->sequence_count, sizeof *lines->sequences, compare_starts);
     struct dwarf_row *spare =
         sxt_array_grow(lines->spare, &lines->spare_capacity, lines->row_count, sizeof *lines->spare);
     if (spare == NULL) {
@@ -322,7 +321,7 @@ static void order_sequences(struct dwarf_lines *lines)
         }
         taken = sequence->end;
     }
-    /* The two arrays change places. */
+    /* Swap the two arrays. */
     size_t capacity = lines->row_capacity;
     lines->spare = lines->rows;
     lines->rows = spare;

@@ -1,11 +1,11 @@
-/* line_header.c: what stands before a line program: its shape, directories and files. */
+/* line_header.c: reads the header of a line program: its parameters, directories and files. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/cursor.h"
 #include "source/dwarf/line.h"
 
-/* The formats of directory and file entries of DWARF 5; the standard knows five kinds of content. */
+/* The formats of directory and file entries of DWARF 5; the standard defines five types of content. */
 #define FORMATS_MAX 16
 
 struct formats {
@@ -26,7 +26,7 @@ void sxt_dwarf_lines_free(struct dwarf_lines *lines)
     free(lines->rows);
     free(lines->sequences);
     free(lines->spare);
-    *lines = (struct dwarf_lines){.effort = lines->effort};
+    *lines = (struct dwarf_lines){.budget = lines->budget};
 }
 
 static bool add_directory(struct dwarf_lines *lines, sxt_string name)
@@ -66,7 +66,7 @@ bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_c
     lines->address_size = context->unit->address_size;
 
     struct sxt_cursor at = sxt_cursor_make(section->data, section->size, 0, lines->big_endian);
-    struct dwarf_unit shape = *context->unit; /* the table may be of another version, and has its own offset size */
+    struct dwarf_unit shape = *context->unit; /* the table may have another version, and has its own offset size */
     sxt_cursor_seek(&at, offset);
     uint64_t length = sxt_cursor_u32(&at);
     shape.offset_size = 4;
@@ -76,19 +76,19 @@ bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_c
     }
     if (at.failed)
         return false;
-    /* A table that is cut off is read as far as it goes. */
+    /* If a table is cut off, read what is there. */
     if (length < sxt_cursor_left(&at))
         at.size = at.at + length;
     bool whole = length <= sxt_cursor_left(&at);
     lines->size = sxt_cursor_left(&at);
-    if (!dwarf_effort_pay(lines->effort, lines->size))
+    if (!dwarf_budget_spend(lines->budget, lines->size))
         return false;
     shape.version = lines->version = sxt_cursor_u16(&at);
     if (at.failed || lines->version < 2 || lines->version > 5)
         return false;
     if (lines->version >= 5) {
         lines->address_size = sxt_cursor_u8(&at);
-        sxt_cursor_skip(&at, 1); /* segment selectors, which nobody has */
+        sxt_cursor_skip(&at, 1); /* size of segment selectors, which are not used */
     }
     uint64_t header_length = sxt_cursor_uint(&at, shape.offset_size);
     if (at.failed || header_length > sxt_cursor_left(&at))
@@ -98,7 +98,7 @@ bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_c
     at.size = at.at + header_length;
     lines->instruction_length = sxt_cursor_u8(&at);
     lines->operations = lines->version >= 4 ? sxt_cursor_u8(&at) : 1;
-    sxt_cursor_skip(&at, 1); /* is_stmt at the start, which does not matter here */
+    sxt_cursor_skip(&at, 1); /* initial is_stmt, which is not used */
     lines->line_base = (int8_t)sxt_cursor_u8(&at);
     lines->line_range = sxt_cursor_u8(&at);
     lines->opcode_base = sxt_cursor_u8(&at);
@@ -114,7 +114,7 @@ bool sxt_dwarf_lines_read_header(struct dwarf_lines *lines, const struct dwarf_c
     return true;
 }
 
-/* Directory 0 is the unit's own, file 0 does not exist. */
+/* Directory 0 is the compilation directory, file 0 does not exist. */
 static bool read_tables(struct dwarf_lines *lines, struct sxt_cursor *at)
 {
     if (!add_directory(lines, (sxt_string){NULL, 0}) || !sxt_dwarf_lines_add_file(lines, (sxt_string){NULL, 0}, 0))
@@ -187,7 +187,7 @@ static bool read_tables_5(struct dwarf_lines *lines, const struct dwarf_context 
         if (!read_formats(&formats, at))
             return false;
         uint64_t count = sxt_cursor_uleb128(at);
-        /* An entry without content takes no bytes: as many as somebody likes to claim. */
+        /* An entry without content has no bytes, so the file's size does not limit the number of entries. */
         if (at->failed || (count > 0 && formats.count == 0))
             return false;
         for (uint64_t i = 0; i < count; i++) {

@@ -1,29 +1,29 @@
-/* names.c: names of functions. */
+/* names.c: finds the names of functions. */
 #include "source/dwarf/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry that points to another that points to another ...: real ones do so three times. */
+/* The maximum length of a chain of references; in valid files it is three. */
 #define CHAIN_MAX 16
-/* Scopes inside each other that a name is given; the outermost ones beyond that are left out. */
+/* The maximum number of nested scopes in a name; outer scopes beyond that are omitted. */
 #define SCOPE_MAX  64
 #define KNOWN_MAX  ((size_t)1 << 19)
 #define KNOWN_KEPT ((size_t)1 << 14)
 
-/* What an entry says of its name. */
+/* The attributes of an entry that concern its name. */
 struct naming {
     sxt_string linkage;
     sxt_string name;
     struct dwarf_value next; /* abstract origin or specification */
 };
 
-/* Where an entry is, and how to read it. */
+/* How to read an entry. */
 struct place {
     const struct dwarf_context *context;
     const struct dwarf_root *root;
-    const struct dwarf_functions *functions; /* NULL when its scopes were not walked yet */
-    struct dwarf_neighbour *neighbour;       /* NULL for the unit at hand */
+    const struct dwarf_functions *functions; /* NULL if its scopes were not read yet */
+    struct dwarf_cached_unit *cached;        /* NULL for the current unit */
 };
 
 static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
@@ -33,14 +33,14 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
 static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out);
 static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
 
-bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error)
+bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_budget *budget, sxt_error *error)
 {
     memset(names, 0, sizeof *names);
     names->gnu = gnu;
-    names->effort = effort;
-    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
-        sxt_dwarf_abbrevs_init(&names->neighbours[i].abbrevs);
-        names->neighbours[i].abbrevs.effort = effort;
+    names->budget = budget;
+    for (size_t i = 0; i < DWARF_CACHED_UNITS; i++) {
+        sxt_dwarf_abbrevs_init(&names->cached_units[i].abbrevs);
+        names->cached_units[i].abbrevs.budget = budget;
     }
     sxt_buffer_init(&names->text, SIZE_MAX);
     return sxt_strings_init(&names->strings, 0, error) == SXT_OK;
@@ -48,9 +48,9 @@ bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effo
 
 void sxt_dwarf_names_free(struct dwarf_names *names)
 {
-    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++) {
-        sxt_dwarf_abbrevs_free(&names->neighbours[i].abbrevs);
-        sxt_dwarf_functions_free(&names->neighbours[i].scopes);
+    for (size_t i = 0; i < DWARF_CACHED_UNITS; i++) {
+        sxt_dwarf_abbrevs_free(&names->cached_units[i].abbrevs);
+        sxt_dwarf_functions_free(&names->cached_units[i].scopes);
     }
     sxt_strings_free(&names->strings);
     sxt_buffer_free(&names->text);
@@ -60,7 +60,7 @@ void sxt_dwarf_names_free(struct dwarf_names *names)
 
 void sxt_dwarf_names_forget(struct dwarf_names *names)
 {
-    /* One unit with many names would make it slow for all the others. */
+    /* A large table for one unit would make clearing slow for all others. */
     if (names->known_capacity > KNOWN_KEPT) {
         free(names->known);
         names->known = NULL;
@@ -69,13 +69,13 @@ void sxt_dwarf_names_forget(struct dwarf_names *names)
         memset(names->known, 0, names->known_capacity * sizeof *names->known);
     }
     names->known_count = 0;
-    for (size_t i = 0; i < DWARF_NEIGHBOURS; i++)
-        names->neighbours[i].file = NULL;
+    for (size_t i = 0; i < DWARF_CACHED_UNITS; i++)
+        names->cached_units[i].file = NULL;
 }
 
 static uint32_t add_string(struct dwarf_names *names, sxt_string text)
 {
-    if (!dwarf_effort_pay(names->effort, text.size))
+    if (!dwarf_budget_spend(names->budget, text.size))
         return 0;
     uint32_t number = sxt_strings_add(&names->strings, text.data, text.size);
     if (number != SXT_STRINGS_FULL)
@@ -84,7 +84,7 @@ static uint32_t add_string(struct dwarf_names *names, sxt_string text)
     return 0;
 }
 
-/* The slot of KEY in the table of known names, which has room. */
+/* Returns the slot of KEY in the table of known names, which must have a free slot. */
 static struct dwarf_known_name *find_known(const struct dwarf_names *names, uint64_t key)
 {
     size_t mask = names->known_capacity - 1;
@@ -127,7 +127,7 @@ uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_c
     *is_linkage = false;
     if (!make_room(names))
         return 0;
-    /* Entry 0 does not exist, so no key is 0. The top bit of a known name tells whether the linker knows it. */
+    /* Entry 0 does not exist, so no key is 0. The lowest bit of a known name says whether it is a linkage name. */
     uint64_t key = entry << 1 | alternate;
     struct dwarf_known_name *known = find_known(names, key);
     if (known->key == 0 && key != 0) {
@@ -140,7 +140,8 @@ uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_c
     return known->name >> 1;
 }
 
-/* The languages whose names GNU addr2line takes for those that the linker knows. Newer ones of the kind are not there.
+/*
+ * The languages whose plain names GNU addr2line uses as linkage names. It does not know newer languages of this kind.
  */
 static bool gnu_is_linkage(uint16_t language)
 {
@@ -166,7 +167,7 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
                           bool *is_linkage)
 {
     struct place place = here;
-    uint64_t last = entry; /* the end of the chain, as far as it can be read */
+    uint64_t last = entry; /* the last entry of the chain that can be read */
     sxt_string name = {NULL, 0};
     const struct dwarf_file *file = alternate ? here.context->file->alternate : here.context->file;
     *is_linkage = false;
@@ -198,7 +199,7 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
     return qualified(names, &place, last, name);
 }
 
-/* How to read ENTRY of FILE: it may be in the unit at hand, or in another one. */
+/* Prepares for reading ENTRY of FILE, which may be in the current unit or in another one. */
 static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
                    struct place *out)
 {
@@ -210,20 +211,19 @@ static bool locate(struct dwarf_names *names, const struct place *here, const st
     const struct dwarf_unit *unit = sxt_dwarf_unit_at(file, entry);
     if (unit == NULL)
         return false;
-    struct dwarf_neighbour *neighbour = &names->neighbours[(size_t)(unit - file->units) % DWARF_NEIGHBOURS];
-    if (neighbour->file != file || neighbour->unit != unit) {
-        neighbour->file = file;
-        neighbour->unit = unit;
-        neighbour->has_scopes = false;
-        neighbour->broken =
-            !sxt_dwarf_enter(&neighbour->context, &neighbour->root, &neighbour->abbrevs, file, unit, NULL);
-        names->no_memory = names->no_memory || neighbour->abbrevs.no_memory;
-        /* The next unit may be able to afford it. */
-        if (neighbour->broken && names->effort != NULL && names->effort->exhausted)
-            neighbour->file = NULL;
+    struct dwarf_cached_unit *cached = &names->cached_units[(size_t)(unit - file->units) % DWARF_CACHED_UNITS];
+    if (cached->file != file || cached->unit != unit) {
+        cached->file = file;
+        cached->unit = unit;
+        cached->has_scopes = false;
+        cached->broken = !sxt_dwarf_enter(&cached->context, &cached->root, &cached->abbrevs, file, unit, NULL);
+        names->no_memory = names->no_memory || cached->abbrevs.no_memory;
+        /* The budget of the next unit may be large enough. */
+        if (cached->broken && names->budget != NULL && names->budget->exhausted)
+            cached->file = NULL;
     }
-    *out = (struct place){&neighbour->context, &neighbour->root, NULL, neighbour};
-    return !neighbour->broken;
+    *out = (struct place){&cached->context, &cached->root, NULL, cached};
+    return !cached->broken;
 }
 
 static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out)
@@ -251,7 +251,9 @@ static bool read_naming(const struct dwarf_context *context, uint64_t entry, boo
             out->name = value.text;
             break;
         case DW_AT_abstract_origin:
-            /* GNU addr2line takes one step of this kind, which is behind us, and no second one. */
+            /*
+             * GNU addr2line follows one reference of this kind, which the caller has done already, and no second one.
+             */
             if (!gnu)
                 out->next = value;
             break;
@@ -279,19 +281,19 @@ static const char *anonymous(uint16_t tag)
     }
 }
 
-/* NAME with the scopes around ENTRY before it. */
+/* Returns NAME preceded by the scopes around ENTRY. */
 static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name)
 {
     if (place->functions == NULL) {
-        struct dwarf_neighbour *neighbour = place->neighbour;
-        uint64_t cost = neighbour->unit->end - neighbour->unit->offset;
-        if (!neighbour->has_scopes && dwarf_effort_pay(names->effort, cost)) {
+        struct dwarf_cached_unit *cached = place->cached;
+        uint64_t cost = cached->unit->end - cached->unit->offset;
+        if (!cached->has_scopes && dwarf_budget_spend(names->budget, cost)) {
             static const struct dwarf_dead nothing = {.narrow = false};
-            sxt_dwarf_walk(&neighbour->context, &neighbour->root, &nothing, DWARF_WALK_SCOPES, &neighbour->scopes);
-            neighbour->has_scopes = true;
-            names->no_memory = names->no_memory || neighbour->scopes.no_memory;
+            sxt_dwarf_walk(&cached->context, &cached->root, &nothing, DWARF_WALK_SCOPES, &cached->scopes);
+            cached->has_scopes = true;
+            names->no_memory = names->no_memory || cached->scopes.no_memory;
         }
-        place->functions = neighbour->has_scopes ? &neighbour->scopes : NULL;
+        place->functions = cached->has_scopes ? &cached->scopes : NULL;
     }
     uint32_t scope = place->functions != NULL ? sxt_dwarf_scope_of(place->functions, entry) : 0;
     if (scope == 0)
@@ -302,7 +304,7 @@ static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64
         path[count++] = scope;
         size += place->functions->scopes[scope].name.size;
     }
-    if (!dwarf_effort_pay(names->effort, size))
+    if (!dwarf_budget_spend(names->budget, size))
         return 0;
     names->text.size = 0;
     while (count > 0) {

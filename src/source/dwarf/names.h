@@ -1,9 +1,9 @@
 /*
- * names.h: what a function is called, and what a file is. Private to this folder.
+ * names.h: the names of functions, and the paths of files. Private to this folder.
  *
- * A function's entry may leave its name to the entry it is an instance of, and that one to the one that declares it, in
- * this unit, another one, or the alternate file. The linkage name comes first, wherever in that chain it is; otherwise
- * the name, with the namespaces and classes around the last entry of the chain.
+ * A function's entry may leave its name to the entry it is an instance of, and that one to the entry that declares it,
+ * in the same unit, another unit, or the alternate file. A linkage name anywhere in this chain is preferred; otherwise
+ * it is the plain name, with the namespaces and classes around the last entry of the chain.
  */
 #ifndef SXT_SOURCE_DWARF_NAMES_H
 #define SXT_SOURCE_DWARF_NAMES_H
@@ -13,51 +13,51 @@
 #include "source/dwarf/functions.h"
 #include "source/dwarf/line.h"
 
-/* A unit that names were asked of, ready to be asked again. */
-struct dwarf_neighbour {
-    const struct dwarf_file *file; /* NULL while unused */
+/* Another unit that names were read from, kept for the next names. */
+struct dwarf_cached_unit {
+    const struct dwarf_file *file; /* NULL if the slot is unused */
     const struct dwarf_unit *unit;
     struct dwarf_abbrevs abbrevs;
     struct dwarf_context context;
     struct dwarf_root root;
     struct dwarf_functions scopes;
-    bool has_scopes; /* were walked */
+    bool has_scopes; /* scopes was filled */
     bool broken;
 };
 
-#define DWARF_NEIGHBOURS 64
+#define DWARF_CACHED_UNITS 64
 
 struct dwarf_known_name {
-    uint64_t key; /* 0: free */
+    uint64_t key; /* 0: free slot */
     uint32_t name;
 };
 
 struct dwarf_names {
     struct sxt_strings strings; /* functions and files, by number */
-    struct dwarf_neighbour neighbours[DWARF_NEIGHBOURS];
-    struct dwarf_known_name *known; /* of entries of the current file and its alternate */
+    struct dwarf_cached_unit cached_units[DWARF_CACHED_UNITS];
+    struct dwarf_known_name *known; /* of entries of the current file and its alternate file */
     size_t known_count, known_capacity;
-    struct dwarf_effort *effort; /* pays for other units and for new names; NULL: nobody does */
+    struct dwarf_budget *budget; /* limits the use of other units and the new names; NULL: no limit */
     struct sxt_buffer text;
-    bool gnu; /* names and paths as GNU addr2line gives them: no scopes, nothing normalised */
+    bool gnu; /* names and paths as in GNU addr2line: without scopes, not normalized */
     bool no_memory;
 };
 
-bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_effort *effort, sxt_error *error);
+bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_budget *budget, sxt_error *error);
 void sxt_dwarf_names_free(struct dwarf_names *names);
 
-/* Forgets what is known of entries: another file comes. */
+/* Discards what is known about entries, because another file comes next. */
 void sxt_dwarf_names_forget(struct dwarf_names *names);
 
 /*
- * The number of the name of the function at ENTRY (of CONTEXT's file, or of its alternate one); 0 when it has none.
- * FUNCTIONS has the scopes of CONTEXT's unit. *IS_LINKAGE tells whether it is the name the linker knows.
+ * Returns the number of the name of the function at ENTRY (of CONTEXT's file, or of its alternate file); 0 if it has
+ * none. FUNCTIONS has the scopes of CONTEXT's unit. *IS_LINKAGE says whether it is the linkage name.
  */
 uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
                                  const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
                                  bool alternate, bool *is_linkage);
 
-/* The number of the path of file NUMBER of the line table; 0 when there is none. */
+/* Returns the number of the path of file NUMBER of the line table; 0 if there is none. */
 uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
                              uint64_t number);
 

@@ -1,9 +1,10 @@
 /*
- * paths.c: the paths of files, from the compilation directory, the directories of the line table and the name.
+ * paths.c: builds the paths of files from the compilation directory, the directories of the line table, and the name.
  *
- * Absolute where the compilation directory is; otherwise relative to wherever that was. A compiler that was told to
- * leave the build directory out (-ffile-prefix-map=/build/glibc=.) writes "./csu" for the compilation directory and
- * "./csu" again for a directory in it: what begins as the compilation directory does is not put behind it once more.
+ * A path is absolute if the compilation directory is; otherwise it is relative to the same directory as that one. A
+ * compiler that removes the build directory (-ffile-prefix-map=/build/glibc=.) writes "./csu" for the compilation
+ * directory and "./csu" again for a directory in it: a directory with the same first component as the compilation
+ * directory is not appended to it.
  */
 #include <string.h>
 
@@ -36,12 +37,12 @@ static void append_path(struct sxt_buffer *text, sxt_string part)
     sxt_buffer_append(text, part.data, part.size);
 }
 
-/* Drops empty and "." components, and "name/.." pairs, in place. */
-static size_t normalise(char *path, size_t size)
+/* Removes empty and "." components, and "name/.." pairs, in place. */
+static size_t normalize(char *path, size_t size)
 {
     bool absolute = size > 0 && path[0] == '/';
-    size_t out = absolute ? 1 : 0; /* bytes that are kept */
-    size_t floor = out;            /* what ".." cannot take away */
+    size_t out = absolute ? 1 : 0; /* bytes kept */
+    size_t floor = out;            /* bytes that ".." cannot remove */
     for (size_t at = 0; at < size;) {
         while (at < size && path[at] == '/')
             at++;
@@ -68,7 +69,10 @@ static size_t normalise(char *path, size_t size)
     return out;
 }
 
-/* As GNU's tools put it together: nothing is left out, and a relative directory always goes behind the unit's own. */
+/*
+ * Builds paths as GNU's tools do: without normalizing, and always appending a relative directory to the unit's
+ * directory.
+ */
 static void build_gnu(struct sxt_buffer *text, sxt_string own, sxt_string directory, sxt_string name)
 {
     if (!is_absolute(name)) {
@@ -90,7 +94,7 @@ static void build(struct sxt_buffer *text, sxt_string own, sxt_string directory,
     }
     append_path(text, name);
     if (!text->failed)
-        text->size = normalise((char *)text->data, text->size);
+        text->size = normalize((char *)text->data, text->size);
 }
 
 uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
@@ -104,14 +108,14 @@ uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines
     sxt_string own = root->directory, directory = {NULL, 0};
     if (file->directory < lines->directory_count)
         directory = lines->directories[file->directory];
-    /* In DWARF 5 directory 0 is the unit's own. */
+    /* In DWARF 5, directory 0 is the compilation directory. */
     if (lines->version >= 5 && lines->directory_count > 0 && !names->gnu) {
         if (own.size == 0 || (!is_absolute(own) && is_absolute(lines->directories[0])))
             own = lines->directories[0];
         if (file->directory == 0)
             directory = (sxt_string){NULL, 0};
     }
-    if (!dwarf_effort_pay(names->effort, own.size + directory.size + file->name.size))
+    if (!dwarf_budget_spend(names->budget, own.size + directory.size + file->name.size))
         return 0;
     names->text.size = 0;
     if (names->gnu)

@@ -1,4 +1,4 @@
-/* ranges.c: low and high address, .debug_ranges (DWARF 2 to 4) and .debug_rnglists (DWARF 5). */
+/* ranges.c: reads low and high addresses, .debug_ranges (DWARF 2 to 4) and .debug_rnglists (DWARF 5). */
 #include "source/dwarf/ranges.h"
 
 #include <elf.h>
@@ -50,13 +50,13 @@ static void add_range(struct dwarf_ranges *out, const struct dwarf_dead *dead, u
     moved[out->count++] = (struct dwarf_range){start, end};
 }
 
-/* Is another entry allowed? */
-static bool pay(struct dwarf_ranges *out)
+/* Says whether another entry may be read. */
+static bool spend(struct dwarf_ranges *out)
 {
-    return !out->no_memory && dwarf_effort_pay(out->effort, sizeof *out->list);
+    return !out->no_memory && dwarf_budget_spend(out->budget, sizeof *out->list);
 }
 
-/* The offset of list number INDEX, by the table behind the header of .debug_rnglists. */
+/* Gets the offset of list number INDEX from the table after the header of .debug_rnglists. */
 static bool list_offset(const struct dwarf_context *context, uint64_t index, uint64_t *offset)
 {
     const struct dwarf_file *file = context->file->split ? context->file : context->main;
@@ -82,7 +82,7 @@ static bool read_ranges(const struct dwarf_context *context, const struct dwarf_
     if (low->class != DWARF_ADDRESS || high->class == DWARF_NOTHING || dwarf_start_is_dead(dead, low->number))
         return true;
     uint64_t end = high->number;
-    /* One that goes beyond the last address is as good as inverted. */
+    /* A range that extends beyond the last address is invalid, like an inverted one. */
     if (high->class != DWARF_ADDRESS && !sxt_add_u64(low->number, high->number, &end))
         return true;
     add_range(out, dead, low->number, end);
@@ -109,7 +109,7 @@ static bool read_old_list(const struct dwarf_context *context, const struct dwar
     if (context->file->split && !sxt_add_u64(offset, context->ranges_base, &offset))
         return false;
     sxt_cursor_seek(&at, offset);
-    while (pay(out)) {
+    while (spend(out)) {
         uint64_t start = sxt_cursor_uint(&at, width);
         uint64_t end = sxt_cursor_uint(&at, width);
         if (at.failed)
@@ -126,7 +126,7 @@ static bool read_old_list(const struct dwarf_context *context, const struct dwar
     return false;
 }
 
-/* One entry of a list behind its kind. False when it is damaged. */
+/* Reads one entry of a list, after its kind. Returns false if it is damaged. */
 static bool read_entry(const struct dwarf_context *context, uint8_t kind, uint64_t *base, struct sxt_cursor *at,
                        uint64_t *start, uint64_t *end)
 {
@@ -170,7 +170,7 @@ static bool read_list(const struct dwarf_context *context, const struct dwarf_de
     const struct dwarf_bytes *section = &file->sections[DWARF_RNGLISTS];
     struct sxt_cursor at = sxt_cursor_make(section->data, section->size, 0, file->big_endian);
     sxt_cursor_seek(&at, offset);
-    while (pay(out)) {
+    while (spend(out)) {
         uint8_t kind = sxt_cursor_u8(&at);
         uint64_t start, end;
         if (at.failed)

@@ -1,4 +1,4 @@
-/* ranges.h: the addresses that an entry covers. Private to this folder. */
+/* ranges.h: the address ranges of an entry. Private to this folder. */
 #ifndef SXT_SOURCE_DWARF_RANGES_H
 #define SXT_SOURCE_DWARF_RANGES_H
 
@@ -12,20 +12,20 @@ struct dwarf_range {
 struct dwarf_ranges {
     struct dwarf_range *list;
     size_t count, capacity;
-    struct dwarf_effort *effort; /* pays for lists, which can be shared by any number of entries; NULL: nobody does */
+    struct dwarf_budget *budget; /* limits what is read, as any number of entries can share a list; NULL: no limit */
     bool no_memory;
-    bool damaged; /* a list was */
+    bool damaged; /* a list is damaged */
 };
 
 /*
- * Tells code that is there from code that the linker threw away. A linker cannot take an entry out of .debug_info, so
- * it gives it an address where nothing can be: 0 or 1 (GNU ld), -1 or -2 (lld). In a file that has code at 0, 0 is an
- * address like any other.
+ * Distinguishes code in the file from code that the linker discarded. A linker cannot remove an entry from .debug_info,
+ * so it assigns an address where no code can be: 0 or 1 (GNU ld), -1 or -2 (lld). In a file with code at 0, 0 is a
+ * normal address.
  */
 struct dwarf_dead {
     bool code_at_zero;
     bool code_at_one;
-    bool narrow; /* addresses of four bytes: -1 is 0xffffffff */
+    bool narrow; /* four-byte addresses: -1 is 0xffffffff */
 };
 
 struct dwarf_dead sxt_dwarf_dead_of(const struct sxt_elf *elf);
@@ -38,9 +38,9 @@ static inline bool dwarf_start_is_dead(const struct dwarf_dead *dead, uint64_t s
 }
 
 /*
- * Appends the ranges of an entry: those of RANGES if it has them, otherwise LOW to HIGH. BASE is the unit's own low
- * address. Empty, inverted and dead ones are left out. False, and noted in OUT, when a list is damaged; what came
- * before stays.
+ * Appends the ranges of an entry: those of RANGES if present, otherwise LOW to HIGH. BASE is the low address of the
+ * unit. Skips empty, inverted and discarded ranges. Returns false, and sets OUT->damaged, if a list is damaged; ranges
+ * before the damage are kept.
  */
 bool sxt_dwarf_read_ranges(const struct dwarf_context *context, const struct dwarf_dead *dead, uint64_t base,
                            const struct dwarf_value *low, const struct dwarf_value *high,

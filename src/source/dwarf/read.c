@@ -1,4 +1,4 @@
-/* read.c: all units of a file, on several threads, into the model. */
+/* read.c: reads all units of a file, on several threads, into the model. */
 #include "source/dwarf/dwarf.h"
 
 #include <elf.h>
@@ -14,12 +14,12 @@
 #include "source/dwarf/private.h"
 
 #define THREADS_WANTED 16
-/* Bytes of .debug_info that are worth a thread. */
+/* Bytes of .debug_info that justify a thread. */
 #define WORTH_A_THREAD ((size_t)256 << 10)
-/* Units with something wrong that are told of one by one. */
+/* How many damaged units get a warning of their own. */
 #define WARNINGS_MAX 5
 
-/* Reading under way. */
+/* State while units are read. */
 struct reading {
     struct sxt_dwarf *dwarf;
     const bool *wanted;
@@ -70,8 +70,8 @@ void sxt_dwarf_close(struct sxt_dwarf **dwarf)
 {
     if (*dwarf == NULL)
         return;
-    sxt_dwarf_extra_close(&(*dwarf)->alternate);
-    sxt_dwarf_extra_close(&(*dwarf)->package);
+    sxt_dwarf_external_close(&(*dwarf)->alternate);
+    sxt_dwarf_external_close(&(*dwarf)->package);
     free((*dwarf)->main.units);
     free((*dwarf)->extents);
     free((*dwarf)->reach);
@@ -148,18 +148,18 @@ static int read_item(void *context, unsigned worker, size_t item)
         return SXT_ERROR_MEMORY;
     size_t size = (size_t)(unit->end - unit->offset);
     size_t done = atomic_fetch_add(&reading->done, size) + size;
-    /* Worker 0 is the thread that called, so what it calls back is on that thread. */
+    /* Worker 0 is the calling thread, so callbacks are called on that thread. */
     const sxt_extract_options *options = dwarf->settings.options;
     if (worker == 0 && options->progress != NULL)
         options->progress(options->progress_data, done, reading->total);
     return SXT_OK;
 }
 
-/* Where the parts of the model go, unit by unit. */
+/* State while the results are copied into the model, unit by unit. */
 struct joining {
     const struct reading *reading;
     struct sxt_symbols *symbols;
-    uint32_t **numbers;  /* by worker: from its strings to the model's */
+    uint32_t **numbers;  /* by worker: the model's number of each of its strings */
     size_t *first_range; /* by unit */
     size_t *first_line;
 };
@@ -187,7 +187,7 @@ static int copy_unit(void *context, unsigned worker, size_t item)
     return SXT_OK;
 }
 
-/* Room in the model for what the workers have; false when there is none. */
+/* Makes room in the model for the results of the workers. Returns false if out of memory. */
 static bool make_room(struct joining *joining)
 {
     struct sxt_symbols *symbols = joining->symbols;
@@ -231,7 +231,7 @@ static bool join_strings(struct joining *joining, unsigned threads)
     return !joining->symbols->failed;
 }
 
-/* In any order: who asks for them sorts them. */
+/* In any order: users of variables sort them. */
 static bool join_variables(struct joining *joining, unsigned threads)
 {
     struct sxt_symbols *symbols = joining->symbols;
@@ -272,14 +272,14 @@ static int join(struct reading *reading, unsigned threads, struct sxt_symbols *s
     return status;
 }
 
-/* Tells of the first few units that are damaged, and how many there are. */
+/* Reports the first few damaged units, and how many there are. */
 static void report(const struct reading *reading, struct sxt_symbols *symbols)
 {
     const struct sxt_dwarf *dwarf = reading->dwarf;
     uint64_t broken = dwarf->main.bad_count, missing = 0;
-    unsigned told = 0;
+    unsigned reported = 0;
     if (broken > 0)
-        sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a header that makes no sense",
+        sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has an invalid header",
                        (unsigned long long)dwarf->main.bad_header);
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++) {
         const struct dwarf_outcome *outcome = &reading->outcomes[i];
@@ -289,25 +289,23 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
         if (!is_broken)
             continue;
         broken++;
-        if (told++ >= WARNINGS_MAX)
+        if (reported++ >= WARNINGS_MAX)
             continue;
         unsigned long long offset = dwarf->main.units[i].offset;
         if (outcome->exhausted)
-            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info asks for the same things too often; %s",
-                           offset, "the rest of it is lost");
+            sxt_dwarf_warn(
+                dwarf, "DWARF: the unit at 0x%llx of .debug_info refers to too much data; the rest is ignored", offset);
         else if (outcome->broken_at != UINT64_MAX)
-            sxt_dwarf_warn(dwarf,
-                           "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest of it is lost",
+            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info is damaged at 0x%llx; the rest is ignored",
                            offset, (unsigned long long)outcome->broken_at);
         else
-            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest of it is lost",
+            sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has a damaged %s; the rest is ignored",
                            offset, outcome->broken_lines ? "line table" : "list of ranges");
     }
-    if (told > WARNINGS_MAX || dwarf->main.bad_count > 1)
-        sxt_dwarf_warn(dwarf, "DWARF: %llu units are damaged in all", (unsigned long long)broken);
+    if (reported > WARNINGS_MAX || dwarf->main.bad_count > 1)
+        sxt_dwarf_warn(dwarf, "DWARF: %llu damaged units in total", (unsigned long long)broken);
     if (missing > 0)
-        sxt_dwarf_warn(dwarf,
-                       "DWARF: the .dwo files of %llu units were not found, nor a .dwp file; their code has no lines",
+        sxt_dwarf_warn(dwarf, "DWARF: found no .dwo files or .dwp file for %llu units; their code has no lines",
                        (unsigned long long)missing);
     symbols->units.read += dwarf->main.info_unit_count;
     symbols->units.damaged += broken;

@@ -1,4 +1,4 @@
-/* unit.c: sections, unit headers, and what the root entry of a unit says. */
+/* unit.c: reads sections, unit headers, and the root entry of a unit. */
 #include "source/dwarf/unit.h"
 
 #include <elf.h>
@@ -27,7 +27,7 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_CU_INDEX] = "cu_index",
 };
 
-/* Does the section begin with a type unit of DWARF 5, or belong to a group as those of DWARF 4 do? */
+/* Says whether the section begins with a type unit of DWARF 5, or belongs to a group as those of DWARF 4 do. */
 static bool has_types(const struct sxt_elf *elf, const struct sxt_elf_section *section)
 {
     if (section->flags & SHF_GROUP)
@@ -57,8 +57,10 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
             const struct sxt_elf_section *section = &elf->sections[k];
             if (section->name.size != length || memcmp(section->name.data, full, length) != 0)
                 continue;
-            /* An object or .dwo file has a section of that name for each type that it shares with others; they have no
-             * code. The flag of the group is gone from a .dwo file. */
+            /*
+             * An object or .dwo file has a section with this name for each type that it shares with others. These have
+             * no code. In a .dwo file, the flag of the group is missing.
+             */
             if (found == NULL || (has_types(elf, found) && !has_types(elf, section)))
                 found = section;
         }
@@ -145,7 +147,7 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
         struct dwarf_unit unit;
         bool is_whole = sxt_dwarf_read_unit_header(file, in_types, offset, &unit);
         if (!is_whole && unit.end == 0) {
-            /* Sections that were padded end with zeros. */
+            /* Sections may end with zeros as padding. */
             for (uint64_t i = offset; i < section->size; i++)
                 if (section->data[i] != 0) {
                     note_bad(file, offset);
@@ -155,7 +157,7 @@ static int find_units_in(struct dwarf_file *file, bool in_types, size_t *capacit
         }
         offset = unit.end;
         if (!is_whole || !sxt_dwarf_unit_is_known(&unit)) {
-            /* Of another version, or too short: its length is all that can be relied on. Without any, it is padding. */
+            /* Unsupported version, or too short: only its length is reliable. If that is 0, it is padding. */
             if (unit.end > unit.offset + 4)
                 note_bad(file, unit.offset);
             continue;
@@ -192,7 +194,7 @@ const struct dwarf_unit *sxt_dwarf_unit_at(const struct dwarf_file *file, uint64
     return low < file->info_unit_count && offset >= file->units[low].root ? &file->units[low] : NULL;
 }
 
-/* Values that need the bases of the unit (by their number in a table), or may need them, are read after the bases. */
+/* Values that need the bases of the unit (indexes in a table), or may need them, are read after the bases. */
 static bool needs_bases(uint16_t form)
 {
     return form == DW_FORM_indirect || form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) ||
@@ -293,7 +295,7 @@ bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, str
     *root = (struct dwarf_root){.tag = 0};
     unsigned header = unit->version >= 5 ? (unit->offset_size == 8 ? 16 : 8) : 0;
     if (file->split) {
-        /* Offsets of a split unit begin behind the headers of the tables, and nothing says so. */
+        /* Offsets of a split unit are relative to the end of the tables' headers, and no attribute says so. */
         context->str_offsets_base = header;
         context->rnglists_base = unit->version >= 5 ? (unit->offset_size == 8 ? 20 : 12) : 0;
     }

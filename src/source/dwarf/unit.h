@@ -2,9 +2,9 @@
  * unit.h: debug sections, the units in them, and the attributes of an entry. Private to this folder.
  *
  *     .debug_info   [ header | entry entry ... ][ header | entry ... ] ...     one unit after another
- *     an entry      code, then values; the code picks a declaration in .debug_abbrev: tag, children?, (name, form)...
+ *     an entry      code, then values; the code selects a declaration in .debug_abbrev: tag, children?, (name, form)...
  *
- * An entry is known by its offset in its section. All reading is bounded by the unit it is in.
+ * An entry is identified by its offset in its section. All reading is bounded by the unit of the entry.
  */
 #ifndef SXT_SOURCE_DWARF_UNIT_H
 #define SXT_SOURCE_DWARF_UNIT_H
@@ -16,8 +16,8 @@
 #include <sextant/symbols.h>
 
 #include "base/bytes.h"
+#include "source/dwarf/budget.h"
 #include "source/dwarf/constants.h"
-#include "source/dwarf/effort.h"
 #include "source/elf/elf.h"
 
 enum dwarf_section {
@@ -31,7 +31,7 @@ enum dwarf_section {
     DWARF_ADDR,
     DWARF_RANGES,
     DWARF_RNGLISTS,
-    DWARF_CU_INDEX, /* of a .dwp */
+    DWARF_CU_INDEX, /* in a .dwp */
     DWARF_SECTION_COUNT
 };
 
@@ -46,8 +46,8 @@ struct dwarf_unit {
     uint64_t end;
     uint64_t root; /* its first entry */
     uint64_t abbrev_offset;
-    uint64_t id;        /* of a type unit: its signature; of a split or skeleton unit: what joins the two; 0: none */
-    uint64_t type_root; /* of a type unit: the type's own entry */
+    uint64_t id;        /* type unit: signature; split or skeleton unit: the number they share; 0: none */
+    uint64_t type_root; /* type unit: the entry of the type */
     uint16_t version;
     uint8_t type; /* DW_UT_... */
     uint8_t address_size;
@@ -61,8 +61,8 @@ struct dwarf_file {
     struct dwarf_unit *units; /* those of .debug_info by offset, then those of .debug_types */
     size_t unit_count;
     size_t info_unit_count; /* how many are in .debug_info */
-    uint64_t bad_header;    /* offset of the first unit whose header makes no sense */
-    uint64_t bad_count;     /* how many of them there are */
+    uint64_t bad_header;    /* offset of the first unit with an invalid header */
+    uint64_t bad_count;     /* number of units with an invalid header */
     const struct dwarf_file *alternate;
     bool big_endian;
     bool split; /* a .dwo or .dwp */
@@ -72,46 +72,46 @@ struct dwarf_file {
 struct dwarf_attribute {
     uint16_t name;
     uint16_t form;
-    uint8_t size; /* of the value where the form has one size, otherwise DWARF_VARIABLE */
+    uint8_t size; /* of the value, or DWARF_VARIABLE */
     int64_t constant;
 };
 
 #define DWARF_VARIABLE UINT8_MAX
 
-/* What the walk over a unit does with an entry. */
+/* How the walk over a unit treats an entry. */
 enum dwarf_role {
-    DWARF_ROLE_NONE,  /* nothing; its children may matter */
-    DWARF_ROLE_PRUNE, /* neither it nor its children matter */
+    DWARF_ROLE_NONE,  /* ignores it, but not its children */
+    DWARF_ROLE_PRUNE, /* ignores it and its children */
     DWARF_ROLE_FUNCTION,
     DWARF_ROLE_INLINED,
-    DWARF_ROLE_SCOPE, /* gives its name to what is inside */
+    DWARF_ROLE_SCOPE, /* its name is a scope for its children */
 };
 
 struct dwarf_abbrev {
     uint64_t code;
-    uint32_t number; /* its place in the table */
+    uint32_t number; /* index in the table */
     uint32_t first;  /* in attributes */
     uint32_t count;
     uint32_t first_step; /* in steps */
     uint32_t step_count;
-    uint32_t sibling_at; /* offset of a four-byte DW_AT_sibling behind the code, or DWARF_NO_SIBLING */
+    uint32_t sibling_at; /* offset of a four-byte DW_AT_sibling after the code, or DWARF_NO_SIBLING */
     uint16_t tag;
     uint8_t role;
     bool has_children;
     bool has_code;    /* low_pc or ranges */
     bool has_linkage; /* a linkage name */
-    bool is_declared; /* somewhere else it has code */
+    bool is_declared; /* it is a declaration, and has code elsewhere */
 };
 
 #define DWARF_NO_SIBLING UINT32_MAX
 
-/* How to step over the values of an entry: so many bytes, then one value of a form without a fixed size (0: none). */
+/* How to skip the values of an entry: BYTES bytes, then one value of a form without a fixed size (0: none). */
 struct dwarf_step {
     uint32_t bytes;
     uint32_t form;
 };
 
-/* The abbreviations at one offset, for units of one shape. */
+/* The abbreviations at one offset, for units with the same version and sizes. */
 struct dwarf_abbrevs {
     struct dwarf_abbrev *list;
     size_t count, capacity;
@@ -121,20 +121,19 @@ struct dwarf_abbrevs {
     size_t step_count, step_capacity;
     bool dense;                  /* code n is list[n - 1] */
     size_t size;                 /* bytes in .debug_abbrev */
-    struct dwarf_effort *effort; /* pays for reading them; NULL: nobody does */
+    struct dwarf_budget *budget; /* limits what is read; NULL: no limit */
     bool no_memory;
-    /* What it is for; offset UINT64_MAX: nothing yet. */
+    /* The unit that they were read for; offset UINT64_MAX: none yet. */
     const struct dwarf_file *file;
     uint64_t offset;
     uint16_t version;
     uint8_t address_size, offset_size;
 };
 
-/* Everything that is needed to read the entries of a unit. */
+/* Everything needed to read the entries of a unit. */
 struct dwarf_context {
-    const struct dwarf_file *file; /* where the entries are */
-    const struct dwarf_file
-        *main; /* where addresses, lines and old range lists are; the same unless the unit is split */
+    const struct dwarf_file *file; /* contains the entries */
+    const struct dwarf_file *main; /* contains addresses, lines and old range lists; differs only for a split unit */
     const struct dwarf_unit *unit;
     const struct dwarf_abbrevs *abbrevs;
     uint64_t str_offsets_base;
@@ -162,7 +161,7 @@ struct dwarf_value {
     sxt_string text;
 };
 
-/* What the root entry of a unit says. */
+/* The attributes of the root entry of a unit. */
 struct dwarf_root {
     uint16_t tag;
     uint16_t language;
@@ -173,32 +172,37 @@ struct dwarf_root {
     uint64_t split_id;
 };
 
-/* Sections: the plain, .zdebug or (SPLIT) .dwo ones of an ELF file. Those that cannot be read are missing; fails only
- * when memory is short. */
+/*
+ * Loads the sections of an ELF file: plain, .zdebug, or .dwo ones (SPLIT). A section that cannot be read is left empty.
+ * Fails only if out of memory.
+ */
 int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error);
 
 /*
- * Finds the units. One whose header makes no sense is left out and counted; where not even its length does, nothing
- * that follows can be found.
+ * Finds the units. A unit with an invalid header is skipped and counted; if even its length is invalid, nothing after
+ * it can be found.
  */
 int sxt_dwarf_find_units(struct dwarf_file *file, sxt_error *error);
 
-/* Reads the header of one unit. False when it makes no sense; its end is 0 when not even its length does. */
+/* Reads the header of one unit. Returns false if it is invalid; unit->end is 0 if even its length is invalid. */
 bool sxt_dwarf_read_unit_header(const struct dwarf_file *file, bool in_types, uint64_t offset, struct dwarf_unit *unit);
 
-/* Is it of a version that is known here, with addresses of a size that is? */
+/* Says whether the version and the address size are supported. */
 bool sxt_dwarf_unit_is_known(const struct dwarf_unit *unit);
 
-/* The unit that the entry at OFFSET of .debug_info is in, or NULL. */
+/* Returns the unit that contains the entry at OFFSET of .debug_info, or NULL. */
 const struct dwarf_unit *sxt_dwarf_unit_at(const struct dwarf_file *file, uint64_t offset);
 
-/* The bytes of the section that UNIT is in. */
+/* Returns the section that contains UNIT. */
 static inline const struct dwarf_bytes *dwarf_unit_section(const struct dwarf_file *file, const struct dwarf_unit *unit)
 {
     return &file->sections[unit->in_types ? DWARF_TYPES : DWARF_INFO];
 }
 
-/* Reads the abbreviations of UNIT, unless ABBREVS has them already. False when they are damaged or memory is short. */
+/*
+ * Reads the abbreviations of UNIT unless ABBREVS has them already. Returns false if they are damaged or if out of
+ * memory.
+ */
 bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file,
                             const struct dwarf_unit *unit);
 void sxt_dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs);
@@ -215,10 +219,10 @@ static inline const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_ab
     return abbrevs->dense ? dwarf_abbrev_dense(abbrevs, code) : sxt_dwarf_abbrev_search(abbrevs, code);
 }
 
-/* The size of all values of FORM in UNIT, or DWARF_VARIABLE. */
+/* Returns the size of all values of FORM in UNIT, or DWARF_VARIABLE. */
 uint8_t sxt_dwarf_fixed_size(const struct dwarf_unit *unit, uint64_t form);
 
-/* A number of up to 64 bits; higher bits are dropped. NULL when it is cut off. */
+/* Reads a number of up to 64 bits; higher bits are dropped. Returns NULL if it is cut off. */
 static inline const uint8_t *dwarf_uleb(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     if (at < end && *at < 0x80) {
@@ -256,7 +260,7 @@ static inline const uint8_t *dwarf_sleb(const uint8_t *at, const uint8_t *end, i
     return NULL;
 }
 
-/* An unsigned number of WIDTH bytes (1, 2, 3, 4 or 8), which must be there. */
+/* Reads an unsigned number of WIDTH bytes (1, 2, 3, 4 or 8), which must exist. */
 static inline uint64_t dwarf_uint(const uint8_t *at, unsigned width, bool big_endian)
 {
     switch (width) {
@@ -274,11 +278,11 @@ static inline uint64_t dwarf_uint(const uint8_t *at, unsigned width, bool big_en
     }
 }
 
-/* Steps over one value of a form without a fixed size; NULL when it is cut off or unknown. */
+/* Skips one value of a form without a fixed size. Returns NULL if it is cut off or unknown. */
 const uint8_t *sxt_dwarf_skip_form(const struct dwarf_context *context, uint32_t form, const uint8_t *at,
                                    const uint8_t *end);
 
-/* Steps over all values of an entry. */
+/* Skips all values of an entry. */
 static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
                                         const uint8_t *at, const uint8_t *end)
 {
@@ -293,7 +297,9 @@ static inline const uint8_t *dwarf_skip(const struct dwarf_context *context, con
     return at;
 }
 
-/* Where the entry behind this one and its children begins, or NULL when it does not say so. AT is behind its code. */
+/*
+ * Returns the entry after this one and its children, or NULL if DW_AT_sibling is absent. AT is after the entry's code.
+ */
 static inline const uint8_t *dwarf_sibling(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
                                            const uint8_t *at, const uint8_t *end)
 {
@@ -305,19 +311,19 @@ static inline const uint8_t *dwarf_sibling(const struct dwarf_context *context, 
     return there > at ? there : NULL;
 }
 
-/* Reads one value. NULL when it is cut off or of an unknown form. */
+/* Reads one value. Returns NULL if it is cut off or its form is unknown. */
 const uint8_t *sxt_dwarf_read_value(const struct dwarf_context *context, const struct dwarf_attribute *attribute,
                                     const uint8_t *at, const uint8_t *end, struct dwarf_value *value);
 
-/* The string at OFFSET of a section; absent when it is not inside or has no end. */
+/* Returns the string at OFFSET of a section; absent if it is outside or not terminated. */
 sxt_string sxt_dwarf_string_at(const struct dwarf_bytes *section, uint64_t offset);
 
-/* Address number INDEX of the unit; false when there is none. */
+/* Gets the unit's address number INDEX. Returns false if there is none. */
 bool sxt_dwarf_indexed_address(const struct dwarf_context *context, uint64_t index, uint64_t *address);
 
 /*
- * Makes CONTEXT ready for UNIT of FILE and reads what its root entry says. ABBREVS is filled with its abbreviations. A
- * split unit inherits bases from its skeleton: SKELETON is that one's context, otherwise NULL.
+ * Prepares CONTEXT for UNIT of FILE and reads its root entry. Fills ABBREVS with its abbreviations. A split unit
+ * inherits bases from its skeleton: SKELETON is the context of the skeleton, otherwise NULL.
  */
 bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
                      const struct dwarf_file *file, const struct dwarf_unit *unit,

@@ -1,11 +1,11 @@
-/* value.c: the values of attributes, in all their forms. */
+/* value.c: reads the values of attributes, in all their forms. */
 #include <string.h>
 
 #include "source/dwarf/unit.h"
 
-/* Forms that say which form follows can say so again; nobody needs more than one. */
+/* DW_FORM_indirect can refer to itself again; in valid files it does not. */
 #define INDIRECT_MAX 4
-/* The end of a string is not looked for further away than this: names are shorter. */
+/* The maximum length of a string: names are shorter. */
 #define STRING_MAX ((size_t)64 << 10)
 
 static const uint8_t *skip_bytes(const uint8_t *at, const uint8_t *end, uint64_t size)
@@ -96,7 +96,7 @@ static void set_indexed_address(const struct dwarf_context *context, uint64_t in
     value->class = sxt_dwarf_indexed_address(context, index, &value->number) ? DWARF_ADDRESS : DWARF_OTHER;
 }
 
-/* A value whose bytes are a plain number, which is in value->number. */
+/* Interprets a value whose bytes are a plain number, which is in value->number. */
 static void interpret_number(const struct dwarf_context *context, uint16_t form, struct dwarf_value *value)
 {
     switch (form) {
@@ -197,7 +197,7 @@ static const uint8_t *read_variable(const struct dwarf_context *context, uint16_
     }
 }
 
-/* The form stands before the value. The size it would have is found as for any other, by a table of one attribute. */
+/* The form precedes the value. Its size is found as for any other form, with a table of one attribute. */
 static const uint8_t *read_indirect(const struct dwarf_context *context, const uint8_t *at, const uint8_t *end,
                                     struct dwarf_value *value)
 {

@@ -1,6 +1,6 @@
 /*
- * variables.c: variables that have an address, and the file that each is declared in. Static members and variables that
- * were declared before they were defined leave the file to the entry that declares them.
+ * variables.c: finds variables with a fixed address, and the file in which each is declared. For static members and for
+ * variables that are declared before they are defined, the entry of the declaration has the file.
  */
 #include "source/dwarf/variables.h"
 
@@ -8,7 +8,7 @@
 
 #define CHAIN_MAX 8
 
-/* The bytes of an expression, which begins at *AT; 0 when it is none. */
+/* Returns the size of the expression that begins at *AT; 0 if there is none. */
 static uint64_t expression_size(const struct dwarf_context *context, uint16_t form, const uint8_t **at,
                                 const uint8_t *end)
 {
@@ -38,7 +38,7 @@ bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form,
            dwarf_uleb(at + 1, at + size, &index) == at + size && sxt_dwarf_indexed_address(context, index, address);
 }
 
-/* A constant, and "of this thread's data". */
+/* An offset, and "in the data of this thread". */
 bool sxt_dwarf_thread_local_offset(const struct dwarf_context *context, uint16_t form, const uint8_t *at,
                                    const uint8_t *end, uint64_t *offset)
 {
@@ -50,14 +50,14 @@ bool sxt_dwarf_thread_local_offset(const struct dwarf_context *context, uint16_t
     return true;
 }
 
-/* What an entry says of itself. */
+/* The attributes of a variable. */
 struct variable_entry {
     bool has_address, has_file, is_thread_local;
     uint64_t address, file;
-    uint64_t declared_by; /* another entry; 0 for none */
+    uint64_t declared_by; /* another entry; 0 if there is none */
 };
 
-/* AT is behind the code of the entry; returns what is behind the entry. */
+/* AT is after the code of the entry. Returns the end of the entry. */
 static const uint8_t *read_entry(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev,
                                  const uint8_t *at, const uint8_t *end, struct variable_entry *out)
 {
@@ -84,7 +84,10 @@ static const uint8_t *read_entry(const struct dwarf_context *context, const stru
     return at;
 }
 
-/* The number of the file that ENTRY, or the one that declares it, is in; false when none says so in this unit. */
+/*
+ * Gets the number of the file that ENTRY, or the entry that declares it, names. Returns false if none does in this
+ * unit.
+ */
 static bool find_file(const struct dwarf_context *context, struct variable_entry entry, uint64_t *file)
 {
     const uint8_t *section = dwarf_unit_section(context->file, context->unit)->data;
@@ -120,7 +123,7 @@ static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, co
     return true;
 }
 
-/* Types have no variables in them that have a place. */
+/* Types contain no variables with an address. */
 static bool is_type(const struct dwarf_abbrev *abbrev)
 {
     switch (abbrev->tag) {

@@ -1,12 +1,12 @@
-/* variables.h: variables with an address. Private to this folder. */
+/* variables.h: variables with a fixed address. Private to this folder. */
 #ifndef SXT_SOURCE_DWARF_VARIABLES_H
 #define SXT_SOURCE_DWARF_VARIABLES_H
 
 #include "source/dwarf/private.h"
 
 /*
- * The address that a location of FORM at AT consists of; false when there is more to it. INDEXED: it may also be one of
- * the table of addresses.
+ * Gets the address if the location of FORM at AT consists of an address alone, otherwise returns false. INDEXED allows
+ * an index in the table of addresses as well.
  */
 bool sxt_dwarf_plain_address(const struct dwarf_context *context, uint16_t form, bool indexed, const uint8_t *at,
                              const uint8_t *end, uint64_t *address);

@@ -1,27 +1,27 @@
-/* worker.c: one unit, from its header to ranges of the model. */
+/* worker.c: reads one unit, from its header to ranges of the model. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "source/dwarf/variables.h"
 
-/* Looking for a file and opening it, in bytes that could be read meanwhile. */
+/* The cost of searching and opening a file, in bytes charged to the budget. */
 #define SPLIT_COST 4096
 
 static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 static bool has_code(const struct dwarf_worker *worker);
 static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 
-void sxt_dwarf_effort_begin(struct dwarf_effort *effort, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
+void sxt_dwarf_budget_begin(struct dwarf_budget *budget, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
 {
     const struct dwarf_file *files[] = {&dwarf->main, &dwarf->alternate.dwarf, &dwarf->package.dwarf};
     uint64_t size = 0;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (size_t k = 0; k < DWARF_SECTION_COUNT; k++)
             size += files[i]->sections[k].size;
-    uint64_t all = size * DWARF_EFFORT_FILE_TIMES + DWARF_EFFORT_FILE_MORE;
-    effort->left = (unit->end - unit->offset) * DWARF_EFFORT_UNIT_TIMES + all / dwarf->main.info_unit_count;
-    effort->exhausted = false;
+    uint64_t all = size * DWARF_BUDGET_FILE_TIMES + DWARF_BUDGET_FILE_MORE;
+    budget->left = (unit->end - unit->offset) * DWARF_BUDGET_UNIT_TIMES + all / dwarf->main.info_unit_count;
+    budget->exhausted = false;
 }
 
 bool sxt_dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *dwarf, sxt_error *error)
@@ -31,12 +31,12 @@ bool sxt_dwarf_worker_init(struct dwarf_worker *worker, const struct sxt_dwarf *
     worker->lines_offset = UINT64_MAX;
     sxt_dwarf_abbrevs_init(&worker->abbrevs);
     sxt_dwarf_abbrevs_init(&worker->split_abbrevs);
-    worker->abbrevs.effort = worker->split_abbrevs.effort = &worker->effort;
-    worker->functions.ranges.effort = worker->extents.effort = &worker->effort;
-    worker->lines.effort = &worker->line_effort;
-    worker->line_effort.left =
-        (uint64_t)dwarf->main.sections[DWARF_LINE].size * DWARF_EFFORT_FILE_TIMES + DWARF_EFFORT_FILE_MORE;
-    return sxt_dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->effort, error);
+    worker->abbrevs.budget = worker->split_abbrevs.budget = &worker->budget;
+    worker->functions.ranges.budget = worker->extents.budget = &worker->budget;
+    worker->lines.budget = &worker->line_budget;
+    worker->line_budget.left =
+        (uint64_t)dwarf->main.sections[DWARF_LINE].size * DWARF_BUDGET_FILE_TIMES + DWARF_BUDGET_FILE_MORE;
+    return sxt_dwarf_names_init(&worker->names, dwarf->settings.gnu, &worker->budget, error);
 }
 
 void sxt_dwarf_worker_free(struct dwarf_worker *worker)
@@ -81,15 +81,15 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     struct dwarf_split split;
     sxt_dwarf_names_forget(&worker->names);
     sxt_dwarf_abbrevs_free(&worker->split_abbrevs);
-    if (!dwarf_effort_pay(&worker->effort, SPLIT_COST))
+    if (!dwarf_budget_spend(&worker->budget, SPLIT_COST))
         return;
     if (!sxt_dwarf_split_open(worker->dwarf, &worker->root, id, &split)) {
         outcome->missing_split = true;
         return;
     }
-    /* It brings its own share. What was inflated for it is gone when the next one comes. */
-    worker->effort.left += (split.unit.end - split.unit.offset) * DWARF_EFFORT_UNIT_TIMES;
-    if (!dwarf_effort_pay(&worker->effort, split.extra.elf.inflated))
+    /* The split unit adds its share to the budget. What was inflated for it is freed before the next unit. */
+    worker->budget.left += (split.unit.end - split.unit.offset) * DWARF_BUDGET_UNIT_TIMES;
+    if (!dwarf_budget_spend(&worker->budget, split.external.elf.inflated))
         outcome->broken_at = split.unit.root;
     else if (!sxt_dwarf_enter_split(worker, &split))
         outcome->broken_at = split.unit.root;
@@ -99,14 +99,14 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     sxt_dwarf_names_forget(&worker->names);
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
     const struct dwarf_range *first = a;
     const struct dwarf_range *second = b;
     return first->start < second->start ? -1 : first->start > second->start;
 }
 
-/* The code that the unit says it has. */
+/* Reads the ranges of code in the unit's root entry. */
 static void read_extents(struct dwarf_worker *worker)
 {
     const struct dwarf_root *root = &worker->root;
@@ -115,10 +115,10 @@ static void read_extents(struct dwarf_worker *worker)
     if (!sxt_dwarf_read_ranges(&worker->context, &worker->dwarf->dead,
                                root->low.class == DWARF_ADDRESS ? root->low.number : 0, &root->low, &root->high,
                                &root->ranges, extents))
-        extents->count = 0; /* a damaged list says nothing */
+        extents->count = 0; /* ignore a damaged list */
     if (extents->count > 1)
-        qsort(extents->list, extents->count, sizeof *extents->list, by_start);
-    /* Ends ascend too, so that they can be searched. */
+        qsort(extents->list, extents->count, sizeof *extents->list, compare_starts);
+    /* Make the ends ascend too, so that they can be searched. */
     for (size_t i = 1; i < extents->count; i++)
         if (extents->list[i].end < extents->list[i - 1].end)
             extents->list[i].end = extents->list[i - 1].end;
@@ -133,7 +133,7 @@ bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *u
     outcome->broken_at = UINT64_MAX;
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return true;
-    sxt_dwarf_effort_begin(&worker->effort, worker->dwarf, unit);
+    sxt_dwarf_budget_begin(&worker->budget, worker->dwarf, unit);
     bool entered = sxt_dwarf_enter(&worker->context, &worker->root, &worker->abbrevs, file, unit, NULL);
     if (entered)
         read_extents(worker);
@@ -143,12 +143,12 @@ bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *u
         read_split(worker, unit->type == DW_UT_skeleton ? unit->id : worker->root.split_id, outcome);
     } else if (worker->root.tag != DW_TAG_partial_unit || worker->root.low.class != DWARF_NOTHING ||
                worker->root.ranges.class != DWARF_NOTHING) {
-        /* What several units share and was put in a unit of its own has no code. */
+        /* A partial unit that only contains what other units share has no code. */
         walk_unit(worker, outcome);
     }
     outcome->range_count = (uint32_t)(output->range_count - outcome->first_range);
     outcome->line_count = (uint32_t)(output->line_count - outcome->first_line);
-    outcome->exhausted = worker->effort.exhausted;
+    outcome->exhausted = worker->budget.exhausted;
     return !out_of_memory(worker);
 }
 
@@ -179,7 +179,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
     worker->output.cut_short = false;
 }
 
-/* Assembler units say which code they have, but may have no functions. */
+/* Units of assembler code say which code they have, but may have no functions. */
 static bool has_code(const struct dwarf_worker *worker)
 {
     const struct dwarf_functions *functions = &worker->functions;
@@ -196,7 +196,7 @@ static bool is_dead(const void *dead, uint64_t start)
     return dwarf_start_is_dead(dead, start);
 }
 
-/* The files, and unless they are not wanted the rows. Units may share a table. */
+/* Reads the files and, if requested, the rows. Units may share a table. */
 static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome)
 {
     struct dwarf_lines *lines = &worker->lines;

@@ -48,8 +48,8 @@ static void open_piece(struct writer *writer, uint32_t start, uint32_t depth, in
 static void close_pieces(struct writer *writer, uint32_t depth, uint32_t end);
 static void write_piece(const struct writer *writer, const struct piece *piece, uint64_t start, uint64_t length);
 
-int sxt_gopclntab_read(struct sxt_elf *elf, const sxt_extract_options *options, struct sxt_symbols *symbols,
-                       bool *found, sxt_error *error)
+int sxt_go_read(struct sxt_elf *elf, const sxt_extract_options *options, struct sxt_symbols *symbols, bool *found,
+                sxt_error *error)
 {
     struct sxt_go_table table;
     struct sxt_go_bases bases;

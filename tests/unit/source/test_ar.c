@@ -1,4 +1,4 @@
-/* test_ar.c: members of static libraries, with the names of GNU and BSD, and libraries that lie. */
+/* test_ar.c: members of static libraries, with the names of GNU and BSD, and damaged libraries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void begin(const char *magic)
     sxt_buffer_append(&library, magic, 8);
 }
 
-/* A header as `ar` writes it, with what stands for the size as text, so that it can be anything. */
+/* A header as `ar` writes it, with the size as text, so that it can be anything. */
 static void header(const char *name, const char *size)
 {
     char text[80];
@@ -36,10 +36,10 @@ static void member(const char *name, const char *content)
         sxt_buffer_u8(&library, '\n');
 }
 
-/* Members as text: "NAME=CONTENT", a thin one's as "NAME:SIZE", and what went wrong at the end. */
+/* Members as text: "NAME=CONTENT", in a thin library "NAME:SIZE", and the error at the end. */
 static void check(const char *expected)
 {
-    /* A copy of the very size, so that a sanitizer sees reading behind the end. */
+    /* A copy of the exact size, so that a sanitizer detects reads beyond the end. */
     assert_false(library.failed);
     uint8_t *data = malloc(library.size);
     assert_non_null(data);
@@ -67,7 +67,7 @@ static void check(const char *expected)
     sxt_buffer_free(&library);
 }
 
-TEST(only_libraries_are_libraries)
+TEST(recognizes_libraries_by_their_magic)
 {
     assert_true(sxt_ar_is((const uint8_t *)GNU, 8));
     assert_true(sxt_ar_is((const uint8_t *)THIN, 8));
@@ -85,14 +85,14 @@ TEST(members_begin_at_even_offsets)
     member("c.o/", "");
     member("plain.o", "x");
     check("a.o=odd b.o=even c.o= plain.o=x ");
-    /* The byte that fills up may be missing behind the last one. */
+    /* The padding byte may be missing after the last member. */
     begin(GNU);
     header("a.o/", "3");
     sxt_buffer_append(&library, "odd", 3);
     check("a.o=odd ");
 }
 
-TEST(tables_of_the_library_are_no_members)
+TEST(tables_of_the_library_are_not_members)
 {
     begin(GNU);
     member("/", "index");
@@ -107,13 +107,13 @@ TEST(tables_of_the_library_are_no_members)
     check("");
 }
 
-TEST(bsd_puts_names_in_front_of_the_content)
+TEST(bsd_stores_names_before_the_content)
 {
     begin(GNU);
     member("#1/12", "long name.o content");
     member("b.o", "next");
     check("long name.o=content b.o=next ");
-    /* More name than member. */
+    /* The name is longer than the member. */
     begin(GNU);
     member("#1/30", "short");
     check("#1/30=short ");
@@ -129,46 +129,46 @@ TEST(thin_libraries_have_names_only)
     check("folder/a.o:1234 folder/b.o:99999999 ");
 }
 
-TEST(lies_are_told)
+TEST(damaged_headers_are_errors)
 {
     begin(GNU);
     member("a.o/", "even");
     header("b.o/", "5");
     sxt_buffer_append(&library, "four", 4);
-    check("a.o=even ! a member of 5 bytes does not fit in the library (offset 0x48)");
+    check("a.o=even ! member of 5 bytes does not fit in the library (offset 0x48)");
     begin(GNU);
     header("a.o/", "9999999999");
-    check("! a member of 9999999999 bytes does not fit in the library (offset 0x8)");
+    check("! member of 9999999999 bytes does not fit in the library (offset 0x8)");
     static const char *const sizes[] = {"", "-1", "1x", "0x10", " 1"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         begin(GNU);
         header("a.o/", sizes[i]);
         sxt_buffer_append(&library, "content", 7);
-        check("! no member of a library begins here (offset 0x8)");
+        check("! not a member of a library (offset 0x8)");
     }
     begin(GNU);
     member("a.o/", "even");
     sxt_buffer_append(&library, "rest", 4);
-    check("a.o=even ! no member of a library begins here (offset 0x48)");
+    check("a.o=even ! not a member of a library (offset 0x48)");
     begin(GNU);
     member("a.o/", "even");
     library.data[8 + 58] = '?';
-    check("! no member of a library begins here (offset 0x8)");
+    check("! not a member of a library (offset 0x8)");
 }
 
-TEST(names_that_are_not_there_are_told)
+TEST(missing_names_are_errors)
 {
     static const char *const names[] = {"/0", "/999999999999999", "", "#1/0"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         begin(GNU);
         member(names[i], "content");
-        check("! a member of the library has no name (offset 0x8)");
+        check("! member of the library has no name (offset 0x8)");
     }
     begin(GNU);
     member("//", "a.o/\n");
     member("/5", "content");
-    check("! a member of the library has no name (offset 0x4a)");
-    /* A name that does not end ends with the table. */
+    check("! member of the library has no name (offset 0x4a)");
+    /* A name without a terminator ends with the table. */
     begin(GNU);
     member("//", "name");
     member("/1", "content");

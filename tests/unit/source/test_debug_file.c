@@ -20,11 +20,11 @@
 #define BUILD_ID "\xab\xcd\xef\x01\x23\x45"
 #define OTHER_ID "\xab\xcd\xef\x01\x23\x46"
 
-/* A folder with the binary in it, the options for the search, and what was found. */
+/* A directory with the binary in it, the options for the search, and the result. */
 struct search {
     char folder[SXT_TEST_FOLDER_MAX];
     char binary[SXT_TEST_FOLDER_MAX + 40];
-    char root[SXT_TEST_FOLDER_MAX + 40]; /* stands for /usr/lib/debug */
+    char root[SXT_TEST_FOLDER_MAX + 40]; /* replaces /usr/lib/debug */
     struct sxt_builder program;
     struct sxt_elf elf;
     sxt_extract_options options;
@@ -61,7 +61,7 @@ TEAR_DOWN()
     sxt_test_remove_folder(search.folder);
 }
 
-/* Writes a file, and the folders above it. */
+/* Writes a file, and creates its directories. */
 static void put(const char *path, const void *data, size_t size)
 {
     char folder[PATH_MAX];
@@ -81,7 +81,7 @@ static void begin_file(struct sxt_builder *builder, const char *id)
     sxt_builder_at(builder, text)->address = 0x1000;
 }
 
-/* A debug file with build ID (NULL for none) at PATH. Returns the CRC of its bytes. */
+/* A debug file with a build ID (NULL for none) at PATH. Returns the CRC of its bytes. */
 static uint32_t put_debug_file(const char *path, const char *id)
 {
     struct sxt_builder builder;
@@ -94,7 +94,7 @@ static uint32_t put_debug_file(const char *path, const char *id)
     return crc;
 }
 
-/* The program itself, with a build ID and a .gnu_debuglink where they are given. */
+/* The program itself, with a build ID and a .gnu_debuglink if given. */
 static void put_program(const char *id, const char *link, uint32_t crc)
 {
     begin_file(&search.program, id);
@@ -127,7 +127,7 @@ static void expect_found(void)
     assert_int_equal(search.warnings, 0);
 }
 
-/* Nothing is found, and a warning with WORDS says why; no warning when WORDS is NULL. */
+/* Nothing is found, and a warning contains WORDS; no warning if WORDS is NULL. */
 static void expect_nothing(const char *words)
 {
     sxt_error error = {0};
@@ -211,7 +211,7 @@ TEST(a_damaged_debug_file_is_a_warning)
     assert_non_null(strstr(search.warning, "cdef012345.debug"));
 }
 
-TEST(a_folder_or_a_pipe_in_the_place_of_a_debug_file_is_passed_over)
+TEST(a_directory_or_a_pipe_instead_of_a_debug_file_is_skipped)
 {
     put_program(BUILD_ID, "program.debug", 0);
     put(below("root/.build-id/ab/cdef012345.debug/inside"), "x", 1);
@@ -228,14 +228,14 @@ TEST(a_build_id_of_one_byte_names_no_file)
     expect_nothing(NULL);
 }
 
-TEST(finds_the_linked_file_beside_the_binary)
+TEST(finds_the_linked_file_next_to_the_binary)
 {
     uint32_t crc = put_debug_file(below("program.debug"), NULL);
     put_program(NULL, "program.debug", crc);
     expect_found();
 }
 
-TEST(finds_the_linked_file_in_the_folder_for_it)
+TEST(finds_the_linked_file_in_the_debug_subdirectory)
 {
     uint32_t crc = put_debug_file(below(".debug/program.debug"), NULL);
     put_program(NULL, "program.debug", crc);
@@ -251,7 +251,7 @@ TEST(finds_the_linked_file_below_the_root_of_debug_files)
     expect_found();
 }
 
-TEST(finds_the_linked_file_of_a_binary_behind_a_link)
+TEST(finds_the_linked_file_of_a_binary_through_a_symbolic_link)
 {
     uint32_t crc = put_debug_file(below("program.debug"), NULL);
     put_program(NULL, "program.debug", crc);
@@ -264,7 +264,7 @@ TEST(finds_the_linked_file_of_a_binary_behind_a_link)
     assert_true(search.debug.found);
 }
 
-TEST(refuses_a_linked_file_with_another_crc_and_goes_on)
+TEST(refuses_a_linked_file_with_another_crc_and_continues)
 {
     uint32_t crc = put_debug_file(below(".debug/program.debug"), NULL);
     put_debug_file(below("program.debug"), BUILD_ID);
@@ -289,8 +289,8 @@ TEST(a_link_to_the_binary_itself_is_not_followed)
     expect_nothing(NULL);
 }
 
-/* A name with a slash would lead anywhere. */
-TEST(a_link_that_leaves_the_folder_is_not_followed)
+/* A name with a slash would lead to other directories. */
+TEST(a_link_that_leaves_the_directory_is_not_followed)
 {
     uint32_t crc = put_debug_file(below("root/secret"), NULL);
     const char *const names[] = {"../root/secret", "/etc/passwd", "root/secret", "./program.debug", "..", ".", ""};
@@ -303,7 +303,7 @@ TEST(a_link_that_leaves_the_folder_is_not_followed)
     put_program(NULL, NULL, 0);
 }
 
-TEST(damaged_links_are_passed_over)
+TEST(damaged_links_are_ignored)
 {
     put_debug_file(below("program.debug"), NULL);
     put_program(NULL, "program.debug", 0);
@@ -365,7 +365,7 @@ TEST(a_named_debug_file_without_build_id_is_taken)
     expect_found();
 }
 
-TEST(a_named_debug_file_that_does_not_do_is_an_error)
+TEST(a_named_debug_file_that_does_not_match_is_an_error)
 {
     sxt_error error;
     put_program(BUILD_ID, NULL, 0);
@@ -386,8 +386,8 @@ TEST(a_named_debug_file_that_does_not_do_is_an_error)
     assert_int_equal(search.warnings, 0);
 }
 
-/* The path comes from the binary, so its name can hold anything. */
-TEST(a_link_with_a_long_or_strange_name_is_survived)
+/* The path comes from the binary, so it can contain anything. */
+TEST(accepts_a_link_with_a_long_or_strange_name)
 {
     char name[6000];
     memset(name, 'n', sizeof name);

@@ -1,4 +1,4 @@
-/* test_extract.c: which sources are asked, what a failure of one costs, and files that are made to cost a lot. */
+/* test_extract.c: which sources are read, what happens if one fails, and files that are made to be expensive. */
 #include <elf.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -69,7 +69,7 @@ static void end(struct extraction *extraction)
     sxt_builder_free(&extraction->builder);
 }
 
-/* Extraction gives these ranges, in the form of sxt_test_ranges_text, and the number of warnings so far. */
+/* Extraction gives these ranges, in the form of sxt_test_ranges_text, and so many warnings in total. */
 static void expect(struct extraction *extraction, const char *ranges, unsigned warnings)
 {
     if (extract(extraction) != SXT_OK)
@@ -110,7 +110,7 @@ static void add_mini_debug_info(struct extraction *extraction, const char *name,
     sxt_builder_free(&mini);
 }
 
-/* A file in the folder for temporary ones; PATH has room for 200 bytes. */
+/* A file in the temporary directory; PATH has room for 200 bytes. */
 static void put_temporary(char *path, const void *data, size_t size)
 {
     const char *place = getenv("TMPDIR");
@@ -168,7 +168,7 @@ TEST(a_named_debug_file_adds_its_symbols)
     end(&extraction);
 }
 
-TEST(a_named_debug_file_that_is_not_there_is_an_error)
+TEST(a_named_debug_file_that_does_not_exist_is_an_error)
 {
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
@@ -195,7 +195,7 @@ TEST(the_symbols_of_plt_entries_are_there)
     expect(&extraction, "puts@plt@500000-500008", 0);
 }
 
-TEST(only_the_sources_that_were_asked_for_are_used)
+TEST(only_the_requested_sources_are_used)
 {
     const struct {
         uint32_t sources;
@@ -225,7 +225,7 @@ TEST(a_file_without_symbols_is_an_empty_model)
     expect(&extraction, "", 0);
 }
 
-TEST(zero_size_functions_own_nothing_unless_they_are_to_be_extended)
+TEST(zero_size_functions_own_nothing_unless_they_are_extended)
 {
     for (unsigned extend = 0; extend < 2; extend++) {
         struct extraction extraction;
@@ -240,7 +240,7 @@ TEST(zero_size_functions_own_nothing_unless_they_are_to_be_extended)
     }
 }
 
-TEST(what_is_known_of_the_file_is_noted)
+TEST(facts_about_the_file_are_recorded)
 {
     struct extraction extraction;
     begin(&extraction, ET_REL);
@@ -285,7 +285,7 @@ TEST(a_damaged_source_is_a_warning_and_the_others_are_used)
     expect(&extraction, "kept@401000-401008", 1);
 }
 
-TEST(where_nothing_is_left_the_reason_of_the_first_failure_is_the_error)
+TEST(if_no_source_is_left_the_first_failure_is_the_error)
 {
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
@@ -297,7 +297,7 @@ TEST(where_nothing_is_left_the_reason_of_the_first_failure_is_the_error)
     expect_error(&extraction, SXT_ERROR_FORMAT, "string table is section 99");
 }
 
-TEST(mini_debug_info_is_named_when_it_is_damaged)
+TEST(errors_in_mini_debug_info_name_it)
 {
     static const char *const contents[] = {"", "not compressed at all",
                                            "\xfd"
@@ -340,7 +340,7 @@ TEST(mini_debug_info_over_the_limit_is_refused)
     expect_error(&extraction, SXT_ERROR_LIMIT, "limit of 1000 bytes");
 }
 
-/* --- ways in --- */
+/* --- entry points --- */
 
 TEST(reads_from_path_descriptor_and_memory_also_compressed)
 {
@@ -365,13 +365,13 @@ TEST(reads_from_path_descriptor_and_memory_also_compressed)
         assert_int_equal(sxt_symbols_from_fd(fd, &extraction.options, &symbols, NULL), SXT_OK);
         sxt_test_assert_model(symbols, "main@401000-401008");
         sxt_symbols_free(&symbols);
-        assert_int_equal(close(fd), 0); /* it is still ours */
+        assert_int_equal(close(fd), 0); /* the descriptor is still open */
         unlink(path);
         expect(&extraction, "main@401000-401008", 0);
     }
 }
 
-TEST(default_options_do)
+TEST(default_options_suffice)
 {
     struct extraction extraction;
     begin(&extraction, ET_EXEC);
@@ -448,11 +448,11 @@ TEST(options_that_are_only_a_size_are_the_defaults)
     end(&extraction);
 }
 
-/* --- files that are made to cost a lot --- */
+/* --- files that are made to be expensive --- */
 
 /*
- * Extraction, with whatever outcome, takes at most 2 seconds and 256 MiB. It is done by a child, because the most
- * memory that a process ever had is all that can be asked.
+ * Extraction takes at most 2 seconds and 256 MiB, whatever its result. A child process does it, because only the
+ * maximum memory of a whole process can be measured.
  */
 static void expect_cheap(struct extraction *extraction)
 {
@@ -476,7 +476,7 @@ static void expect_cheap(struct extraction *extraction)
                  after.ru_maxrss, size);
 }
 
-/* COUNT more sections of TYPE that all show the bytes of section ORIGINAL. Finishes the file. */
+/* Adds COUNT sections of TYPE that all contain the bytes of section ORIGINAL, and finishes the file. */
 static void repeat_section(struct sxt_builder *builder, unsigned original, unsigned count)
 {
     unsigned first = builder->section_count;
@@ -518,7 +518,7 @@ TEST(many_compressed_sections_that_are_the_same_bytes_cost_little)
 }
 
 /* 320 MiB of zeros, in fifty kilobytes. */
-TEST(mini_debug_info_that_would_expand_a_lot_is_given_up_soon)
+TEST(mini_debug_info_that_would_expand_a_lot_is_refused_soon)
 {
     struct extraction extraction;
     size_t size = (size_t)320 << 20, room = (size_t)1 << 20, used = 0;
@@ -552,7 +552,7 @@ TEST(many_sections_with_overlapping_names_cost_little)
     expect_cheap(&extraction);
 }
 
-/* Each of them looks for the next symbol behind it, and they are all at the same place. */
+/* Each of them searches for the next symbol after it, and all have the same address. */
 TEST(many_zero_size_functions_at_one_address_are_extended_soon)
 {
     struct extraction extraction;

@@ -4,7 +4,7 @@
 
 #include "support/dwarf_builder.h"
 
-/* The line table is written; the rest of the file: one function of SIZE bytes. */
+/* Adds the rest of the file after the line table: one function of SIZE bytes. */
 static inline void put_function(struct debug *debug, uint64_t size)
 {
     debug_begin_unit(debug, LINES(0), LOW(TEXT), HIGH(size));

@@ -1,4 +1,4 @@
-/* The values of attributes: every form is read where it matters and stepped over where it does not. */
+/* The values of attributes: every form is read where it is needed and skipped where it is not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,16 +31,15 @@ static const uint16_t all_forms[] = {
 };
 #define FORM_COUNT (sizeof all_forms / sizeof *all_forms)
 
-/* A value of that form of an attribute that nobody asks for. */
+/* A value of FORM of an attribute that is not read. */
 static struct debug_value anything(uint16_t form)
 {
     return (struct debug_value){
         .attribute = DW_AT_unknown, .form = form, .number = 3, .text = "abc", .following = DW_FORM_block1};
 }
 
-/* Before every attribute that is read, in entries of every kind that is read or stepped over, stands one of the form.
- */
-TEST(every_form_is_stepped_over)
+/* An attribute of the form precedes every attribute that is read, in entries of every kind that is read or skipped. */
+TEST(every_form_is_skipped)
 {
     for (size_t s = 0; s < SHAPE_COUNT; s++)
         for (size_t i = 0; i < FORM_COUNT; i++) {
@@ -64,7 +63,7 @@ TEST(every_form_is_stepped_over)
         }
 }
 
-/* Tables that indexed forms point into: string number 3 is "name", address number 3 is TEXT. */
+/* The tables of indexed forms: string number 3 is "name", address number 3 is TEXT. */
 static void put_tables(struct debug *debug)
 {
     uint64_t name = debug_string(debug, STR, "!") + 2;
@@ -137,7 +136,7 @@ TEST(an_end_is_an_address_or_a_distance)
             struct debug_value high = i == 0 ? (struct debug_value)VALUE(DW_AT_high_pc, DW_FORM_addr, TEXT + 16)
                                              : (struct debug_value)VALUE(DW_AT_high_pc, distances[i - 1], 16);
             debug_begin_unit(&debug, LOW(TEXT), HIGH(32));
-            /* The end may stand before the start. */
+            /* The end may come before the start. */
             ENTRY(&debug, DW_TAG_subprogram, NAME("f"), high, LOW(TEXT));
             debug_end_unit(&debug);
             debug_expect(&debug, "f@0-10");
@@ -171,7 +170,7 @@ TEST(entries_are_referred_to_in_every_form)
         for (size_t i = 0; i < 2 * sizeof forms / sizeof *forms; i++) {
             struct debug debug;
             debug_init(&debug, shapes[s]);
-            /* Not the first unit, so that it matters what the number counts from. */
+            /* Not the first unit, so that the base of the number matters. */
             debug_begin_unit(&debug, NAME("other"));
             debug_end_unit(&debug);
             uint64_t start = debug_size(&debug, INFO);
@@ -205,7 +204,7 @@ TEST(a_line_table_is_referred_to_in_every_form)
     }
 }
 
-/* The bases may stand behind what needs them. */
+/* The bases may come after the attributes that need them. */
 TEST(a_root_entry_says_its_bases_anywhere)
 {
     for (unsigned indirect = 0; indirect < 2; indirect++) {
@@ -228,7 +227,7 @@ TEST(a_root_entry_says_its_bases_anywhere)
                                   .number = 1};
         OPEN(&debug, DW_TAG_compile_unit, directory, low, LANGUAGE(DW_LANG_C99), LINES(lines),
              VALUE(DW_AT_str_offsets_base, DW_FORM_sec_offset, 12), VALUE(DW_AT_addr_base, DW_FORM_sec_offset, 32));
-        /* Offsets of a range list count from the unit's low address. */
+        /* Offsets of a range list are relative to the unit's low address. */
         debug_number(&debug, RNGLISTS, DW_RLE_offset_pair, 1);
         debug_uleb(&debug, RNGLISTS, 0);
         debug_uleb(&debug, RNGLISTS, 4);
@@ -240,7 +239,7 @@ TEST(a_root_entry_says_its_bases_anywhere)
     }
 }
 
-TEST(indexes_out_of_range_are_no_value)
+TEST(indexes_out_of_range_have_no_value)
 {
     static const uint64_t outside[] = {4, 5, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8 + 2, UINT64_MAX / 4 + 2};
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -258,7 +257,7 @@ TEST(indexes_out_of_range_are_no_value)
         }
 }
 
-TEST(bases_out_of_range_are_no_value)
+TEST(bases_out_of_range_give_no_value)
 {
     static const uint64_t bases[] = {1000, UINT32_MAX, UINT64_MAX, UINT64_MAX - 12, UINT64_MAX - 24};
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
@@ -277,7 +276,7 @@ TEST(bases_out_of_range_are_no_value)
     }
 }
 
-TEST(strings_without_an_end_are_no_names)
+TEST(unterminated_strings_are_not_names)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -293,7 +292,7 @@ TEST(strings_without_an_end_are_no_names)
     debug_free(&debug);
 }
 
-TEST(a_string_of_64_kib_is_no_name)
+TEST(a_string_of_64_kib_is_not_a_name)
 {
     for (int more = -1; more <= 0; more++) {
         struct debug debug;
@@ -338,7 +337,7 @@ TEST(an_unknown_form_ends_the_unit)
     }
 }
 
-TEST(a_form_that_says_that_it_is_said_next_has_an_end)
+TEST(nested_indirect_forms_have_a_limit)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -356,7 +355,7 @@ TEST(a_form_that_says_that_it_is_said_next_has_an_end)
     debug_free(&debug);
 }
 
-/* Numbers with more bytes than they need, and with more bits than there are. */
+/* Numbers with more bytes than necessary, and with more bits than fit. */
 TEST(numbers_of_any_length_are_read)
 {
     struct debug debug;

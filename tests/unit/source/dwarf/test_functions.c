@@ -1,4 +1,4 @@
-/* Functions and the calls that were inlined into them: how entries nest, and what they say where they contradict. */
+/* Functions and the calls inlined into them: how entries nest, and what happens if they contradict each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ TEST(calls_have_several_ranges)
     }
 }
 
-TEST(nested_functions_are_functions_of_their_own)
+TEST(nested_functions_are_separate_functions)
 {
     struct debug debug;
     begin(&debug);
@@ -142,9 +142,9 @@ TEST(a_call_outside_what_it_is_inlined_into_widens_it)
     begin(&debug);
     function(&debug, "f", 0, 0x40);
     call(&debug, "a", 0x08, 0x08, 1);
-    call(&debug, "b", 0x10, 0x08, 2); /* behind a */
+    call(&debug, "b", 0x10, 0x08, 2); /* after a */
     debug_close(&debug);
-    call(&debug, "c", 0x30, 0x08, 3); /* far behind it */
+    call(&debug, "c", 0x30, 0x08, 3); /* far after it */
     debug_close(&debug);
     debug_close(&debug);
     debug_close(&debug);
@@ -158,7 +158,7 @@ TEST(what_is_outside_the_function_is_dropped)
     function(&debug, "f", 0x10, 0x10);
     call(&debug, "a", 0x08, 0x10, 1); /* begins before it */
     debug_close(&debug);
-    call(&debug, "b", 0x1c, 0x10, 2); /* ends behind it */
+    call(&debug, "b", 0x1c, 0x10, 2); /* ends after it */
     debug_close(&debug);
     call(&debug, "c", 0x40, 0x10, 3); /* elsewhere */
     debug_close(&debug);
@@ -248,7 +248,7 @@ TEST(call_file_0_is_a_file_only_in_version_5)
     }
 }
 
-TEST(call_lines_that_are_no_lines_are_unknown)
+TEST(invalid_call_lines_are_unknown)
 {
     struct debug debug;
     begin(&debug);
@@ -262,9 +262,9 @@ TEST(call_lines_that_are_no_lines_are_unknown)
     expect(&debug, "f@0-40 >a@0-8(:0) >b@8-10(:0) >c@10-18(:4294967295)");
 }
 
-/* --- where the next sibling is --- */
+/* --- DW_AT_sibling --- */
 
-/* A structure that says where the entry behind it is, and a function there. */
+/* A structure with the offset of the entry after it, and a function there. */
 static void expect_sibling(struct debug_value sibling, bool fits, const char *expected)
 {
     struct debug debug;
@@ -289,24 +289,23 @@ static void expect_sibling(struct debug_value sibling, bool fits, const char *ex
     debug_free(&debug);
 }
 
-TEST(a_sibling_that_is_right_leads_on)
+TEST(a_valid_sibling_is_followed)
 {
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, 0), true, "f@0-10");
-    /* Other forms are not followed, and do not have to be. */
+    /* Other forms need not be followed. */
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref_udata, 0), false, "f@0-10");
     expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref8, 0), false, "f@0-10");
 }
 
-TEST(a_sibling_that_leads_nowhere_is_not_followed)
+TEST(an_invalid_sibling_is_not_followed)
 {
     static const uint64_t lies[] = {0, 1, 11, 30, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
         expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, lies[i]), false, "f@0-10");
 }
 
-/* It can lead into the middle of anything behind it. What is found there is a matter of luck, but it comes to an end.
- */
-TEST(a_sibling_that_lies_costs_at_most_the_unit)
+/* It can lead into the middle of any later entry. What is found there is arbitrary, but reading ends. */
+TEST(a_wrong_sibling_loses_at_most_the_unit)
 {
     for (uint64_t to = 40; to < 120; to++)
         expect_sibling((struct debug_value)VALUE(DW_AT_sibling, DW_FORM_ref4, to), false, NULL);
@@ -335,7 +334,7 @@ TEST(calls_more_than_1000_deep_are_cut_off)
     debug_free(&debug);
 }
 
-/* Where nesting is not tracked any more, what is inside belongs to the innermost that is, and all ends well. */
+/* If nesting is not tracked any more, everything inside belongs to the innermost tracked level. */
 TEST(functions_and_scopes_nest_without_end)
 {
     static const struct debug_value values[] = {NAME(""), NOTHING};
@@ -363,7 +362,7 @@ TEST(functions_and_scopes_nest_without_end)
     }
 }
 
-TEST(a_million_blocks_inside_each_other_are_no_problem)
+TEST(a_million_nested_blocks_are_read)
 {
     static const struct debug_value nothing[] = {NOTHING};
     enum { DEPTH = 1000000 };
@@ -384,8 +383,8 @@ TEST(a_million_blocks_inside_each_other_are_no_problem)
     expect(&debug, "f@0-20 >deep@4-8(:3) >g@8-c(:4)");
 }
 
-/* Without the ends of their children the entries end with the unit, and nothing is lost. */
-TEST(ends_that_are_missing_do_not_matter)
+/* If the ends of lists of children are missing, the entries end with the unit, and nothing is lost. */
+TEST(missing_ends_do_not_matter)
 {
     struct debug debug;
     begin(&debug);
@@ -399,7 +398,7 @@ TEST(ends_that_are_missing_do_not_matter)
     debug_free(&debug);
 }
 
-TEST(entries_behind_the_end_of_the_root_are_not_read)
+TEST(entries_after_the_end_of_the_root_are_not_read)
 {
     struct debug debug;
     begin(&debug);

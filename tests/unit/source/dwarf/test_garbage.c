@@ -1,6 +1,6 @@
 /*
- * A file with everything in it, cut, with bits turned over and with sections exchanged: there is always a model, it is
- * in order, and the same bytes always give the same one. AddressSanitizer sees what is read too far.
+ * A file with a little of everything, truncated, with flipped bits and with exchanged sections: there is always a
+ * model, it is in order, and the same bytes always give the same model. AddressSanitizer detects reads beyond the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "support/test.h"
 #include "symbols/symbols.h"
 
-/* A little of all that is read. */
+/* A little of everything that is read. */
 static void make_rich(struct debug *debug, struct debug_shape shape)
 {
     debug_init(debug, shape);
@@ -104,7 +104,7 @@ static struct debug_shape shape_of(uint32_t number)
     return shape;
 }
 
-TEST(whole_it_has_everything)
+TEST(the_undamaged_file_has_everything)
 {
     for (uint32_t i = 0; i < 32; i++) {
         struct debug debug;
@@ -156,7 +156,7 @@ static void change(struct debug *debug, struct sxt_test_random *random)
     }
 }
 
-TEST(bits_can_be_turned_over_anywhere)
+TEST(bits_can_be_flipped_anywhere)
 {
     struct sxt_test_random random = {2026};
     for (unsigned i = 0; i < 6000; i++) {

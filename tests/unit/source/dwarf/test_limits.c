@@ -1,6 +1,6 @@
 /*
- * Small files that ask for a lot: thousands of entries that share one large thing. Each ends soon and with little
- * memory, says so, and costs no other unit anything. The sizes are such that doing all that is asked for would take
+ * Small files that require much work: thousands of entries that share one large object. Each ends soon and with little
+ * memory, gives a warning, and does not affect other units. The sizes are such that doing all the work would take
  * minutes or gigabytes.
  */
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void put_honest_unit(struct debug *debug)
     debug_end_unit(debug);
 }
 
-/* Reads it, with an honest unit at the end, which must be there. */
+/* Reads the file, which has a valid unit at the end that must be found. */
 static void expect_end(struct debug *debug, bool cut)
 {
     put_honest_unit(debug);
@@ -38,7 +38,7 @@ static void expect_end(struct debug *debug, bool cut)
     sxt_string last = sxt_symbols_view(symbols, symbols->ranges[symbols->range_count - 1].function);
     sxt_test_assert_text(last, "honest");
     if (cut)
-        assert_non_null(strstr(result.warnings, "asks for the same things too often"));
+        assert_non_null(strstr(result.warnings, "refers to too much data"));
     assert_int_equal(symbols->units.damaged > 0, cut);
     debug_result_free(&result);
     debug_free(debug);
@@ -167,7 +167,7 @@ TEST(units_share_abbreviations)
     }
 }
 
-/* Names that are the ends of one long string. */
+/* Names that are tails of one long string. */
 TEST(names_overlap)
 {
     enum { COUNT = 60000 };
@@ -190,7 +190,7 @@ TEST(names_overlap)
     expect_end(&debug, true);
 }
 
-/* Each function has a long scope before its name, each file a long directory. */
+/* Each function has a long scope, each file a long directory. */
 TEST(scopes_and_directories_are_long)
 {
     enum { COUNT = 30000, LENGTH = 60000 };
@@ -229,7 +229,7 @@ TEST(scopes_and_directories_are_long)
     expect_end(&debug, true);
 }
 
-/* Origins in thousands of units, so that what is remembered of one is forgotten before it is asked again. */
+/* Origins in thousands of units, so that a cached unit is replaced before it is needed again. */
 TEST(origins_jump_between_units)
 {
     enum { UNITS = 1280, NAMES = 20 };
@@ -272,8 +272,8 @@ TEST(origins_jump_between_units)
     expect_end(&debug, true);
 }
 
-/* A string without an end that every scope points into. */
-TEST(nobody_looks_for_the_end_of_a_string_for_ever)
+/* Every scope points into a string without an end. */
+TEST(searching_for_the_end_of_a_string_has_a_limit)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});
@@ -291,7 +291,7 @@ TEST(nobody_looks_for_the_end_of_a_string_for_ever)
     expect_end(&debug, false);
 }
 
-TEST(a_line_program_that_goes_on_and_on_ends_with_its_table)
+TEST(a_long_line_program_ends_with_its_table)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4, .text_size = 1 << 24});

@@ -1,4 +1,4 @@
-/* The tables that line programs stand in: headers, directories and files of every version, and what damage costs. */
+/* Headers, directories and files of line tables in every version, and the effect of damage. */
 #include "line_program.h"
 #include "support/dwarf_builder.h"
 #include "support/test.h"
@@ -31,11 +31,11 @@ TEST(file_numbers_out_of_range_are_unknown)
         }
 }
 
-/* A version 5 table by hand: DIRECTORIES and FILES are what is behind the counts of formats. */
+/* A version 5 table by hand: DIRECTORIES and FILES come after the counts of formats. */
 static void put_version_5(struct debug *debug, const void *tables, size_t size)
 {
     debug_begin_lines(debug, NULL, "a.c");
-    /* What the builder wrote behind the operand counts is replaced. */
+    /* Replaces what the builder wrote after the operand counts. */
     uint64_t start = debug->length_at + 4 + 2 + 2 + 4 + 6 + 12;
     debug->sections[LINE].size = start;
     debug_bytes(debug, LINE, tables, size);
@@ -54,7 +54,7 @@ TEST(version_5_tables_say_what_they_contain)
     debug_string(&debug, LINE_STR, "/src");
     debug_string(&debug, LINE_STR, "sub");
     debug_string(&debug, STR, "b.c");
-    /* Paths in two other sections, a directory of one byte, an MD5 sum, a time, a size, and something of a vendor's. */
+    /* Paths in two other sections, a directory of one byte, an MD5 sum, a time, a size, and a vendor extension. */
     TABLES(&debug, "\1\1\x1f\2\0\0\0\0\5\0\0\0"
                    "\6\1\x0e\2\x0b\5\x1e\3\x0f\4\x06\x80\x40\x09\2"
                    "\0\0\0\0\0----------------\x80\1----\2xx"
@@ -64,7 +64,7 @@ TEST(version_5_tables_say_what_they_contain)
     debug_free(&debug);
 }
 
-TEST(damage_in_version_5_tables_costs_what_is_behind_it)
+TEST(damage_in_version_5_tables_loses_what_comes_after)
 {
     static const struct {
         const char *bytes;
@@ -75,9 +75,9 @@ TEST(damage_in_version_5_tables_costs_what_is_behind_it)
         CASE("\1\1\x08\1/src\0\2\1\x08\2\x0f\5x.c\0\0y.c\0\0z.c", "f@0-8{0:/src/y.c:5}"),
         CASE("\1\1\x08\1/src\0\2\1\x08\2\x0f\xff\xff\xff\xff\x0fx.c\0\0y.c\0\0", "f@0-8{0:/src/y.c:5}"),
         CASE("\1\1\x08\1/src\0\0\5", "f@0-8{0::5}"),           /* files without content */
-        CASE("\1\1\x08\1/src\0\1\1\x19\5", "f@0-8{0::5}"),     /* of a form that takes no bytes */
-        CASE("\1\1\x08\1/src\0\1\1\x21\5", "f@0-8{0::5}"),     /* of one whose value stands elsewhere */
-        CASE("\1\1\x08\1/src\0\1\1\xff\x7f\5", "f@0-8{0::5}"), /* of one that nobody knows */
+        CASE("\1\1\x08\1/src\0\1\1\x19\5", "f@0-8{0::5}"),     /* of a form without bytes */
+        CASE("\1\1\x08\1/src\0\1\1\x21\5", "f@0-8{0::5}"),     /* of a form whose value is elsewhere */
+        CASE("\1\1\x08\1/src\0\1\1\xff\x7f\5", "f@0-8{0::5}"), /* of an unknown form */
         CASE("\xff\1\x08\1/src\0", "f@0-8{0::5}"),             /* 255 formats */
         CASE("\1\1\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\1/src", "f@0-8{0::5}"), /* 2^64 - 1 directories */
         CASE("", "f@0-8{0::5}"),
@@ -111,7 +111,7 @@ TEST(rows_without_an_end_are_dropped)
     debug_free(&debug);
 }
 
-/* Wherever the table is cut, the function is there, and the lines of whole sequences. */
+/* If the table is cut off anywhere, the function is there, and the lines of complete sequences. */
 TEST(a_table_cut_anywhere_keeps_what_is_before)
 {
     for (uint16_t version = 2; version <= 5; version++)
@@ -139,7 +139,7 @@ TEST(a_table_cut_anywhere_keeps_what_is_before)
         }
 }
 
-TEST(instructions_that_lead_out_of_the_table_end_it)
+TEST(instructions_that_extend_beyond_the_table_end_it)
 {
     static const struct {
         uint8_t bytes[12];
@@ -164,7 +164,7 @@ TEST(instructions_that_lead_out_of_the_table_end_it)
     }
 }
 
-TEST(a_header_that_lies_costs_the_table)
+TEST(a_damaged_header_loses_the_table)
 {
     static const struct {
         uint64_t at, value;
@@ -197,7 +197,7 @@ TEST(a_table_outside_its_section_is_damage)
     }
 }
 
-/* --- a table may be of another version than its unit, and be shared --- */
+/* --- a table may have another version than its unit, and be shared --- */
 
 TEST(a_table_has_its_own_version)
 {

@@ -1,9 +1,9 @@
-/* Line programs: every opcode, and what becomes of rows and sequences that contradict each other. */
+/* Line programs: every opcode, and rows and sequences that contradict each other. */
 #include "line_program.h"
 #include "support/dwarf_builder.h"
 #include "support/test.h"
 
-/* A table with one sequence of which SIZE bytes are the function's, whose rows come from PUT. */
+/* A table with one sequence, of which SIZE bytes belong to the function; PUT writes its rows. */
 static void expect_rows(const struct debug_line_shape *shape, uint64_t size, void (*put)(struct debug *debug),
                         const char *expected)
 {
@@ -27,7 +27,7 @@ static void put_standard(struct debug *debug)
     CODE(debug, DW_LNS_copy);
     CODE(debug, DW_LNS_advance_pc, 4, DW_LNS_advance_line, 9, DW_LNS_copy);
     CODE(debug, DW_LNS_set_file, 2, DW_LNS_set_column, 7, DW_LNS_negate_stmt, DW_LNS_set_basic_block);
-    /* Special opcode 255 goes 17 bytes on. */
+    /* Special opcode 255 advances by 17 bytes. */
     CODE(debug, DW_LNS_const_add_pc, 10, 11, 12, 5, DW_LNS_copy);
     CODE(debug, DW_LNS_fixed_advance_pc);
     debug_number(debug, LINE, 0x10, 2);
@@ -35,7 +35,7 @@ static void put_standard(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-TEST(standard_opcodes_do_what_they_say)
+TEST(standard_opcodes_have_their_effects)
 {
     expect_rows(NULL, 0x40, put_standard, "f@0-40{0:/src/a.c:1 4:/src/a.c:10 15:/src/b.c:10 25:/src/b.c:9 29::0}");
 }
@@ -68,7 +68,7 @@ static void put_two_bytes(struct debug *debug)
 TEST(advances_count_instructions)
 {
     const struct debug_line_shape shape = {.instruction_length = 4};
-    /* A fixed advance counts bytes, whatever an instruction is. */
+    /* A fixed advance is in bytes, whatever the instruction length. */
     expect_rows(&shape, 0x20, put_two_bytes, "f@0-20{0:/src/a.c:5 4:/src/a.c:6 c:/src/a.c:7 12::0}");
 }
 
@@ -83,7 +83,7 @@ static void put_words(struct debug *debug)
     debug_line_end(debug, 3);
 }
 
-TEST(several_operations_share_a_very_long_word)
+TEST(several_operations_share_a_very_long_instruction_word)
 {
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug debug;
@@ -108,7 +108,7 @@ TEST(a_fixed_advance_begins_a_word)
     CODE(&debug, DW_LNS_fixed_advance_pc);
     debug_number(&debug, LINE, 16, 2);
     debug_line_row(&debug, 0, 2);
-    debug_line_row(&debug, 1, 3); /* in the same word, unless the two operations before still counted */
+    debug_line_row(&debug, 1, 3); /* in the same word, unless the two previous operations still counted */
     debug_line_end(&debug, 3);
     debug_end_lines(&debug);
     put_function(&debug, 0x20);
@@ -151,7 +151,7 @@ static void put_with_unknown_opcodes(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-TEST(unknown_standard_opcodes_are_stepped_over)
+TEST(unknown_standard_opcodes_are_skipped)
 {
     const struct debug_line_shape shape = {.opcode_base = 20};
     expect_rows(&shape, 8, put_with_unknown_opcodes, "f@0-8{0:/src/a.c:5 4:/src/a.c:3}");
@@ -160,17 +160,17 @@ TEST(unknown_standard_opcodes_are_stepped_over)
 static void put_with_unknown_extensions(struct debug *debug)
 {
     debug_line_row(debug, 0, 5);
-    CODE(debug, 0, 0); /* of no size at all */
+    CODE(debug, 0, 0); /* an empty instruction */
     CODE(debug, 0, 4, 0x80, 1, 2, 3);
     CODE(debug, 0, 1, 0xff);
     CODE(debug, 0, 3, DW_LNE_set_address, 1, 2);    /* an address of two bytes: 0x201 or 0x102 */
-    CODE(debug, 0, 4, DW_LNE_set_address, 1, 2, 3); /* no address has three */
+    CODE(debug, 0, 4, DW_LNE_set_address, 1, 2, 3); /* an invalid address of three bytes */
     debug_line_address(debug, TEXT + 4);
     debug_line_row(debug, 0, 6);
     debug_line_end(debug, 4);
 }
 
-TEST(unknown_extended_opcodes_are_stepped_over)
+TEST(unknown_extended_opcodes_are_skipped)
 {
     expect_rows(NULL, 8, put_with_unknown_extensions, "f@0-8{0:/src/a.c:5 4:/src/a.c:6}");
 }
@@ -190,7 +190,7 @@ TEST(a_line_range_of_0_advances_nothing)
     expect_rows(&shape, 8, put_no_range, "f@0-8{0:/src/a.c:1 4:/src/a.c:6}");
 }
 
-TEST(columns_and_discriminators_are_there_on_request)
+TEST(columns_and_discriminators_are_read_on_request)
 {
     for (unsigned details = 0; details < 2; details++) {
         struct debug debug;
@@ -297,10 +297,10 @@ static void put_folded(struct debug *debug)
     sequence(debug, TEXT, 16, 4);
 }
 
-TEST(where_sequences_overlap_the_one_that_starts_first_keeps_its_bytes)
+TEST(of_overlapping_sequences_the_first_keeps_its_bytes)
 {
     expect_sequences(put_overlapping, "f@0-20{0:/src/a.c:1 10:/src/a.c:2 18::0 1c:/src/a.c:3}");
-    /* Of those that start together, the longest, and of those the first. */
+    /* Of sequences that start together, the longest; of those, the first. */
     expect_sequences(put_folded, "f@0-20{0:/src/a.c:2 10::0}");
 }
 
@@ -313,7 +313,7 @@ static void put_empty(struct debug *debug)
     sequence(debug, TEXT, 0x20, 2);
 }
 
-TEST(sequences_without_rows_or_bytes_are_nothing)
+TEST(sequences_without_rows_or_bytes_are_ignored)
 {
     expect_sequences(put_empty, "f@0-20{0:/src/a.c:2}");
 }
@@ -349,7 +349,7 @@ static void put_same_address(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-TEST(of_rows_at_one_address_the_last_counts)
+TEST(of_rows_at_one_address_the_last_wins)
 {
     expect_rows(NULL, 8, put_same_address, "f@0-8{0:/src/a.c:2 4:/src/a.c:5}");
 }
@@ -363,11 +363,11 @@ static void put_backwards(struct debug *debug)
     debug_line_row(debug, 0, 4);
     debug_line_address(debug, TEXT + 4);
     debug_line_row(debug, 0, 2);
-    debug_line_row(debug, 8, 5); /* again at 12: the later one */
+    debug_line_row(debug, 8, 5); /* again at 12: the later one wins */
     debug_line_end(debug, 4);
 }
 
-TEST(rows_that_go_backwards_are_put_in_order)
+TEST(rows_out_of_order_are_sorted)
 {
     expect_rows(NULL, 16, put_backwards, "f@0-10{0:/src/a.c:1 4:/src/a.c:2 8:/src/a.c:3 c:/src/a.c:5}");
 }
@@ -381,7 +381,7 @@ static void put_end_in_the_middle(struct debug *debug)
     debug_line_end(debug, 0);
 }
 
-TEST(a_sequence_ends_where_it_says_whatever_is_behind)
+TEST(a_sequence_ends_at_its_end_row)
 {
     expect_rows(NULL, 0x20, put_end_in_the_middle, "f@0-20{0:/src/a.c:1 8:/src/a.c:2 c::0}");
 }
@@ -394,7 +394,7 @@ static void put_line_0(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-TEST(line_0_stays_and_says_unknown)
+TEST(line_0_is_kept_and_means_unknown)
 {
     expect_rows(NULL, 12, put_line_0, "f@0-c{0:/src/a.c:1 4:/src/a.c:0 8:/src/a.c:2}");
 }
@@ -406,12 +406,12 @@ static void put_repeats(struct debug *debug)
     debug_line_end(debug, 4);
 }
 
-TEST(rows_that_say_nothing_new_are_left_out)
+TEST(repeated_rows_are_dropped)
 {
     expect_rows(NULL, 16, put_repeats, "f@0-10{0:/src/a.c:1 8:/src/a.c:2}");
 }
 
-/* --- what is asked for --- */
+/* --- options --- */
 
 TEST(lines_and_files_can_be_left_out)
 {
@@ -442,7 +442,7 @@ TEST(lines_and_files_can_be_left_out)
     }
 }
 
-/* An assembler writes lines but no functions; the symbols there get them. */
+/* An assembler writes lines but no functions; the symbols there get the lines. */
 TEST(lines_without_a_function_belong_to_the_symbol_there)
 {
     for (uint16_t version = 2; version <= 5; version++) {

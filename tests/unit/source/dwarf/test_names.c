@@ -1,5 +1,4 @@
-/* What functions are called: through origins and specifications, with the scopes around them, and when that goes wrong.
- */
+/* Names of functions: by origins and specifications, with the scopes around them, and errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ TEST(the_linkage_name_comes_first)
     begin(&debug, C_PLUS_PLUS);
     ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LINKAGE("_Z1fv"), LOW(TEXT), HIGH(4));
     ENTRY(&debug, DW_TAG_subprogram, TEXT_VALUE(DW_AT_MIPS_linkage_name, "_Z1gv"), NAME("g"), LOW(TEXT + 4), HIGH(4));
-    /* An empty one is none. */
+    /* An empty name is not used. */
     ENTRY(&debug, DW_TAG_subprogram, NAME("h"), LINKAGE(""), LOW(TEXT + 8), HIGH(4));
     expect(&debug, "_Z1fv@0-4 _Z1gv@4-8 h@8-c");
 }
@@ -75,7 +74,7 @@ TEST(names_are_found_in_other_units)
     }
 }
 
-/* More units than are remembered at once, each with the name and the scope of a function of another one. */
+/* More units than the cache holds, each with the name and the scope of a function of another unit. */
 TEST(names_are_found_in_hundreds_of_other_units)
 {
     enum { UNITS = 300 };
@@ -97,7 +96,7 @@ TEST(names_are_found_in_hundreds_of_other_units)
     debug_new_abbreviations(&debug);
     debug_begin_unit(&debug, LOW(TEXT), HIGH(0x1000), LANGUAGE(C_PLUS_PLUS));
     for (unsigned i = 0; i < 2 * UNITS; i++) {
-        unsigned unit = i * 64 % UNITS; /* those that are remembered in the same place, one after the other */
+        unsigned unit = i * 64 % UNITS; /* consecutive units use the same slot of the cache */
         ENTRY(&debug, DW_TAG_subprogram, LOW(TEXT + 4 * i), HIGH(4), ORIGIN(names[unit][i / UNITS]));
         at += sprintf(at, "%sn%u::%c@%x-%x", i > 0 ? " " : "", unit, i < UNITS ? 'f' : 'g', 4 * i, 4 * i + 4);
     }
@@ -109,7 +108,7 @@ TEST(names_are_found_in_hundreds_of_other_units)
 
 /* --- scopes --- */
 
-TEST(scopes_stand_before_names)
+TEST(scopes_come_before_names)
 {
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
@@ -159,7 +158,7 @@ TEST(scopes_without_a_name_have_one)
     }
 }
 
-TEST(a_function_is_no_scope)
+TEST(a_function_is_not_a_scope)
 {
     struct debug debug;
     begin(&debug, C_PLUS_PLUS);
@@ -206,7 +205,7 @@ TEST(more_than_64_scopes_lose_the_outermost)
     expect(&debug, strcat(expected, "f@0-4"));
 }
 
-/* --- when it goes wrong --- */
+/* --- errors --- */
 
 TEST(functions_without_a_name_leave_the_code_to_others)
 {
@@ -216,7 +215,7 @@ TEST(functions_without_a_name_leave_the_code_to_others)
     OPEN(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT + 4), HIGH(8));
     ENTRY(&debug, DW_TAG_inlined_subroutine, LOW(TEXT + 4), HIGH(4), CALL(1, 5));
     debug_close(&debug);
-    /* The frame is there, whatever it is called. */
+    /* The frame is there, with or without a name. */
     expect(&debug, "f@4-c >@4-8(:5)");
 }
 
@@ -233,7 +232,7 @@ TEST(cycles_have_an_end)
         ENTRY(&debug, DW_TAG_subprogram, ORIGIN(first), LOW(TEXT), HIGH(4));
         ENTRY(&debug, DW_TAG_subprogram, ORIGIN(first), NAME("f"), LOW(TEXT + 4), HIGH(4));
         ENTRY(&debug, DW_TAG_subprogram, SPECIFICATION(first), NAME("g"), LOW(TEXT + 8), HIGH(4));
-        /* The name stands before the cycle, but an origin is asked first; a specification is asked last. */
+        /* The name comes before the cycle, but an origin is followed first; a specification is followed last. */
         expect(&debug, "g@8-c");
     }
 }
@@ -249,7 +248,7 @@ TEST(an_entry_that_is_its_own_origin_has_its_own_name)
     expect(&debug, "n::f@0-4");
 }
 
-TEST(chains_of_more_than_16_are_given_up)
+TEST(chains_of_more_than_16_are_not_followed)
 {
     for (unsigned length = 10; length < 24; length++) {
         struct debug debug;
@@ -262,7 +261,7 @@ TEST(chains_of_more_than_16_are_given_up)
     }
 }
 
-TEST(references_that_lead_nowhere_cost_the_name_they_were_for)
+TEST(an_invalid_reference_loses_only_its_name)
 {
     static const uint64_t nowhere[] = {0, 5, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
@@ -270,7 +269,7 @@ TEST(references_that_lead_nowhere_cost_the_name_they_were_for)
         begin(&debug, C_PLUS_PLUS);
         OPEN(&debug, DW_TAG_namespace, NAME("n"));
         ENTRY(&debug, DW_TAG_subprogram, ORIGIN(nowhere[i]), LOW(TEXT), HIGH(4));
-        /* What stands in the entry itself is good. */
+        /* The name in the entry itself is used. */
         ENTRY(&debug, DW_TAG_subprogram, SPECIFICATION(nowhere[i]), NAME("f"), LOW(TEXT + 4), HIGH(4));
         ENTRY(&debug, DW_TAG_subprogram, VALUE(DW_AT_specification, DW_FORM_ref_sig8, 42), NAME("g"), LOW(TEXT + 8),
               HIGH(4));
@@ -281,8 +280,8 @@ TEST(references_that_lead_nowhere_cost_the_name_they_were_for)
     }
 }
 
-/* References into the middle of entries of this and of other units: no name, or a wrong one, but an end. */
-TEST(references_to_anywhere_are_borne)
+/* References into the middle of entries of this and of other units: no name, or a wrong one, but reading ends. */
+TEST(accepts_references_to_anywhere)
 {
     for (uint64_t to = 0; to < 220; to++) {
         struct debug debug;
@@ -306,7 +305,7 @@ TEST(references_to_anywhere_are_borne)
     }
 }
 
-TEST(a_damaged_unit_that_names_come_from_costs_those_names)
+TEST(names_from_a_damaged_unit_are_lost)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});

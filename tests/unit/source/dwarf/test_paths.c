@@ -1,4 +1,4 @@
-/* Paths of files: the compilation directory, the directory of the line table and the name, put together. */
+/* Paths of files, built from the compilation directory, the directory of the line table and the name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "support/test.h"
 #include "symbols/symbols.h"
 
-/* The path of a file NAME in directory number INDEX, which is DIRECTORY when it is 1, of a unit compiled in UNIT. */
+/* The path of a file NAME in directory number INDEX, which is DIRECTORY if it is 1, of a unit compiled in UNIT. */
 static void expect(uint16_t version, const char *unit, const char *directory, uint64_t index, const char *name,
                    const char *expected)
 {
@@ -43,7 +43,7 @@ TEST(relative_parts_follow_the_compilation_directory)
     expect_all_versions("/build/", "sub/", 1, "x/a.c", "/build/sub/x/a.c");
 }
 
-TEST(absolute_parts_stand_alone)
+TEST(absolute_parts_replace_the_parts_before)
 {
     expect_all_versions("/build", "/usr/include", 1, "a.h", "/usr/include/a.h");
     expect_all_versions("/build", "/usr/include", 1, "/abs/a.h", "/abs/a.h");
@@ -51,7 +51,7 @@ TEST(absolute_parts_stand_alone)
     expect_all_versions("/build", NULL, 0, "/a.h", "/a.h");
 }
 
-TEST(dots_and_double_slashes_are_taken_out)
+TEST(dots_and_double_slashes_are_removed)
 {
     expect_all_versions("/build", NULL, 0, "./a.c", "/build/a.c");
     expect_all_versions("/build/x", "..", 1, "a.c", "/build/a.c");
@@ -70,8 +70,8 @@ TEST(without_an_absolute_directory_paths_stay_relative)
     expect_all_versions(".", "./sub", 1, "a.c", "sub/a.c");
 }
 
-/* A table of version 5 has the compilation directory, too, and may know it better. */
-TEST(directory_0_of_version_5_counts_where_the_unit_has_none)
+/* A version 5 table also has the compilation directory, and may have a better one. */
+TEST(directory_0_of_version_5_is_used_if_the_unit_has_none)
 {
     static const char *const units[] = {"", "rel", "."};
     for (unsigned i = 0; i < 3; i++) {
@@ -90,7 +90,7 @@ TEST(directory_0_of_version_5_counts_where_the_unit_has_none)
     }
 }
 
-TEST(a_directory_that_begins_as_the_compilation_directory_is_not_put_behind_it)
+TEST(a_directory_that_begins_as_the_compilation_directory_is_not_appended)
 {
     expect_all_versions("./csu", "./csu", 1, "init.c", "csu/init.c");
     expect_all_versions("./csu", "../sysdeps", 1, "start.S", "sysdeps/start.S");
@@ -104,7 +104,7 @@ TEST(directory_numbers_out_of_range_are_the_compilation_directory)
         expect_all_versions("/build", "sub", outside[i], "a.c", "/build/a.c");
 }
 
-TEST(names_of_all_kinds_are_borne)
+TEST(accepts_names_of_all_kinds)
 {
     static const char *const names[] = {"/",  "//",  ".",      "..",   "../", "./",
                                         "a/", "/..", "/../..", "a/..", "...", "\xff\xfe"};

@@ -1,4 +1,4 @@
-/* Which addresses an entry covers: in every form, and what is left of code that a linker threw away. */
+/* Which addresses an entry covers, in every form, and what happens to code that a linker discarded. */
 #include "support/dwarf_builder.h"
 #include "support/test.h"
 
@@ -68,7 +68,7 @@ static void put_based(struct debug *debug)
     pair(debug, 0, 0);
 }
 
-TEST(old_lists_count_from_the_unit_or_from_where_they_say)
+TEST(old_lists_are_relative_to_the_unit_or_to_their_base)
 {
     for (unsigned i = 0; i < 12; i++) {
         struct debug_shape shape = {.version = (uint16_t)(2 + i % 3), .narrow = i & 4, .big_endian = i >= 8};
@@ -97,7 +97,7 @@ static void small(struct debug *debug, uint64_t value)
 
 static void put_all_kinds(struct debug *debug)
 {
-    entry(debug, DW_RLE_offset_pair); /* from the unit's low address */
+    entry(debug, DW_RLE_offset_pair); /* relative to the unit's low address */
     small(debug, 0);
     small(debug, 4);
     entry(debug, DW_RLE_startx_endx);
@@ -136,7 +136,7 @@ TEST(new_lists_have_all_kinds_of_entries)
     }
 }
 
-TEST(lists_are_found_by_number)
+TEST(lists_are_found_by_index)
 {
     for (unsigned i = 0; i < 8; i++) {
         struct debug debug;
@@ -224,7 +224,7 @@ TEST(a_list_outside_its_section_is_empty)
         }
 }
 
-/* --- code that is not there --- */
+/* --- discarded code --- */
 
 static void expect_low_high(struct debug_shape shape, uint64_t low, uint64_t size, const char *expected)
 {
@@ -237,7 +237,7 @@ static void expect_low_high(struct debug_shape shape, uint64_t low, uint64_t siz
     debug_free(&debug);
 }
 
-TEST(functions_that_the_linker_threw_away_are_dropped)
+TEST(functions_that_the_linker_discarded_are_dropped)
 {
     static const uint64_t tombstones[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     for (uint16_t version = 2; version <= 5; version++)
@@ -255,12 +255,12 @@ TEST(addresses_near_a_tombstone_are_addresses)
     expect_low_high(low, UINT64_MAX - 2, 1, "f@fffffffffffffffd-fffffffffffffffe");
     low.narrow = true;
     expect_low_high(low, UINT32_MAX - 2, 1, "f@fffffffd-fffffffe");
-    /* In a file with wide addresses that is nothing special. */
+    /* In a file with 64-bit addresses, it is a normal address. */
     low.narrow = false;
     expect_low_high(low, UINT32_MAX, 1, "f@ffffffff-100000000");
 }
 
-TEST(where_code_is_at_zero_it_is_an_address)
+TEST(zero_is_an_address_if_there_is_code)
 {
     for (uint16_t version = 2; version <= 5; version++) {
         expect_low_high((struct debug_shape){.version = version, .code_at_zero = true}, 0, 0x20, "f@0-20");

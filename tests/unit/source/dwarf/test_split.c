@@ -1,4 +1,4 @@
-/* Debug information that is spread over several files: .dwo, .dwp, and the alternate file of dwz. */
+/* Debug information in several files: .dwo, .dwp, and the alternate file of dwz. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void note_warning(void *data, const sxt_error *problem)
     snprintf(data, 300, "%s", problem->text);
 }
 
-/* Saves the file as "program", reads it from there, and compares. MISSING: units whose other half is not there. */
+/* Saves the file as "program", reads it from there, and compares. MISSING: units whose split unit is missing. */
 static void expect_file(struct debug *debug, uint64_t missing, const char *warning, const char *expected)
 {
     char path[300], said[300] = "";
@@ -61,7 +61,7 @@ static void expect_file(struct debug *debug, uint64_t missing, const char *warni
     sxt_symbols_free(&symbols);
 }
 
-/* The half with lines and addresses. Address 1 is TEXT, address 2 is TEXT + 8. */
+/* The skeleton, with lines and addresses. Address 1 is TEXT, address 2 is TEXT + 8. */
 static void make_skeleton(struct debug *debug, uint16_t version, const char *name, uint64_t id)
 {
     debug_init(debug, (struct debug_shape){.version = version});
@@ -80,7 +80,7 @@ static void make_skeleton(struct debug *debug, uint16_t version, const char *nam
     debug_end_header(debug);
 }
 
-/* The half with functions: f is at address 0, and g inlined into it at address 1. */
+/* The split unit, with functions: f is at address 0, and g inlined into it at address 1. */
 static void put_split_unit(struct debug *debug, uint64_t id)
 {
     uint16_t version = debug->shape.version;
@@ -107,7 +107,7 @@ static void make_split(struct debug *debug, uint16_t version, uint64_t id)
     put_split_unit(debug, id);
 }
 
-/* The text that all of it makes. The compilation directory is the folder. */
+/* The expected result. The compilation directory is the temporary directory. */
 static const char *whole(void)
 {
     static char text[1400];
@@ -116,7 +116,7 @@ static const char *whole(void)
     return text;
 }
 
-TEST(a_dwo_beside_the_file_has_the_functions)
+TEST(a_dwo_next_to_the_file_has_the_functions)
 {
     for (uint16_t version = 4; version <= 5; version++) {
         struct debug skeleton, split;
@@ -129,7 +129,7 @@ TEST(a_dwo_beside_the_file_has_the_functions)
     }
 }
 
-TEST(a_dwo_that_is_missing_or_another_one_is_told)
+TEST(a_missing_or_wrong_dwo_gives_a_warning)
 {
     for (uint16_t version = 4; version <= 5; version++)
         for (unsigned other = 0; other < 2; other++) {
@@ -137,7 +137,7 @@ TEST(a_dwo_that_is_missing_or_another_one_is_told)
             make_skeleton(&skeleton, version, other ? "other.dwo" : "absent.dwo", ID);
             make_split(&split, version, ID + 1);
             save(&split, "other.dwo");
-            expect_file(&skeleton, 1, "the .dwo files of 1 units were not found", "");
+            expect_file(&skeleton, 1, "found no .dwo files or .dwp file for 1 units", "");
             debug_free(&skeleton);
             debug_free(&split);
         }
@@ -161,9 +161,9 @@ static void make_package(struct debug *debug, uint16_t version)
         debug_number(debug, CU_INDEX, slot == (ID & 3) ? 2 : slot == 1 ? 1 : 0, 4);
     for (unsigned i = 0; i < 4; i++)
         debug_number(debug, CU_INDEX, columns[version >= 5][i], 4);
-    debug_number(debug, CU_INDEX, 0, 16); /* where row 1 is, and row 2 */
+    debug_number(debug, CU_INDEX, 0, 16); /* offsets of rows 1 and 2 */
     debug_number(debug, CU_INDEX, 0, 16);
-    debug_number(debug, CU_INDEX, 0, 16); /* how large they are */
+    debug_number(debug, CU_INDEX, 0, 16); /* their sizes */
     for (unsigned i = 0; i < 4; i++)
         debug_number(debug, CU_INDEX, i < 3 ? debug_size(debug, sections[i]) : 0, 4);
 }
@@ -181,8 +181,8 @@ TEST(a_package_has_the_functions_of_all_units)
     }
 }
 
-/* Every number of the index, made wrong: the unit is missing or found, and nothing else happens. */
-TEST(an_index_that_lies_is_borne)
+/* Every number of the index is changed: the unit is missing or found, and nothing else happens. */
+TEST(accepts_a_damaged_index)
 {
     static const uint64_t lies[] = {0, 1, 3, 0x7fffffff, 0x80000000, 0xffffffff};
     struct debug skeleton;
@@ -265,13 +265,13 @@ TEST(an_alternate_file_with_another_build_id_is_refused)
     for (unsigned missing = 0; missing < 2; missing++) {
         make_user(&user, origin, string);
         put_link(&user, missing ? "missing.debug" : "wrong.debug", BUILD_ID);
-        expect_file(&user, 0, "DWARF: the alternate file", "own@14-18");
+        expect_file(&user, 0, "DWARF: alternate file", "own@14-18");
         debug_free(&user);
     }
     debug_free(&alternate);
 }
 
-TEST(references_to_anywhere_in_the_alternate_file_are_borne)
+TEST(accepts_references_to_anywhere_in_the_alternate_file)
 {
     struct debug alternate, user;
     uint64_t origin, string;

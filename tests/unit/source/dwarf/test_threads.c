@@ -1,4 +1,4 @@
-/* Many units on several threads: the same model as on one, whatever is in the units. */
+/* Many units on several threads give the same model as on one thread. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static struct bytes read_and_write(const struct debug *debug)
     return bytes;
 }
 
-/* From now on, one thread is enough. Returns on which processors it may be run again afterwards. */
+/* From now on, only one thread is used. Returns the processors to restore afterwards. */
 static cpu_set_t run_on_one_processor(void)
 {
     cpu_set_t all, one;
@@ -93,7 +93,7 @@ TEST(one_thread_and_many_read_the_same)
     cpu_set_t all = run_on_one_processor();
     struct bytes alone = read_and_write(&debug);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_non_null(strstr(alone.warnings, "7 units are damaged in all"));
+    assert_non_null(strstr(alone.warnings, "7 damaged units in total"));
     for (unsigned i = 0; i < 5; i++) {
         struct bytes together = read_and_write(&debug);
         assert_int_equal(together.size, alone.size);
@@ -105,14 +105,14 @@ TEST(one_thread_and_many_read_the_same)
     debug_free(&debug);
 }
 
-/* What was told last, and how often something was. */
+/* The last progress, and how often it was reported. */
 struct told {
     pthread_t thread;
     uint64_t done, total;
     unsigned calls;
 };
 
-/* Called from inside the library, where a failed assertion must not jump out of: so it only notes what is wrong. */
+/* Called from inside the library, where a failed assertion must not jump out: it only records what is wrong. */
 static void note_progress(void *data, uint64_t done, uint64_t total)
 {
     struct told *told = data;
@@ -137,7 +137,7 @@ static struct told read_with_progress(const struct debug *debug)
     return told;
 }
 
-TEST(progress_rises_and_is_told_on_the_thread_that_asked)
+TEST(progress_rises_and_is_reported_on_the_calling_thread)
 {
     struct debug debug;
     make_file(&debug);
@@ -146,7 +146,7 @@ TEST(progress_rises_and_is_told_on_the_thread_that_asked)
         assert_in_range(told.calls, 1, UNITS);
         assert_int_equal(told.total, debug_size(&debug, INFO));
     }
-    /* Alone, the calling thread has a word after each unit, and in the end nearly all is done. */
+    /* With one thread, progress is reported after each unit, and at the end nearly everything is done. */
     cpu_set_t all = run_on_one_processor();
     struct told told = read_with_progress(&debug);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
@@ -155,8 +155,8 @@ TEST(progress_rises_and_is_told_on_the_thread_that_asked)
     debug_free(&debug);
 }
 
-/* For the addresses that are asked, a part of the units gives the answer of all. */
-TEST(asking_for_some_addresses_gives_the_same_answers)
+/* For selected addresses, a part of the units gives the same answers as all of them. */
+TEST(reading_for_some_addresses_gives_the_same_answers)
 {
     struct debug debug;
     make_file(&debug);

@@ -1,4 +1,4 @@
-/* Units of DWARF: all shapes that they come in, and what a broken one costs. */
+/* Units of DWARF: all versions and sizes, and the effect of damage. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,7 @@ TEST(compressed_sections_read_the_same)
     }
 }
 
-/* GNU's own format from before ELF had one: "ZLIB", the size in big endian, and the stream, in a section .zdebug_info.
- */
+/* GNU's format from before ELF had one: "ZLIB", the size in big endian, and the stream, in a section .zdebug_info. */
 TEST(sections_in_the_older_compressed_format_are_found)
 {
     struct debug debug;
@@ -90,7 +89,7 @@ TEST(sections_in_the_older_compressed_format_are_found)
     debug_free(&debug);
 }
 
-TEST(padding_between_and_behind_units_is_stepped_over)
+TEST(padding_between_and_after_units_is_skipped)
 {
     for (unsigned between = 0; between <= 12; between += 4)
         for (unsigned behind = 0; behind < 6; behind++) {
@@ -107,7 +106,7 @@ TEST(padding_between_and_behind_units_is_stepped_over)
         }
 }
 
-/* What is between two good units, what is said of it, and how many units it is. */
+/* What is put between two valid units, the expected warning, and how many units it is. */
 static void expect_only_it_is_lost(void (*put)(struct debug *debug), const char *warning, uint64_t units)
 {
     for (uint16_t version = 4; version <= 5; version++) {
@@ -155,12 +154,12 @@ static void put_short_header(struct debug *debug)
     debug_number(debug, INFO, debug->shape.version, 3);
 }
 
-TEST(a_unit_whose_header_makes_no_sense_costs_only_itself)
+TEST(a_unit_with_an_invalid_header_does_not_affect_others)
 {
-    expect_only_it_is_lost(put_unknown_version, "has a header that makes no sense", 0);
-    expect_only_it_is_lost(put_ancient_version, "has a header that makes no sense", 0);
-    expect_only_it_is_lost(put_odd_address_size, "has a header that makes no sense", 0);
-    expect_only_it_is_lost(put_short_header, "has a header that makes no sense", 0);
+    expect_only_it_is_lost(put_unknown_version, "has an invalid header", 0);
+    expect_only_it_is_lost(put_ancient_version, "has an invalid header", 0);
+    expect_only_it_is_lost(put_odd_address_size, "has an invalid header", 0);
+    expect_only_it_is_lost(put_short_header, "has an invalid header", 0);
 }
 
 static void put_no_root(struct debug *debug)
@@ -194,7 +193,7 @@ static void put_root_that_is_cut(struct debug *debug)
     debug_end_header(debug);
 }
 
-TEST(a_unit_without_a_root_entry_costs_only_itself)
+TEST(a_unit_without_a_root_entry_does_not_affect_others)
 {
     expect_only_it_is_lost(put_no_root, "is damaged at", 1);
     expect_only_it_is_lost(put_unknown_code, "is damaged at", 1);
@@ -202,7 +201,7 @@ TEST(a_unit_without_a_root_entry_costs_only_itself)
     expect_only_it_is_lost(put_root_that_is_cut, "is damaged at", 1);
 }
 
-TEST(a_unit_that_leads_out_of_the_section_is_the_last_one)
+TEST(a_unit_that_extends_beyond_the_section_is_the_last_one)
 {
     static const uint64_t lengths[] = {0x7fffffff, 0xfffffff0, 0xfffffffe, 0xffffffff};
     for (size_t i = 0; i < 4; i++) {
@@ -213,7 +212,7 @@ TEST(a_unit_that_leads_out_of_the_section_is_the_last_one)
         put_unit(&debug, "lost", TEXT + 16);
         debug_poke(&debug, INFO, offset, lengths[i], 4);
         put_unit(&debug, "after", TEXT + 32);
-        debug_expect_damage(&debug, 1, "has a header that makes no sense", "before@0-10");
+        debug_expect_damage(&debug, 1, "has an invalid header", "before@0-10");
         debug_free(&debug);
     }
 }
@@ -231,14 +230,14 @@ TEST(what_comes_before_the_damage_is_kept)
         debug_end_unit(&debug);
         put_unit(&debug, "g", TEXT + 32);
         char warning[200];
-        snprintf(warning, sizeof warning, "the unit at 0x0 of .debug_info is damaged at 0x%llx; the rest of it is lost",
+        snprintf(warning, sizeof warning, "the unit at 0x0 of .debug_info is damaged at 0x%llx; the rest is ignored",
                  (unsigned long long)damage);
         debug_expect_damage(&debug, 1, warning, "f@0-10 g@20-30");
         debug_free(&debug);
     }
 }
 
-/* Wherever a unit is cut off, the functions before that are there, and what is behind the unit too. */
+/* If a unit is cut off anywhere, the functions before the cut are there, and so is the next unit. */
 TEST(a_unit_cut_anywhere_keeps_what_is_before)
 {
     struct debug whole;
@@ -264,14 +263,14 @@ TEST(a_unit_cut_anywhere_keeps_what_is_before)
     }
 }
 
-TEST(many_damaged_units_are_counted_and_a_few_are_told)
+TEST(many_damaged_units_are_counted_and_a_few_are_reported)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
     for (unsigned i = 0; i < 9; i++)
         put_unknown_code(&debug);
     put_unit(&debug, "f", TEXT);
-    debug_expect_damage(&debug, 9, "DWARF: 9 units are damaged in all", "f@0-10");
+    debug_expect_damage(&debug, 9, "DWARF: 9 damaged units in total", "f@0-10");
     struct debug_result result = debug_read(&debug, NULL);
     unsigned lines = 0;
     for (const char *at = result.warnings; *at != 0; at++)
@@ -381,7 +380,7 @@ TEST(abbreviations_are_found_by_code_in_any_order)
     }
 }
 
-TEST(of_two_abbreviations_with_one_code_the_first_counts)
+TEST(of_two_abbreviations_with_one_code_the_first_wins)
 {
     static const struct debug_value nothing[] = {NOTHING};
     for (unsigned more = 0; more < 40; more++) {
@@ -409,7 +408,7 @@ TEST(a_table_of_abbreviations_may_end_with_its_section)
     debug_free(&debug);
 }
 
-TEST(abbreviations_of_a_size_that_nobody_needs_are_damage)
+TEST(oversized_abbreviations_are_damage)
 {
     struct debug_value many[300];
     for (unsigned i = 0; i < 299; i++)
@@ -439,8 +438,8 @@ TEST(units_share_abbreviations_and_have_their_own)
     debug_free(&debug);
 }
 
-/* The same table means other sizes in units of another shape. */
-TEST(units_of_several_shapes_share_abbreviations)
+/* The same table gives different sizes in units with other parameters. */
+TEST(units_with_different_parameters_share_abbreviations)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});

@@ -1,4 +1,4 @@
-/* built_elf.h: for tests of elf.c: files of all kinds, built and opened. */
+/* built_elf.h: builds and opens ELF files for tests of elf.c. */
 #ifndef SXT_TESTS_BUILT_ELF_H
 #define SXT_TESTS_BUILT_ELF_H
 
@@ -21,7 +21,7 @@ static inline void begin(struct sxt_builder *builder, uint16_t type)
     sxt_builder_init(builder, true, false, type, EM_X86_64);
 }
 
-/* Opens what was built, which must work. */
+/* Opens the built file, which must succeed. */
 static inline void open_built(struct sxt_builder *builder, struct sxt_elf *elf)
 {
     sxt_error error = {0};

@@ -1,4 +1,4 @@
-/* test_content.c: what is behind the tables of elf.c: compressed sections, bytes at addresses, notes. */
+/* test_content.c: the content that the tables of elf.c refer to: compressed sections, bytes at addresses, notes. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ TEST(inflates_compressed_sections)
         }
 }
 
-/* "ZLIB", the size in eight big-endian bytes whatever the file, a zlib stream. */
+/* "ZLIB", the size in eight big-endian bytes for any byte order, a zlib stream. */
 TEST(inflates_the_older_form_of_compressed_sections)
 {
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -66,7 +66,7 @@ TEST(inflates_the_older_form_of_compressed_sections)
     }
 }
 
-/* Makes a file with one compressed section of 1000 bytes, lets SPOIL change it, and expects a refusal. */
+/* Makes a file with one compressed section of 1000 bytes, lets SPOIL change it, and expects an error. */
 static void expect_bad_compression(uint32_t method, void (*spoil)(struct sxt_builder *builder, uint64_t header),
                                    sxt_status code, const char *words)
 {
@@ -131,13 +131,13 @@ static void cut_the_stream_away(struct sxt_builder *builder, uint64_t header)
     sxt_builder_lie_section(builder, 1, SXT_SECTION_SIZE, 24);
 }
 
-TEST(lies_of_compressed_sections_are_refused)
+TEST(damaged_compressed_sections_are_refused)
 {
     static const uint32_t methods[] = {ELFCOMPRESS_ZLIB, 2};
     for (size_t i = 0; i < 2; i++) {
         expect_bad_compression(methods[i], say_one_byte_more, SXT_ERROR_FORMAT, "compressed section");
         expect_bad_compression(methods[i], say_one_byte_less, SXT_ERROR_FORMAT, "compressed section");
-        expect_bad_compression(methods[i], say_more_than_the_limit, SXT_ERROR_LIMIT, "over the limit");
+        expect_bad_compression(methods[i], say_more_than_the_limit, SXT_ERROR_LIMIT, "exceeds the limit");
         expect_bad_compression(methods[i], say_another_method, SXT_ERROR_UNSUPPORTED, "unknown compression 7");
         expect_bad_compression(methods[i], damage_the_stream, SXT_ERROR_FORMAT, "compressed section");
         expect_bad_compression(methods[i], cut_the_header, SXT_ERROR_FORMAT, "cut off");
@@ -175,7 +175,7 @@ TEST(finds_bytes_by_address_through_segments)
     sxt_builder_free(&builder);
 }
 
-TEST(finds_bytes_by_address_through_sections_where_there_are_no_segments)
+TEST(finds_bytes_by_address_through_sections_if_there_are_no_segments)
 {
     struct sxt_builder builder;
     struct sxt_elf elf;
@@ -194,7 +194,7 @@ TEST(finds_bytes_by_address_through_sections_where_there_are_no_segments)
     sxt_builder_free(&builder);
 }
 
-TEST(a_lying_segment_leads_nowhere)
+TEST(a_segment_outside_the_file_has_no_bytes)
 {
     const struct sxt_builder_segment lies[] = {
         {.type = PT_LOAD, .offset = 0, .address = 0x1000, .file_size = UINT64_MAX},
@@ -220,7 +220,7 @@ TEST(a_lying_segment_leads_nowhere)
     }
 }
 
-/* The end of a segment at the end of the address space is no address at all. */
+/* The end of a segment at the end of the address space is not an address. */
 TEST(a_segment_at_the_end_of_the_address_space_is_read_to_its_end)
 {
     struct sxt_builder builder;
@@ -260,7 +260,7 @@ TEST(reads_the_build_id_of_a_section)
     }
 }
 
-TEST(reads_the_build_id_of_a_segment_where_there_are_no_sections)
+TEST(reads_the_build_id_of_a_segment_if_there_are_no_sections)
 {
     for (size_t i = 0; i < KINDS; i++) {
         struct sxt_builder builder;
@@ -274,7 +274,7 @@ TEST(reads_the_build_id_of_a_segment_where_there_are_no_sections)
     }
 }
 
-TEST(finds_the_build_id_behind_other_notes)
+TEST(finds_the_build_id_after_other_notes)
 {
     struct sxt_builder builder;
     begin(&builder, ET_DYN);
@@ -351,7 +351,7 @@ TEST(hostile_notes_give_no_build_id)
     }
 }
 
-/* Each of many sections covers the same megabytes of notes. */
+/* Each of many sections contains the same megabytes of notes. */
 TEST(overlapping_notes_cost_little_time)
 {
     struct sxt_builder builder;

@@ -1,4 +1,4 @@
-/* test_elf.c: header, sections and segments of ELF files, honest and lying. */
+/* test_elf.c: header, sections and segments of ELF files, valid and damaged. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool equal(sxt_string text, const char *wanted)
     return text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0;
 }
 
-/* Opens what was built, which must fail with CODE and a text that contains WORDS. */
+/* Opening the built file must fail with CODE and a text that contains WORDS. */
 static void refuse(struct sxt_builder *builder, sxt_status code, const char *words)
 {
     struct sxt_elf elf;
@@ -102,7 +102,7 @@ TEST(finds_sections_by_name_and_type)
     sxt_builder_free(&builder);
 }
 
-TEST(refuses_what_is_no_elf_file)
+TEST(refuses_a_file_that_is_not_elf)
 {
     struct sxt_elf elf;
     sxt_error error;
@@ -116,7 +116,7 @@ TEST(refuses_what_is_no_elf_file)
     }
 }
 
-TEST(refuses_a_core_file_and_says_what_to_give_instead)
+TEST(refuses_a_core_file_and_says_what_to_use_instead)
 {
     struct sxt_builder builder;
     begin(&builder, ET_CORE);
@@ -145,7 +145,7 @@ TEST(refuses_unknown_class_byte_order_and_version)
     }
 }
 
-/* Every prefix is opened from a block of exactly its size, so that AddressSanitizer sees a step too far. */
+/* Every prefix is opened from a block of exactly its size, so that AddressSanitizer detects reads beyond the end. */
 TEST(every_truncation_is_an_error_or_a_smaller_file)
 {
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -162,7 +162,7 @@ TEST(every_truncation_is_an_error_or_a_smaller_file)
             memcpy(copy, builder.data, size);
             struct sxt_elf elf;
             sxt_error error;
-            /* The section headers stand at the end, so nothing shorter is whole. */
+            /* The section headers are at the end, so nothing shorter is complete. */
             int status = sxt_elf_open(&elf, copy, size, LIMIT, &error);
             assert_int_equal(status, size < SELFMAG ? SXT_ERROR_UNSUPPORTED : SXT_ERROR_FORMAT);
             free(copy);
@@ -171,7 +171,7 @@ TEST(every_truncation_is_an_error_or_a_smaller_file)
     }
 }
 
-TEST(every_changed_byte_is_survived)
+TEST(accepts_or_refuses_every_changed_byte)
 {
     for (size_t kind = 0; kind < KINDS; kind++) {
         struct sxt_builder builder;
@@ -207,7 +207,7 @@ TEST(every_changed_byte_is_survived)
     }
 }
 
-TEST(lies_of_the_header_are_named)
+TEST(errors_in_the_header_are_named)
 {
     const struct {
         enum sxt_builder_header_field field;
@@ -237,7 +237,7 @@ TEST(lies_of_the_header_are_named)
     }
 }
 
-/* The count in the first section has 64 bits, and none of them may be believed. */
+/* The count in the first section has 64 bits, and none of them can be trusted. */
 TEST(a_huge_extended_section_count_allocates_nothing)
 {
     const uint64_t counts[] = {UINT64_MAX, UINT64_MAX / 64 + 2, (uint64_t)1 << 58, (uint64_t)1 << 32, 1000};
@@ -301,7 +301,7 @@ TEST(a_section_name_outside_the_table_or_without_end_is_empty)
     unsigned good = sxt_builder_section(&builder, ".good", SHT_PROGBITS, 0, "x", 1);
     sxt_builder_finish(&builder);
     sxt_builder_lie_section(&builder, far, SXT_SECTION_NAME, UINT32_MAX);
-    /* Without its last byte, the name of the name table itself (".shstrtab") does not end. */
+    /* Without its last byte, the name of the name table itself (".shstrtab") is not terminated. */
     sxt_builder_lie_section(&builder, builder.names, SXT_SECTION_SIZE,
                             sxt_builder_at(&builder, builder.names)->size - 1);
     open_built(&builder, &elf);
@@ -312,8 +312,7 @@ TEST(a_section_name_outside_the_table_or_without_end_is_empty)
     sxt_builder_free(&builder);
 }
 
-/* Thousands of sections whose names are one text of megabytes, each from another place on: it must not be read again
- * and again. */
+/* Thousands of sections have names that are tails of one text of megabytes: it must not be read for each of them. */
 TEST(overlapping_section_names_cost_little_time)
 {
     const size_t text_size = (size_t)8 << 20;
@@ -384,7 +383,7 @@ TEST(a_section_without_bytes_says_so)
     sxt_builder_free(&builder);
 }
 
-TEST(an_empty_section_has_no_bytes_but_is_no_error)
+TEST(an_empty_section_is_not_an_error)
 {
     struct sxt_builder builder;
     struct sxt_elf elf;

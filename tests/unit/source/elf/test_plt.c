@@ -11,9 +11,9 @@
 
 #define PLT  0x10000
 #define GOT  0x23000
-#define SLOT (GOT + 0x18) /* the first slot that a function has; each is 8 bytes */
+#define SLOT (GOT + 0x18) /* the first slot of a function; each is 8 bytes */
 
-/* A file that is being put together, and what was read from it. */
+/* A file under construction, and what was read from it. */
 struct linked {
     struct sxt_builder builder;
     unsigned plt, relocations;
@@ -99,7 +99,7 @@ static void expect_nothing(struct linked *linked)
     end(linked);
 }
 
-/* PREFIX, jmp *slot(%rip), and something behind it up to LENGTH bytes in all. */
+/* PREFIX, jmp *slot(%rip), and filler up to LENGTH bytes in total. */
 static void jump_x86_64(struct linked *linked, const char *prefix, size_t prefix_size, uint64_t slot, size_t length)
 {
     static const char rest[] = "\x68\0\0\0\0\xe9\0\0\0\0";
@@ -343,7 +343,7 @@ static void jump_arm(struct linked *linked, uint64_t slot)
     code_u32(linked, 0xe5bcf000 | (distance & 0xfff));     /* ldr pc, [ip, #N]! */
 }
 
-TEST(names_entries_of_arm_also_with_a_way_in_for_thumb)
+TEST(names_entries_of_arm_also_with_an_entry_for_thumb)
 {
     struct linked linked;
     begin(&linked, false, EM_ARM, ".plt", false);
@@ -364,7 +364,7 @@ TEST(names_entries_of_arm_also_with_a_way_in_for_thumb)
     end(&linked);
 }
 
-/* A linker that was asked for it writes entries that reach 4 GiB far, in four instructions. */
+/* With --long-plt, the linker writes entries of four instructions, which reach 4 GiB. */
 TEST(names_long_entries_of_arm)
 {
     struct linked linked;
@@ -413,7 +413,7 @@ TEST(names_entries_of_riscv)
         }
 }
 
-TEST(entries_of_other_machines_and_relocatable_files_are_left_alone)
+TEST(entries_of_other_machines_and_relocatable_files_are_ignored)
 {
     struct linked linked;
     begin(&linked, true, EM_S390, ".plt", true);
@@ -429,9 +429,9 @@ TEST(entries_of_other_machines_and_relocatable_files_are_left_alone)
     expect_nothing(&linked);
 }
 
-/* --- lies --- */
+/* --- damage --- */
 
-TEST(every_cut_of_the_code_is_survived)
+TEST(accepts_every_truncation_of_the_code)
 {
     const uint16_t machines[] = {EM_X86_64, EM_386, EM_AARCH64, EM_ARM, EM_RISCV};
     for (size_t machine = 0; machine < 5; machine++)
@@ -449,7 +449,7 @@ TEST(every_cut_of_the_code_is_survived)
             sxt_builder_finish(&linked.builder);
             const struct sxt_builder_section *plt = sxt_builder_at(&linked.builder, linked.plt);
             uint64_t kept = plt->size - (plt->size < cut ? plt->size : cut);
-            /* The code moves to the end of the file, so that a read behind it leaves the file. */
+            /* The code moves to the end of the file, so that reads beyond it leave the file. */
             uint8_t *moved = malloc(linked.builder.size + kept);
             memcpy(moved, linked.builder.data, linked.builder.size);
             memcpy(moved + linked.builder.size, linked.builder.data + plt->offset, kept);
@@ -463,7 +463,7 @@ TEST(every_cut_of_the_code_is_survived)
         }
 }
 
-TEST(relocations_that_lie_give_no_names)
+TEST(damaged_relocations_give_no_names)
 {
     const struct {
         enum sxt_builder_section_field field;
@@ -480,7 +480,7 @@ TEST(relocations_that_lie_give_no_names)
     }
 }
 
-TEST(a_symbol_that_is_not_there_gives_no_name)
+TEST(a_missing_symbol_gives_no_name)
 {
     const uint32_t numbers[] = {0, 4, 1000000, UINT32_MAX};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -494,7 +494,7 @@ TEST(a_symbol_that_is_not_there_gives_no_name)
     }
 }
 
-TEST(a_damaged_dynsym_is_an_error_and_none_at_all_is_not)
+TEST(a_damaged_dynsym_is_an_error_and_a_missing_one_is_not)
 {
     struct linked linked;
     struct sxt_elf elf;

@@ -1,4 +1,4 @@
-/* test_relocate.c: relocations of debug sections: what each kind of each machine does, and what is refused. */
+/* test_relocate.c: relocations of debug sections: what each type of each machine does, and what is refused. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 
 #define LIMIT ((uint64_t)64 << 20)
 
-/* The symbol that tests refer to is at 0x234 of a section at 0x1000; with this addend that makes 0x6235. */
+/* The symbol that tests refer to is at 0x234 of a section at 0x1000; with this addend, the value is 0x6235. */
 #define BASE   0x1000
 #define VALUE  0x234
 #define ADDEND 0x5001
 
-/* In the files that tests make: the sections (with two of strings, there are eight), and the number of that symbol. */
+/* In the files of these tests: the sections (with two string tables, there are eight), and the index of that symbol. */
 enum { TEXT = 1, DATA, DEBUG, SYMTAB = 5, RELOCATIONS, COUNT = 8, SYMBOL = 1 };
 
-/* A file that is being made. */
+/* A file under construction. */
 struct file {
     struct sxt_builder builder;
     struct sxt_elf elf;
@@ -38,7 +38,7 @@ static unsigned relocation_section(struct file *file, uint32_t type, unsigned ta
     return number;
 }
 
-/* One more symbol, without a name. */
+/* Adds a symbol without a name. */
 static unsigned symbol_in(struct file *file, uint32_t section, uint64_t value, bool escaped)
 {
     struct sxt_builder_symbol symbol = {.name = "", .value = value, .section = section, .escaped = escaped};
@@ -101,7 +101,7 @@ static void end(struct file *file)
     sxt_builder_free(&file->builder);
 }
 
-/* Relocates, and expects CONTENT with SKIPPED relocations left alone. */
+/* Relocates, and expects CONTENT with SKIPPED relocations skipped. */
 static void expect(struct file *file, const void *content, size_t size, uint64_t skipped)
 {
     relocate(file);
@@ -124,7 +124,7 @@ static void expect_refusal(struct file *file, sxt_status code, const char *words
     end(file);
 }
 
-/* --- kinds --- */
+/* --- types --- */
 
 static void put(uint8_t *to, uint64_t value, unsigned width, bool big_endian)
 {
@@ -132,18 +132,18 @@ static void put(uint8_t *to, uint64_t value, unsigned width, bool big_endian)
         to[big_endian ? width - 1 - i : i] = (uint8_t)(value >> 8 * i);
 }
 
-/* What is in a field before, and where it is. */
+/* The field's value before relocation, and its offset. */
 #define BEFORE 0x8070605040302010
 #define PLACE  8
 
-/* What a field of 64 bits becomes; narrower ones have the low part. */
+/* The result for a 64-bit field; narrower ones have the low bits. */
 static const struct {
     char operation;
     uint64_t with_addend, in_place;
 } results[] = {
     {'=', 0x6235, BEFORE + 0x1234},                  /* S + A */
     {'.', 0x622d, BEFORE + 0x122c},                  /* S + A - P */
-    {'t', 0x5235, BEFORE + 0x234},                   /* S + A, without the section's address */
+    {'t', 0x5235, BEFORE + 0x234},                   /* S + A, relative to the section */
     {'r', 0x4a35, BEFORE + 0x234 - 0x800},           /* the same, on RISC-V */
     {'m', 0x5235 - 0x8000, BEFORE + 0x234 - 0x8000}, /* the same, on MIPS and PowerPC */
     {'+', BEFORE + 0x6235, BEFORE + 0x1234},         /* V + S + A */
@@ -181,7 +181,7 @@ static void check_kind(bool is_64, bool big_endian, uint16_t machine, uint32_t r
 
 #define SPARC_KINDS "0n64 1=8 2=16 3=32 4.8 5.16 6.32 23=32 32=64 46.64 54=64 55=16 76t32 77t64"
 
-/* The type, what it does (as above; u is a ULEB128 number), and how many bits wide. */
+/* The type, its operation (as above; u is a ULEB128 number), and its width in bits. */
 static const struct {
     uint16_t machine;
     const char *kinds;
@@ -214,8 +214,8 @@ static bool next_kind(const char **text, unsigned *type, char *operation, unsign
     return true;
 }
 
-/* In both forms, classes and byte orders, also where no such machine was ever built. */
-TEST(applies_the_kinds_of_every_machine)
+/* In both forms, classes and byte orders, even where no such machine exists. */
+TEST(applies_the_types_of_every_machine)
 {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         const char *text = machines[i].kinds;
@@ -230,8 +230,8 @@ TEST(applies_the_kinds_of_every_machine)
     }
 }
 
-/* What is not in the table is left alone. */
-TEST(knows_no_other_kinds)
+/* Types that are not in the table are skipped. */
+TEST(skips_unknown_types)
 {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         bool known[1100] = {false};
@@ -265,8 +265,8 @@ TEST(adds_a_negative_addend_to_the_whole_field)
     expect(&file, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, 0);
 }
 
-/* A label's distance from another one, as RISC-V writes it, in a field that has no room for the first label. */
-TEST(a_difference_of_labels_may_leave_the_field_in_between)
+/* The distance of one label from another, as RISC-V writes it, in a field that is too narrow for the first label. */
+TEST(a_difference_of_labels_may_overflow_the_field_temporarily)
 {
     struct file file;
     begin(&file, true, false, EM_RISCV, SHT_RELA, "\0\0\xc0\x80\x80\0\x7f", 7);
@@ -292,7 +292,7 @@ TEST(a_difference_of_labels_may_leave_the_field_in_between)
     expect(&file, "\xb5\xe0\0\x39", 4, 0);
 }
 
-TEST(a_leb128_field_keeps_its_length_and_lies_inside)
+TEST(a_leb128_field_keeps_its_length_and_must_fit)
 {
     struct file file;
     begin(&file, true, false, EM_RISCV, SHT_RELA,
@@ -313,8 +313,8 @@ TEST(a_leb128_field_keeps_its_length_and_lies_inside)
            23, 4);
 }
 
-/* 64-bit MIPS has room for three kinds in one relocation. */
-TEST(mips_relocations_of_several_kinds_are_left_alone)
+/* 64-bit MIPS has room for three types in one relocation. */
+TEST(mips_relocations_of_several_types_are_skipped)
 {
     for (unsigned big = 0; big < 2; big++) {
         struct file file;
@@ -329,7 +329,7 @@ TEST(mips_relocations_of_several_kinds_are_left_alone)
 
 #define LEFT_ALONE 0xfffffff0u
 
-/* Relocates four bytes by a symbol at 16 of SECTION, whose number may stand in .symtab_shndx, and expects VALUE. */
+/* Relocates four bytes with a symbol at 16 of SECTION, whose number may be in .symtab_shndx, and expects VALUE. */
 static void expect_symbol(uint32_t section, bool escaped, uint32_t value)
 {
     for (unsigned form = 0; form < 4; form++) {
@@ -351,20 +351,20 @@ TEST(a_symbol_is_where_its_section_is)
     expect_symbol(SHN_UNDEF, false, 1);
     expect_symbol(SHN_ABS, false, 0x11);
     expect_symbol(SHN_COMMON, false, 1);
-    expect_symbol(0xff02, false, 1); /* another kind of common symbols */
+    expect_symbol(0xff02, false, 1); /* another kind of common symbol */
     expect_symbol(COUNT - 1, false, 0x11);
     expect_symbol(COUNT, false, LEFT_ALONE);
     expect_symbol(0xfeff, false, LEFT_ALONE);
 }
 
-TEST(a_section_number_may_stand_in_a_table_of_its_own)
+TEST(a_section_number_may_be_in_a_separate_table)
 {
     expect_symbol(DATA, true, 0x1011);
     expect_symbol(SHN_UNDEF, true, 1);
-    expect_symbol(COUNT, true, 0x11); /* the table is one section more */
+    expect_symbol(COUNT, true, 0x11); /* the table is an additional section */
     expect_symbol(COUNT + 1, true, LEFT_ALONE);
     expect_symbol(SHN_ABS, true, LEFT_ALONE);
-    /* The table is not there, and it is cut off. */
+    /* The table is missing, or cut off. */
     expect_symbol(SHN_XINDEX, false, LEFT_ALONE);
     struct file file;
     begin_x86_64(&file, "0123", 4);
@@ -384,7 +384,7 @@ TEST(a_real_section_beyond_the_reserved_numbers_is_found)
     expect(&file, "\x10\x20\0", 4, 0);
 }
 
-TEST(a_symbol_number_outside_the_table_is_left_alone)
+TEST(a_symbol_number_outside_the_table_is_skipped)
 {
     struct file file;
     begin_x86_64(&file, "................", 16);
@@ -395,7 +395,7 @@ TEST(a_symbol_number_outside_the_table_is_left_alone)
     expect(&file, "\7\0\0\0\x34\x12\0\0........", 16, 2);
 }
 
-/* A section that is not loaded counts from 0 even if it says otherwise; one that is loaded has its address. */
+/* A section that is not loaded has base 0 even if it has an address; a loaded one has its address. */
 TEST(the_place_is_the_address_of_loaded_sections_only)
 {
     for (unsigned loaded = 0; loaded < 2; loaded++) {
@@ -480,7 +480,7 @@ TEST(the_file_itself_is_not_changed)
     relocate(&file);
     assert_memory_equal(file.builder.data + file.bytes.offset, "01234567", 8);
     assert_false(file.bytes.inflated);
-    /* So that asking again does not relocate twice. */
+    /* A second call must not relocate twice. */
     assert_int_equal(sxt_elf_relocated_bytes(&file.elf, &file.elf.sections[DEBUG], &file.bytes, NULL, NULL), SXT_OK);
     assert_memory_equal(file.bytes.data, "\x34\x12\0\0\x34\x35\x36\x37", 8);
     end(&file);
@@ -498,7 +498,7 @@ TEST(a_section_without_relocations_is_not_copied)
 }
 
 /* A kernel keeps the relocations that its linker applied. */
-TEST(other_files_than_relocatable_ones_stay_as_they_are)
+TEST(files_that_are_not_relocatable_are_not_changed)
 {
     static const uint16_t types[] = {ET_EXEC, ET_DYN, ET_NONE};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -516,7 +516,7 @@ TEST(other_files_than_relocatable_ones_stay_as_they_are)
     }
 }
 
-/* --- lies --- */
+/* --- damage --- */
 
 TEST(what_cannot_be_read_is_refused)
 {
@@ -547,12 +547,12 @@ TEST(what_cannot_be_read_is_refused)
     }
 }
 
-TEST(harmless_lies_are_forgiven)
+TEST(harmless_damage_is_ignored)
 {
     struct file file;
     begin_x86_64(&file, "01234567", 8);
     add(&file, 0, R_X86_64_32, SYMBOL, 0);
-    sxt_builder_word(&file.builder, RELOCATIONS, 0, 7); /* not a whole one */
+    sxt_builder_word(&file.builder, RELOCATIONS, 0, 7); /* not a whole entry */
     unsigned nowhere = relocation_section(&file, SHT_RELA, UINT32_MAX);
     add_to(&file, nowhere, 0, R_X86_64_32, SYMBOL, 4);
     sxt_builder_at(&file.builder, RELOCATIONS)->entry_size = 0;
@@ -589,7 +589,7 @@ TEST(there_is_one_copy_and_no_memory_for_it_is_an_error)
     end(&file);
 }
 
-/* Many sections that each claim the same megabyte of relocations, plain or compressed. */
+/* Many sections that each refer to the same megabyte of relocations, plain or compressed. */
 TEST(relocations_that_overlap_cost_little_time)
 {
     for (unsigned compressed = 0; compressed < 2; compressed++) {
@@ -617,7 +617,7 @@ TEST(relocations_that_overlap_cost_little_time)
     }
 }
 
-/* As many types as there are, so many sections of debug information there may be, with one symbol table. */
+/* There may be as many sections of debug information as there are types, all with one symbol table. */
 TEST(a_large_symbol_table_serves_many_sections)
 {
     struct file file;

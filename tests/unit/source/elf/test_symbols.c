@@ -1,4 +1,4 @@
-/* test_symbols.c: which symbols are kept and as what; tables that lie. */
+/* test_symbols.c: which symbols are kept, and with which values; damaged tables. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int read_table(struct reading *reading, unsigned number, sxt_error *error
                                error);
 }
 
-/* Reads .symtab, which must work. */
+/* Reads .symtab, which must succeed. */
 static void read_symbols(struct reading *reading)
 {
     sxt_error error = {0};
@@ -153,7 +153,7 @@ TEST(keeps_functions_and_data_and_drops_sections_and_files)
     end(&reading);
 }
 
-TEST(tells_bindings_apart)
+TEST(distinguishes_bindings)
 {
     struct reading reading;
     begin(&reading);
@@ -186,7 +186,7 @@ TEST(leaves_out_what_is_not_defined_here)
     end(&reading);
 }
 
-TEST(a_symbol_of_a_section_that_is_not_there_keeps_its_address)
+TEST(a_symbol_of_a_missing_section_keeps_its_address)
 {
     struct reading reading;
     begin(&reading);
@@ -211,7 +211,7 @@ TEST(thread_local_data_of_a_relocatable_file_stays_beside_its_section)
     end(&reading);
 }
 
-TEST(symbols_of_a_relocatable_file_count_from_where_their_section_was_laid_out)
+TEST(symbols_of_a_relocatable_file_are_relative_to_the_assigned_address)
 {
     struct reading reading;
     begin_kind(&reading, true, false, ET_REL, EM_X86_64);
@@ -229,7 +229,7 @@ TEST(symbols_of_a_relocatable_file_count_from_where_their_section_was_laid_out)
     end(&reading);
 }
 
-TEST(follows_the_escape_to_section_numbers_that_do_not_fit)
+TEST(reads_extended_section_numbers)
 {
     struct reading reading;
     begin(&reading);
@@ -247,8 +247,8 @@ TEST(follows_the_escape_to_section_numbers_that_do_not_fit)
     end(&reading);
 }
 
-/* The table of escapes may be missing, too short, or damaged: the symbol is still a symbol. */
-TEST(an_escape_without_its_table_costs_only_the_section)
+/* The table of extended section numbers may be missing, too short, or damaged: the symbol is kept nevertheless. */
+TEST(without_extended_section_numbers_only_the_section_is_lost)
 {
     const struct {
         enum sxt_builder_section_field field;
@@ -293,7 +293,7 @@ TEST(clears_the_thumb_bit_of_functions_only)
     end(&reading);
 }
 
-/* Two descriptors: the first leads to the text, the second is cut off. */
+/* Two descriptors: the first points to the text, the second is cut off. */
 static void build_descriptors(struct reading *reading, uint16_t type, uint32_t flags)
 {
     begin_kind(reading, true, true, type, EM_PPC64);
@@ -328,7 +328,7 @@ TEST(a_function_descriptor_of_powerpc_leads_to_its_entry)
     end(&reading);
 }
 
-/* What stands in .opd of a relocatable file is waiting for its relocations, and no address yet. */
+/* The contents of .opd in a relocatable file are not relocated yet, and are not addresses. */
 TEST(a_function_descriptor_of_a_relocatable_file_is_not_followed)
 {
     struct reading reading;
@@ -371,7 +371,7 @@ TEST(mapping_symbols_are_dropped_where_assemblers_write_them)
         }
 }
 
-/* --- tables that lie --- */
+/* --- damaged tables --- */
 
 TEST(a_name_without_end_or_outside_the_strings_costs_its_symbol)
 {
@@ -435,7 +435,7 @@ TEST(an_entry_size_of_zero_and_a_cut_last_entry_are_tolerated)
     end(&reading);
 }
 
-/* The string table of the symbols is the symbol table; its own bytes are the names then. */
+/* The string table of the symbols is the symbol table itself; its bytes are the names. */
 TEST(a_table_that_is_its_own_string_table_ends)
 {
     struct reading reading;
@@ -478,7 +478,7 @@ static void build_overlapping(struct reading *reading, size_t size, unsigned cou
                          .name_offset = 7 + i, .value = TEXT, .size = 1, .type = STT_FUNC, .section = 1});
 }
 
-/* Half a megabyte that asks for five gigabytes. */
+/* Half a megabyte that expands to five gigabytes. */
 TEST(overlapping_names_reach_a_limit_soon)
 {
     struct reading reading;
@@ -490,7 +490,7 @@ TEST(overlapping_names_reach_a_limit_soon)
     end(&reading);
 }
 
-TEST(names_that_share_their_ends_are_no_bomb)
+TEST(names_may_share_their_ends)
 {
     struct reading reading;
     build_overlapping(&reading, 30, 20, true);
@@ -499,7 +499,7 @@ TEST(names_that_share_their_ends_are_no_bomb)
     end(&reading);
 }
 
-/* Looking for the end of a name that has none costs as much as a name, so it counts as much. */
+/* Searching for the end of an unterminated name takes as long as reading a name, so it is charged the same. */
 TEST(names_without_end_reach_a_limit_soon)
 {
     struct reading reading;

@@ -1,4 +1,4 @@
-/* test_verify.c: every lie of an ELF file is reported, with its place and the rule that it breaks. */
+/* test_verify.c: every error of an ELF file is reported, with its offset and the rule that it violates. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static uint64_t verify(struct report *report)
     return count;
 }
 
-/* One problem, of that rule and at that place. */
+/* One problem, with this rule and offset. */
 static void expect_one(struct report *report, const char *rule, uint64_t offset, const char *words)
 {
     uint64_t count = verify(report);
@@ -96,7 +96,7 @@ TEST(a_segment_outside_the_file_is_a_problem)
     expect_one(&report, "segment-bounds", sxt_builder_at(&report.builder, 1)->offset, "segment 0");
 }
 
-TEST(a_segment_that_says_it_is_none_is_not_looked_at)
+TEST(a_null_segment_is_not_checked)
 {
     struct report report;
     begin(&report);
@@ -186,7 +186,7 @@ TEST(every_problem_is_listed)
     sxt_builder_free(&report.builder);
 }
 
-TEST(every_changed_byte_and_every_truncation_is_survived)
+TEST(checks_every_changed_byte_and_every_truncation)
 {
     struct report report;
     begin(&report);
@@ -209,7 +209,7 @@ TEST(every_changed_byte_and_every_truncation_is_survived)
     sxt_builder_free(builder);
 }
 
-/* --- files that are made to cost a lot --- */
+/* --- files that are made to be expensive --- */
 
 static void expect_cheap(struct report *report)
 {

@@ -1,4 +1,6 @@
-/* test_addr2line.c: GNU addr2line's rules for symbols and names, and what a word means. The CLI tests ask GNU itself.
+/*
+ * test_addr2line.c: GNU addr2line's rules for symbols and names, and for parsing words. CLI tests compare with GNU
+ * itself.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ static void end(struct fixture *fixture)
     sxt_builder_free(&fixture->builder);
 }
 
-/* NAME and FILE are NULL where there is none. */
+/* NAME and FILE are NULL if there is none. */
 static void assert_function(struct fixture *fixture, uint64_t offset, const char *name, const char *file)
 {
     struct sxt_gnu_found found = {.offset = 0};
@@ -86,7 +88,7 @@ TEST(the_last_symbol_before_an_address_has_it)
     end(&fixture);
 }
 
-TEST(of_several_the_largest_counts_and_then_the_first)
+TEST(of_several_the_largest_wins_and_then_the_first)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
@@ -99,7 +101,7 @@ TEST(of_several_the_largest_counts_and_then_the_first)
     end(&fixture);
 }
 
-TEST(what_was_found_serves_again)
+TEST(the_last_result_is_reused)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
@@ -108,13 +110,13 @@ TEST(what_was_found_serves_again)
     open_symbols(&fixture);
     assert_function(&fixture, 5, "inner", NULL);
     assert_function(&fixture, 1, "outer", NULL);
-    assert_function(&fixture, 5, "outer", NULL); /* it is inside what was found last */
+    assert_function(&fixture, 5, "outer", NULL); /* it is inside the last result */
     assert_function(&fixture, 20, "inner", NULL);
     assert_function(&fixture, 5, "inner", NULL);
     end(&fixture);
 }
 
-TEST(the_file_stands_before_the_symbol)
+TEST(the_file_comes_before_the_symbol)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
@@ -130,7 +132,7 @@ TEST(the_file_stands_before_the_symbol)
     end(&fixture);
 }
 
-TEST(a_single_file_is_that_of_all)
+TEST(a_single_file_applies_to_all_symbols)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
@@ -141,7 +143,7 @@ TEST(a_single_file_is_that_of_all)
     end(&fixture);
 }
 
-TEST(dynamic_symbols_count_where_there_are_no_others)
+TEST(dynamic_symbols_are_used_if_there_are_no_others)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
@@ -158,7 +160,7 @@ TEST(dynamic_symbols_count_where_there_are_no_others)
     assert_function(&fixture, 8, "known", NULL);
     end(&fixture);
 
-    /* A table with nothing in it is as good as none. */
+    /* An empty table is treated like a missing one. */
     static const char nobody[sizeof(Elf64_Sym)];
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_DYNSYM, "exported", STT_FUNC, STB_GLOBAL, TEXT, 4);
@@ -171,7 +173,7 @@ TEST(dynamic_symbols_count_where_there_are_no_others)
     end(&fixture);
 }
 
-TEST(mapping_symbols_are_no_functions)
+TEST(mapping_symbols_are_not_functions)
 {
     struct fixture fixture;
     begin(&fixture, true, EM_AARCH64);
@@ -182,7 +184,7 @@ TEST(mapping_symbols_are_no_functions)
     end(&fixture);
 }
 
-TEST(a_symbol_of_data_must_be_exactly_there)
+TEST(a_symbol_of_data_must_begin_exactly_there)
 {
     struct fixture fixture;
     sxt_string name;
@@ -240,7 +242,7 @@ static void assert_readable(const char *name, enum sxt_gnu_style style, const ch
     sxt_buffer_free(&text);
 }
 
-TEST(names_become_readable_by_style)
+TEST(names_are_demangled_by_style)
 {
     assert_readable("_ZN4this4thatEv", SXT_GNU_AUTO, "this::that()");
     assert_readable("_ZN4this4thatEv", SXT_GNU_CPLUSPLUS, "this::that()");
@@ -256,7 +258,7 @@ TEST(names_become_readable_by_style)
     assert_readable("pack__sub", SXT_GNU_ADA, "pack.sub");
 }
 
-/* A function without parameters whose name has so many letters. */
+/* A function without parameters whose name has COUNT letters. */
 static char *long_name(size_t count)
 {
     char *name = malloc(count + 32);
@@ -267,7 +269,7 @@ static char *long_name(size_t count)
     return name;
 }
 
-/* The decoder takes the size of a name for its nesting. */
+/* The decoder takes the length of a name for its nesting depth. */
 TEST(nesting_has_a_limit)
 {
     struct sxt_buffer text;
@@ -300,7 +302,7 @@ TEST(styles_have_names)
 
 /* --- words and answers --- */
 
-/* The finished file of FIXTURE under a name, which is gone again when it is open. */
+/* The finished file of FIXTURE in a temporary file, which is removed once it is open. */
 static struct sxt_addr2line *open_file(struct fixture *fixture, const char *section)
 {
     char path[] = "/tmp/sextant-addr2line-XXXXXX";
@@ -318,7 +320,7 @@ static struct sxt_addr2line *open_file(struct fixture *fixture, const char *sect
     return addr2line;
 }
 
-TEST(words_mean_addresses)
+TEST(words_are_parsed_as_addresses)
 {
     struct fixture fixture;
     begin(&fixture, false, EM_386);

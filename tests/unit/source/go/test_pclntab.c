@@ -7,7 +7,7 @@
 #include "support/gopclntab_image.h"
 #include "support/test.h"
 
-/* What came of reading an image. */
+/* The result of reading an image. */
 struct result {
     int status;
     bool found;
@@ -25,9 +25,9 @@ static struct result read_bytes(const uint8_t *bytes, size_t size, uint32_t flag
     if (result.status != SXT_OK)
         return result;
     if (reference)
-        result.status = sxt_gopclntab_read_reference(&elf, result.symbols, &result.error);
+        result.status = sxt_go_read_reference(&elf, result.symbols, &result.error);
     else
-        result.status = sxt_gopclntab_read(&elf, &options, result.symbols, &result.found, &result.error);
+        result.status = sxt_go_read(&elf, &options, result.symbols, &result.found, &result.error);
     sxt_elf_close(&elf);
     return result;
 }
@@ -42,7 +42,7 @@ static struct result read_as_reference(const struct image *image)
     return read_bytes(image->bytes, sizeof image->bytes, 0, true);
 }
 
-/* All rows as text, one a line: offset from the text start, length, depth, name, file, call site, lines. */
+/* All rows as text, one per line: offset from the text start, length, depth, name, file, call site, lines. */
 static char *describe(const struct sxt_symbols *symbols, uint64_t text_start)
 {
     char *text = NULL;
@@ -83,7 +83,7 @@ static void expect_rows(struct result *result, uint64_t text_start, const char *
     "0+64 d0 main.main a.go 0=a.go:10 32=a.go:11\n"                                                                    \
     "8+24 d1 lib.outer b.go called a.go:10 0=b.go:3 16=b.go:5\n"                                                       \
     "10+8 d2 lib.inner c.go called b.go:3 0=c.go:4\n" PLAIN_ROWS
-/* Where the inlined calls cannot be read, their lines are the function's. */
+/* If inlined calls cannot be read, their lines belong to the function. */
 #define ROWS_WITHOUT_TREE "0+64 d0 main.main a.go 0=a.go:10 8=b.go:3 16=c.go:4 24=b.go:5 32=a.go:11\n" PLAIN_ROWS
 
 static void expect_all(const struct image *image)
@@ -140,7 +140,7 @@ TEST(takes_the_text_start_from_the_symbol_first)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .symbols = true});
-    /* Everybody else says something else. */
+    /* All other sources have a different value. */
     image_put(&image, IMAGE_TABLE + 24, 8, IMAGE_BASE + IMAGE_TEXT + 8);
     image_put(&image, IMAGE_MODULE + 22 * 8, 8, IMAGE_BASE + IMAGE_TEXT + 16);
     expect_all(&image);
@@ -154,7 +154,7 @@ TEST(takes_the_text_start_from_the_module_data_next)
     expect_all(&image);
 }
 
-TEST(takes_the_text_start_from_the_header_when_nothing_else_is_there)
+TEST(takes_the_text_start_from_the_header_if_no_other_source_has_it)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .no_module = true});
@@ -198,7 +198,7 @@ TEST(leaves_out_what_the_options_exclude)
             &result, GO_TEXT,
             "0+64 d0 main.main  0=:10 32=:11\n8+24 d1 lib.outer  called :10 0=:3 16=:5\n"
             "10+8 d2 lib.inner  called :3 0=:4\n40+32 d0 main.plain  0=:20 16=:21\n60+32 d0 main.last  0=:30\n");
-        /* What was inlined then belongs to the line that called it. */
+        /* The code of inlined calls belongs to the line of the call. */
         result = read_image(&image, SXT_EXTRACT_NO_INLINES);
         expect_rows(&result, GO_TEXT, "0+64 d0 main.main a.go 0=a.go:10 32=a.go:11\n" PLAIN_ROWS);
         result = read_image(&image, SXT_EXTRACT_NO_INLINES | SXT_EXTRACT_NO_LINES | SXT_EXTRACT_NO_FILES);
@@ -210,7 +210,7 @@ TEST(drops_functions_that_go_backwards_and_says_how_many)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
-    image_put(&image, image.functab + 8, 4, 0x70); /* main.plain now begins behind main.empty, its end */
+    image_put(&image, image.functab + 8, 4, 0x70); /* main.plain now begins after main.empty, its end */
     struct result result = read_image(&image, 0);
     assert_int_equal(result.status, SXT_ERROR_FORMAT);
     assert_non_null(strstr(result.error.text, "1 of 4 functions"));
@@ -243,7 +243,7 @@ TEST(keeps_functions_and_lines_when_the_tree_is_damaged)
     }
 }
 
-TEST(refuses_inlined_calls_that_lie_in_themselves)
+TEST(refuses_inlined_calls_that_contain_themselves)
 {
     static struct image image;
     for (unsigned parent = 0; parent < 2; parent++) {
@@ -281,7 +281,7 @@ TEST(finds_nothing_in_files_without_go)
         image_make(&image, (struct image_recipe){.go = 20, .is_64 = round & 1, .sections = SECTIONS_RENAMED});
         for (size_t at = IMAGE_RODATA; at < IMAGE_SYMBOLS; at++)
             image.bytes[at] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
-        /* What begins like a table is not one yet. */
+        /* Data that begins like a table is not necessarily one. */
         for (size_t at = IMAGE_RODATA; at < IMAGE_SYMBOLS && round & 2; at += 32) {
             static const uint8_t header[] = {0xF1, 0xFF, 0xFF, 0xFF, 0, 0, 1, 8, 2, 0, 0, 0, 0, 0, 0, 0};
             memcpy(image.bytes + at, header, sizeof header);
@@ -293,13 +293,13 @@ TEST(finds_nothing_in_files_without_go)
     }
 }
 
-TEST(does_not_take_a_table_that_contradicts_itself)
+TEST(rejects_a_table_that_contradicts_itself)
 {
     static struct image image;
     for (int kind = 0; kind < 3; kind++) {
         image_make(&image, (struct image_recipe){.go = 20, .is_64 = true, .sections = SECTIONS_RENAMED});
         if (kind == 0)
-            image_put(&image, image.functab + 8, 4, 0x70); /* entries that fall */
+            image_put(&image, image.functab + 8, 4, 0x70); /* entries that are not ascending */
         else if (kind == 1)
             image_put(&image, image.records[0], 4, 4); /* a record with another entry */
         else
@@ -322,7 +322,7 @@ TEST(prefers_the_table_that_the_module_data_points_to)
     expect_all(&image);
 }
 
-TEST(reports_a_section_that_is_no_table)
+TEST(reports_a_section_that_is_not_a_table)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
@@ -341,7 +341,7 @@ TEST(reports_a_section_that_is_no_table)
     sxt_symbols_free(&result.symbols);
 }
 
-/* No crash, nothing large; the model may have whatever was readable. */
+/* No crash and no large allocation; the model may contain anything that was readable. */
 static void expect_bounded(const uint8_t *bytes, size_t size, bool whole)
 {
     struct result result = read_bytes(bytes, size, 0, false);
@@ -355,7 +355,7 @@ static void expect_bounded(const uint8_t *bytes, size_t size, bool whole)
     sxt_symbols_free(&result.symbols);
 }
 
-/* The table moves to the end of the file, so that a sanitizer sees what is read behind it. */
+/* The table moves to the end of the file, so that a sanitizer detects reads beyond it. */
 TEST(survives_every_truncation)
 {
     static struct image image;
@@ -461,13 +461,13 @@ TEST(bounds_the_memory_when_names_overlap)
     free(bytes);
 }
 
-/* main.main with calls inlined DEPTH deep: a file whose tree is behind everything else. */
+/* main.main with calls inlined DEPTH deep: a file whose tree comes last. */
 static struct result read_deep_tree(uint32_t depth)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 16, .is_64 = true});
     size_t size = IMAGE_SIZE + depth * 20;
-    image_put(&image, 64 + 56 + 32, 8, size - IMAGE_RODATA); /* the second segment reaches to the end */
+    image_put(&image, 64 + 56 + 32, 8, size - IMAGE_RODATA); /* the second segment extends to the end */
     for (size_t at = IMAGE_TABLE; at < IMAGE_TABLE + image.table_size; at += 4)
         if (sxt_load_u64le(image.bytes + at) == IMAGE_BASE + IMAGE_TREE)
             image_put(&image, at, 8, IMAGE_BASE + IMAGE_SIZE);
@@ -518,12 +518,12 @@ TEST(reference_keeps_empty_names)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
-    image_put(&image, image.records[1] + 4, 4, 9); /* the NUL behind main.main */
+    image_put(&image, image.records[1] + 4, 4, 9); /* the NUL after main.main */
     struct result result = read_as_reference(&image);
     expect_rows(&result, GO_TEXT, "0+64 d0 main.main \n40+32 d0  \n60+0 d0 main.empty \n60+32 d0 main.last \n");
 }
 
-TEST(reference_wants_four_fields_of_a_record)
+TEST(reference_requires_four_fields_of_a_record)
 {
     static struct image image;
     image_make(&image, (struct image_recipe){.go = 20, .is_64 = true});
@@ -574,7 +574,7 @@ TEST(reference_fails_where_the_original_does)
     image_make(&image, recipe);
     image_put(&image, IMAGE_TABLE + 24, 8, 0x500000);
     expect_reference_failure(&image, "runtime.text out of .text bounds 5242880 4198400 512");
-    image_make(&image, (struct image_recipe){.go = 20}); /* 32 bit: eight bytes are read where four are meant */
+    image_make(&image, (struct image_recipe){.go = 20}); /* 32 bit: the reference reads eight bytes instead of four */
     struct result result = read_as_reference(&image);
     assert_non_null(strstr(result.error.text, "runtime.text out of .text bounds"));
     sxt_symbols_free(&result.symbols);
@@ -600,7 +600,7 @@ TEST(reference_gives_nothing_for_a_malformed_table)
             image_put(&image, image.functab + 3 * 8 + 4, 4, 0xFFFFFF);
             break;
         case 4:
-            image.bytes[IMAGE_NAMES + 16] = 'x'; /* not called .gopclntab */
+            image.bytes[IMAGE_NAMES + 16] = 'x'; /* rename .gopclntab */
             break;
         }
         struct result result = read_as_reference(&image);

@@ -1,4 +1,4 @@
-/* reading.h: reads a linker map that a test wrote, and says what was read, one line a piece and symbol. */
+/* reading.h: reads a linker map made by a test, and prints the result, one line for each piece and symbol. */
 #ifndef SXT_TESTS_LINKER_MAP_READING_H
 #define SXT_TESTS_LINKER_MAP_READING_H
 
@@ -11,7 +11,7 @@
 #include "source/linker_map/linker_map.h"
 #include "support/test.h"
 
-/* A map, and the exact copy of a text that it looks at, so that a read beyond the end is noticed. */
+/* A map, and an exact copy of its text, so that a sanitizer detects reads beyond the end. */
 struct reading {
     uint8_t *text;
     struct sxt_linker_map *map;
@@ -46,7 +46,7 @@ static inline void free_reading(struct reading *reading)
     free(reading->text);
 }
 
-/* "100+8 .text a.o .text.f", with the kind if it is not PLAIN, and with the flags if there are any. */
+/* "100+8 .text a.o .text.f", with the kind unless it is PLAIN, and with the flags if there are any. */
 static inline void describe_piece(struct sxt_buffer *out, const struct sxt_linker_map *map, uint32_t number)
 {
     static const char *const kinds[] = {"", " FILL", " STRINGS", " CONSTANTS", " COMMON", " INTERNAL"};
@@ -64,7 +64,7 @@ static inline void describe_piece(struct sxt_buffer *out, const struct sxt_linke
     sxt_buffer_print(out, "\n");
 }
 
-/* The pieces, one a line, and behind each its symbols: "  f@100+8", with * for the preferred one. */
+/* The pieces, one per line, each followed by its symbols: "  f@100+8", with * for the preferred one. */
 static inline char *describe(const struct sxt_linker_map *map)
 {
     struct sxt_buffer out;

@@ -54,7 +54,7 @@ TEST(gnu_long_section_names_and_load_addresses)
                "20000000+4 .data a.o .data.rel.local.p flags 16\n");
 }
 
-/* What was merged into others keeps its old size in the map, here that of m2.o and m4.o. */
+/* Merged strings keep their old size in the map, here those of m2.o and m4.o. */
 TEST(gnu_merged_strings_do_not_overlap)
 {
     assert_map(GNU_HEADING ".rodata         0x0000000000002000       0x3a\n"
@@ -141,7 +141,7 @@ static const char GNU_WITH_EVERYTHING_AROUND[] = "Archive member included to sat
                                                  "Symbol                                            File\n"
                                                  ".text           0x0000000000000000       0x99\n";
 
-TEST(gnu_prose_is_not_the_map)
+TEST(gnu_text_between_sections_is_ignored)
 {
     assert_map(GNU_WITH_EVERYTHING_AROUND, SXT_LINKER_GNU_LD,
                "4000+194 .bss dir/a.o COMMON COMMON\n"
@@ -167,7 +167,7 @@ TEST(gnu_prose_is_not_the_map)
     free_reading(&reading);
 }
 
-/* One of them has the name of an object that came before. */
+/* One of them has the name of an earlier object. */
 TEST(commons_are_found_whatever_their_order)
 {
     struct reading reading = read_map("a                   0x1               c\n"
@@ -305,7 +305,7 @@ TEST(lld_expressions_of_a_script)
                "20+60 .text FILL\n");
 }
 
-/* Lld, like gold, counts variables of threads from the start of .tdata. Wherever they are, .tbss is not looked up. */
+/* lld, like gold, prints thread-local variables relative to the start of .tdata. .tbss is never looked up. */
 TEST(lld_variables_of_threads)
 {
     assert_map(LLD_HEADING "            2000             2000        8     4 .tdata\n"
@@ -367,8 +367,8 @@ TEST(mold_pieces)
                "1810+4 .text FILL flags 64\n");
 }
 
-/* Every cut of a good map is read or refused, and never read beyond its end. */
-TEST(every_cut_is_survived)
+/* Every truncated map is read or refused, without reads beyond its end. */
+TEST(accepts_or_refuses_every_truncation)
 {
     size_t size = strlen(GNU_WITH_EVERYTHING_AROUND);
     for (size_t cut = 0; cut < size; cut++) {

@@ -1,4 +1,4 @@
-/* test_linker_map.c: what a linker map is good for once it is read, and what is refused. */
+/* test_linker_map.c: lookups in a linker map, and which files are refused. */
 #include "reading.h"
 #include "support/test.h"
 
@@ -26,7 +26,7 @@ TEST(code_at_zero)
     free_reading(&reading);
 }
 
-/* The reference's choice: local labels lose, names that can be demangled win, and of equals the last one. */
+/* The reference's ranking: local labels lose, mangled names win, and of equals the last one. */
 TEST(the_best_name_is_preferred)
 {
     assert_map(LLD_HEADING "            1000             1000       20     1 .text\n"
@@ -97,7 +97,7 @@ static void assert_piece_at(const struct sxt_linker_map *map, uint64_t address, 
         sxt_test_assert_text(piece->input_section, input_section);
 }
 
-/* A piece inside another hides it, and not what is behind; .tbss hides nothing. */
+/* A piece inside another hides it, but not what comes after; .tbss hides nothing. */
 TEST(addresses_are_looked_up)
 {
     struct reading reading =
@@ -193,7 +193,7 @@ TEST(errors_name_the_line)
                    "line 1 of the linker map: a number does not fit in 64 bits");
 }
 
-/* The largest address that can be: it has no end, but the bytes before it have. */
+/* The highest address: it has no end, but the bytes before it have. */
 TEST(the_end_of_the_address_space)
 {
     struct reading reading = read_map(LLD_HEADING "fffffffffffffff0 0 f 1 .text\n"
@@ -203,7 +203,7 @@ TEST(the_end_of_the_address_space)
     free_reading(&reading);
 }
 
-/* Lines of each kind without end, all pieces at one address, and each inside the one before. */
+/* Many lines of each kind, all pieces at one address, and each inside the one before. */
 TEST(hostile_maps_take_linear_time)
 {
     enum { LINES = 200000 };

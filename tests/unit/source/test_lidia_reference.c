@@ -1,9 +1,11 @@
-/* test_reference.c: the reference writer's choice of symbols, its strange parts on purpose, and where it fails. */
+/*
+ * test_lidia_reference.c: the symbols that the reference Lidia writer selects, with its oddities, and where it fails.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/reference.h"
+#include "source/lidia_reference.h"
 #include "support/elf_builder.h"
 #include "support/model.h"
 #include "support/test.h"
@@ -45,7 +47,7 @@ static int read_rows(struct reading *reading, uint32_t sources)
         sxt_builder_finish(&reading->builder);
     assert_int_equal(sxt_elf_open(&reading->elf, reading->builder.data, reading->builder.size, LIMIT, NULL), SXT_OK);
     assert_int_equal(sxt_symbols_new(&reading->symbols, NULL), SXT_OK);
-    return sxt_reference_read(&reading->elf, sources, reading->symbols, &reading->error);
+    return sxt_lidia_reference_read(&reading->elf, sources, reading->symbols, &reading->error);
 }
 
 static void end(struct reading *reading)
@@ -55,7 +57,7 @@ static void end(struct reading *reading)
     sxt_builder_free(&reading->builder);
 }
 
-/* The rows, in their order, as sxt_test_ranges_text writes them. */
+/* The rows in their order, in the form of sxt_test_ranges_text. */
 static void expect(struct reading *reading, const char *rows)
 {
     if (read_rows(reading, SXT_SOURCE_ALL) != SXT_OK)
@@ -74,7 +76,7 @@ static void expect_failure(struct reading *reading, const char *words)
 
 /* --- 0: which files --- */
 
-TEST(a_file_that_its_elf_reader_would_not_take_is_refused)
+TEST(a_file_that_the_reference_elf_reader_rejects_is_refused)
 {
     const struct {
         unsigned offset, width;
@@ -102,7 +104,7 @@ TEST(a_file_that_its_elf_reader_would_not_take_is_refused)
 
 /* --- 1: which table --- */
 
-TEST(symtab_is_taken_and_dynsym_left_alone)
+TEST(symtab_is_used_and_dynsym_is_ignored)
 {
     struct reading reading;
     begin(&reading);
@@ -121,7 +123,7 @@ TEST(a_symtab_without_functions_does_not_fall_back)
     expect(&reading, "");
 }
 
-TEST(dynsym_is_taken_where_symtab_cannot_be_read)
+TEST(dynsym_is_used_if_symtab_cannot_be_read)
 {
     const struct {
         enum sxt_builder_section_field field;
@@ -129,7 +131,7 @@ TEST(dynsym_is_taken_where_symtab_cannot_be_read)
     } lies[] = {
         {SXT_SECTION_TYPE, SHT_PROGBITS}, /* absent */
         {SXT_SECTION_SIZE, 0},            /* empty */
-        {SXT_SECTION_SIZE, 25},           /* no multiple */
+        {SXT_SECTION_SIZE, 25},           /* not a multiple */
         {SXT_SECTION_LINK, 0},            /* no strings */
         {SXT_SECTION_LINK, 1000},
         {SXT_SECTION_SIZE, 24u << 20}, /* outside the file */
@@ -146,7 +148,7 @@ TEST(dynsym_is_taken_where_symtab_cannot_be_read)
     }
 }
 
-TEST(the_entry_size_is_not_looked_at)
+TEST(the_entry_size_is_ignored)
 {
     struct reading reading;
     begin(&reading);
@@ -272,9 +274,9 @@ TEST(a_name_without_end_is_dropped)
     expect(&reading, "kept@401000-401001");
 }
 
-/* --- 4: values as they stand --- */
+/* --- 4: values are not adjusted --- */
 
-TEST(values_are_taken_as_they_stand)
+TEST(values_are_not_adjusted)
 {
     struct reading reading;
     begin_kind(&reading, false, false, ET_EXEC, EM_ARM);
@@ -298,7 +300,7 @@ TEST(sizes_lose_their_upper_half_and_zero_is_kept)
     expect(&reading, "zero@401000-401000 huge@401000-401002 largest@401000-100400fff");
 }
 
-/* --- 6: no order, nothing dropped --- */
+/* --- 6: not sorted, nothing dropped --- */
 
 TEST(rows_keep_their_order_and_duplicates_stay)
 {
@@ -311,7 +313,7 @@ TEST(rows_keep_their_order_and_duplicates_stay)
     expect(&reading, "b@401020-401021 a@401010-401011 b@401020-401021 _ZN3foo3barEv@401020-401021");
 }
 
-/* --- and where it fails otherwise --- */
+/* --- other failures --- */
 
 TEST(a_file_without_text_fails)
 {
@@ -327,7 +329,7 @@ TEST(a_file_without_text_fails)
     end(&reading);
 }
 
-TEST(sources_that_are_not_asked_for_are_absent)
+TEST(sources_that_are_not_requested_are_absent)
 {
     struct reading reading;
     begin(&reading);

@@ -1,6 +1,6 @@
 /*
- * extra.c: the files that DWARF may be spread over beside the one at hand: the alternate file of dwz, the .dwo files of
- * split DWARF, and the .dwp package that they can be collected in. Only this machine's files are looked at.
+ * external_files.c: opens the other files that DWARF may be in: the alternate file of dwz, the .dwo files of split
+ * DWARF, and the .dwp package that contains several of them. Never uses the network.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -15,38 +15,38 @@
 #include "source/dwarf/private.h"
 
 #define BUILD_ID_MAX 64
-/* A third of a package's hash table is empty, so a few steps lead to what is looked for, or to nothing. */
+/* A third of a package's hash table is empty, so a valid search takes only a few steps. */
 #define PROBES_MAX 1024
 
-int sxt_dwarf_extra_open(struct dwarf_extra *extra, const char *path, uint64_t inflate_limit, bool split,
-                         sxt_error *error)
+int sxt_dwarf_external_open(struct dwarf_external *external, const char *path, uint64_t inflate_limit, bool split,
+                            sxt_error *error)
 {
-    memset(extra, 0, sizeof *extra);
-    int status = sxt_file_open(&extra->file, path, error);
+    memset(external, 0, sizeof *external);
+    int status = sxt_file_open(&external->file, path, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_file_inflate(&extra->file, inflate_limit, error);
+    status = sxt_file_inflate(&external->file, inflate_limit, error);
     if (status == SXT_OK)
-        status = sxt_elf_open(&extra->elf, extra->file.data, extra->file.size, inflate_limit, error);
+        status = sxt_elf_open(&external->elf, external->file.data, external->file.size, inflate_limit, error);
     if (status != SXT_OK) {
-        sxt_file_close(&extra->file);
+        sxt_file_close(&external->file);
         return status;
     }
-    extra->is_open = true;
-    status = sxt_dwarf_load_sections(&extra->dwarf, &extra->elf, split, error);
+    external->is_open = true;
+    status = sxt_dwarf_load_sections(&external->dwarf, &external->elf, split, error);
     if (status != SXT_OK)
-        sxt_dwarf_extra_close(extra);
+        sxt_dwarf_external_close(external);
     return status;
 }
 
-void sxt_dwarf_extra_close(struct dwarf_extra *extra)
+void sxt_dwarf_external_close(struct dwarf_external *external)
 {
-    if (!extra->is_open)
+    if (!external->is_open)
         return;
-    free(extra->dwarf.units);
-    sxt_elf_close(&extra->elf);
-    sxt_file_close(&extra->file);
-    memset(extra, 0, sizeof *extra);
+    free(external->dwarf.units);
+    sxt_elf_close(&external->elf);
+    sxt_file_close(&external->file);
+    memset(external, 0, sizeof *external);
 }
 
 static bool is_file(const char *path)
@@ -55,7 +55,7 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* DIRECTORY/NAME, or NAME when that is absolute. False when it is too long. */
+/* DIRECTORY/NAME, or NAME if it is absolute. Returns false if the result is too long. */
 static bool join_path(char *out, sxt_string directory, sxt_string name)
 {
     if (name.size == 0 || memchr(name.data, 0, name.size) != NULL)
@@ -66,7 +66,7 @@ static bool join_path(char *out, sxt_string directory, sxt_string name)
     return length > 0 && length < PATH_MAX;
 }
 
-/* The folder that the file at hand is in, following links. */
+/* Gets the directory of the main file, with links resolved. */
 static bool folder_of(const struct sxt_dwarf *dwarf, char *out)
 {
     if (dwarf->settings.path == NULL || realpath(dwarf->settings.path, out) == NULL)
@@ -85,7 +85,7 @@ struct alternate_link {
     size_t id_size;
 };
 
-/* .debug_sup: the version 5, whether this is the supplementary file, its path when it is not, and its number. */
+/* .debug_sup: version 5, whether this is the supplementary file, if not: its path, and its build ID. */
 static bool read_supplementary(struct sxt_elf *elf, bool is_supplementary, struct alternate_link *link)
 {
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_sup");
@@ -106,7 +106,7 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
     if (!is_file(path))
         return false;
     sxt_error cause;
-    if (sxt_dwarf_extra_open(&dwarf->alternate, path, dwarf->settings.options->inflate_limit, false, &cause) !=
+    if (sxt_dwarf_external_open(&dwarf->alternate, path, dwarf->settings.options->inflate_limit, false, &cause) !=
         SXT_OK) {
         sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: %.80s", path, cause.text);
         return false;
@@ -119,17 +119,17 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
     }
     if (own.id_size != link->id_size || memcmp(own.id, link->id, own.id_size) != 0) {
         sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: it has another build ID", path);
-        sxt_dwarf_extra_close(&dwarf->alternate);
+        sxt_dwarf_external_close(&dwarf->alternate);
         return false;
     }
     if (sxt_dwarf_find_units(&dwarf->alternate.dwarf, NULL) != SXT_OK) {
-        sxt_dwarf_extra_close(&dwarf->alternate);
+        sxt_dwarf_external_close(&dwarf->alternate);
         return false;
     }
     return true;
 }
 
-static bool try_alternate_places(struct sxt_dwarf *dwarf, const struct alternate_link *link)
+static bool try_alternate_paths(struct sxt_dwarf *dwarf, const struct alternate_link *link)
 {
     const char *directory = dwarf->settings.options->debug_directory;
     if (directory == NULL)
@@ -173,9 +173,8 @@ void sxt_dwarf_open_alternate(struct sxt_dwarf *dwarf)
     struct alternate_link link;
     if (!read_link(dwarf->elf, &link) || link.path.size == 0)
         return;
-    if (!try_alternate_places(dwarf, &link))
-        sxt_dwarf_warn(dwarf,
-                       "DWARF: the alternate file '%.100s' was not found; names and functions that are in it are lost",
+    if (!try_alternate_paths(dwarf, &link))
+        sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.100s' not found; names and functions in it are missing",
                        link.path.data);
 }
 
@@ -188,11 +187,11 @@ void sxt_dwarf_open_package(struct sxt_dwarf *dwarf)
     if (length <= 0 || length >= PATH_MAX || !is_file(path))
         return;
     sxt_error cause;
-    if (sxt_dwarf_extra_open(&dwarf->package, path, dwarf->settings.options->inflate_limit, true, &cause) != SXT_OK)
+    if (sxt_dwarf_external_open(&dwarf->package, path, dwarf->settings.options->inflate_limit, true, &cause) != SXT_OK)
         sxt_dwarf_warn(dwarf, "DWARF: package '%.80s' not used: %.80s", path, cause.text);
 }
 
-/* The columns of a package's index, by what they are of: numbers of version 5, and of GNU's version 2 where other. */
+/* The columns of a package's index, by section; the numbers are those of version 5 and of GNU's version 2. */
 static int section_of_column(uint32_t version, uint32_t id)
 {
     switch (id) {
@@ -213,7 +212,7 @@ static int section_of_column(uint32_t version, uint32_t id)
 
 /*
  * .debug_cu_index: version, columns, units, slots; then a hash table of unit numbers (slots x 8 bytes), the row of each
- * (slots x 4), the kinds of the columns, and two tables of offsets and sizes, a row for each unit.
+ * (slots x 4), the section of each column, and two tables of offsets and sizes with a row for each unit.
  */
 static bool find_in_package(const struct dwarf_file *package, uint64_t id, struct dwarf_file *part)
 {
@@ -260,7 +259,7 @@ static bool find_in_package(const struct dwarf_file *package, uint64_t id, struc
     return true;
 }
 
-/* The number that a split unit carries: in its header, or (DWARF 4) in its root entry. */
+/* The number of a split unit: in its header, or (DWARF 4) in its root entry. */
 static uint64_t split_id(const struct dwarf_file *file, const struct dwarf_unit *unit)
 {
     if (unit->version >= 5)
@@ -274,7 +273,7 @@ static uint64_t split_id(const struct dwarf_file *file, const struct dwarf_unit 
     return id;
 }
 
-/* The unit of the part that has the number; type units may stand before it. */
+/* Finds the unit with this number; type units may come before it. */
 static bool find_unit(struct dwarf_split *split, uint64_t id)
 {
     const struct dwarf_bytes *info = &split->part.sections[DWARF_INFO];
@@ -293,12 +292,12 @@ static bool find_unit(struct dwarf_split *split, uint64_t id)
 static bool try_split_file(const struct sxt_dwarf *dwarf, const char *path, uint64_t id, struct dwarf_split *split)
 {
     if (!is_file(path) ||
-        sxt_dwarf_extra_open(&split->extra, path, dwarf->settings.options->inflate_limit, true, NULL) != SXT_OK)
+        sxt_dwarf_external_open(&split->external, path, dwarf->settings.options->inflate_limit, true, NULL) != SXT_OK)
         return false;
-    split->part = split->extra.dwarf;
+    split->part = split->external.dwarf;
     if (find_unit(split, id))
         return true;
-    sxt_dwarf_extra_close(&split->extra);
+    sxt_dwarf_external_close(&split->external);
     return false;
 }
 
@@ -315,7 +314,7 @@ bool sxt_dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root
         return true;
     if (!folder_of(dwarf, folder))
         return false;
-    /* Beside the binary: with the path that it was given, and by its name alone. */
+    /* Next to the binary: with the recorded relative path, then by its file name alone. */
     sxt_string beside = {folder, strlen(folder)}, name = root->split_name;
     for (size_t i = name.size; i > 0; i--)
         if (name.data[i - 1] == '/') {
@@ -330,5 +329,5 @@ bool sxt_dwarf_split_open(const struct sxt_dwarf *dwarf, const struct dwarf_root
 
 void sxt_dwarf_split_close(struct dwarf_split *split)
 {
-    sxt_dwarf_extra_close(&split->extra);
+    sxt_dwarf_external_close(&split->external);
 }

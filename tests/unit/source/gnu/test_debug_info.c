@@ -1,8 +1,8 @@
 /*
- * test_nearest.c: which unit, function, name and line GNU addr2line takes where debug information leaves a choice.
+ * test_debug_info.c: which unit, function, name and line GNU addr2line selects where debug information is ambiguous.
  *
- * Each file is made in memory. Where GNU addr2line 2.40 is installed it is asked as well and must give the expected
- * answers, so that what is expected here is no opinion.
+ * Each file is made in memory. If GNU addr2line 2.40 is installed, it must give the same answers, so that the
+ * expectations are not just an opinion.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define ANSWERS_MAX 4096
 
-/* Appends "function file:line" for each frame, with " < " between them, and "; " behind the last. */
+/* Appends "function file:line" for each frame, with " < " between them, and "; " after the last. */
 static void append_answer(char *text, struct sxt_gnu *gnu, uint64_t address)
 {
     struct sxt_gnu_frame frame;
@@ -38,7 +38,7 @@ static void append_answer(char *text, struct sxt_gnu *gnu, uint64_t address)
     strcat(text, "; ");
 }
 
-/* The same from GNU; false when it is not there. */
+/* The same from GNU addr2line; false if it is not installed. */
 static bool ask_gnu(const struct debug *debug, const uint64_t *addresses, size_t count, char *text)
 {
     static int is_there = -1;
@@ -86,7 +86,7 @@ static bool ask_gnu(const struct debug *debug, const uint64_t *addresses, size_t
     return true;
 }
 
-/* Asks for ADDRESSES, which count from TEXT and end with UINT64_MAX, in that order and of one opened file. */
+/* Looks up ADDRESSES, which are relative to TEXT and end with UINT64_MAX, in that order in one open file. */
 static void expect_answers(struct debug *debug, const uint64_t *offsets, const char *expected)
 {
     if (!debug->is_finished)
@@ -118,7 +118,7 @@ static void add_symbol(struct debug *debug, const char *name, uint64_t offset, u
     sxt_builder_function(&debug->elf, SHT_SYMTAB, name, TEXT + offset, size, debug->text);
 }
 
-TEST(the_smallest_range_counts)
+TEST(the_smallest_range_wins)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -127,14 +127,14 @@ TEST(the_smallest_range_counts)
     debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(64));
     OPEN(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(64));
     OPEN(&debug, DW_TAG_inlined_subroutine, NAME("outer"), LIST(pieces), CALL(1, 20));
-    /* Its range is larger than the piece of `outer` that has it, so it is not seen there. */
+    /* Its range is larger than the piece of `outer` around it, so it is not found there. */
     ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("inner"), LOW(TEXT + 2), HIGH(8), CALL(1, 21));
     debug_close(&debug);
     ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("same"), LOW(TEXT + 52), HIGH(4), CALL(1, 22));
     ENTRY(&debug, DW_TAG_inlined_subroutine, NAME("size"), LOW(TEXT + 52), HIGH(4), CALL(1, 23));
     debug_close(&debug);
     debug_end_unit(&debug);
-    /* Twice, because a unit that is asked often is asked in another way. */
+    /* Twice, because a unit with many lookups is searched in another way. */
     EXPECT(&debug,
            "f /src/a.c:10; "
            "inner /src/a.c:10 < outer /src/a.c:21 < f /src/a.c:20; "
@@ -165,7 +165,7 @@ TEST(ranges_that_touch_are_one)
     EXPECT(&debug, "g /src/a.c:11 < f /src/a.c:20; g /src/a.c:12 < f /src/a.c:20; f /src/a.c:14; ", 4, 8, 16);
 }
 
-TEST(the_first_unit_answers)
+TEST(the_first_unit_wins)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -181,7 +181,7 @@ TEST(the_first_unit_answers)
     EXPECT(&debug, "?? /src/a.c:11; f ??:?; g /src/a.c:62; ", 4, 40, 48);
 }
 
-TEST(a_unit_without_lines_is_no_unit)
+TEST(a_unit_without_lines_is_ignored)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -192,7 +192,7 @@ TEST(a_unit_without_lines_is_no_unit)
     EXPECT(&debug, "symbol ??:?; ", 4);
 }
 
-TEST(a_unit_without_code_answers_for_a_shared_line_table)
+TEST(a_unit_without_code_wins_for_a_shared_line_table)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -207,10 +207,10 @@ TEST(a_unit_without_code_answers_for_a_shared_line_table)
 }
 
 /*
- * The first unit refers to the third, so that the second one is passed over while the third is looked for. GNU does all
- * that for the first question, whose answer is lost on the way.
+ * The first unit refers to the third, so that the second one is skipped in the search for the third. GNU addr2line does
+ * all that for the first lookup, whose answer is wrong.
  */
-TEST(a_unit_that_is_passed_over_does_not_answer)
+TEST(a_unit_that_is_skipped_gives_no_answer)
 {
     for (int decoded = 0; decoded < 2; decoded++) {
         struct debug debug;
@@ -227,7 +227,7 @@ TEST(a_unit_that_is_passed_over_does_not_answer)
         debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(32));
         uint64_t last = ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(32));
         debug_end_unit(&debug);
-        /* Behind the code of the entry, which takes one byte. */
+        /* After the code of the entry, which is one byte. */
         debug_poke(&debug, INFO, user + 1, decoded ? middle : last, 4);
         if (decoded)
             EXPECT(&debug, "??; ?? /src/a.c:11; ", 100, 4);
@@ -236,7 +236,7 @@ TEST(a_unit_that_is_passed_over_does_not_answer)
     }
 }
 
-TEST(padding_has_a_line_once_its_unit_was_asked)
+TEST(padding_has_a_line_once_its_unit_was_searched)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -248,7 +248,7 @@ TEST(padding_has_a_line_once_its_unit_was_asked)
     EXPECT(&debug, "f ??:?; f /src/a.c:11; f /src/a.c:15; f ??:?; ", 20, 4, 20, 40);
 }
 
-TEST(a_plain_name_gives_way_to_a_symbol)
+TEST(a_symbol_replaces_a_plain_name)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -273,8 +273,8 @@ TEST(a_plain_name_gives_way_to_a_symbol)
            8, 12, 0, 8, 32, 36, 48);
 }
 
-/* A second step to the name is not taken. */
-TEST(a_name_is_one_step_away)
+/* Only one reference to the name is followed. */
+TEST(only_one_reference_to_a_name_is_followed)
 {
     struct debug debug;
     debug_init(&debug, (struct debug_shape){.version = 4});
@@ -290,7 +290,7 @@ TEST(a_name_is_one_step_away)
     EXPECT(&debug, "?? /src/a.c:12 < f /src/a.c:20; g /src/a.c:14 < f /src/a.c:21; ", 8, 16);
 }
 
-/* In version 5 files count from 0, and a sequence begins with file 0. */
+/* In version 5, files are numbered from 0, and a sequence begins with file 0. */
 TEST(a_sequence_begins_with_the_first_file)
 {
     struct debug debug;
@@ -307,7 +307,7 @@ TEST(a_sequence_begins_with_the_first_file)
     debug_begin_unit(&debug, LINES(lines), LOW(TEXT), HIGH(24));
     ENTRY(&debug, DW_TAG_subprogram, NAME("f"), LOW(TEXT), HIGH(24));
     debug_end_unit(&debug);
-    /* File 0 is mostly the same as file 1, but it need not be. */
+    /* File 0 is usually the same as file 1, but need not be. */
     char *name = memmem(debug.sections[LINE].data, debug.sections[LINE].size, "b.c", 3);
     assert_non_null(name);
     name[0] = 'z';

@@ -1,11 +1,11 @@
 /*
- * reference.c: symbols as the reference Lidia writer picks them.
+ * lidia_reference.c: selects symbols as the reference Lidia writer does.
  *
- * Its rules are simple and sometimes wrong; they are written out here on purpose, apart from our own in elf_symbols.c:
- * .dynsym counts only when .symtab is missing or damaged; the section of a symbol is not looked at; sizes are cut to
- * 32 bits; values are taken as they stand.
+ * Its rules are simple and sometimes wrong, so they are kept separate from our own in elf/symbols.c: .dynsym is used
+ * only if .symtab is missing or damaged; the section of a symbol is ignored; sizes are truncated to 32 bits; values are
+ * not adjusted.
  */
-#include "source/reference.h"
+#include "source/lidia_reference.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "source/elf/elf.h"
 #include "source/go/go.h"
 
-/* What became of reading one symbol table. */
+/* The result of opening a symbol table. */
 enum outcome { TABLE_READ, TABLE_ABSENT, TABLE_BAD };
 
 static int check_file(struct sxt_elf *elf, sxt_error *error);
@@ -26,7 +26,7 @@ static bool versions_are_good(struct sxt_elf *elf, sxt_error *error);
 static int add_functions(struct sxt_elf_symbol_table *table, uint8_t source, struct sxt_symbols *symbols,
                          sxt_error *error);
 
-int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols *symbols, sxt_error *error)
+int sxt_lidia_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols *symbols, sxt_error *error)
 {
     struct sxt_elf_symbol_table table;
     sxt_error first = {0}, second = {0};
@@ -54,10 +54,10 @@ int sxt_reference_read(struct sxt_elf *elf, uint32_t sources, struct sxt_symbols
     }
     if (status != SXT_OK || (sources & SXT_SOURCE_GO) == 0)
         return status;
-    return sxt_gopclntab_read_reference(elf, symbols, error);
+    return sxt_go_read_reference(elf, symbols, error);
 }
 
-/* The reference refuses a file whose sections have no proper names, though it needs only two of them. */
+/* The reference rejects a file whose sections have invalid names, though it needs only two of them. */
 static int check_file(struct sxt_elf *elf, sxt_error *error)
 {
     const char *problem = NULL;
@@ -73,7 +73,7 @@ static int check_file(struct sxt_elf *elf, sxt_error *error)
         problem = "invalid ELF section name string table type";
     else if (sxt_elf_section_bytes(elf, &elf->sections[elf->names], &names, &cause) != SXT_OK)
         problem = cause.text;
-    /* A name is good when a NUL comes at or behind its offset. */
+    /* A name is valid if there is a NUL at or after its offset. */
     size_t end = names.size;
     while (end > 0 && names.data[end - 1] != 0)
         end--;
@@ -118,7 +118,7 @@ static enum outcome open_table(struct sxt_elf *elf, uint32_t type, struct sxt_el
     return TABLE_READ;
 }
 
-/* The reference reads the version tables with .dynsym and gives up when a record in them is not of version 1. */
+/* The reference reads the version tables together with .dynsym, and fails if a record is not of version 1. */
 static bool version_records_are_good(struct sxt_elf *elf, uint32_t type, size_t record_size, const char *what,
                                      sxt_error *error)
 {

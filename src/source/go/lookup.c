@@ -1,4 +1,4 @@
-/* evidence.c: finds the entry of the Go function table for an address. */
+/* lookup.c: finds the entry of the Go function table for an address. */
 #include "source/go/go.h"
 #include "source/go/table.h"
 
@@ -16,7 +16,7 @@ const struct sxt_go_table *sxt_go_open(struct sxt_elf *elf)
  * Entries of a damaged table may be out of order, so all are examined. Of several functions, the one that starts last
  * wins.
  */
-bool sxt_go_find_evidence(const struct sxt_go_table *table, uint64_t address, struct sxt_go_evidence *out)
+bool sxt_go_find_function(const struct sxt_go_table *table, uint64_t address, struct sxt_go_position *out)
 {
     bool has = false;
     uint64_t best = 0;

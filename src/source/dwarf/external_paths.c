@@ -1,8 +1,8 @@
 /*
- * evidence_places.c: the paths that extra.c tries, as a list for people. An open file does not know its path; it is the
- * one of them that has its content.
+ * external_paths.c: lists the paths that external_files.c tries. An open file does not store its path; it is found by
+ * comparing contents.
  */
-#include "source/dwarf/evidence_places.h"
+#include "source/dwarf/external_paths.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -16,30 +16,30 @@
 #include "source/debug_file.h"
 
 #define BUILD_ID_MAX 64
-/* Two files that agree so far are the same. */
+/* Two files of equal size that agree up to here are considered equal. */
 #define COMPARE_MAX ((size_t)1 << 20)
 
-__attribute__((format(printf, 3, 4))) static void add(struct dwarf_places *places, struct sxt_arena *arena,
+__attribute__((format(printf, 3, 4))) static void add(struct dwarf_paths *paths, struct sxt_arena *arena,
                                                       const char *format, ...);
 
-static void add(struct dwarf_places *places, struct sxt_arena *arena, const char *format, ...)
+static void add(struct dwarf_paths *paths, struct sxt_arena *arena, const char *format, ...)
 {
     char path[PATH_MAX];
     va_list values;
     va_start(values, format);
     int length = vsnprintf(path, sizeof path, format, values);
     va_end(values);
-    if (length <= 0 || length >= PATH_MAX || places->count == DWARF_PLACES_MAX)
+    if (length <= 0 || length >= PATH_MAX || paths->count == DWARF_PATHS_MAX)
         return;
-    for (size_t i = 0; i < places->count; i++)
-        if (strcmp(places->paths[i].data, path) == 0)
+    for (size_t i = 0; i < paths->count; i++)
+        if (strcmp(paths->list[i].data, path) == 0)
             return;
     char *copy = sxt_arena_copy(arena, path, (size_t)length);
     if (copy != NULL)
-        places->paths[places->count++] = (sxt_string){copy, (size_t)length};
+        paths->list[paths->count++] = (sxt_string){copy, (size_t)length};
 }
 
-/* The folder that the file at hand is in, following links. */
+/* Gets the directory of the main file, with links resolved. */
 static bool folder_of(const struct sxt_dwarf *dwarf, char folder[PATH_MAX])
 {
     if (dwarf->settings.path == NULL || realpath(dwarf->settings.path, folder) == NULL)
@@ -55,30 +55,30 @@ static int printable(sxt_string text)
     return text.size < PATH_MAX ? (int)text.size : PATH_MAX;
 }
 
-void sxt_dwarf_places_of_split(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
-                               struct dwarf_places *places)
+void sxt_dwarf_split_paths(const struct sxt_dwarf *dwarf, const struct dwarf_root *root, struct sxt_arena *arena,
+                           struct dwarf_paths *paths)
 {
     char folder[PATH_MAX];
     sxt_string name = root->split_name, directory = root->directory;
-    places->count = 0;
+    paths->count = 0;
     if (dwarf->settings.path == NULL)
         return;
-    add(places, arena, "%s.dwp", dwarf->settings.path);
+    add(paths, arena, "%s.dwp", dwarf->settings.path);
     if (name.size == 0 || (dwarf->settings.options->flags & SXT_EXTRACT_NO_DEBUG_SEARCH))
         return;
     bool absolute = name.data[0] == '/';
     if (absolute || directory.size == 0)
-        add(places, arena, "%.*s", printable(name), name.data);
+        add(paths, arena, "%.*s", printable(name), name.data);
     else
-        add(places, arena, "%.*s/%.*s", printable(directory), directory.data, printable(name), name.data);
+        add(paths, arena, "%.*s/%.*s", printable(directory), directory.data, printable(name), name.data);
     if (!folder_of(dwarf, folder))
         return;
     if (!absolute)
-        add(places, arena, "%s/%.*s", folder, printable(name), name.data);
+        add(paths, arena, "%s/%.*s", folder, printable(name), name.data);
     size_t last = name.size;
     while (last > 0 && name.data[last - 1] != '/')
         last--;
-    add(places, arena, "%s/%.*s", folder, printable(name) - (int)last, name.data + last);
+    add(paths, arena, "%s/%.*s", folder, printable(name) - (int)last, name.data + last);
 }
 
 static const char *last_component(const char *path)
@@ -87,7 +87,7 @@ static const char *last_component(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The path and build ID in .gnu_debugaltlink, or in .debug_sup (DWARF 5) behind a version and a flag. */
+/* Reads the path and build ID in .gnu_debugaltlink, or in .debug_sup (DWARF 5) after a version and a flag. */
 static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id, size_t *id_size)
 {
     const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
@@ -106,14 +106,14 @@ static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id,
     return !at.failed && path->size > 0 && path->size < PATH_MAX;
 }
 
-void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
-                                   struct dwarf_places *places)
+void sxt_dwarf_alternate_paths(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
+                               struct dwarf_paths *paths)
 {
     sxt_string path;
     const uint8_t *id;
     size_t id_size;
     *name = (sxt_string){NULL, 0};
-    places->count = 0;
+    paths->count = 0;
     if (!read_link(dwarf->elf, &path, &id, &id_size))
         return;
     *name = path;
@@ -122,15 +122,15 @@ void sxt_dwarf_places_of_alternate(const struct sxt_dwarf *dwarf, struct sxt_are
     if (directory == NULL)
         directory = SXT_DEBUG_DIRECTORY;
     if (path.data[0] == '/' || !folder_of(dwarf, folder))
-        add(places, arena, "%s", path.data);
+        add(paths, arena, "%s", path.data);
     else
-        add(places, arena, "%s/%s", folder, path.data);
+        add(paths, arena, "%s/%s", folder, path.data);
     if (id_size >= 2 && id_size <= BUILD_ID_MAX) {
         char hex[SXT_HEX_ROOM(BUILD_ID_MAX)];
         sxt_hex_encode(hex, id, id_size);
-        add(places, arena, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
+        add(paths, arena, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
     }
-    add(places, arena, "%s/.dwz/%s", directory, last_component(path.data));
+    add(paths, arena, "%s/.dwz/%s", directory, last_component(path.data));
 }
 
 static bool has_content_of(const char *path, const struct sxt_file *file, uint64_t inflate_limit)
@@ -145,11 +145,11 @@ static bool has_content_of(const char *path, const struct sxt_file *file, uint64
     return same;
 }
 
-sxt_string sxt_dwarf_place_of(const struct dwarf_extra *extra, const struct dwarf_places *places,
-                              uint64_t inflate_limit)
+sxt_string sxt_dwarf_external_path(const struct dwarf_external *external, const struct dwarf_paths *paths,
+                                   uint64_t inflate_limit)
 {
-    for (size_t i = 0; i < places->count; i++)
-        if (has_content_of(places->paths[i].data, &extra->file, inflate_limit))
-            return places->paths[i];
+    for (size_t i = 0; i < paths->count; i++)
+        if (has_content_of(paths->list[i].data, &external->file, inflate_limit))
+            return paths->list[i];
     return (sxt_string){NULL, 0};
 }

@@ -1,22 +1,22 @@
-/* choose.c: which units have code at an address, from what their root entries say. */
+/* select_units.c: finds the units that have code at an address, by their root entries. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "source/dwarf/private.h"
 
-/* Collecting under way. */
+/* State while the root entries are read. */
 struct survey {
     struct sxt_dwarf *dwarf;
     size_t extent_capacity;
     struct dwarf_abbrevs abbrevs;
     struct dwarf_ranges ranges;
-    struct dwarf_effort effort;
+    struct dwarf_budget budget;
 };
 
-static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error);
+static int read_all_extents(struct sxt_dwarf *dwarf, sxt_error *error);
 
-size_t sxt_dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
+size_t sxt_dwarf_first_extent_after(const struct sxt_dwarf *dwarf, uint64_t address)
 {
     size_t low = 0, high = dwarf->extent_count;
     while (low < high) {
@@ -29,21 +29,23 @@ size_t sxt_dwarf_extent_behind(const struct sxt_dwarf *dwarf, uint64_t address)
     return low;
 }
 
-int sxt_dwarf_choose(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t count, bool *wanted, sxt_error *error)
+int sxt_dwarf_select_units(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t count, bool *wanted,
+                           sxt_error *error)
 {
-    int status = dwarf->unknown == NULL ? look_at_units(dwarf, error) : SXT_OK;
+    int status = dwarf->unknown == NULL ? read_all_extents(dwarf, error) : SXT_OK;
     if (status != SXT_OK)
         return status;
     for (size_t i = 0; i < dwarf->main.info_unit_count; i++)
         wanted[i] = dwarf->unknown[i];
     for (size_t i = 0; i < count; i++)
-        for (size_t k = sxt_dwarf_extent_behind(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i]; k--)
+        for (size_t k = sxt_dwarf_first_extent_after(dwarf, addresses[i]); k > 0 && dwarf->reach[k - 1] > addresses[i];
+             k--)
             if (dwarf->extents[k - 1].end > addresses[i])
                 wanted[dwarf->extents[k - 1].unit] = true;
     return SXT_OK;
 }
 
-static void look_at_unit(struct survey *survey, size_t number)
+static void read_extents(struct survey *survey, size_t number)
 {
     struct sxt_dwarf *dwarf = survey->dwarf;
     const struct dwarf_unit *unit = &dwarf->main.units[number];
@@ -51,9 +53,9 @@ static void look_at_unit(struct survey *survey, size_t number)
     struct dwarf_root root;
     if ((unit->type == DW_UT_type || unit->type == DW_UT_split_type) && dwarf->line_tables == NULL)
         return;
-    sxt_dwarf_effort_begin(&survey->effort, dwarf, unit);
+    sxt_dwarf_budget_begin(&survey->budget, dwarf, unit);
     if (!sxt_dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
-        /* Reading it will tell what is wrong. */
+        /* Reading the unit will report the error. */
         dwarf->unknown[number] = true;
         return;
     }
@@ -79,7 +81,7 @@ static void look_at_unit(struct survey *survey, size_t number)
     survey->ranges.count = 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
     const struct dwarf_extent *first = a;
     const struct dwarf_extent *second = b;
@@ -88,8 +90,8 @@ static int by_start(const void *a, const void *b)
     return first->unit < second->unit ? -1 : first->unit > second->unit;
 }
 
-/* As if nobody had looked, so that the next one tries again. */
-static void forget_survey(struct sxt_dwarf *dwarf)
+/* Resets everything, so that the next call tries again. */
+static void discard_survey(struct sxt_dwarf *dwarf)
 {
     free(dwarf->unknown);
     free(dwarf->reach);
@@ -102,29 +104,29 @@ static void forget_survey(struct sxt_dwarf *dwarf)
     dwarf->extent_count = 0;
 }
 
-static int look_at_units(struct sxt_dwarf *dwarf, sxt_error *error)
+static int read_all_extents(struct sxt_dwarf *dwarf, sxt_error *error)
 {
     size_t count = dwarf->main.info_unit_count;
     struct survey survey = {.dwarf = dwarf};
     sxt_dwarf_abbrevs_init(&survey.abbrevs);
-    survey.abbrevs.effort = survey.ranges.effort = &survey.effort;
+    survey.abbrevs.budget = survey.ranges.budget = &survey.budget;
     dwarf->unknown = calloc(count + 1, sizeof *dwarf->unknown);
     if (dwarf->settings.gnu && (dwarf->line_tables = malloc((count + 1) * sizeof *dwarf->line_tables)) == NULL)
         survey.ranges.no_memory = true;
     for (size_t i = 0; i < count && dwarf->line_tables != NULL; i++)
         dwarf->line_tables[i] = UINT64_MAX;
     for (size_t i = 0; i < count && dwarf->unknown != NULL && !survey.ranges.no_memory; i++)
-        look_at_unit(&survey, i);
+        read_extents(&survey, i);
     dwarf->reach = malloc((dwarf->extent_count + 1) * sizeof *dwarf->reach);
     survey.ranges.no_memory = survey.ranges.no_memory || survey.abbrevs.no_memory;
     sxt_dwarf_abbrevs_free(&survey.abbrevs);
     free(survey.ranges.list);
     if (dwarf->unknown == NULL || dwarf->reach == NULL || survey.ranges.no_memory) {
-        forget_survey(dwarf);
-        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while looking at the units of DWARF");
+        discard_survey(dwarf);
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading the units of DWARF");
     }
     if (dwarf->extent_count > 0)
-        qsort(dwarf->extents, dwarf->extent_count, sizeof *dwarf->extents, by_start);
+        qsort(dwarf->extents, dwarf->extent_count, sizeof *dwarf->extents, compare_starts);
     uint64_t reach = 0;
     for (size_t i = 0; i < dwarf->extent_count; i++) {
         if (dwarf->extents[i].end > reach)

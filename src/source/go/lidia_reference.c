@@ -1,6 +1,7 @@
 /*
- * reference.c: reads Go functions as the reference Lidia writer does, with its limits and mistakes. Where the reference
- * fails for the whole file, this is an error; a table that the reference cannot read gives no functions and no error.
+ * lidia_reference.c: reads Go functions as the reference Lidia writer does, with its limits and mistakes. Where the
+ * reference fails for the whole file, this is an error; a table that the reference cannot read gives no functions and
+ * no error.
  */
 #include <elf.h>
 
@@ -14,7 +15,7 @@ static int read_text_start(const struct sxt_elf *elf, const struct sxt_elf_secti
                            const struct sxt_elf_bytes *bytes, uint64_t *out, sxt_error *error);
 static bool read_name(const struct sxt_go_table *table, size_t index, sxt_string *name);
 
-int sxt_gopclntab_read_reference(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error)
+int sxt_go_read_reference(struct sxt_elf *elf, struct sxt_symbols *symbols, sxt_error *error)
 {
     const struct sxt_elf_section *text = sxt_elf_section_named(elf, ".text");
     if (text == NULL)
