@@ -28,7 +28,7 @@ struct pads {
     uint8_t *lengths;       /* of the instructions */
     size_t count, capacity, length_capacity;
     struct sxt_elf_mapping_symbols marks; /* what is data among the code */
-    sxt_frame *frames;          /* of a batch of calls */
+    sxt_frame *frames;                    /* of a batch of calls */
     struct sxt_symbfile_frame *turned;
     uint64_t written;
     bool no_memory;
