@@ -126,7 +126,7 @@ static int finish(struct explainer *explainer, int status, sxt_error *error)
     free(explainer);
     if (status != SXT_OK || !no_memory)
         return status;
-    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explainer an address");
+    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explaining an address");
 }
 
 /* Returns a copy that outlives the unit. */

@@ -305,8 +305,8 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
     if (reported > WARNINGS_MAX || dwarf->main.bad_count > 1)
         sxt_dwarf_warn(dwarf, "DWARF: %llu damaged units in total", (unsigned long long)broken);
     if (missing > 0)
-        sxt_dwarf_warn(dwarf, "DWARF: found no .dwo files or .dwp file for %llu units; their code has no lines",
-                       (unsigned long long)missing);
+        sxt_dwarf_warn(dwarf, "DWARF: found no .dwo or .dwp file for %llu unit%s; the code there has no lines",
+                       (unsigned long long)missing, missing == 1 ? "" : "s");
     symbols->units.read += dwarf->main.info_unit_count;
     symbols->units.damaged += broken;
     symbols->units.missing += missing;

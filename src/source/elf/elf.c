@@ -110,7 +110,7 @@ static int read_header(struct sxt_elf *elf, struct tables *tables, sxt_error *er
         return sxt_fail(error, SXT_ERROR_FORMAT, elf->size, "ELF header is cut off");
     if (elf->type == ET_CORE)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "a core file contains no symbols; use the program or library that dumped core");
+                        "a core file contains no symbols; use the program that dumped core or one of its libraries");
 
     unsigned header_end = elf->is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
     if (tables->segment_count != 0 && segment_size != (elf->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))

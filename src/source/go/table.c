@@ -22,7 +22,7 @@ int sxt_go_table_open(struct sxt_go_table *table, const uint8_t *data, size_t si
 {
     *table = (struct sxt_go_table){.data = data, .size = size, .address = address, .offset = offset};
     if (size < HEADER_BYTES + 8)
-        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "go function table: %zu bytes are too short for its header",
+        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "go function table: too short for its header (%zu bytes)",
                         size);
     if (!read_magic(table))
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, offset, "go function table: unknown magic %02x%02x%02x%02x",
@@ -71,7 +71,7 @@ static int read_parts(struct sxt_go_table *table, sxt_error *error)
     unsigned first = table->version >= SXT_GO_1_18 ? 3 : 2;
     if (!sxt_fits(HEADER_BYTES, first + PART_COUNT, table->pointer_size, table->size))
         return sxt_fail(error, SXT_ERROR_FORMAT, table->offset,
-                        "go function table: %zu bytes are too short for its header", table->size);
+                        "go function table: too short for its header (%zu bytes)", table->size);
     if (table->version >= SXT_GO_1_18)
         table->header_text = sxt_go_word(table, HEADER_BYTES + 2 * table->pointer_size, table->pointer_size);
 

@@ -137,7 +137,7 @@ TEST(a_missing_or_wrong_dwo_gives_a_warning)
             make_skeleton(&skeleton, version, other ? "other.dwo" : "absent.dwo", ID);
             make_split(&split, version, ID + 1);
             save(&split, "other.dwo");
-            expect_file(&skeleton, 1, "found no .dwo files or .dwp file for 1 units", "");
+            expect_file(&skeleton, 1, "found no .dwo or .dwp file for 1 unit;", "");
             debug_free(&skeleton);
             debug_free(&split);
         }

@@ -123,7 +123,7 @@ TEST(refuses_a_core_file_and_says_what_to_use_instead)
     refuse(&builder, SXT_ERROR_UNSUPPORTED, "core file");
     sxt_builder_free(&builder);
     begin(&builder, ET_CORE);
-    refuse(&builder, SXT_ERROR_UNSUPPORTED, "use the program or library");
+    refuse(&builder, SXT_ERROR_UNSUPPORTED, "use the program that dumped core");
     sxt_builder_free(&builder);
 }
 
