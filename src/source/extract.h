@@ -15,7 +15,7 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
 
 struct sxt_elf;
 
-/* The same for a file that is taken apart already, with the bounds that it was opened with. */
+/* The same for an ELF file that is already open; its own inflate limit applies. */
 int sxt_extract_elf(struct sxt_elf *elf, const char *path, const sxt_extract_options *options, sxt_symbols **out,
                     sxt_error *error);
 
