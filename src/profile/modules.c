@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "profile/find.h"
 
 /* Archives that stay open for text. An ELF file that is open holds all its symbols in memory. */
 #define OPEN_MAX    32
@@ -20,7 +19,7 @@ int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modul
         return sxt_fail_memory(error, sizeof *modules);
     modules->options = *options;
     modules->most = MODULES_MAX;
-    sxt_search_init(&modules->search, options->directories, options->directory_count);
+    sxt_file_index_init(&modules->index, options->directories, options->directory_count);
     int status = sxt_opening_take(&modules->opening, &options->open, error);
     if (status == SXT_OK)
         status = sxt_strings_init(&modules->keys, 0, error);
@@ -52,7 +51,7 @@ void sxt_modules_close(struct sxt_modules **modules)
         free_module(all->all[i]);
     free(all->all);
     sxt_strings_free(&all->keys);
-    sxt_search_free(&all->search);
+    sxt_file_index_free(&all->index);
     sxt_remote_close(&all->remote);
     free(all);
     *modules = NULL;
@@ -102,7 +101,7 @@ struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name
     } else if (modules->count < modules->most) {
         module = add_module(modules, key, size, name.size + 1);
         if (module != NULL)
-            sxt_find_files(modules, module);
+            sxt_module_choose_files(modules, module);
     }
     free(key);
     return module;
@@ -118,14 +117,14 @@ bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive)
 {
     if (module->has_layout)
         return true;
-    struct sxt_probe probe = {0};
+    struct sxt_elf_summary summary = {0};
     if (module->binary != NULL)
-        sxt_probe_path(module->binary, &probe, &module->layout);
-    if (!probe.is_elf && archive != NULL)
+        sxt_elf_summary_read(module->binary, &summary, &module->layout);
+    if (!summary.is_elf && archive != NULL)
         sxt_layout_of_archive(&module->layout, archive);
-    else if (!probe.is_elf)
+    else if (!summary.is_elf)
         note_problem(module, "cannot be read as an ELF file");
-    module->has_layout = probe.is_elf || archive != NULL;
+    module->has_layout = summary.is_elf || archive != NULL;
     return module->has_layout;
 }
 

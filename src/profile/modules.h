@@ -16,10 +16,10 @@
 
 #include "archive/archive.h"
 #include "base/strings.h"
+#include "profile/file_index.h"
 #include "profile/layout.h"
 #include "profile/profile.h"
 #include "profile/remote.h"
-#include "profile/search.h"
 
 struct sxt_module {
     size_t number;       /* in the order of first use */
@@ -39,7 +39,7 @@ struct sxt_module {
 struct sxt_modules {
     struct sxt_modules_options options;
     struct sxt_opening opening; /* from options.open */
-    struct sxt_search search;
+    struct sxt_file_index index;
     struct sxt_remote *remote; /* NULL when no service was named */
     struct sxt_strings keys;   /* number N + 1 is what module N was asked by */
     struct sxt_module **all;
@@ -48,6 +48,9 @@ struct sxt_modules {
     uint64_t clock;
     size_t open_count; /* of archives that are kept */
 };
+
+/* Fills archive, binary and debug of MODULE, whose name and build ID are known; leaves them NULL if none is found. */
+void sxt_module_choose_files(struct sxt_modules *modules, struct sxt_module *module);
 
 /* The module of a mapping, found if possible: see archive and binary. NULL when memory is short, or when there are
  * too many. */

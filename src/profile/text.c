@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "profile/match.h"
 #include "profile/modules.h"
 #include "profile/profile.h"
-#include "profile/resolve.h"
+#include "profile/text_address.h"
+#include "profile/text_patterns.h"
 
 #define LINE_MAX_SIZE ((size_t)64 << 10)
 #define FRAMES_MAX    1024
@@ -23,7 +23,7 @@
 
 struct sxt_text {
     struct sxt_modules *modules;
-    struct sxt_resolver *resolver;
+    struct sxt_text_addresses *addresses;
     struct sxt_buffer pending; /* a line that is not complete */
     bool is_too_long;          /* the line that is not complete is passed on as it comes */
     bool in_stack;             /* the line before was a frame of perf script */
@@ -42,7 +42,7 @@ int sxt_text_open(struct sxt_modules *modules, struct sxt_text **out, sxt_error 
     text->modules = modules;
     sxt_buffer_init(&text->pending, LINE_MAX_SIZE);
     sxt_buffer_init(&text->outer, SIZE_MAX / 2);
-    int status = sxt_resolver_open(modules, &text->resolver, error);
+    int status = sxt_text_addresses_open(modules, &text->addresses, error);
     if (status != SXT_OK)
         sxt_text_close(out);
     return status;
@@ -52,7 +52,7 @@ void sxt_text_close(struct sxt_text **text)
 {
     if (*text == NULL)
         return;
-    sxt_resolver_close(&(*text)->resolver);
+    sxt_text_addresses_close(&(*text)->addresses);
     sxt_buffer_free(&(*text)->pending);
     sxt_buffer_free(&(*text)->outer);
     free(*text);
@@ -166,15 +166,15 @@ static void note_mapping(struct sxt_text *text, const char *line, size_t size)
     if (path == NULL)
         return;
     size_t path_size = strcspn(++path, "\r\n");
-    sxt_resolver_add_mapping(text->resolver, (sxt_string){path, path_size}, start, length, offset);
+    sxt_text_addresses_add_mapping(text->addresses, (sxt_string){path, path_size}, start, length, offset);
 }
 
 /* The frames for a match, in text->frames; 0 when nothing is known. */
-static size_t answer(struct sxt_text *text, const struct sxt_match *match)
+static size_t answer(struct sxt_text *text, const struct sxt_text_match *match)
 {
     uint64_t address;
-    bool is_return = match->kind == SXT_MATCH_PERF ? text->in_stack : match->is_return;
-    const sxt_archive *archive = sxt_resolve(text->resolver, match, is_return, &address);
+    bool is_return = match->kind == SXT_TEXT_MATCH_PERF ? text->in_stack : match->is_return;
+    const sxt_archive *archive = sxt_text_address(text->addresses, match, is_return, &address);
     if (archive == NULL)
         return 0;
     size_t count = sxt_archive_lookup(archive, address, text->frames, FRAMES_MAX);
@@ -191,9 +191,9 @@ static void filter_line(struct sxt_text *text, const char *line, size_t size, st
     bool is_frame = false;
     sxt_buffer_clear(&text->outer);
     note_mapping(text, line, end);
-    struct sxt_match match;
-    for (size_t at = 0; sxt_match_next(line, content, at, &match);) {
-        is_frame |= match.kind == SXT_MATCH_PERF;
+    struct sxt_text_match match;
+    for (size_t at = 0; sxt_text_match_next(line, content, at, &match);) {
+        is_frame |= match.kind == SXT_TEXT_MATCH_PERF;
         size_t count = answer(text, &match);
         at = count > 0 ? match.end : match.start + 1;
         if (count == 0)

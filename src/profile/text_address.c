@@ -1,5 +1,5 @@
-/* resolve.c: names of functions and mappings of each module, and the questions that they answer. */
-#include "profile/resolve.h"
+/* text_address.c: keeps the function names and mappings of each module, and places addresses by them. */
+#include "profile/text_address.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 
 #define PAGE       ((uint64_t)4096)
 #define FRAMES_MAX 64
-/* Of a library that thousands of processes map, each elsewhere, the last ones are enough. */
+/* A library may be mapped by thousands of processes; only the latest mappings are kept. */
 #define MAPPINGS_MAX  4096
 #define NAME_MAX_SIZE ((size_t)1 << 20)
 #define MODULES_MAX   ((size_t)1 << 16)
 #define NO_FUNCTION   UINT32_MAX
-/* Names that are no name of a row are searched among all symbols, one by one; nobody asks for so many. */
+/* A name that no row has is searched among all symbols, which is slow; so there is a limit. */
 #define ALIASES_MAX 2000
 
 struct function {
@@ -25,41 +25,41 @@ struct function {
     uint32_t next; /* of the same name, or NO_FUNCTION */
 };
 
-/* What is known of a module beyond its files. */
-struct knowledge {
+/* What is known of a module in addition to its files. */
+struct module_facts {
     bool has_names;
-    size_t alias_count; /* names that were searched among all symbols */
+    size_t alias_count; /* names searched among all symbols so far */
     struct sxt_strings names;
     uint32_t *first; /* by number of a name: its first function, or NO_FUNCTION */
     size_t first_capacity;
     struct function *functions;
     size_t function_count, function_capacity;
-    struct sxt_layout_mapping *mappings; /* a ring, when it is full */
+    struct sxt_layout_mapping *mappings; /* a ring once it is full */
     size_t mapping_count, mapping_next, mapping_capacity;
 };
 
-struct sxt_resolver {
+struct sxt_text_addresses {
     struct sxt_modules *modules;
-    struct knowledge *known; /* by number of the module */
+    struct module_facts *known; /* by number of the module */
     size_t known_count;
     struct sxt_buffer readable;
 };
 
-int sxt_resolver_open(struct sxt_modules *modules, struct sxt_resolver **out, sxt_error *error)
+int sxt_text_addresses_open(struct sxt_modules *modules, struct sxt_text_addresses **out, sxt_error *error)
 {
-    struct sxt_resolver *resolver = calloc(1, sizeof *resolver);
-    *out = resolver;
-    if (resolver == NULL)
-        return sxt_fail_memory(error, sizeof *resolver);
-    resolver->modules = modules;
+    struct sxt_text_addresses *addresses = calloc(1, sizeof *addresses);
+    *out = addresses;
+    if (addresses == NULL)
+        return sxt_fail_memory(error, sizeof *addresses);
+    addresses->modules = modules;
     modules->most = MODULES_MAX;
-    sxt_buffer_init(&resolver->readable, NAME_MAX_SIZE);
+    sxt_buffer_init(&addresses->readable, NAME_MAX_SIZE);
     return SXT_OK;
 }
 
-void sxt_resolver_close(struct sxt_resolver **resolver)
+void sxt_text_addresses_close(struct sxt_text_addresses **addresses)
 {
-    struct sxt_resolver *all = *resolver;
+    struct sxt_text_addresses *all = *addresses;
     if (all == NULL)
         return;
     for (size_t i = 0; i < all->known_count; i++) {
@@ -72,34 +72,34 @@ void sxt_resolver_close(struct sxt_resolver **resolver)
     free(all->known);
     sxt_buffer_free(&all->readable);
     free(all);
-    *resolver = NULL;
+    *addresses = NULL;
 }
 
-/* NULL when memory is short. */
-static struct knowledge *knowledge_of(struct sxt_resolver *resolver, const struct sxt_module *module)
+/* NULL when out of memory. */
+static struct module_facts *facts_of(struct sxt_text_addresses *addresses, const struct sxt_module *module)
 {
-    if (module->number >= resolver->known_count) {
+    if (module->number >= addresses->known_count) {
         size_t wanted = 2 * module->number + 16;
-        struct knowledge *moved = realloc(resolver->known, wanted * sizeof *moved);
+        struct module_facts *moved = realloc(addresses->known, wanted * sizeof *moved);
         if (moved == NULL)
             return NULL;
-        memset(moved + resolver->known_count, 0, (wanted - resolver->known_count) * sizeof *moved);
-        resolver->known = moved;
-        resolver->known_count = wanted;
+        memset(moved + addresses->known_count, 0, (wanted - addresses->known_count) * sizeof *moved);
+        addresses->known = moved;
+        addresses->known_count = wanted;
     }
-    return &resolver->known[module->number];
+    return &addresses->known[module->number];
 }
 
-void sxt_resolver_add_mapping(struct sxt_resolver *resolver, sxt_string name, uint64_t start, uint64_t size,
-                              uint64_t offset)
+void sxt_text_addresses_add_mapping(struct sxt_text_addresses *addresses, sxt_string name, uint64_t start,
+                                    uint64_t size, uint64_t offset)
 {
     /* The kernel's mapping is called [kernel.kallsyms]_text, and its frames [kernel.kallsyms]. */
     sxt_string key = name;
     const char *bracket = name.size > 0 && name.data[0] == '[' ? memchr(name.data, ']', name.size) : NULL;
     if (bracket != NULL)
         key.size = (size_t)(bracket + 1 - name.data);
-    struct sxt_module *module = sxt_modules_find(resolver->modules, key, (sxt_string){"", 0});
-    struct knowledge *known = module != NULL ? knowledge_of(resolver, module) : NULL;
+    struct sxt_module *module = sxt_modules_find(addresses->modules, key, (sxt_string){"", 0});
+    struct module_facts *known = module != NULL ? facts_of(addresses, module) : NULL;
     if (known == NULL)
         return;
     if (known->mapping_count < MAPPINGS_MAX) {
@@ -110,7 +110,7 @@ void sxt_resolver_add_mapping(struct sxt_resolver *resolver, sxt_string name, ui
         known->mappings = moved;
         known->mapping_count++;
     }
-    /* Only whether it ends in _text or _stext matters, and those names are ours to keep. */
+    /* NAME is not kept: of a kernel's mapping, only the ending _text or _stext is needed. */
     static const char of_text[] = "[kernel.kallsyms]_text";
     bool is_named = key.size < name.size && sxt_layout_is_kernel(name);
     known->mappings[known->mapping_next] = (struct sxt_layout_mapping){
@@ -118,7 +118,7 @@ void sxt_resolver_add_mapping(struct sxt_resolver *resolver, sxt_string name, ui
     known->mapping_next = (known->mapping_next + 1) % MAPPINGS_MAX;
 }
 
-/* Where the parameters of a readable C++ name begin; its size when it has none. */
+/* Where the parameters of a demangled C++ name start; its size if it has none. */
 static size_t without_parameters(sxt_string name)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -135,8 +135,8 @@ static size_t without_parameters(sxt_string name)
     return name.size;
 }
 
-/* The number of a name, which has no functions if it is new; SXT_STRINGS_FULL when memory is short. */
-static uint32_t add_name(struct knowledge *known, const char *data, size_t size)
+/* The number of a name, which has no functions if it is new; SXT_STRINGS_FULL when out of memory. */
+static uint32_t add_name(struct module_facts *known, const char *data, size_t size)
 {
     uint32_t before = known->names.count;
     uint32_t number = sxt_strings_add(&known->names, data, size);
@@ -150,7 +150,7 @@ static uint32_t add_name(struct knowledge *known, const char *data, size_t size)
     return number;
 }
 
-static bool add_function(struct knowledge *known, uint32_t name, uint64_t address, uint64_t size)
+static bool add_function(struct module_facts *known, uint32_t name, uint64_t address, uint64_t size)
 {
     void *moved = sxt_array_grow(known->functions, &known->function_capacity, known->function_count + 1,
                                  sizeof *known->functions);
@@ -164,8 +164,8 @@ static bool add_function(struct knowledge *known, uint32_t name, uint64_t addres
     return true;
 }
 
-/* All functions, under their names and, as perf prints them, without parameters. */
-static bool learn_names(struct knowledge *known, const sxt_archive *archive)
+/* Adds all functions under their names and, as perf prints them, without parameters. */
+static bool read_names(struct module_facts *known, const sxt_archive *archive)
 {
     if (known->has_names)
         return true;
@@ -191,47 +191,48 @@ static bool learn_names(struct knowledge *known, const sxt_archive *archive)
 }
 
 struct alias {
-    struct knowledge *known;
+    struct module_facts *known;
     uint32_t name;
 };
 
-static bool note_alias(void *data, const sxt_named *named)
+static bool add_alias(void *data, const sxt_named *named)
 {
     const struct alias *alias = data;
     return add_function(alias->known, alias->name, named->address, named->size);
 }
 
-/* An address has one name in a row, and may have others in the symbol tables of an ELF file. */
-static void learn_alias(struct knowledge *known, const sxt_archive *archive, sxt_string name)
+/* A row has one name for an address; the symbol tables of an ELF file may have others. */
+static void find_alias(struct module_facts *known, const sxt_archive *archive, sxt_string name)
 {
     if (known->alias_count >= ALIASES_MAX || sxt_strings_find(&known->names, name.data, name.size) != SXT_STRINGS_FULL)
         return;
     known->alias_count++;
     struct alias alias = {known, add_name(known, name.data, name.size)};
     if (alias.name != SXT_STRINGS_FULL)
-        sxt_archive_find_name(archive, sxt_strings_get(&known->names, alias.name).data, note_alias, &alias);
+        sxt_archive_find_name(archive, sxt_strings_get(&known->names, alias.name).data, add_alias, &alias);
 }
 
-/* The virtual address that a symbol, its offset and the last bits of an address lead to. */
-static bool place_by_function(const struct function *function, const struct sxt_match *match, uint64_t *out)
+/* The virtual address by a symbol, its offset, and the lowest bits of an address. */
+static bool place_by_function(const struct function *function, const struct sxt_text_match *match, uint64_t *out)
 {
     uint64_t offset = match->offset;
     if (match->has_size && match->size != function->size)
         return false;
     if (!match->has_offset) {
-        /* Without an offset the bits decide, if the function is so small that they can. */
+        /* Without an offset, the lowest bits decide if the function is small enough. */
         if (!match->has_address || function->size > PAGE)
             return false;
         offset = (match->address - function->address) % PAGE;
     }
-    /* A return address may be the one behind the function. */
+    /* A return address may be the first one after the function. */
     if (offset > function->size)
         return false;
     *out = function->address + offset;
-    return match->kind != SXT_MATCH_PERF || !match->has_address || (*out - match->address) % PAGE == 0;
+    return match->kind != SXT_TEXT_MATCH_PERF || !match->has_address || (*out - match->address) % PAGE == 0;
 }
 
-static bool place_by_name(struct knowledge *known, sxt_string name, const struct sxt_match *match, uint64_t *out)
+static bool place_by_name(struct module_facts *known, sxt_string name, const struct sxt_text_match *match,
+                          uint64_t *out)
 {
     uint32_t number = sxt_strings_find(&known->names, name.data, name.size);
     if (number == SXT_STRINGS_FULL)
@@ -242,28 +243,28 @@ static bool place_by_name(struct knowledge *known, sxt_string name, const struct
     return false;
 }
 
-static bool has_symbol(const struct sxt_match *match)
+static bool has_symbol(const struct sxt_text_match *match)
 {
     return match->symbol.size > 0 && !sxt_string_is(match->symbol, "[unknown]");
 }
 
-/* The symbol as it stands, and in its readable form: a backtrace has names as linked. */
-static bool place_by_symbol(struct sxt_resolver *resolver, struct knowledge *known, const sxt_archive *archive,
-                            const struct sxt_match *match, uint64_t *out)
+/* By the symbol as printed, and by its demangled form: a backtrace has mangled names. */
+static bool place_by_symbol(struct sxt_text_addresses *addresses, struct module_facts *known,
+                            const sxt_archive *archive, const struct sxt_text_match *match, uint64_t *out)
 {
-    if (!has_symbol(match) || !learn_names(known, archive))
+    if (!has_symbol(match) || !read_names(known, archive))
         return false;
-    learn_alias(known, archive, match->symbol);
+    find_alias(known, archive, match->symbol);
     if (place_by_name(known, match->symbol, match, out))
         return true;
-    sxt_buffer_clear(&resolver->readable);
-    if (!sxt_demangle(match->symbol, &resolver->readable))
+    sxt_buffer_clear(&addresses->readable);
+    if (!sxt_demangle(match->symbol, &addresses->readable))
         return false;
-    sxt_string readable = {(const char *)resolver->readable.data, resolver->readable.size};
+    sxt_string readable = {(const char *)addresses->readable.data, addresses->readable.size};
     return place_by_name(known, readable, match, out);
 }
 
-static bool place_by_mapping(const struct sxt_module *module, const struct knowledge *known, uint64_t address,
+static bool place_by_mapping(const struct sxt_module *module, const struct module_facts *known, uint64_t address,
                              uint64_t *out)
 {
     for (size_t i = 0; i < known->mapping_count; i++) {
@@ -275,7 +276,7 @@ static bool place_by_mapping(const struct sxt_module *module, const struct knowl
     return false;
 }
 
-/* An offset in the code of a file whose offsets are known. */
+/* By an offset in the code of a file whose segments are known. */
 static bool place_by_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
 {
     for (size_t i = 0; i < layout->code_count && layout->has_offsets; i++) {
@@ -288,17 +289,17 @@ static bool place_by_offset(const struct sxt_layout *layout, uint64_t offset, ui
     return false;
 }
 
-static bool place_as_it_is(const struct sxt_layout *layout, uint64_t address, uint64_t *out)
+static bool place_unmoved(const struct sxt_layout *layout, uint64_t address, uint64_t *out)
 {
     *out = address;
     return address >= layout->first && address < layout->end;
 }
 
 /*
- * Does ADDRESS lie where the line says, behind a symbol? The symbol may have another name here, but not another
- * beginning. A file that was found by its name alone, above all a kernel, may not be the one that ran.
+ * Whether ADDRESS is as far from the start of its function as the line says. The function may have another name here,
+ * but not another start. A file found only by name, a kernel in particular, may not be the one that ran.
  */
-static bool is_credible(const sxt_archive *archive, const struct sxt_match *match, uint64_t address)
+static bool has_stated_offset(const sxt_archive *archive, const struct sxt_text_match *match, uint64_t address)
 {
     sxt_frame frames[FRAMES_MAX];
     size_t count = sxt_archive_lookup(archive, address, frames, FRAMES_MAX);
@@ -309,58 +310,58 @@ static bool is_credible(const sxt_archive *archive, const struct sxt_match *matc
     return address - function->start == match->offset;
 }
 
-static bool place_perf(struct sxt_resolver *resolver, struct sxt_module *module, struct knowledge *known,
-                       const sxt_archive *archive, const struct sxt_match *match, uint64_t *out)
+static bool place_perf(struct sxt_text_addresses *addresses, struct sxt_module *module, struct module_facts *known,
+                       const sxt_archive *archive, const struct sxt_text_match *match, uint64_t *out)
 {
     const struct sxt_layout *layout = &module->layout;
-    if (place_by_symbol(resolver, known, archive, match, out))
+    if (place_by_symbol(addresses, known, archive, match, out))
         return true;
     bool is_kernel = sxt_layout_is_kernel(module->name);
     if (is_kernel && has_symbol(match) && !match->has_offset)
         return false;
     bool is_placed = place_by_mapping(module, known, match->address, out) ||
                      (!is_kernel && place_by_offset(layout, match->address, out)) ||
-                     place_as_it_is(layout, match->address, out);
-    return is_placed && is_credible(archive, match, *out);
+                     place_unmoved(layout, match->address, out);
+    return is_placed && has_stated_offset(archive, match, *out);
 }
 
-static bool place(struct sxt_resolver *resolver, struct sxt_module *module, const sxt_archive *archive,
-                  const struct sxt_match *match, uint64_t *out)
+static bool place(struct sxt_text_addresses *addresses, struct sxt_module *module, const sxt_archive *archive,
+                  const struct sxt_text_match *match, uint64_t *out)
 {
-    struct knowledge *known = knowledge_of(resolver, module);
+    struct module_facts *known = facts_of(addresses, module);
     if (known == NULL)
         return false;
     switch (match->kind) {
-    case SXT_MATCH_VIRTUAL:
+    case SXT_TEXT_MATCH_VIRTUAL:
         *out = match->offset;
         return true;
-    case SXT_MATCH_ABSOLUTE:
-        return place_as_it_is(&module->layout, match->address, out);
-    case SXT_MATCH_SYMBOL:
-    case SXT_MATCH_KERNEL:
-        return place_by_symbol(resolver, known, archive, match, out);
-    case SXT_MATCH_PERF:
-        return place_perf(resolver, module, known, archive, match, out);
+    case SXT_TEXT_MATCH_ABSOLUTE:
+        return place_unmoved(&module->layout, match->address, out);
+    case SXT_TEXT_MATCH_SYMBOL:
+    case SXT_TEXT_MATCH_KERNEL:
+        return place_by_symbol(addresses, known, archive, match, out);
+    case SXT_TEXT_MATCH_PERF:
+        return place_perf(addresses, module, known, archive, match, out);
     }
     return false;
 }
 
-const sxt_archive *sxt_resolve(struct sxt_resolver *resolver, const struct sxt_match *match, bool is_return,
-                               uint64_t *address)
+const sxt_archive *sxt_text_address(struct sxt_text_addresses *addresses, const struct sxt_text_match *match,
+                                    bool is_return, uint64_t *address)
 {
     char bracketed[256];
     sxt_string name = match->module;
-    if (match->kind == SXT_MATCH_KERNEL && name.size == 0) {
+    if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size == 0) {
         name = (sxt_string){"[kernel.kallsyms]", 17};
-    } else if (match->kind == SXT_MATCH_KERNEL && name.size + 2 < sizeof bracketed) {
+    } else if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size + 2 < sizeof bracketed) {
         bracketed[0] = '[';
         memcpy(bracketed + 1, name.data, name.size);
         bracketed[name.size + 1] = ']';
         name = (sxt_string){bracketed, name.size + 2};
     }
-    struct sxt_module *module = sxt_modules_find(resolver->modules, name, match->build_id);
-    const sxt_archive *archive = module != NULL ? sxt_module_keep(resolver->modules, module) : NULL;
-    if (archive == NULL || !sxt_module_lay_out(module, archive) || !place(resolver, module, archive, match, address))
+    struct sxt_module *module = sxt_modules_find(addresses->modules, name, match->build_id);
+    const sxt_archive *archive = module != NULL ? sxt_module_keep(addresses->modules, module) : NULL;
+    if (archive == NULL || !sxt_module_lay_out(module, archive) || !place(addresses, module, archive, match, address))
         return NULL;
     if (is_return && *address > 0)
         (*address)--;

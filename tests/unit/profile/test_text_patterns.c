@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/match.h"
+#include "profile/text_patterns.h"
 #include "support/test.h"
 
-static const char kinds[] = {[SXT_MATCH_VIRTUAL] = 'V',
-                             [SXT_MATCH_ABSOLUTE] = 'A',
-                             [SXT_MATCH_SYMBOL] = 'S',
-                             [SXT_MATCH_KERNEL] = 'K',
-                             [SXT_MATCH_PERF] = 'P'};
+static const char kinds[] = {[SXT_TEXT_MATCH_VIRTUAL] = 'V',
+                             [SXT_TEXT_MATCH_ABSOLUTE] = 'A',
+                             [SXT_TEXT_MATCH_SYMBOL] = 'S',
+                             [SXT_TEXT_MATCH_KERNEL] = 'K',
+                             [SXT_TEXT_MATCH_PERF] = 'P'};
 
 static void append(char *text, size_t size, const char *name, sxt_string value)
 {
@@ -29,8 +29,8 @@ static void append_number(char *text, size_t size, const char *name, bool is_the
 static const char *found(const char *line)
 {
     static char text[1000];
-    struct sxt_match match;
-    if (!sxt_match_next(line, strlen(line), 0, &match))
+    struct sxt_text_match match;
+    if (!sxt_text_match_next(line, strlen(line), 0, &match))
         return "nothing";
     snprintf(text, sizeof text, "%c%s", kinds[match.kind], match.is_return ? "-" : "");
     append_number(text, sizeof text, "a", match.has_address, match.address);
@@ -132,16 +132,16 @@ TEST(text_that_only_looks_alike)
 TEST(says_where_the_answer_goes)
 {
     static const char line[] = "x (app+0x1) #1 <null> <null> (lib+0x2) (BuildId: ab) end";
-    struct sxt_match match;
-    assert_true(sxt_match_next(line, strlen(line), 0, &match));
+    struct sxt_text_match match;
+    assert_true(sxt_text_match_next(line, strlen(line), 0, &match));
     assert_int_equal(match.start, strcspn(line, "("));
     assert_int_equal(match.from, match.to);
     assert_int_equal(match.end, match.from);
     assert_int_equal(line[match.end - 1], ')');
-    assert_true(sxt_match_next(line, strlen(line), match.end, &match));
+    assert_true(sxt_text_match_next(line, strlen(line), match.end, &match));
     assert_memory_equal(line + match.start, "#1 ", 3);
     assert_memory_equal(line + match.from, "<null> <null>", 13);
     assert_int_equal(match.to - match.from, 13);
     assert_memory_equal(line + match.end, " end", 4);
-    assert_false(sxt_match_next(line, strlen(line), match.end, &match));
+    assert_false(sxt_text_match_next(line, strlen(line), match.end, &match));
 }

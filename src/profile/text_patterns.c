@@ -1,17 +1,17 @@
 /*
- * match.c: the forms in which programs print addresses, and a matcher for them.
+ * text_patterns.c: the formats in which programs print addresses, as a table, and a matcher for them.
  *
  * A pattern is text with these signs:
  *
- *     blank  one or more blanks            ~   blanks, or none
- *     ^ $    begin and end of the line     |   begin of a word
+ *     blank  one or more blanks            ~   zero or more blanks
+ *     ^ $    start and end of the line     |   start of a word
  *     %d     decimal digits                %x  address    %o  offset    %z  size, all hexadecimal
  *     %m     module, without parentheses   %w  the same without blanks and brackets
  *     %s     symbol, as short as the rest allows          %i  the same, only letters, digits and . _ $
- *     %b     perhaps "+0x", offset         %B  perhaps " (BuildId: ...)"    %K  perhaps " [module]"
- *     { }    here goes the answer, in place of what is between
+ *     %b     optional "+0x", offset         %B  optional " (BuildId: ...)"    %K  optional " [module]"
+ *     { }    the answer goes here, in place of the text between them
  */
-#include "profile/match.h"
+#include "profile/text_patterns.h"
 
 #include "base/hex.h"
 
@@ -19,41 +19,40 @@
 
 struct pattern {
     const char *text;
-    enum sxt_match_kind kind;
+    enum sxt_text_match_kind kind;
     bool is_return;
     const char *separator;
 };
 
-/* Of those that match at the same place, the first counts. */
+/* Of several that match at the same place, the first is used. */
 static const struct pattern patterns[] = {
     /* perf script: a frame on its own line, and a sample on one line. */
-    {"^ %x %s%b (%m){}$", SXT_MATCH_PERF, false, " "},
-    {": %x %s%b (%m){}$", SXT_MATCH_PERF, false, " "},
+    {"^ %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
+    {": %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
 
-    /* Sanitizers print addresses inside the call, not behind it. */
-    {"#%d 0x%x{} (%m+0x%o)%B", SXT_MATCH_VIRTUAL, false, " in "},
-    {"#%d 0x%x in %s (%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
-    {"#%d {<null> <null>} (%m+0x%o)%B", SXT_MATCH_VIRTUAL, false, ""},
-    {"#%d %s <null> (%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
-    {"(%m+0x%o)%B{}", SXT_MATCH_VIRTUAL, false, " "},
+    /* Sanitizers print addresses inside the call, not after it. */
+    {"#%d 0x%x{} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, " in "},
+    {"#%d 0x%x in %s (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
+    {"#%d {<null> <null>} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, ""},
+    {"#%d %s <null> (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
+    {"(%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
 
     /* backtrace_symbols and backtrace_symbols_fd. */
-    {"|%w(+0x%o)~[0x%x]{}", SXT_MATCH_VIRTUAL, true, " "},
-    {"|%w(%i+0x%o)~[0x%x]{}", SXT_MATCH_SYMBOL, true, " "},
-    {"|%w()~[0x%x]{}", SXT_MATCH_ABSOLUTE, true, " "},
-    {"|%w[0x%x]{}", SXT_MATCH_ABSOLUTE, true, " "},
-    {"|%w(+0x%o){}", SXT_MATCH_VIRTUAL, true, " "},
-    {"|%w(%i+0x%o){}", SXT_MATCH_SYMBOL, true, " "},
+    {"|%w(+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
+    {"|%w(%i+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_SYMBOL, true, " "},
+    {"|%w()~[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
+    {"|%w[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
+    {"|%w(+0x%o){}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
+    {"|%w(%i+0x%o){}", SXT_TEXT_MATCH_SYMBOL, true, " "},
 
     /* The kernel's oopses and stack traces. */
-    {"RIP: %d:%i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
-    {"EIP: %i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
-    {"pc : %i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, false, " "},
-    {"|%i+0x%o/0x%z%K{}", SXT_MATCH_KERNEL, true, " "},
+    {"RIP: %d:%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {"EIP: %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {"pc : %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {"|%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
 };
 
-/* A path is not longer, and neither is a name that somebody prints; and a line full of beginnings of matches must not
- * take long. */
+/* Limits keep the time small for a line full of partial matches. */
 #define MODULE_MAX 4096
 #define SYMBOL_MAX 4096
 
@@ -61,13 +60,13 @@ struct matcher {
     const char *line;
     size_t size;
     size_t begin; /* of this attempt */
-    struct sxt_match *match;
+    struct sxt_text_match *match;
 };
 
 static bool match_from(struct matcher *matcher, const char *pattern, size_t at);
 static bool match_sign(struct matcher *matcher, const char *pattern, size_t at);
 
-/* Could a match of PATTERN begin at AT? A quick look that saves most attempts. */
+/* A quick test that rules out most positions: whether a match of PATTERN could start at AT. */
 static bool may_begin(const struct pattern *pattern, const char *line, size_t at)
 {
     char first = pattern->text[0];
@@ -78,7 +77,7 @@ static bool may_begin(const struct pattern *pattern, const char *line, size_t at
     return line[at] == first;
 }
 
-/* Could any? Most places of most lines are none. */
+/* The same for any pattern. */
 static bool may_any_begin(const char *line, size_t at)
 {
     if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t')
@@ -96,13 +95,13 @@ static bool may_any_begin(const char *line, size_t at)
     }
 }
 
-/* Every pattern has one of these in it. */
+/* Every pattern contains one of these. */
 static bool may_match(const char *line, size_t size)
 {
     return size > 0 && (memchr(line, '(', size) != NULL || memmem(line, size, "0x", 2) != NULL);
 }
 
-bool sxt_match_next(const char *line, size_t size, size_t begin, struct sxt_match *match)
+bool sxt_text_match_next(const char *line, size_t size, size_t begin, struct sxt_text_match *match)
 {
     struct matcher matcher = {.line = line, .size = size, .match = match};
     if (!may_match(line, size))
@@ -111,7 +110,7 @@ bool sxt_match_next(const char *line, size_t size, size_t begin, struct sxt_matc
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns && may_any_begin(line, at); i++) {
             if (!may_begin(&patterns[i], line, at))
                 continue;
-            *match = (struct sxt_match){.kind = patterns[i].kind, .is_return = patterns[i].is_return};
+            *match = (struct sxt_text_match){.kind = patterns[i].kind, .is_return = patterns[i].is_return};
             match->separator = patterns[i].separator;
             match->start = matcher.begin = at;
             if (match_from(&matcher, patterns[i].text, at))
@@ -209,7 +208,7 @@ static bool take(struct matcher *matcher, sxt_string *field, size_t at, size_t e
 
 static bool match_number(struct matcher *matcher, const char *pattern, size_t at)
 {
-    struct sxt_match *match = matcher->match;
+    struct sxt_text_match *match = matcher->match;
     uint64_t value;
     size_t end = read_number(matcher, at, *pattern == 'd' ? 10 : 16, &value);
     if (end == at)
@@ -227,7 +226,7 @@ static bool match_number(struct matcher *matcher, const char *pattern, size_t at
     return match_from(matcher, pattern + 1, end);
 }
 
-/* May BYTE stand behind BEFORE in a module (%m, %w) or a symbol (%s)? A colon and a blank end an event of perf. */
+/* Whether BYTE may follow BEFORE in a module (%m, %w) or a symbol (%s). ": " ends the name of a perf event. */
 static bool may_continue(char sign, char before, char byte)
 {
     if (sign == 's')
@@ -238,7 +237,7 @@ static bool may_continue(char sign, char before, char byte)
 /* As short as the rest of the pattern allows. */
 static bool match_text(struct matcher *matcher, const char *pattern, size_t at)
 {
-    struct sxt_match *match = matcher->match;
+    struct sxt_text_match *match = matcher->match;
     sxt_string *field = *pattern == 's' ? &match->symbol : &match->module;
     size_t most = *pattern == 's' ? SYMBOL_MAX : MODULE_MAX;
     for (size_t end = at + 1; end <= matcher->size && end - at <= most; end++) {
@@ -258,10 +257,10 @@ static bool match_identifier(struct matcher *matcher, const char *pattern, size_
     return end > at && take(matcher, &matcher->match->symbol, at, end, pattern + 1);
 }
 
-/* "+0x12" behind a symbol, which may be missing. */
-static bool match_behind(struct matcher *matcher, const char *pattern, size_t at)
+/* An optional "+0x12" after a symbol. */
+static bool match_offset(struct matcher *matcher, const char *pattern, size_t at)
 {
-    struct sxt_match *match = matcher->match;
+    struct sxt_text_match *match = matcher->match;
     match->has_offset = false;
     if (begins(matcher, at, "+0x")) {
         size_t end = read_number(matcher, at + 3, 16, &match->offset);
@@ -273,7 +272,7 @@ static bool match_behind(struct matcher *matcher, const char *pattern, size_t at
     return match_from(matcher, pattern + 1, at);
 }
 
-/* " (BuildId: 0123abcd)", which may be missing. */
+/* An optional " (BuildId: 0123abcd)". */
 static bool match_build_id(struct matcher *matcher, const char *pattern, size_t at)
 {
     static const char before[] = " (BuildId: ";
@@ -289,7 +288,7 @@ static bool match_build_id(struct matcher *matcher, const char *pattern, size_t 
     return match_from(matcher, pattern + 1, at);
 }
 
-/* " [ext4]", " [nvidia(OE)]", " [xfs 0123abcd...]", which may be missing. */
+/* An optional " [ext4]", " [nvidia(OE)]" or " [xfs 0123abcd...]". */
 static bool match_kernel_module(struct matcher *matcher, const char *pattern, size_t at)
 {
     if (begins(matcher, at, " [")) {
@@ -315,7 +314,7 @@ static bool match_sign(struct matcher *matcher, const char *pattern, size_t at)
     case 'i':
         return match_identifier(matcher, pattern, at);
     case 'b':
-        return match_behind(matcher, pattern, at);
+        return match_offset(matcher, pattern, at);
     case 'B':
         return match_build_id(matcher, pattern, at);
     case 'K':
