@@ -4,6 +4,7 @@
 
 #include <sextant/archive.h>
 #include <sextant/error.h>
+#include <sextant/explain.h>
 #include <sextant/ksym.h>
 #include <sextant/ksym_writer.h>
 #include <sextant/lidia.h>

@@ -1,26 +1,23 @@
-/* answer.h: one answer of lookup, as it is printed. */
+/* answer.h: prints one answer of lookup. */
 #ifndef SXT_CLI_ANSWER_H
 #define SXT_CLI_ANSWER_H
 
-#include "archive/archive.h"
 #include "cli/cli.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
+
+struct cli_explanation;
 
 struct cli_answer {
-    sxt_string text;   /* the question as it was put */
+    sxt_string text;   /* the word that was given */
     bool is_address;   /* it is an address: */
     uint64_t asked;    /* this one */
-    bool is_placed;    /* it means an address of the file: */
-    uint64_t address;  /* this one; otherwise an offset of the file */
+    bool is_placed;    /* it belongs to an address of the file: */
+    uint64_t address;  /* this one; otherwise it is an offset of the file */
     sxt_frame *frames; /* innermost first */
     size_t count;
-    const char *module; /* of a process; NULL when there is none */
+    const char *module; /* of a process; NULL if there is none */
     uint64_t module_address;
-    const char *problem;                       /* why the module cannot be asked; NULL when it can */
-    const struct sxt_explanation *explanation; /* NULL when it is not asked for */
+    const char *problem;                       /* why the module cannot be read; NULL if it can */
+    const struct cli_explanation *explanation; /* NULL without --explain */
 };
 
 /* Prints a record of EMIT. */

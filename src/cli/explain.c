@@ -1,5 +1,5 @@
 /*
- * explain.c: explanations as text and as JSON.
+ * explain.c: prints explanations as text and as JSON. Reasons and advice name the options that matter.
  *
  *     401136  inner  /src/a.c:2  [inlined]
  *             outer  /src/a.c:4
@@ -10,15 +10,20 @@
  *         line   /src/a.c:2:71, row 0x401134 of the table at 0x0 of .debug_line
  */
 #include "cli/explain.h"
-#include "base/string.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A file that answers came from. */
+#include "base/buffer.h"
+#include "base/string.h"
+
+/* All reasons of an explanation. */
+#define TEXT_MAX ((size_t)64 << 10)
+
+/* A file that gave answers. */
 struct source_file {
     char *path;
-    struct sxt_explainer *explainer; /* NULL when it cannot be opened */
+    sxt_explainer *explainer; /* NULL if it cannot be opened */
     sxt_error problem;
     struct source_file *next;
 };
@@ -26,9 +31,8 @@ struct source_file {
 struct cli_explain {
     sxt_open_options options;
     const char *pid;
-    struct source_file *files; /* the last one used comes first */
-    struct sxt_explanation explanation;
-    sxt_string todo;
+    struct source_file *files; /* the one used last comes first */
+    struct cli_explanation explanation;
 };
 
 static const struct source_file *open_source(struct cli_explain *explain, const char *path);
@@ -55,36 +59,33 @@ void cli_explain_free(struct cli_explain *explain)
     free(explain);
 }
 
-/* Nothing but a reason. */
-static void give_reason(struct cli_explain *explain, const char *why, const char *todo)
+static void give_reason(struct cli_explain *explain, const char *why, const char *advice)
 {
-    explain->todo = (sxt_string){todo, todo != NULL ? strlen(todo) : 0};
-    explain->explanation =
-        (struct sxt_explanation){.why = {why, strlen(why)}, .todo = &explain->todo, .todo_count = todo != NULL ? 1 : 0};
+    explain->explanation = (struct cli_explanation){.why = why, .advice = advice};
 }
 
-/* Why nothing was looked up at all, or not in a file; false when it was. */
+/* Gives the reason why nothing was looked up in a file; false if something was. */
 static bool explain_nothing(struct cli_explain *explain, bool is_process, const struct cli_answer *answer)
 {
     if (!answer->is_address)
-        give_reason(explain, "that is no address", "addresses are hexadecimal digits, with or without 0x before them");
+        give_reason(explain, "not a hexadecimal address", "addresses are hexadecimal digits, with or without 0x");
     else if (!is_process)
         return false;
     else if (answer->module == NULL)
         give_reason(explain, "no file is mapped at this address",
-                    "heap, stack and code made at run time are in no file; anything else may be unmapped by now");
+                    "heap, stack and code made at run time are in no file; a file may have been unmapped");
     else if (answer->problem != NULL)
         give_reason(explain, answer->problem, NULL);
     else if (answer->count == 0 && answer->module_address == 0)
-        give_reason(explain, "this part of the mapping is in none of the file's segments", NULL);
+        give_reason(explain, "no segment of the file is loaded in this part of the mapping", NULL);
     else if (answer->module[0] != '/')
-        give_reason(explain, "the code is in the memory of the process only; there is no file to name", NULL);
+        give_reason(explain, "the code is only in the memory of the process, not in a file", NULL);
     else
         return false;
     return true;
 }
 
-const struct sxt_explanation *cli_explain(struct cli_explain *explain, const char *file,
+const struct cli_explanation *cli_explain(struct cli_explain *explain, const char *file,
                                           const struct cli_answer *answer)
 {
     if (explain_nothing(explain, file == NULL, answer))
@@ -94,20 +95,21 @@ const struct sxt_explanation *cli_explain(struct cli_explain *explain, const cha
     const struct source_file *source = open_source(explain, path);
     sxt_error error = {.text = "out of memory"};
     int status = SXT_ERROR_MEMORY;
+    explain->explanation = (struct cli_explanation){.found = NULL};
     if (source != NULL && source->explainer == NULL)
         error = source->problem;
     else if (source != NULL && answer->is_placed)
-        status = sxt_explain(source->explainer, address, answer->frames, answer->count, &explain->explanation, &error);
+        status = sxt_explain_address(source->explainer, address, answer->frames, answer->count,
+                                     &explain->explanation.found, &error);
     else if (source != NULL)
-        status = sxt_explain_offset(source->explainer, address, &explain->explanation, &error);
-    if (status != SXT_OK) {
-        cli_warn(path, "cannot explain: %s", error.text);
-        explain->explanation = (struct sxt_explanation){.frame_count = 0};
-    }
+        status = sxt_explain_offset(source->explainer, address, &explain->explanation.found, &error);
+    if (status != SXT_OK)
+        cli_warn(path, "cannot explain: %s%s", error.text,
+                 error.code == SXT_ERROR_UNSUPPORTED ? "; 'sextant convert' makes a Lidia archive" : "");
     return &explain->explanation;
 }
 
-/* A file of a process, as the process sees it. */
+/* Opens a file of a process, as the process sees it. */
 static int open_in_process(const struct cli_explain *explain, struct source_file *file)
 {
     size_t size = strlen(explain->pid) + strlen(file->path) + 16;
@@ -121,7 +123,7 @@ static int open_in_process(const struct cli_explain *explain, struct source_file
     return status;
 }
 
-/* The explainer of PATH, opened when it is first needed. NULL when memory is short. */
+/* The explainer of PATH, opened when it is first needed. NULL when out of memory. */
 static const struct source_file *open_source(struct cli_explain *explain, const char *path)
 {
     struct source_file **link = &explain->files;
@@ -143,6 +145,143 @@ static const struct source_file *open_source(struct cli_explain *explain, const 
     explain->files = file;
     return file;
 }
+
+/* --- reasons and advice, in the words of the command line --- */
+
+/* As --sources names it. */
+static const char *source_word(uint32_t source)
+{
+    return source == SXT_SOURCE_DWARF    ? "dwarf"
+           : source == SXT_SOURCE_GO     ? "go"
+           : source == SXT_SOURCE_SYMTAB ? "symtab"
+                                         : "dynsym";
+}
+
+/* Where an option is the reason, the option is named. */
+static void describe_reason(const sxt_explanation *found, size_t index, struct sxt_buffer *out)
+{
+    const sxt_explained_reason *reason = &found->reasons[index];
+    char text[2048];
+    switch (reason->reason) {
+    case SXT_WHY_SOURCE_EXCLUDED:
+        sxt_buffer_print(out, "--sources leaves out %s, which has ", source_word(reason->source));
+        if (reason->name.data != NULL)
+            sxt_buffer_print(out, "'%.*s' here", reason->name.size < 160 ? (int)reason->name.size : 160,
+                             reason->name.data);
+        else
+            sxt_buffer_print(out, "this address");
+        return;
+    case SXT_WHY_NO_DEBUG_SEARCH:
+        sxt_buffer_print(out, "debug files are not searched (--no-debug-search)");
+        return;
+    default:
+        sxt_explain_reason_text(found, index, text, sizeof text);
+        sxt_buffer_print(out, "%s", text);
+    }
+}
+
+/* All reasons as one sentence. */
+static void describe_reasons(const struct cli_explanation *explanation, struct sxt_buffer *out)
+{
+    const sxt_explanation *found = explanation->found;
+    if (found == NULL) {
+        sxt_buffer_print(out, "%s", explanation->why != NULL ? explanation->why : "");
+        return;
+    }
+    if (found->lacks == SXT_LACKS_LINE)
+        sxt_buffer_print(out, "no line: ");
+    for (size_t i = 0; i < found->reason_count; i++) {
+        if (i > 0)
+            sxt_buffer_print(out, "; ");
+        describe_reason(found, i, out);
+    }
+}
+
+/* Where an option helps, the option is named. */
+static void describe_advice(const sxt_explanation *found, size_t index, struct sxt_buffer *out)
+{
+    static const char process[] = "an address of a running process: give the start of the file's mapping with "
+                                  "--load-bias 0x..., or use --pid PID or --maps FILE";
+    const sxt_explained_advice *advice = &found->advice[index];
+    unsigned long long address = advice->address;
+    char text[2048];
+    switch (advice->advice) {
+    case SXT_ADVICE_RUN_TIME:
+    case SXT_ADVICE_MAYBE_RUN_TIME:
+        sxt_buffer_print(out, "it %s %s", advice->advice == SXT_ADVICE_RUN_TIME ? "looks like" : "may be", process);
+        return;
+    case SXT_ADVICE_FILE_OFFSET:
+        sxt_buffer_print(out, "if it is an offset in the file, use --file-offset; its address is 0x%llx", address);
+        return;
+    case SXT_ADVICE_SECTION_BASES:
+        sxt_buffer_print(out, "'sextant info' lists where the sections of a relocatable file are placed");
+        return;
+    case SXT_ADVICE_ADD_SOURCE:
+        sxt_buffer_print(out, "remove --sources, or add %s to it", source_word(advice->source));
+        return;
+    case SXT_ADVICE_EXTEND_ZERO_SIZE:
+        sxt_buffer_print(out, "use --zero-size extend to extend symbols of size 0 to the next symbol");
+        return;
+    case SXT_ADVICE_SEARCH_DEBUG_FILE:
+        sxt_buffer_print(out, "remove --no-debug-search, or give the debug file with --debug FILE");
+        return;
+    case SXT_ADVICE_GIVE_DEBUG_FILE:
+        sxt_buffer_print(out,
+                         "or give the debug file, or a copy of the binary that is not stripped, with --debug FILE");
+        return;
+    case SXT_ADVICE_KEEP_LINES:
+        sxt_buffer_print(out, "make the archive again from a file with debug information, without --no-lines");
+        return;
+    case SXT_ADVICE_MAKE_AGAIN:
+        sxt_buffer_print(out, "make it again; 'sextant archive' warns if it finds no symbols");
+        return;
+    case SXT_ADVICE_EXPLAIN_BINARY:
+        sxt_buffer_print(out, "use --explain with the ELF file, which has more than the archive");
+        return;
+    case SXT_ADVICE_IS_ADDRESS:
+        sxt_buffer_print(out, "0x%llx is an address of the file: remove --file-offset if it is meant as one", address);
+        return;
+    case SXT_ADVICE_NOT_AN_OFFSET:
+        sxt_buffer_print(out, "if 0x%llx is an address, remove --file-offset", address);
+        return;
+    default:
+        sxt_explain_advice_text(found, index, text, sizeof text);
+        sxt_buffer_print(out, "%s", text);
+    }
+}
+
+static size_t advice_count(const struct cli_explanation *explanation)
+{
+    return explanation->found != NULL ? explanation->found->advice_count : explanation->advice != NULL ? 1 : 0;
+}
+
+static sxt_string advice_text(const struct cli_explanation *explanation, size_t index, struct sxt_buffer *out)
+{
+    sxt_buffer_clear(out);
+    if (explanation->found != NULL)
+        describe_advice(explanation->found, index, out);
+    else
+        sxt_buffer_print(out, "%s", explanation->advice);
+    return (sxt_string){(const char *)out->data, out->size};
+}
+
+static const char *record_word(sxt_record record)
+{
+    switch (record) {
+    case SXT_RECORD_FUNCTION:
+        return "function";
+    case SXT_RECORD_INLINED_CALL:
+        return "inlined call";
+    case SXT_RECORD_SYMBOL:
+        return "symbol";
+    case SXT_RECORD_PLT_ENTRY:
+        return "PLT entry";
+    default:
+        return "row";
+    }
+}
+
+/* --- JSON --- */
 
 static void put_optional_address(struct sxt_emit *emit, const char *key, bool has, uint64_t value)
 {
@@ -168,12 +307,12 @@ static void put_strings(struct sxt_emit *emit, const char *key, const sxt_string
     sxt_emit_array_end(emit);
 }
 
-static void put_frame(struct sxt_emit *emit, const struct sxt_explained_frame *frame)
+static void put_frame(struct sxt_emit *emit, const sxt_explained_frame *frame)
 {
     bool has_range = frame->end != 0;
     sxt_emit_object(emit, NULL);
     sxt_emit_string(emit, "function", frame->function);
-    sxt_emit_cstring(emit, "record", frame->record);
+    sxt_emit_cstring(emit, "record", record_word(frame->record));
     sxt_emit_string(emit, "file", frame->file);
     sxt_emit_string(emit, "section", frame->section);
     sxt_emit_string(emit, "unit", frame->unit);
@@ -187,15 +326,17 @@ static void put_frame(struct sxt_emit *emit, const struct sxt_explained_frame *f
     sxt_emit_object_end(emit);
 }
 
-static void print_json(struct sxt_emit *emit, const struct sxt_explanation *explanation)
+static void print_json(struct sxt_emit *emit, const struct cli_explanation *explanation, struct sxt_buffer *text)
 {
+    static const sxt_explanation nothing;
+    const sxt_explanation *found = explanation->found != NULL ? explanation->found : &nothing;
     sxt_emit_object(emit, "explanation");
     sxt_emit_array(emit, "frames");
-    for (size_t i = 0; i < explanation->frame_count; i++)
-        put_frame(emit, &explanation->frames[i]);
+    for (size_t i = 0; i < found->frame_count; i++)
+        put_frame(emit, &found->frames[i]);
     sxt_emit_array_end(emit);
-    const struct sxt_explained_line *line = &explanation->line;
-    if (explanation->has_line) {
+    const sxt_explained_line *line = &found->line;
+    if (found->has_line) {
         sxt_emit_object(emit, "line");
         sxt_emit_string(emit, "file", line->file);
         sxt_emit_string(emit, "section", line->section);
@@ -208,22 +349,28 @@ static void print_json(struct sxt_emit *emit, const struct sxt_explanation *expl
     } else {
         sxt_emit_null(emit, "line");
     }
-    sxt_emit_string(emit, "why", explanation->why);
-    put_strings(emit, "tried", explanation->tried, explanation->tried_count);
-    put_strings(emit, "todo", explanation->todo, explanation->todo_count);
+    describe_reasons(explanation, text);
+    sxt_emit_string(emit, "why", (sxt_string){(const char *)text->data, text->size});
+    put_strings(emit, "tried", found->tried, found->tried_count);
+    sxt_emit_array(emit, "todo");
+    for (size_t i = 0; i < advice_count(explanation); i++)
+        sxt_emit_string(emit, NULL, advice_text(explanation, i, text));
+    sxt_emit_array_end(emit);
     sxt_emit_object_end(emit);
 }
+
+/* --- text --- */
 
 static void put_label(struct sxt_emit *emit, const char *label)
 {
     sxt_emit_text(emit, "    %-5s  ", label);
 }
 
-static void print_frame(struct sxt_emit *emit, const struct sxt_explained_frame *frame, bool is_archive)
+static void print_frame(struct sxt_emit *emit, const sxt_explained_frame *frame, bool is_archive)
 {
     put_label(emit, "frame");
     sxt_emit_name(emit, frame->function);
-    sxt_emit_text(emit, ": %s ", frame->record);
+    sxt_emit_text(emit, ": %s ", record_word(frame->record));
     if (frame->index != SXT_NO_INDEX)
         sxt_emit_text(emit, "%llu ", (unsigned long long)frame->index);
     sxt_emit_text(emit, "at 0x%llx of ", (unsigned long long)frame->entry);
@@ -254,7 +401,7 @@ static void print_frame(struct sxt_emit *emit, const struct sxt_explained_frame 
     }
 }
 
-static void print_line(struct sxt_emit *emit, const struct sxt_explained_line *line, bool is_archive)
+static void print_line(struct sxt_emit *emit, const sxt_explained_line *line, bool is_archive)
 {
     put_label(emit, "line");
     if (line->source.data != NULL)
@@ -288,32 +435,43 @@ static void print_labelled(struct sxt_emit *emit, const char *label, sxt_string 
     sxt_emit_text(emit, "\n");
 }
 
-static void print_text(struct sxt_emit *emit, const struct sxt_explanation *explanation)
+static void print_records(struct sxt_emit *emit, const sxt_explanation *found)
 {
     sxt_string file = {NULL, 0};
-    for (size_t i = 0; i < explanation->frame_count; i++) {
-        const struct sxt_explained_frame *frame = &explanation->frames[i];
+    for (size_t i = 0; i < found->frame_count; i++) {
+        const sxt_explained_frame *frame = &found->frames[i];
         if (!sxt_string_equal(frame->file, file))
             print_labelled(emit, "from", frame->file);
         file = frame->file;
-        print_frame(emit, frame, explanation->is_archive);
+        print_frame(emit, frame, found->is_archive);
     }
-    if (explanation->has_line) {
-        if (!sxt_string_equal(explanation->line.file, file))
-            print_labelled(emit, "from", explanation->line.file);
-        print_line(emit, &explanation->line, explanation->is_archive);
+    if (found->has_line) {
+        if (!sxt_string_equal(found->line.file, file))
+            print_labelled(emit, "from", found->line.file);
+        print_line(emit, &found->line, found->is_archive);
     }
-    print_labelled(emit, "why", explanation->why);
-    for (size_t i = 0; i < explanation->tried_count; i++)
-        print_labelled(emit, "tried", explanation->tried[i]);
-    for (size_t i = 0; i < explanation->todo_count; i++)
-        print_labelled(emit, "to do", explanation->todo[i]);
 }
 
-void cli_print_explanation(struct sxt_emit *emit, const struct sxt_explanation *explanation)
+static void print_text(struct sxt_emit *emit, const struct cli_explanation *explanation, struct sxt_buffer *text)
 {
+    const sxt_explanation *found = explanation->found;
+    if (found != NULL)
+        print_records(emit, found);
+    describe_reasons(explanation, text);
+    print_labelled(emit, "why", (sxt_string){(const char *)text->data, text->size});
+    for (size_t i = 0; found != NULL && i < found->tried_count; i++)
+        print_labelled(emit, "tried", found->tried[i]);
+    for (size_t i = 0; i < advice_count(explanation); i++)
+        print_labelled(emit, "to do", advice_text(explanation, i, text));
+}
+
+void cli_print_explanation(struct sxt_emit *emit, const struct cli_explanation *explanation)
+{
+    struct sxt_buffer text;
+    sxt_buffer_init(&text, TEXT_MAX);
     if (sxt_emit_is_json(emit))
-        print_json(emit, explanation);
+        print_json(emit, explanation, &text);
     else
-        print_text(emit, explanation);
+        print_text(emit, explanation, &text);
+    sxt_buffer_free(&text);
 }

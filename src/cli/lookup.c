@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/explain.h"
 #include "cli/verbs.h"
+#include "profile/profile.h"
 
 static const struct cli_option options[] = {
     {"name", 0, "NAME", "ask the other way round: where is NAME?", NULL},

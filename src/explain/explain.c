@@ -1,8 +1,8 @@
 /*
- * explain.c: opening what an answer came from, and putting the explanation of an address together.
+ * explain.c: opens the files of an answer, and assembles the explanation of an address.
  *
- * The answer is given, and is never doubted: the record that gave it is looked for in the sources, best first, by the
- * rules by which they are merged.
+ * The answer is taken as given: the record that gave it is looked for in the sources, best first, by the rules by which
+ * they are merged.
  */
 #include "explain/private.h"
 
@@ -14,13 +14,12 @@
 #include "base/error.h"
 #include "demangle/demangle.h"
 
-/* One explanation is a few lines; a file that makes it larger than this is not worth explaining. */
+/* An explanation is small, except for a hostile file. */
 #define ARENA_LIMIT ((size_t)64 << 20)
-#define WHY_LIMIT   ((size_t)16 << 10)
 
 static int open_elf(struct sxt_explainer *explainer, sxt_error *error);
-static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out);
-static int finish(struct sxt_explainer *explainer, sxt_error *error);
+static void begin(struct sxt_explainer *explainer, uint64_t address);
+static int finish(struct sxt_explainer *explainer, const sxt_explanation **out, sxt_error *error);
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address);
 static void add_dwarf_frames(struct sxt_explainer *explainer);
 static void add_dwarf_line(struct sxt_explainer *explainer);
@@ -38,7 +37,6 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     extract->addresses = NULL;
     extract->address_count = 0;
     sxt_arena_init(&explainer->arena, ARENA_LIMIT, sxt_arena_separate_default);
-    sxt_buffer_init(&explainer->why, WHY_LIMIT);
     explainer->path = strdup(path);
     if (status == SXT_OK && explainer->path == NULL)
         status = sxt_fail_memory(error, strlen(path));
@@ -56,7 +54,7 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
             status = sxt_fail_unknown_kind(&explainer->file, error);
         else
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                              "answers are explained from binaries and Lidia archives; sextant convert makes one");
+                              "only answers of ELF files and Lidia archives can be explained");
     }
     if (status != SXT_OK)
         sxt_explainer_close(&explainer);
@@ -74,7 +72,6 @@ void sxt_explainer_close(struct sxt_explainer **explainer)
     sxt_elf_close(&all->elf);
     sxt_file_close(&all->file);
     sxt_arena_free(&all->arena);
-    sxt_buffer_free(&all->why);
     free(all->path);
     free(all);
     *explainer = NULL;
@@ -92,15 +89,16 @@ static int open_elf(struct sxt_explainer *explainer, sxt_error *error)
     return status;
 }
 
-int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_frame *frames, size_t count,
-                struct sxt_explanation *out, sxt_error *error)
+int sxt_explain_address(struct sxt_explainer *explainer, uint64_t address, const sxt_frame *frames, size_t count,
+                        const sxt_explanation **out, sxt_error *error)
 {
-    begin(explainer, out);
+    *out = NULL;
+    begin(explainer, address);
     explainer->frames = frames;
     explainer->count = count;
     if (explainer->kind == SXT_KIND_LIDIA) {
         sxt_explain_rows(explainer, address);
-        return finish(explainer, error);
+        return finish(explainer, out, error);
     }
     if (explainer->origins.dwarf != NULL) {
         int status =
@@ -109,43 +107,45 @@ int sxt_explain(struct sxt_explainer *explainer, uint64_t address, const sxt_fra
             return status;
     }
     if (count == 0)
-        sxt_explain_no_answer(explainer, address);
+        sxt_explain_no_name(explainer, address);
     else
         explain_answer(explainer, address);
-    return finish(explainer, error);
+    return finish(explainer, out, error);
 }
 
-int sxt_explain_offset(struct sxt_explainer *explainer, uint64_t offset, struct sxt_explanation *out, sxt_error *error)
+int sxt_explain_offset(struct sxt_explainer *explainer, uint64_t offset, const sxt_explanation **out, sxt_error *error)
 {
-    begin(explainer, out);
+    *out = NULL;
+    begin(explainer, offset);
     if (explainer->kind == SXT_KIND_ELF)
-        sxt_explain_unloaded(explainer, offset);
-    return finish(explainer, error);
+        sxt_explain_no_address(explainer, offset);
+    return finish(explainer, out, error);
 }
 
-static void begin(struct sxt_explainer *explainer, struct sxt_explanation *out)
+static void begin(struct sxt_explainer *explainer, uint64_t address)
 {
-    memset(out, 0, sizeof *out);
     sxt_arena_free(&explainer->arena);
-    sxt_buffer_clear(&explainer->why);
-    out->is_archive = explainer->kind == SXT_KIND_LIDIA;
-    explainer->out = out;
     explainer->no_memory = false;
     explainer->frames = NULL;
     explainer->count = 0;
     explainer->of_dwarf = (struct sxt_dwarf_explanation){.damaged_at = UINT64_MAX};
-    out->todo = explainer->todo;
-    out->tried = explainer->tried;
+    explainer->out = (sxt_explanation){
+        .address = address,
+        .is_archive = explainer->kind == SXT_KIND_LIDIA,
+        .reasons = explainer->reasons,
+        .advice = explainer->advice,
+        .tried = explainer->tried,
+    };
 }
 
-static int finish(struct sxt_explainer *explainer, sxt_error *error)
+static int finish(struct sxt_explainer *explainer, const sxt_explanation **out, sxt_error *error)
 {
-    const struct sxt_buffer *why = &explainer->why;
-    if (why->size > 0)
-        explainer->out->why = (sxt_string){(const char *)why->data, why->size};
-    if (!explainer->no_memory && !why->memory_was_short)
-        return SXT_OK;
-    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explaining an address");
+    if (explainer->no_memory)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explaining an address");
+    if (explainer->out.reason_count > 0)
+        explainer->out.lacks = explainer->count > 0 ? SXT_LACKS_LINE : SXT_LACKS_NAME;
+    *out = &explainer->out;
+    return SXT_OK;
 }
 
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
@@ -154,11 +154,11 @@ static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
     if (is_dwarf) {
         add_dwarf_frames(explainer);
     } else if (!sxt_explain_wants(explainer, SXT_SOURCE_GO) || !sxt_explain_go(explainer, address)) {
-        struct sxt_explained_frame *frame = sxt_explain_frames(explainer, 1);
+        sxt_explained_frame *frame = sxt_explain_frames(explainer, 1);
         if (frame != NULL && !sxt_explain_symbol(explainer, address, frame))
-            explainer->out->frame_count = 0;
+            explainer->out.frame_count = 0;
     }
-    if (sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && !explainer->out->has_line)
+    if (sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && !explainer->out.has_line)
         add_dwarf_line(explainer);
     if (explainer->frames[0].line == 0)
         sxt_explain_no_line(explainer, address);
@@ -186,14 +186,14 @@ static sxt_string describe_naming(struct sxt_explainer *explainer, const struct 
 static void add_dwarf_frames(struct sxt_explainer *explainer)
 {
     const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
-    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, from->frame_count);
+    sxt_explained_frame *frames = sxt_explain_frames(explainer, from->frame_count);
     for (size_t i = 0; i < from->frame_count && frames != NULL; i++) {
         const struct sxt_dwarf_frame *frame = &from->frames[i];
-        frames[i] = (struct sxt_explained_frame){
+        frames[i] = (sxt_explained_frame){
             .function = sxt_explain_readable(explainer, frame->name),
-            .record = frame->inlined ? "inlined call" : "function",
+            .record = frame->inlined ? SXT_RECORD_INLINED_CALL : SXT_RECORD_FUNCTION,
             .file = from->file,
-            .section = {from->section, strlen(from->section)},
+            .section = sxt_explain_string(from->section),
             .unit = from->unit_name.data != NULL ? from->unit_name : (sxt_string){"", 0},
             .unit_offset = from->unit,
             .entry = frame->entry,
@@ -208,17 +208,16 @@ static void add_dwarf_frames(struct sxt_explainer *explainer)
                             frames[from->frame_count - 1].function, &frames[from->frame_count - 1]);
 }
 
-/* Code without a function of its own has lines too; then the line must be that of the answer. */
+/* Code that no function of DWARF has may have lines too; then the line must be that of the answer. */
 static void add_dwarf_line(struct sxt_explainer *explainer)
 {
     const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
     if (!from->has_row || from->row_line != explainer->frames[0].line)
         return;
-    static const char section[] = ".debug_line";
-    explainer->out->has_line = true;
-    explainer->out->line = (struct sxt_explained_line){
-        .file = {explainer->origins.dwarf_path, strlen(explainer->origins.dwarf_path)},
-        .section = {section, sizeof section - 1},
+    explainer->out.has_line = true;
+    explainer->out.line = (sxt_explained_line){
+        .file = sxt_explain_string(explainer->origins.dwarf_path),
+        .section = sxt_explain_string(".debug_line"),
         .table = from->lines,
         .address = from->row,
         .source = from->row_file,
@@ -255,40 +254,39 @@ sxt_string sxt_explain_readable(struct sxt_explainer *explainer, sxt_string name
     return name;
 }
 
-void sxt_explain_why(struct sxt_explainer *explainer, const char *format, ...)
+void sxt_explain_add_reason(struct sxt_explainer *explainer, sxt_explained_reason reason)
 {
-    char text[2048];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    const struct sxt_buffer *why = &explainer->why;
-    bool continues = why->size > 0 && why->data[why->size - 1] != ' ';
-    sxt_buffer_print(&explainer->why, "%s%s", continues ? "; " : "", text);
+    if (explainer->out.reason_count < EXPLAIN_REASONS_MAX)
+        explainer->reasons[explainer->out.reason_count++] = reason;
 }
 
-void sxt_explain_todo(struct sxt_explainer *explainer, const char *format, ...)
+void sxt_explain_because(struct sxt_explainer *explainer, sxt_explain_reason reason)
 {
-    char text[1024];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    if (explainer->out->todo_count < EXPLAIN_TODO_MAX)
-        explainer->todo[explainer->out->todo_count++] = sxt_explain_print(explainer, "%s", text);
+    sxt_explain_add_reason(explainer, (sxt_explained_reason){.reason = reason});
 }
 
-void sxt_explain_tried(struct sxt_explainer *explainer, sxt_string path)
+void sxt_explain_add_advice(struct sxt_explainer *explainer, sxt_explained_advice advice)
 {
-    if (explainer->out->tried_count < EXPLAIN_TRIED_MAX)
-        explainer->tried[explainer->out->tried_count++] = path;
+    if (explainer->out.advice_count < EXPLAIN_ADVICE_MAX)
+        explainer->advice[explainer->out.advice_count++] = advice;
 }
 
-struct sxt_explained_frame *sxt_explain_frames(struct sxt_explainer *explainer, size_t count)
+void sxt_explain_advise(struct sxt_explainer *explainer, sxt_explain_advice advice)
 {
-    struct sxt_explained_frame *frames = sxt_arena_calloc(&explainer->arena, count, sizeof *frames);
-    explainer->out->frames = frames;
-    explainer->out->frame_count = frames != NULL ? count : 0;
+    sxt_explain_add_advice(explainer, (sxt_explained_advice){.advice = advice});
+}
+
+void sxt_explain_add_tried(struct sxt_explainer *explainer, sxt_string path)
+{
+    if (explainer->out.tried_count < EXPLAIN_TRIED_MAX)
+        explainer->tried[explainer->out.tried_count++] = path;
+}
+
+sxt_explained_frame *sxt_explain_frames(struct sxt_explainer *explainer, size_t count)
+{
+    sxt_explained_frame *frames = sxt_arena_calloc(&explainer->arena, count, sizeof *frames);
+    explainer->out.frames = frames;
+    explainer->out.frame_count = frames != NULL ? count : 0;
     if (frames == NULL)
         explainer->no_memory = true;
     return frames;

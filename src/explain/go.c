@@ -1,6 +1,5 @@
 /* go.c: which function of the Go runtime's table gave an answer. */
 #include <elf.h>
-#include <string.h>
 
 #include "explain/private.h"
 
@@ -12,8 +11,7 @@ bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, stru
     return explainer->go != NULL && sxt_go_find_function(explainer->go, address, position);
 }
 
-/* The section that has the byte at OFFSET of the file; NULL when none has. */
-static const struct sxt_elf_section *section_at(const struct sxt_explainer *explainer, uint64_t offset)
+const struct sxt_elf_section *sxt_explain_section_of_offset(const struct sxt_explainer *explainer, uint64_t offset)
 {
     for (size_t i = 0; i < explainer->elf.section_count; i++) {
         const struct sxt_elf_section *section = &explainer->elf.sections[i];
@@ -29,15 +27,15 @@ bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address)
     struct sxt_go_position position;
     if (!sxt_explain_go_find(explainer, address, &position))
         return false;
-    const struct sxt_elf_section *section = section_at(explainer, position.table);
+    const struct sxt_elf_section *section = sxt_explain_section_of_offset(explainer, position.table);
     uint64_t section_offset = section != NULL ? section->offset : 0;
-    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
+    sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
     for (size_t i = 0; i < explainer->count && frames != NULL; i++) {
         const sxt_frame *frame = &explainer->frames[i];
-        frames[i] = (struct sxt_explained_frame){
+        frames[i] = (sxt_explained_frame){
             .function = frame->function,
-            .record = frame->depth > 0 ? "inlined call" : "function",
-            .file = {explainer->path, strlen(explainer->path)},
+            .record = frame->depth > 0 ? SXT_RECORD_INLINED_CALL : SXT_RECORD_FUNCTION,
+            .file = sxt_explain_string(explainer->path),
             .section = section != NULL ? section->name : (sxt_string){"", 0},
             .entry = position.entry - section_offset,
             .index = frame->depth > 0 ? SXT_NO_INDEX : position.index,
@@ -49,9 +47,9 @@ bool sxt_explain_go(struct sxt_explainer *explainer, uint64_t address)
                 sxt_explain_print(explainer, "the table of inlined calls of function %zu", position.index);
     }
     if (explainer->frames[0].line != 0 && position.has_lines) {
-        explainer->out->has_line = true;
-        explainer->out->line = (struct sxt_explained_line){
-            .file = {explainer->path, strlen(explainer->path)},
+        explainer->out.has_line = true;
+        explainer->out.line = (sxt_explained_line){
+            .file = sxt_explain_string(explainer->path),
             .section = section != NULL ? section->name : (sxt_string){"", 0},
             .table = position.lines - section_offset,
             .address = SXT_NO_INDEX,

@@ -9,12 +9,12 @@
 /* The files beside a binary that an extraction with all sources reads. */
 struct sxt_origins {
     struct sxt_debug_file debug;
-    struct sxt_dwarf *dwarf; /* NULL when there is none */
+    struct sxt_dwarf *dwarf; /* NULL if there is none */
     const char *dwarf_path;  /* of the file that has it */
-    sxt_error dwarf_problem; /* why it cannot be read; code SXT_OK: it can, or there is none */
+    sxt_error dwarf_problem; /* why it cannot be read; its code is SXT_OK if it can, or if there is none */
 };
 
-/* ELF was read from PATH. All that is given, strings too, must outlive *OUT. On failure *OUT is empty. */
+/* ELF was read from PATH. The arguments, with their strings, must outlive *OUT. On failure *OUT is empty. */
 int sxt_origins_open(struct sxt_elf *elf, const char *path, const sxt_extract_options *options, struct sxt_origins *out,
                      sxt_error *error);
 void sxt_origins_close(struct sxt_origins *origins);

@@ -1,11 +1,11 @@
-/* rows.c: answers of an archive: which rows and line entries gave them, and what is around an address. */
-#include <string.h>
-
+/* rows.c: which rows and line entries of an archive gave an answer, or what is around an address without one. */
 #include "base/bytes.h"
 #include "explain/private.h"
 
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row);
 static void explain_no_row(struct sxt_explainer *explainer, uint64_t address);
+static void explain_neighbours(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *before,
+                               const struct sxt_lidia_row *after);
 
 static uint64_t end_of(const struct sxt_lidia_row *row)
 {
@@ -13,8 +13,8 @@ static uint64_t end_of(const struct sxt_lidia_row *row)
     return sxt_add_u64(row->address, row->length, &end) ? end : UINT64_MAX;
 }
 
-/* The first row behind ADDRESS. */
-static uint64_t row_behind(const struct sxt_lidia *lidia, uint64_t address)
+/* The first row after ADDRESS. */
+static uint64_t row_after(const struct sxt_lidia *lidia, uint64_t address)
 {
     uint64_t low = 0, high = lidia->count;
     while (low < high) {
@@ -30,15 +30,14 @@ static uint64_t row_behind(const struct sxt_lidia *lidia, uint64_t address)
 }
 
 static void describe_row(struct sxt_explainer *explainer, uint64_t index, const struct sxt_lidia_row *row,
-                         struct sxt_explained_frame *out)
+                         sxt_explained_frame *out)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
-    static const char section[] = "rows";
-    *out = (struct sxt_explained_frame){
+    *out = (sxt_explained_frame){
         .function = sxt_lidia_string(lidia, row->function),
-        .record = "row",
-        .file = {explainer->path, strlen(explainer->path)},
-        .section = {section, sizeof section - 1},
+        .record = SXT_RECORD_ROW,
+        .file = sxt_explain_string(explainer->path),
+        .section = sxt_explain_string("rows"),
         .entry = (uint64_t)(lidia->rows - lidia->data) + index * SXT_LIDIA_FIELDS * lidia->field_size,
         .index = index,
         .start = row->address,
@@ -53,9 +52,9 @@ void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
         explain_no_row(explainer, address);
         return;
     }
-    struct sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
+    sxt_explained_frame *frames = sxt_explain_frames(explainer, explainer->count);
     size_t found = 0;
-    for (uint64_t i = row_behind(lidia, address); i > 0 && frames != NULL && found < explainer->count; i--) {
+    for (uint64_t i = row_after(lidia, address); i > 0 && frames != NULL && found < explainer->count; i--) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i - 1, &row);
         if (row.address <= address && end_of(&row) > address) {
@@ -66,13 +65,12 @@ void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
         if (row.depth == 0)
             break;
     }
-    explainer->out->frame_count = found;
+    explainer->out.frame_count = found;
 }
 
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
-    static const char section[] = "lines";
     uint64_t low = 0, high = row->line_count < lidia->line_count ? row->line_count : lidia->line_count;
     uint32_t offset, line;
     while (low < high) {
@@ -83,10 +81,10 @@ static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address
             high = middle;
     }
     if (low > 0 && sxt_lidia_line(lidia, row, low - 1, &offset, &line)) {
-        explainer->out->has_line = true;
-        explainer->out->line = (struct sxt_explained_line){
-            .file = {explainer->path, strlen(explainer->path)},
-            .section = {section, sizeof section - 1},
+        explainer->out.has_line = true;
+        explainer->out.line = (sxt_explained_line){
+            .file = sxt_explain_string(explainer->path),
+            .section = sxt_explain_string("lines"),
             .table =
                 (uint64_t)(lidia->lines - lidia->data) + (row->first_line + low - 1) * 2 * (uint64_t)lidia->line_size,
             .address = row->address + offset,
@@ -96,18 +94,17 @@ static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address
     }
     if (explainer->frames[0].line != 0)
         return;
-    if (explainer->out->has_line)
-        sxt_explain_why(explainer,
-                        "no line: the line entry says 0, which is code that no line of the source stands for");
-    else if (lidia->line_count == 0)
-        sxt_explain_why(explainer, "no line: the archive has no line entries at all");
+    if (explainer->out.has_line)
+        sxt_explain_because(explainer, SXT_WHY_LINE_ZERO);
+    else if (lidia->line_count > 0)
+        sxt_explain_because(explainer, SXT_WHY_NO_LINE_ENTRY);
     else
-        sxt_explain_why(explainer, "no line: the row has no line entry for this address");
+        sxt_explain_because(explainer, SXT_WHY_NO_LINE_ENTRIES);
     if (lidia->line_count == 0)
-        sxt_explain_todo(explainer, "make the archive anew from a file with debug information, and without --no-lines");
+        sxt_explain_advise(explainer, SXT_ADVICE_KEEP_LINES);
 }
 
-/* What is before, between or behind the rows. Only functions count; what is inlined lies inside them. */
+/* Whether the address is before, between or after the rows. Only functions count: inlined calls are inside them. */
 static void explain_no_row(struct sxt_explainer *explainer, uint64_t address)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
@@ -129,26 +126,37 @@ static void explain_no_row(struct sxt_explainer *explainer, uint64_t address)
             has_after = true;
         }
     }
-    unsigned long long asked = address;
     if (lidia->count == 0) {
-        sxt_explain_why(explainer, "the archive has no rows");
-        sxt_explain_todo(explainer, "make it anew; 'sextant archive' says when it finds no symbols");
+        sxt_explain_because(explainer, SXT_WHY_NO_ROWS);
+        sxt_explain_advise(explainer, SXT_ADVICE_MAKE_AGAIN);
         return;
     }
-    sxt_string left = sxt_lidia_string(lidia, before.function), right = sxt_lidia_string(lidia, after.function);
-    if (!has_before)
-        sxt_explain_why(explainer, "0x%llx is before the first row, which is at 0x%llx ('%.*s')", asked,
-                        (unsigned long long)after.address, EXPLAIN_NAME(right));
-    else if (!has_after)
-        sxt_explain_why(explainer, "0x%llx is behind the last row, which ends at 0x%llx ('%.*s')", asked,
-                        (unsigned long long)end_of(&before), EXPLAIN_NAME(left));
-    else
-        sxt_explain_why(
-            explainer,
-            "0x%llx is between two rows: 0x%llx bytes behind the end of '%.*s', and 0x%llx bytes before '%.*s'", asked,
-            (unsigned long long)(address > end_of(&before) ? address - end_of(&before) : 0), EXPLAIN_NAME(left),
-            (unsigned long long)(after.address - address), EXPLAIN_NAME(right));
+    explain_neighbours(explainer, address, has_before ? &before : NULL, has_after ? &after : NULL);
     sxt_explain_run_time(explainer, address, end);
-    if (explainer->out->todo_count == 0)
-        sxt_explain_todo(explainer, "ask the ELF file itself with --explain: it knows what the archive does not have");
+    if (explainer->out.advice_count == 0)
+        sxt_explain_advise(explainer, SXT_ADVICE_EXPLAIN_BINARY);
+}
+
+/* BEFORE and AFTER are the functions on both sides of the address, or NULL. */
+static void explain_neighbours(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *before,
+                               const struct sxt_lidia_row *after)
+{
+    const struct sxt_lidia *lidia = &explainer->lidia;
+    sxt_explained_reason left = {.reason =
+                                     before != NULL && after == NULL ? SXT_WHY_AFTER_ROWS : SXT_WHY_FUNCTION_BEFORE};
+    sxt_explained_reason right = {.reason = before == NULL ? SXT_WHY_BEFORE_ROWS : SXT_WHY_FUNCTION_AFTER};
+    if (before != NULL && after != NULL)
+        sxt_explain_because(explainer, SXT_WHY_BETWEEN_ROWS);
+    if (before != NULL) {
+        left.name = sxt_lidia_string(lidia, before->function);
+        left.address = end_of(before);
+        left.size = address > end_of(before) ? address - end_of(before) : 0;
+        sxt_explain_add_reason(explainer, left);
+    }
+    if (after != NULL) {
+        right.name = sxt_lidia_string(lidia, after->function);
+        right.address = after->address;
+        right.size = after->address - address;
+        sxt_explain_add_reason(explainer, right);
+    }
 }

@@ -1,4 +1,4 @@
-/* symbols.c: which entry of which symbol table gave a name, what else is called the same, and what is near. */
+/* symbols.c: which symbol gave a name, other names of its address, and the symbols near an address. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 
 static bool open_mini_debug_info(struct sxt_explainer *explainer);
 
-/* A table that cannot be read is left out; the archive was opened with a warning then. */
+/* Leaves out a table that cannot be read: opening the archive gave a warning. */
 static void open_table(struct sxt_explainer *explainer, struct sxt_elf *elf, uint32_t type, uint32_t source,
-                       const char *path, const char *what)
+                       const char *path, const char *section_name)
 {
     const struct sxt_elf_section *section = sxt_elf_section_typed(elf, type);
     struct sxt_explain_table *table = &explainer->tables[explainer->table_count];
-    *table = (struct sxt_explain_table){.source = source, .path = path, .what = what};
+    *table = (struct sxt_explain_table){.source = source, .path = path, .section = section_name};
     if (section == NULL || sxt_elf_symbol_table_open(elf, section, &table->table, NULL) != SXT_OK ||
         sxt_symbols_new(&table->symbols, NULL) != SXT_OK)
         return;
@@ -33,7 +33,7 @@ static void open_table(struct sxt_explainer *explainer, struct sxt_elf *elf, uin
 static void open_plt(struct sxt_explainer *explainer)
 {
     struct sxt_explain_table *table = &explainer->tables[explainer->table_count];
-    *table = (struct sxt_explain_table){.source = SXT_SOURCE_DYNSYM, .path = explainer->path, .what = ".plt"};
+    *table = (struct sxt_explain_table){.source = SXT_SOURCE_DYNSYM, .path = explainer->path, .section = ".plt"};
     if (sxt_symbols_new(&table->symbols, NULL) != SXT_OK)
         return;
     (void)sxt_elf_add_plt(&explainer->elf, table->symbols, NULL);
@@ -89,7 +89,7 @@ static uint64_t end_of(const struct sxt_model_symbol *symbol)
     return sxt_add_u64(symbol->address, symbol->size, &end) ? end : UINT64_MAX;
 }
 
-/* Is NAME, as linked, what the answer calls TEXT? */
+/* Whether the mangled NAME is TEXT in the answer. */
 static bool is_called(const struct sxt_explainer *explainer, sxt_string name, sxt_string text)
 {
     struct sxt_buffer readable;
@@ -101,7 +101,7 @@ static bool is_called(const struct sxt_explainer *explainer, sxt_string name, sx
     return same;
 }
 
-/* The number of SYMBOL in its table: the entry that has its name and size, and its address before it was adjusted. */
+/* The index of SYMBOL in its table: the entry with its name, its size, and its address before adjustment. */
 static uint64_t index_of(struct sxt_explain_table *table, const struct sxt_model_symbol *symbol)
 {
     struct sxt_elf_symbol_table *raw = &table->table;
@@ -127,7 +127,7 @@ static uint64_t index_of(struct sxt_explain_table *table, const struct sxt_model
     return found;
 }
 
-/* Which symbol gave the answer: the one of that name which has the address, and of several the one that starts last. */
+/* The symbol that gave the answer: of those with the name that have the address, the one that starts last. */
 static const struct sxt_model_symbol *find_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_string name,
                                                   struct sxt_explain_table **table)
 {
@@ -152,30 +152,30 @@ static const struct sxt_model_symbol *find_symbol(struct sxt_explainer *explaine
 }
 
 static void describe_plt(struct sxt_explainer *explainer, const struct sxt_explain_table *table,
-                         const struct sxt_model_symbol *symbol, struct sxt_explained_frame *out)
+                         const struct sxt_model_symbol *symbol, sxt_explained_frame *out)
 {
-    out->record = "PLT entry";
+    out->record = SXT_RECORD_PLT_ENTRY;
     out->section = sxt_symbols_view(table->symbols, symbol->section);
     for (size_t i = 0; i < explainer->elf.section_count; i++)
         if (symbol->address - explainer->elf.sections[i].address < explainer->elf.sections[i].size &&
             explainer->elf.sections[i].name.size == out->section.size &&
             memcmp(explainer->elf.sections[i].name.data, out->section.data, out->section.size) == 0)
             out->entry = symbol->address - explainer->elf.sections[i].address;
-    out->name_from = sxt_explain_print(explainer, "the symbol of .dynsym whose address its slot gets");
+    out->name_from = sxt_explain_print(explainer, "the .dynsym symbol whose address goes into its slot");
 }
 
-bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, struct sxt_explained_frame *out)
+bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_explained_frame *out)
 {
     struct sxt_explain_table *table = NULL;
     sxt_string name = explainer->frames[explainer->count - 1].function;
     const struct sxt_model_symbol *symbol = find_symbol(explainer, address, name, &table);
     if (symbol == NULL)
         return false;
-    *out = (struct sxt_explained_frame){
+    *out = (sxt_explained_frame){
         .function = name,
-        .record = "symbol",
-        .file = {table->path, strlen(table->path)},
-        .section = {table->what, strlen(table->what)},
+        .record = SXT_RECORD_SYMBOL,
+        .file = sxt_explain_string(table->path),
+        .section = sxt_explain_string(table->section),
         .index = SXT_NO_INDEX,
         .start = symbol->address,
         .end = end_of(symbol),
@@ -191,8 +191,7 @@ bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, struc
     return true;
 }
 
-void sxt_explain_aliases(struct sxt_explainer *explainer, uint64_t start, sxt_string name,
-                         struct sxt_explained_frame *out)
+void sxt_explain_aliases(struct sxt_explainer *explainer, uint64_t start, sxt_string name, sxt_explained_frame *out)
 {
     sxt_string *aliases = sxt_arena_calloc(&explainer->arena, ALIASES_MAX, sizeof *aliases);
     size_t count = 0;
@@ -235,7 +234,7 @@ const struct sxt_model_symbol *sxt_explain_symbol_at(const struct sxt_explainer 
     return best;
 }
 
-/* Notes a symbol as the nearest one on one side. */
+/* Keeps a symbol as the nearest one on its side. */
 static void note_near(struct sxt_explain_near *near, const struct sxt_explain_table *table,
                       const struct sxt_model_symbol *symbol)
 {

@@ -1,4 +1,4 @@
-"""`sextant lookup --explain`: the record behind each answer, and the reason where there is none."""
+"""`sextant lookup --explain`: the records of each answer, and the reason if there is none."""
 
 import itertools
 import os
@@ -353,7 +353,7 @@ class Reasons(ExplainTest):
 
     def test_between_functions(self):
         found = self.reason(self.two_functions(), 0x401018)
-        self.assert_mentions(found["why"], ".text", "'first' ended 0x8 bytes before", "'second' begins 0x8 bytes behind",
+        self.assert_mentions(found["why"], ".text", "'first' ends 0x8 bytes before", "'second' starts 0x8 bytes after",
                              "padding")
         self.assertNotIn("stripped", found["why"])
 
@@ -402,7 +402,7 @@ class Reasons(ExplainTest):
         path = self.file("bin/app", self.stripped().build())
         self.file("bin/app.debug", self.stripped("ff" * 20).build())
         found = self.reason(path, 0x401080, warned=True)
-        self.assert_mentions(found["why"], f"'{os.path.realpath(path)}.debug' is there")
+        self.assert_mentions(found["why"], f"'{os.path.realpath(path)}.debug' exists")
 
     def test_no_debug_search(self):
         found = self.reason(self.file("app", self.stripped().build()), 0x401080, "--no-debug-search")
@@ -419,7 +419,7 @@ class Reasons(ExplainTest):
         self.assertNotIn("--sources", self.reason(path, 0x4010A0, "--sources", "dynsym")["why"])
 
     def test_what_is_no_address(self):
-        self.assert_mentions(self.reason(self.two_functions(), "xyz", warned=True)["why"], "no address")
+        self.assert_mentions(self.reason(self.two_functions(), "xyz", warned=True)["why"], "not a hexadecimal address")
 
     def test_sections_alone(self):
         """A relocatable file has no segments."""
@@ -514,9 +514,9 @@ class Archives(ExplainTest):
 
     def test_around_the_rows(self):
         self.assert_mentions(self.reason(self.path, 0x10)["why"], "before the first row", "0x1000", "'outer'")
-        self.assert_mentions(self.reason(self.path, 0x2010)["why"], "behind the last row", "0x2010", "'plain'")
-        self.assert_mentions(self.reason(self.path, 0x1800)["why"], "between two rows", "0x700 bytes behind", "'outer'",
-                             "0x800 bytes before", "'plain'")
+        self.assert_mentions(self.reason(self.path, 0x2010)["why"], "after the last row", "0x2010", "'plain'")
+        self.assert_mentions(self.reason(self.path, 0x1800)["why"], "between two rows", "'outer' ends 0x700 bytes before",
+                             "'plain' starts 0x800 bytes after")
         self.assert_todo(self.reason(self.path, 0x555555555000), "--load-bias")
 
     def test_no_lines(self):
