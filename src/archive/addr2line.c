@@ -1,11 +1,15 @@
-/* addr2line.c: GNU addr2line's questions, put to an ELF file or to an archive. */
+/* addr2line.c: the answers of GNU addr2line, from an ELF file or from an archive. */
+#include <sextant/addr2line.h>
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/private.h"
+#include "archive/archive.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/options.h"
 #include "source/elf/elf.h"
 #include "source/gnu/gnu.h"
 
@@ -16,11 +20,12 @@ struct sxt_addr2line {
     struct sxt_file file;
     struct sxt_gnu *gnu;  /* an ELF file, or... */
     sxt_archive *archive; /* ...an archive */
-    sxt_frame *frames;    /* of the archive's last answer */
+    sxt_frame *frames;    /* the last answer of the archive */
     size_t frame_count, frame_capacity;
-    size_t frame; /* that was given last */
+    size_t frame;           /* given last */
+    uint32_t discriminator; /* of the innermost frame; GNU prints it for all of them */
     enum sxt_gnu_style style;
-    bool no_limit;
+    bool no_limit; /* of nesting */
     struct sxt_buffer text;
 };
 
@@ -46,21 +51,30 @@ static int open_kind(struct sxt_addr2line *addr2line, const char *path, const ch
     return sxt_archive_open_path(path, NULL, &addr2line->archive, error);
 }
 
-int sxt_addr2line_open(const char *path, const struct sxt_addr2line_options *options, struct sxt_addr2line **out,
-                       sxt_error *error)
+void sxt_addr2line_options_init(sxt_addr2line_options *options)
+{
+    *options = (sxt_addr2line_options){.struct_size = sizeof *options};
+}
+
+int sxt_addr2line_open(const char *path, const sxt_addr2line_options *given, sxt_addr2line **out, sxt_error *error)
 {
     *out = NULL;
+    sxt_addr2line_options options;
+    sxt_addr2line_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_addr2line_options_init", error);
+    if (status != SXT_OK)
+        return status;
     enum sxt_gnu_style style = SXT_GNU_AUTO;
-    if (options->style != NULL && !sxt_gnu_style_named(options->style, &style))
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "there is no style '%.40s'", options->style);
+    if (options.style != NULL && !sxt_gnu_style_named(options.style, &style))
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "no demangling style named '%.40s'", options.style);
     struct sxt_addr2line *addr2line = calloc(1, sizeof *addr2line);
     if (addr2line == NULL)
         return sxt_fail_memory(error, sizeof *addr2line);
     sxt_file_from_memory(&addr2line->file, NULL, 0);
     sxt_buffer_init(&addr2line->text, READABLE_MAX);
     addr2line->style = style;
-    addr2line->no_limit = options->no_limit;
-    int status = open_kind(addr2line, path, options->section, error);
+    addr2line->no_limit = options.no_nesting_limit;
+    status = open_kind(addr2line, path, options.section, error);
     if (status == SXT_OK)
         *out = addr2line;
     else
@@ -89,7 +103,7 @@ unsigned sxt_addr2line_digits(const struct sxt_addr2line *addr2line)
 
 /* --- words --- */
 
-/* "main", "main+4", "main + 0x10", but not "f00d": what may be a hexadecimal number is one, unless it has a '+'. */
+/* "main", "main+4", "main + 0x10", but not "f00d": hexadecimal digits are a number, unless a '+' follows. */
 static bool is_symbol(const char *word, sxt_string *name, uint64_t *offset)
 {
     while (isspace((unsigned char)*word))
@@ -143,13 +157,15 @@ int sxt_addr2line_load(struct sxt_addr2line *addr2line, const uint64_t *addresse
     return addr2line->gnu != NULL ? sxt_gnu_load(addr2line->gnu, addresses, count, error) : SXT_OK;
 }
 
-static void copy_archive_frame(const struct sxt_addr2line *addr2line, struct sxt_addr2line_frame *frame)
+static void give_archive_frame(const struct sxt_addr2line *addr2line, sxt_addr2line_frame *frame)
 {
     const sxt_frame *from = &addr2line->frames[addr2line->frame];
-    *frame = (struct sxt_addr2line_frame){.function = from->function, .file = from->file, .line = from->line};
+    const sxt_addr2line_frame found = {
+        .struct_size = sizeof found, .function = from->function, .file = from->file, .line = from->line};
+    sxt_result_give(frame, &found, sizeof found);
 }
 
-static bool find_in_archive(struct sxt_addr2line *addr2line, uint64_t address, struct sxt_addr2line_frame *frame)
+static bool find_in_archive(struct sxt_addr2line *addr2line, uint64_t address, sxt_addr2line_frame *frame)
 {
     size_t count = sxt_archive_lookup(addr2line->archive, address, addr2line->frames, addr2line->frame_capacity);
     if (count > addr2line->frame_capacity) {
@@ -165,45 +181,49 @@ static bool find_in_archive(struct sxt_addr2line *addr2line, uint64_t address, s
     addr2line->frame_count = count;
     addr2line->frame = 0;
     if (count > 0)
-        copy_archive_frame(addr2line, frame);
+        give_archive_frame(addr2line, frame);
     return count > 0;
 }
 
-static void copy_gnu_frame(const struct sxt_gnu_frame *from, struct sxt_addr2line_frame *frame)
+static void give_gnu_frame(const struct sxt_gnu_frame *from, sxt_addr2line_frame *frame)
 {
-    *frame = (struct sxt_addr2line_frame){
-        .function = from->function, .file = from->file, .line = from->line, .discriminator = from->discriminator};
+    const sxt_addr2line_frame found = {.struct_size = sizeof found,
+                                       .function = from->function,
+                                       .file = from->file,
+                                       .line = from->line,
+                                       .discriminator = from->discriminator};
+    sxt_result_give(frame, &found, sizeof found);
 }
 
-bool sxt_addr2line_find(struct sxt_addr2line *addr2line, uint64_t address, struct sxt_addr2line_frame *frame)
+bool sxt_addr2line_find(struct sxt_addr2line *addr2line, uint64_t address, sxt_addr2line_frame *frame)
 {
     struct sxt_gnu_frame found;
     if (addr2line->gnu == NULL)
         return find_in_archive(addr2line, address, frame);
     if (!sxt_gnu_find(addr2line->gnu, address, &found))
         return false;
-    copy_gnu_frame(&found, frame);
+    addr2line->discriminator = found.discriminator;
+    give_gnu_frame(&found, frame);
     return true;
 }
 
-bool sxt_addr2line_caller(struct sxt_addr2line *addr2line, struct sxt_addr2line_frame *frame)
+bool sxt_addr2line_caller(struct sxt_addr2line *addr2line, sxt_addr2line_frame *frame)
 {
     if (addr2line->gnu == NULL) {
         if (addr2line->frame + 1 >= addr2line->frame_count)
             return false;
         addr2line->frame++;
-        copy_archive_frame(addr2line, frame);
+        give_archive_frame(addr2line, frame);
         return true;
     }
-    /* The discriminator of the innermost frame stays with all of them. */
-    struct sxt_gnu_frame found = {.discriminator = frame->discriminator};
+    struct sxt_gnu_frame found = {.discriminator = addr2line->discriminator};
     if (!sxt_gnu_caller(addr2line->gnu, &found))
         return false;
-    copy_gnu_frame(&found, frame);
+    give_gnu_frame(&found, frame);
     return true;
 }
 
-sxt_string sxt_addr2line_readable(struct sxt_addr2line *addr2line, sxt_string name)
+sxt_string sxt_addr2line_demangle(struct sxt_addr2line *addr2line, sxt_string name)
 {
     sxt_buffer_clear(&addr2line->text);
     if (!sxt_gnu_demangle(name, addr2line->style, addr2line->no_limit, &addr2line->text))

@@ -31,52 +31,6 @@ sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
 /*
- * Questions and answers of GNU addr2line. An ELF file is looked at as that program does (see docs/addr2line.md); an
- * archive gives what it has. What an address needs is read when it is first asked for, and kept. One thread at a time.
- */
-struct sxt_addr2line;
-
-struct sxt_addr2line_options {
-    const char *section; /* addresses are offsets in this section of an ELF file; NULL: they are addresses */
-    const char *style;   /* of names: "auto", "gnu-v3", "rust" ...; NULL: auto */
-    bool no_limit;       /* names may nest as deep as they like */
-};
-
-/* Strings live as long as the sxt_addr2line. */
-struct sxt_addr2line_frame {
-    sxt_string function; /* as linked; absent when unknown */
-    sxt_string file;     /* absent when unknown */
-    uint32_t line;       /* 0 when unknown */
-    uint32_t discriminator;
-};
-
-/* SXT_ERROR_NOT_FOUND when there is no such section, SXT_ERROR_USAGE for an unknown style. */
-int sxt_addr2line_open(const char *path, const struct sxt_addr2line_options *options, struct sxt_addr2line **out,
-                       sxt_error *error);
-void sxt_addr2line_close(struct sxt_addr2line **addr2line);
-
-/* Are there names of styles, and is this one of them? */
-bool sxt_addr2line_knows_style(const char *style);
-
-/* Hexadecimal digits of an address: 8 or 16. */
-unsigned sxt_addr2line_digits(const struct sxt_addr2line *addr2line);
-
-/* What a word of the user's means: a number in base 16 as far as it goes, or a symbol with or without "+OFFSET". */
-uint64_t sxt_addr2line_address(struct sxt_addr2line *addr2line, const char *word);
-
-/* Reads what the addresses need, all at once and on several threads. */
-int sxt_addr2line_load(struct sxt_addr2line *addr2line, const uint64_t *addresses, size_t count, sxt_error *error);
-
-/* The innermost frame at ADDRESS, which must have been loaded; false when nothing is known. */
-bool sxt_addr2line_find(struct sxt_addr2line *addr2line, uint64_t address, struct sxt_addr2line_frame *frame);
-
-/* From the frame that was given last to the one it was inlined into; false when it is the outermost. */
-bool sxt_addr2line_caller(struct sxt_addr2line *addr2line, struct sxt_addr2line_frame *frame);
-
-/* The readable form of a name, or the name itself where there is none. It lives until the next call. */
-sxt_string sxt_addr2line_readable(struct sxt_addr2line *addr2line, sxt_string name);
-
-/*
  * Every record of a symbfile or ksym blob, in the order of the file. A callback returns false to end it. What they get
  * is valid during the call.
  */

@@ -2,7 +2,7 @@
  * addr2line.c: the command line of GNU addr2line, and its output to the byte.
  *
  * Options follow getopt's conventions and not those of the other verbs, so they are parsed here; the table is for help,
- * man pages and completion. Messages and exit status are GNU's, too.
+ * man pages and completion. Messages and exit status are those of GNU addr2line too.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -12,27 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
+#include <sextant/addr2line.h>
+
 #include "base/array.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"addresses", 'a', NULL, "print the address before each answer", NULL},
-    {"target", 'b', "NAME", "accepted; what a file is, its content tells", NULL},
-    {"exe", 'e', "FILE", "the ELF file or archive to ask; default: a.out", NULL},
-    {"inlines", 'i', NULL, "print the frames that an inlined call is in, too", NULL},
+    {"target", 'b', "NAME", "accepted; the format is detected from the content", NULL},
+    {"exe", 'e', "FILE", "the ELF file or archive to read; default: a.out", NULL},
+    {"inlines", 'i', NULL, "also print the frames that a call is inlined into", NULL},
     {"section", 'j', "NAME", "addresses are offsets in this section", NULL},
     {"pretty-print", 'p', NULL, "print each frame on one line", NULL},
-    {"basenames", 's', NULL, "print file names without folders", NULL},
+    {"basenames", 's', NULL, "print file names without directories", NULL},
     {"functions", 'f', NULL, "print the function before the file", NULL},
     {"demangle", 'C', NULL,
      "print readable names; --demangle=STYLE picks one of auto,\ngnu-v3, java, gnat, dlang, rust, none", NULL},
-    {"recurse-limit", 'R', NULL, "limit how deep names may nest (the default)", NULL},
-    {"no-recurse-limit", 'r', NULL, "do not", NULL},
+    {"recurse-limit", 'R', NULL, "limit the nesting of names (default)", NULL},
+    {"no-recurse-limit", 'r', NULL, "do not limit the nesting of names", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -40,7 +37,7 @@ static const struct cli_example examples[] = {
     {"sextant addr2line -e app -fip 0x401136 main+0x20", "function, file and line, with inlined calls"},
     {"sextant addr2line -e app -afC < addresses.txt", "many, one a line"},
     {"sextant addr2line -e module.ko -j .text -f 4c0", "an offset in a section of a kernel module"},
-    {"ln -s /usr/bin/sextant ~/bin/addr2line", "perf and others find it under this name"},
+    {"ln -s /usr/bin/sextant ~/bin/addr2line", "perf and other programs find it by this name"},
     {NULL, NULL},
 };
 
@@ -50,10 +47,10 @@ const struct cli_verb cli_addr2line = {
     .name = "addr2line",
     .synopsis = "[OPTION...] [ADDRESS...]",
     .summary = "answer as GNU addr2line does, only faster",
-    .description = "A drop-in for GNU addr2line: the same options, input and output. It acts so as well when it is\n"
-                   "started under the name addr2line. An address is a hexadecimal number or a symbol, with or\n"
-                   "without +OFFSET; without any, they come from standard input, one a line, and each is answered\n"
-                   "at once. @FILE stands for the words in FILE. An archive is asked as it is.",
+    .description = "A drop-in for GNU addr2line: the same options, input and output. The program also behaves so\n"
+                   "when it is started under the name addr2line. An address is a hexadecimal number or a symbol,\n"
+                   "with or without +OFFSET. Without addresses, they are read from standard input, one per line,\n"
+                   "and each is answered at once. @FILE is replaced by the words in FILE. FILE may be an archive.",
     .options = options,
     .examples = examples,
     .run_words = run_words,
@@ -63,12 +60,12 @@ struct request {
     const char *program; /* the name in messages */
     const char *file;
     const char *target;
-    struct sxt_addr2line_options open;
+    sxt_addr2line_options open;
     bool with_addresses, with_functions, with_inlines, readable, pretty, basenames;
-    struct sxt_addr2line *addr2line; /* NULL where nothing can be known */
+    sxt_addr2line *addr2line; /* NULL if the file is to be read as plain bytes */
 };
 
-/* Words that are answered together, so that what they need is read on several threads. */
+/* Addresses that are answered together, so that what they need is read on several threads. */
 struct batch {
     uint64_t *addresses;
     size_t count, capacity;
@@ -89,6 +86,7 @@ static int answer_stdin(struct request *request, struct batch *batch);
 static int run_expanded(int argc, char **argv)
 {
     struct request request = {.program = argv[0], .file = "a.out"};
+    sxt_addr2line_options_init(&request.open);
     struct batch batch = {.count = 0};
     bool done = false;
     int status = parse(&request, argc, argv, &done);
@@ -132,7 +130,7 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct request *requ
     return CLI_NO;
 }
 
-/* True when it is an option that leaves something to be done. */
+/* False if nothing is left to do after the option. */
 static bool take(struct request *request, int letter, bool *done, int *status)
 {
     switch (letter) {
@@ -162,9 +160,9 @@ static bool take(struct request *request, int letter, bool *done, int *status)
     case 'p':
         return request->pretty = true;
     case 'r':
-        return request->open.no_limit = true;
+        return request->open.no_nesting_limit = true;
     case 'R':
-        request->open.no_limit = false;
+        request->open.no_nesting_limit = false;
         return true;
     case 's':
         return request->basenames = true;
@@ -214,7 +212,7 @@ static int parse(struct request *request, int argc, char **argv, bool *done)
 
 /* --- the file --- */
 
-/* GNU's words for a file that cannot be asked at all. An empty one is refused without any. */
+/* GNU's messages for a file that cannot be read. An empty file is refused without one. */
 static int check_file(const struct request *request)
 {
     struct stat about;
@@ -258,7 +256,7 @@ static int open_file(struct request *request)
         return status;
     if (request->target != NULL && !is_target(request->target))
         return fail(request, "%s: invalid bfd target", request->file);
-    /* A file that is to be taken for bytes without a meaning has none. */
+    /* Plain bytes have no functions and lines. */
     if (request->target != NULL && strcmp(request->target, "binary") == 0)
         return CLI_DONE;
     if (is_static_library(request->file))
@@ -293,14 +291,14 @@ static bool add_word(struct request *request, struct batch *batch, const char *w
     return true;
 }
 
-/* Takes the whole lines out of TEXT (all of it at the END of the input); returns how many bytes that is. */
+/* Takes the complete lines of TEXT (all of it at the END of the input); returns how many bytes they have. */
 static size_t take_lines(struct request *request, struct batch *batch, const char *text, size_t size, bool end,
                          bool *failed)
 {
     size_t at = 0;
     while (at < size && !*failed) {
         size_t left = size - at;
-        /* What GNU reads at once is a line, or as much of it as its buffer takes. */
+        /* GNU reads a line, or as much of it as fits into its buffer. */
         size_t most = left < LINE_MAX_SIZE ? left : LINE_MAX_SIZE;
         const char *newline = memchr(text + at, '\n', most);
         if (newline == NULL && most < LINE_MAX_SIZE && !end)
@@ -315,7 +313,7 @@ static size_t take_lines(struct request *request, struct batch *batch, const cha
     return at;
 }
 
-/* Everything that can be read at once is one batch, which is answered before more is waited for. */
+/* All input that is there is one batch, which is answered before more is waited for. */
 static int answer_stdin(struct request *request, struct batch *batch)
 {
     char *text = malloc(READ_SIZE + LINE_MAX_SIZE);
@@ -359,12 +357,12 @@ static void print_function(const struct request *request, sxt_string name)
     if (name.size == 0)
         name = (sxt_string){"??", 2};
     else if (request->readable)
-        name = sxt_addr2line_readable(request->addr2line, name);
+        name = sxt_addr2line_demangle(request->addr2line, name);
     print_text(name);
     fputs(request->pretty ? " at " : "\n", stdout);
 }
 
-static void print_file(const struct request *request, const struct sxt_addr2line_frame *frame)
+static void print_file(const struct request *request, const sxt_addr2line_frame *frame)
 {
     sxt_string file = frame->file.data != NULL ? frame->file : (sxt_string){"??", 2};
     const char *slash = request->basenames ? memrchr(file.data, '/', file.size) : NULL;
@@ -381,8 +379,8 @@ static void print_file(const struct request *request, const struct sxt_addr2line
 
 static void answer(const struct request *request, uint64_t address)
 {
-    struct sxt_addr2line *addr2line = request->addr2line;
-    struct sxt_addr2line_frame frame;
+    sxt_addr2line *addr2line = request->addr2line;
+    sxt_addr2line_frame frame = SXT_ADDR2LINE_FRAME_INIT;
     if (request->with_addresses)
         printf("0x%0*llx%s", addr2line != NULL ? (int)sxt_addr2line_digits(addr2line) : 8, (unsigned long long)address,
                request->pretty ? ": " : "\n");

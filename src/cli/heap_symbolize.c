@@ -38,21 +38,21 @@ static sxt_archive *open_module(void *data, sxt_string path, sxt_string build_id
     return sxt_modules_archive(data, path, build_id, addresses, count);
 }
 
-static void note_missing(void *data, sxt_string name, sxt_string build_id, const char *why)
+static bool note_missing(void *data, const sxt_missing_module *module)
 {
     struct missing *missing = data;
-    const char *slash = strrchr(name.data, '/');
-    (void)build_id;
-    if (why == sxt_unresolved_text(SXT_UNRESOLVED_FILE) || why == sxt_unresolved_text(SXT_UNRESOLVED_BUILD_ID)) {
+    const char *name = module->name.data, *slash = strrchr(name, '/');
+    if (module->reason == SXT_UNRESOLVED_FILE || module->reason == SXT_UNRESOLVED_BUILD_ID) {
         if (missing->count++ == 0)
-            snprintf(missing->first, sizeof missing->first, "%s", slash != NULL ? slash + 1 : name.data);
+            snprintf(missing->first, sizeof missing->first, "%s", slash != NULL ? slash + 1 : name);
     }
-    if (why == sxt_unresolved_text(SXT_UNRESOLVED_FILE) || missing->complaints++ >= COMPLAINTS_MOST)
-        return;
-    if (why == sxt_unresolved_text(SXT_UNRESOLVED_BUILD_ID))
-        cli_warn(name.data, "only a file with another build ID was found, and it is not used");
+    if (module->reason == SXT_UNRESOLVED_FILE || missing->complaints++ >= COMPLAINTS_MOST)
+        return true;
+    if (module->reason == SXT_UNRESOLVED_BUILD_ID)
+        cli_warn(name, "only a file with another build ID was found, and it is not used");
     else
-        cli_warn(name.data, "%s", why);
+        cli_warn(name, "%s", module->problem);
+    return true;
 }
 
 static void summarise(const char *path, const struct sxt_trace_named *named, const struct missing *missing)
@@ -75,15 +75,20 @@ static void summarise(const char *path, const struct sxt_trace_named *named, con
 /* The metadata with names; it stays empty when there are no new ones. */
 static int find_names(const struct cli_arguments *arguments, const struct cli_trace *trace, struct sxt_buffer *metadata)
 {
-    struct sxt_modules_options where = {.exact = true, .warning = show_warning};
-    struct sxt_modules *modules = NULL;
+    sxt_modules_options where;
+    sxt_open_options open;
+    sxt_modules *modules = NULL;
     struct sxt_trace_named named;
     sxt_error error;
-    sxt_open_options_init(&where.open);
     sxt_extract_options extract;
     sxt_extract_options_init(&extract);
     extract.debug_directory = cli_value(arguments, "debug-dir");
-    where.open.extract = &extract;
+    sxt_open_options_init(&open);
+    open.extract = &extract;
+    sxt_modules_options_init(&where);
+    where.exact = true;
+    where.warning = show_warning;
+    where.open = &open;
     int status = cli_search_options(arguments, &where);
     if (status == CLI_DONE && sxt_modules_open(&where, &modules, &error) != SXT_OK)
         status = cli_fail(NULL, &error);
@@ -93,7 +98,7 @@ static int find_names(const struct cli_arguments *arguments, const struct cli_tr
         if (sxt_trace_name(trace->mlyze, &naming, metadata, &named, &error) != SXT_OK) {
             status = cli_fail(trace->path, &error);
         } else {
-            sxt_modules_missing(modules, note_missing, &missing);
+            sxt_modules_visit_missing(modules, note_missing, &missing);
             summarise(trace->path, &named, &missing);
         }
     }

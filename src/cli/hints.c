@@ -7,7 +7,8 @@ const char *cli_hint(sxt_reason reason)
         sxt_reason reason;
         const char *text;
     } hints[] = {
-        {SXT_REASON_INFLATE_LIMIT, "--max-size of size, query, diff and convert raises the limit"},
+        {SXT_REASON_INFLATE_LIMIT, "--max-size of size, query, diff, convert and symbolize raises the limit"},
+        {SXT_REASON_NOT_AUTHORIZED, "see --api-key"},
         {SXT_REASON_SYMBOL_TYPES, "--types all takes symbols of every type"},
         {SXT_REASON_UNKNOWN_QUERY, "'sextant query --list' prints the names"},
         {SXT_REASON_NOT_A_FILE, "give it as a file"},

@@ -5,29 +5,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sextant/process.h>
+
 #include "cli/answer.h"
 #include "cli/explain.h"
 #include "cli/verbs.h"
-#include "profile/profile.h"
 
 static const struct cli_option options[] = {
-    {"name", 0, "NAME", "ask the other way round: where is NAME?", NULL},
-    {"pid", 0, "PID", "run-time addresses of a process; no FILE then", NULL},
-    {"maps", 0, "FILE", "run-time addresses, by a copy of /proc/PID/maps; no FILE then", NULL},
-    {"load-bias", 0, "0xADDRESS", "run-time addresses of FILE, loaded at this bias", NULL},
-    {"text", 0, "START-END", "of a ksym blob, only addresses between these two", NULL},
+    {"name", 0, "NAME", "print the addresses of NAME instead", NULL},
+    {"pid", 0, "PID", "look up run-time addresses of a process, without FILE", NULL},
+    {"maps", 0, "FILE", "the same with a saved copy of /proc/PID/maps", NULL},
+    {"load-bias", 0, "0xADDRESS", "run-time addresses of FILE, which is loaded at this bias", NULL},
+    {"text", 0, "START-END", "only addresses between these two, in a ksym blob", NULL},
     {"file-offset", 0, NULL, "addresses are offsets in the ELF file", NULL},
-    {"explain", 0, NULL, "tell where each answer comes from; or why there is none", NULL},
+    {"explain", 0, NULL, "print where each answer comes from, or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
-    {"check", 0, NULL, "compare the archive's checksums first", NULL},
+    {"check", 0, NULL, "check the checksums of the archive first", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct cli_example examples[] = {
     {"sextant lookup app.lidia 0x401136 0x401140", "two addresses in an archive"},
-    {"sextant lookup --json /usr/bin/bash < addresses.txt", "many, one a line, straight from a binary"},
-    {"sextant lookup --name main app", "where is main?"},
+    {"sextant lookup --json /usr/bin/bash < addresses.txt", "many, one per line, from a binary"},
+    {"sextant lookup --name main app", "the address of main"},
     {"sextant lookup --pid 4711 7f3a5c6d1000", "an address of a running process"},
     {NULL, NULL},
 };
@@ -37,20 +38,20 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_lookup = {
     .name = "lookup",
     .synopsis = "[OPTION...] FILE [ADDRESS...]",
-    .summary = "tell which function, file and line an address belongs to",
+    .summary = "print the function, file and line of an address",
     .description = "FILE is an archive or an ELF file. Addresses are hexadecimal ELF virtual addresses, from the\n"
-                   "command line or one a line from standard input. The answers come in the order of the\n"
-                   "questions, the innermost inlined call first; ?? is an address that nothing is known of.",
+                   "command line or, one per line, from standard input. Answers are in the order of the addresses,\n"
+                   "each with the innermost inlined call first; ?? stands for an unknown address.",
     .options = options,
     .examples = examples,
     .run = run,
 };
 
-/* Questions that are answered together, and the room for their frames. */
+/* Addresses that are looked up together, and the room for their frames. */
 #define BATCH           256
 #define FRAMES_AT_FIRST 4096
 
-/* Standard input, as far as it was read. */
+/* Standard input read so far. */
 struct input {
     struct sxt_buffer pending; /* not answered yet */
     bool ended;
@@ -59,15 +60,15 @@ struct input {
 #define LINE_MAX_SIZE ((size_t)1 << 20)
 #define READ_SIZE     ((size_t)64 << 10)
 
-/* With more questions than this, nearly everything has to be read anyway. */
+/* With more addresses than this, nearly all of a file has to be read. */
 #define FEW_ADDRESSES 10000
 
-/* Where addresses are looked up, and what is done to them before. */
+/* Where and how addresses are looked up. */
 struct question {
     const struct cli_arguments *arguments;
     sxt_extract_options extract;
-    sxt_archive *archive;        /* one file, or... */
-    struct sxt_process *process; /* ...the files of a process */
+    sxt_archive *archive; /* one file, or... */
+    sxt_process *process; /* ...the files of a process */
     const char *file;
     uint64_t bias;
     bool file_offsets;
@@ -75,14 +76,14 @@ struct question {
     sxt_frame *frames;
     size_t capacity;
     struct input input;
-    uint64_t *addresses; /* all that will be asked, when that is known before the file is read */
+    uint64_t *addresses; /* all that will be looked up, if known before the file is read */
     size_t address_count;
-    struct cli_explain *explain; /* NULL when no explanations are asked for */
+    struct cli_explain *explain; /* NULL without --explain */
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
 static int read_input(struct input *input);
-static void foresee(struct question *question, size_t first_word);
+static void collect_addresses(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
 static int answer_words(struct question *question, size_t first);
 static int answer_stdin(struct question *question);
@@ -96,7 +97,7 @@ static int run(const struct cli_arguments *arguments)
     const char *name = cli_value(arguments, "name");
     bool process = pid != NULL || maps != NULL;
     if (pid != NULL && maps != NULL)
-        return cli_usage(arguments->verb, "--pid and --maps contradict each other");
+        return cli_usage(arguments->verb, "--pid and --maps exclude each other");
     if (process && (name != NULL || cli_given(arguments, "load-bias") || cli_given(arguments, "file-offset") ||
                     cli_given(arguments, "text")))
         return cli_usage(arguments->verb, "--pid and --maps take run-time addresses only");
@@ -161,7 +162,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
     question->file = file;
     question->file_offsets = cli_given(arguments, "file-offset");
     if (bias != NULL && !cli_parse_address(bias, &question->bias))
-        return cli_usage(arguments->verb, "'%s' is no hexadecimal address", bias);
+        return cli_usage(arguments->verb, "not a hexadecimal address: '%s'", bias);
     const char *text = cli_value(arguments, "text");
     if (text != NULL && !parse_text(text, &open))
         return cli_usage(arguments->verb, "--text takes two hexadecimal addresses, START-END, not '%s'", text);
@@ -177,7 +178,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
         if (cli_value(arguments, "name") == NULL && !question->file_offsets) {
             if (arguments->word_count == 1 && (status = read_input(&question->input)) != CLI_DONE)
                 return status;
-            foresee(question, 1);
+            collect_addresses(question, 1);
             question->extract.addresses = question->addresses;
             question->extract.address_count = question->address_count;
         }
@@ -186,7 +187,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
              sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
             return cli_fail(file, &error);
         if (text != NULL && !is_ksym(question->archive))
-            return cli_usage(arguments->verb, "--text is for ksym blobs; '%s' knows where its functions end", file);
+            return cli_usage(arguments->verb, "--text is for ksym blobs, and '%s' is not one", file);
         return CLI_DONE;
     }
     if (maps != NULL)
@@ -195,7 +196,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
     char *end;
     long number = strtol(pid, &end, 10);
     if (*pid == 0 || *end != 0 || number <= 0)
-        return cli_usage(arguments->verb, "'%s' is no process number", pid);
+        return cli_usage(arguments->verb, "not a process number: '%s'", pid);
     return sxt_process_open_pid(number, &open, &question->process, &error) == SXT_OK ? CLI_DONE : cli_fail(pid, &error);
 }
 
@@ -246,7 +247,7 @@ static int find_name(struct question *question, const char *name)
 {
     if (sxt_archive_find_name(question->archive, name, print_named, &question->emit) > 0)
         return CLI_DONE;
-    return cli_fail_text(question->file, "nothing is called '%s'", name);
+    return cli_fail_text(question->file, "no symbol named '%s'", name);
 }
 
 static int answer_words(struct question *question, size_t first)
@@ -264,20 +265,20 @@ static int answer_words(struct question *question, size_t first)
     return CLI_DONE;
 }
 
-/* Waits for something to read, and then reads all that is there. Behind the last line, *ENDED. */
+/* Waits for input, and reads all that is there. Sets `ended` at the end. */
 static int read_input(struct input *input)
 {
     struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
     do {
         uint8_t *room = sxt_buffer_reserve(&input->pending, READ_SIZE);
         if (room == NULL && memchr(input->pending.data, '\n', input->pending.size) != NULL)
-            break; /* enough to go on with */
+            break; /* enough to continue */
         ssize_t got = room != NULL ? read(STDIN_FILENO, room, READ_SIZE) : -1;
         if (got < 0 && room != NULL && errno == EINTR)
             continue;
         if (got < 0)
             return room != NULL ? cli_fail_text("-", "cannot read: %s", strerror(errno))
-                                : cli_fail_text("-", "a line of over 1 MiB is no address");
+                                : cli_fail_text("-", "a line is longer than 1 MiB");
         input->ended = got == 0;
         if (got > 0)
             input->pending.size += (size_t)got;
@@ -288,11 +289,8 @@ static int read_input(struct input *input)
     return CLI_DONE;
 }
 
-/*
- * When all questions are known (words, or an input that is at its end), only what they need has to be read of an ELF
- * file.
- */
-static void foresee(struct question *question, size_t first_word)
+/* If all addresses are known (words, or an input that has ended), only what they need is read of an ELF file. */
+static void collect_addresses(struct question *question, size_t first_word)
 {
     const struct cli_arguments *arguments = question->arguments;
     const struct sxt_buffer *pending = &question->input.pending;
@@ -322,9 +320,7 @@ static void foresee(struct question *question, size_t first_word)
     }
 }
 
-/*
- * Answers what has been read before it waits for more, so that a program at the other end of a pipe gets its answer,
- * and a file of addresses is not answered one write at a time.
+/* Answers all input that is there before it waits for more, so that a program at the other end of a pipe gets answers.
  */
 static int answer_stdin(struct question *question)
 {
@@ -356,7 +352,7 @@ static int answer_stdin(struct question *question)
     }
 }
 
-/* The blanks around a question are not part of it. */
+/* Without the blanks at both ends. */
 static sxt_string trimmed(const char *text, size_t size)
 {
     while (size > 0 && (*text == ' ' || *text == '\t')) {
@@ -368,7 +364,7 @@ static sxt_string trimmed(const char *text, size_t size)
     return (sxt_string){text, size};
 }
 
-/* The virtual address that a question means; false when it means none. */
+/* The virtual address of a question; false if it has none. */
 static bool parse_question(struct question *question, struct cli_answer *answer, uint64_t *address)
 {
     char text[32];
@@ -379,8 +375,8 @@ static bool parse_question(struct question *question, struct cli_answer *answer,
         answer->is_address = cli_parse_address(text, &answer->asked);
     }
     if (!answer->is_address) {
-        cli_warn(question->file, "'%.*s' is no address", (int)(answer->text.size < 200 ? answer->text.size : 200),
-                 answer->text.data);
+        cli_warn(question->file, "not a hexadecimal address: '%.*s'",
+                 (int)(answer->text.size < 200 ? answer->text.size : 200), answer->text.data);
         return false;
     }
     *address = answer->asked - question->bias;
@@ -399,10 +395,10 @@ static void print(struct question *question, struct cli_answer *answer)
     cli_print_answer(&question->emit, answer);
 }
 
-/* One address, with as many frames as there are. */
+/* Looks up one address, with all its frames. */
 static void answer_one(struct question *question, struct cli_answer *answer, uint64_t address)
 {
-    struct sxt_process_place place = {0};
+    sxt_process_place place = SXT_PROCESS_PLACE_INIT;
     for (;;) {
         answer->count =
             question->process != NULL
@@ -427,7 +423,7 @@ static void answer_one(struct question *question, struct cli_answer *answer, uin
     print(question, answer);
 }
 
-/* Several questions at once, which is quicker than one by one: while memory is fetched for one, others go on. */
+/* Looks up several addresses at once, which is faster: while memory is fetched for one, others continue. */
 static void answer_batch(struct question *question, struct cli_answer *answers, size_t count)
 {
     uint64_t addresses[BATCH];
@@ -455,7 +451,7 @@ static void answer_batch(struct question *question, struct cli_answer *answers, 
         done += answered;
         for (; next < (done < known_count ? known[done] : count); next++)
             print(question, &answers[next]);
-        /* A chain that is longer than the room for all, or an address of a process. */
+        /* A chain with more frames than there is room for, or an address of a process. */
         if (done < known_count && next < count) {
             answer_one(question, &answers[next++], addresses[done]);
             done++;

@@ -1,41 +1,43 @@
-/* symbolize.c: names for the addresses of a profile, or of text. */
+/* symbolize.c: fills names into a profile, or adds them to text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sextant/profile.h>
+
 #include "base/error.h"
 #include "base/file.h"
-#include "base/gzip.h"
-#include "base/inflate.h"
 #include "base/output.h"
 #include "cli/verbs.h"
-#include "profile/profile.h"
 
 static const struct cli_option options[] = {
-    {"output", 'o', "FILE", "write the profile to FILE (- for standard output);\ngzipped when it is called .gz", NULL},
+    {"output", 'o', "FILE", "write the profile to FILE (- for standard output);\ngzipped if its name ends in .gz",
+     NULL},
     {"text", 0, NULL, "filter text instead: perf script, sanitizer reports,\nkernel oopses, backtrace() lines", NULL},
     {"search", 0, "DIR",
-     "search binaries, debug files and archives below DIR:\nby build ID, by FileID, by name; may be repeated", NULL},
-    {"no-local", 0, NULL, "only there, not under the names that the profile has", NULL},
+     "search DIR and below for binaries, debug files and archives:\nby build ID, by FileID, by name; may be repeated",
+     NULL},
+    {"no-local", 0, NULL, "search only there, not by the paths in the profile", NULL},
     {"url", 0, "URL", "ask the symbol service at URL for what is not found", NULL},
-    {"api-key", 0, "KEY", "for it: id:key (or the variable SEXTANT_API_KEY)", NULL},
-    {"force", 0, NULL, "replace the lines of locations that have some", NULL},
-    {"max-size", 0, "MIB", "the most that a profile may expand to (512)", NULL},
-    {"debug-dir", 0, "DIR", "search debug files below DIR instead of /usr/lib/debug", NULL},
-    {"mangled", 0, NULL, "names as linked; by default they are demangled", NULL},
-    {"quiet", 'q', NULL, "no summary", NULL},
+    {"api-key", 0, "KEY", "its API key, id:key (default: the variable SEXTANT_API_KEY)", NULL},
+    {"force", 0, NULL, "also replace lines that the profile has", NULL},
+    {"max-size", 0, "MIB", "the most that a profile may expand to (default: 512)", NULL},
+    {"debug-dir", 0, "DIR", "search DIR instead of /usr/lib/debug for debug files", NULL},
+    {"mangled", 0, NULL, "keep names mangled; by default they are demangled", NULL},
+    CLI_OPTION_THREADS,
+    {"quiet", 'q', NULL, "print no summary", NULL},
     {"json", 0, NULL, "print the summary as JSON", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct cli_example examples[] = {
-    {"sextant symbolize cpu.pb.gz -o named.pb.gz", "a profile of programs that are on this machine"},
-    {"sextant symbolize --search archives cpu.pb.gz -o named.pb.gz", "from archives, or binaries, of another one"},
+    {"sextant symbolize cpu.pb.gz -o named.pb.gz", "a profile of programs on this machine"},
+    {"sextant symbolize --search archives cpu.pb.gz -o named.pb.gz", "with archives or binaries of another machine"},
     {"sextant symbolize --url https://symbols.example --api-key id:key cpu.pb.gz -o named.pb.gz",
-     "what is not here, from a symbol service"},
-    {"perf script | sextant symbolize --text", "lines of text with names, files and lines behind addresses"},
+     "with a symbol service for the rest"},
+    {"perf script | sextant symbolize --text", "add names, files and lines to addresses in text"},
     {NULL, NULL},
 };
 
@@ -46,10 +48,10 @@ const struct cli_verb cli_symbolize = {
     .synopsis = "[OPTION...] PROFILE -o OUTPUT | --text [FILE]",
     .summary = "fill functions, files and lines into a profile or text",
     .description = "PROFILE is a pprof profile, plain or gzipped (- for standard input). Its locations get the\n"
-                   "functions, files and lines of their addresses, inlined calls among them; everything else\n"
-                   "stays as it is. What could not be found stays without names, and is counted.\n"
-                   "With --text, lines of FILE or standard input that speak of addresses come out with names,\n"
-                   "files and lines, and all others byte for byte, as they come.",
+                   "functions, files and lines of their addresses, with inlined calls; everything else is\n"
+                   "unchanged. Locations that are not found stay without names, and are counted.\n"
+                   "With --text, lines of FILE or standard input that contain addresses are printed with names,\n"
+                   "files and lines, and all others unchanged, as they come.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -57,18 +59,17 @@ const struct cli_verb cli_symbolize = {
 
 #define DEFAULT_MAX_MIB 512
 #define MOST_MIB        ((unsigned long)1 << 20)
-/* Names may make a profile several times as large. */
-#define OUTPUT_MAX ((size_t)4 << 30)
-/* Mappings that are complained about one by one. */
+/* Mappings that get a warning of their own. */
 #define COMPLAINTS_MAX 10
 
 struct symbolizing {
     const struct cli_arguments *arguments;
-    struct sxt_modules_options where;
-    sxt_extract_options extract; /* for where.open */
-    struct sxt_modules *modules;
+    sxt_modules_options where;
+    sxt_open_options open;       /* for `where` */
+    sxt_extract_options extract; /* for `open` */
+    sxt_modules *modules;
     uint64_t limit;    /* of the profile, in bytes */
-    size_t complaints; /* mappings or modules that something is wrong with */
+    size_t complaints; /* mappings or modules with a problem */
     struct sxt_emit emit;
 };
 
@@ -101,7 +102,7 @@ static int check_words(const struct cli_arguments *arguments)
     const char *output = cli_value(arguments, "output");
     bool is_text = cli_given(arguments, "text");
     if (arguments->word_count > 1)
-        return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
+        return cli_usage(arguments->verb, "only one input can be given, not '%s' too", arguments->words[1]);
     if (is_text && (cli_given(arguments, "json") || cli_given(arguments, "force") || cli_given(arguments, "url")))
         return cli_usage(arguments->verb, "--json, --force and --url are for profiles, not for --text");
     if (cli_given(arguments, "api-key") && !cli_given(arguments, "url"))
@@ -123,7 +124,7 @@ static void show_warning(void *data, const char *path, const sxt_error *problem)
     cli_warn(path, "%s", problem->text);
 }
 
-int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules_options *where)
+int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where)
 {
     size_t count = 0;
     while (cli_value_at(arguments, "search", count) != NULL)
@@ -145,11 +146,13 @@ int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules
 static int read_options(struct symbolizing *work)
 {
     const struct cli_arguments *arguments = work->arguments;
-    struct sxt_modules_options *where = &work->where;
-    sxt_open_options_init(&where->open);
-    where->open.mangled = cli_given(arguments, "mangled");
+    sxt_modules_options *where = &work->where;
+    sxt_modules_options_init(where);
+    sxt_open_options_init(&work->open);
     sxt_extract_options_init(&work->extract);
-    where->open.extract = &work->extract;
+    where->open = &work->open;
+    work->open.extract = &work->extract;
+    work->open.mangled = cli_given(arguments, "mangled");
     work->extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
     where->url = cli_value(arguments, "url");
@@ -163,7 +166,8 @@ static int read_options(struct symbolizing *work)
     if (limit != NULL && (*limit < '0' || *limit > '9' || *end != 0 || mebibytes > MOST_MIB))
         return cli_usage(arguments->verb, "--max-size takes a number of MiB, not '%s'", limit);
     work->limit = (uint64_t)mebibytes << 20;
-    return cli_search_options(arguments, where);
+    int status = cli_threads(arguments, &work->extract.threads);
+    return status == CLI_DONE ? cli_search_options(arguments, where) : status;
 }
 
 static bool ends_with(const char *text, const char *ending)
@@ -172,9 +176,8 @@ static bool ends_with(const char *text, const char *ending)
     return size >= ending_size && strcmp(text + size - ending_size, ending) == 0;
 }
 
-static void note_mapping(void *data, const struct sxt_profile_mapping *mapping);
-static int write_profile(const char *output, bool gzip, const struct sxt_buffer *profile, sxt_error *error);
-static int summarise(struct symbolizing *work, const char *output, const struct sxt_profile_report *report);
+static bool note_mapping(void *data, const sxt_profile_mapping *mapping);
+static int summarise(struct symbolizing *work, const char *output, const sxt_profile_report *report);
 
 static int symbolize_profile(struct symbolizing *work, const char *input, const char *output)
 {
@@ -183,18 +186,18 @@ static int symbolize_profile(struct symbolizing *work, const char *input, const 
     bool is_json = cli_given(work->arguments, "json");
     if (sxt_file_open(&file, input, &error) != SXT_OK)
         return cli_fail(input, &error);
-    /* On a pipe the profile goes out in the form in which it came. */
     bool is_stream = strcmp(output, "-") == 0;
-    bool gzip = is_stream ? sxt_compression_of(file.data, file.size) == SXT_COMPRESSION_GZIP : ends_with(output, ".gz");
-    struct sxt_buffer profile;
-    struct sxt_profile_report report;
-    struct sxt_profile_options settings = {
-        .force = cli_given(work->arguments, "force"),
-        .mangled = cli_given(work->arguments, "mangled"),
-        .mapping = note_mapping,
-        .mapping_data = work,
-    };
-    sxt_buffer_init(&profile, OUTPUT_MAX);
+    void *profile = NULL;
+    size_t size = 0;
+    sxt_profile_report report = {.struct_size = sizeof report};
+    sxt_profile_options settings;
+    sxt_profile_options_init(&settings);
+    settings.force = cli_given(work->arguments, "force");
+    settings.mangled = cli_given(work->arguments, "mangled");
+    settings.inflate_limit = work->limit;
+    settings.form = is_stream ? SXT_PROFILE_AS_INPUT : ends_with(output, ".gz") ? SXT_PROFILE_GZIP : SXT_PROFILE_PLAIN;
+    settings.mapping = note_mapping;
+    settings.mapping_data = work;
     sxt_emit_init(&work->emit, is_stream ? stderr : stdout, is_json);
     if (is_json) {
         sxt_emit_record(&work->emit);
@@ -202,34 +205,17 @@ static int symbolize_profile(struct symbolizing *work, const char *input, const 
         sxt_emit_array(&work->emit, "mappings");
     }
     int result = CLI_DONE;
-    if (sxt_file_inflate(&file, work->limit, &error) != SXT_OK)
-        result = error.code == SXT_ERROR_LIMIT
-                     ? cli_fail_text(input, "expands to more than %llu MiB; --max-size allows more",
-                                     (unsigned long long)(work->limit >> 20))
-                     : cli_fail(input, &error);
-    else if (sxt_profile_symbolize(file.data, file.size, work->modules, &settings, &profile, &report, &error) != SXT_OK)
+    if (sxt_profile_symbolize(work->modules, file.data, file.size, &settings, &profile, &size, &report, &error) !=
+        SXT_OK)
         result = cli_fail(input, &error);
-    else if (write_profile(output, gzip, &profile, &error) != SXT_OK)
+    else if (sxt_output_save(output, profile, size, &error) != SXT_OK)
         result = cli_fail(output, &error);
     else
         result = summarise(work, output, &report);
     sxt_buffer_free(&work->emit.line);
-    sxt_buffer_free(&profile);
+    sxt_free(profile);
     sxt_file_close(&file);
     return result;
-}
-
-static int write_profile(const char *output, bool gzip, const struct sxt_buffer *profile, sxt_error *error)
-{
-    if (!gzip)
-        return sxt_output_save(output, profile->data, profile->size, error);
-    struct sxt_buffer packed;
-    sxt_buffer_init(&packed, OUTPUT_MAX);
-    int status = sxt_gzip_fast(profile->data, profile->size, &packed, error);
-    if (status == SXT_OK)
-        status = sxt_output_save(output, packed.data, packed.size, error);
-    sxt_buffer_free(&packed);
-    return status;
 }
 
 static const char *const reason_keys[SXT_UNRESOLVED_KINDS] = {
@@ -250,7 +236,7 @@ static void emit_reasons(struct sxt_emit *emit, const uint64_t *counts)
     sxt_emit_object_end(emit);
 }
 
-static void complain(struct symbolizing *work, const struct sxt_profile_mapping *mapping)
+static void complain(struct symbolizing *work, const sxt_profile_mapping *mapping)
 {
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)(mapping->name.size < 200 ? mapping->name.size : 200), mapping->name.data);
@@ -269,14 +255,14 @@ static void complain(struct symbolizing *work, const struct sxt_profile_mapping 
                  mapping->build_id.size > 0 ? ")" : "");
 }
 
-static void note_mapping(void *data, const struct sxt_profile_mapping *mapping)
+static bool note_mapping(void *data, const sxt_profile_mapping *mapping)
 {
     struct symbolizing *work = data;
     struct sxt_emit *emit = &work->emit;
     if (!sxt_emit_is_json(emit)) {
         if (!cli_given(work->arguments, "quiet"))
             complain(work, mapping);
-        return;
+        return true;
     }
     sxt_emit_object(emit, NULL);
     sxt_emit_string(emit, "name", mapping->name);
@@ -291,10 +277,11 @@ static void note_mapping(void *data, const struct sxt_profile_mapping *mapping)
     sxt_emit_number(emit, "symbolized", mapping->symbolized);
     emit_reasons(emit, mapping->unresolved);
     sxt_emit_object_end(emit);
+    return true;
 }
 
-/* What was said on the way went to stderr, and so does this, unless a program asked for it. */
-static int summarise(struct symbolizing *work, const char *output, const struct sxt_profile_report *report)
+/* Goes to stderr, as the warnings do; as JSON, to stdout. */
+static int summarise(struct symbolizing *work, const char *output, const sxt_profile_report *report)
 {
     struct sxt_emit *emit = &work->emit;
     if (sxt_emit_is_json(emit)) {
@@ -322,36 +309,29 @@ static int summarise(struct symbolizing *work, const char *output, const struct 
     for (size_t i = 0; i < SXT_UNRESOLVED_KINDS; i++)
         if (report->unresolved[i] > 0) {
             fprintf(stderr, "%s%llu %s", separator, (unsigned long long)report->unresolved[i],
-                    sxt_unresolved_text((enum sxt_unresolved)i));
+                    sxt_unresolved_text((sxt_unresolved)i));
             separator = ", ";
         }
     fputc('\n', stderr);
     return CLI_DONE;
 }
 
-/* Text that comes and goes. */
+/* The filter and its output. */
 struct stream {
-    struct sxt_text *text;
+    sxt_text_filter *filter;
     struct sxt_output output;
-    struct sxt_buffer out;
-    bool cannot_write; /* what failed was the output */
+    sxt_error error; /* of the output; code SXT_OK: none */
 };
 
 #define READ_SIZE ((size_t)64 << 10)
 
-static int pass_on(struct stream *stream, const char *data, size_t size, sxt_error *error)
+static bool write_text(void *data, const char *text, size_t size)
 {
-    int status = size > 0 ? sxt_text_feed(stream->text, data, size, &stream->out, error)
-                          : sxt_text_end(stream->text, &stream->out, error);
-    if (status == SXT_OK && stream->out.size > 0) {
-        status = sxt_output_write(&stream->output, stream->out.data, stream->out.size, error);
-        stream->cannot_write = status != SXT_OK;
-    }
-    sxt_buffer_clear(&stream->out);
-    return status;
+    struct stream *stream = data;
+    return sxt_output_write(&stream->output, text, size, &stream->error) == SXT_OK;
 }
 
-/* What has come is answered before more is waited for. */
+/* Input that is there is filtered before more is waited for. */
 static int filter_stdin(struct stream *stream, sxt_error *error)
 {
     char data[READ_SIZE];
@@ -362,9 +342,10 @@ static int filter_stdin(struct stream *stream, sxt_error *error)
         while (got < 0 && errno == EINTR);
         if (got < 0)
             return sxt_fail_errno(error, errno, "cannot read");
-        status = pass_on(stream, data, (size_t)got, error);
+        if (got > 0)
+            status = sxt_text_filter_feed(stream->filter, data, (size_t)got, error);
     }
-    return status;
+    return status == SXT_OK ? sxt_text_filter_end(stream->filter, error) : status;
 }
 
 static int filter_file(struct stream *stream, const char *input, uint64_t limit, sxt_error *error)
@@ -374,35 +355,37 @@ static int filter_file(struct stream *stream, const char *input, uint64_t limit,
     if (status == SXT_OK)
         status = sxt_file_inflate(&file, limit, error);
     for (size_t at = 0; status == SXT_OK && at < file.size; at += READ_SIZE)
-        status = pass_on(stream, (const char *)file.data + at, file.size - at < READ_SIZE ? file.size - at : READ_SIZE,
-                         error);
+        status = sxt_text_filter_feed(stream->filter, (const char *)file.data + at,
+                                      file.size - at < READ_SIZE ? file.size - at : READ_SIZE, error);
     if (status == SXT_OK)
-        status = pass_on(stream, NULL, 0, error);
+        status = sxt_text_filter_end(stream->filter, error);
     sxt_file_close(&file);
     return status;
 }
 
-/* Not everything that looks like a module is meant to be one. */
-static void complain_of_module(void *data, sxt_string name, sxt_string build_id, const char *why)
+/* Warns of a module, unless its name is not that of a file: text may contain anything. */
+static bool complain_of_module(void *data, const sxt_missing_module *missing)
 {
     static const char *const no_files[] = {"//", "/dev/", "/memfd:", "/SYSV", "/proc/"};
     struct symbolizing *work = data;
-    if (strchr(name.data, '/') == NULL && build_id.size == 0 && strncmp(name.data, "[kernel", 7) != 0)
-        return;
+    const char *name = missing->name.data;
+    bool has_id = missing->build_id.size > 0;
+    if (strchr(name, '/') == NULL && !has_id && strncmp(name, "[kernel", 7) != 0)
+        return true;
     for (size_t i = 0; i < sizeof no_files / sizeof *no_files; i++)
-        if (strncmp(name.data, no_files[i], strlen(no_files[i])) == 0)
-            return;
+        if (strncmp(name, no_files[i], strlen(no_files[i])) == 0)
+            return true;
     if (work->complaints++ < COMPLAINTS_MAX)
-        cli_warn(name.data, "%s%s%s%s", why, build_id.size > 0 ? " (build ID " : "", build_id.data,
-                 build_id.size > 0 ? ")" : "");
+        cli_warn(name, "%s%s%s%s", missing->problem, has_id ? " (build ID " : "", missing->build_id.data,
+                 has_id ? ")" : "");
+    return true;
 }
 
 static int filter_text(struct symbolizing *work, const char *input, const char *output)
 {
     struct stream stream = {0};
     sxt_error error;
-    sxt_buffer_init(&stream.out, OUTPUT_MAX);
-    if (sxt_text_open(work->modules, &stream.text, &error) != SXT_OK)
+    if (sxt_text_filter_open(work->modules, write_text, &stream, &stream.filter, &error) != SXT_OK)
         return cli_fail(NULL, &error);
     int result = CLI_DONE;
     if (sxt_output_open(&stream.output, output, &error) != SXT_OK) {
@@ -410,18 +393,19 @@ static int filter_text(struct symbolizing *work, const char *input, const char *
     } else {
         int status =
             strcmp(input, "-") == 0 ? filter_stdin(&stream, &error) : filter_file(&stream, input, work->limit, &error);
-        if (status != SXT_OK)
-            result = cli_fail(stream.cannot_write ? output : input, &error);
+        if (status != SXT_OK && stream.error.code != SXT_OK)
+            result = cli_fail(output, &stream.error);
+        else if (status != SXT_OK)
+            result = cli_fail(input, &error);
         else if (sxt_output_commit(&stream.output, &error) != SXT_OK)
             result = cli_fail(output, &error);
         sxt_output_abandon(&stream.output);
     }
     if (result == CLI_DONE && !cli_given(work->arguments, "quiet")) {
-        sxt_modules_missing(work->modules, complain_of_module, work);
+        sxt_modules_visit_missing(work->modules, complain_of_module, work);
         if (work->complaints > COMPLAINTS_MAX)
             cli_warn(input, "%zu more files like these", work->complaints - COMPLAINTS_MAX);
     }
-    sxt_text_close(&stream.text);
-    sxt_buffer_free(&stream.out);
+    sxt_text_filter_close(&stream.filter);
     return result;
 }

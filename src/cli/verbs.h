@@ -45,9 +45,8 @@ void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *odditi
 /* Says that the recording of a heap trace did not end. */
 void cli_warn_cut(const char *file);
 
-/* Fills in the folders of --search, which the caller frees. Prints errors and returns the exit status. */
-struct sxt_modules_options;
-int cli_search_options(const struct cli_arguments *arguments, struct sxt_modules_options *where);
+/* Fills in the directories of --search, which the caller frees. Prints what is wrong and returns the exit status. */
+int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where);
 
 /* Is it a heap trace, by its first bytes? (FILE, or FILE@MOMENT) */
 bool cli_is_trace(const char *file);

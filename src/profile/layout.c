@@ -40,7 +40,7 @@ bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf)
         if (segment->address + segment->memory_size > layout->end)
             layout->end = segment->address + segment->memory_size;
     }
-    /* In a debug file the code has no bytes, and offsets are not those of the binary. */
+    /* A debug file has no bytes of code, and its offsets are not those of the binary. */
     const struct sxt_elf_section *text = sxt_elf_section_named(elf, ".text");
     if (text != NULL && text->type == SHT_NOBITS)
         layout->has_offsets = false;
@@ -60,7 +60,7 @@ void sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive
     layout->first = range.address;
     if (sxt_archive_row(archive, count - 1, &range) == SXT_OK)
         layout->end = range.address + range.length;
-    /* A kernel has symbols at low addresses too: those of variables that each processor has of its own. */
+    /* A kernel has symbols at low addresses too: those of per-CPU variables. */
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -98,16 +98,16 @@ bool sxt_layout_is_kernel(sxt_string name)
 static uint64_t kernel_bias(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
 {
     const char *bracket = mapping->name.size > 0 ? memchr(mapping->name.data, ']', mapping->name.size) : NULL;
-    sxt_string behind = {"", 0};
+    sxt_string rest = {"", 0};
     if (bracket != NULL)
-        behind = (sxt_string){bracket + 1, mapping->name.size - (size_t)(bracket + 1 - mapping->name.data)};
-    bool is_named = begins_with(behind, "_text") || begins_with(behind, "_stext");
+        rest = (sxt_string){bracket + 1, mapping->name.size - (size_t)(bracket + 1 - mapping->name.data)};
+    bool is_named = begins_with(rest, "_text") || begins_with(rest, "_stext");
     uint64_t first = layout->first & ~(KERNEL_STEP - 1);
     uint64_t beginning = is_named && mapping->offset >= first ? mapping->offset : mapping->start;
     return beginning >= first ? (beginning - first) & ~(KERNEL_STEP - 1) : 0;
 }
 
-static bool place_by_segments(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
+bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
 {
     for (size_t i = 0; i < layout->segment_count; i++) {
         const struct sxt_layout_segment *segment = &layout->segments[i];
@@ -119,7 +119,7 @@ static bool place_by_segments(const struct sxt_layout *layout, uint64_t offset, 
     return false;
 }
 
-/* Does the mapping have the size of the one segment of code that there is? Then that is what is mapped. */
+/* Whether the mapping has the size of the only code segment, and so is that segment. */
 static bool is_the_code(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
 {
     if (layout->code_count != 1)
@@ -147,7 +147,7 @@ bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_m
     }
     uint64_t offset = address - mapping->start + mapping->offset;
     if (layout->has_offsets)
-        return place_by_segments(layout, offset, out);
+        return sxt_layout_place_offset(layout, offset, out);
     if (mapping->start < layout->end && layout->first < mapping->limit)
         return true;
     *out =

@@ -1,21 +1,21 @@
 /*
- * layout.h: from an address of a process to a virtual address of the file that is mapped there.
+ * layout.h: turns an address of a process into a virtual address of the file that is mapped there.
  *
- * A mapping says that the bytes at `offset` of a file are at `start` of memory. Rules, the first that applies:
+ * A mapping says that the bytes at `offset` of a file are at `start` of memory. The first rule that applies is used:
  *
- * 1. start and offset are 0, and limit is 0 or all ones: the profiler has made the addresses file-relative already.
- * 2. The kernel: addresses are virtual ones, moved by where the kernel was put at boot. What a map calls the beginning
- *    (the address of _text in `[kernel.kallsyms]_text`, otherwise start) is compared with the lowest address of the
- *    file; the kernel moves in steps of 2 MiB.
+ * 1. start and offset are 0, and limit is 0 or all ones: the profiler has already made the addresses file-relative.
+ * 2. The kernel: addresses are virtual ones plus the offset at which the kernel was placed at boot. The start (the
+ *    address of _text in `[kernel.kallsyms]_text`, otherwise `start`) is compared with the lowest address of the file;
+ *    the kernel moves in steps of 2 MiB.
  * 3. A relocatable file (a kernel module): start is where its .text is.
- * 4. An ELF file: address - start + offset is an offset in the file, and a segment tells the virtual address that is
- *    loaded from there. This is right for executables at fixed addresses, for PIE, libraries, prelinked or not, vdso.
- * 5. An archive or a debug file does not know segments of the file. If the mapping touches the addresses that it has,
- *    the file was loaded where it is linked, and addresses stay as they are; otherwise the virtual address is address -
- *    start + offset, as it is in files whose segments lie in memory as in the file. A debug file knows how large its
- *    code is: if that is the size of the mapping, the mapping is the code.
- * 6. Nothing is known of the file, and a service will be asked. The kernel's addresses stay as they are, and those of a
- *    file that is mapped below 4 GiB, where only files with fixed addresses are; otherwise it is as in rule 5.
+ * 4. An ELF file: address - start + offset is an offset in the file, and the segment with that offset gives the virtual
+ *    address. This holds for executables at fixed addresses, PIE, libraries, prelinked or not, and the vdso.
+ * 5. An archive or a debug file does not have the segments of the file. If the mapping overlaps its addresses, the file
+ *    was loaded where it is linked, and addresses are unchanged. Otherwise the virtual address is address - start +
+ *    offset, as in files whose segments are in memory as in the file. If the code of a debug file has the size of the
+ *    mapping, the mapping is the code.
+ * 6. Nothing is known of the file, and a service will be asked. Addresses of the kernel, and of a file mapped below
+ *    4 GiB, where only files with fixed addresses are, are unchanged; otherwise as in rule 5.
  */
 #ifndef SXT_PROFILE_LAYOUT_H
 #define SXT_PROFILE_LAYOUT_H
@@ -41,7 +41,7 @@ struct sxt_layout {
     uint64_t text;       /* where .text was laid out */
     bool has_offsets;    /* rule 4 can be used */
     bool is_unknown;     /* rule 6 */
-    uint64_t first, end; /* addresses that there are */
+    uint64_t first, end; /* the addresses of the file */
 };
 
 struct sxt_layout_mapping {
@@ -49,17 +49,20 @@ struct sxt_layout_mapping {
     sxt_string name;
 };
 
-/* False when memory is short. */
+/* False when out of memory. */
 bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf);
 
-/* ARCHIVE is not asked again afterwards. */
+/* ARCHIVE is needed only during the call. */
 void sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive);
 void sxt_layout_free(struct sxt_layout *layout);
 
-/* Is it the kernel, by the name of its mapping? */
+/* Whether the name of a mapping is that of the kernel. */
 bool sxt_layout_is_kernel(sxt_string name);
 
-/* False when nothing of the file is loaded at ADDRESS. */
+/* Rule 4: the virtual address of an offset in the file. False if no segment has it. */
+bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out);
+
+/* False if nothing of the file is loaded at ADDRESS. */
 bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping, uint64_t address,
                       uint64_t *out);
 

@@ -1,4 +1,4 @@
-/* modules.c: modules by what they were asked for, and opening them. */
+/* modules.c: the modules by name and build ID, and opening them. */
 #include "profile/modules.h"
 
 #include <stdlib.h>
@@ -6,21 +6,37 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/options.h"
 
-/* Archives that stay open for text. An ELF file that is open holds all its symbols in memory. */
+/* Archives that stay open for text. An open ELF file holds all its symbols in memory. */
 #define OPEN_MAX    32
 #define MODULES_MAX ((size_t)1 << 20)
 
-int sxt_modules_open(const struct sxt_modules_options *options, struct sxt_modules **out, sxt_error *error)
+void sxt_modules_options_init(sxt_modules_options *options)
+{
+    *options = (sxt_modules_options){.struct_size = sizeof *options};
+}
+
+/* Copies the caller's options over the defaults. */
+static int take_options(struct sxt_modules *modules, const sxt_modules_options *given, sxt_error *error)
+{
+    sxt_modules_options *options = &modules->options;
+    sxt_modules_options_init(options);
+    int status = sxt_options_take(options, sizeof *options, given, "sxt_modules_options_init", error);
+    return status == SXT_OK ? sxt_opening_take(&modules->opening, options->open, error) : status;
+}
+
+int sxt_modules_open(const sxt_modules_options *given, sxt_modules **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_modules *modules = calloc(1, sizeof *modules);
     if (modules == NULL)
         return sxt_fail_memory(error, sizeof *modules);
-    modules->options = *options;
     modules->most = MODULES_MAX;
+    modules->most_open = OPEN_MAX;
+    const sxt_modules_options *options = &modules->options;
+    int status = take_options(modules, given, error);
     sxt_file_index_init(&modules->index, options->directories, options->directory_count);
-    int status = sxt_opening_take(&modules->opening, &options->open, error);
     if (status == SXT_OK)
         status = sxt_strings_init(&modules->keys, 0, error);
     if (status == SXT_OK && options->url != NULL)
@@ -38,6 +54,7 @@ static void free_module(struct sxt_module *module)
     free(module->archive);
     free(module->binary);
     free(module->debug);
+    free(module->image);
     free(module->problem);
     free(module);
 }
@@ -57,7 +74,7 @@ void sxt_modules_close(struct sxt_modules **modules)
     *modules = NULL;
 }
 
-/* The key is "NAME\0BUILD ID\0", so both are NUL-terminated where it is kept. NULL when memory is short. */
+/* The key is "NAME\0BUILD ID\0", so that both are NUL-terminated. NULL when out of memory. */
 static char *make_key(sxt_string name, sxt_string build_id)
 {
     char *key = calloc(name.size + build_id.size + 2, 1);
@@ -88,8 +105,9 @@ static struct sxt_module *add_module(struct sxt_modules *modules, const char *ke
     return module;
 }
 
-struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name, sxt_string build_id)
+struct sxt_module *sxt_modules_add(struct sxt_modules *modules, sxt_string name, sxt_string build_id, bool *is_new)
 {
+    *is_new = false;
     char *key = make_key(name, build_id);
     if (key == NULL)
         return NULL;
@@ -100,10 +118,18 @@ struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name
         module = modules->all[number - 1];
     } else if (modules->count < modules->most) {
         module = add_module(modules, key, size, name.size + 1);
-        if (module != NULL)
-            sxt_module_choose_files(modules, module);
+        *is_new = module != NULL;
     }
     free(key);
+    return module;
+}
+
+struct sxt_module *sxt_modules_find(struct sxt_modules *modules, sxt_string name, sxt_string build_id)
+{
+    bool is_new;
+    struct sxt_module *module = sxt_modules_add(modules, name, build_id, &is_new);
+    if (is_new)
+        sxt_module_choose_files(modules, module);
     return module;
 }
 
@@ -118,18 +144,20 @@ bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive)
     if (module->has_layout)
         return true;
     struct sxt_elf_summary summary = {0};
-    if (module->binary != NULL)
+    if (module->image != NULL)
+        sxt_elf_summary_of_memory(module->image, module->image_size, &summary, &module->layout);
+    else if (module->binary != NULL)
         sxt_elf_summary_read(module->binary, &summary, &module->layout);
     if (!summary.is_elf && archive != NULL)
         sxt_layout_of_archive(&module->layout, archive);
     else if (!summary.is_elf)
-        note_problem(module, "cannot be read as an ELF file");
+        note_problem(module, "not a readable ELF file");
     module->has_layout = summary.is_elf || archive != NULL;
     return module->has_layout;
 }
 
 struct warning {
-    const struct sxt_modules_options *options;
+    const sxt_modules_options *options;
     const char *path;
 };
 
@@ -154,7 +182,9 @@ int sxt_module_open(struct sxt_modules *modules, struct sxt_module *module, cons
     if (module->archive == NULL && module->debug != NULL)
         extract.debug_path = module->debug;
     sxt_error error;
-    int status = sxt_archive_open_path(warning.path, &options, out, &error);
+    int status = module->image != NULL
+                     ? sxt_archive_open_memory(module->image, module->image_size, &options, out, &error)
+                     : sxt_archive_open_path(warning.path, &options, out, &error);
     if (status != SXT_OK)
         note_problem(module, error.text);
     return status;
@@ -166,7 +196,7 @@ sxt_archive *sxt_modules_archive(struct sxt_modules *modules, sxt_string name, s
     struct sxt_module *module = sxt_modules_find(modules, name, build_id);
     sxt_archive *archive = NULL;
     if (module != NULL && sxt_module_is_found(module))
-        (void)sxt_module_open(modules, module, addresses, count, modules->options.open.mangled, &archive);
+        (void)sxt_module_open(modules, module, addresses, count, modules->opening.open.mangled, &archive);
     return archive;
 }
 
@@ -187,22 +217,25 @@ const sxt_archive *sxt_module_keep(struct sxt_modules *modules, struct sxt_modul
     module->last_use = ++modules->clock;
     if (module->opened != NULL || module->problem != NULL || !sxt_module_is_found(module))
         return module->opened;
-    if (modules->open_count >= OPEN_MAX)
+    if (modules->open_count >= modules->most_open)
         close_oldest(modules);
-    if (sxt_module_open(modules, module, NULL, 0, modules->options.open.mangled, &module->opened) == SXT_OK)
+    if (sxt_module_open(modules, module, NULL, 0, modules->opening.open.mangled, &module->opened) == SXT_OK)
         modules->open_count++;
     return module->opened;
 }
 
-void sxt_modules_missing(const struct sxt_modules *modules,
-                         void (*missing)(void *data, sxt_string name, sxt_string build_id, const char *why), void *data)
+void sxt_modules_visit_missing(const sxt_modules *modules, bool (*visit)(void *data, const sxt_missing_module *missing),
+                               void *data)
 {
     for (size_t i = 0; i < modules->count; i++) {
         const struct sxt_module *module = modules->all[i];
-        const char *why = module->problem;
-        if (!sxt_module_is_found(module))
-            why = sxt_unresolved_text(module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
-        if (why != NULL)
-            missing(data, module->name, module->build_id, why);
+        sxt_missing_module missing = {.name = module->name, .build_id = module->build_id, .problem = module->problem};
+        missing.reason = SXT_UNRESOLVED_DAMAGED;
+        if (!sxt_module_is_found(module)) {
+            missing.reason = module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE;
+            missing.problem = sxt_unresolved_text(missing.reason);
+        }
+        if (missing.problem != NULL && !visit(data, &missing))
+            return;
     }
 }

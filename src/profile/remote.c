@@ -131,10 +131,11 @@ static int refuse(const struct sxt_remote *remote, long status, const struct sxt
 {
     const struct sxt_json *text = sxt_json_member(sxt_json_member(said, "error"), "Text");
     bool has_text = text != NULL && text->type == SXT_JSON_STRING;
-    const char *hint = status == 401 || status == 403 ? "; see --api-key" : "";
-    return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "%s answers with status %ld%s%.*s%s", remote->url, status,
-                    has_text ? ": " : "", has_text ? (int)(text->string.size < 300 ? text->string.size : 300) : 0,
-                    has_text ? text->string.data : "", hint);
+    sxt_reason reason = status == 401 || status == 403 ? SXT_REASON_NOT_AUTHORIZED : SXT_REASON_NONE;
+    return sxt_fail_reason(error, SXT_ERROR_IO, reason, SXT_NO_OFFSET, "%s answers with status %ld%s%.*s", remote->url,
+                           status, has_text ? ": " : "",
+                           has_text ? (int)(text->string.size < 300 ? text->string.size : 300) : 0,
+                           has_text ? text->string.data : "");
 }
 
 static sxt_string string_of(const struct sxt_json *value)

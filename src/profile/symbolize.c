@@ -1,42 +1,50 @@
 /*
- * symbolize.c: lines for the locations of a profile, module by module.
+ * symbolize.c: fills lines into the locations of a profile, module by module.
  *
- * All locations of one file are looked up together, in order of address: an archive answers a sorted batch quickest, of
- * an ELF file only the units are read that the addresses need, and no file is open longer than its own locations take.
+ * All locations of a file are looked up together, sorted by address: an archive answers a sorted batch fastest, only
+ * the units of an ELF file that the addresses need are read, and one file is open at a time.
  *
- * An address that a call returns to belongs to the instruction behind the call, maybe to another line or, behind a call
- * that never returns, to another function. So such an address is looked up minus one. A profiler may store one location
- * for an address that is a leaf in one sample and returned to in another; then minus one is right for the one and at
- * most an instruction off for the other. Addresses that a profiler has moved back into the call already stay in it.
+ * A return address belongs to the instruction after the call, which may be on another line or, after a call that never
+ * returns, in another function. So the address minus one is looked up. A profiler may store one location for an address
+ * that is a leaf in one sample and a return address in another; then minus one is at most one instruction off for the
+ * leaf. An address that the profiler already moved into the call stays in the call.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/gzip.h"
+#include "base/inflate.h"
+#include "base/options.h"
+#include "base/output.h"
 #include "base/sort.h"
 #include "demangle/demangle.h"
 #include "profile/modules.h"
 #include "profile/pprof.h"
 
-/* With more questions than this, nearly all of an ELF file has to be read anyway. */
+/* With more addresses than this, nearly all of an ELF file has to be read. */
 #define FEW_ADDRESSES   10000
 #define FRAMES_AT_FIRST 4096
 #define NAME_MAX_SIZE   ((size_t)2 << 20)
+#define INFLATE_LIMIT   ((uint64_t)512 << 20)
+/* Names may make a profile several times as large. */
+#define OUTPUT_MAX ((size_t)4 << 30)
 
 struct work {
     struct sxt_pprof *pprof;
     struct sxt_modules *modules;
-    const struct sxt_profile_options *options;
-    struct sxt_profile_report *report;
-    struct sxt_module **module_of;       /* by mapping */
-    struct sxt_profile_mapping *results; /* by mapping */
-    struct sxt_sort_item *items;         /* locations that want lines; later those of one file by virtual address */
+    const sxt_profile_options *options;
+    sxt_profile_report *report;
+    struct sxt_module **module_of; /* by mapping */
+    sxt_profile_mapping *results;  /* by mapping */
+    struct sxt_sort_item *items;   /* locations to symbolize; later those of one file by virtual address */
     struct sxt_sort_item *scratch;
     uint64_t *addresses;
     size_t *first;
     sxt_frame *frames;
     size_t frame_capacity;
-    uint32_t *readable; /* by number of a name as linked: that of the readable one + 1; 0 when not known yet */
+    uint32_t *readable; /* by number of a mangled name: that of the demangled one + 1; 0 if not known yet */
     size_t readable_count;
     struct sxt_buffer name;
     sxt_error *error;
@@ -44,10 +52,10 @@ struct work {
 
 static int prepare(struct work *work);
 static int symbolize_groups(struct work *work);
-static void give_reports(struct work *work);
+static int report_mappings(struct work *work);
 static void release(struct work *work);
 
-const char *sxt_unresolved_text(enum sxt_unresolved reason)
+const char *sxt_unresolved_text(sxt_unresolved reason)
 {
     static const char *const texts[SXT_UNRESOLVED_KINDS] = {
         [SXT_UNRESOLVED_MAPPING] = "without a mapping",
@@ -57,29 +65,98 @@ const char *sxt_unresolved_text(enum sxt_unresolved reason)
         [SXT_UNRESOLVED_OUTSIDE] = "not loaded from the file",
         [SXT_UNRESOLVED_UNKNOWN] = "no symbol there",
     };
-    return texts[reason];
+    return (size_t)reason < SXT_UNRESOLVED_KINDS ? texts[reason] : "unknown reason";
 }
 
-int sxt_profile_symbolize(const uint8_t *data, size_t size, struct sxt_modules *modules,
-                          const struct sxt_profile_options *options, struct sxt_buffer *out,
-                          struct sxt_profile_report *report, sxt_error *error)
+void sxt_profile_options_init(sxt_profile_options *options)
+{
+    *options = (sxt_profile_options){.struct_size = sizeof *options, .inflate_limit = INFLATE_LIMIT};
+}
+
+/* Appends the plain profile in DATA to OUT, with lines in its locations. */
+static int symbolize(sxt_modules *modules, const struct sxt_file *file, const sxt_profile_options *options,
+                     struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error)
 {
     struct sxt_pprof pprof;
-    *report = (struct sxt_profile_report){0};
-    int status = sxt_pprof_read(&pprof, data, size, error);
+    int status = sxt_pprof_read(&pprof, file->data, file->size, error);
     if (status != SXT_OK)
         return status;
     struct work work = {.pprof = &pprof, .modules = modules, .options = options, .report = report, .error = error};
     status = prepare(&work);
     if (status == SXT_OK)
         status = symbolize_groups(&work);
+    if (status == SXT_OK)
+        status = report_mappings(&work);
     if (status == SXT_OK) {
-        give_reports(&work);
         report->functions = pprof.function_count;
         status = sxt_pprof_write(&pprof, out, error);
     }
     release(&work);
     sxt_pprof_free(&pprof);
+    return status;
+}
+
+static int compress(struct sxt_buffer *plain, sxt_error *error)
+{
+    struct sxt_buffer packed;
+    sxt_buffer_init(&packed, OUTPUT_MAX);
+    int status = sxt_gzip_fast(plain->data, plain->size, &packed, error);
+    sxt_buffer_free(plain);
+    *plain = packed;
+    return status;
+}
+
+/* Inflates, symbolizes and compresses DATA into OUT. */
+static int symbolize_memory(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *given,
+                            struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error)
+{
+    sxt_profile_options options;
+    sxt_profile_report found = {.struct_size = sizeof found};
+    struct sxt_file file;
+    sxt_profile_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_profile_options_init", error);
+    if (status != SXT_OK)
+        return status;
+    bool is_gzip = sxt_compression_of(data, size) == SXT_COMPRESSION_GZIP;
+    sxt_file_from_memory(&file, data, size);
+    sxt_error problem;
+    status = sxt_file_inflate(&file, options.inflate_limit, &problem);
+    if (status == SXT_ERROR_LIMIT)
+        status = sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
+                                 "expands to more than %llu MiB", (unsigned long long)(options.inflate_limit >> 20));
+    else if (status != SXT_OK && error != NULL)
+        *error = problem;
+    if (status == SXT_OK)
+        status = symbolize(modules, &file, &options, out, &found, error);
+    if (status == SXT_OK && (options.form == SXT_PROFILE_GZIP || (options.form == SXT_PROFILE_AS_INPUT && is_gzip)))
+        status = compress(out, error);
+    sxt_file_close(&file);
+    if (report != NULL)
+        sxt_result_give(report, &found, sizeof found);
+    return status;
+}
+
+int sxt_profile_symbolize(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *options,
+                          void **out, size_t *out_size, sxt_profile_report *report, sxt_error *error)
+{
+    struct sxt_buffer profile;
+    sxt_buffer_init(&profile, OUTPUT_MAX);
+    int status = symbolize_memory(modules, data, size, options, &profile, report, error);
+    if (status != SXT_OK)
+        sxt_buffer_free(&profile);
+    *out = sxt_buffer_take(&profile, out_size);
+    return status;
+}
+
+int sxt_profile_symbolize_fd(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *options,
+                             int fd, sxt_profile_report *report, sxt_error *error)
+{
+    struct sxt_buffer profile;
+    sxt_buffer_init(&profile, OUTPUT_MAX);
+    int status = symbolize_memory(modules, data, size, options, &profile, report, error);
+    if (status == SXT_OK)
+        status = sxt_write_all(fd, profile.data, profile.size, error);
+    sxt_buffer_free(&profile);
     return status;
 }
 
@@ -115,14 +192,14 @@ static void release(struct work *work)
     free(work->readable);
 }
 
-static void note_unresolved(struct work *work, const struct sxt_pprof_location *location, enum sxt_unresolved reason)
+static void note_unresolved(struct work *work, const struct sxt_pprof_location *location, sxt_unresolved reason)
 {
     work->report->unresolved[reason]++;
     if (location->mapping != SXT_PPROF_NONE)
         work->results[location->mapping].unresolved[reason]++;
 }
 
-/* The locations that want lines and have a mapping, sorted by the file that it comes from. Returns how many. */
+/* Collects the locations to symbolize that have a mapping. Returns how many. */
 static size_t collect(struct work *work)
 {
     const struct sxt_pprof *pprof = work->pprof;
@@ -142,7 +219,7 @@ static size_t collect(struct work *work)
     return count;
 }
 
-/* Only mappings that something is asked of have files searched for. */
+/* Searches files only for mappings with locations to symbolize. */
 static int find_modules(struct work *work)
 {
     for (size_t i = 0; i < work->pprof->mapping_count; i++) {
@@ -176,13 +253,13 @@ static int symbolize_groups(struct work *work)
     return status;
 }
 
-static void give_up(struct work *work, const struct sxt_sort_item *items, size_t count, enum sxt_unresolved reason)
+static void give_up(struct work *work, const struct sxt_sort_item *items, size_t count, sxt_unresolved reason)
 {
     for (size_t i = 0; i < count; i++)
         note_unresolved(work, &work->pprof->locations[items[i].index], reason);
 }
 
-/* Makes the keys of ITEMS virtual addresses, in order. Those that have none are left out. Returns how many are left. */
+/* Makes the keys of ITEMS virtual addresses, sorted. Removes those without one. Returns how many are left. */
 static size_t place(struct work *work, const struct sxt_layout *layout, struct sxt_sort_item *items, size_t count)
 {
     size_t placed = 0;
@@ -213,9 +290,9 @@ static void list_addresses(struct work *work, const struct sxt_sort_item *items,
 static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
                    size_t *left);
 static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
-                       enum sxt_unresolved reason);
+                       sxt_unresolved reason);
 
-/* An archive is opened first, because only it knows its addresses; an ELF file last, when it is known what to read. */
+/* An archive is opened first, to know its addresses; an ELF file last, when it is known what to read. */
 static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count)
 {
     if (!sxt_module_is_found(module)) {
@@ -259,7 +336,7 @@ static bool make_room(struct work *work, size_t wanted)
     return true;
 }
 
-/* What is not known stays in ITEMS: the first *LEFT. */
+/* Unknown addresses stay in ITEMS: the first *LEFT. */
 static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
                    size_t *left)
 {
@@ -285,11 +362,11 @@ static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sor
     return status;
 }
 
-/* Questions to a service under way. */
+/* A request to a service. */
 struct asking {
     struct work *work;
     struct sxt_sort_item *items;
-    size_t left; /* of ITEMS, the first: not known */
+    size_t left; /* the first ones of ITEMS are unknown */
 };
 
 static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
@@ -302,11 +379,11 @@ static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t
 }
 
 /*
- * What no file here knows, a service may. The file is called by its build ID, as it stands in the profile (it may be a
- * FileID in truth), and where that is not known, by its FileID, if it is here. REASON is for what nobody knows.
+ * Asks the service for what no file has. The file is named by its build ID in the profile (which may be a FileID), and
+ * if the service does not know that, by its FileID, if the file is here. REASON is for what stays unknown.
  */
 static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
-                       enum sxt_unresolved reason)
+                       sxt_unresolved reason)
 {
     char hex[33], base64url[23];
     sxt_string ids[2] = {module->build_id, {NULL, 0}};
@@ -330,7 +407,7 @@ static int ask_service(struct work *work, const struct sxt_module *module, struc
     return status;
 }
 
-/* The number of the readable form of a name; SXT_STRINGS_FULL when memory is short. Each name is demangled once. */
+/* The number of the demangled form of a name; SXT_STRINGS_FULL when out of memory. Each name is demangled once. */
 static uint32_t readable_name(struct work *work, uint32_t linked, sxt_string name)
 {
     if (work->options->mangled)
@@ -375,10 +452,10 @@ static int add_chain(struct work *work, size_t location, const sxt_frame *frames
     return SXT_OK;
 }
 
-static void give_reports(struct work *work)
+static int report_mappings(struct work *work)
 {
     for (size_t i = 0; i < work->pprof->mapping_count && work->options->mapping != NULL; i++) {
-        struct sxt_profile_mapping *result = &work->results[i];
+        sxt_profile_mapping *result = &work->results[i];
         const struct sxt_module *module = work->module_of[i];
         if (result->locations == 0)
             continue;
@@ -388,6 +465,8 @@ static void give_reports(struct work *work)
         if (result->file == NULL && result->symbolized > 0)
             result->file = work->modules->options.url;
         result->problem = module->problem;
-        work->options->mapping(work->options->mapping_data, result);
+        if (!work->options->mapping(work->options->mapping_data, result))
+            return sxt_fail(work->error, SXT_ERROR_IO, SXT_NO_OFFSET, "stopped by the caller");
     }
+    return SXT_OK;
 }

@@ -1,16 +1,20 @@
 /*
- * text.c: a filter that puts names behind addresses.
+ * text.c: a filter that adds names to the addresses in text.
  *
  *     #1 0x55d0c8a01234 in inner /src/a.c:3 [inlined]  (/usr/bin/app+0x1234)
  *                          outer /src/a.c:9
  *
- * What stood in the line stays; the frames that the innermost one was inlined into follow on lines of their own.
+ * The line keeps its text; the frames that the innermost one was inlined into follow, each on a line.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/output.h"
 #include "profile/modules.h"
 #include "profile/profile.h"
 #include "profile/text_address.h"
@@ -18,49 +22,72 @@
 
 #define LINE_MAX_SIZE ((size_t)64 << 10)
 #define FRAMES_MAX    1024
-/* Lines of outer frames are not pushed further to the right than this. */
+#define READ_SIZE     ((size_t)64 << 10)
+#define OUTPUT_MAX    ((size_t)4 << 30)
+/* Lines of outer frames are indented no further than this. */
 #define INDENT_MAX 40
 
-struct sxt_text {
+struct sxt_text_filter {
     struct sxt_modules *modules;
+    sxt_text_write *write;
+    void *write_data;
     struct sxt_text_addresses *addresses;
-    struct sxt_buffer pending; /* a line that is not complete */
-    bool is_too_long;          /* the line that is not complete is passed on as it comes */
+    struct sxt_buffer out;     /* not written yet */
+    struct sxt_buffer pending; /* an incomplete line */
+    bool is_too_long;          /* the incomplete line is passed on unchanged */
     bool in_stack;             /* the line before was a frame of perf script */
     struct sxt_buffer outer;   /* lines of outer frames */
     sxt_frame frames[FRAMES_MAX];
 };
 
-static void filter_line(struct sxt_text *text, const char *line, size_t size, struct sxt_buffer *out);
+static void filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out);
 
-int sxt_text_open(struct sxt_modules *modules, struct sxt_text **out, sxt_error *error)
+int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, void *data, sxt_text_filter **out,
+                         sxt_error *error)
 {
-    struct sxt_text *text = calloc(1, sizeof *text);
+    struct sxt_text_filter *text = calloc(1, sizeof *text);
     *out = text;
     if (text == NULL)
         return sxt_fail_memory(error, sizeof *text);
     text->modules = modules;
+    text->write = write;
+    text->write_data = data;
     sxt_buffer_init(&text->pending, LINE_MAX_SIZE);
     sxt_buffer_init(&text->outer, SIZE_MAX / 2);
+    sxt_buffer_init(&text->out, OUTPUT_MAX);
     int status = sxt_text_addresses_open(modules, &text->addresses, error);
     if (status != SXT_OK)
-        sxt_text_close(out);
+        sxt_text_filter_close(out);
     return status;
 }
 
-void sxt_text_close(struct sxt_text **text)
+void sxt_text_filter_close(sxt_text_filter **filter)
 {
-    if (*text == NULL)
+    if (*filter == NULL)
         return;
-    sxt_text_addresses_close(&(*text)->addresses);
-    sxt_buffer_free(&(*text)->pending);
-    sxt_buffer_free(&(*text)->outer);
-    free(*text);
-    *text = NULL;
+    sxt_text_addresses_close(&(*filter)->addresses);
+    sxt_buffer_free(&(*filter)->pending);
+    sxt_buffer_free(&(*filter)->outer);
+    sxt_buffer_free(&(*filter)->out);
+    free(*filter);
+    *filter = NULL;
 }
 
-/* A part of a line whose rest has not come yet. */
-static void keep_part(struct sxt_text *text, const char *data, size_t size, struct sxt_buffer *out)
+/* Writes what is ready. */
+static int flush(struct sxt_text_filter *text, sxt_error *error)
+{
+    int status = sxt_buffer_status(&text->pending, error);
+    if (status == SXT_OK)
+        status = sxt_buffer_status(&text->out, error);
+    if (status == SXT_OK && text->out.size > 0 &&
+        !text->write(text->write_data, (const char *)text->out.data, text->out.size))
+        status = sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "the output was refused");
+    sxt_buffer_clear(&text->out);
+    return status;
+}
+
+/* Keeps a part of a line until its rest comes. */
+static void keep_part(struct sxt_text_filter *text, const char *data, size_t size, struct sxt_buffer *out)
 {
     if (!text->is_too_long && size <= LINE_MAX_SIZE - text->pending.size) {
         sxt_buffer_append(&text->pending, data, size);
@@ -72,8 +99,9 @@ static void keep_part(struct sxt_text *text, const char *data, size_t size, stru
     text->is_too_long = true;
 }
 
-int sxt_text_feed(struct sxt_text *text, const char *data, size_t size, struct sxt_buffer *out, sxt_error *error)
+int sxt_text_filter_feed(sxt_text_filter *text, const char *data, size_t size, sxt_error *error)
 {
+    struct sxt_buffer *out = &text->out;
     while (size > 0) {
         const char *newline = memchr(data, '\n', size);
         size_t part = newline != NULL ? (size_t)(newline - data) + 1 : size;
@@ -90,20 +118,53 @@ int sxt_text_feed(struct sxt_text *text, const char *data, size_t size, struct s
         data += part;
         size -= part;
     }
-    int status = sxt_buffer_status(&text->pending, error);
-    return status == SXT_OK ? sxt_buffer_status(out, error) : status;
+    return flush(text, error);
 }
 
-int sxt_text_end(struct sxt_text *text, struct sxt_buffer *out, sxt_error *error)
+int sxt_text_filter_end(sxt_text_filter *text, sxt_error *error)
 {
     if (text->pending.size > 0)
-        filter_line(text, (const char *)text->pending.data, text->pending.size, out);
+        filter_line(text, (const char *)text->pending.data, text->pending.size, &text->out);
     sxt_buffer_clear(&text->pending);
     text->is_too_long = false;
-    return sxt_buffer_status(out, error);
+    return flush(text, error);
 }
 
-/* A name from a file must not drive the terminal. */
+/* The output of sxt_text_filter_fd. */
+struct descriptor {
+    int fd;
+    sxt_error error; /* of the last write */
+};
+
+static bool write_descriptor(void *data, const char *text, size_t size)
+{
+    struct descriptor *output = data;
+    return sxt_write_all(output->fd, text, size, &output->error) == SXT_OK;
+}
+
+int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *error)
+{
+    struct descriptor descriptor = {.fd = output};
+    sxt_text_filter *filter;
+    char data[READ_SIZE];
+    int status = sxt_text_filter_open(modules, write_descriptor, &descriptor, &filter, error);
+    for (ssize_t got = 1; got > 0 && status == SXT_OK;) {
+        do
+            got = read(input, data, sizeof data);
+        while (got < 0 && errno == EINTR);
+        if (got < 0)
+            status = sxt_fail_errno(error, errno, "cannot read");
+        else
+            status =
+                got > 0 ? sxt_text_filter_feed(filter, data, (size_t)got, error) : sxt_text_filter_end(filter, error);
+    }
+    if (descriptor.error.code != SXT_OK && error != NULL)
+        *error = descriptor.error;
+    sxt_text_filter_close(&filter);
+    return status;
+}
+
+/* Escapes control characters: a name from a file must not control the terminal. */
 static void put_name(struct sxt_buffer *out, sxt_string name)
 {
     size_t done = 0;
@@ -145,8 +206,8 @@ static void put_indent(struct sxt_buffer *out, const char *line, size_t size)
     }
 }
 
-/* The mapping that perf tells of: "PERF_RECORD_MMAP2 1/1: [0x7f1000(0x26000) @ 0x1000 fe:00 3 0]: r-xp /lib/ld.so". */
-static void note_mapping(struct sxt_text *text, const char *line, size_t size)
+/* A mapping that perf prints: "PERF_RECORD_MMAP2 1/1: [0x7f1000(0x26000) @ 0x1000 fe:00 3 0]: r-xp /lib/ld.so". */
+static void note_mapping(struct sxt_text_filter *text, const char *line, size_t size)
 {
     static const char mark[] = "PERF_RECORD_MMAP";
     const char *at = size > 0 ? memmem(line, size, mark, sizeof mark - 1) : NULL;
@@ -161,7 +222,7 @@ static void note_mapping(struct sxt_text *text, const char *line, size_t size)
     unsigned long long start, length, offset;
     if (path == NULL || sscanf(range, "[0x%llx(0x%llx) @ %llx", &start, &length, &offset) != 3)
         return;
-    /* Behind "]: " come the permissions. */
+    /* The permissions follow "]: ". */
     path = strchr(path + 3, ' ');
     if (path == NULL)
         return;
@@ -169,8 +230,8 @@ static void note_mapping(struct sxt_text *text, const char *line, size_t size)
     sxt_text_addresses_add_mapping(text->addresses, (sxt_string){path, path_size}, start, length, offset);
 }
 
-/* The frames for a match, in text->frames; 0 when nothing is known. */
-static size_t answer(struct sxt_text *text, const struct sxt_text_match *match)
+/* The frames for a match, in text->frames; 0 if unknown. */
+static size_t answer(struct sxt_text_filter *text, const struct sxt_text_match *match)
 {
     uint64_t address;
     bool is_return = match->kind == SXT_TEXT_MATCH_PERF ? text->in_stack : match->is_return;
@@ -182,7 +243,7 @@ static size_t answer(struct sxt_text *text, const struct sxt_text_match *match)
 }
 
 /* LINE ends with a newline, unless it is the last one. */
-static void filter_line(struct sxt_text *text, const char *line, size_t size, struct sxt_buffer *out)
+static void filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
 {
     size_t end = size - (line[size - 1] == '\n');
     size_t content = end - (end > 0 && line[end - 1] == '\r');

@@ -38,12 +38,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    struct sxt_process *process = NULL;
+    sxt_process *process = NULL;
     sxt_error error;
     if (write_safely(fd, data, size) == SXT_OK && sxt_process_open_maps(path, NULL, &process, &error) == SXT_OK) {
         const uint64_t addresses[] = {0, 0x1000, 0x401000, 0x7f0000000000, UINT64_MAX};
         for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-            struct sxt_process_place place;
+            sxt_process_place place = SXT_PROCESS_PLACE_INIT;
             sxt_frame frames[4];
             SXT_HOLDS(sxt_process_lookup(process, addresses[i], frames, 4, &place) == 0);
             SXT_HOLDS(place.module == NULL || place.problem != NULL);

@@ -15,7 +15,7 @@ static const struct sxt_test_symbol symbols[] = {{"f", 0x401000, 0x20, 'F', 'G'}
 static char folder[SXT_TEST_FOLDER_MAX];
 static char binary[SXT_TEST_FOLDER_MAX + 40], maps[SXT_TEST_FOLDER_MAX + 40];
 static uint64_t code_offset;
-static struct sxt_process *process;
+static sxt_process *process;
 
 SET_UP()
 {
@@ -52,7 +52,7 @@ static int open_maps(const char *text, sxt_error *error)
 static void assert_function(uint64_t address, const char *expected)
 {
     sxt_frame frame;
-    struct sxt_process_place place;
+    sxt_process_place place = SXT_PROCESS_PLACE_INIT;
     size_t count = sxt_process_lookup(process, address, &frame, 1, &place);
     assert_int_equal(count, expected != NULL);
     if (expected != NULL)
@@ -77,7 +77,7 @@ TEST(an_address_leads_through_the_map_to_its_file)
     assert_function(0x7f0000000040, NULL);
 
     sxt_frame frame;
-    struct sxt_process_place place;
+    sxt_process_place place = SXT_PROCESS_PLACE_INIT;
     assert_int_equal(sxt_process_lookup(process, 0x7f0000000025, &frame, 1, &place), 1);
     assert_string_equal(place.module, binary);
     assert_int_equal(place.address, 0x401025);
@@ -154,7 +154,7 @@ TEST(this_process_has_a_vdso_that_can_be_asked)
     unsigned named = 0;
     for (uint64_t offset = 0; offset < 0x2000; offset += 0x10) {
         sxt_frame frame;
-        struct sxt_process_place place;
+        sxt_process_place place = SXT_PROCESS_PLACE_INIT;
         named += sxt_process_lookup(process, vdso + offset, &frame, 1, &place) > 0;
         if (place.module != NULL)
             assert_null(place.problem);

@@ -1,4 +1,4 @@
-/* test_match.c: which parts of a line are addresses, and what is read out of them. */
+/* test_text_patterns.c: which parts of a line are addresses, and what is read out of them. */
 #include <stdio.h>
 #include <string.h>
 

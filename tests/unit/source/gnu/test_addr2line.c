@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
+#include <sextant/addr2line.h>
+
 #include "source/gnu/gnu.h"
 #include "source/gnu/symbols.h"
 #include "support/elf_builder.h"
@@ -303,7 +304,7 @@ TEST(styles_have_names)
 /* --- words and answers --- */
 
 /* The finished file of FIXTURE in a temporary file, which is removed once it is open. */
-static struct sxt_addr2line *open_file(struct fixture *fixture, const char *section)
+static sxt_addr2line *open_file(struct fixture *fixture, const char *section)
 {
     char path[] = "/tmp/sextant-addr2line-XXXXXX";
     sxt_builder_finish(&fixture->builder);
@@ -311,9 +312,11 @@ static struct sxt_addr2line *open_file(struct fixture *fixture, const char *sect
     assert_true(fd >= 0);
     assert_int_equal(write(fd, fixture->builder.data, fixture->builder.size), (ssize_t)fixture->builder.size);
     close(fd);
-    struct sxt_addr2line *addr2line = NULL;
+    sxt_addr2line *addr2line = NULL;
     sxt_error error = {0};
-    struct sxt_addr2line_options options = {.section = section};
+    sxt_addr2line_options options;
+    sxt_addr2line_options_init(&options);
+    options.section = section;
     int status = sxt_addr2line_open(path, &options, &addr2line, &error);
     unlink(path);
     assert_int_equal(status, section == NULL || strcmp(section, ".text") == 0 ? SXT_OK : SXT_ERROR_NOT_FOUND);
@@ -326,7 +329,7 @@ TEST(words_are_parsed_as_addresses)
     begin(&fixture, false, EM_386);
     add(&fixture, SHT_SYMTAB, "main", STT_FUNC, STB_GLOBAL, TEXT + 16, 4);
     add(&fixture, SHT_SYMTAB, "beef", STT_FUNC, STB_GLOBAL, TEXT + 32, 4);
-    struct sxt_addr2line *addr2line = open_file(&fixture, NULL);
+    sxt_addr2line *addr2line = open_file(&fixture, NULL);
     const struct {
         const char *word;
         uint64_t address;
@@ -356,13 +359,13 @@ TEST(a_file_without_debug_information_answers_with_symbols)
     struct fixture fixture;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "_Z4mainv", STT_FUNC, STB_GLOBAL, TEXT + 16, 4);
-    struct sxt_addr2line *addr2line = open_file(&fixture, NULL);
+    sxt_addr2line *addr2line = open_file(&fixture, NULL);
     const uint64_t addresses[] = {TEXT + 18, TEXT + 2, 5, TEXT + 256};
-    struct sxt_addr2line_frame frame;
+    sxt_addr2line_frame frame = SXT_ADDR2LINE_FRAME_INIT;
     assert_int_equal(sxt_addr2line_load(addr2line, addresses, 4, NULL), SXT_OK);
     assert_true(sxt_addr2line_find(addr2line, addresses[0], &frame));
     sxt_test_assert_text(frame.function, "_Z4mainv");
-    sxt_test_assert_text(sxt_addr2line_readable(addr2line, frame.function), "main()");
+    sxt_test_assert_text(sxt_addr2line_demangle(addr2line, frame.function), "main()");
     sxt_test_assert_text(frame.file, NULL);
     assert_int_equal(frame.line, 0);
     assert_false(sxt_addr2line_caller(addr2line, &frame));
@@ -375,10 +378,10 @@ TEST(a_file_without_debug_information_answers_with_symbols)
 TEST(offsets_are_those_of_a_section)
 {
     struct fixture fixture;
-    struct sxt_addr2line_frame frame;
+    sxt_addr2line_frame frame = SXT_ADDR2LINE_FRAME_INIT;
     begin(&fixture, true, EM_X86_64);
     add(&fixture, SHT_SYMTAB, "main", STT_FUNC, STB_GLOBAL, TEXT + 16, 4);
-    struct sxt_addr2line *addr2line = open_file(&fixture, ".text");
+    sxt_addr2line *addr2line = open_file(&fixture, ".text");
     assert_true(sxt_addr2line_find(addr2line, 17, &frame));
     sxt_test_assert_text(frame.function, "main");
     assert_false(sxt_addr2line_find(addr2line, TEXT + 17, &frame));
@@ -392,8 +395,10 @@ TEST(offsets_are_those_of_a_section)
 
 TEST(wrong_files_and_styles_are_refused)
 {
-    struct sxt_addr2line *addr2line = NULL;
-    struct sxt_addr2line_options options = {.style = "nobody"};
+    sxt_addr2line *addr2line = NULL;
+    sxt_addr2line_options options;
+    sxt_addr2line_options_init(&options);
+    options.style = "nobody";
     sxt_error error = {0};
     assert_int_equal(sxt_addr2line_open("/dev/null", &options, &addr2line, &error), SXT_ERROR_USAGE);
     options.style = NULL;

@@ -1,0 +1,78 @@
+/*
+ * sextant/process.h: look up run-time addresses of a process, running or described by a saved copy of its maps.
+ *
+ * The map of a process says which file an address comes from, and the archive of that file has the answer. A file is
+ * opened when an address first needs it, and stays open until sxt_process_close. One thread at a time may use an
+ * sxt_process.
+ *
+ *     sxt_process *process;
+ *     sxt_process_place place = SXT_PROCESS_PLACE_INIT;
+ *     sxt_frame frames[64];
+ *     if (sxt_process_open_pid(pid, NULL, &process, &error) == SXT_OK) {
+ *         size_t count = sxt_process_lookup(process, address, frames, 64, &place);
+ *         ...
+ *         sxt_process_close(&process);
+ *     }
+ */
+#ifndef SEXTANT_PROCESS_H
+#define SEXTANT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/archive.h>
+#include <sextant/error.h>
+#include <sextant/export.h>
+#include <sextant/string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sxt_process sxt_process;
+
+/*
+ * Open a process by its number, from /proc/PID, or by a saved copy of /proc/PID/maps, whose files are opened by the
+ * names in it. OPTIONS may be NULL; their strings must live as long as the process. On failure *OUT is NULL.
+ */
+SXT_API int sxt_process_open_pid(long pid, const sxt_open_options *options, sxt_process **out, sxt_error *error);
+SXT_API int sxt_process_open_maps(const char *path, const sxt_open_options *options, sxt_process **out,
+                                  sxt_error *error);
+SXT_API void sxt_process_close(sxt_process **process);
+
+/* Where a run-time address comes from. The texts live as long as the process. */
+typedef struct sxt_process_place {
+    size_t struct_size;  /* set by SXT_PROCESS_PLACE_INIT */
+    const char *module;  /* path of the mapped file, or "[vdso]"; NULL if no file is mapped at the address */
+    uint64_t address;    /* virtual address in that file */
+    const char *problem; /* why the file cannot be read; NULL if it can */
+} sxt_process_place;
+
+/* clang-format off */
+#define SXT_PROCESS_PLACE_INIT {sizeof(sxt_process_place), NULL, 0, NULL}
+/* clang-format on */
+
+/*
+ * Looks up a run-time ADDRESS; see sxt_archive_lookup for the frames. *PLACE is filled in any case. The frames live as
+ * long as the process.
+ */
+SXT_API size_t sxt_process_lookup(sxt_process *process, uint64_t address, sxt_frame *frames, size_t capacity,
+                                  sxt_process_place *place);
+
+/* A range of memory that comes from a file. Later versions may add members at the end. */
+typedef struct sxt_process_mapping {
+    uint64_t start, end;
+    uint64_t offset;    /* in the file, of the byte at start */
+    const char *module; /* lives as long as the process */
+} sxt_process_mapping;
+
+/* Calls VISIT for each mapping of a file, in ascending order, until it returns false. */
+SXT_API void sxt_process_visit_mappings(const sxt_process *process,
+                                        bool (*visit)(void *data, const sxt_process_mapping *mapping), void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
