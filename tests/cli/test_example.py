@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -64,6 +65,51 @@ class Example(unittest.TestCase):
             self.assertIn("size_diff: cannot open", failed.stderr)
             usage = subprocess.run(arguments[:2], capture_output=True, text=True, check=False)
             self.assertEqual((usage.returncode, usage.stderr), (1, "size_diff: usage: size_diff OLD NEW OUTPUT\n"))
+
+
+class ProfileExamples(unittest.TestCase):
+    """docs/example/symbolize_text.c and explain.c."""
+
+    PAGE = ROOT / "docs" / "api.md"
+
+    def build(self, name):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
+        self.addCleanup(shutil.rmtree, folder)
+        program, library = folder / name, BUILD / "src"
+        subprocess.run(
+            ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
+             ROOT / "docs" / "example" / f"{name}.c", f"-L{library}", "-lsextant", f"-Wl,-rpath,{library}", "-o", program],
+            check=True)
+        return program
+
+    def test_the_page_shows_the_files_which_are_short(self):
+        for name in ("symbolize_text", "explain"):
+            text = (ROOT / "docs" / "example" / f"{name}.c").read_text()
+            self.assertIn("```c\n" + text + "```", self.PAGE.read_text())
+            self.assertLess(len(text.splitlines()), 50)
+
+    @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
+    def test_the_filter_names_addresses(self):
+        program = self.build("symbolize_text")
+        address = sextant.run("lookup", "--json", "--name", "main", program).json_lines()[0]["address"]
+        text = f"hello\n    #0 0x55d0c8a01234  ({program}+{address})\n    #1 0x1  (/nonexistent+0x1)\n"
+        result = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+        self.assertIn("hello\n    #0 0x55d0c8a01234 in main", result.stdout)
+        self.assertIn("    #1 0x1  (/nonexistent+0x1)\n", result.stdout)
+        self.assertEqual(result.stderr, "/nonexistent: no file found\n")
+
+    @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
+    def test_the_explanation_has_records_and_reasons(self):
+        program = self.build("explain")
+        address = sextant.run("lookup", "--json", "--name", "main", program).json_lines()[0]["address"]
+        result = subprocess.run([program, program, address], capture_output=True, text=True, check=True)
+        self.assertIn("main, from .symtab\nno line: the file has no DWARF\n", result.stdout)
+        result = subprocess.run([program, program, "0x7f0000000010"], capture_output=True, text=True, check=True)
+        self.assertIn("no name: 0x7f0000000010 is outside of every segment", result.stdout)
+        self.assertIn("to do: it looks like an address of a running process", result.stdout)
+        self.assertNotIn("--", result.stdout)
+        missing = subprocess.run([program, "/nonexistent", "0"], capture_output=True, text=True, check=False)
+        self.assertEqual((missing.returncode, missing.stderr.split(":")[0]), (1, "/nonexistent"))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ class Text(LookupTest):
     def test_text_that_is_no_address_is_answered_in_its_place(self):
         result = self.run_warned("lookup", self.elf, stdin="401020\nzz\n401060\n")
         self.assertEqual(result.text, "401020  main\nzz  ??\n401060  helper\n")
-        self.assertEqual(result.err, f"sextant: {self.elf}: warning: 'zz' is no address\n")
+        self.assertEqual(result.err, f"sextant: {self.elf}: warning: not a hexadecimal address: 'zz'\n")
 
     def test_the_frames_of_a_chain_stand_below_each_other(self):
         path = self.file("inline.lidia", lidia_reference.write(InlineChains.ROWS))
