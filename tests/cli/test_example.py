@@ -75,11 +75,8 @@ class ProfileExamples(unittest.TestCase):
     def build(self, name):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-test-"))
         self.addCleanup(shutil.rmtree, folder)
-        program, library = folder / name, BUILD / "src"
-        subprocess.run(
-            ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
-             ROOT / "docs" / "example" / f"{name}.c", f"-L{library}", "-lsextant", f"-Wl,-rpath,{library}", "-o", program],
-            check=True)
+        program = folder / name
+        compile_example(ROOT / "docs" / "example" / f"{name}.c", program)
         return program
 
     def test_the_page_shows_the_files_which_are_short(self):
