@@ -9,7 +9,7 @@
  * start line
  *
  * Names are numbers of the string table, whose number 0 is "". What is not changed is copied byte for byte, with fields
- * that nobody here knows; functions and strings that are new stand behind everything else.
+ * that nobody here knows; new functions and strings come after everything else.
  */
 #ifndef SXT_PROFILE_PPROF_H
 #define SXT_PROFILE_PPROF_H
@@ -81,12 +81,12 @@ struct sxt_pprof {
 int sxt_pprof_read(struct sxt_pprof *pprof, const uint8_t *data, size_t size, sxt_error *error);
 void sxt_pprof_free(struct sxt_pprof *pprof);
 
-/* The number of a name in pprof->names; SXT_STRINGS_FULL when memory is short. */
+/* The number of a name in pprof->names; SXT_STRINGS_FULL when out of memory. */
 uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size);
 
 /*
- * Adds a line behind those that LOCATION has got so far; all lines of a location are added in one go, the innermost
- * first. False when memory is short.
+ * Adds a line after those that LOCATION has so far; all lines of a location are added in one go, the innermost
+ * first. False when out of memory.
  */
 bool sxt_pprof_add_line(struct sxt_pprof *pprof, size_t location, const struct sxt_pprof_function *function,
                         uint32_t line);

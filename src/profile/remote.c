@@ -179,7 +179,7 @@ static int read_answer(struct sxt_remote *remote, const struct sxt_json *said, c
     const struct sxt_json *chain = all->child;
     for (size_t i = 0; i < count && status == SXT_OK; i++, chain = chain->next) {
         if (chain->type != SXT_JSON_ARRAY)
-            status = sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s answers with something that is no chain",
+            status = sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s answers with something that is not a chain",
                               remote->url);
         else
             status = read_chain(remote, chain, addresses[i], error);
@@ -189,7 +189,7 @@ static int read_answer(struct sxt_remote *remote, const struct sxt_json *said, c
     return status;
 }
 
-/* Sends the question, and reads the answer into *SAID (NULL when it is no JSON) and *STATUS. */
+/* Sends the question, and reads the answer into *SAID (NULL if it is not JSON) and *STATUS. */
 static int exchange(struct sxt_remote *remote, struct sxt_arena *arena, struct sxt_json **said, long *answer_status,
                     sxt_error *error)
 {
