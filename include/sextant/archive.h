@@ -1,11 +1,20 @@
 /*
  * sextant/archive.h: open anything that has addresses and look addresses up in it.
  *
- * An sxt_archive is immutable once open: any number of threads may look up in it at the same time, without locks.
+ * An sxt_archive is immutable once open: any number of threads may use it at the same time, without locks.
  * Opening a .lidia file costs the same whatever its size (it is mapped, not read); opening an ELF file reads its
  * symbols first. Every sxt_string that comes out of an archive points into it and lives until sxt_archive_close.
  * The bytes of a mapped file must not change while it is open: replace an archive by renaming a new one over it, as
  * every writer of this library does.
+ *
+ *     sxt_archive *archive;
+ *     sxt_error error;
+ *     if (sxt_archive_open_path("app", NULL, &archive, &error) != SXT_OK)
+ *         fprintf(stderr, "app: %s\n", error.text);
+ *     sxt_frame frames[64];
+ *     size_t count = sxt_archive_lookup(archive, 0x401136, frames, 64);
+ *     ...
+ *     sxt_archive_close(&archive);
  */
 #ifndef SEXTANT_ARCHIVE_H
 #define SEXTANT_ARCHIVE_H
@@ -59,8 +68,8 @@ typedef struct sxt_open_options {
 SXT_API void sxt_open_options_init(sxt_open_options *options);
 
 /*
- * Open an archive or an ELF file; what it is, its content tells. OPTIONS may be NULL. On success *OUT is the caller's
- * to close, on failure it is NULL. open_fd keeps its own mapping: the descriptor may be closed after the call.
+ * Open an archive or an ELF file. The format is detected from the content. OPTIONS may be NULL. On success *OUT is the
+ * caller's to close, on failure it is NULL. open_fd keeps its own mapping: the descriptor may be closed after the call.
  * open_memory borrows the bytes until sxt_archive_close.
  */
 SXT_API int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out,
@@ -72,14 +81,15 @@ SXT_API int sxt_archive_open_memory(const void *data, size_t size, const sxt_ope
 /* Frees *ARCHIVE and sets it to NULL. *ARCHIVE may be NULL. No other thread may be using it. */
 SXT_API void sxt_archive_close(sxt_archive **archive);
 
-/* One frame of the chain at an address. */
+/* One frame of the chain at an address. The caller has arrays of these, so the size is fixed: 64 bytes. */
 typedef struct sxt_frame {
     sxt_string function;
-    sxt_string file; /* absent when unknown */
-    uint32_t line;   /* 0 when unknown */
-    uint32_t depth;  /* inline depth: the function itself is 0 */
-    uint64_t start;  /* where the row that gave this frame begins; see sxt_archive_whole_range */
-    uint64_t length; /* and how long it is */
+    sxt_string file;   /* absent when unknown */
+    uint32_t line;     /* 0 when unknown */
+    uint32_t depth;    /* inline depth: the function itself is 0 */
+    uint64_t start;    /* where the row that gave this frame begins; see sxt_archive_whole_range */
+    uint64_t length;   /* and how long it is */
+    uint64_t reserved; /* 0 */
 } sxt_frame;
 
 /*
@@ -104,37 +114,89 @@ SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64
  */
 SXT_API void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame);
 
-/* One place that has a name. */
+/* One place that has a name. The library hands it out by pointer; more fields may be added at the end. */
 typedef struct sxt_named {
     sxt_string name;
     uint64_t address;
     uint64_t size;
-    char type;   /* as in sxt_symbol; 0 when the archive does not tell */
-    char letter; /* as nm prints it: 'T', 'd', ...; 0 when the archive does not tell */
+    sxt_string module; /* kernel module, which is part of the name in a ksym blob: "name [module]"; otherwise absent */
+    char type;         /* as in sxt_symbol; 0 if the archive does not have it */
+    char letter;       /* as nm prints it: 'T', 'd', ...; 0 if the archive does not have it */
 } sxt_named;
 
 /*
- * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. Returns
- * how many calls were made. Names are compared as the archive has them, in an ELF file also as linked, and in a ksym
- * blob with or without the module behind them. O(rows), but for a ksym blob, which is searched; the names that come out
- * of one live during the call.
+ * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. *COUNT
+ * (may be NULL) is the number of calls; 0 is not an error. Names are compared as the archive has them, in an ELF file
+ * also as linked, and in a ksym blob with or without the module after them. O(rows), except for a ksym blob, which is
+ * searched. What FOUND gets is valid during the call. Fails only if memory is short; then FOUND was not called.
  */
-SXT_API size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
-                                     bool (*found)(void *data, const sxt_named *named), void *data);
+SXT_API int sxt_archive_find_name(const sxt_archive *archive, const char *name,
+                                  bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
+                                  sxt_error *error);
 
-/* Every record, in file order. A row's lines are read with sxt_archive_line. */
+/* A frame of a return pad. */
+typedef struct sxt_pad_frame {
+    sxt_string function;
+    sxt_string file; /* absent if unknown */
+    uint32_t line;   /* 0 if unknown */
+    uint32_t reserved;
+} sxt_pad_frame;
+
+/* What sxt_archive_visit calls for each record. A function may be NULL: such records are skipped. */
+typedef struct sxt_record_visitor {
+    size_t struct_size; /* set by sxt_record_visitor_init */
+    /* A row of a Lidia archive, of a symbfile, or of what an ELF file becomes; with range->line_count LINES. */
+    bool (*range)(void *data, const sxt_range *range, const sxt_line *lines);
+    /* A return pad of a symbfile; frames are outermost first. */
+    bool (*pad)(void *data, uint64_t address, const sxt_pad_frame *frames, size_t count);
+    /* A symbol of a ksym blob. */
+    bool (*symbol)(void *data, const sxt_named *symbol);
+    void *data;
+    uintptr_t reserved[4];
+} sxt_record_visitor;
+
+SXT_API void sxt_record_visitor_init(sxt_record_visitor *visitor);
+
+/*
+ * Every record, in the order of the file, until a function returns false. What the functions get is valid during the
+ * call. The visitor's functions are called on the thread that called the library.
+ */
+SXT_API int sxt_archive_visit(const sxt_archive *archive, const sxt_record_visitor *visitor, sxt_error *error);
+
+/*
+ * The ranges of archives (Lidia archives, ranges files of the symbfile format and parts of them, ksym blobs),
+ * unchanged, in one sxt_symbols, for writing them in another format. *FAILED (may be NULL) is the path that could not
+ * be read.
+ */
+SXT_API int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
+                                      sxt_error *error);
+
+/* Rows by number, in the order of addresses. A row's lines are read with sxt_archive_line. */
 SXT_API size_t sxt_archive_row_count(const sxt_archive *archive);
 SXT_API int sxt_archive_row(const sxt_archive *archive, size_t index, sxt_range *out);
 SXT_API int sxt_archive_line(const sxt_archive *archive, size_t row, size_t index, sxt_line *out);
 
-/* What a file is, in figures. Strings live as long as the archive. */
+/* What the archive was opened from. O(1). */
+SXT_API sxt_kind sxt_archive_kind(const sxt_archive *archive);
+
+/* The name of the format: that of the kind, but "returnpads" for a symbfile with return pads. O(1). */
+SXT_API const char *sxt_archive_format(const sxt_archive *archive);
+
+/* The build ID in lower-case hexadecimal, "" if there is none. Lives as long as the archive. O(1). */
+SXT_API const char *sxt_archive_build_id(const sxt_archive *archive);
+
+/*
+ * What a file is, in figures. Strings live as long as the archive. The caller sets struct_size to sizeof(sxt_info)
+ * before the call; more fields may be added at the end.
+ */
 typedef struct sxt_info {
+    size_t struct_size;
     const char *format; /* "elf", "lidia", ... */
     uint32_t version;   /* of the format; 0 for ELF */
-    const char *arch;   /* "x86_64", ...; NULL when the archive does not tell */
-    char build_id[130]; /* lower-case hex, "" when there is none */
+    const char *arch;   /* "x86_64", ...; NULL if the archive does not have it */
+    char build_id[130]; /* lower-case hex, "" if there is none */
     char file_id[33];   /* lower-case hex, of the file as opened */
-    uint32_t sources;   /* a set of sxt_source that contributed; 0 when the archive does not tell */
+    uint32_t sources;   /* a set of sxt_source that contributed; 0 if the archive does not have them */
     uint64_t symbols;
     uint64_t functions;    /* ranges of depth 0 */
     uint64_t inlines;      /* ranges of depth above 0 */

@@ -132,9 +132,11 @@ static bool symbol_address(struct sxt_addr2line *addr2line, sxt_string name, uin
     if (addr2line->gnu != NULL)
         return sxt_gnu_symbol(addr2line->gnu, name, addr2line->style, addr2line->no_limit, address);
     char *text = strndup(name.data, name.size);
-    bool found = text != NULL && sxt_archive_find_name(addr2line->archive, text, note_address, address) > 0;
+    size_t count = 0;
+    if (text != NULL)
+        (void)sxt_archive_find_name(addr2line->archive, text, note_address, address, &count, NULL);
     free(text);
-    return found;
+    return count > 0;
 }
 
 uint64_t sxt_addr2line_address(struct sxt_addr2line *addr2line, const char *word)

@@ -27,37 +27,14 @@ int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt
  */
 sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
 
+/* What a compressed file or section may expand to, where no options say otherwise. */
+#define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
+
+/* Opens a plain or compressed file. */
+int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
+
 /* Fails: the file is of no known kind. */
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
-
-/*
- * Every record of a symbfile or ksym blob, in the order of the file. A callback returns false to end it. What they get
- * is valid during the call.
- */
-struct sxt_pad_frame {
-    sxt_string function;
-    sxt_string file; /* absent when unknown */
-    uint32_t line;   /* 0 when unknown */
-};
-
-struct sxt_record_visitor {
-    bool (*range)(void *data, const sxt_range *range, const sxt_line *lines);
-    bool (*pad)(void *data, uint64_t address, const struct sxt_pad_frame *frames, size_t count); /* outermost first */
-    /* LETTER as nm has it; NAME as it is stored, MODULE what stands in brackets at its end: absent when nothing does */
-    bool (*symbol)(void *data, uint64_t address, char letter, sxt_string name, sxt_string module);
-    void *data;
-};
-
-/* *HAS_RECORDS is false for an archive of another kind, and then nothing is visited. */
-int sxt_archive_visit(const sxt_archive *archive, const struct sxt_record_visitor *visitor, bool *has_records,
-                      sxt_error *error);
-
-/*
- * The ranges of archives (Lidia files, ranges files of the symbfile format and parts of them, ksym blobs), together in
- * one model, as they stand in them. *FAILED is the file that could not be read.
- */
-int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
-                              sxt_error *error);
 
 struct sxt_mlyze;
 

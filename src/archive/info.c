@@ -5,6 +5,7 @@
 #include "archive/private.h"
 #include "base/base64.h"
 #include "base/hex.h"
+#include "base/options.h"
 #include "base/sha256.h"
 #include "size/size.h"
 
@@ -42,32 +43,31 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
     return SXT_OK;
 }
 
-static const char *format_of(const sxt_archive *archive)
+sxt_kind sxt_archive_kind(const sxt_archive *archive)
 {
-    switch (archive->kind) {
-    case SXT_KIND_ELF:
-        return "elf";
-    case SXT_KIND_SYMBFILE:
-        return archive->pads > 0 ? "returnpads" : "symbfile";
-    case SXT_KIND_KSYM:
-        return "ksym";
-    case SXT_KIND_SIZE:
-        return "size";
-    case SXT_KIND_SIZEDIFF:
-        return "sizediff";
-    case SXT_KIND_TRACE:
-        return "mlyze";
-    default:
-        return "lidia";
-    }
+    return archive->kind;
 }
 
-void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
+const char *sxt_archive_format(const sxt_archive *archive)
+{
+    return archive->kind == SXT_KIND_SYMBFILE && archive->pads > 0 ? "returnpads" : sxt_kind_name(archive->kind);
+}
+
+const char *sxt_archive_build_id(const sxt_archive *archive)
+{
+    return archive->build_id;
+}
+
+void sxt_archive_note_build_id(sxt_archive *archive)
+{
+    sxt_hex_encode(archive->build_id, archive->symbols->build_id, archive->symbols->build_id_size);
+}
+
+static void fill_info(const sxt_archive *archive, sxt_info *out)
 {
     const struct sxt_lidia *lidia = &archive->lidia;
     const struct sxt_symbols *symbols = archive->symbols;
-    memset(out, 0, sizeof *out);
-    out->format = format_of(archive);
+    out->format = sxt_archive_format(archive);
     out->version = symbols != NULL ? 0 : 1;
     out->return_pads = archive->pads;
     out->size = archive->file.size;
@@ -113,7 +113,14 @@ void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
     out->sources = symbols->sources;
     out->units = symbols->units;
     out->section_base_count = (uint32_t)symbols->base_count;
-    sxt_hex_encode(out->build_id, symbols->build_id, symbols->build_id_size);
+    memcpy(out->build_id, archive->build_id, sizeof archive->build_id);
+}
+
+void sxt_archive_info(const sxt_archive *archive, sxt_info *out)
+{
+    sxt_info info = {.struct_size = sizeof info};
+    fill_info(archive, &info);
+    sxt_result_give(out, &info, sizeof info);
 }
 
 int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base)

@@ -5,18 +5,19 @@
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/string.h"
 #include "demangle/demangle.h"
 
 struct places {
     sxt_named *items;
     size_t count, capacity;
+    bool failed; /* memory is short */
 };
 
 static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places);
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places);
-static size_t find_in_ksym(const sxt_ksym *ksym, sxt_string name, bool (*found)(void *data, const sxt_named *named),
-                           void *data);
+static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names);
 
 static int by_address(const void *a, const void *b)
 {
@@ -27,38 +28,48 @@ static int by_address(const void *a, const void *b)
 
 static void add(struct places *places, const sxt_named *named);
 
-static size_t give(struct places *places, bool (*found)(void *data, const sxt_named *named), void *data)
+/* Hands the places out, unless some are missing. */
+static int give(struct places *places, bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
+                sxt_error *error)
 {
     size_t calls = 0;
-    if (places->count > 1)
+    if (places->count > 1 && !places->failed)
         qsort(places->items, places->count, sizeof *places->items, by_address);
-    for (size_t i = 0; i < places->count; i++) {
-        calls++;
-        if (!found(data, &places->items[i]))
-            break;
-    }
+    while (!places->failed && calls < places->count && found(data, &places->items[calls++]))
+        continue;
+    if (count != NULL)
+        *count = calls;
     free(places->items);
-    return calls;
+    return places->failed ? sxt_fail_memory(error, places->capacity * sizeof *places->items) : SXT_OK;
 }
 
-size_t sxt_archive_find_name(const sxt_archive *archive, const char *name,
-                             bool (*found)(void *data, const sxt_named *named), void *data)
+int sxt_archive_find_name(const sxt_archive *archive, const char *name,
+                          bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
+                          sxt_error *error)
 {
     struct places places = {0};
     sxt_string wanted = {name, strlen(name)};
-    if (archive->kind == SXT_KIND_KSYM)
-        return find_in_ksym(&archive->ksym, wanted, found, data);
-    if (archive->symbols != NULL)
-        find_in_symbols(archive->symbols, wanted, &places);
-    find_in_rows(&archive->lidia, wanted, &places);
-    return give(&places, found, data);
+    struct sxt_buffer names;
+    sxt_buffer_init(&names, SIZE_MAX / 2);
+    if (archive->kind == SXT_KIND_KSYM) {
+        find_in_ksym(&archive->ksym, wanted, &places, &names);
+    } else {
+        if (archive->symbols != NULL)
+            find_in_symbols(archive->symbols, wanted, &places);
+        find_in_rows(&archive->lidia, wanted, &places);
+    }
+    int status = give(&places, found, data, count, error);
+    sxt_buffer_free(&names);
+    return status;
 }
 
 static void add(struct places *places, const sxt_named *named)
 {
     void *moved = sxt_array_grow(places->items, &places->capacity, places->count + 1, sizeof *places->items);
-    if (moved == NULL)
+    if (moved == NULL) {
+        places->failed = true;
         return;
+    }
     places->items = moved;
     places->items[places->count++] = *named;
 }
@@ -79,7 +90,11 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
             same = sxt_string_equal((sxt_string){(const char *)readable.data, readable.size}, name);
         made += readable.size;
         if (same)
-            add(places, &(sxt_named){linked, symbol->address, symbol->size, symbol->type, symbol->letter});
+            add(places, &(sxt_named){.name = linked,
+                                     .address = symbol->address,
+                                     .size = symbol->size,
+                                     .type = symbol->type,
+                                     .letter = symbol->letter});
     }
     sxt_buffer_free(&readable);
 }
@@ -119,38 +134,38 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
             starts_there = places->items[next].address == row.address;
         }
         if (!starts_there && row.address >= listed_until)
-            add(places, &(sxt_named){function, row.address, row.length, 0, 0});
+            add(places, &(sxt_named){.name = function, .address = row.address, .size = row.length});
     }
 }
 
-/* Of several modules, each has a name of its own: they are put together first, and pointed to when all are there. */
-static size_t find_in_ksym(const sxt_ksym *ksym, sxt_string name, bool (*found)(void *data, const sxt_named *named),
-                           void *data)
+/* Names of symbols in modules differ: they are collected in NAMES, and pointed to when all are there. */
+static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names)
 {
-    struct places places = {0};
-    struct sxt_buffer names, one;
+    struct sxt_buffer one;
     sxt_ksym_matches matches;
     size_t index;
-    sxt_buffer_init(&names, SIZE_MAX / 2);
     sxt_buffer_init(&one, SIZE_MAX / 2);
     sxt_ksym_find(ksym, name.data, name.size, &matches);
-    while (sxt_ksym_next(&matches, &index)) {
+    while (sxt_ksym_next(&matches, &index) && !one.failed) {
         sxt_ksym_symbol symbol;
         sxt_string called = sxt_ksym_name_of(ksym, index, &one);
         if (called.data == NULL || !sxt_ksym_symbol_at(ksym, index, &symbol))
             continue;
-        sxt_buffer_append(&names, called.data, called.size);
-        add(&places, &(sxt_named){{NULL, called.size}, symbol.address, symbol.size, 0, symbol.type});
+        sxt_buffer_append(names, called.data, called.size);
+        add(places, &(sxt_named){.name = {NULL, called.size},
+                                 .address = symbol.address,
+                                 .size = symbol.size,
+                                 .module = {NULL, symbol.module_size},
+                                 .letter = symbol.type});
     }
-    const char *at = (const char *)names.data;
-    for (size_t i = 0; i < places.count; i++) {
-        places.items[i].name.data = at;
-        at += places.items[i].name.size;
+    const char *at = (const char *)names->data;
+    for (size_t i = 0; i < places->count; i++) {
+        sxt_named *item = &places->items[i];
+        item->name.data = at;
+        at += item->name.size;
+        if (item->module.size > 0)
+            item->module.data = at - 1 - item->module.size;
     }
-    size_t calls = names.failed ? 0 : give(&places, found, data);
-    if (names.failed)
-        free(places.items);
-    sxt_buffer_free(&names);
+    places->failed |= names->failed || one.failed;
     sxt_buffer_free(&one);
-    return calls;
 }

@@ -163,6 +163,7 @@ static int open_elf(sxt_archive *archive, const char *path, const sxt_open_optio
     int status = sxt_extract(&archive->file, path, options->extract, &archive->symbols, error);
     if (status != SXT_OK)
         return status;
+    sxt_archive_note_build_id(archive);
     const struct sxt_lidia_settings settings = {
         .demangle = !options->mangled,
         .threads = options->extract->threads,

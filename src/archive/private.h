@@ -11,9 +11,6 @@
 #include "symbfile/symbfile.h"
 #include "symbols/symbols.h"
 
-/* What a compressed file or section may expand to, where no options say otherwise. */
-#define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
-
 struct sxt_archive {
     sxt_kind kind;
     struct sxt_file file;
@@ -23,14 +20,15 @@ struct sxt_archive {
     sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
     struct sxt_size_info *size;  /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
-    struct sxt_mlyze *mlyze; /* heap trace; nothing but the next two is filled then */
-    bool is_cut;             /* its recording did not end */
-    struct sxt_file whole;   /* the trace that it makes */
-    uint64_t pads;           /* symbfile: how many return pads it has */
+    struct sxt_mlyze *mlyze;                 /* heap trace; nothing but the next two is filled then */
+    bool is_cut;                             /* its recording did not end */
+    struct sxt_file whole;                   /* the trace that it makes */
+    uint64_t pads;                           /* symbfile: how many return pads it has */
+    char build_id[2 * SXT_BUILD_ID_MAX + 1]; /* ELF: lower-case hexadecimal; "" for none */
 };
 
-/* Opens a plain or compressed file. */
-int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
+/* Fills `build_id` from the model. */
+void sxt_archive_note_build_id(sxt_archive *archive);
 
 /* Fills `lidia` from a model whose ranges are final, and frees the model. */
 int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error);

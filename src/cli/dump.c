@@ -1,6 +1,4 @@
 /* dump.c: every record of an archive, one a line. */
-#include <stdlib.h>
-
 #include "archive/archive.h"
 #include "cli/verbs.h"
 #include "explain/explain.h"
@@ -87,7 +85,7 @@ static bool dump_range(void *data, const sxt_range *row, const sxt_line *lines)
     return !emit->failed;
 }
 
-static void dump_frame(const struct sxt_pad_frame *frame, bool first, struct sxt_emit *emit)
+static void dump_frame(const sxt_pad_frame *frame, bool first, struct sxt_emit *emit)
 {
     sxt_emit_object(emit, NULL);
     if (sxt_emit_is_json(emit)) {
@@ -109,7 +107,7 @@ static void dump_frame(const struct sxt_pad_frame *frame, bool first, struct sxt
     sxt_emit_object_end(emit);
 }
 
-static bool dump_pad(void *data, uint64_t address, const struct sxt_pad_frame *frames, size_t count)
+static bool dump_pad(void *data, uint64_t address, const sxt_pad_frame *frames, size_t count)
 {
     struct sxt_emit *emit = data;
     sxt_emit_record(emit);
@@ -128,49 +126,21 @@ static bool dump_pad(void *data, uint64_t address, const struct sxt_pad_frame *f
 }
 
 /* As /proc/kallsyms has it, so that what comes out can go in again. */
-static bool dump_symbol(void *data, uint64_t address, char letter, sxt_string name, sxt_string module)
+static bool dump_symbol(void *data, const sxt_named *symbol)
 {
     struct sxt_emit *emit = data;
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit)) {
-        sxt_emit_address(emit, "address", address);
-        sxt_emit_string(emit, "type", (sxt_string){&letter, 1});
-        sxt_emit_string(emit, "name", name);
-        sxt_emit_string(emit, "module", module);
+        sxt_emit_address(emit, "address", symbol->address);
+        sxt_emit_string(emit, "type", (sxt_string){&symbol->letter, 1});
+        sxt_emit_string(emit, "name", symbol->name);
+        sxt_emit_string(emit, "module", symbol->module);
     }
-    sxt_emit_text(emit, "%016llx %c ", (unsigned long long)address, letter);
-    sxt_emit_name(emit, name);
+    sxt_emit_text(emit, "%016llx %c ", (unsigned long long)symbol->address, symbol->letter);
+    sxt_emit_name(emit, symbol->name);
     sxt_emit_text(emit, "\n");
     sxt_emit_record_end(emit);
     return !emit->failed;
-}
-
-/* The rows of an archive that is open, with all their lines. */
-static int dump_rows(const sxt_archive *archive, struct sxt_emit *emit)
-{
-    sxt_line *lines = NULL;
-    size_t capacity = 0;
-    sxt_range row;
-    int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && sxt_archive_row(archive, i, &row) == SXT_OK; i++) {
-        if (row.line_count > capacity) {
-            sxt_line *more = realloc(lines, row.line_count * sizeof *lines);
-            if (more == NULL) {
-                status = cli_fail_text(NULL, "out of memory");
-                break;
-            }
-            lines = more;
-            capacity = row.line_count;
-        }
-        size_t count = 0;
-        while (count < row.line_count && sxt_archive_line(archive, i, count, &lines[count]) == SXT_OK)
-            count++;
-        row.line_count = count;
-        if (!dump_range(emit, &row, lines))
-            break;
-    }
-    free(lines);
-    return status;
 }
 
 static int run(const struct cli_arguments *arguments)
@@ -192,16 +162,16 @@ static int run(const struct cli_arguments *arguments)
         cli_warn_cut(file);
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
-    /* The records of symbfiles and ksym blobs come as they stand in them. */
-    const struct sxt_record_visitor visitor = {
-        .range = dump_range, .pad = dump_pad, .symbol = dump_symbol, .data = &emit};
-    bool has_records;
+    sxt_record_visitor visitor;
+    sxt_record_visitor_init(&visitor);
+    visitor.range = dump_range;
+    visitor.pad = dump_pad;
+    visitor.symbol = dump_symbol;
+    visitor.data = &emit;
     if (sxt_archive_mlyze(archive) != NULL)
         status = cli_dump_mlyze(sxt_archive_mlyze(archive), file, &emit);
-    else if (sxt_archive_visit(archive, &visitor, &has_records, &error) != SXT_OK)
+    else if (!cli_dump_size(archive, &emit) && sxt_archive_visit(archive, &visitor, &error) != SXT_OK)
         status = cli_fail(file, &error);
-    else if (!has_records && !cli_dump_size(archive, &emit))
-        status = dump_rows(archive, &emit);
     sxt_archive_close(&archive);
     return cli_finish(&emit, status);
 }

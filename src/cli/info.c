@@ -79,7 +79,7 @@ static void print_section_bases(const sxt_archive *archive, const sxt_info *info
 static int print_info(const sxt_archive *archive, const char *file, struct sxt_emit *emit)
 {
     int status = CLI_DONE;
-    sxt_info info;
+    sxt_info info = {.struct_size = sizeof info};
     sxt_archive_info(archive, &info);
     bool elf = strcmp(info.format, "elf") == 0;
     sxt_emit_record(emit);

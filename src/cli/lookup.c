@@ -140,13 +140,6 @@ static bool parse_text(const char *text, sxt_open_options *open)
            open->text_start < open->text_end;
 }
 
-static bool is_ksym(const sxt_archive *archive)
-{
-    sxt_info info;
-    sxt_archive_info(archive, &info);
-    return strcmp(info.format, "ksym") == 0;
-}
-
 static int open_question(struct question *question, const char *file, size_t *first_address)
 {
     const struct cli_arguments *arguments = question->arguments;
@@ -186,7 +179,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
             (question->file_offsets &&
              sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
             return cli_fail(file, &error);
-        if (text != NULL && !is_ksym(question->archive))
+        if (text != NULL && sxt_archive_kind(question->archive) != SXT_KIND_KSYM)
             return cli_usage(arguments->verb, "--text is for ksym blobs, and '%s' is not one", file);
         return CLI_DONE;
     }
@@ -245,9 +238,11 @@ static bool print_named(void *data, const sxt_named *named)
 
 static int find_name(struct question *question, const char *name)
 {
-    if (sxt_archive_find_name(question->archive, name, print_named, &question->emit) > 0)
-        return CLI_DONE;
-    return cli_fail_text(question->file, "no symbol named '%s'", name);
+    size_t count;
+    sxt_error error;
+    if (sxt_archive_find_name(question->archive, name, print_named, &question->emit, &count, &error) != SXT_OK)
+        return cli_fail(question->file, &error);
+    return count > 0 ? CLI_DONE : cli_fail_text(question->file, "no symbol named '%s'", name);
 }
 
 static int answer_words(struct question *question, size_t first)

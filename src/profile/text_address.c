@@ -209,7 +209,7 @@ static void find_alias(struct module_facts *known, const sxt_archive *archive, s
     known->alias_count++;
     struct alias alias = {known, add_name(known, name.data, name.size)};
     if (alias.name != SXT_STRINGS_FULL)
-        sxt_archive_find_name(archive, sxt_strings_get(&known->names, alias.name).data, add_alias, &alias);
+        sxt_archive_find_name(archive, sxt_strings_get(&known->names, alias.name).data, add_alias, &alias, NULL, NULL);
 }
 
 /* The virtual address by a symbol, its offset, and the lowest bits of an address. */

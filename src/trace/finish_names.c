@@ -238,11 +238,9 @@ static bool add_unresolved(struct names *names, struct sxt_place *place)
 /* A file that has changed since it was loaded would give wrong names. */
 static bool is_the_same(const sxt_archive *archive, const struct sxt_spool_file *file)
 {
-    sxt_info info;
-    sxt_archive_info(archive, &info);
     if (file->build_id.size == 0)
         return true;
-    return sxt_hex_equals(sxt_string_of(info.build_id), file->build_id.data, file->build_id.size);
+    return sxt_hex_equals(sxt_string_of(sxt_archive_build_id(archive)), file->build_id.data, file->build_id.size);
 }
 
 static void warn(const struct names *names, const char *path, const char *text)

@@ -228,7 +228,7 @@ void sxt_fuzz_exercise(const sxt_archive *archive)
 {
     enum { BATCH = 40, ROOM = 100 };
     sxt_frame frames[ROOM];
-    sxt_info info;
+    sxt_info info = {.struct_size = sizeof info};
     sxt_archive_info(archive, &info);
     size_t rows = sxt_archive_row_count(archive);
     size_t step = rows / 200 + 1;
@@ -258,5 +258,5 @@ void sxt_fuzz_exercise(const sxt_archive *archive)
     size_t answered = sxt_archive_lookup_batch(archive, addresses, used, frames, ROOM, first);
     SXT_HOLDS(answered <= used && first[answered] <= ROOM);
     unsigned calls = 0;
-    (void)sxt_archive_find_name(archive, "main", stop, &calls);
+    (void)sxt_archive_find_name(archive, "main", stop, &calls, NULL, NULL);
 }

@@ -128,7 +128,7 @@ static void open_and_look_up(struct outcome *outcome)
         assert_null(archive);
         return;
     }
-    sxt_info info;
+    sxt_info info = {.struct_size = sizeof info};
     sxt_archive_info(archive, &info);
     outcome->size = info.functions * 40;
     outcome->data = __real_calloc(info.functions, 40);

@@ -340,7 +340,7 @@ TEST(rows_and_lines_are_read_one_by_one)
 
 TEST(the_figures_of_a_binary_and_of_an_archive)
 {
-    sxt_info info, again;
+    sxt_info info = {.struct_size = sizeof info}, again = info;
     open_memory(elf, elf_size, NULL);
     sxt_archive_info(archive, &info);
     assert_string_equal(info.format, "elf");
@@ -390,31 +390,39 @@ TEST(names_lead_to_all_their_places_in_order)
 {
     open_memory(elf, elf_size, NULL);
     struct found found = {.most = 4};
-    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found), 2);
+    size_t count;
+    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 2);
     assert_int_equal(found.count, 2);
     assert_true(found.named[0].address == 0x401040 && found.named[0].size == 0x10 && found.named[0].type == 'F');
     assert_true(found.named[1].address == 0x401060);
     found = (struct found){.most = 1};
-    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found), 1);
+    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 1);
     assert_int_equal(found.count, 1);
 
     const char *const spellings[] = {"foo::bar(int)", "_ZN3foo3barEi"};
     for (unsigned i = 0; i < 2; i++) {
         found = (struct found){.most = 4};
-        assert_int_equal(sxt_archive_find_name(archive, spellings[i], note_name, &found), 1);
+        assert_int_equal(sxt_archive_find_name(archive, spellings[i], note_name, &found, &count, NULL), SXT_OK);
+        assert_int_equal(count, 1);
         assert_int_equal(found.named[0].address, 0x401020);
     }
     found = (struct found){.most = 4};
-    assert_int_equal(sxt_archive_find_name(archive, "table", note_name, &found), 1);
+    assert_int_equal(sxt_archive_find_name(archive, "table", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 1);
     assert_int_equal(found.named[0].type, 'O');
-    assert_int_equal(sxt_archive_find_name(archive, "mai", note_name, &found), 0);
-    assert_int_equal(sxt_archive_find_name(archive, "", note_name, &found), 0);
+    assert_int_equal(sxt_archive_find_name(archive, "mai", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(sxt_archive_find_name(archive, "", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 0);
 
     size_t size;
     void *lidia = make_lidia(&size, NULL);
     open_memory(lidia, size, NULL);
     found = (struct found){.most = 4};
-    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found), 2);
+    assert_int_equal(sxt_archive_find_name(archive, "helper", note_name, &found, &count, NULL), SXT_OK);
+    assert_int_equal(count, 2);
     assert_true(found.named[1].address == 0x401060 && found.named[1].size == 8 && found.named[1].type == 0);
     sxt_archive_close(&archive);
     sxt_free(lidia);
@@ -441,8 +449,10 @@ TEST(a_name_of_very_many_places_is_not_quadratic)
     free(many);
     open_memory(large, size, NULL);
     uint64_t last = 0;
+    size_t count;
     double before = sxt_test_seconds();
-    assert_int_equal(sxt_archive_find_name(archive, "same", count_name, &last), COUNT);
+    assert_int_equal(sxt_archive_find_name(archive, "same", count_name, &last, &count, NULL), SXT_OK);
+    assert_int_equal(count, COUNT);
     assert_true(sxt_test_seconds() - before < PATIENCE_SECONDS);
     sxt_archive_close(&archive);
     free(large);

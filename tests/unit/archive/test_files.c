@@ -274,7 +274,7 @@ TEST(options_choose_the_form)
         assert_int_equal(sxt_lidia_write_memory(nested, &options, &data, &size, NULL, NULL), SXT_OK);
         sxt_archive *archive;
         assert_int_equal(sxt_archive_open_memory(data, size, NULL, &archive, NULL), SXT_OK);
-        sxt_info info;
+        sxt_info info = {.struct_size = sizeof info};
         sxt_archive_info(archive, &info);
         assert_int_equal(info.nul_strings, options.nul_strings);
         assert_int_equal(info.indexed, !options.no_index);

@@ -72,7 +72,7 @@ static void *ask(void *data)
                 abort();
         }
     }
-    sxt_info info;
+    sxt_info info = {.struct_size = sizeof info};
     sxt_archive_info(question->archive, &info);
     question->digest ^= info.functions;
     return NULL;
