@@ -15,40 +15,40 @@ static const struct cli_option options[] = {
     {"types", 0, "LETTERS", "ksym: take symbols of these types of nm, or all;\nby default Tt, which is code", NULL},
     {"layout", 0, "seed|0.6", "ksym: the layout of the published description, or the\none of version 0.6", "seed 0.6"},
     {"map", 0, "FILE", "size: the linker's map, for objects and literals", NULL},
-    {"components", 0, "FILE", "size: lines PREFIX COMPONENT, which path is whose", NULL},
-    {"source-dir", 0, "DIR", "size: store paths relative to DIR; its DIR_METADATA files\nand its git revision are used",
+    {"components", 0, "FILE", "size: lines PREFIX COMPONENT: which component owns a path", NULL},
+    {"source-dir", 0, "DIR", "size: store paths relative to DIR; use its DIR_METADATA\nfiles and its git revision",
      NULL},
-    {"title", 0, "TEXT", "size: what to call it", NULL},
+    {"title", 0, "TEXT", "size: a title for it", NULL},
     {"url", 0, "URL", "size: where it was built", NULL},
     {"git-revision", 0, "ID", "size: which revision it is", NULL},
-    {"build-config", 0, "KEY=VALUE", "size: what else to note of the build; may be repeated", NULL},
+    {"build-config", 0, "KEY=VALUE", "size: more about the build; may be repeated", NULL},
     {"with-debug", 0, NULL, "size: count debug information and symbols too", NULL},
-    {"deflate", 0, "stock|fast", "size: the reference's bytes (default), or eight times as\nfast", "stock fast"},
+    {"deflate", 0, "stock|fast", "size: the same bytes as the reference (default), or eight\ntimes as fast",
+     "stock fast"},
     CLI_OPTIONS_EXTRACT,
     {"no-lines", 0, NULL, "leave line numbers out", NULL},
     {"no-files", 0, NULL, "leave file names out", NULL},
     {"no-inlines", 0, NULL, "leave inlined calls out", NULL},
     {"compat", 0, NULL,
-     "the very bytes of the reference Lidia writer: symbols and\nGo functions only, its choice and order of them",
-     NULL},
+     "the same bytes as the reference Lidia writer: symbols and\nGo functions only, in its selection and order", NULL},
     {"strings", 0, "length|nul",
-     "how strings are stored: behind their length (default)\nor ended by NUL, as the published description says",
+     "how strings are stored: after their length (default)\nor ended by NUL, as the published description says",
      "length nul"},
     {"no-index", 0, NULL, "leave out the index that makes deep lookups fast", NULL},
     {"path-map", 0, "OLD=NEW",
-     "file names that begin with OLD begin with NEW instead;\nmay be repeated, the first that matches counts", NULL},
+     "replace OLD at the beginning of file names by NEW;\nmay be repeated, the first that matches is used", NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct cli_example examples[] = {
-    {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if that is installed"},
-    {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a file of their own"},
+    {"sextant archive /usr/bin/bash -o bash.lidia", "functions of bash, also from its debug file if installed"},
+    {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a separate file"},
     {"sextant archive app -o app.symbfile --returnpads app.returnpads", "both files of the OpenTelemetry profiler"},
-    {"sextant archive --map app.map app -o app.size", "who owns each byte of it"},
-    {"sudo cat /proc/kallsyms | sextant archive - -o kernel.ksym", "the symbols of the running kernel, for a kernel"},
-    {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer would give"},
+    {"sextant archive --map app.map app -o app.size", "who owns each byte of a binary"},
+    {"sudo cat /proc/kallsyms | sextant archive - -o kernel.ksym", "the symbols of the running kernel"},
+    {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer produces"},
     {NULL, NULL},
 };
 
@@ -62,9 +62,9 @@ const struct cli_verb cli_archive = {
                    "calls that were inlined into them, files and lines, from its DWARF, its Go function\n"
                    "table, its symbol tables, MiniDebugInfo and separate debug files, and writes them as an\n"
                    "archive that addresses can be looked up in. The output appears whole or not at all.\n"
-                   "A ksym blob is also made from text as nm and /proc/kallsyms have it, and from archives.\n"
-                   "A size file tells who owns each byte of binaries, object files and static libraries; it\n"
-                   "takes several of them.",
+                   "A ksym blob is also made from text as nm and /proc/kallsyms print it, and from archives.\n"
+                   "A size file shows who owns each byte of binaries, object files and static libraries; it\n"
+                   "is made from one or several of them.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -136,7 +136,7 @@ static int run(const struct cli_arguments *arguments)
     return status;
 }
 
-/* The library tells how far it is; the bar wants to know how much was added. */
+/* The library reports how far it is; the bar needs to know how much was added. */
 struct bar {
     struct sxt_progress progress;
     uint64_t done;
@@ -281,7 +281,7 @@ static int check_format(const struct cli_arguments *arguments, const char *forma
         return cli_usage(arguments->verb, "--returnpads is for symbfile, not %s", format);
     bool pads = strcmp(format, "returnpads") == 0 || cli_given(arguments, "returnpads");
     if (pads && strcmp(arguments->words[0], "-") == 0)
-        return cli_usage(arguments->verb, "return pads need the code once more, which standard input cannot give");
+        return cli_usage(arguments->verb, "return pads need the binary as a file, not on standard input");
     return CLI_DONE;
 }
 
@@ -321,7 +321,7 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_extract
     return CLI_DONE;
 }
 
-/* Everything that was said on the way went to stderr, and so does this, unless a program asked for it. */
+/* The summary goes to stderr, like all messages, unless JSON was asked for. */
 static int summarise(const struct cli_arguments *arguments, const struct made *made)
 {
     const char *output = cli_value(arguments, "output");

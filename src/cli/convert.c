@@ -2,13 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
 #include "cli/size_input.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write to FILE (- for standard output)", NULL},
@@ -18,13 +13,13 @@ static const struct cli_option options[] = {
     {"layout", 0, "seed|0.6", "to ksym: the layout of the published description, or\nthe one of version 0.6",
      "seed 0.6"},
     {"mangled", 0, NULL, "text to ksym: leave names as linked; by default they are\ndemangled", NULL},
-    {"where", 0, "FILTER", "to size: only the symbols that a filter of 'sextant query'\nkeeps, and their aliases",
+    {"where", 0, "FILTER", "to size: only symbols that this filter of 'sextant query'\nselects, and their aliases",
      NULL},
     {"deflate", 0, "stock|fast", "to size: the bytes of the reference, or 8 times as fast", "stock fast"},
     CLI_OPTION_MAX_SIZE,
     {"compress", 0, NULL, "heap traces: in blocks, with an index in OUTPUT.idx", NULL},
-    {"decompress", 0, NULL, "heap traces: as any reader of version 1 takes them", NULL},
-    {"recover", 0, NULL, "heap traces: make one whole that was cut off", NULL},
+    {"decompress", 0, NULL, "heap traces: uncompressed, for any reader of version 1", NULL},
+    {"recover", 0, NULL, "heap traces: recover one that was cut off", NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
     CLI_OPTION_THREADS,
     CLI_OPTION_JSON,
@@ -33,10 +28,10 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"sextant convert app.symbfile -o app.lidia", "for quick lookups"},
-    {"sextant convert kernel.lidia -o kernel.ksym", "functions, for a kernel that asks itself"},
-    {"sextant convert part0 part1 part2 -o app.symbfile", "the parts of a symbfile, together again"},
-    {"sextant convert --compress run.mlyze -o small.mlyze", "a heap trace that takes less room, and can be searched"},
-    {"sextant convert app.size -o text.size --where 'section:.text and size>=1k'", "a part of a file of sizes"},
+    {"sextant convert kernel.lidia -o kernel.ksym", "functions, for a kernel to look up itself"},
+    {"sextant convert part0 part1 part2 -o app.symbfile", "join the parts of a symbfile"},
+    {"sextant convert --compress run.mlyze -o small.mlyze", "a smaller heap trace that can be searched"},
+    {"sextant convert app.size -o text.size --where 'section:.text and size>=1k'", "a part of a size file"},
     {NULL, NULL},
 };
 
@@ -46,11 +41,10 @@ const struct cli_verb cli_convert = {
     .name = "convert",
     .synopsis = "[OPTION...] INPUT... -o OUTPUT",
     .summary = "turn archives into another format, or several into one",
-    .description = "Ranges of Lidia archives and symbfiles go from one format to the other without loss: functions,\n"
-                   "files, calls and lines stay as they are. A ksym blob, which has names and addresses only, is\n"
-                   "made of these, of other blobs, and of text as nm and /proc/kallsyms have it; out of one come\n"
-                   "ranges that reach to the next symbol. Files of sizes are copied, whole or in part; a part has its\n"
-                   "own paddings, and all sections. Heap traces are compressed, made plain, or made whole. The\n"
+    .description = "Converts Lidia archives and symbfiles into each other without loss. A ksym blob has names and\n"
+                   "addresses only; it is made of archives, of other blobs, and of text as nm and /proc/kallsyms\n"
+                   "print it. A blob that is converted gives ranges that extend to the next symbol. Size files\n"
+                   "are copied, whole or in part. Heap traces are compressed, decompressed or recovered. The\n"
                    "output appears whole or not at all.",
     .options = options,
     .examples = examples,
@@ -71,7 +65,7 @@ static int write_format(const sxt_symbols *symbols, const char *format, const ch
     return sxt_lidia_write_path(symbols, &as_they_are, output, NULL, error);
 }
 
-/* Options that one format has and others have not. */
+/* Options that only some formats have. */
 static int check_options(const struct cli_arguments *arguments, const char *format)
 {
     static const char *const of_ksym[] = {"types", "layout", "mangled", "json"};
@@ -87,12 +81,15 @@ static int check_options(const struct cli_arguments *arguments, const char *form
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         if (!is_size && cli_given(arguments, of_size[i]))
             return cli_usage(arguments->verb, "--%s is for size, not %s", of_size[i], format);
-    return CLI_DONE;
+    unsigned ignored;
+    return cli_threads(arguments, &ignored);
 }
 
-/* Is a heap trace to be converted? It is one when an option says so, and reading it tells what is wrong otherwise: a
- * stream can be read only once, and a damaged file need not look like one. */
-static int tell_trace(const struct cli_arguments *arguments, bool *is_trace)
+/*
+ * Is a heap trace to be converted? If an option is for traces, it must be one, and reading it says what is wrong
+ * otherwise: a stream can be read only once, and a damaged file need not look like one.
+ */
+static int detect_trace(const struct cli_arguments *arguments, bool *is_trace)
 {
     static const char *const of_traces[] = {"compress", "decompress", "recover"};
     const char *given = NULL, *format = cli_value(arguments, "format");
@@ -114,7 +111,7 @@ static int run(const struct cli_arguments *arguments)
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
     bool is_trace = false;
-    int status = tell_trace(arguments, &is_trace);
+    int status = detect_trace(arguments, &is_trace);
     if (status != CLI_DONE)
         return status;
     if (is_trace)

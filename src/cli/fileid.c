@@ -1,4 +1,4 @@
-/* fileid.c: by what the OpenTelemetry profiler knows a file. */
+/* fileid.c: the identity by which the OpenTelemetry profiler knows a file. */
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {

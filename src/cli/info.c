@@ -26,9 +26,9 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_info = {
     .name = "info",
     .synopsis = "[OPTION...] FILE...",
-    .summary = "tell what a file is and how much is in it",
-    .description = "Files are archives or ELF files. For a relocatable file (.o, .ko) it lists where each section\n"
-                   "was laid out, because addresses are counted from there.",
+    .summary = "show what a file is and how much is in it",
+    .description = "Files are archives or ELF files. For a relocatable file (.o, .ko) it lists the base address\n"
+                   "that each section was given; addresses in its answers start there.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -221,5 +221,24 @@ def run_on_a_terminal(command, env):
     return text
 
 
+class Threads(sextant.ProgramTest):
+    def test_the_result_does_not_depend_on_them(self):
+        path = sextant.program()
+        results = set()
+        for threads in ("1", "2", "100"):
+            out = self.folder / f"{threads}.lidia"
+            self.run_ok("archive", "-q", "--threads", threads, path, "-o", out)
+            results.add(out.read_bytes())
+        self.assertEqual(len(results), 1)
+
+    def test_they_are_a_number(self):
+        path = self.file("three", symbol_file(THREE))
+        for wrong in ("", "0", "-1", "x", "2x"):
+            for verb in ("archive", "dump", "info", "convert"):
+                words = ("-o", self.folder / "out.lidia") if verb in ("archive", "convert") else ()
+                failed = self.run_usage(verb, f"--threads={wrong}", path, *words)
+                self.assertIn("--threads takes a number", failed.err)
+
+
 if __name__ == "__main__":
     tap.main()
