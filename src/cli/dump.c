@@ -1,10 +1,6 @@
 /* dump.c: every record of an archive, one a line. */
 #include "archive/archive.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
 static const struct cli_option options[] = {
     CLI_OPTIONS_EXTRACT,

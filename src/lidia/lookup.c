@@ -332,14 +332,15 @@ __attribute__((always_inline)) static inline size_t chain_sized(const struct sxt
                     file = sxt_lidia_optional_string(lidia, call_file);
                 if (file.data == NULL && own_file != 0)
                     file = sxt_lidia_optional_string(lidia, own_file);
-                frames[count] = (sxt_frame){
-                    .function = name_of(lidia, row_index, field(row, 2, field_size)),
-                    .file = file,
-                    .line = line <= UINT32_MAX ? (uint32_t)line : 0,
-                    .depth = depth <= UINT32_MAX ? (uint32_t)depth : UINT32_MAX,
-                    .start = start,
-                    .length = length,
-                };
+                /* Member by member: a whole struct would be put together elsewhere and copied. */
+                sxt_frame *frame = &frames[count];
+                frame->function = name_of(lidia, row_index, field(row, 2, field_size));
+                frame->file = file;
+                frame->line = line <= UINT32_MAX ? (uint32_t)line : 0;
+                frame->depth = depth <= UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+                frame->start = start;
+                frame->length = length;
+                frame->reserved = 0;
             }
             count++;
             call_file = field(row, 6, field_size);

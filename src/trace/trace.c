@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/private.h"
+#include "archive/archive.h"
 #include "base/error.h"
 #include "base/unnamed.h"
 #include "mlyze/mlyze.h"
