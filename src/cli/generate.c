@@ -96,10 +96,9 @@ static void man_overview(void)
             printf(" (\n.BR sextant\\-%s (1))\n", cli_verbs[i]->name);
         }
     man_end();
-    printf(
-        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set, output on a terminal has no colour\n"
-        ".TP\n.B SEXTANT_THREADS\nhow many threads to use at most, where\n.B \\-\\-threads\nis not given; "
-        "by default one for each processor\n");
+    printf(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set, output on a terminal has no colour\n"
+           ".TP\n.B SEXTANT_THREADS\nhow many threads to use at most, where\n.B \\-\\-threads\nis not given; "
+           "by default one for each processor\n");
 }
 
 static void man_options(const struct cli_verb *verb)
