@@ -26,7 +26,7 @@ static double now(void)
 
 static int read_all(const struct sxt_mlyze *trace, uint64_t *count, sxt_error *error)
 {
-    static struct sxt_mlyze_event events[BATCH];
+    static sxt_trace_event events[BATCH];
     struct sxt_mlyze_cursor *cursor;
     size_t taken = 0;
     *count = 0;

@@ -40,7 +40,7 @@ typedef enum sxt_reason {
     SXT_REASON_UNKNOWN_QUERY = 4,  /* no canned query has that name */
     SXT_REASON_NOT_AUTHORIZED = 5, /* a service wants another API key */
     SXT_REASON_NOT_A_FILE = 6,     /* the input is a stream, and has to be read more than once */
-    SXT_REASON_HEAP_TRACE = 7,     /* the input is a heap trace, which has no addresses to look up */
+    SXT_REASON_HEAP_TRACE = 7,     /* the input is a heap trace, which has no addresses: see sextant/trace.h */
     SXT_REASON_BINARY = 8          /* the input is a binary, and a file made from one is needed */
 } sxt_reason;
 

@@ -11,10 +11,12 @@
 #include <sextant/lidia.h>
 #include <sextant/process.h>
 #include <sextant/profile.h>
+#include <sextant/record.h>
 #include <sextant/size.h>
 #include <sextant/string.h>
 #include <sextant/symbfile.h>
 #include <sextant/symbols.h>
+#include <sextant/trace.h>
 #include <sextant/version.h>
 
 #endif

@@ -36,16 +36,7 @@ int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *er
 /* Fails: the file is of no known kind. */
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
-struct sxt_mlyze;
-
-/* As sxt_archive_open_path, which refuses heap traces because they have no addresses to look up. A recording that did
- * not end is read as far as it goes. */
-int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error);
-
-/* The heap trace that an archive was opened from; NULL when it is none. */
-const struct sxt_mlyze *sxt_archive_mlyze(const sxt_archive *archive);
-
-/* Is it a heap trace whose recording did not end? */
-bool sxt_archive_is_cut(const sxt_archive *archive);
+/* The FileID of the bytes of a file, in hexadecimal. */
+void sxt_file_id_of(const struct sxt_file *file, char hex[33]);
 
 #endif

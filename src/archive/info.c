@@ -29,6 +29,13 @@ static void compute_file_id(const struct sxt_file *file, uint8_t id[FILE_ID_SIZE
     memcpy(id, digest, FILE_ID_SIZE);
 }
 
+void sxt_file_id_of(const struct sxt_file *file, char hex[33])
+{
+    uint8_t id[FILE_ID_SIZE];
+    compute_file_id(file, id);
+    sxt_hex_encode(hex, id, sizeof id);
+}
+
 int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *error)
 {
     struct sxt_file file;

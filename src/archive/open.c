@@ -34,16 +34,6 @@ int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt
     return status;
 }
 
-/* Everything else here is about addresses, and a heap trace has none to look up. */
-static int refuse_mlyze(sxt_archive **archive, sxt_error *error)
-{
-    if (*archive == NULL || (*archive)->kind != SXT_KIND_TRACE)
-        return SXT_OK;
-    sxt_archive_close(archive);
-    return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_HEAP_TRACE, SXT_NO_OFFSET,
-                           "a heap trace, which has no symbols to look up");
-}
-
 /* Takes over FILE, also when it fails. */
 static int open_archive(struct sxt_file file, const char *path, const sxt_open_options *options, sxt_archive **out,
                         sxt_error *error)
@@ -63,7 +53,7 @@ static int open_archive(struct sxt_file file, const char *path, const sxt_open_o
     return status;
 }
 
-static int open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
+int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_file file;
@@ -71,30 +61,12 @@ static int open_path(const char *path, const sxt_open_options *options, sxt_arch
     return status == SXT_OK ? open_archive(file, path, options, out, error) : status;
 }
 
-int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
-{
-    int status = open_path(path, options, out, error);
-    return status == SXT_OK ? refuse_mlyze(out, error) : status;
-}
-
-int sxt_archive_open_any(const char *path, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
-{
-    int status = open_path(path, options, out, error);
-    if (status == SXT_OK && (*out)->is_cut)
-        status = sxt_archive_complete_mlyze(*out, path, error);
-    if (status != SXT_OK)
-        sxt_archive_close(out);
-    return status;
-}
-
 int sxt_archive_open_fd(int fd, const sxt_open_options *options, sxt_archive **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_file file;
     int status = sxt_file_open_fd(&file, fd, error);
-    if (status == SXT_OK)
-        status = open_archive(file, NULL, options, out, error);
-    return status == SXT_OK ? refuse_mlyze(out, error) : status;
+    return status == SXT_OK ? open_archive(file, NULL, options, out, error) : status;
 }
 
 int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_options *options, sxt_archive **out,
@@ -103,8 +75,7 @@ int sxt_archive_open_memory(const void *data, size_t size, const sxt_open_option
     *out = NULL;
     struct sxt_file file;
     sxt_file_from_memory(&file, data, size);
-    int status = open_archive(file, NULL, options, out, error);
-    return status == SXT_OK ? refuse_mlyze(out, error) : status;
+    return open_archive(file, NULL, options, out, error);
 }
 
 void sxt_archive_close(sxt_archive **archive)
@@ -113,7 +84,6 @@ void sxt_archive_close(sxt_archive **archive)
         return;
     free((*archive)->image);
     sxt_archive_close_size(*archive);
-    sxt_archive_close_mlyze(*archive);
     sxt_symbols_free(&(*archive)->symbols);
     sxt_file_close(&(*archive)->file);
     free(*archive);
@@ -135,7 +105,8 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     case SXT_KIND_SIZEDIFF:
         return sxt_archive_open_size(archive, error);
     case SXT_KIND_TRACE:
-        return sxt_archive_open_mlyze(archive, error);
+        return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_HEAP_TRACE, SXT_NO_OFFSET,
+                               "a heap trace, which has no symbols to look up");
     case SXT_KIND_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
     case SXT_KIND_ELF:

@@ -20,9 +20,6 @@ struct sxt_archive {
     sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
     struct sxt_size_info *size;  /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
-    struct sxt_mlyze *mlyze;                 /* heap trace; nothing but the next two is filled then */
-    bool is_cut;                             /* its recording did not end */
-    struct sxt_file whole;                   /* the trace that it makes */
     uint64_t pads;                           /* symbfile: how many return pads it has */
     char build_id[2 * SXT_BUILD_ID_MAX + 1]; /* ELF: lower-case hexadecimal; "" for none */
 };
@@ -48,11 +45,6 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
 /* Fills `size` or `sizediff`, and `lidia` with its functions. */
 int sxt_archive_open_size(sxt_archive *archive, sxt_error *error);
 void sxt_archive_close_size(sxt_archive *archive);
-
-/* Fills `mlyze`, or if the recording did not end, `is_cut`: making a trace of it is another step, which takes time. */
-int sxt_archive_open_mlyze(sxt_archive *archive, sxt_error *error);
-int sxt_archive_complete_mlyze(sxt_archive *archive, const char *path, sxt_error *error);
-void sxt_archive_close_mlyze(sxt_archive *archive);
 
 /* Adds what is known of a blob's text to a model, as ranges. */
 int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error);

@@ -1,4 +1,4 @@
-/* unnamed.c: a file that is removed when its last descriptor is closed. */
+/* unnamed.c: temporary files without a name. */
 #include "base/unnamed.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int sxt_unnamed_open(struct sxt_output *output, sxt_error *error)
     if (fd < 0)
         fd = open_and_unlink(folder);
     *output = (struct sxt_output){.fd = above_standard(fd)};
-    return output->fd >= 0 ? SXT_OK : sxt_fail_errno(error, errno, "no temporary file can be made in %s", folder);
+    return output->fd >= 0 ? SXT_OK : sxt_fail_errno(error, errno, "cannot create a temporary file in %s", folder);
 }
 
 int sxt_unnamed_read(struct sxt_output *output, struct sxt_file *file, sxt_error *error)

@@ -115,7 +115,7 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     if (is_trace)
-        return cli_convert_mlyze(arguments);
+        return cli_convert_trace(arguments);
     if (format == NULL)
         format = cli_extension(output);
     status = check_options(arguments, format);

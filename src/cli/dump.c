@@ -1,5 +1,4 @@
 /* dump.c: every record of an archive, one a line. */
-#include "archive/archive.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -150,12 +149,12 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     open.check_crc = cli_given(arguments, "check");
-    sxt_archive *archive;
+    struct cli_input input;
     sxt_error error;
-    if (sxt_archive_open_any(file, &open, &archive, &error) != SXT_OK)
-        return cli_fail(file, &error);
-    if (sxt_archive_is_cut(archive))
-        cli_warn_cut(file);
+    status = cli_input_open(file, &open, &input);
+    if (status != CLI_DONE)
+        return status;
+    const sxt_archive *archive = input.archive;
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
     sxt_record_visitor visitor;
@@ -164,10 +163,10 @@ static int run(const struct cli_arguments *arguments)
     visitor.pad = dump_pad;
     visitor.symbol = dump_symbol;
     visitor.data = &emit;
-    if (sxt_archive_mlyze(archive) != NULL)
-        status = cli_dump_mlyze(sxt_archive_mlyze(archive), file, &emit);
+    if (input.trace != NULL)
+        status = cli_dump_trace(input.trace, file, &emit);
     else if (!cli_dump_size(archive, &emit) && sxt_archive_visit(archive, &visitor, &error) != SXT_OK)
         status = cli_fail(file, &error);
-    sxt_archive_close(&archive);
+    cli_input_close(&input);
     return cli_finish(&emit, status);
 }

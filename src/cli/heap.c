@@ -5,37 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/output.h"
+#include "base/file.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
     {"peak", 0, NULL, "what was live at the peak", NULL},
     {"leaks", 0, NULL, "what was never freed", NULL},
-    {"min-age", 0, "TIME", "of a leak: only blocks that lived for so long at least", NULL},
-    {"suppressions", 0, "FILE", "leaks that are known: lines leak:PATTERN for functions and files", NULL},
-    {"temporary", 0, "[=N]",
-     "what was freed when its thread had allocated at most N other\nblocks (default 0) in the meantime", NULL},
+    {"min-age", 0, "TIME", "for --leaks: only blocks that lived at least so long", NULL},
+    {"suppressions", 0, "FILE", "for --leaks: hide known leaks; lines leak:PATTERN match functions\nand files", NULL},
+    {"temporary", 0, "[=N]", "what was freed after its thread had allocated at most N other\nblocks (default 0)", NULL},
     {"top", 0, "[=COST]", "the stacks with the highest cost (default bytes)", "bytes count live peak leaked temporary"},
     {"by", 0, "KEY", "sums by stack, function, file, thread or size", "stack function file thread size"},
     {"tree", 0, NULL, "a tree from main to the allocations", NULL},
     {"bottom-up", 0, NULL, "a tree from the allocations to their callers", NULL},
-    {"stack", 0, "ID", "all about one stack", NULL},
+    {"stack", 0, "ID", "everything about one stack", NULL},
     {"lifetimes", 0, NULL, "how long blocks lived", NULL},
-    {"churn", 0, "WINDOW", "the busiest windows of that width (10ms, 1s), and what lived shorter", NULL},
+    {"churn", 0, "WINDOW", "the busiest windows of that width (10ms, 1s), and blocks that\nlived for less", NULL},
     {"timeline", 0, "[=N]", "live bytes over time, in at most N points (default 64)", NULL},
-    {"markers", 0, NULL, "the markers, what was live at each, and the peak behind it", NULL},
+    {"markers", 0, NULL, "the markers, what was live at each, and the peak after it", NULL},
     {"at", 0, "MOMENT",
-     "what was live then: a time since the start (1.5s, 20ms),\nan absolute one as dump prints, or a marker", NULL},
-    {"index", 0, NULL, "write FILE.live beside the file first: --at answers from it at once", NULL},
+     "what was live then: a time since the start (1.5s, 20ms), an\nabsolute time as dump prints it, or a marker", NULL},
+    {"index", 0, NULL, "write FILE.live first, which makes --at fast", NULL},
     {"from", 0, "MOMENT", "leave out what happened before", NULL},
     {"until", 0, "MOMENT", "leave out what happened after", NULL},
     {"between", 0, "A B", "what grew between two moments: --from A --until B", NULL},
-    {"symbolize", 0, NULL,
-     "first give names to the addresses that record left without,\nin FILE itself or in that of -o", NULL},
-    {"search", 0, "DIR", "for --symbolize: look for binaries, debug files and archives\nbelow DIR too; may be repeated",
+    {"symbolize", 0, NULL, "first find names for addresses that have none, and keep them in\nFILE or in that of -o",
      NULL},
-    {"debug-dir", 0, "DIR", "for --symbolize: debug files are below DIR instead of /usr/lib/debug", NULL},
-    {"output", 'o', "FILE", "for --symbolize: write the trace with names there", NULL},
+    {"search", 0, "DIR", "for --symbolize: also search binaries, debug files and archives\nbelow DIR; may be repeated",
+     NULL},
+    {"debug-dir", 0, "DIR", "for --symbolize: search debug files below DIR instead of\n/usr/lib/debug", NULL},
+    {"output", 'o', "FILE", "for --symbolize: write the trace with names to FILE", NULL},
     {"folded", 0, NULL, "stacks for flame graphs: main;f;g COST", NULL},
     {"pprof", 0, "FILE", "write a profile for pprof", NULL},
     {"speedscope", 0, "FILE", "write a profile for speedscope", NULL},
@@ -50,11 +49,11 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"sextant heap app.mlyze", "peak, totals, and the stacks that allocated the most"},
-    {"sextant heap app.mlyze --leaks --min-age 1s", "what leaked, but for the last second"},
-    {"sextant heap app.mlyze --peak --tree", "who was behind the peak, from main on"},
+    {"sextant heap app.mlyze --leaks --min-age 1s", "leaks, without blocks of the last second"},
+    {"sextant heap app.mlyze --peak --tree", "who held memory at the peak, from main down"},
     {"sextant heap app.mlyze --between loaded done", "what grew between two markers"},
-    {"sextant heap app.mlyze --symbolize --search /srv/binaries", "names for a trace of another machine"},
-    {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a picture"},
+    {"sextant heap app.mlyze --symbolize --search /srv/binaries", "names for a trace from another machine"},
+    {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a flame graph"},
     {NULL, NULL},
 };
 
@@ -66,9 +65,9 @@ const struct cli_verb cli_heap = {
     .synopsis = "[OPTION...] FILE",
     .summary = "where the memory of a program went",
     .description =
-        "Reads a trace of allocations (.mlyze), plain or compressed, and prints its peak, its totals and its\n"
-        "largest stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded\n"
-        "and the like how it is shown. docs/heap.md has the definitions.",
+        "Reads a heap trace (.mlyze), plain or compressed, and prints its peak, its totals and its largest\n"
+        "stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded and\n"
+        "others choose how it is shown. See docs/heap.md for the definitions.",
     .options = options,
     .examples = examples,
     .run_words = run_words,
@@ -78,7 +77,7 @@ const struct cli_verb cli_heap = {
 
 static const char *const implied[] = {"--temporary=0", "--top=bytes", "--timeline=64"};
 
-/* "--temporary" is "--temporary=0"; also when it is shortened, as long as it is no other option. */
+/* "--temporary" is "--temporary=0"; also if it is shortened and no other option begins like it. */
 static const char *with_argument(const char *word)
 {
     size_t size = strlen(word), candidates = 0;
@@ -98,7 +97,7 @@ static const char *with_argument(const char *word)
     return found;
 }
 
-/* Options with two arguments, or with one that may be left out, are rewritten; then the verb is one like any other. */
+/* Options with two arguments, or with one that may be left out, are rewritten for the common parser. */
 static int run_words(int argc, char **argv)
 {
     struct cli_verb plain_verb = cli_heap;
@@ -136,14 +135,14 @@ enum shape { SUMMARY, TABLE, TREE, STACK, LIFETIMES, CHURN, TIMELINE, MARKERS, F
 struct request {
     enum shape shape;
     struct cli_heap_table table;
-    struct sxt_heap_options options;
+    sxt_heap_options options;
     bool bottom_up, all, is_state;
     uint64_t stack;
 };
 
-static bool find_cost(const char *text, enum sxt_heap_cost *cost)
+static bool find_cost(const char *text, sxt_heap_cost *cost)
 {
-    for (enum sxt_heap_cost i = SXT_HEAP_BYTES; i <= SXT_HEAP_TEMPORARY; i++) {
+    for (sxt_heap_cost i = SXT_HEAP_COST_BYTES; i <= SXT_HEAP_COST_TEMPORARY; i++) {
         if (strcmp(text, cli_heap_cost_name(i)) == 0) {
             *cost = i;
             return true;
@@ -154,14 +153,14 @@ static bool find_cost(const char *text, enum sxt_heap_cost *cost)
 
 static int choose_cost(const struct cli_arguments *arguments, struct request *request)
 {
-    enum sxt_heap_cost *cost = &request->table.cost;
+    sxt_heap_cost *cost = &request->table.cost;
     const char *texts[] = {cli_value(arguments, "top"), cli_value(arguments, "cost")};
     const struct {
         const char *name;
-        enum sxt_heap_cost cost;
-    } flags[] = {{"at", SXT_HEAP_LIVE},     {"from", SXT_HEAP_GROWTH},
-                 {"churn", SXT_HEAP_CHURN}, {"temporary", SXT_HEAP_TEMPORARY},
-                 {"peak", SXT_HEAP_PEAK},   {"leaks", SXT_HEAP_LEAKED}};
+        sxt_heap_cost cost;
+    } flags[] = {{"at", SXT_HEAP_COST_LIVE},     {"from", SXT_HEAP_COST_GROWTH},
+                 {"churn", SXT_HEAP_COST_CHURN}, {"temporary", SXT_HEAP_COST_TEMPORARY},
+                 {"peak", SXT_HEAP_COST_PEAK},   {"leaks", SXT_HEAP_COST_LEAKED}};
     if (cli_given(arguments, "peak") + cli_given(arguments, "leaks") + cli_given(arguments, "temporary") +
             (texts[0] != NULL) >
         1)
@@ -193,9 +192,9 @@ static int choose_key(const struct cli_arguments *arguments, struct request *req
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(by, keys[i]) != 0)
             continue;
-        request->table.key = (enum sxt_heap_key)i;
-        request->options.by_thread = i == SXT_HEAP_THREAD;
-        request->options.by_size = i == SXT_HEAP_SIZE;
+        request->table.key = (sxt_heap_key)i;
+        request->options.by_thread = i == SXT_HEAP_BY_THREAD;
+        request->options.by_size = i == SXT_HEAP_BY_SIZE;
         return CLI_DONE;
     }
     return cli_usage(arguments->verb, "--by takes stack, function, file, thread or size, not '%s'", by);
@@ -240,7 +239,7 @@ static int take_duration(const struct cli_arguments *arguments, const char *name
 
 static int take_numbers(const struct cli_arguments *arguments, struct request *request)
 {
-    struct sxt_heap_options *options_of = &request->options;
+    sxt_heap_options *options_of = &request->options;
     uint64_t points = 0, most;
     request->all = cli_given(arguments, "all");
     bool is_whole = request->all || request->table.form != CLI_TABLE;
@@ -260,28 +259,28 @@ static int take_numbers(const struct cli_arguments *arguments, struct request *r
         return cli_usage(arguments->verb, "--timeline takes a number of points, from 2 to 1000000");
     if (status == CLI_DONE && request->shape == CHURN && options_of->churn == 0)
         return cli_usage(arguments->verb, "--churn takes a time above 0");
-    options_of->timeline = (size_t)points;
-    options_of->windows = request->table.limit < 100000 ? (size_t)request->table.limit : 100000;
+    options_of->timeline = points;
+    options_of->windows = request->table.limit < 100000 ? request->table.limit : 100000;
     return status;
 }
 
-static int take_moments(const struct cli_arguments *arguments, const struct cli_trace *trace, struct request *request)
+/* The options of the analysis are complete with these. */
+static int take_moments(const struct cli_arguments *arguments, const struct cli_heap *heap, struct request *request)
 {
-    struct sxt_heap_options *options_of = &request->options;
-    uint64_t start = sxt_mlyze_header(trace->mlyze)->start_us;
+    sxt_heap_options *options_of = &request->options;
     const char *at = cli_value(arguments, "at"), *from = cli_value(arguments, "from");
     const char *until = cli_value(arguments, "until");
     if (at != NULL && (from != NULL || until != NULL))
         return cli_usage(arguments->verb, "--at contradicts --from, --until and --between");
-    request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_GROWTH);
-    bool is_sampled = (sxt_mlyze_header(trace->mlyze)->flags & SXT_MLYZE_SAMPLED) != 0;
-    request->table.only_live = at != NULL && request->shape == TABLE && request->table.cost == SXT_HEAP_LIVE &&
-                               request->table.form != CLI_CSV && !is_sampled;
+    request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_COST_GROWTH);
+    request->table.only_live = at != NULL && request->shape == TABLE && request->table.cost == SXT_HEAP_COST_LIVE &&
+                               request->table.form != CLI_CSV && !heap->info.is_sampled;
+    options_of->only_live = request->table.only_live;
     if (from != NULL)
-        options_of->from = sxt_heap_moment_of(from, start);
+        sxt_trace_parse_moment(heap->trace, from, &options_of->from);
     if (at != NULL || until != NULL)
-        options_of->to = sxt_heap_moment_of(at != NULL ? at : until, start);
-    if (options_of->from.kind == SXT_HEAP_TIME && options_of->to.kind == SXT_HEAP_TIME &&
+        sxt_trace_parse_moment(heap->trace, at != NULL ? at : until, &options_of->to);
+    if (options_of->from.kind == SXT_HEAP_MOMENT_TIME && options_of->to.kind == SXT_HEAP_MOMENT_TIME &&
         options_of->from.time > options_of->to.time)
         return cli_usage(arguments->verb, "'%s' is later than '%s'", from, until);
     return CLI_DONE;
@@ -289,7 +288,7 @@ static int take_moments(const struct cli_arguments *arguments, const struct cli_
 
 /* --- what is printed --- */
 
-static int suppress(const struct cli_arguments *arguments, struct sxt_heap_usage *usage)
+static int suppress(const struct cli_arguments *arguments, struct cli_heap *heap)
 {
     const char *path;
     for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
@@ -297,127 +296,103 @@ static int suppress(const struct cli_arguments *arguments, struct sxt_heap_usage
         sxt_error error;
         int status = sxt_file_open(&file, path, &error);
         if (status == SXT_OK)
-            status = sxt_heap_suppress(usage, (sxt_string){(const char *)file.data, file.size}, &error);
+            status = sxt_heap_suppress(heap->usage, (sxt_string){(const char *)file.data, file.size}, &error);
         sxt_file_close(&file);
         if (status != SXT_OK)
             return cli_fail(path, &error);
     }
+    sxt_heap_get_summary(heap->usage, &heap->summary);
     return CLI_DONE;
 }
 
-static int write_exports(const struct cli_arguments *arguments, const struct sxt_heap_usage *usage)
+static int write_exports(const struct cli_arguments *arguments, const struct cli_heap *heap)
 {
     static const struct {
         const char *name;
-        int (*make)(const struct sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error);
-    } exports[] = {{"pprof", sxt_heap_export_pprof}, {"speedscope", sxt_heap_export_speedscope}};
+        sxt_heap_format format;
+    } exports[] = {{"pprof", SXT_HEAP_PPROF}, {"speedscope", SXT_HEAP_SPEEDSCOPE}};
     for (size_t i = 0; i < sizeof exports / sizeof *exports; i++) {
         const char *path = cli_value(arguments, exports[i].name);
-        struct sxt_buffer buffer;
         sxt_error error;
-        if (path == NULL)
-            continue;
-        sxt_buffer_init(&buffer, PTRDIFF_MAX);
-        int status = exports[i].make(usage, &buffer, &error);
-        if (status == SXT_OK)
-            status = sxt_output_save(path, buffer.data, buffer.size, &error);
-        sxt_buffer_free(&buffer);
-        if (status != SXT_OK)
+        if (path != NULL &&
+            sxt_heap_write_path(heap->usage, exports[i].format, SXT_HEAP_COST_BYTES, path, &error) != SXT_OK)
             return cli_fail(path, &error);
     }
     return CLI_DONE;
 }
 
-static int print_folded(const struct cli_trace *trace, const struct sxt_heap_usage *usage, enum sxt_heap_cost cost)
+static int print_folded(const struct cli_heap *heap, sxt_heap_cost cost)
 {
-    struct sxt_buffer buffer;
     sxt_error error;
-    sxt_buffer_init(&buffer, PTRDIFF_MAX);
-    int status = sxt_heap_export_folded(usage, cost, &buffer, &error);
-    if (status == SXT_OK)
-        status = sxt_output_save("-", buffer.data, buffer.size, &error);
-    sxt_buffer_free(&buffer);
-    return status == SXT_OK ? CLI_DONE : cli_fail(trace->path, &error);
+    if (sxt_heap_write_path(heap->usage, SXT_HEAP_FOLDED, cost, "-", &error) != SXT_OK)
+        return cli_fail(heap->path, &error);
+    return CLI_DONE;
 }
 
-static void print_suppressed(struct sxt_emit *emit, const struct sxt_heap_usage *usage)
+static int print_table(struct sxt_emit *emit, const struct cli_heap *heap, const struct request *request)
 {
-    uint64_t bytes, count;
-    sxt_heap_suppressed(usage, &bytes, &count);
-    if (count > 0)
-        sxt_emit_text(emit, "%s bytes in %s blocks are suppressed\n", cli_thousands((double)bytes).text,
-                      cli_thousands((double)count).text);
-}
-
-static int print_table(struct sxt_emit *emit, const struct cli_trace *trace, const struct sxt_heap_usage *usage,
-                       const struct request *request)
-{
+    const sxt_heap_summary *summary = &heap->summary;
     if (request->is_state && request->table.form != CLI_CSV)
-        cli_heap_print_state(emit, usage);
-    int status = cli_heap_print_table(emit, trace, usage, &request->table);
-    if (request->table.cost == SXT_HEAP_LEAKED && request->table.form == CLI_TABLE)
-        print_suppressed(emit, usage);
+        cli_heap_print_state(emit, heap);
+    int status = cli_heap_print_table(emit, heap, &request->table);
+    if (request->table.cost == SXT_HEAP_COST_LEAKED && request->table.form == CLI_TABLE &&
+        summary->suppressed_count > 0)
+        sxt_emit_text(emit, "%s bytes in %s block%s are suppressed\n",
+                      cli_thousands((double)summary->suppressed_bytes).text,
+                      cli_thousands((double)summary->suppressed_count).text, summary->suppressed_count == 1 ? "" : "s");
     return status;
 }
 
-static int print(struct sxt_emit *emit, const struct cli_trace *trace, const struct sxt_heap_usage *usage,
-                 const struct request *request)
+static int print(struct sxt_emit *emit, const struct cli_heap *heap, const struct request *request)
 {
     switch (request->shape) {
     case SUMMARY:
-        cli_heap_print_summary(emit, trace, usage);
+        cli_heap_print_summary(emit, heap);
         if (sxt_emit_is_json(emit))
             return CLI_DONE;
         sxt_emit_text(emit, "\nstacks that allocated the most\n");
-        return cli_heap_print_table(emit, trace, usage, &request->table);
+        return cli_heap_print_table(emit, heap, &request->table);
     case TABLE:
-        return print_table(emit, trace, usage, request);
+        return print_table(emit, heap, request);
     case TREE:
-        return cli_heap_print_tree(emit, trace, usage, request->table.cost, request->bottom_up, request->all);
+        return cli_heap_print_tree(emit, heap, request->table.cost, request->bottom_up, request->all);
     case STACK:
-        return cli_heap_print_stack(emit, trace, usage, request->stack);
+        return cli_heap_print_stack(emit, heap, request->stack);
     case LIFETIMES:
-        cli_heap_print_lifetimes(emit, usage);
+        cli_heap_print_lifetimes(emit, heap);
         return CLI_DONE;
     case CHURN:
-        cli_heap_print_windows(emit, usage);
-        sxt_emit_text(emit, "\nstacks whose blocks lived shorter\n");
-        return cli_heap_print_table(emit, trace, usage, &request->table);
+        cli_heap_print_windows(emit, heap);
+        sxt_emit_text(emit, "\nstacks whose blocks lived for less\n");
+        return cli_heap_print_table(emit, heap, &request->table);
     case TIMELINE:
-        cli_heap_print_timeline(emit, usage);
+        cli_heap_print_timeline(emit, heap);
         return CLI_DONE;
     case MARKERS:
-        cli_heap_print_markers(emit, usage);
+        cli_heap_print_markers(emit, heap);
         return CLI_DONE;
     case FOLDED:
-        return print_folded(trace, usage, request->table.cost);
+        return print_folded(heap, request->table.cost);
     case EXPORT:
         return CLI_DONE;
     }
     return CLI_DONE;
 }
 
-static int analyse(const struct cli_arguments *arguments, struct cli_trace *trace, struct request *request)
+static int analyse(const struct cli_arguments *arguments, struct cli_heap *heap, const struct request *request)
 {
-    struct sxt_heap_usage usage;
     struct sxt_emit emit;
-    const struct sxt_heap_moment *to = &request->options.to;
-    bool is_quick = request->table.only_live && to->kind == SXT_HEAP_TIME && request->table.key <= SXT_HEAP_FILE &&
-                    cli_trace_ask(trace, to->time, &usage);
-    int status = is_quick ? CLI_DONE : cli_trace_run(trace, &request->options, &usage);
-    if (status != CLI_DONE)
-        return status;
-    status = suppress(arguments, &usage);
+    heap->options = request->options;
+    int status = cli_heap_analyse(heap);
     if (status == CLI_DONE)
-        status = write_exports(arguments, &usage);
+        status = suppress(arguments, heap);
+    if (status == CLI_DONE)
+        status = write_exports(arguments, heap);
     if (status == CLI_DONE) {
         sxt_emit_init(&emit, stdout, request->table.form == CLI_JSON);
-        status = cli_finish(&emit, print(&emit, trace, &usage, request));
+        status = cli_finish(&emit, print(&emit, heap, request));
     }
-    if (status == CLI_DONE)
-        status = cli_trace_warn(trace, &usage);
-    sxt_heap_free(&usage);
-    return status;
+    return status == CLI_DONE ? cli_heap_warn(heap) : status;
 }
 
 static int check_symbolizing(const struct cli_arguments *arguments)
@@ -426,67 +401,71 @@ static int check_symbolizing(const struct cli_arguments *arguments)
     const char *output = cli_value(arguments, "output");
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (cli_given(arguments, companions[i]) && !cli_given(arguments, "symbolize"))
-            return cli_usage(arguments->verb, "--%s is for --symbolize", companions[i]);
+            return cli_usage(arguments->verb, "--%s needs --symbolize", companions[i]);
     if (output != NULL && strcmp(output, "-") == 0)
-        return cli_usage(arguments->verb, "standard output is for the answer; -o takes a file");
+        return cli_usage(arguments->verb, "-o takes a file; standard output is for the answer");
     return CLI_DONE;
 }
 
-static int check_leaks(const struct cli_arguments *arguments, enum sxt_heap_cost cost)
+static int check_leaks(const struct cli_arguments *arguments, sxt_heap_cost cost)
 {
     static const char *const of_leaks[] = {"suppressions", "min-age"};
     for (size_t i = 0; i < sizeof of_leaks / sizeof *of_leaks; i++)
-        if (cli_given(arguments, of_leaks[i]) && cost != SXT_HEAP_LEAKED)
-            return cli_usage(arguments->verb, "--%s goes with --leaks", of_leaks[i]);
+        if (cli_given(arguments, of_leaks[i]) && cost != SXT_HEAP_COST_LEAKED)
+            return cli_usage(arguments->verb, "--%s needs --leaks", of_leaks[i]);
     return CLI_DONE;
 }
 
-/* The trace that is to be analysed; TRACE may be closed in any case. */
-static int open_trace(const struct cli_arguments *arguments, struct cli_trace *trace)
+/* Opens the trace that is to be analysed; HEAP may be closed in any case. */
+static int open_trace(const struct cli_arguments *arguments, struct cli_heap *heap)
 {
     const char *path = arguments->words[0];
-    bool symbolize = cli_given(arguments, "symbolize");
-    *trace = (struct cli_trace){0};
-    if (cli_given(arguments, "index") && !symbolize) {
-        int status = cli_trace_save_states(path);
-        if (status != CLI_DONE)
-            return status;
-    }
-    int status = cli_trace_open(path, trace);
-    if (status == CLI_DONE && trace->is_cut)
-        cli_warn_cut(path);
-    if (status == CLI_DONE && symbolize) {
-        status = cli_trace_symbolize(arguments, trace);
-        if (status == CLI_DONE && cli_given(arguments, "index"))
-            status = cli_trace_save_states(trace->path);
-    }
+    sxt_error error;
+    bool is_indexed = cli_given(arguments, "index");
+    int status = cli_heap_open(path, heap);
+    if (status != CLI_DONE)
+        return status;
+    /* A trace that was cut off cannot be indexed, which is all that there is to say then. */
+    if (!is_indexed || cli_given(arguments, "symbolize"))
+        cli_warn_cut_off(path, heap->trace);
+    if (cli_given(arguments, "symbolize"))
+        status = cli_heap_symbolize(arguments, heap);
+    if (status == CLI_DONE && is_indexed && sxt_trace_save_caches(heap->trace, SXT_TRACE_LIVE, &error) != SXT_OK)
+        status = cli_fail(heap->path, &error);
+    return status;
+}
+
+static int parse_options(const struct cli_arguments *arguments, struct request *request)
+{
+    sxt_heap_options_init(&request->options);
+    int status = choose_cost(arguments, request);
+    if (status == CLI_DONE)
+        status = choose_key(arguments, request);
+    if (status == CLI_DONE)
+        status = choose_shape(arguments, request);
+    if (status == CLI_DONE)
+        status = take_numbers(arguments, request);
+    if (status == CLI_DONE)
+        status = check_symbolizing(arguments);
+    if (status == CLI_DONE)
+        status = check_leaks(arguments, request->table.cost);
     return status;
 }
 
 static int run(const struct cli_arguments *arguments)
 {
     struct request request = {.shape = SUMMARY};
-    struct cli_trace trace;
+    struct cli_heap heap;
     if (arguments->word_count != 1)
         return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "one file at a time");
-    int status = choose_cost(arguments, &request);
-    if (status == CLI_DONE)
-        status = choose_key(arguments, &request);
-    if (status == CLI_DONE)
-        status = choose_shape(arguments, &request);
-    if (status == CLI_DONE)
-        status = take_numbers(arguments, &request);
-    if (status == CLI_DONE)
-        status = check_symbolizing(arguments);
-    if (status == CLI_DONE)
-        status = check_leaks(arguments, request.table.cost);
+    int status = parse_options(arguments, &request);
     if (status != CLI_DONE)
         return status;
-    status = open_trace(arguments, &trace);
+    status = open_trace(arguments, &heap);
     if (status == CLI_DONE)
-        status = take_moments(arguments, &trace, &request);
+        status = take_moments(arguments, &heap, &request);
     if (status == CLI_DONE)
-        status = analyse(arguments, &trace, &request);
-    cli_trace_close(&trace);
+        status = analyse(arguments, &heap, &request);
+    cli_heap_close(&heap);
     return status;
 }

@@ -8,6 +8,7 @@ const char *cli_hint(sxt_reason reason)
         const char *text;
     } hints[] = {
         {SXT_REASON_INFLATE_LIMIT, "--max-size of size, query, diff, convert and symbolize raises the limit"},
+        {SXT_REASON_CUT_OFF, "'sextant convert --recover' makes a whole trace of it"},
         {SXT_REASON_NOT_AUTHORIZED, "see --api-key"},
         {SXT_REASON_SYMBOL_TYPES, "--types all takes symbols of every type"},
         {SXT_REASON_UNKNOWN_QUERY, "'sextant query --list' prints the names"},

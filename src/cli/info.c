@@ -1,7 +1,6 @@
 /* info.c: what a file is, in figures. */
 #include <string.h>
 
-#include "archive/archive.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -72,11 +71,25 @@ static void print_section_bases(const sxt_archive *archive, const sxt_info *info
     }
 }
 
-static int print_info(const sxt_archive *archive, const char *file, struct sxt_emit *emit)
+static sxt_info describe(const struct cli_input *input)
+{
+    sxt_info info = {.struct_size = sizeof info, .format = "mlyze"};
+    sxt_trace_info of_trace = SXT_TRACE_INFO_INIT;
+    if (input->trace == NULL) {
+        sxt_archive_info(input->archive, &info);
+        return info;
+    }
+    sxt_trace_get_info(input->trace, &of_trace);
+    info.version = of_trace.version;
+    info.size = of_trace.size;
+    memcpy(info.file_id, of_trace.file_id, sizeof info.file_id);
+    return info;
+}
+
+static int print_info(const struct cli_input *input, const char *file, struct sxt_emit *emit)
 {
     int status = CLI_DONE;
-    sxt_info info = {.struct_size = sizeof info};
-    sxt_archive_info(archive, &info);
+    sxt_info info = describe(input);
     bool elf = strcmp(info.format, "elf") == 0;
     sxt_emit_record(emit);
     sxt_emit_cstring(emit, "file", file);
@@ -114,11 +127,11 @@ static int print_info(const sxt_archive *archive, const char *file, struct sxt_e
         sxt_emit_number(emit, "damaged_units", info.units.damaged);
         sxt_emit_number(emit, "missing_units", info.units.missing);
     }
-    if (sxt_archive_mlyze(archive) != NULL)
-        status = cli_info_mlyze(sxt_archive_mlyze(archive), file, emit);
+    if (input->trace != NULL)
+        status = cli_info_trace(input->trace, file, emit);
     sxt_emit_number(emit, "size", info.size);
     if (info.section_base_count > 0)
-        print_section_bases(archive, &info, emit);
+        print_section_bases(input->archive, &info, emit);
     sxt_emit_record_end(emit);
     return status;
 }
@@ -134,23 +147,20 @@ static int run(const struct cli_arguments *arguments)
         const char *file = arguments->words[i];
         sxt_open_options open;
         sxt_extract_options extract;
-        sxt_archive *archive;
-        sxt_error error;
+        struct cli_input input;
         int usage = cli_open_options(arguments, file, &open, &extract);
         if (usage != CLI_DONE)
             return usage;
         open.check_crc = cli_given(arguments, "check");
-        if (sxt_archive_open_any(file, &open, &archive, &error) != SXT_OK) {
-            status = cli_fail(file, &error);
+        if (cli_input_open(file, &open, &input) != CLI_DONE) {
+            status = CLI_NO;
             continue;
         }
-        if (sxt_archive_is_cut(archive))
-            cli_warn_cut(file);
         if (i > 0)
             sxt_emit_text(&emit, "\n");
-        if (print_info(archive, file, &emit) != CLI_DONE)
+        if (print_info(&input, file, &emit) != CLI_DONE)
             status = CLI_NO;
-        sxt_archive_close(&archive);
+        cli_input_close(&input);
     }
     return cli_finish(&emit, status);
 }

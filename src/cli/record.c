@@ -1,4 +1,4 @@
-/* record.c: run a program and write down every allocation that it makes. */
+/* record.c: run a program and record its heap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,32 +10,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive/archive.h"
 #include "cli/recording.h"
 #include "cli/verbs.h"
-#include "explain/explain.h"
-#include "measure/measure.h"
-#include "profile/profile.h"
-#include "trace/trace.h"
 
-/* Where libraries are installed; the build tells. */
+/* Where libraries are installed; the build defines it. */
 #ifndef SXT_LIBRARY_FOLDER
 #define SXT_LIBRARY_FOLDER "lib"
 #define SXT_LIBRARY_PATH   "/usr/lib"
 #endif
 
 #define RECORDER  "libsextant-record.so"
-#define SETTLE_NS 20000000 /* in which an event that is being written is done */
+#define SETTLE_NS 20000000 /* enough to finish an event that is being written */
 
 static const struct cli_option options[] = {
-    {"output", 'o', "FILE", "write to FILE; %p is the process's number; by default\nthe program's name with .mlyze",
+    {"output", 'o', "FILE", "write to FILE; %p becomes the process number (default:\nthe program's name with .mlyze)",
      NULL},
-    {"compress", 0, NULL, "in blocks, with an index beside it", NULL},
-    {"sample", 0, "BYTES", "only a sample: one allocation for so many bytes", NULL},
-    {"follow-fork", 0, NULL, "record children too, each into a file of its own", NULL},
+    {"compress", 0, NULL, "compress in blocks, with an index in FILE.idx", NULL},
+    {"sample", 0, "BYTES", "record a sample: one allocation for every BYTES bytes", NULL},
+    {"follow-fork", 0, NULL, "record child processes too, each into its own file", NULL},
     {"duration", 0, "SECONDS", "stop recording after that time; the program goes on", NULL},
-    {"no-symbols", 0, NULL, "leave addresses as they are", NULL},
-    {"mmap", 0, NULL, "record mmap and munmap of the program, too", NULL},
+    {"no-symbols", 0, NULL, "leave addresses unresolved", NULL},
+    {"mmap", 0, NULL, "also record mmap and munmap of the program", NULL},
     {"quiet", 'q', NULL, "no summary", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -55,14 +50,14 @@ const struct cli_verb cli_record = {
     .summary = "run a program and record its heap",
     .description =
         "Runs PROGRAM and records every allocation and every free, with time, thread and stack, into a trace\n"
-        "that 'sextant heap' reads. The exit status is the program's own, or 128 and the number of the signal\n"
-        "that ended it. SIGUSR1 stops the recording; the program goes on.",
+        "that 'sextant heap' reads. The exit status is that of the program, or 128 plus the number of the\n"
+        "signal that ended it. SIGUSR1 stops the recording; the program goes on.",
     .options = options,
     .examples = examples,
     .run = run,
 };
 
-static int read_options(struct session *session);
+static int parse_options(struct session *session);
 static int find_recorder(struct session *session);
 static int find_program(struct session *session);
 static int record(struct session *session);
@@ -75,7 +70,8 @@ static int run(const struct cli_arguments *arguments)
     if (session == NULL)
         return cli_fail_text(NULL, "out of memory");
     session->arguments = arguments;
-    int status = read_options(session);
+    sxt_recording_options_init(&session->recording_options);
+    int status = parse_options(session);
     if (status == CLI_DONE)
         status = find_recorder(session);
     if (status == CLI_DONE)
@@ -87,7 +83,7 @@ static int run(const struct cli_arguments *arguments)
     return status;
 }
 
-/* --- what is wanted --- */
+/* --- options --- */
 
 /* "512", "64k", "1M". */
 static bool parse_bytes(const char *text, uint64_t *bytes)
@@ -103,14 +99,14 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     return true;
 }
 
-static int read_options(struct session *session)
+static int parse_options(struct session *session)
 {
     const struct cli_arguments *arguments = session->arguments;
     const char *sample = cli_value(arguments, "sample");
     const char *duration = cli_value(arguments, "duration");
     const char *output = cli_value(arguments, "output");
     if (output != NULL && strcmp(output, "-") == 0)
-        return cli_usage(arguments->verb, "a recording goes into a file, not to standard output");
+        return cli_usage(arguments->verb, "a recording needs a file, not standard output");
     if (sample != NULL && !parse_bytes(sample, &session->recording_options.period))
         return cli_usage(arguments->verb, "--sample takes a number of bytes, not '%s'", sample);
     if (duration != NULL) {
@@ -120,11 +116,11 @@ static int read_options(struct session *session)
             return cli_usage(arguments->verb, "--duration takes a number of seconds, not '%s'", duration);
     }
     session->recording_options.with_mappings = cli_given(arguments, "mmap");
-    session->recording_options.follow = cli_given(arguments, "follow-fork");
+    session->recording_options.follow_children = cli_given(arguments, "follow-fork");
     return CLI_DONE;
 }
 
-/* The folder of the program that is running; "" when the system does not tell. */
+/* The folder of this program; "" if it is unknown. */
 static void own_folder(char folder[PATH_MAX])
 {
     ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -151,10 +147,10 @@ static int find_recorder(struct session *session)
             return cli_fail_text(given, "%s", strerror(errno));
     } else if (!is_there(session, folder, "src") && !is_there(session, folder, "../" SXT_LIBRARY_FOLDER "/sextant") &&
                !is_there(session, SXT_LIBRARY_PATH, "sextant")) {
-        return cli_fail_text(RECORDER, "not found; SEXTANT_RECORDER can say where it is");
+        return cli_fail_text(RECORDER, "not found; set SEXTANT_RECORDER to its path");
     }
     if (strpbrk(session->recorder, " :") != NULL)
-        return cli_fail_text(session->recorder, "a path with blanks or colons cannot be preloaded");
+        return cli_fail_text(session->recorder, "a path with spaces or colons cannot be preloaded");
     return CLI_DONE;
 }
 
@@ -187,23 +183,21 @@ static int find_program(struct session *session)
 {
     const char *name = session->arguments->words[0];
     if (!search_path(name, session->program)) {
-        cli_fail_text(name, "there is no such program");
+        cli_fail_text(name, "no such program");
         return 127;
     }
-    session->recordable = sxt_recordable(session->program);
-    const char *preloaded = getenv("LD_PRELOAD");
-    if (session->recordable == SXT_RECORDABLE && preloaded != NULL && sxt_is_sanitizer(preloaded, strlen(preloaded)))
-        session->recordable = SXT_RECORDABLE_SANITIZED;
+    session->recordable = sxt_check_recordable(session->program, getenv("LD_PRELOAD"));
     switch (session->recordable) {
     case SXT_RECORDABLE_NOT_PRIVILEGED:
-        return refuse(session->program, "runs with privileges of its own (set-user-ID, set-group-ID or capabilities), "
-                                        "and the system loads no recorder into such programs");
+        return refuse(session->program,
+                      "has privileges (set-user-ID, set-group-ID or capabilities), so the system does not "
+                      "load the recorder into it");
     case SXT_RECORDABLE_NOT_32_BIT:
-        return refuse(session->program, "is a 32-bit program; only 64-bit ones can be recorded");
+        return refuse(session->program, "is a 32-bit program; only 64-bit programs can be recorded");
     case SXT_RECORDABLE_NOT_MACHINE:
         return refuse(session->program, "is for another processor and cannot be recorded here");
     case SXT_RECORDABLE_NOT_LIBRARY:
-        return refuse(session->program, "uses another C library than the GNU one and cannot be recorded");
+        return refuse(session->program, "does not use the GNU C library and cannot be recorded");
     default:
         return CLI_DONE;
     }
@@ -228,7 +222,7 @@ bool cli_fill_in(const char *pattern, long pid, char path[PATH_MAX])
     return true;
 }
 
-/* Children must not write over each other: "x.mlyze" becomes "x.%p.mlyze". */
+/* Children must not overwrite each other's files: "x.mlyze" becomes "x.%p.mlyze". */
 static bool name_children(const char *pattern, char children[PATH_MAX])
 {
     const char *extension = strrchr(pattern, '.');
@@ -264,7 +258,7 @@ static bool name_files(struct session *session, long pid)
                    ? snprintf(pattern, sizeof pattern, "%s", given)
                    : snprintf(pattern, sizeof pattern, "%s.mlyze", slash != NULL ? slash + 1 : session->program);
     return size < PATH_MAX && make_absolute(pattern, absolute) && cli_fill_in(pattern, pid, session->output) &&
-           (!session->recording_options.follow || name_children(absolute, session->children));
+           (!session->recording_options.follow_children || name_children(absolute, session->children));
 }
 
 static int make_spool(struct session *session, long pid)
@@ -274,13 +268,13 @@ static int make_spool(struct session *session, long pid)
         return cli_fail_text(session->program, "the path of the trace is too long");
     if (sxt_recording_create(session->output, &session->recording_options, &session->recording, &error) != SXT_OK)
         return cli_fail(session->output, &error);
-    sxt_recording_of(session->recording, pid);
+    sxt_recording_set_process(session->recording, pid);
     return CLI_DONE;
 }
 
 /* --- the program --- */
 
-/* Pipes at numbers above those that a program may find closed, and messages go to. */
+/* A pipe whose descriptors are not the standard ones, even if those are closed. */
 static bool make_pipe(int ends[2])
 {
     int low[2];
@@ -306,7 +300,7 @@ static bool add_to_list(const char *name, const char *value, bool comes_first)
     return done;
 }
 
-/* A sanitizer that finds itself behind the recorder, in a program that the recorded one starts, would give up. */
+/* A sanitizer in a program that the recorded one starts would refuse to be loaded after the recorder. */
 static bool set_environment(const struct session *session, const char *spool, const char *suffix)
 {
     char number[24], children[PATH_MAX + 16];
@@ -323,7 +317,7 @@ static bool set_environment(const struct session *session, const char *spool, co
            setenv("SEXTANT_RECORD_PID", number, 1) == 0;
 }
 
-/* In the child: waits for the path and the suffix of the spool, without which there is nothing to run for. */
+/* In the child: waits for the path and the suffix of the spool, then becomes the program. */
 static void become_program(struct session *session, int gate, int report)
 {
     char told[PATH_MAX + 64] = "";
@@ -344,7 +338,7 @@ static void become_program(struct session *session, int gate, int report)
     _exit(write(report, &reason, sizeof reason) == (ssize_t)sizeof reason ? 126 : 127);
 }
 
-/* Tells the child where the spool is. */
+/* Sends the path of the spool to the child. */
 static bool open_gate(const struct session *session, int gate)
 {
     char told[PATH_MAX + 64];
@@ -374,7 +368,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Signals that are for the program go to the program; the terminal sends its own to both. */
+/* Passes signals on to the program; those of a terminal reach both anyway. */
 static void pass_on(pid_t child, const siginfo_t *signal)
 {
     if (signal->si_signo == SIGCHLD || (signal->si_code == SI_KERNEL && signal->si_signo != SIGTERM))
@@ -382,7 +376,7 @@ static void pass_on(pid_t child, const siginfo_t *signal)
     kill(child, signal->si_signo);
 }
 
-/* The program's wait status. */
+/* Waits for the program to end. Returns its wait status. */
 static int watch(struct session *session, pid_t child, const sigset_t *signals)
 {
     double end = session->duration > 0 ? seconds_now() + session->duration : 0;
@@ -408,7 +402,7 @@ static int watch(struct session *session, pid_t child, const sigset_t *signals)
     }
 }
 
-/* The program did not come to be: nothing is left behind. */
+/* The program could not be started: leave nothing behind. */
 static int give_up(struct session *session, int reason)
 {
     sxt_recording_discard(session->recording);
@@ -416,7 +410,7 @@ static int give_up(struct session *session, int reason)
     return reason == ENOENT ? 127 : 126;
 }
 
-/* Makes the spool, starts the child on its way, and sees to the end of both. */
+/* Makes the spool, lets the child begin, and waits for its end. */
 static int follow(struct session *session, int gate, int report, const sigset_t *signals)
 {
     int status = make_spool(session, (long)session->child), reason = 0;
@@ -431,7 +425,7 @@ static int follow(struct session *session, int gate, int report, const sigset_t 
     if (reason != 0 || (!is_told && !WIFSIGNALED(ended)))
         return give_up(session, is_told ? reason : why_not);
     if (!is_told)
-        sxt_recording_discard(session->recording); /* somebody killed it before it was the program */
+        sxt_recording_discard(session->recording); /* it was killed before it became the program */
     else
         cli_finish_recording(session);
     return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
@@ -459,8 +453,8 @@ static int record(struct session *session)
     }
     close(gate[0]);
     close(report[1]);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like any other, */
-    signal(SIGPIPE, SIG_IGN); /* and that nobody reads the messages is none at all */
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an ordinary error, */
+    signal(SIGPIPE, SIG_IGN); /* and a closed stderr is not an error */
     int status = follow(session, gate[1], report[0], &signals);
     close(report[0]);
     return status;

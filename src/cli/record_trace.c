@@ -1,4 +1,4 @@
-/* record_trace.c: finished traces of what was recorded, of the program and of its children. */
+/* record_trace.c: from what was recorded to traces, for the program and its children. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -9,8 +9,7 @@
 #include "cli/heap.h"
 #include "cli/recording.h"
 
-#define CODEC_COLUMNS 3
-#define SUFFIX_MOST   16
+#define SUFFIX_MOST 16
 
 /* --- one trace --- */
 
@@ -20,22 +19,21 @@ static void show_warning(void *data, const char *path, const char *text)
     cli_warn(path, "%s", text);
 }
 
-/* The spool goes when there is a trace; otherwise it is all that there is. */
-static bool make_trace(const struct session *session, const char *spool, const char *output,
-                       struct sxt_recovered *recovered)
+/* The spool is removed when there is a trace. */
+static bool make_trace(const struct session *session, const char *spool, const char *output, sxt_recorded *recorded)
 {
-    bool compress = cli_given(session->arguments, "compress");
-    struct cli_finishing finishing = {0};
-    struct sxt_recover_options recover_options = {
-        .codec = compress ? CODEC_COLUMNS : 0,
-        .no_symbols = cli_given(session->arguments, "no-symbols"),
-        .warning = show_warning,
-        .progress = cli_given(session->arguments, "quiet") ? NULL : cli_show_finishing,
-        .data = &finishing,
-    };
+    struct cli_progress progress = {.phase = "finishing"};
+    sxt_trace_write_options options;
     sxt_error error;
-    int status = sxt_mlyze_recover(spool, output, &recover_options, recovered, &error);
-    cli_end_finishing(&finishing);
+    sxt_trace_write_options_init(&options);
+    options.compress = cli_given(session->arguments, "compress");
+    options.no_symbols = cli_given(session->arguments, "no-symbols");
+    options.warning = show_warning;
+    options.progress = cli_given(session->arguments, "quiet") ? NULL : cli_progress_show;
+    options.data = &progress;
+    *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
+    int status = sxt_recording_finish_path(spool, output, &options, recorded, &error);
+    cli_progress_end(&progress);
     if (status != SXT_OK) {
         cli_fail(output, &error);
         cli_warn(spool, "what was recorded is here; 'sextant convert --recover' makes a trace of it");
@@ -46,37 +44,37 @@ static bool make_trace(const struct session *session, const char *spool, const c
     return true;
 }
 
-/* Why there is less in it than one would think. */
-static void explain(const struct session *session, const char *path, const struct sxt_recovered *recovered)
+/* Warns about what is missing, and says why. */
+static void explain(const struct session *session, const char *path, const sxt_recorded *recorded)
 {
     static const char *const ends[] = {
-        [SXT_RECOVERED_DISK_FULL] = "the disk is full, or a limit on the size of files was reached",
-        [SXT_RECOVERED_NO_MEMORY] = "memory was short",
-        [SXT_RECOVERED_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
+        [SXT_RECORDING_DISK_FULL] = "the disk is full, or the limit on the size of files was reached",
+        [SXT_RECORDING_NO_MEMORY] = "out of memory",
+        [SXT_RECORDING_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
     };
-    if (recovered->end != SXT_RECOVERED_WHOLE)
-        cli_warn(path, "recording stopped before the program ended: %s", ends[recovered->end]);
-    if (recovered->dropped > 0)
+    if (recorded->end != SXT_RECORDING_COMPLETE)
+        cli_warn(path, "recording stopped before the program ended: %s", ends[recorded->end]);
+    if (recorded->dropped > 0)
         cli_warn(path, "%llu allocations are missing: there were too many at once",
-                 (unsigned long long)recovered->dropped);
+                 (unsigned long long)recorded->dropped);
     if (session->recordable == SXT_RECORDABLE_STATIC)
-        cli_warn(session->program, "nothing was seen: it is linked statically, so that no recorder can be loaded");
+        cli_warn(session->program, "nothing was recorded: it is linked statically, so the recorder cannot be loaded");
     else if (session->recordable == SXT_RECORDABLE_SANITIZED)
-        cli_warn(session->program, "nothing was seen: it has a sanitizer, with an allocator of its own");
-    else if (!recovered->is_attached && recovered->end == SXT_RECOVERED_WHOLE)
-        cli_warn(session->program, "nothing was seen: the recorder was not loaded");
-    else if (recovered->own_allocator)
-        cli_warn(session->program, "%s was seen: it has an allocator of its own linked in",
-                 recovered->allocations == 0 ? "nothing" : "not everything");
+        cli_warn(session->program, "nothing was recorded: it has a sanitizer with its own allocator");
+    else if (!recorded->is_attached && recorded->end == SXT_RECORDING_COMPLETE)
+        cli_warn(session->program, "nothing was recorded: the recorder was not loaded");
+    else if (recorded->own_allocator)
+        cli_warn(session->program, "%s: it has its own allocator linked in",
+                 recorded->allocations == 0 ? "nothing was recorded" : "not everything was recorded");
 }
 
-static void summarise(const struct session *session, const char *path, const struct sxt_recovered *recovered)
+static void summarise(const struct session *session, const char *path, const sxt_recorded *recorded)
 {
-    explain(session, path, recovered);
+    explain(session, path, recorded);
     if (!cli_given(session->arguments, "quiet"))
         fprintf(stderr, "sextant: %s: %llu events, %llu allocations at %llu stacks\n", path,
-                (unsigned long long)recovered->events, (unsigned long long)recovered->allocations,
-                (unsigned long long)recovered->stacks);
+                (unsigned long long)recorded->events, (unsigned long long)recorded->allocations,
+                (unsigned long long)recorded->stacks);
 }
 
 /* --- children --- */
@@ -122,7 +120,7 @@ static int by_number(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Those that have a spool, by what is in the folder. */
+/* Finds those that have a spool in the folder. */
 static struct processes find_children(const struct session *session)
 {
     struct processes found = {0};
@@ -168,46 +166,46 @@ void cli_stop_children(const struct session *session)
 static void finish_child(const struct session *session, long pid)
 {
     char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
-    struct sxt_recovered recovered;
+    sxt_recorded recorded;
     if (!name_spool(session, pid, output, spool))
         return;
     if (!session->is_stopped && kill((pid_t)pid, 0) == 0)
-        cli_warn(spool, "process %ld still runs; 'sextant convert --recover' makes a trace of it when it has ended",
+        cli_warn(spool,
+                 "process %ld is still running; when it has ended, 'sextant convert --recover' makes a trace of this",
                  pid);
-    else if (make_trace(session, spool, output, &recovered))
-        summarise(session, output, &recovered);
+    else if (make_trace(session, spool, output, &recorded))
+        summarise(session, output, &recorded);
 }
 
-/* Those that wanted a file and have none. */
-static void name_missing(const struct session *session, const struct sxt_recovered *recovered,
-                         const struct processes *found)
+/* Warns about children that have no spool. */
+static void name_missing(const struct session *session, const sxt_recorded *recorded, const struct processes *found)
 {
     char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
-    for (size_t i = 0; i < recovered->child_count; i++) {
-        long pid = (long)recovered->children[i];
+    for (size_t i = 0; i < recorded->child_count; i++) {
+        long pid = (long)recorded->children[i];
         bool is_new = true;
         for (size_t k = 0; k < i; k++)
-            is_new &= recovered->children[k] != recovered->children[i];
+            is_new &= recorded->children[k] != recorded->children[i];
         bool is_found =
             found->count > 0 && bsearch(&pid, found->pids, found->count, sizeof *found->pids, by_number) != NULL;
         if (is_new && !is_found && name_spool(session, pid, output, spool))
-            cli_warn(spool, "cannot be made, or is another recording's; process %ld was not recorded", pid);
+            cli_warn(spool, "cannot be created or belongs to another recording; process %ld was not recorded", pid);
     }
 }
 
 void cli_finish_recording(struct session *session)
 {
-    struct sxt_recovered recovered;
+    sxt_recorded recorded;
     if (session->is_finished)
         return;
     session->is_finished = true;
     sxt_recording_note_end(session->recording);
     struct processes children = find_children(session);
-    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recovered)) {
-        summarise(session, session->output, &recovered);
-        name_missing(session, &recovered, &children);
+    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recorded)) {
+        summarise(session, session->output, &recorded);
+        name_missing(session, &recorded, &children);
     } else {
-        sxt_recording_unname(session->recording);
+        sxt_recording_release_output(session->recording);
     }
     for (size_t i = 0; i < children.count; i++)
         finish_child(session, children.pids[i]);

@@ -2,6 +2,7 @@
 #ifndef SXT_CLI_VERBS_H
 #define SXT_CLI_VERBS_H
 
+#include "base/file.h"
 #include "cli/cli.h"
 
 extern const struct cli_verb cli_addr2line;
@@ -32,23 +33,32 @@ int cli_convert_size(const struct cli_arguments *arguments, bool is_diff);
 /* What dump does for SuperSize files; false when ARCHIVE is not one. */
 bool cli_dump_size(const sxt_archive *archive, struct sxt_emit *emit);
 
+/* A file that is open: an archive, or a heap trace. */
+struct cli_input {
+    sxt_archive *archive; /* NULL: it is a trace */
+    sxt_trace *trace;
+    struct sxt_file stream; /* standard input */
+};
+
+/* Prints what is wrong and returns the exit status. OPTIONS are for an archive. */
+int cli_input_open(const char *path, const sxt_open_options *options, struct cli_input *out);
+void cli_input_close(struct cli_input *input);
+
 /* What dump, info and convert do for heap traces; FILE is named in warnings. */
-struct sxt_mlyze;
-struct sxt_mlyze_oddities;
-int cli_dump_mlyze(const struct sxt_mlyze *mlyze, const char *file, struct sxt_emit *emit);
-int cli_info_mlyze(const struct sxt_mlyze *mlyze, const char *file, struct sxt_emit *emit);
-int cli_convert_mlyze(const struct cli_arguments *arguments);
+int cli_dump_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit);
+int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit);
+int cli_convert_trace(const struct cli_arguments *arguments);
 
-/* One line for each kind of oddity, with a count. */
-void cli_warn_oddities(const char *file, const struct sxt_mlyze_oddities *oddities);
+/* One warning for each kind of oddity, with a count. */
+void cli_warn_oddities(const char *path, const sxt_trace_oddities *oddities);
 
-/* Says that the recording of a heap trace did not end. */
-void cli_warn_cut(const char *file);
+/* Warns if the recording of a heap trace was cut off. */
+void cli_warn_cut_off(const char *path, const sxt_trace *trace);
 
 /* Fills in the directories of --search, which the caller frees. Prints what is wrong and returns the exit status. */
 int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where);
 
-/* Is it a heap trace, by its first bytes? (FILE, or FILE@MOMENT) */
+/* Whether FILE, or that of FILE@MOMENT, begins like a heap trace. */
 bool cli_is_trace(const char *file);
 
 /* What diff does for heap traces; each side is FILE, or FILE@MOMENT for what was live then. */

@@ -101,7 +101,7 @@ static void put_difference(struct making *making, unsigned column, uint64_t addr
     put(making, column, sxt_zigzag_encode((int64_t)(turn_right(address) - turn_right(before))));
 }
 
-static void put_allocation(struct making *making, const struct sxt_mlyze_event *event)
+static void put_allocation(struct making *making, const sxt_trace_event *event)
 {
     struct memory *memory = &making->memory;
     struct place *place = find_place(making, event->address);
@@ -121,7 +121,7 @@ static void put_allocation(struct making *making, const struct sxt_mlyze_event *
     memory->thread = event->thread;
 }
 
-static void put_free(struct making *making, const struct sxt_mlyze_event *event)
+static void put_free(struct making *making, const sxt_trace_event *event)
 {
     struct place *place = find_place(making, event->address);
     put(making, RELEASED, place->allocated != 0 ? making->allocations - place->allocated + 1 : 0);
@@ -131,24 +131,24 @@ static void put_free(struct making *making, const struct sxt_mlyze_event *event)
     making->memory.freed = event->address;
 }
 
-static void put_event(struct making *making, const struct sxt_mlyze_event *event, uint64_t delta)
+static void put_event(struct making *making, const sxt_trace_event *event, uint64_t delta)
 {
     uint64_t small = delta < DELTA_BEYOND ? delta : DELTA_BEYOND;
     sxt_buffer_u8(&making->columns[TAGS], (uint8_t)(event->kind | small << 3));
     if (small == DELTA_BEYOND)
         put(making, DELTAS, delta);
     switch (event->kind) {
-    case SXT_MLYZE_ALLOC:
+    case SXT_TRACE_ALLOC:
         put_allocation(making, event);
         break;
-    case SXT_MLYZE_FREE:
+    case SXT_TRACE_FREE:
         put_free(making, event);
         break;
-    case SXT_MLYZE_GC:
+    case SXT_TRACE_GC:
         put(making, REST, event->objects);
         put(making, REST, event->size);
         break;
-    case SXT_MLYZE_MARKER:
+    case SXT_TRACE_MARKER:
         put(making, REST, event->stack);
         break;
     default:
@@ -159,17 +159,17 @@ static void put_event(struct making *making, const struct sxt_mlyze_event *event
 }
 
 /* How many bytes the event takes when it is written as short as it can be. */
-static size_t shortest(const struct sxt_mlyze_event *event, uint64_t delta)
+static size_t shortest(const sxt_trace_event *event, uint64_t delta)
 {
     size_t size = 1 + sxt_varint_size(delta);
     switch (event->kind) {
-    case SXT_MLYZE_ALLOC:
+    case SXT_TRACE_ALLOC:
         return size + 10 + sxt_varint_size(event->size) + sxt_varint_size(event->stack);
-    case SXT_MLYZE_FREE:
+    case SXT_TRACE_FREE:
         return size + 8;
-    case SXT_MLYZE_GC:
+    case SXT_TRACE_GC:
         return size + sxt_varint_size(event->objects) + sxt_varint_size(event->size);
-    case SXT_MLYZE_MARKER:
+    case SXT_TRACE_MARKER:
         return size + sxt_varint_size(event->stack);
     default:
         return size + sxt_varint_size(event->size) + event->size;
@@ -179,13 +179,13 @@ static size_t shortest(const struct sxt_mlyze_event *event, uint64_t delta)
 static int put_events(struct making *making, struct sxt_mlyze_stream *stream, sxt_error *error)
 {
     while (stream->next < stream->end) {
-        struct sxt_mlyze_event event;
+        sxt_trace_event event;
         const uint8_t *start = stream->next;
         uint64_t before = stream->time;
         if (sxt_mlyze_decode(stream, &event, 1) != 1)
             return sxt_mlyze_fail_fault(stream, SXT_NO_OFFSET, error);
         uint64_t delta = event.time - before;
-        bool is_too_large = event.stack == UINT32_MAX || (event.kind == SXT_MLYZE_ALLOC && event.size == UINT64_MAX);
+        bool is_too_large = event.stack == UINT32_MAX || (event.kind == SXT_TRACE_ALLOC && event.size == UINT64_MAX);
         if (is_too_large || (size_t)(stream->next - start) != shortest(&event, delta))
             return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "a number is longer than it needs to be");
         put_event(making, &event, delta);
@@ -294,7 +294,7 @@ static bool take_difference(struct sxt_mlyze_columns *columns, unsigned which, u
     return true;
 }
 
-static bool take_allocation(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *event)
+static bool take_allocation(struct sxt_mlyze_columns *columns, sxt_trace_event *event)
 {
     struct memory *memory = &columns->memory;
     uint64_t distance, stack, size, thread, address;
@@ -325,7 +325,7 @@ static bool take_allocation(struct sxt_mlyze_columns *columns, struct sxt_mlyze_
     return true;
 }
 
-static bool take_free(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *event)
+static bool take_free(struct sxt_mlyze_columns *columns, sxt_trace_event *event)
 {
     uint64_t distance;
     if (!take(columns, RELEASED, &distance) || distance > columns->allocations || columns->frees == ADDRESSES_MOST)
@@ -338,23 +338,23 @@ static bool take_free(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event 
     return true;
 }
 
-static bool take_rest(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *event)
+static bool take_rest(struct sxt_mlyze_columns *columns, sxt_trace_event *event)
 {
     struct column *rest = &columns->columns[REST];
     uint64_t id;
     switch (event->kind) {
-    case SXT_MLYZE_GC:
+    case SXT_TRACE_GC:
         return take(columns, REST, &event->objects) && take(columns, REST, &event->size);
-    case SXT_MLYZE_MARKER:
+    case SXT_TRACE_MARKER:
         if (!take(columns, REST, &id) || id >= UINT32_MAX)
             return false;
         event->stack = (uint32_t)id;
         return true;
-    case SXT_MLYZE_OTHER:
+    case SXT_TRACE_OTHER:
         if (rest->next == rest->end)
             return false;
         event->type = *rest->next++;
-        if (event->type < SXT_MLYZE_OTHER || event->type >= SXT_MLYZE_TYPE_END || !take(columns, REST, &event->size) ||
+        if (event->type < SXT_TRACE_OTHER || event->type >= SXT_MLYZE_TYPE_END || !take(columns, REST, &event->size) ||
             (uint64_t)(rest->end - rest->next) < event->size)
             return false;
         event->payload = rest->next;
@@ -365,18 +365,18 @@ static bool take_rest(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event 
     }
 }
 
-static bool take_event(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *event)
+static bool take_event(struct sxt_mlyze_columns *columns, sxt_trace_event *event)
 {
     uint8_t tag = *columns->columns[TAGS].next;
     uint64_t delta = tag >> 3;
-    *event = (struct sxt_mlyze_event){.kind = tag & 7};
+    *event = (sxt_trace_event){.kind = tag & 7};
     if ((delta == DELTA_BEYOND && !take(columns, DELTAS, &delta)) || !sxt_add_u64(columns->time, delta, &event->time))
         return false;
     bool taken;
-    if (event->kind == SXT_MLYZE_ALLOC)
+    if (event->kind == SXT_TRACE_ALLOC)
         taken = take_allocation(columns, event);
     else
-        taken = event->kind == SXT_MLYZE_FREE ? take_free(columns, event) : take_rest(columns, event);
+        taken = event->kind == SXT_TRACE_FREE ? take_free(columns, event) : take_rest(columns, event);
     if (!taken)
         return false;
     columns->columns[TAGS].next++;
@@ -392,8 +392,8 @@ static bool all_read(const struct sxt_mlyze_columns *columns)
     return all;
 }
 
-int sxt_mlyze_columns_read(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *events, size_t capacity,
-                           size_t *count, uint64_t *time, sxt_error *error)
+int sxt_mlyze_columns_read(struct sxt_mlyze_columns *columns, sxt_trace_event *events, size_t capacity, size_t *count,
+                           uint64_t *time, sxt_error *error)
 {
     size_t made = 0;
     const struct column *tags = &columns->columns[TAGS];

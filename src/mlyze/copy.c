@@ -12,8 +12,8 @@ struct copying {
     uint64_t time;    /* of the last event that was written */
     uint64_t pending; /* events that were read, and will be written as bytes */
     const struct sxt_mlyze_metadata *metadata;
-    struct sxt_mlyze_oddities oddities;
-    struct sxt_mlyze_event events[BATCH];
+    sxt_trace_oddities oddities;
+    sxt_trace_event events[BATCH];
 };
 
 /*
@@ -84,7 +84,7 @@ static int copy_all(struct copying *copying, uint64_t end, uint64_t *lost, sxt_e
 }
 
 int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *writer, uint64_t *lost,
-                   struct sxt_mlyze_oddities *oddities, sxt_error *error)
+                   sxt_trace_oddities *oddities, sxt_error *error)
 {
     struct copying *copying = calloc(1, sizeof *copying);
     if (copying == NULL)

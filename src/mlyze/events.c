@@ -14,7 +14,7 @@
 #include "base/varint.h"
 #include "mlyze/private.h"
 
-static bool decode_one(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *event);
+static bool decode_one(struct sxt_mlyze_stream *stream, sxt_trace_event *event);
 
 /* Where one byte says it all, as it mostly does. No more than 10 bytes are looked at; 0 when that is too few. */
 static inline const uint8_t *take_varint(const uint8_t *at, uint64_t *value)
@@ -47,25 +47,25 @@ static inline uint32_t clamp_id(uint64_t id)
  * Far from the end, where nothing can be cut off: no checks but those of the numbers. Whatever is wrong, or rare, is
  * left to decode_one.
  */
-static size_t decode_quickly(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *events, size_t capacity)
+static size_t decode_quickly(struct sxt_mlyze_stream *stream, sxt_trace_event *events, size_t capacity)
 {
     const uint8_t *at = stream->next;
     uint64_t time = stream->time, delta, size, stack;
     size_t count = 0;
     while (count < capacity && stream->end - at >= SXT_MLYZE_EVENT_MOST) {
         const uint8_t *from = at;
-        struct sxt_mlyze_event *event = &events[count];
-        if (*from > SXT_MLYZE_FREE || (from = take_varint(from + 1, &delta)) == NULL || delta > UINT64_MAX - time)
+        sxt_trace_event *event = &events[count];
+        if (*from > SXT_TRACE_FREE || (from = take_varint(from + 1, &delta)) == NULL || delta > UINT64_MAX - time)
             break;
         uint64_t address = sxt_load_u64le(from);
         from += 8;
-        if (*at == SXT_MLYZE_FREE) {
-            *event = (struct sxt_mlyze_event){.kind = SXT_MLYZE_FREE, .time = time + delta, .address = address};
+        if (*at == SXT_TRACE_FREE) {
+            *event = (sxt_trace_event){.kind = SXT_TRACE_FREE, .time = time + delta, .address = address};
         } else {
             if ((from = take_varint(from, &size)) == NULL || (from = take_varint(from, &stack)) == NULL)
                 break;
-            *event = (struct sxt_mlyze_event){
-                .kind = SXT_MLYZE_ALLOC,
+            *event = (sxt_trace_event){
+                .kind = SXT_TRACE_ALLOC,
                 .thread = sxt_load_u16le(from),
                 .stack = clamp_id(stack),
                 .time = time + delta,
@@ -83,7 +83,7 @@ static size_t decode_quickly(struct sxt_mlyze_stream *stream, struct sxt_mlyze_e
     return count;
 }
 
-size_t sxt_mlyze_decode(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *events, size_t capacity)
+size_t sxt_mlyze_decode(struct sxt_mlyze_stream *stream, sxt_trace_event *events, size_t capacity)
 {
     size_t count = 0;
     stream->fault = SXT_MLYZE_FINE;
@@ -129,12 +129,12 @@ static bool take_bytes(struct sxt_mlyze_stream *stream, const uint8_t **at, uint
     return true;
 }
 
-static bool decode_fields(struct sxt_mlyze_stream *stream, const uint8_t **at, struct sxt_mlyze_event *event)
+static bool decode_fields(struct sxt_mlyze_stream *stream, const uint8_t **at, sxt_trace_event *event)
 {
     const uint8_t *bytes;
     uint64_t id = 0;
     switch (event->kind) {
-    case SXT_MLYZE_ALLOC:
+    case SXT_TRACE_ALLOC:
         if (!take_bytes(stream, at, 8, &bytes))
             return false;
         event->address = sxt_load_u64le(bytes);
@@ -144,14 +144,14 @@ static bool decode_fields(struct sxt_mlyze_stream *stream, const uint8_t **at, s
         event->stack = clamp_id(id);
         event->thread = sxt_load_u16le(bytes);
         return true;
-    case SXT_MLYZE_FREE:
+    case SXT_TRACE_FREE:
         if (!take_bytes(stream, at, 8, &bytes))
             return false;
         event->address = sxt_load_u64le(bytes);
         return true;
-    case SXT_MLYZE_GC:
+    case SXT_TRACE_GC:
         return take_checked(stream, at, &event->objects) && take_checked(stream, at, &event->size);
-    case SXT_MLYZE_MARKER:
+    case SXT_TRACE_MARKER:
         if (!take_checked(stream, at, &id))
             return false;
         event->stack = clamp_id(id);
@@ -161,14 +161,14 @@ static bool decode_fields(struct sxt_mlyze_stream *stream, const uint8_t **at, s
     }
 }
 
-static bool decode_one(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *event)
+static bool decode_one(struct sxt_mlyze_stream *stream, sxt_trace_event *event)
 {
     const uint8_t *at = stream->next;
     uint8_t type = *at++;
     uint64_t delta;
     if (type >= SXT_MLYZE_TYPE_END)
         return fail_at(stream, stream->next, SXT_MLYZE_BAD_TYPE);
-    *event = (struct sxt_mlyze_event){.kind = type < SXT_MLYZE_OTHER ? type : SXT_MLYZE_OTHER, .type = type};
+    *event = (sxt_trace_event){.kind = type < SXT_TRACE_OTHER ? type : SXT_TRACE_OTHER, .type = type};
     const uint8_t *at_delta = at;
     if (!take_checked(stream, &at, &delta))
         return false;
@@ -176,7 +176,7 @@ static bool decode_one(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *
         return fail_at(stream, at_delta, SXT_MLYZE_BAD_TIME);
     if (!decode_fields(stream, &at, event))
         return false;
-    if (event->kind != SXT_MLYZE_OTHER)
+    if (event->kind != SXT_TRACE_OTHER)
         event->type = 0;
     stream->next = at;
     stream->time = event->time;
@@ -207,16 +207,16 @@ static inline uint8_t *put_varint(uint8_t *to, uint64_t value)
     return to;
 }
 
-void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *event, uint64_t time)
+void sxt_mlyze_encode(struct sxt_buffer *out, const sxt_trace_event *event, uint64_t time)
 {
     bool has_room = out->capacity - out->size > SXT_MLYZE_EVENT_MOST && !out->failed;
     uint8_t *start = has_room ? out->data + out->size : sxt_buffer_reserve(out, SXT_MLYZE_EVENT_MOST), *to = start;
     if (to == NULL)
         return;
-    *to++ = event->kind < SXT_MLYZE_OTHER ? event->kind : event->type;
+    *to++ = event->kind < SXT_TRACE_OTHER ? event->kind : event->type;
     to = put_varint(to, event->time - time);
     switch (event->kind) {
-    case SXT_MLYZE_ALLOC:
+    case SXT_TRACE_ALLOC:
         sxt_store_u64le(to, event->address);
         to += 8;
         to = put_varint(to, event->size);
@@ -224,21 +224,21 @@ void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *even
         sxt_store_u16le(to, event->thread);
         to += 2;
         break;
-    case SXT_MLYZE_FREE:
+    case SXT_TRACE_FREE:
         sxt_store_u64le(to, event->address);
         to += 8;
         break;
-    case SXT_MLYZE_GC:
+    case SXT_TRACE_GC:
         to = put_varint(to, event->objects);
         to = put_varint(to, event->size);
         break;
-    case SXT_MLYZE_MARKER:
+    case SXT_TRACE_MARKER:
         to = put_varint(to, event->stack);
         break;
     default:
         to = put_varint(to, event->size);
     }
     out->size += (size_t)(to - start);
-    if (event->kind == SXT_MLYZE_OTHER)
+    if (event->kind == SXT_TRACE_OTHER)
         sxt_buffer_append(out, event->payload, event->size);
 }

@@ -1,5 +1,5 @@
 /* export_folded.c: one line a stack, as the scripts for flame graphs read them. */
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 
 /* ";" separates frames and a line ends with "\n", so neither may be in a name. */
 static void put_name(struct sxt_buffer *out, sxt_string name)
@@ -12,16 +12,15 @@ static void put_name(struct sxt_buffer *out, sxt_string name)
     }
 }
 
-int sxt_heap_export_folded(const struct sxt_heap_usage *usage, enum sxt_heap_cost cost, struct sxt_buffer *out,
-                           sxt_error *error)
+int sxt_heap_export_folded(const sxt_heap_usage *usage, sxt_heap_cost cost, struct sxt_buffer *out, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
     for (size_t i = 0; i < usage->site_count; i++) {
-        const struct sxt_heap_site *site = &usage->sites[i];
+        const sxt_heap_site *site = &usage->sites[i];
         const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
         uint64_t value = sxt_heap_cost_of(&site->sums, cost);
         char room[24];
-        if (value == 0 || (cost == SXT_HEAP_LEAKED && site->is_suppressed))
+        if (value == 0 || (cost == SXT_HEAP_COST_LEAKED && site->is_suppressed))
             continue;
         if (stack == NULL || stack->count == 0)
             sxt_buffer_print(out, "stack_%u", site->stack);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/protobuf.h"
 #include "base/strings.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 
 static const char *const types[][2] = {
     {"alloc_objects", "count"}, {"alloc_space", "bytes"},  {"inuse_objects", "count"},
@@ -81,11 +81,11 @@ static uint32_t location_of(struct profile *profile, sxt_string name, sxt_string
     return id;
 }
 
-static void put_sample(struct profile *profile, const struct sxt_heap_usage *usage, const struct sxt_heap_site *site)
+static void put_sample(struct profile *profile, const sxt_heap_usage *usage, const sxt_heap_site *site)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
-    const struct sxt_heap_sums *sums = &site->sums;
+    const sxt_heap_sums *sums = &site->sums;
     uint64_t values[] = {sums->count,      sums->bytes,      sums->live_count,
                          sums->live_bytes, sums->peak_count, sums->peak_bytes};
     char room[24], other[24];
@@ -105,7 +105,7 @@ static void put_sample(struct profile *profile, const struct sxt_heap_usage *usa
     sxt_protobuf_write_bytes(profile->out, 2, profile->message.data, profile->message.size);
 }
 
-static void put_rest(struct profile *profile, const struct sxt_heap_usage *usage)
+static void put_rest(struct profile *profile, const sxt_heap_usage *usage)
 {
     uint32_t standard = text_of(profile, (sxt_string){"inuse_space", 11});
     for (uint32_t i = 0; i < profile->strings.count; i++) {
@@ -118,7 +118,7 @@ static void put_rest(struct profile *profile, const struct sxt_heap_usage *usage
     sxt_protobuf_write_number(profile->out, 14, standard);
 }
 
-int sxt_heap_export_pprof(const struct sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error)
+int sxt_heap_export_pprof(const sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error)
 {
     struct profile profile = {.out = out};
     struct sxt_buffer *buffers[] = {&profile.message, &profile.inner, &profile.key};

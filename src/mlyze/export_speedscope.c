@@ -8,15 +8,15 @@
 #include "base/json_writer.h"
 #include "base/string.h"
 #include "base/strings.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 
 static const struct {
     const char *name;
-    enum sxt_heap_cost cost;
-} profiles[] = {{"allocated", SXT_HEAP_BYTES}, {"peak", SXT_HEAP_PEAK}, {"leaked", SXT_HEAP_LEAKED}};
+    sxt_heap_cost cost;
+} profiles[] = {{"allocated", SXT_HEAP_COST_BYTES}, {"peak", SXT_HEAP_COST_PEAK}, {"leaked", SXT_HEAP_COST_LEAKED}};
 
 struct speedscope {
-    const struct sxt_heap_usage *usage;
+    const sxt_heap_usage *usage;
     struct sxt_json_writer json;
     struct sxt_strings frames; /* keys of frames: number = index + 1 */
     bool no_memory;
@@ -73,10 +73,10 @@ static void put_frames(struct speedscope *scope)
     }
 }
 
-static void put_samples(struct speedscope *scope, enum sxt_heap_cost cost)
+static void put_samples(struct speedscope *scope, sxt_heap_cost cost)
 {
     for (size_t i = 0; i < scope->usage->site_count; i++) {
-        const struct sxt_heap_site *site = &scope->usage->sites[i];
+        const sxt_heap_site *site = &scope->usage->sites[i];
         const struct sxt_mlyze_stack *stack = sxt_heap_frames(scope->usage, site->stack);
         if (sxt_heap_bytes_of(&site->sums, cost) == 0)
             continue;
@@ -91,7 +91,7 @@ static void put_samples(struct speedscope *scope, enum sxt_heap_cost cost)
     }
 }
 
-static uint64_t put_weights(struct speedscope *scope, enum sxt_heap_cost cost)
+static uint64_t put_weights(struct speedscope *scope, sxt_heap_cost cost)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < scope->usage->site_count; i++) {
@@ -103,7 +103,7 @@ static uint64_t put_weights(struct speedscope *scope, enum sxt_heap_cost cost)
     return sum;
 }
 
-static void put_profile(struct speedscope *scope, const char *name, enum sxt_heap_cost cost)
+static void put_profile(struct speedscope *scope, const char *name, sxt_heap_cost cost)
 {
     struct sxt_json_writer *json = &scope->json;
     sxt_json_write_begin(json, NULL, '{');
@@ -121,7 +121,7 @@ static void put_profile(struct speedscope *scope, const char *name, enum sxt_hea
     sxt_json_write_end(json, '}');
 }
 
-int sxt_heap_export_speedscope(const struct sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error)
+int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error)
 {
     struct speedscope scope = {.usage = usage, .json = sxt_json_writer_make(out, SXT_JSON_COMPACT)};
     struct sxt_json_writer *json = &scope.json;

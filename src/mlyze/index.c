@@ -34,20 +34,20 @@ struct making {
     size_t capacity;
     struct sxt_live live;
     uint64_t live_bytes;
-    struct sxt_mlyze_event events[BATCH];
+    sxt_trace_event events[BATCH];
 };
 
-static bool count_event(struct making *making, const struct sxt_mlyze_event *event)
+static bool count_event(struct making *making, const sxt_trace_event *event)
 {
     bool is_new;
-    if (event->kind == SXT_MLYZE_ALLOC) {
+    if (event->kind == SXT_TRACE_ALLOC) {
         size_t place = sxt_live_add(&making->live, event->address, &is_new);
         if (place == SXT_LIVE_NOWHERE)
             return false;
         struct sxt_live_block *block = sxt_live_at(&making->live, place);
         making->live_bytes += event->size - (is_new ? 0 : block->size);
         block->size = event->size;
-    } else if (event->kind == SXT_MLYZE_FREE) {
+    } else if (event->kind == SXT_TRACE_FREE) {
         size_t place = sxt_live_find(&making->live, event->address);
         if (place == SXT_LIVE_NOWHERE)
             return true;
@@ -134,7 +134,7 @@ void sxt_mlyze_index_free(struct sxt_mlyze_index *index)
 
 uint64_t sxt_mlyze_mark(const struct sxt_mlyze *trace)
 {
-    sxt_string all = sxt_mlyze_bytes(trace), text = sxt_mlyze_metadata_text(trace);
+    sxt_string all = sxt_mlyze_bytes(trace), text = sxt_mlyze_stored_text(trace);
     uint64_t begin = sxt_crc32c(0, all.data, SXT_MLYZE_HEADER_SIZE);
     begin = sxt_crc32c((uint32_t)begin, text.data, text.size);
     size_t tail = all.size < TAIL ? all.size : TAIL;

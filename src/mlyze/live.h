@@ -193,12 +193,12 @@ static inline size_t sxt_live_find_expected(const struct sxt_live *live, uint64_
 /* For those who look at events one by one: what the events some way behind AT will need. */
 #define SXT_LIVE_AHEAD 16
 static inline __attribute__((always_inline)) void
-sxt_live_look_ahead(const struct sxt_live *live, const struct sxt_mlyze_event *events, size_t count, size_t at)
+sxt_live_look_ahead(const struct sxt_live *live, const sxt_trace_event *events, size_t count, size_t at)
 {
     size_t far = at + SXT_LIVE_AHEAD, near = at + SXT_LIVE_AHEAD / 2;
     if (far < count)
         sxt_live_fetch(live, sxt_live_hash(live, events[far].address));
-    if (near < count && events[near].kind == SXT_MLYZE_FREE)
+    if (near < count && events[near].kind == SXT_TRACE_FREE)
         (void)sxt_live_expect(live, sxt_live_hash(live, events[near].address));
 }
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sextant/symbols.h>
+#include <sextant/trace.h>
 
 #include "base/buffer.h"
 #include "base/json.h"
@@ -50,21 +50,6 @@ struct sxt_mlyze_header {
     uint32_t pid;
     bool has_unknown;        /* bytes that no version here knows are not 0: the events may mean something else */
     uint32_t unknown_offset; /* of the first of them */
-};
-
-enum sxt_mlyze_kind { SXT_MLYZE_ALLOC, SXT_MLYZE_FREE, SXT_MLYZE_GC, SXT_MLYZE_MARKER, SXT_MLYZE_OTHER };
-
-/* One event. Times are absolute. */
-struct sxt_mlyze_event {
-    uint8_t kind; /* an sxt_mlyze_kind */
-    uint8_t type; /* of OTHER: as in the file, 4 or more */
-    uint16_t thread;
-    uint32_t stack; /* ALLOC: in the metadata; MARKER: the name, in functions */
-    uint64_t time;  /* microseconds since 1970 */
-    uint64_t address;
-    uint64_t size;          /* ALLOC: bytes; GC: bytes; OTHER: of the payload */
-    uint64_t objects;       /* GC */
-    const uint8_t *payload; /* OTHER */
 };
 
 /* --- metadata.c: stacks, files and functions --- */
@@ -120,6 +105,9 @@ int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt
 /* The same for those who ask for no names: the metadata is empty, its text is there. */
 int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
 void sxt_mlyze_close(struct sxt_mlyze **trace);
+/* Gives the trace other metadata: TEXT, from malloc, which is the trace's from then on. On failure nothing changes, and
+ * TEXT is freed. Nothing of the old metadata may be in use. */
+int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size, sxt_error *error);
 const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace);
 const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace);
 sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace); /* the JSON, byte for byte */
@@ -135,7 +123,7 @@ void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor);
  * Fills up to CAPACITY events; *COUNT is how many, 0 at the end. Batches keep this fast: 20 million events a second and
  * more. When the rest cannot be read, those before it are given out first, and the next call fails with the offset.
  */
-int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                    sxt_error *error);
 
 /* After a read that failed: on to the next block that is whole, if there is one. Its events keep their numbers. */
@@ -190,6 +178,7 @@ struct sxt_mlyze_settings {
     uint64_t period;            /* of sampling; 0 for none */
     uint64_t dropped;
     uint32_t pid;     /* only where there are blocks: a plain file has no place for it */
+    unsigned threads; /* 1: compress on the calling thread; 0: default */
     bool keeps_index; /* make the index while the blocks are written: see sxt_mlyze_writer_live */
 };
 
@@ -197,7 +186,7 @@ struct sxt_mlyze_settings {
  * OUTPUT must be a file when the codec is not RAW. */
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
-int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error);
+int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
  * What is live behind the last event: to be told after each one where the index is kept. sxt_mlyze_writer_take_index
  * gives it away once everything is written.
@@ -212,23 +201,14 @@ int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes,
  * All events of TRACE, byte for byte, whatever it and the writer's file are made of. With LOST, what cannot be read is
  * left out, and *LOST is how many bytes of the file that is; with NULL it is an error. ODDITIES may be NULL.
  */
-struct sxt_mlyze_oddities;
 int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *writer, uint64_t *lost,
-                   struct sxt_mlyze_oddities *oddities, sxt_error *error);
+                   sxt_trace_oddities *oddities, sxt_error *error);
 int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error);
 void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer);
 
-/* What is wrong with events but can be lived with: files of the reference tracer have it. */
-struct sxt_mlyze_oddities {
-    uint64_t dangling_stacks;
-    uint64_t dangling_names; /* of markers */
-    uint64_t zero_addresses;
-    uint64_t unknown_types;
-};
-
 /* Adds to *ODDITIES what is odd about some events. */
-void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events,
-                              size_t count, struct sxt_mlyze_oddities *oddities);
+void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count,
+                              sxt_trace_oddities *oddities);
 
 /* --- verify.c: the seven rules of the specification, each problem with its byte offset --- */
 

@@ -8,6 +8,8 @@
 /* --- offsets in the header --- */
 
 enum {
+    SXT_MLYZE_AT_VERSION = 4,
+    SXT_MLYZE_AT_START = 8,
     SXT_MLYZE_AT_FLAGS = 20,
     SXT_MLYZE_AT_CODEC = 24,
     SXT_MLYZE_AT_BLOCK_SIZE = 28,
@@ -56,13 +58,16 @@ struct sxt_mlyze_stream {
 };
 
 /* Up to CAPACITY events; fewer at the end, and before a fault. */
-size_t sxt_mlyze_decode(struct sxt_mlyze_stream *stream, struct sxt_mlyze_event *events, size_t capacity);
+size_t sxt_mlyze_decode(struct sxt_mlyze_stream *stream, sxt_trace_event *events, size_t capacity);
 
 /* The fault as an error; AT is the offset in the file of what stream->fault_at points to. */
 int sxt_mlyze_fail_fault(const struct sxt_mlyze_stream *stream, uint64_t at, sxt_error *error);
 
 /* Adds EVENT, whose time is not before TIME, which is that of the event before it. */
-void sxt_mlyze_encode(struct sxt_buffer *out, const struct sxt_mlyze_event *event, uint64_t time);
+void sxt_mlyze_encode(struct sxt_buffer *out, const sxt_trace_event *event, uint64_t time);
+
+/* The metadata in the file, expanded: what sxt_mlyze_metadata_text was before it was replaced. */
+sxt_string sxt_mlyze_stored_text(const struct sxt_mlyze *trace);
 
 /* --- read.c: a block at a time; parts of up to 64 KiB of a plain file pass for blocks --- */
 
@@ -71,8 +76,8 @@ int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index
                          sxt_error *error);
 
 /* As sxt_mlyze_read, up to the end of the block. */
-int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
-                            size_t *count, sxt_error *error);
+int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
+                            sxt_error *error);
 
 /* The bytes of the events of this block that were read; NULL where it has columns. */
 const uint8_t *sxt_mlyze_block_bytes(const struct sxt_mlyze_cursor *cursor, size_t *size);
@@ -151,7 +156,7 @@ int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, siz
 
 /* A thread that does that. NULL when there is but one processor, or no thread to be had. */
 struct sxt_mlyze_behind;
-struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink);
+struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink, unsigned threads);
 
 /* Hands over the first SIZE bytes of EVENTS, which has only the others afterwards. Fails with what went wrong so far.
  */
@@ -177,7 +182,7 @@ int sxt_mlyze_columns_open(struct sxt_mlyze_columns *columns, const uint8_t *byt
                            uint64_t offset, sxt_error *error);
 
 /* Up to CAPACITY events, 0 at the end; fewer before damage, which the next call reports. *TIME is that of the last. */
-int sxt_mlyze_columns_read(struct sxt_mlyze_columns *columns, struct sxt_mlyze_event *events, size_t capacity,
-                           size_t *count, uint64_t *time, sxt_error *error);
+int sxt_mlyze_columns_read(struct sxt_mlyze_columns *columns, sxt_trace_event *events, size_t capacity, size_t *count,
+                           uint64_t *time, sxt_error *error);
 
 #endif

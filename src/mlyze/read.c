@@ -1,14 +1,5 @@
 /*
- * read.c: the header, and ways through the events.
- *
- *       0  "MTRC"             28  u32 most bytes in a block    68  u32 CRC32C of the metadata
- *       4  u32 version 1      32  u64 offset of the events     72  u64 period of sampling
- *       8  u64 start          40  u64 bytes of all events      80  u64 events that were lost
- *      16  u32 metadata size  48  u64 offset of the metadata   88  u32 process id
- *      20  u32 flags          56  u64 number of events         92  0
- *      24  u32 codec          64  u32 CRC32C of the header    256  metadata, events
- *
- * Version 1 has the first five fields; the others are 0 in a plain file.
+ * read.c: an open trace, and cursors over its events. header.c reads the header.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +19,10 @@ struct sxt_mlyze {
     uint64_t events_end;
     struct sxt_mlyze_header header;
     struct sxt_mlyze_metadata metadata;
-    sxt_string text; /* of the metadata */
-    char *unpacked;  /* the same, where it was compressed */
+    sxt_string text;        /* of the metadata */
+    sxt_string stored_text; /* as the file has it, expanded */
+    char *unpacked;         /* the same, where it was compressed */
+    char *replaced;         /* other metadata */
 };
 
 struct sxt_mlyze_cursor {
@@ -47,96 +40,6 @@ struct sxt_mlyze_cursor {
     uint64_t effort; /* bytes that may still be looked at in search of a block */
     struct sxt_mlyze_columns *columns;
 };
-
-bool sxt_mlyze_is(const uint8_t *data, size_t size)
-{
-    return size >= 4 && memcmp(data, "MTRC", 4) == 0;
-}
-
-bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size)
-{
-    return sxt_mlyze_is(data, size) && size >= SXT_MLYZE_HEADER_SIZE &&
-           (sxt_load_u32le(data + SXT_MLYZE_AT_FLAGS) & SXT_MLYZE_UNCLEAN) != 0;
-}
-
-uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
-{
-    static const uint8_t nothing[4];
-    uint32_t crc = sxt_crc32c(0, header, SXT_MLYZE_AT_HEADER_CRC);
-    crc = sxt_crc32c(crc, nothing, sizeof nothing);
-    return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
-}
-
-/* The offset of the first bytes that mean nothing here, or nothing without a flag that is not set; 0: there are none.
- */
-static uint32_t find_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
-{
-    if ((header->flags & ~SXT_MLYZE_FLAGS_KNOWN) != 0)
-        return SXT_MLYZE_AT_FLAGS;
-    bool has_blocks = (header->flags & SXT_MLYZE_BLOCKS) != 0;
-    bool is_plain = !has_blocks && (header->flags & (SXT_MLYZE_UNCLEAN | SXT_MLYZE_CHECKSUMS)) == 0;
-    if (has_blocks ? header->codec > SXT_MLYZE_COLUMNS || header->codec == 2 : is_plain && header->codec != 0)
-        return SXT_MLYZE_AT_CODEC;
-    if (is_plain && sxt_load_u32le(data + SXT_MLYZE_AT_BLOCK_SIZE) != 0)
-        return SXT_MLYZE_AT_BLOCK_SIZE;
-    if (is_plain && sxt_load_u64le(data + SXT_MLYZE_AT_HEADER_CRC) != 0)
-        return SXT_MLYZE_AT_HEADER_CRC;
-    if (is_plain && header->period != 0 && (header->flags & SXT_MLYZE_SAMPLED) == 0)
-        return SXT_MLYZE_AT_PERIOD;
-    for (uint32_t i = SXT_MLYZE_AT_UNKNOWN; i < SXT_MLYZE_HEADER_SIZE; i++)
-        if (data[i] != 0)
-            return i;
-    return 0;
-}
-
-static int check_places(const struct sxt_mlyze_header *header, uint64_t size, sxt_error *error)
-{
-    if (!sxt_fits(header->metadata_offset, header->metadata_size, 1, size))
-        return sxt_fail(error, SXT_ERROR_FORMAT, size < header->metadata_offset ? SXT_MLYZE_AT_METADATA : size,
-                        "the metadata has %u bytes, but the file ends before", header->metadata_size);
-    bool is_behind = (header->flags & SXT_MLYZE_METADATA_END) != 0;
-    uint64_t least = is_behind ? SXT_MLYZE_HEADER_SIZE : header->metadata_offset + header->metadata_size;
-    uint64_t most = is_behind ? header->metadata_offset : size;
-    if (header->metadata_offset < SXT_MLYZE_HEADER_SIZE || header->events_offset < least ||
-        header->events_offset > most)
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_EVENTS, "events and metadata are in each other's place");
-    return SXT_OK;
-}
-
-int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error)
-{
-    if (!sxt_mlyze_is(data, size))
-        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "no heap trace: it does not begin with MTRC");
-    if (size < SXT_MLYZE_HEADER_SIZE)
-        return sxt_fail(error, SXT_ERROR_FORMAT, size, "ends inside the header");
-    *out = (struct sxt_mlyze_header){
-        .version = sxt_load_u32le(data + 4),
-        .start_us = sxt_load_u64le(data + 8),
-        .metadata_size = sxt_load_u32le(data + 16),
-        .flags = sxt_load_u32le(data + SXT_MLYZE_AT_FLAGS),
-        .codec = sxt_load_u32le(data + SXT_MLYZE_AT_CODEC),
-        .metadata_offset = SXT_MLYZE_HEADER_SIZE,
-        .event_count = sxt_load_u64le(data + SXT_MLYZE_AT_EVENT_COUNT),
-        .period = sxt_load_u64le(data + SXT_MLYZE_AT_PERIOD),
-        .dropped = sxt_load_u64le(data + SXT_MLYZE_AT_DROPPED),
-        .pid = sxt_load_u32le(data + SXT_MLYZE_AT_PID),
-    };
-    if (out->version != 1)
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u; only version 1 is known", out->version);
-    out->unknown_offset = find_unknown(data, out);
-    out->has_unknown = out->unknown_offset != 0;
-    uint64_t events = sxt_load_u64le(data + SXT_MLYZE_AT_EVENTS);
-    bool is_behind = (out->flags & SXT_MLYZE_METADATA_END) != 0;
-    if (is_behind)
-        out->metadata_offset = sxt_load_u64le(data + SXT_MLYZE_AT_METADATA);
-    out->events_offset = is_behind ? SXT_MLYZE_HEADER_SIZE : SXT_MLYZE_HEADER_SIZE + (uint64_t)out->metadata_size;
-    if (events != 0 && !out->has_unknown)
-        out->events_offset = events;
-    if ((out->flags & SXT_MLYZE_CHECKSUMS) != 0 && !out->has_unknown &&
-        sxt_mlyze_header_crc(data) != sxt_load_u32le(data + SXT_MLYZE_AT_HEADER_CRC))
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_HEADER_CRC, "the checksum of the header is wrong");
-    return check_places(out, size, error);
-}
 
 /* The text of the metadata. */
 static int open_text(struct sxt_mlyze *trace, sxt_error *error)
@@ -183,10 +86,11 @@ static int open_trace(const uint8_t *data, size_t size, bool reads_metadata, str
     trace->size = size;
     int status = sxt_mlyze_header_read(data, size, &trace->header, error);
     if (status == SXT_OK && (trace->header.flags & SXT_MLYZE_UNCLEAN) != 0)
-        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_MLYZE_AT_FLAGS,
-                          "its recording did not end; sextant convert --recover makes it whole");
+        status = sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_CUT_OFF, SXT_MLYZE_AT_FLAGS,
+                                 "the recording was cut off");
     if (status == SXT_OK)
         status = open_text(trace, error);
+    trace->stored_text = trace->text;
     if (status == SXT_OK && reads_metadata)
         status = read_metadata(trace, error);
     if (status != SXT_OK) {
@@ -215,8 +119,25 @@ void sxt_mlyze_close(struct sxt_mlyze **trace)
         return;
     sxt_mlyze_metadata_free(&(*trace)->metadata);
     free((*trace)->unpacked);
+    free((*trace)->replaced);
     free(*trace);
     *trace = NULL;
+}
+
+int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size, sxt_error *error)
+{
+    struct sxt_mlyze_metadata metadata;
+    int status = sxt_mlyze_metadata_read(text, size, &metadata, error);
+    if (status != SXT_OK) {
+        free(text);
+        return status;
+    }
+    sxt_mlyze_metadata_free(&trace->metadata);
+    free(trace->replaced);
+    trace->metadata = metadata;
+    trace->replaced = text;
+    trace->text = (sxt_string){text, size};
+    return SXT_OK;
 }
 
 const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace)
@@ -232,6 +153,11 @@ const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trac
 sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace)
 {
     return trace->text;
+}
+
+sxt_string sxt_mlyze_stored_text(const struct sxt_mlyze *trace)
+{
+    return trace->stored_text;
 }
 
 sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace)
@@ -331,8 +257,8 @@ static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
 }
 
 /* Of the block that is open; with 0 events it is over. */
-static int read_open_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
-                           size_t *count, sxt_error *error)
+static int read_open_block(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
+                           sxt_error *error)
 {
     if (cursor->is_columns) {
         int status = sxt_mlyze_columns_read(cursor->columns, events, capacity, count, &cursor->stream.time, error);
@@ -347,7 +273,7 @@ static int read_open_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_eve
     return SXT_OK;
 }
 
-static int read_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+static int read_block(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                       sxt_error *error)
 {
     *count = 0;
@@ -367,7 +293,7 @@ static int fail_plain(const struct sxt_mlyze_cursor *cursor, sxt_error *error)
     return sxt_mlyze_fail_fault(stream, (uint64_t)(stream->fault_at - cursor->trace->data), error);
 }
 
-int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
+int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                    sxt_error *error)
 {
     int status = SXT_OK;
@@ -407,8 +333,8 @@ int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index
 }
 
 /* Plain: events up to the limit; an event that is larger than a block passes for one. */
-static int read_to_limit(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
-                         size_t *count, sxt_error *error)
+static int read_to_limit(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
+                         sxt_error *error)
 {
     const struct sxt_mlyze *trace = cursor->trace;
     struct sxt_mlyze_stream *stream = &cursor->stream;
@@ -427,8 +353,8 @@ static int read_to_limit(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event
     return *count > 0 ? SXT_OK : fail_plain(cursor, error);
 }
 
-int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_event *events, size_t capacity,
-                            size_t *count, sxt_error *error)
+int sxt_mlyze_read_in_block(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
+                            sxt_error *error)
 {
     int status = SXT_OK;
     *count = 0;

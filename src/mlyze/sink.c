@@ -102,9 +102,9 @@ static bool start_thread(struct sxt_mlyze_behind *behind)
     return started;
 }
 
-struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink)
+struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink, unsigned threads)
 {
-    struct sxt_mlyze_behind *behind = sxt_pool_threads(0) > 1 ? calloc(1, sizeof *behind) : NULL;
+    struct sxt_mlyze_behind *behind = sxt_pool_threads(threads) > 1 ? calloc(1, sizeof *behind) : NULL;
     if (behind == NULL)
         return NULL;
     behind->sink = sink;

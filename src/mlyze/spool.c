@@ -16,24 +16,11 @@ static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error 
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
 static int read_notes(struct sxt_spool *spool, sxt_error *error);
 
-static struct sxt_spool_control control_of(const uint8_t *data)
-{
-    struct sxt_spool_control control;
-    memcpy(&control, data + SXT_SPOOL_CONTROL_OFFSET, sizeof control);
-    return control;
-}
-
-bool sxt_spool_is(const uint8_t *data, size_t size)
-{
-    return size >= SXT_SPOOL_WINDOWS_OFFSET && sxt_mlyze_is(data, size) &&
-           sxt_load_u32le(data + SXT_SPOOL_CONTROL_OFFSET) == SXT_SPOOL_CONTROL_MAGIC;
-}
-
 int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
 {
     *out = NULL;
     if (!sxt_spool_is(data, size))
-        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "not a recording that was cut off");
+        return sxt_spool_check(data, size, error);
     struct sxt_spool *spool = calloc(1, sizeof *spool);
     if (spool == NULL)
         return sxt_fail_memory(error, sizeof *spool);
@@ -41,7 +28,7 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
     if (status == SXT_OK)
         status = read_control(spool, data, error);
     if (status == SXT_OK)
-        status = find_pieces(spool, data, size, control_of(data).image, error);
+        status = find_pieces(spool, data, size, sxt_spool_read_control(data).image, error);
     if (status == SXT_OK)
         status = read_notes(spool, error);
     if (status == SXT_OK)
@@ -89,7 +76,7 @@ static double us_per_tick(const struct sxt_spool_control *control)
 
 static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error)
 {
-    struct sxt_spool_control control = control_of(data);
+    struct sxt_spool_control control = sxt_spool_read_control(data);
     if (control.version != SXT_SPOOL_VERSION)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_SPOOL_CONTROL_OFFSET + 4, "recorded by another version (%u)",
                         (unsigned)control.version);

@@ -57,7 +57,33 @@ struct sxt_spool_facts {
     size_t child_count;
 };
 
+/* --- spool_head.c: the first page --- */
+
+#define SXT_SPOOL_HEAD_SIZE SXT_SPOOL_WINDOWS_OFFSET
+
 bool sxt_spool_is(const uint8_t *data, size_t size);
+
+/* Fails with what is wrong if it is not a spool that can be read. */
+int sxt_spool_check(const uint8_t *data, size_t size, sxt_error *error);
+
+/* A copy of the control block of a spool. */
+struct sxt_spool_control sxt_spool_read_control(const uint8_t *head);
+
+/* Whether a process is still writing to it, as far as can be known. */
+bool sxt_spool_is_growing(const uint8_t *head);
+
+/* Fills the head of a new spool. OPTIONS is a set of sxt_spool_option. */
+void sxt_spool_head_init(uint8_t head[SXT_SPOOL_HEAD_SIZE], uint64_t period, uint32_t options);
+
+/* On the mapped head of a spool that a recorder may be using. NOTE_TIME takes the time on both clocks again. */
+void sxt_spool_head_set_process(uint8_t *head, uint32_t pid);
+void sxt_spool_head_stop(uint8_t *head);
+void sxt_spool_head_note_time(uint8_t *head);
+
+/* Whether HEAD is that of a spool which process PID, a child of the one with the head PARENT, has made. */
+bool sxt_spool_head_is_child(const uint8_t *head, const uint8_t *parent, uint32_t pid);
+
+/* --- spool.c, spool_merge.c: the events --- */
 
 /* DATA is borrowed, and must not change any more. */
 int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
@@ -65,15 +91,14 @@ void sxt_spool_close(struct sxt_spool **spool);
 const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool);
 
 /* Up to CAPACITY events, in order; *COUNT is 0 at the end. Frees of blocks that nobody saw allocated are left out. */
-int sxt_spool_read(struct sxt_spool *spool, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
-                   sxt_error *error);
+int sxt_spool_read(struct sxt_spool *spool, sxt_trace_event *events, size_t capacity, size_t *count, sxt_error *error);
 
 /* The same, with what is live behind each event. */
 struct sxt_spool_live {
     uint64_t bytes, count;
 };
-int sxt_spool_read_live(struct sxt_spool *spool, struct sxt_mlyze_event *events, struct sxt_spool_live *live,
-                        size_t capacity, size_t *count, sxt_error *error);
+int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_live *live, size_t capacity,
+                        size_t *count, sxt_error *error);
 
 /* How many frees were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);

@@ -300,7 +300,7 @@ static void wake(struct sxt_spool *spool, uint64_t address)
 }
 
 static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *record, const struct found *found,
-                      struct sxt_mlyze_event *event, sxt_error *error)
+                      sxt_trace_event *event, sxt_error *error)
 {
     bool is_new = !found->is_live;
     size_t place = found->place;
@@ -312,7 +312,7 @@ static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *re
     spool->live_bytes += record->size - (is_new ? 0 : block->size);
     block->size = record->size;
     uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
-    event->kind = SXT_MLYZE_ALLOC;
+    event->kind = SXT_TRACE_ALLOC;
     event->stack = spool->stack_numbers[stack] - 1; /* every stack that is used has got a number */
     event->size = record->size;
     return SXT_OK;
@@ -320,7 +320,7 @@ static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *re
 
 /* False when nobody knows the block. */
 static bool take_free(struct sxt_spool *spool, uint64_t address, uint64_t tick, uint32_t way, const struct found *found,
-                      struct sxt_mlyze_event *event)
+                      sxt_trace_event *event)
 {
     if (!found->is_live) {
         spool->unmatched++;
@@ -330,30 +330,30 @@ static bool take_free(struct sxt_spool *spool, uint64_t address, uint64_t tick, 
     sxt_live_remove(&spool->live, found->place);
     if (spool->ends != NULL)
         spool->ends[found->hash % SXT_SPOOL_ENDS] = (struct sxt_spool_end){address, tick, way};
-    event->kind = SXT_MLYZE_FREE;
+    event->kind = SXT_TRACE_FREE;
     return true;
 }
 
-static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *record, struct sxt_mlyze_event *event)
+static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_trace_event *event)
 {
     if (record->note == SXT_SPOOL_GC) {
-        event->kind = SXT_MLYZE_GC;
+        event->kind = SXT_TRACE_GC;
         event->objects = sxt_load_u64le(record->data);
         event->size = sxt_load_u64le(record->data + 8);
     } else {
-        event->kind = SXT_MLYZE_MARKER;
+        event->kind = SXT_TRACE_MARKER;
         event->stack = sxt_strings_find(&spool->markers, (const char *)record->data, record->data_size);
     }
 }
 
 /* The record of way NUMBER becomes *EVENT; *IS_EVENT unless it is one to be left out. */
-static int take_record(struct sxt_spool *spool, uint32_t number, const struct found *found,
-                       struct sxt_mlyze_event *event, bool *is_event, sxt_error *error)
+static int take_record(struct sxt_spool *spool, uint32_t number, const struct found *found, sxt_trace_event *event,
+                       bool *is_event, sxt_error *error)
 {
     const struct sxt_spool_way *way = &spool->ways[number];
     const struct sxt_spool_record *record = &way->record;
     int status = SXT_OK;
-    *event = (struct sxt_mlyze_event){.address = record->address, .thread = (uint16_t)way->thread};
+    *event = (sxt_trace_event){.address = record->address, .thread = (uint16_t)way->thread};
     *is_event = true;
     if (record->kind == SXT_SPOOL_ALLOC) {
         status = take_alloc(spool, record, found, event, error);
@@ -370,12 +370,12 @@ static int take_record(struct sxt_spool *spool, uint32_t number, const struct fo
 }
 
 /* A free that was owed comes as soon as there is room for it. */
-static bool take_due(struct sxt_spool *spool, struct sxt_mlyze_event *event)
+static bool take_due(struct sxt_spool *spool, sxt_trace_event *event)
 {
     const struct sxt_spool_owed *due = &spool->due;
     struct sxt_spool_record record = {.address = due->address};
     struct found found = look_up(spool, &record);
-    *event = (struct sxt_mlyze_event){
+    *event = (sxt_trace_event){
         .address = due->address, .thread = (uint16_t)spool->ways[due->way].thread, .time = spool->last_time};
     spool->has_due = false;
     bool is_event = take_free(spool, due->address, due->tick, due->way, &found, event);
@@ -385,8 +385,7 @@ static bool take_due(struct sxt_spool *spool, struct sxt_mlyze_event *event)
 }
 
 /* False at the end. *IS_EVENT unless what was next is to be left out. */
-static bool take_next(struct sxt_spool *spool, struct sxt_mlyze_event *event, bool *is_event, int *status,
-                      sxt_error *error)
+static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_event, int *status, sxt_error *error)
 {
     if (__builtin_expect(spool->has_due, 0)) {
         *is_event = take_due(spool, event);
@@ -410,8 +409,8 @@ static bool take_next(struct sxt_spool *spool, struct sxt_mlyze_event *event, bo
     return true;
 }
 
-int sxt_spool_read_live(struct sxt_spool *spool, struct sxt_mlyze_event *events, struct sxt_spool_live *live,
-                        size_t capacity, size_t *count, sxt_error *error)
+int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_live *live, size_t capacity,
+                        size_t *count, sxt_error *error)
 {
     int status = SXT_OK;
     bool is_event;
@@ -424,8 +423,7 @@ int sxt_spool_read_live(struct sxt_spool *spool, struct sxt_mlyze_event *events,
     return status;
 }
 
-int sxt_spool_read(struct sxt_spool *spool, struct sxt_mlyze_event *events, size_t capacity, size_t *count,
-                   sxt_error *error)
+int sxt_spool_read(struct sxt_spool *spool, sxt_trace_event *events, size_t capacity, size_t *count, sxt_error *error)
 {
     return sxt_spool_read_live(spool, events, NULL, capacity, count, error);
 }

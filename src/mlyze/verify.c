@@ -42,42 +42,42 @@ static bool has_string(const sxt_string *list, size_t count, uint32_t id)
     return id < count && list[id].data != NULL;
 }
 
-void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events,
-                              size_t count, struct sxt_mlyze_oddities *oddities)
+void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count,
+                              sxt_trace_oddities *oddities)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct sxt_mlyze_event *event = &events[i];
-        if (event->kind == SXT_MLYZE_ALLOC) {
+        const sxt_trace_event *event = &events[i];
+        if (event->kind == SXT_TRACE_ALLOC) {
             oddities->dangling_stacks += !has_stack(metadata, event->stack);
             oddities->zero_addresses += event->address == 0;
-        } else if (event->kind == SXT_MLYZE_FREE) {
+        } else if (event->kind == SXT_TRACE_FREE) {
             oddities->zero_addresses += event->address == 0;
-        } else if (event->kind == SXT_MLYZE_MARKER) {
+        } else if (event->kind == SXT_TRACE_MARKER) {
             oddities->dangling_names += !has_string(metadata->functions, metadata->function_count, event->stack);
-        } else if (event->kind == SXT_MLYZE_OTHER) {
+        } else if (event->kind == SXT_TRACE_OTHER) {
             oddities->unknown_types++;
         }
     }
 }
 
-static bool is_odd(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_event *events, size_t count)
+static bool is_odd(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count)
 {
-    struct sxt_mlyze_oddities oddities = {0};
+    sxt_trace_oddities oddities = {0};
     sxt_mlyze_count_oddities(metadata, events, count, &oddities);
     return (oddities.dangling_stacks | oddities.dangling_names | oddities.unknown_types) != 0;
 }
 
 /* --- rules 4 and 5 --- */
 
-static void check_event(struct checking *checking, const struct sxt_mlyze_event *event, uint64_t offset)
+static void check_event(struct checking *checking, const sxt_trace_event *event, uint64_t offset)
 {
     const struct sxt_mlyze_metadata *metadata = checking->metadata;
-    if (event->kind == SXT_MLYZE_ALLOC && !has_stack(metadata, event->stack))
+    if (event->kind == SXT_TRACE_ALLOC && !has_stack(metadata, event->stack))
         note(&checking->stacks, offset, event->stack);
-    else if (event->kind == SXT_MLYZE_MARKER &&
+    else if (event->kind == SXT_TRACE_MARKER &&
              !has_string(metadata->functions, metadata->function_count, event->stack))
         note(&checking->markers, offset, event->stack);
-    else if (event->kind == SXT_MLYZE_OTHER)
+    else if (event->kind == SXT_TRACE_OTHER)
         note(&checking->types, offset, event->type);
 }
 
@@ -87,7 +87,7 @@ static void check_plain(struct checking *checking, uint64_t offset, uint64_t tim
     sxt_string all = sxt_mlyze_bytes(checking->trace);
     const uint8_t *data = (const uint8_t *)all.data;
     struct sxt_mlyze_stream stream = {.next = data + offset, .end = data + all.size, .time = time};
-    struct sxt_mlyze_event event;
+    sxt_trace_event event;
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)(stream.next - data);
         if (sxt_mlyze_decode(&stream, &event, 1) == 1)
@@ -173,7 +173,7 @@ static void check_counts(struct checking *checking, uint64_t events)
 
 static void check_events(struct checking *checking)
 {
-    struct sxt_mlyze_event events[BATCH];
+    sxt_trace_event events[BATCH];
     struct sxt_mlyze_cursor *cursor;
     sxt_error error;
     bool has_blocks = (sxt_mlyze_header(checking->trace)->flags & SXT_MLYZE_BLOCKS) != 0;

@@ -147,17 +147,17 @@ static int flush(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
 static int flush_full(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
 {
     if (writer->behind == NULL && !writer->is_alone) {
-        writer->behind = sxt_mlyze_behind_start(&writer->sink);
+        writer->behind = sxt_mlyze_behind_start(&writer->sink, writer->settings.threads);
         writer->is_alone = writer->behind == NULL;
     }
     return flush(writer, size, error);
 }
 
-int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_event *event, sxt_error *error)
+int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error)
 {
     if (event->time < writer->time)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an event is earlier than the one before it");
-    if (event->kind == SXT_MLYZE_OTHER && (event->type < SXT_MLYZE_OTHER || event->type >= SXT_MLYZE_TYPE_END))
+    if (event->kind == SXT_TRACE_OTHER && (event->type < SXT_TRACE_OTHER || event->type >= SXT_MLYZE_TYPE_END))
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an event cannot have type %u", event->type);
     size_t before = writer->events.size;
     sxt_mlyze_encode(&writer->events, event, writer->time);

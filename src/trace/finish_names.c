@@ -3,7 +3,7 @@
  *
  * A return address belongs to the call before it. Where nothing is known, the function is called "libx.so+0x1234" and
  * its file is the loaded file, and the key "unresolved" keeps the address, so that a machine that has the symbols can
- * finish the work: trace_names.c reads it.
+ * finish the work: names.c reads it.
  *
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...]}, "files": {...}, "functions": {...},
  *      "stack_order": "leaf_first", "threads": {"0": "main"}, "pid": 123,
@@ -41,7 +41,7 @@ struct address {
 
 struct names {
     const struct sxt_spool_facts *facts;
-    const struct sxt_recover_options *options;
+    const sxt_trace_write_options *options;
     uint32_t *first_of;        /* by number of a loaded file: the first one with the same path and build ID */
     struct sxt_strings keys;   /* of addresses: what tells them apart */
     struct address *addresses; /* by number of the key */
@@ -58,8 +58,8 @@ static int resolve(struct names *names, sxt_error *error);
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error);
 static void write_json(struct names *names, struct sxt_buffer *json);
 
-int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recover_options *options,
-                     struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error)
+int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_options *options,
+                    struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error)
 {
     struct names names = {.facts = facts, .options = options};
     *markers = NULL;

@@ -8,7 +8,7 @@
 
 /* The metadata of a trace, as JSON. *FUNCTIONS is how many there are; *MARKERS, to be freed, has the ids of the
  * markers' names among them. */
-int sxt_record_names(const struct sxt_spool_facts *facts, const struct sxt_recover_options *options,
-                     struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error);
+int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_options *options,
+                    struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error);
 
 #endif

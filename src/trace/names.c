@@ -1,11 +1,10 @@
 /*
- * names.c: names for the addresses that a recording left unresolved: the metadata of a trace, written anew.
+ * names.c: names for the addresses that a recording left unresolved.
  *
- * What record_names.c put under "modules" and "unresolved" is read, looked up, and every frame that has a name now is
- * replaced by its chain, inlined calls first. Stacks then begin behind operator new, as in record_names.c. All else in
- * the metadata is copied as the text that it is. Ids that events know stay what they are: those of stacks, and of
- * functions that are the names of markers. A file or function that nothing speaks of any more gives its id to a new
- * one.
+ * What finish_names.c wrote under "modules" and "unresolved" is read and looked up, and every frame that has a name now
+ * is replaced by its chain, inlined calls first. Stacks then begin after operator new, as in finish_names.c. Everything
+ * else in the metadata is copied as text. Ids that events use stay the same: those of stacks, and of functions that are
+ * the names of markers. A file or function that is not used any more gives its id to a new one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,56 +14,15 @@
 #include "base/json_writer.h"
 #include "base/string.h"
 #include "mlyze/mlyze.h"
-#include "trace/places.h"
-#include "trace/trace.h"
+#include "trace/names.h"
 
-#define BATCH    512
-#define NO_PLACE UINT32_MAX
+#define BATCH 512
+static int read_modules(struct sxt_naming *naming, sxt_error *error);
+static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *error);
+static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error *error);
+static int plan(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
 
-/* A loaded file. */
-struct module {
-    sxt_string path, build_id;
-    bool is_fine;
-};
-
-/* An entry of "unresolved", in the order of the text. */
-struct entry {
-    uint32_t function;
-    uint32_t module;
-    uint64_t address; /* of the return */
-    bool is_odd;
-};
-
-/* Files or functions: those that are there, and those that come with the names. */
-struct table {
-    const sxt_string *before; /* by id */
-    size_t before_count;
-    bool *is_used;             /* by id: something still speaks of it */
-    bool *is_gone;             /* by id: nothing does any more, and it goes */
-    struct sxt_strings *names; /* of the frames that were found */
-    uint32_t *ids;             /* by number of a name */
-    bool *is_new;              /* the same: it is not there yet */
-};
-
-struct naming {
-    const struct sxt_mlyze_metadata *metadata;
-    const struct sxt_trace_naming *how;
-    struct module *modules;
-    size_t module_count;
-    struct entry *entries;
-    size_t entry_count;
-    struct sxt_places places;
-    uint32_t *place_of; /* by id of a function: where its frames are, or NO_PLACE */
-    struct table files, functions;
-};
-
-static int read_modules(struct naming *naming, sxt_error *error);
-static int read_entries(struct naming *naming, sxt_string text, sxt_error *error);
-static int look_up(struct naming *naming, struct sxt_trace_named *named, sxt_error *error);
-static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
-static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *json);
-
-static void free_table(struct table *table)
+static void free_table(struct sxt_naming_table *table)
 {
     free(table->is_used);
     free(table->is_gone);
@@ -83,12 +41,12 @@ static int check(const struct sxt_buffer *json, sxt_error *error)
     return status;
 }
 
-int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_naming *how, struct sxt_buffer *json,
-                   struct sxt_trace_named *named, sxt_error *error)
+int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_name_source *source, struct sxt_buffer *json,
+                   sxt_trace_named *named, sxt_error *error)
 {
-    struct naming naming = {.metadata = sxt_mlyze_metadata(mlyze), .how = how};
+    struct sxt_naming naming = {.metadata = sxt_mlyze_metadata(mlyze), .source = source};
     sxt_string text = sxt_mlyze_metadata_text(mlyze);
-    *named = (struct sxt_trace_named){0};
+    *named = (sxt_trace_named){.struct_size = sizeof *named};
     int status = sxt_places_init(&naming.places, error);
     if (status == SXT_OK)
         status = read_modules(&naming, error);
@@ -99,7 +57,7 @@ int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_naming 
     if (status == SXT_OK && named->named > 0) {
         status = plan(&naming, mlyze, error);
         if (status == SXT_OK) {
-            write_metadata(&naming, text, json);
+            sxt_naming_write(&naming, text, json);
             status = check(json, error);
         }
     }
@@ -127,7 +85,7 @@ static sxt_string string_of(const struct sxt_json *value)
     return value != NULL && value->type == SXT_JSON_STRING ? value->string : (sxt_string){NULL, 0};
 }
 
-static int read_modules(struct naming *naming, sxt_error *error)
+static int read_modules(struct sxt_naming *naming, sxt_error *error)
 {
     const struct sxt_json *list = sxt_json_member(naming->metadata->root, "modules");
     size_t count = list != NULL && list->type == SXT_JSON_ARRAY ? list->count : 0;
@@ -135,7 +93,7 @@ static int read_modules(struct naming *naming, sxt_error *error)
     if (naming->modules == NULL)
         return sxt_fail_memory(error, count * sizeof *naming->modules);
     for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
-        struct module *module = &naming->modules[naming->module_count++];
+        struct sxt_naming_module *module = &naming->modules[naming->module_count++];
         module->path = string_of(sxt_json_member(one, "path"));
         module->build_id = string_of(sxt_json_member(one, "build_id"));
         module->is_fine = module->path.size > 0 && is_build_id(module->build_id);
@@ -150,8 +108,7 @@ static bool parse_address(sxt_string text, uint64_t *out)
            sxt_hex_parse((sxt_string){text.data + 2, text.size - 2}, out);
 }
 
-/* A decimal number below 2^32 - 1. */
-static bool parse_number(sxt_string text, uint32_t *number)
+bool sxt_naming_parse_id(sxt_string text, uint32_t *number)
 {
     uint64_t value = 0;
     if (text.size == 0 || text.size > 10)
@@ -165,11 +122,11 @@ static bool parse_number(sxt_string text, uint32_t *number)
     return value < UINT32_MAX;
 }
 
-static struct entry read_entry(const struct naming *naming, const struct sxt_json *value)
+static struct sxt_naming_entry read_entry(const struct sxt_naming *naming, const struct sxt_json *value)
 {
     const struct sxt_json *module = sxt_json_member(value, "module");
-    struct entry entry = {.module = SXT_NO_MODULE, .is_odd = true};
-    if (!parse_number(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
+    struct sxt_naming_entry entry = {.module = SXT_NO_MODULE, .is_invalid = true};
+    if (!sxt_naming_parse_id(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
         naming->metadata->functions[entry.function].data == NULL ||
         !parse_address(string_of(sxt_json_member(value, "address")), &entry.address) || entry.address == 0)
         return entry;
@@ -179,12 +136,11 @@ static struct entry read_entry(const struct naming *naming, const struct sxt_jso
         return entry;
     if (module != NULL)
         entry.module = (uint32_t)module->unsigned_value;
-    entry.is_odd = false;
+    entry.is_invalid = false;
     return entry;
 }
 
-/* A reader in the object that TEXT is. The text has been read as metadata, so it is well-formed. */
-static struct sxt_json_reader open_text(sxt_string text, struct sxt_arena *arena)
+struct sxt_json_reader sxt_naming_open_text(sxt_string text, struct sxt_arena *arena)
 {
     struct sxt_json_reader reader = {
         .text = text.data, .size = text.size, .subject = "metadata", .arena = arena, .replace_surrogates = true};
@@ -192,20 +148,20 @@ static struct sxt_json_reader open_text(sxt_string text, struct sxt_arena *arena
     return reader;
 }
 
-static bool has_more(struct sxt_json_reader *reader, char close)
+bool sxt_naming_has_more(struct sxt_json_reader *reader, char close)
 {
     bool more;
     return sxt_json_read_more(reader, close, &more) == SXT_OK && more;
 }
 
 /* The reader of metadata leaves out trees that are too large, but the text has everything. */
-static int refuse_what_was_left_out(const struct naming *naming, sxt_string text, sxt_error *error)
+static int refuse_what_was_left_out(const struct sxt_naming *naming, sxt_string text, sxt_error *error)
 {
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-    struct sxt_json_reader reader = open_text(text, &arena);
+    struct sxt_json_reader reader = sxt_naming_open_text(text, &arena);
     size_t count = 0;
-    for (sxt_string key; has_more(&reader, '}') && sxt_json_read_key(&reader, &key, NULL) == SXT_OK &&
+    for (sxt_string key; sxt_naming_has_more(&reader, '}') && sxt_json_read_key(&reader, &key, NULL) == SXT_OK &&
                          sxt_json_read_skip(&reader, NULL) == SXT_OK;)
         count += sxt_string_is(key, "unresolved");
     sxt_arena_free(&arena);
@@ -216,7 +172,7 @@ static int refuse_what_was_left_out(const struct naming *naming, sxt_string text
     return SXT_OK;
 }
 
-static int read_entries(struct naming *naming, sxt_string text, sxt_error *error)
+static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *error)
 {
     size_t functions = naming->metadata->function_count;
     int status = refuse_what_was_left_out(naming, text, error);
@@ -230,11 +186,11 @@ static int read_entries(struct naming *naming, sxt_string text, sxt_error *error
         return sxt_fail_memory(error, count * sizeof *naming->entries);
     memset(naming->place_of, 0xff, (functions + 1) * sizeof *naming->place_of);
     for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
-        struct entry entry = read_entry(naming, one);
+        struct sxt_naming_entry entry = read_entry(naming, one);
         /* Until places are known, this only says that there is an entry: a second one contradicts it. */
-        if (!entry.is_odd && naming->place_of[entry.function] != NO_PLACE)
-            entry.is_odd = true;
-        if (!entry.is_odd)
+        if (!entry.is_invalid && naming->place_of[entry.function] != SXT_NAMING_NO_PLACE)
+            entry.is_invalid = true;
+        if (!entry.is_invalid)
             naming->place_of[entry.function] = 0;
         naming->entries[naming->entry_count++] = entry;
     }
@@ -245,57 +201,56 @@ static int read_entries(struct naming *naming, sxt_string text, sxt_error *error
 
 static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *addresses, size_t count)
 {
-    const struct naming *naming = data;
-    const struct module *one = &naming->modules[module];
-    return naming->how->open(naming->how->data, one->path, one->build_id, addresses, count);
+    const struct sxt_naming *naming = data;
+    const struct sxt_naming_module *one = &naming->modules[module];
+    return naming->source->open(naming->source->data, one->path, one->build_id, addresses, count);
 }
 
 static sxt_string path_of(void *data, uint32_t module)
 {
-    const struct naming *naming = data;
+    const struct sxt_naming *naming = data;
     return naming->modules[module].path;
 }
 
 /* A return address belongs to the call before it. */
-static int look_up(struct naming *naming, struct sxt_trace_named *named, sxt_error *error)
+static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error *error)
 {
-    const struct sxt_places_source source = {.open = open_module, .path = path_of, .data = naming};
+    const struct sxt_places_source files = {.open = open_module, .path = path_of, .data = naming};
     for (size_t i = 0; i < naming->entry_count; i++) {
-        const struct entry *entry = &naming->entries[i];
-        if (!entry->is_odd && entry->module != SXT_NO_MODULE &&
+        const struct sxt_naming_entry *entry = &naming->entries[i];
+        if (!entry->is_invalid && entry->module != SXT_NO_MODULE &&
             !sxt_places_add(&naming->places, entry->module, entry->address - 1))
             return sxt_fail_memory(error, naming->entry_count * sizeof *naming->places.list);
     }
     sxt_places_sort(&naming->places);
-    int status = sxt_places_look_up(&naming->places, &source, error);
+    int status = sxt_places_look_up(&naming->places, &files, error);
     for (size_t i = 0; i < naming->entry_count && status == SXT_OK; i++) {
-        const struct entry *entry = &naming->entries[i];
-        named->odd += entry->is_odd;
-        named->addresses += !entry->is_odd;
-        if (entry->is_odd)
+        const struct sxt_naming_entry *entry = &naming->entries[i];
+        named->invalid += entry->is_invalid;
+        named->addresses += !entry->is_invalid;
+        if (entry->is_invalid)
             continue;
         const struct sxt_place *place = sxt_places_find(&naming->places, entry->module, entry->address - 1);
         bool is_named = place != NULL && place->count > 0;
-        naming->place_of[entry->function] = is_named ? (uint32_t)(place - naming->places.list) : NO_PLACE;
+        naming->place_of[entry->function] = is_named ? (uint32_t)(place - naming->places.list) : SXT_NAMING_NO_PLACE;
         named->named += is_named;
     }
     return status;
 }
 
-/* The place whose frames replace FRAME; NULL when it stays. */
-static const struct sxt_place *replacement(const struct naming *naming, const struct sxt_mlyze_frame *frame)
+const struct sxt_place *sxt_naming_replacement(const struct sxt_naming *naming, const struct sxt_mlyze_frame *frame)
 {
-    if (frame->function >= naming->metadata->function_count || naming->place_of[frame->function] == NO_PLACE)
+    if (frame->function >= naming->metadata->function_count || naming->place_of[frame->function] == SXT_NAMING_NO_PLACE)
         return NULL;
     return &naming->places.list[naming->place_of[frame->function]];
 }
 
 /* --- ids --- */
 
-static int open_table(struct table *table, const sxt_string *before, size_t count, struct sxt_strings *names,
+static int open_table(struct sxt_naming_table *table, const sxt_string *before, size_t count, struct sxt_strings *names,
                       sxt_error *error)
 {
-    *table = (struct table){.before = before, .before_count = count, .names = names};
+    *table = (struct sxt_naming_table){.before = before, .before_count = count, .names = names};
     table->is_used = calloc(count + 1, sizeof *table->is_used);
     table->is_gone = calloc(count + 1, sizeof *table->is_gone);
     table->ids = calloc((size_t)names->count + 1, sizeof *table->ids);
@@ -306,9 +261,9 @@ static int open_table(struct table *table, const sxt_string *before, size_t coun
 }
 
 /* Markers are named by functions. A trace that cannot be read to its end cannot be copied, and fails here already. */
-static int use_markers(const struct sxt_mlyze *mlyze, struct table *functions, sxt_error *error)
+static int use_markers(const struct sxt_mlyze *mlyze, struct sxt_naming_table *functions, sxt_error *error)
 {
-    struct sxt_mlyze_event events[BATCH];
+    sxt_trace_event events[BATCH];
     struct sxt_mlyze_cursor *cursor;
     size_t count;
     int status = sxt_mlyze_cursor_open(mlyze, &cursor, error);
@@ -317,7 +272,7 @@ static int use_markers(const struct sxt_mlyze *mlyze, struct table *functions, s
     do {
         status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
         for (size_t i = 0; status == SXT_OK && i < count; i++)
-            if (events[i].kind == SXT_MLYZE_MARKER && events[i].stack < functions->before_count)
+            if (events[i].kind == SXT_TRACE_MARKER && events[i].stack < functions->before_count)
                 functions->is_used[events[i].stack] = true;
     } while (status == SXT_OK && count > 0);
     sxt_mlyze_cursor_close(&cursor);
@@ -325,7 +280,7 @@ static int use_markers(const struct sxt_mlyze *mlyze, struct table *functions, s
 }
 
 /* A name that is there already keeps its id. */
-static int find_known(struct table *table, sxt_error *error)
+static int find_known(struct sxt_naming_table *table, sxt_error *error)
 {
     struct sxt_strings known;
     uint32_t *id_of = malloc((table->before_count + 2) * sizeof *id_of);
@@ -358,7 +313,7 @@ static int find_known(struct table *table, sxt_error *error)
 }
 
 /* New names take the ids that are free now, and then those behind the last. */
-static void give_ids(struct table *table)
+static void give_ids(struct sxt_naming_table *table)
 {
     size_t freed = 0;
     for (uint32_t i = 1; i < table->names->count; i++) {
@@ -370,10 +325,10 @@ static void give_ids(struct table *table)
     }
 }
 
-static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
+static int plan(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
-    struct table *files = &naming->files, *functions = &naming->functions;
+    struct sxt_naming_table *files = &naming->files, *functions = &naming->functions;
     int status = open_table(files, metadata->files, metadata->file_count, &naming->places.files, error);
     if (status == SXT_OK)
         status = open_table(functions, metadata->functions, metadata->function_count, &naming->places.functions, error);
@@ -382,14 +337,15 @@ static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error 
     if (status != SXT_OK)
         return status;
     for (size_t id = 0; id < functions->before_count; id++)
-        functions->is_gone[id] = naming->place_of[id] != NO_PLACE && !functions->is_used[id];
+        functions->is_gone[id] = naming->place_of[id] != SXT_NAMING_NO_PLACE && !functions->is_used[id];
     status = find_known(functions, error);
     if (status == SXT_OK)
         status = find_known(files, error);
     if (status != SXT_OK)
         return status;
     for (size_t i = 0; i < metadata->frame_count; i++)
-        if (metadata->frames[i].file < files->before_count && replacement(naming, &metadata->frames[i]) == NULL)
+        if (metadata->frames[i].file < files->before_count &&
+            sxt_naming_replacement(naming, &metadata->frames[i]) == NULL)
             files->is_used[metadata->frames[i].file] = true;
     for (size_t i = 0; i < metadata->frame_count; i++)
         if (metadata->frames[i].file < files->before_count && !files->is_used[metadata->frames[i].file])
@@ -397,187 +353,4 @@ static int plan(struct naming *naming, const struct sxt_mlyze *mlyze, sxt_error 
     give_ids(files);
     give_ids(functions);
     return SXT_OK;
-}
-
-/* --- the metadata --- */
-
-/* The frames of a place but for the first SKIPPED. */
-static void put_chain(const struct naming *naming, const struct sxt_place *place, size_t skipped,
-                      struct sxt_json_writer *json)
-{
-    for (size_t i = skipped; i < place->count; i++) {
-        const struct sxt_place_frame *frame = &naming->places.frames[place->first + i];
-        sxt_places_write_frame(json, naming->files.ids[frame->file], frame->line,
-                               naming->functions.ids[frame->function]);
-    }
-}
-
-/* How many frames come out of frame NUMBER of the metadata, and how many of these, the first ones, are operator new. */
-static size_t count_frames(const struct naming *naming, size_t number, size_t *operators)
-{
-    const struct sxt_mlyze_metadata *metadata = naming->metadata;
-    *operators = 0;
-    if (number >= metadata->frame_count)
-        return 1;
-    const struct sxt_mlyze_frame *frame = &metadata->frames[number];
-    const struct sxt_place *place = replacement(naming, frame);
-    if (place != NULL)
-        *operators = place->operators;
-    else if (frame->function < metadata->function_count)
-        *operators = sxt_is_operator_new(metadata->functions[frame->function]);
-    return place != NULL ? place->count : 1;
-}
-
-/* Of the stack that READER is in, whose first frame is NUMBER: the frames that are left out, because they are operator
- * new and the stack has others after them. */
-static size_t count_skipped(const struct naming *naming, struct sxt_json_reader reader, size_t number)
-{
-    size_t skipped = 0, operators;
-    for (; has_more(&reader, ']'); number++) {
-        size_t count = count_frames(naming, number, &operators);
-        skipped += operators;
-        if (operators < count)
-            return skipped;
-        sxt_json_read_skip(&reader, NULL);
-    }
-    return 0;
-}
-
-/* The frames of a stack, of which the first is NUMBER. Returns the number of the frame after them. */
-static size_t put_frames(const struct naming *naming, struct sxt_json_reader *reader, size_t number,
-                         struct sxt_json_writer *json)
-{
-    size_t skipped = count_skipped(naming, *reader, number);
-    for (sxt_string frame; has_more(reader, ']') && sxt_json_read_skip(reader, &frame) == SXT_OK; number++) {
-        const struct sxt_place *place = NULL;
-        size_t operators, count = count_frames(naming, number, &operators);
-        size_t left_out = skipped < count ? skipped : count;
-        skipped -= left_out;
-        if (number < naming->metadata->frame_count)
-            place = replacement(naming, &naming->metadata->frames[number]);
-        if (place != NULL)
-            put_chain(naming, place, left_out, json);
-        else if (left_out == 0)
-            sxt_json_write_text(json, NULL, frame);
-    }
-    return number;
-}
-
-/* The frames of the metadata are in the order of the text. */
-static void put_stacks(const struct naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
-{
-    sxt_string key, quoted;
-    size_t number = 0;
-    sxt_json_read_begin(reader, '{', "stack_traces");
-    while (has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
-           sxt_json_read_begin(reader, '[', "a stack") == SXT_OK) {
-        sxt_json_write_key_text(json, quoted);
-        sxt_json_write_begin(json, NULL, '[');
-        number = put_frames(naming, reader, number, json);
-        sxt_json_write_end(json, ']');
-    }
-}
-
-/* The entries that stay; READER is NULL when the metadata has none. */
-static void put_table(const struct table *table, struct sxt_json_reader *reader, struct sxt_json_writer *json)
-{
-    sxt_string key, quoted, value;
-    if (reader != NULL)
-        sxt_json_read_begin(reader, '{', "a table");
-    while (reader != NULL && has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
-           sxt_json_read_skip(reader, &value) == SXT_OK) {
-        uint32_t id;
-        if (parse_number(key, &id) && id < table->before_count && table->is_gone[id])
-            continue;
-        sxt_json_write_key_text(json, quoted);
-        sxt_json_write_text(json, NULL, value);
-    }
-    for (uint32_t i = 1; i < table->names->count; i++) {
-        if (!table->is_new[i])
-            continue;
-        sxt_json_write_key_number(json, table->ids[i]);
-        sxt_json_write_string(json, NULL, sxt_strings_get(table->names, i));
-    }
-}
-
-static bool stays_unresolved(const struct naming *naming, size_t entry)
-{
-    return entry < naming->entry_count && !naming->entries[entry].is_odd &&
-           naming->place_of[naming->entries[entry].function] == NO_PLACE;
-}
-
-/* Nothing at all where nothing is left. Entries that make no sense are dropped: ids are given anew, so they would come
- * to mean something. */
-static void put_unresolved(const struct naming *naming, sxt_string name, struct sxt_json_reader *reader,
-                           struct sxt_json_writer *json)
-{
-    sxt_string key, quoted, value;
-    bool has_any = false;
-    if (sxt_json_read_peek(reader) != '{') {
-        sxt_json_read_skip(reader, NULL);
-        return;
-    }
-    sxt_json_read_begin(reader, '{', "unresolved");
-    for (size_t i = 0; has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
-                       sxt_json_read_skip(reader, &value) == SXT_OK;
-         i++) {
-        if (!stays_unresolved(naming, i))
-            continue;
-        if (!has_any) {
-            sxt_json_write_key_text(json, name);
-            sxt_json_write_begin(json, NULL, '{');
-        }
-        has_any = true;
-        sxt_json_write_key_text(json, quoted);
-        sxt_json_write_text(json, NULL, value);
-    }
-    if (has_any)
-        sxt_json_write_end(json, '}');
-}
-
-static void write_members(const struct naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
-{
-    const struct table *tables[] = {&naming->files, &naming->functions};
-    static const char *const names[] = {"files", "functions"};
-    sxt_string key, quoted, value;
-    bool is_done[2] = {false, false};
-    while (has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK) {
-        int which = sxt_string_is(key, names[0]) ? 0 : sxt_string_is(key, names[1]) ? 1 : -1;
-        if (sxt_string_is(key, "unresolved")) {
-            put_unresolved(naming, quoted, reader, json);
-        } else if (which >= 0 || sxt_string_is(key, "stack_traces")) {
-            sxt_json_write_key_text(json, quoted);
-            sxt_json_write_begin(json, NULL, '{');
-            if (which >= 0)
-                put_table(tables[which], reader, json);
-            else
-                put_stacks(naming, reader, json);
-            sxt_json_write_end(json, '}');
-            if (which >= 0)
-                is_done[which] = true;
-        } else if (sxt_json_read_skip(reader, &value) == SXT_OK) {
-            sxt_json_write_key_text(json, quoted);
-            sxt_json_write_text(json, NULL, value);
-        }
-    }
-    for (size_t i = 0; i < 2; i++) {
-        if (is_done[i])
-            continue;
-        sxt_json_write_begin(json, names[i], '{');
-        put_table(tables[i], NULL, json);
-        sxt_json_write_end(json, '}');
-    }
-}
-
-/* The text was read before, so it is well-formed, unless it is empty; the result is checked by the caller. */
-static void write_metadata(const struct naming *naming, sxt_string text, struct sxt_buffer *out)
-{
-    struct sxt_arena arena;
-    struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
-    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-    struct sxt_json_reader reader = open_text(text, &arena);
-    sxt_json_write_begin(&json, NULL, '{');
-    write_members(naming, &reader, &json);
-    sxt_json_write_end(&json, '}');
-    sxt_arena_free(&arena);
 }

@@ -1,4 +1,6 @@
-/* recordable.c: which programs can a recorder be loaded into? */
+/* recordable.c: whether the recorder can be loaded into a program. */
+#include <sextant/record.h>
+
 #include <elf.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
-#include "trace/trace.h"
 
 #define NAME_MOST 256 /* of a library that is looked for */
 
@@ -62,7 +63,8 @@ static sxt_string bytes_at(const struct segments *segments, uint64_t address)
     return (sxt_string){NULL, 0};
 }
 
-bool sxt_is_sanitizer(const char *text, size_t size)
+/* Whether TEXT, a library's name or a list of them, names the runtime of a sanitizer. */
+static bool is_sanitizer(const char *text, size_t size)
 {
     static const char *const names[] = {"libasan.so",       "libtsan.so",       "liblsan.so",        "libhwasan.so",
                                         "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan"};
@@ -72,7 +74,7 @@ bool sxt_is_sanitizer(const char *text, size_t size)
     return false;
 }
 
-/* Is one of the libraries that it needs the runtime of a sanitizer? */
+/* Whether one of the libraries that it needs is the runtime of a sanitizer. */
 static bool needs_sanitizer(const struct segments *segments)
 {
     sxt_string dynamic = segment(segments, PT_DYNAMIC), names = {NULL, 0};
@@ -84,13 +86,13 @@ static bool needs_sanitizer(const struct segments *segments)
         if (sxt_load_u64le((const uint8_t *)dynamic.data + at) != DT_NEEDED || name >= names.size)
             continue;
         size_t left = names.size - name;
-        if (sxt_is_sanitizer(names.data + name, strnlen(names.data + name, left < NAME_MOST ? left : NAME_MOST)))
+        if (is_sanitizer(names.data + name, strnlen(names.data + name, left < NAME_MOST ? left : NAME_MOST)))
             return true;
     }
     return false;
 }
 
-static enum sxt_recordable judge_elf(const uint8_t *data, size_t size)
+static sxt_recordable judge_elf(const uint8_t *data, size_t size)
 {
 #if defined(__aarch64__)
     enum { MACHINE = EM_AARCH64 };
@@ -124,7 +126,7 @@ static bool script_interpreter(const uint8_t *data, size_t size, char name[4096]
     return end > at;
 }
 
-static enum sxt_recordable judge(const char *path, unsigned depth)
+static sxt_recordable judge(const char *path, unsigned depth)
 {
     struct sxt_file file;
     struct stat status;
@@ -133,7 +135,7 @@ static enum sxt_recordable judge(const char *path, unsigned depth)
     bool privileged = is_privileged(path, &status);
     if (sxt_file_open(&file, path, NULL) != SXT_OK)
         return privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : SXT_RECORDABLE;
-    enum sxt_recordable result = SXT_RECORDABLE;
+    sxt_recordable result = SXT_RECORDABLE;
     char name[4096];
     if (file.size >= 4 && memcmp(file.data, ELFMAG, SELFMAG) == 0)
         result = privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : judge_elf(file.data, file.size);
@@ -143,7 +145,10 @@ static enum sxt_recordable judge(const char *path, unsigned depth)
     return result;
 }
 
-enum sxt_recordable sxt_recordable(const char *path)
+sxt_recordable sxt_check_recordable(const char *path, const char *preload)
 {
-    return judge(path, 0);
+    sxt_recordable result = judge(path, 0);
+    if (result == SXT_RECORDABLE && preload != NULL && is_sanitizer(preload, strlen(preload)))
+        return SXT_RECORDABLE_SANITIZED;
+    return result;
 }

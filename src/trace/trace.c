@@ -1,262 +1,264 @@
-/* trace.c: heap traces: opening one with the index beside it, and copies of one in another form. */
+/*
+ * trace.c: the one way to open a heap trace, in whatever state it is, and what its header and metadata say.
+ *
+ *     file ──▶ inflated ──▶ a trace ───────────────────────▶ sxt_mlyze ──▶ events, analyses, copies
+ *                     └──▶ a spool ──▶ finished, unnamed ──▶
+ */
+#include "trace/trace.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "archive/archive.h"
 #include "base/error.h"
-#include "base/unnamed.h"
-#include "mlyze/mlyze.h"
+#include "base/inflate.h"
+#include "base/options.h"
 #include "mlyze/spool.h"
-#include "trace/trace.h"
 
-struct sxt_trace {
-    struct sxt_file file;
-    struct sxt_mlyze *mlyze;
-    bool has_index;
-    struct sxt_mlyze_index index;
-};
+#define BATCH 256
 
-/* "FILE.idx"; to be freed. NULL also for standard input, which has nothing beside it. */
-static char *index_path(const char *path)
+void sxt_trace_options_init(sxt_trace_options *options)
 {
-    size_t length = strlen(path);
-    char *name = strcmp(path, "-") == 0 ? NULL : malloc(length + 5);
-    if (name != NULL) {
-        memcpy(name, path, length);
-        memcpy(name + length, ".idx", 5);
-    }
-    return name;
+    *options = (sxt_trace_options){.struct_size = sizeof *options, .inflate_limit = SXT_TRACE_INFLATE_LIMIT};
 }
 
-/* An index that is missing or of no use is no failure. */
-static void load_index(struct sxt_trace *trace, const char *path)
+static int take_options(const sxt_trace_options *given, sxt_trace_options *out, sxt_error *error)
 {
-    char *name = index_path(path);
-    struct sxt_file file;
-    if (name != NULL && sxt_file_open(&file, name, NULL) == SXT_OK) {
-        trace->has_index = sxt_mlyze_index_read(trace->mlyze, file.data, file.size, &trace->index, NULL) == SXT_OK;
-        sxt_file_close(&file);
-    }
-    free(name);
+    sxt_trace_options_init(out);
+    return sxt_options_take(out, sizeof *out, given, "sxt_trace_options_init", error);
 }
 
-/* A trace of what was read from PATH; FILE is the trace's from here on, and closed when this fails. */
-static int open_file(struct sxt_file *file, const char *path, struct sxt_trace **out, sxt_error *error)
+/* --- opening --- */
+
+static int check_kind(const struct sxt_file *file, sxt_error *error)
 {
-    struct sxt_trace *trace = calloc(1, sizeof *trace);
+    if (file->size == 0)
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "empty file: nothing has been recorded yet");
+    if (!sxt_mlyze_is(file->data, file->size))
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "not a heap trace (.mlyze)");
+    return SXT_OK;
+}
+
+/* Inflates FILE, and refuses what is not a trace. */
+static int inflate(struct sxt_file *file, uint64_t limit, bool *is_compressed, sxt_error *error)
+{
+    *is_compressed = sxt_compression_of(file->data, file->size) != SXT_COMPRESSION_NONE;
+    int status = sxt_file_inflate(file, limit, error);
+    return status == SXT_OK ? check_kind(file, error) : status;
+}
+
+int sxt_trace_load(const char *path, uint64_t inflate_limit, struct sxt_file *file, bool *is_compressed,
+                   sxt_error *error)
+{
+    int status = sxt_file_open(file, path, error);
+    return status == SXT_OK ? inflate(file, inflate_limit, is_compressed, error) : status;
+}
+
+/* Fills `whole` if the recording did not end. */
+static int recover(sxt_trace *trace, sxt_error *error)
+{
+    int status = sxt_spool_check(trace->file.data, trace->file.size, error);
+    return status == SXT_OK ? sxt_spool_finish_unnamed(&trace->file, trace->path, &trace->whole, error) : status;
+}
+
+/* The file is read and inflated. */
+static int open_loaded(sxt_trace *trace, const sxt_trace_options *options, sxt_error *error)
+{
+    trace->is_cut_off = sxt_mlyze_is_unclean(trace->file.data, trace->file.size);
+    const struct sxt_file *file = &trace->file;
+    if (trace->is_cut_off && !options->no_recovery) {
+        int status = recover(trace, error);
+        if (status != SXT_OK)
+            return status;
+        file = &trace->whole;
+    }
+    return sxt_mlyze_open(file->data, file->size, &trace->mlyze, error);
+}
+
+static sxt_trace *new_trace(const sxt_trace_options *options, sxt_error *error)
+{
+    sxt_trace *trace = calloc(1, sizeof *trace);
     if (trace == NULL) {
-        sxt_file_close(file);
-        return sxt_fail_memory(error, sizeof *trace);
+        sxt_fail_memory(error, sizeof *trace);
+        return NULL;
     }
-    trace->file = *file;
-    int status = sxt_file_inflate(&trace->file, SXT_ARCHIVE_INFLATE_LIMIT, error);
-    if (status == SXT_OK)
-        status = sxt_mlyze_open(trace->file.data, trace->file.size, &trace->mlyze, error);
-    if (status == SXT_OK)
-        load_index(trace, path);
+    sxt_file_from_memory(&trace->file, "", 0);
+    sxt_file_from_memory(&trace->whole, "", 0);
+    trace->no_index = options->no_index;
+    return trace;
+}
+
+int sxt_trace_open_path(const char *path, const sxt_trace_options *given, sxt_trace **out, sxt_error *error)
+{
+    sxt_trace_options options;
+    *out = NULL;
+    int status = take_options(given, &options, error);
     if (status != SXT_OK)
+        return status;
+    sxt_trace *trace = new_trace(&options, error);
+    if (trace == NULL)
+        return SXT_ERROR_MEMORY;
+    if (strcmp(path, "-") != 0 && (trace->path = strdup(path)) == NULL)
+        status = sxt_fail_memory(error, strlen(path));
+    if (status == SXT_OK)
+        status = sxt_trace_load(path, options.inflate_limit, &trace->file, &trace->is_compressed, error);
+    if (status == SXT_OK)
+        status = open_loaded(trace, &options, error);
+    if (status == SXT_OK)
+        *out = trace;
+    else
         sxt_trace_close(&trace);
-    *out = trace;
     return status;
 }
 
-int sxt_trace_open(const char *path, struct sxt_trace **out, sxt_error *error)
+int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace_options *given, sxt_trace **out,
+                          sxt_error *error)
 {
-    struct sxt_file file;
+    sxt_trace_options options;
     *out = NULL;
-    int status = sxt_file_open(&file, path, error);
-    return status == SXT_OK ? open_file(&file, path, out, error) : status;
+    int status = take_options(given, &options, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_trace *trace = new_trace(&options, error);
+    if (trace == NULL)
+        return SXT_ERROR_MEMORY;
+    sxt_file_from_memory(&trace->file, data, size);
+    status = inflate(&trace->file, options.inflate_limit, &trace->is_compressed, error);
+    if (status == SXT_OK)
+        status = open_loaded(trace, &options, error);
+    if (status == SXT_OK)
+        *out = trace;
+    else
+        sxt_trace_close(&trace);
+    return status;
 }
 
-void sxt_trace_close(struct sxt_trace **trace)
+void sxt_trace_close(sxt_trace **trace)
 {
     if (*trace == NULL)
         return;
-    sxt_mlyze_index_free(&(*trace)->index);
     sxt_mlyze_close(&(*trace)->mlyze);
+    sxt_file_close(&(*trace)->whole);
     sxt_file_close(&(*trace)->file);
+    free((*trace)->path);
     free(*trace);
     *trace = NULL;
 }
 
-const struct sxt_mlyze *sxt_trace_mlyze(const struct sxt_trace *trace)
+/* --- header and metadata --- */
+
+static const char *codec_name(const struct sxt_mlyze_header *header)
 {
-    return trace->mlyze;
+    if ((header->flags & SXT_MLYZE_BLOCKS) == 0)
+        return "plain";
+    return header->codec == SXT_MLYZE_COLUMNS ? "columns" : "lz4";
 }
 
-bool sxt_trace_has_index(const struct sxt_trace *trace)
+void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)
 {
-    return trace->has_index;
-}
-
-int sxt_trace_index(struct sxt_trace *trace, const struct sxt_mlyze_index **out, sxt_error *error)
-{
-    *out = &trace->index;
-    if (trace->has_index)
-        return SXT_OK;
-    int status = sxt_mlyze_index_make(trace->mlyze, &trace->index, error);
-    trace->has_index = status == SXT_OK;
-    return status;
-}
-
-int sxt_trace_save_index(const char *path, sxt_error *error)
-{
-    struct sxt_trace *trace;
-    const struct sxt_mlyze_index *index;
-    struct sxt_buffer bytes;
-    sxt_buffer_init(&bytes, SIZE_MAX / 2);
-    int status = sxt_trace_open(path, &trace, error);
-    if (status != SXT_OK)
-        return status;
-    char *name = index_path(path);
-    if (name == NULL)
-        status = sxt_fail_memory(error, strlen(path));
-    if (status == SXT_OK)
-        status = sxt_trace_index(trace, &index, error);
-    if (status == SXT_OK)
-        status = sxt_mlyze_index_write(trace->mlyze, index, &bytes, error);
-    if (status == SXT_OK)
-        status = sxt_output_save(name, bytes.data, bytes.size, error);
-    free(name);
-    sxt_buffer_free(&bytes);
-    sxt_trace_close(&trace);
-    return status;
-}
-
-static int copy_to(const struct sxt_mlyze *mlyze, sxt_string metadata, unsigned codec, struct sxt_output *output,
-                   uint64_t *lost, struct sxt_mlyze_oddities *oddities, sxt_error *error)
-{
-    const struct sxt_mlyze_header *header = sxt_mlyze_header(mlyze);
-    struct sxt_mlyze_settings settings = {
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(trace->mlyze);
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    sxt_trace_info info = {
+        .version = header->version,
+        .flags = header->flags,
+        .codec = codec_name(header),
         .start_us = header->start_us,
-        .codec = (enum sxt_mlyze_codec)codec,
-        .period = header->period,
+        .metadata_size = header->metadata_size,
+        .sample_period = header->period,
         .dropped = header->dropped,
         .pid = header->pid,
+        .size = trace->file.size,
+        .is_sampled = (header->flags & SXT_MLYZE_SAMPLED) != 0,
+        .is_cut_off = trace->is_cut_off,
+        .is_compressed = trace->is_compressed,
     };
-    struct sxt_mlyze_writer *writer;
-    int status = sxt_mlyze_writer_open(output, &settings, metadata, &writer, error);
-    if (status == SXT_OK)
-        status = sxt_mlyze_copy(mlyze, writer, lost, oddities, error);
-    if (status == SXT_OK)
-        status = sxt_mlyze_writer_finish(writer, error);
-    sxt_mlyze_writer_close(&writer);
-    return status;
+    for (size_t i = 0; i < metadata->stack_count; i++)
+        info.stacks += metadata->stacks[i].exists;
+    sxt_file_id_of(&trace->file, info.file_id);
+    sxt_result_give(out, &info, sizeof info);
 }
 
-/* The codec that a copy is to have, so that it is of the same form. */
-static unsigned codec_of(const struct sxt_mlyze *mlyze)
+uint32_t sxt_trace_stack_limit(const sxt_trace *trace)
 {
-    const struct sxt_mlyze_header *header = sxt_mlyze_header(mlyze);
-    if ((header->flags & SXT_MLYZE_BLOCKS) == 0)
-        return SXT_MLYZE_RAW;
-    return header->codec != SXT_MLYZE_RAW ? header->codec : SXT_MLYZE_LZ4;
+    size_t count = sxt_mlyze_metadata(trace->mlyze)->stack_count;
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-int sxt_trace_save(const struct sxt_mlyze *mlyze, sxt_string metadata, const char *path, sxt_error *error)
+static const struct sxt_mlyze_stack *find_stack(const sxt_trace *trace, uint32_t id)
 {
-    struct sxt_output output;
-    int status = sxt_output_open(&output, path, error);
-    if (status != SXT_OK)
-        return status;
-    status = copy_to(mlyze, metadata, codec_of(mlyze), &output, NULL, NULL, error);
-    if (status == SXT_OK)
-        return sxt_output_commit(&output, error);
-    sxt_output_abandon(&output);
-    return status;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    return id < metadata->stack_count && metadata->stacks[id].exists ? &metadata->stacks[id] : NULL;
 }
 
-int sxt_trace_save_aside(const struct sxt_mlyze *mlyze, sxt_string metadata, struct sxt_file *file, sxt_error *error)
+bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *frame_count)
 {
-    struct sxt_output output;
-    int status = sxt_unnamed_open(&output, error);
-    if (status != SXT_OK)
-        return status;
-    status = copy_to(mlyze, metadata, codec_of(mlyze), &output, NULL, NULL, error);
-    if (status == SXT_OK)
-        return sxt_unnamed_read(&output, file, error);
-    sxt_output_abandon(&output);
-    return status;
+    const struct sxt_mlyze_stack *stack = find_stack(trace, id);
+    *frame_count = stack != NULL ? stack->count : 0;
+    return stack != NULL;
 }
 
-/* A stream can be read only once, so that what came out of it is kept aside, where it has a name. */
-static int recover_stream(const struct sxt_file *file, const char *output, const struct sxt_recover_options *options,
-                          sxt_error *error)
+bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t id, uint32_t index, sxt_trace_frame *out)
 {
-    struct sxt_recovered recovered;
-    struct sxt_output aside;
-    char path[64];
-    int status = sxt_unnamed_open(&aside, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_output_write(&aside, file->data, file->size, error);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", aside.fd);
-    if (status == SXT_OK)
-        status = sxt_mlyze_recover(path, output, options, &recovered, error);
-    sxt_output_abandon(&aside);
-    return status;
+    const struct sxt_mlyze_stack *stack = find_stack(trace, id);
+    if (stack == NULL || index >= stack->count)
+        return false;
+    const struct sxt_mlyze_frame *frame = &stack->frames[index];
+    *out = (sxt_trace_frame){
+        .function = sxt_trace_function_name(trace, frame->function),
+        .file = sxt_trace_file_name(trace, frame->file),
+        .function_id = frame->function,
+        .file_id = frame->file,
+        .line = frame->line,
+    };
+    return true;
 }
 
-/* What the recorder left when nobody was there to finish the trace. */
-static int recover(struct sxt_file *file, const char *input, const char *output,
-                   const struct sxt_recover_options *options, sxt_error *error)
+sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id)
 {
-    struct sxt_recovered recovered;
-    int status = strcmp(input, "-") == 0 ? recover_stream(file, output, options, error)
-                                         : sxt_mlyze_recover(input, output, options, &recovered, error);
-    sxt_file_close(file);
-    return status;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    return id < metadata->function_count ? metadata->functions[id] : (sxt_string){NULL, 0};
 }
 
-/* What there is to say about a file that cannot become a trace for the lack of a recording. */
-static int check_recorded(const struct sxt_file *file, bool recovers, sxt_error *error)
+sxt_string sxt_trace_file_name(const sxt_trace *trace, uint32_t id)
 {
-    if (file->size == 0)
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "is empty: nothing had been recorded yet");
-    if (!recovers || !sxt_mlyze_is_unclean(file->data, file->size) || sxt_spool_is(file->data, file->size))
-        return SXT_OK;
-    if (file->size < SXT_SPOOL_WINDOWS_OFFSET)
-        return sxt_fail(error, SXT_ERROR_FORMAT, file->size, "ends before anything was recorded");
-    return sxt_fail(error, SXT_ERROR_FORMAT, SXT_SPOOL_CONTROL_OFFSET, "what the recorder left is damaged");
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    return id < metadata->file_count ? metadata->files[id] : (sxt_string){NULL, 0};
 }
 
-int sxt_trace_convert(const char *input, const char *output, const struct sxt_recover_options *options, uint64_t *lost,
-                      struct sxt_mlyze_oddities *oddities, const char **failed, sxt_error *error)
+sxt_string sxt_trace_thread_name(const sxt_trace *trace, uint32_t thread)
 {
-    struct sxt_trace *trace;
-    struct sxt_file source;
-    struct sxt_output file;
-    *failed = input;
-    int status = sxt_file_open(&source, input, error);
-    if (status == SXT_OK && (status = check_recorded(&source, lost != NULL, error)) != SXT_OK)
-        sxt_file_close(&source);
-    if (status == SXT_OK && lost != NULL && sxt_spool_is(source.data, source.size)) {
-        *lost = 0;
-        *oddities = (struct sxt_mlyze_oddities){0};
-        return recover(&source, input, output, options, error);
-    }
-    if (status == SXT_OK)
-        status = open_file(&source, input, &trace, error);
-    if (status != SXT_OK)
-        return status;
+    char key[16];
+    snprintf(key, sizeof key, "%u", thread);
+    const struct sxt_json *name =
+        sxt_json_member(sxt_json_member(sxt_mlyze_metadata(trace->mlyze)->root, "threads"), key);
+    return name != NULL && name->type == SXT_JSON_STRING ? name->string : (sxt_string){NULL, 0};
+}
+
+sxt_string sxt_trace_metadata(const sxt_trace *trace)
+{
+    return sxt_mlyze_metadata_text(trace->mlyze);
+}
+
+/* --- events --- */
+
+int sxt_trace_visit_events(const sxt_trace *trace,
+                           bool (*visit)(void *data, const sxt_trace_event *events, size_t count), void *data,
+                           sxt_trace_oddities *oddities, sxt_error *error)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    sxt_trace_event events[BATCH];
     struct sxt_mlyze_cursor *cursor;
-    status = sxt_mlyze_cursor_open(trace->mlyze, &cursor, error);
+    size_t count = 0;
+    int status = sxt_mlyze_cursor_open(trace->mlyze, &cursor, error);
+    bool goes_on = status == SXT_OK;
+    while (goes_on) {
+        status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
+        goes_on = status == SXT_OK && count > 0;
+        if (goes_on && oddities != NULL)
+            sxt_mlyze_count_oddities(metadata, events, count, oddities);
+        goes_on = goes_on && visit(data, events, count);
+    }
     sxt_mlyze_cursor_close(&cursor);
-    if (status == SXT_OK) {
-        *failed = output;
-        status = sxt_output_open(&file, output, error);
-    }
-    if (status == SXT_OK) {
-        status =
-            copy_to(trace->mlyze, sxt_mlyze_metadata_text(trace->mlyze), options->codec, &file, lost, oddities, error);
-        if (status == SXT_ERROR_FORMAT)
-            *failed = input;
-        if (status == SXT_OK)
-            status = sxt_output_commit(&file, error);
-        else
-            sxt_output_abandon(&file);
-    }
-    sxt_trace_close(&trace);
     return status;
 }

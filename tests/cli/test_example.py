@@ -7,11 +7,12 @@ import subprocess
 import tempfile
 import unittest
 
-from support import sextant, tap
+from support import mlyze_writer, sextant, tap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "example" / "lookup.c"
 SIZE_DIFF = ROOT / "docs" / "example" / "size_diff.c"
+LEAKS = ROOT / "docs" / "example" / "leaks.c"
 BUILD = pathlib.Path(os.environ.get("SXT_BUILD_DIR", ROOT / "build"))
 
 
@@ -27,7 +28,7 @@ def compile_example(source, program):
 class Example(unittest.TestCase):
     def test_the_page_shows_the_files(self):
         page = (ROOT / "docs" / "api.md").read_text()
-        for example in (EXAMPLE, SIZE_DIFF):
+        for example in (EXAMPLE, SIZE_DIFF, LEAKS):
             self.assertIn("```c\n" + example.read_text() + "```", page)
 
     @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
@@ -65,6 +66,19 @@ class Example(unittest.TestCase):
             self.assertIn("size_diff: cannot open", failed.stderr)
             usage = subprocess.run(arguments[:2], capture_output=True, text=True, check=False)
             self.assertEqual((usage.returncode, usage.stderr), (1, "size_diff: usage: size_diff OLD NEW OUTPUT\n"))
+
+    @unittest.skipIf(os.environ.get("SXT_SANITIZED"), "the library is built for a sanitizer")
+    def test_leaks_of_a_trace(self):
+        with tempfile.TemporaryDirectory() as name:
+            program, trace = pathlib.Path(name) / "leaks", pathlib.Path(name) / "t.mlyze"
+            compile_example(LEAKS, program)
+            trace.write_bytes(mlyze_writer.example())
+            result = subprocess.run([program, trace], capture_output=True, text=True, check=True)
+            self.assertEqual(result.stdout, "16384 bytes leaked by stack 1\n  main  /app/main.py:50\n")
+            for arguments, message in (([], "usage: leaks TRACE"), (["/nonexistent"], "cannot open")):
+                failed = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+                self.assertEqual(failed.returncode, 1)
+                self.assertIn(message, failed.stderr)
 
 
 class ProfileExamples(unittest.TestCase):

@@ -217,7 +217,7 @@ class Stacks(HeapTest):
             for others in ((), ("--json",), ("--peak",), ("--top",), ("--cost", "live"), ("--timeline",), ("--lifetimes",),
                            ("--between", "1us", "2us"), ("--leaks", "--cost", "bytes")):  # fmt: skip
                 result = self.run_usage("heap", self.path, option, value, *others)
-                self.assertIn(f"{option} goes with --leaks", result.err)
+                self.assertIn(f"{option} needs --leaks", result.err)
             for others in (("--leaks",), ("--top=leaked",), ("--cost", "leaked", "--tree"), ("--leaks", "--by", "function"),
                            ("--leaks", "--folded"), ("--leaks", "--between", "1us", "2us")):  # fmt: skip
                 self.run_ok("heap", self.path, option, value, *others)
@@ -514,8 +514,8 @@ class OddFiles(HeapTest):
         (found,) = result.json_lines()
         self.assertEqual((found["allocations"], found["implicit_frees"], found["unmatched_frees"]), (10, 9, 1))
         self.assertEqual(len(result.err.splitlines()), 2)
-        self.assertIn("10 allocations name stacks", result.err)
-        self.assertIn("12 events have address 0", result.err)
+        self.assertIn("10 allocations have stacks", result.err)
+        self.assertIn("12 events have the address 0", result.err)
         self.assertIn("stack_3", self.run_warned("heap", path).text)
         self.assertIn("stack_3 64\n", self.run_warned("heap", path, "--folded").text)
         (row,) = self.run_warned("heap", path, "--top", "-n", "1", "--json").json_lines()
@@ -526,11 +526,11 @@ class OddFiles(HeapTest):
         unknown = [(4, START + 3, b"x"), (127, START + 3, b""), (5, START + 4, b"yy")]
         known = [("marker", START, 0), ("alloc", START + 1, 16, 100, 0, 0)]
         for events, lines in ((known, []),
-                              (known + nameless[:1], ["1 marker has a name that the metadata does not have"]),
-                              (known + nameless, ["2 markers have names that the metadata does not have"]),
+                              (known + nameless[:1], ["1 marker has a name that is not in the metadata"]),
+                              (known + nameless, ["2 markers have names that are not in the metadata"]),
                               (known + unknown[:1], ["1 event is of a type that is not known here"]),
                               (known + unknown, ["3 events are of types that are not known here"]),
-                              (known + nameless[:1] + unknown, ["1 marker has a name that the metadata does not have",
+                              (known + nameless[:1] + unknown, ["1 marker has a name that is not in the metadata",
                                                                 "3 events are of types that are not known here"])):
             path = self.trace(events)
             for arguments in (("heap", path), ("heap", path, "--json"), ("heap", path, "--markers"), ("diff", path, path),
@@ -549,10 +549,10 @@ class OddFiles(HeapTest):
     def test_one_or_many(self):
         text = mlyze_writer.metadata([], [], [])
         one = self.run_warned("heap", self.trace([("alloc", START, 0, 9, 3, 0)], text)).err
-        self.assertIn("1 allocation names a stack that", one)
-        self.assertIn("1 event has address 0", one)
+        self.assertIn("1 allocation has a stack that", one)
+        self.assertIn("1 event has the address 0", one)
         many = self.run_warned("heap", self.trace([("alloc", START, 0, 9, 3, 0)] * 2, text)).err
-        self.assertIn("2 allocations name stacks that", many)
+        self.assertIn("2 allocations have stacks that", many)
         self.assertIn("2 events have address 0", many)
 
     def test_ids_of_stacks_may_be_as_high_as_they_fit(self):

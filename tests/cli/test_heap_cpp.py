@@ -312,7 +312,7 @@ class Finishing(RecordedTest):
         self.assertEqual(list(aside.iterdir()), [])
         for option in ("--compress", "--decompress"):
             result = self.run_error("convert", option, "-", "-o", self.folder / "no.mlyze", stdin=spool.read_bytes())
-            self.assertIn("its recording did not end", result.err)
+            self.assertIn("the recording was cut off", result.err)
         self.assertFalse((self.folder / "no.mlyze").exists())
 
 

@@ -80,13 +80,13 @@ class Diff(sextant.ProgramTest):
         self.assertEqual(last["summary"]["leaked_bytes_before"], before.levels[-1][0])
         self.assertEqual(last["summary"]["leaked_bytes_after"], after.levels[-1][0])
         result = self.run_error("diff", f"{path}@loaded", f"{path}@nowhere")
-        self.assertIn("no marker 'nowhere'", result.err)
+        self.assertIn("no marker named 'nowhere'", result.err)
 
     def test_text(self):
         first, second = [("alloc", START, 16, 100, 0, 0)], [("alloc", START, 16, 100, 0, 0), ("alloc", START, 32, 50, 1, 0)]
         text = self.run_ok("diff", self.trace("a.mlyze", first), self.trace("b.mlyze", second)).text
         self.assertRegex(text, r"peak +100 +150 +\+50 +50\.0 %")
-        self.assertIn("1 stacks added, 0 removed, 0 changed, 1 as before", text)
+        self.assertIn("1 stacks added, 0 removed, 0 changed, 1 unchanged", text)
         self.assertRegex(text, r"\+50 +\+50 +\+1  parse  /app/parse\.c:11")
 
 

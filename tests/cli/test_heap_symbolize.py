@@ -1,5 +1,5 @@
 """Names that come later: `heap --symbolize` must end where `record` would have, wherever the binaries are by then; and
-recordings that did not end are read as far as they go."""
+recordings that were cut off are read as far as they are complete."""
 
 import gzip
 import json
@@ -174,7 +174,7 @@ class Finding(NamesTest):
         self.named(wanted)
         before = self.trace.stat()
         result = self.symbolize()
-        self.assertIn("there are no addresses without names", result.err)
+        self.assertIn("no addresses without names", result.err)
         self.assertIn("innermost", result.text)
         after = self.trace.stat()
         self.assertEqual((after.st_ino, after.st_mtime_ns), (before.st_ino, before.st_mtime_ns))
@@ -189,7 +189,7 @@ class Finding(NamesTest):
         program.rename(self.elsewhere / "another name")
         before = self.trace.read_bytes()
         result = self.symbolize("-o", self.folder / "half.mlyze")
-        self.assertRegex(result.err, r": \d+ of \d+ addresses got names; program is missing, --search DIR ")
+        self.assertRegex(result.err, r": \d+ of \d+ addresses got names; program is missing, use --search DIR ")
         self.assertEqual(self.trace.read_bytes(), before)
         half = read(self.folder / "half.mlyze")[0]
         names = {half["functions"][number] for number in half["unresolved"]}
@@ -366,18 +366,18 @@ class Files(NamesTest):
         packed = self.file("trace.mlyze.gz", gzip.compress(self.trace.read_bytes()))
         before = packed.read_bytes()
         result = self.run_warned("heap", "--symbolize", packed)
-        self.assertIn("warning: is not changed: it is compressed as a whole; -o FILE keeps the names", result.err)
+        self.assertIn("warning: not changed: it is compressed as a whole; use -o FILE to keep the names", result.err)
         self.assertIn("innermost", result.text)
         self.assertEqual(packed.read_bytes(), before)
         result = self.run_warned("heap", "--symbolize", "-", stdin=self.trace.read_bytes())
-        self.assertIn("warning: is not changed: it is a stream", result.err)
+        self.assertIn("warning: not changed: it is a stream", result.err)
         self.assertIn("innermost", result.text)
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         feeder = subprocess.Popen(["cp", "--", self.trace, pipe])
         result = self.run_warned("heap", "--symbolize", pipe)
         self.assertEqual(feeder.wait(), 0)
-        self.assertIn("warning: is not changed: it is a stream", result.err)
+        self.assertIn("warning: not changed: it is a stream", result.err)
         self.symbolize("-o", self.folder / "out.mlyze", trace=packed)
         self.assertEqual(frames_of(self.folder / "out.mlyze"), wanted)
 
@@ -389,7 +389,7 @@ class Files(NamesTest):
         self.addCleanup(os.chmod, self.folder, 0o755)
         result = sextant.run("heap", "--symbolize", self.trace, env={"TMPDIR": "/tmp"}, unprivileged=True)
         self.assertEqual(result.status, 0, f"\n{result}")
-        self.assertRegex(result.err, r"warning: is not changed: .*Permission denied; -o FILE keeps the names")
+        self.assertRegex(result.err, r"warning: not changed: .*Permission denied; use -o FILE to keep the names")
         self.assertIn(b"innermost", result.out)
         self.assertEqual(self.trace.read_bytes(), before)
 
@@ -493,7 +493,8 @@ class Metadata(sextant.ProgramTest):
                 base["unresolved"]["3"] = {"address": "0xffff"}
                 result, after = self.symbolized(base)
                 self.assertEqual(len(result.err.splitlines()), 2, f"\n{result}")
-                self.assertIn(f"warning: {len(entries)} entries of what is unresolved make no sense", result.err)
+                verb = "entry is" if len(entries) == 1 else "entries are"
+                self.assertIn(f"warning: {len(entries)} unresolved {verb} invalid", result.err)
                 self.assertIn(": 1 of 2 addresses got names\n", result.err)
                 self.assertEqual(after["unresolved"], {"3": {"address": "0xffff"}})
                 self.assertEqual(stacks_of(after)["0"][1][0], "outer")
@@ -503,7 +504,7 @@ class Metadata(sextant.ProgramTest):
                         [{"path": str(self.program), "build_id": "abc"}], [{"path": "", "build_id": ""}]):
             with self.subTest(modules):
                 result, after = self.symbolized(self.base(modules=modules))
-                self.assertIn("warning: 1 entries of what is unresolved make no sense", result.err)
+                self.assertIn("warning: 1 unresolved entry is invalid", result.err)
                 self.assertEqual(after, self.base(modules=modules))
 
     def test_paths_that_lead_to_no_program(self):
@@ -531,7 +532,7 @@ class Metadata(sextant.ProgramTest):
         self.run_error("heap", "--symbolize", self.made(twice.encode()), naming="made.mlyze")
         entry = '"1": {"module": 0, "address": "%s"}' % self.address
         result, _ = self.symbolized(text.replace(entry, f"{entry}, {entry}").encode())
-        self.assertIn("warning: 1 entries of what is unresolved make no sense", result.err)
+        self.assertIn("warning: 1 unresolved entry is invalid", result.err)
 
     def test_very_many_entries(self):
         functions = {str(i): f"program+0x{i:x}" for i in range(100000)}
@@ -553,7 +554,7 @@ class Metadata(sextant.ProgramTest):
 
     def test_a_trace_without_any_of_it(self):
         result = self.run_warned("heap", "--symbolize", self.file("t.mlyze", writer.example()))
-        self.assertIn("there are no addresses without names", result.err)
+        self.assertIn("no addresses without names", result.err)
 
     def test_a_damaged_trace_is_not_touched(self):
         path = self.made(self.base())
@@ -575,7 +576,8 @@ class Metadata(sextant.ProgramTest):
 
 @unittest.skipUnless(RECORDER.exists(), "the recorder is not built here")
 class Unclean(sextant.ProgramTest):
-    WARNING = "warning: its recording did not end; it is read as far as it goes ('sextant convert --recover' makes it whole)"
+    WARNING = ("warning: the recording was cut off; reading what is complete "
+               "('sextant convert --recover' makes a whole trace of it)")
 
     def start(self, *arguments):
         """A recording under way; (process of record, number of the program)."""
@@ -600,7 +602,7 @@ class Unclean(sextant.ProgramTest):
                 process.wait()
 
     def ask(self, *arguments, **keywords):
-        """Standard output of a run that says in one line that the recording did not end."""
+        """Standard output of a run that says in one line that the recording was cut off."""
         result = self.run_warned(*arguments, **keywords)
         self.assertEqual(result.err, f"sextant: {self.trace}: {self.WARNING}\n", f"\n{result}")
         return result
@@ -652,7 +654,7 @@ class Unclean(sextant.ProgramTest):
         before = self.trace.read_bytes()
         result = self.run_warned("heap", "--symbolize", self.trace, "--search", away)
         self.assertIn(self.WARNING, result.err)
-        self.assertIn("is not changed: its recording did not end; -o FILE keeps the names", result.err)
+        self.assertIn("not changed: the recording was cut off; use -o FILE to keep the names", result.err)
         self.assertIn("main  ", result.text)
         result = self.run_warned("heap", "--symbolize", self.trace, "--search", away, "-o", self.folder / "named.mlyze")
         self.assertRegex(result.err, r": (\d+) of \1 addresses got names\n$")

@@ -162,11 +162,11 @@ class Example(MlyzeTest):
         for stdin in (content, compressed.read_bytes(), gzip.compress(content)):
             self.assertEqual(self.run_ok("convert", "--decompress", "-", "-o", "-", stdin=stdin).out, content)
         result = self.run_warned("convert", "--recover", "-", "-o", again, stdin=content[:-1])
-        self.assertRegex(result.err, r"^sextant: -: warning: \d+ bytes cannot be read, and were left out\n$")
+        self.assertRegex(result.err, r"^sextant: -: warning: \d+ bytes cannot be read and were left out\n$")
         self.assertEqual(again.read_bytes(), content[:-5])
         for option in ("--compress", "--decompress", "--recover"):
             result = self.run_error("convert", option, "-", "-o", self.folder / "no.mlyze", stdin=b"nothing of the kind")
-            self.assertIn("-: no heap trace", result.err)
+            self.assertIn("-: not a heap trace", result.err)
             self.assertIn("contradict", self.run_usage("convert", option, "-f", "lidia", self.path, "-o", again).err)
         self.assertFalse((self.folder / "no.mlyze").exists())
 
@@ -176,17 +176,17 @@ class Example(MlyzeTest):
         unclean[20] |= 8
         out = self.folder / "no.mlyze"
         for option in ("--compress", "--decompress", "--recover"):
-            for name, data, what in (("short", content[:3], "no heap trace"),
-                                     ("flipped", b"MTRB" + content[4:], "no heap trace"),
-                                     ("empty", b"", "is empty: nothing had been recorded yet"),
-                                     ("text", b"words\n", "no heap trace")):  # fmt: skip
+            for name, data, what in (("short", content[:3], "not a heap trace"),
+                                     ("flipped", b"MTRB" + content[4:], "not a heap trace"),
+                                     ("empty", b"", "empty file: nothing has been recorded yet"),
+                                     ("text", b"words\n", "not a heap trace")):  # fmt: skip
                 path = self.file(name, data)
                 result = self.run_error("convert", option, path, "-o", out, naming=path)
                 self.assertIn(what, result.err)
                 self.assertNotIn("--help", result.err)
             self.run_error("convert", option, self.folder / "missing", "-o", out, naming="missing")
         for size, what in ((300, "ends before anything was recorded"), (4095, "ends before anything was recorded"),
-                           (8192, "what the recorder left is damaged")):  # fmt: skip
+                           (8192, "control block is damaged")):  # fmt: skip
             path = self.file("unclean", unclean[:size])
             self.assertIn(what, self.run_error("convert", "--recover", path, "-o", out, naming=path).err)
         self.assertFalse(out.exists())
@@ -278,7 +278,7 @@ class Copies(MlyzeTest):
         content = plain(events, START, EXAMPLE_METADATA)
         path = self.file("in.mlyze", content)
         result = self.run_warned("dump", "--json", path)
-        self.assertIn("2 events are of a type", result.err)
+        self.assertIn("2 events are of unknown types", result.err)
         found = [line for line in result.json_lines() if "event" in line]
         self.assertEqual(found, [expected_line(event, ["main", "process_data", "phase-1"]) for event in events])
         out = self.folder / "out.mlyze"
@@ -346,7 +346,7 @@ class Reference(MlyzeTest):
         self.assertEqual([line.split(": ")[3] for line in result.err.splitlines()],
                          ["1 allocation has a stack that is not in the metadata",
                           "1 marker has a name that is not in the metadata", "1 event has the address 0",
-                          "1 event is of a type that is not known here"])  # fmt: skip
+                          "1 event is of an unknown type"])  # fmt: skip
 
     def test_convert_warns_once_with_a_count(self):
         out = self.folder / "out.mlyze"

@@ -166,7 +166,7 @@ class Behaviour(RecordTest):
         # Nothing was there before, so what was recorded has the name of the trace as well.
         for name in ("out.mlyze.part", "out.mlyze"):
             self.assertEqual(sextant.run("verify", self.folder / name).status, 1)
-            self.assertIn("did not end", sextant.run("heap", self.folder / name).err)
+            self.assertIn("cut off", sextant.run("heap", self.folder / name).err)
             recovered = sextant.run("convert", "--recover", self.folder / name, "-o", self.folder / "whole.mlyze")
             self.assertEqual(recovered.status, 0, recovered)
             self.assertGreater(len(self.trace(programs.FOREVER, "whole.mlyze").allocations()), 100000)
@@ -320,7 +320,7 @@ class Refusals(RecordTest):
     def test_static_programs_run_with_a_word(self):
         program = programs.build(self.folder, "program", programs.LEAKS, "-static")
         result = self.record(program, quiet=False)
-        self.assertRegex(result.err, r"^sextant: .*nothing was seen: .*static")
+        self.assertRegex(result.err, r"^sextant: .*nothing was recorded: .*static")
 
     def test_privileged_and_foreign_programs_are_refused(self):
         program = programs.build(self.folder, "program", programs.LEAKS)

@@ -317,12 +317,12 @@ class ShortOfEverything(ProgramsTest):
             result = self.record("sh", "-c", f"ulimit -v {limit}; exec {program}", quiet=False)
             self.run_ok("verify", self.folder / "out.mlyze")
             if limit < 40000:
-                self.assertIn("memory was short", result.err)
+                self.assertIn("out of memory", result.err)
 
 
 class Kinds(ProgramsTest):
     def assert_unseen(self, result, why):
-        self.assertRegex(result.err, r"^sextant: .*nothing was seen: .*" + why)
+        self.assertRegex(result.err, r"^sextant: .*nothing was recorded: .*" + why)
         self.assertEqual(len(result.err.splitlines()), 1)
         self.run_ok("verify", self.folder / "out.mlyze")
 
@@ -342,7 +342,7 @@ class Kinds(ProgramsTest):
             self.assertEqual(result.out, b"x")
             result = self.record("sh", "-c", f"{program}; exit 5", status=5, options=["--follow-fork"], quiet=False)
             self.assertEqual(result.out, b"x")
-            self.assertIn("nothing was seen", result.err)
+            self.assertIn("nothing was recorded", result.err)
 
     def test_static_programs(self):
         program = programs.build(self.folder, "program", programs.LEAKS, "-static-pie")
@@ -353,14 +353,14 @@ class Kinds(ProgramsTest):
         sextant_environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GO111MODULE": "off"}
         subprocess.run(["go", "build", "-o", "program", "main.go"], cwd=self.folder, check=True, env=sextant_environment)
         result = self.record(program, quiet=False)
-        self.assertRegex(result.err, r"(?m)^sextant: .*nothing was seen: .*static")
+        self.assertRegex(result.err, r"(?m)^sextant: .*nothing was recorded: .*static")
 
     def test_an_allocator_that_is_linked_in(self):
         library = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.a"), None)
         if library is None:
             self.skipTest("there is no static jemalloc")
         program = programs.build(self.folder, "program", programs.LEAKS, library, "-lm", "-lstdc++", "-ldl")
-        self.assertRegex(self.record(program, quiet=False).err, "allocator of its own")
+        self.assertRegex(self.record(program, quiet=False).err, "its own allocator")
 
     @unittest.skipUnless(IS_ROOT and shutil.which("setcap"), "needs root and setcap")
     def test_programs_with_capabilities(self):

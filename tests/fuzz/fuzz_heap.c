@@ -4,20 +4,20 @@
  */
 #include <stdlib.h>
 
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 #include "property.h"
 
-static void check_sums(const struct sxt_heap_usage *usage);
-static void check_tables(const struct sxt_heap_usage *usage);
-static void check_states(const struct sxt_mlyze *trace, const struct sxt_heap_usage *usage);
+static void check_sums(const sxt_heap_usage *usage);
+static void check_tables(const sxt_heap_usage *usage);
+static void check_states(const struct sxt_mlyze *trace, const sxt_heap_usage *usage);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sxt_mlyze *trace;
-    struct sxt_heap_usage usage, window;
+    sxt_heap_usage usage, window;
     if (sxt_mlyze_open(data, size, &trace, NULL) != SXT_OK)
         return 0;
-    struct sxt_heap_options options = {.timeline = 7, .churn = 50, .windows = 5, .by_thread = true, .by_size = true};
+    sxt_heap_options options = {.timeline = 7, .churn = 50, .windows = 5, .by_thread = true, .by_size = true};
     options.temporary = size % 3;
     /* Events may be of a kind that nobody here reads. */
     if (sxt_heap_run(trace, &options, &usage, NULL) != SXT_OK) {
@@ -29,20 +29,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!usage.is_damaged && !usage.is_sampled)
         check_states(trace, &usage);
     uint64_t third = (usage.end - usage.start) / 3;
-    options.from = (struct sxt_heap_moment){.kind = SXT_HEAP_TIME, .time = usage.start + third};
-    options.to = (struct sxt_heap_moment){.kind = SXT_HEAP_TIME, .time = usage.end - third};
+    options.from = (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_TIME, .time = usage.start + third};
+    options.to = (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_TIME, .time = usage.end - third};
     SXT_HOLDS(sxt_heap_run(trace, &options, &window, NULL) == SXT_OK);
     check_sums(&window);
-    struct sxt_heap_changes changes;
-    SXT_HOLDS(sxt_heap_diff(&usage, &window, SXT_HEAP_LIVE, &changes, NULL) == SXT_OK);
-    sxt_heap_changes_free(&changes);
+    sxt_heap_diff *changes;
+    SXT_HOLDS(sxt_heap_diff_make(&usage, &window, SXT_HEAP_COST_LIVE, &changes, NULL) == SXT_OK);
+    sxt_heap_diff_free(&changes);
     sxt_heap_free(&usage);
     sxt_heap_free(&window);
     sxt_mlyze_close(&trace);
     return 0;
 }
 
-static void check_same(const struct sxt_heap_sums *sum, const struct sxt_heap_sums *total)
+static void check_same(const sxt_heap_sums *sum, const sxt_heap_sums *total)
 {
     SXT_HOLDS(sum->bytes == total->bytes && sum->count == total->count);
     SXT_HOLDS(sum->live_bytes == total->live_bytes && sum->live_count == total->live_count);
@@ -52,9 +52,9 @@ static void check_same(const struct sxt_heap_sums *sum, const struct sxt_heap_su
     SXT_HOLDS(sum->before_bytes == total->before_bytes && sum->churned_count == total->churned_count);
 }
 
-static void check_sums(const struct sxt_heap_usage *usage)
+static void check_sums(const sxt_heap_usage *usage)
 {
-    struct sxt_heap_sums sites = {0}, threads = {0}, sizes = {0};
+    sxt_heap_sums sites = {0}, threads = {0}, sizes = {0};
     for (size_t i = 0; i < usage->site_count; i++)
         sxt_heap_add_sums(&sites, &usage->sites[i].sums);
     for (size_t i = 0; i <= UINT16_MAX; i++)
@@ -74,32 +74,32 @@ static void check_sums(const struct sxt_heap_usage *usage)
     SXT_HOLDS(bytes == usage->total.bytes && peak == usage->total.peak_bytes);
 }
 
-static void check_tables(const struct sxt_heap_usage *usage)
+static void check_tables(const sxt_heap_usage *usage)
 {
-    for (enum sxt_heap_cost cost = SXT_HEAP_BYTES; cost <= SXT_HEAP_GROWTH; cost++) {
-        struct sxt_heap_tree tree;
-        for (enum sxt_heap_key key = SXT_HEAP_STACK; key <= SXT_HEAP_SIZE; key++) {
-            struct sxt_heap_rows rows;
+    for (sxt_heap_cost cost = SXT_HEAP_COST_BYTES; cost <= SXT_HEAP_COST_GROWTH; cost++) {
+        sxt_heap_tree *tree;
+        for (sxt_heap_key key = SXT_HEAP_BY_STACK; key <= SXT_HEAP_BY_SIZE; key++) {
+            sxt_heap_table *rows;
             uint64_t sum = 0;
-            SXT_HOLDS(sxt_heap_rows(usage, key, cost, UINT64_MAX, &rows, NULL) == SXT_OK);
-            for (size_t i = 0; i < rows.count; i++)
-                sum += sxt_heap_cost_of(&rows.rows[i].sums, cost);
+            SXT_HOLDS(sxt_heap_table_make(usage, key, cost, UINT64_MAX, &rows, NULL) == SXT_OK);
+            for (size_t i = 0; i < rows->count; i++)
+                sum += sxt_heap_cost_of(&rows->rows[i].sums, cost);
             SXT_HOLDS(sum == sxt_heap_cost_of(&usage->total, cost));
-            sxt_heap_rows_free(&rows);
+            sxt_heap_table_free(&rows);
         }
-        SXT_HOLDS(sxt_heap_tree(usage, cost, cost % 2 == 0, &tree, NULL) == SXT_OK);
-        SXT_HOLDS(tree.nodes[0].cost == sxt_heap_cost_of(&usage->total, cost));
+        SXT_HOLDS(sxt_heap_tree_make(usage, cost, cost % 2 == 0, &tree, NULL) == SXT_OK);
+        SXT_HOLDS(tree->nodes[0].cost == sxt_heap_cost_of(&usage->total, cost));
         sxt_heap_tree_free(&tree);
     }
     struct sxt_buffer out;
     sxt_buffer_init(&out, (size_t)1 << 30);
-    SXT_HOLDS(sxt_heap_export_folded(usage, SXT_HEAP_BYTES, &out, NULL) == SXT_OK);
+    SXT_HOLDS(sxt_heap_export_folded(usage, SXT_HEAP_COST_BYTES, &out, NULL) == SXT_OK);
     SXT_HOLDS(sxt_heap_export_pprof(usage, &out, NULL) == SXT_OK);
     SXT_HOLDS(sxt_heap_export_speedscope(usage, &out, NULL) == SXT_OK);
     sxt_buffer_free(&out);
 }
 
-static void check_states(const struct sxt_mlyze *trace, const struct sxt_heap_usage *usage)
+static void check_states(const struct sxt_mlyze *trace, const sxt_heap_usage *usage)
 {
     struct sxt_mlyze_index index;
     struct sxt_buffer out;
@@ -107,8 +107,8 @@ static void check_states(const struct sxt_mlyze *trace, const struct sxt_heap_us
     sxt_buffer_init(&out, (size_t)1 << 30);
     if (sxt_heap_states_make(trace, &index, 1, &out, NULL) == SXT_OK && usage->events > 0) {
         uint64_t time = usage->start + (usage->end - usage->start) / 2;
-        struct sxt_heap_options options = {.to = {.kind = SXT_HEAP_TIME, .time = time}};
-        struct sxt_heap_usage slow, quick;
+        sxt_heap_options options = {.to = {.kind = SXT_HEAP_MOMENT_TIME, .time = time}};
+        sxt_heap_usage slow, quick;
         SXT_HOLDS(sxt_heap_run(trace, &options, &slow, NULL) == SXT_OK);
         SXT_HOLDS(sxt_heap_states_ask(trace, out.data, out.size, time, &quick, NULL) == SXT_OK);
         SXT_HOLDS(slow.total.live_bytes == quick.total.live_bytes && slow.total.live_count == quick.total.live_count);

@@ -89,13 +89,13 @@ static void mend(uint8_t *data, size_t size)
         mend_blocks(data, size, events);
 }
 
-static void add(struct content *content, const struct sxt_mlyze_event *event)
+static void add(struct content *content, const sxt_trace_event *event)
 {
     uint64_t fields[] = {event->kind,    event->type, event->thread, event->stack,
                          event->address, event->size, event->time,   event->objects};
     for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
         content->sum = (content->sum ^ fields[i]) * 0x100000001b3;
-    if (event->kind == SXT_MLYZE_OTHER && event->size > 0)
+    if (event->kind == SXT_TRACE_OTHER && event->size > 0)
         content->sum += event->payload[0] + 3u * event->payload[event->size - 1];
     content->count++;
     content->time = event->time;
@@ -104,7 +104,7 @@ static void add(struct content *content, const struct sxt_mlyze_event *event)
 static struct content read_all(const struct sxt_mlyze *trace, size_t batch)
 {
     struct content content = {.time = sxt_mlyze_header(trace)->start_us};
-    struct sxt_mlyze_event events[64];
+    sxt_trace_event events[64];
     struct sxt_mlyze_cursor *cursor;
     size_t count = 0;
     content.status = sxt_mlyze_cursor_open(trace, &cursor, NULL);
@@ -131,7 +131,7 @@ static void check_index(const struct sxt_mlyze *trace, const struct content *con
     SXT_HOLDS(index.event_count == content->count && index.last_time == content->time);
     SXT_HOLDS(sxt_mlyze_cursor_open(trace, &cursor, NULL) == SXT_OK);
     for (size_t i = 0; i < index.count; i++) {
-        struct sxt_mlyze_event event;
+        sxt_trace_event event;
         size_t count;
         SXT_HOLDS(sxt_mlyze_seek(cursor, &index.entries[i], NULL) == SXT_OK);
         SXT_HOLDS(sxt_mlyze_position(cursor) == index.entries[i].event);

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/varint.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 #include "mlyze/mlyze.h"
 #include "property.h"
 
@@ -112,7 +112,7 @@ static void check_index(const uint8_t *data, size_t size)
         struct sxt_mlyze_cursor *cursor;
         SXT_HOLDS(sxt_mlyze_cursor_open(subject.trace, &cursor, NULL) == SXT_OK);
         for (size_t i = 0; i < index.count && i < 8; i++) {
-            struct sxt_mlyze_event events[64];
+            sxt_trace_event events[64];
             size_t count = 1;
             if (sxt_mlyze_seek(cursor, &index.entries[i], NULL) != SXT_OK)
                 continue;
@@ -154,8 +154,8 @@ static void check_states(const uint8_t *data, size_t size)
     if (size >= STATES_HEADER)
         mend_states(mended, size);
     for (uint64_t time = START; time < START + 2 * EVENTS; time += EVENTS / 2) {
-        struct sxt_heap_usage quick, slow;
-        struct sxt_heap_options options = {.to = {.kind = SXT_HEAP_TIME, .time = time}};
+        sxt_heap_usage quick, slow;
+        sxt_heap_options options = {.to = {.kind = SXT_HEAP_MOMENT_TIME, .time = time}};
         int status = sxt_heap_states_ask(subject.trace, mended, size, time, &quick, NULL);
         SXT_HOLDS(status == SXT_OK || status == SXT_ERROR_NOT_FOUND);
         if (is_right) {

@@ -70,7 +70,7 @@ static void check_index(const uint8_t *data, size_t size)
     if (sxt_mlyze_index_read(trace, bytes.data, bytes.size, &index, NULL) == SXT_OK) {
         SXT_HOLDS(sxt_mlyze_cursor_open(trace, &cursor, NULL) == SXT_OK);
         for (size_t i = 0; i < index.count; i++) {
-            struct sxt_mlyze_event event;
+            sxt_trace_event event;
             size_t count;
             SXT_HOLDS(sxt_mlyze_seek(cursor, &index.entries[i], NULL) == SXT_OK);
             sxt_mlyze_read(cursor, &event, 1, &count, NULL);

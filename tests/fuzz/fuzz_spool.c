@@ -36,13 +36,13 @@ static void fill_windows(uint8_t *spool, const uint8_t *data, size_t size)
     }
 }
 
-static void check_event(const struct sxt_spool_facts *facts, const struct sxt_mlyze_event *event, uint64_t *time)
+static void check_event(const struct sxt_spool_facts *facts, const sxt_trace_event *event, uint64_t *time)
 {
     SXT_HOLDS(event->time >= *time);
     *time = event->time;
-    SXT_HOLDS(event->kind <= SXT_MLYZE_MARKER);
-    SXT_HOLDS(event->kind != SXT_MLYZE_ALLOC || event->stack < facts->stack_count);
-    SXT_HOLDS(event->kind != SXT_MLYZE_MARKER || event->stack < facts->marker_count);
+    SXT_HOLDS(event->kind <= SXT_TRACE_MARKER);
+    SXT_HOLDS(event->kind != SXT_TRACE_ALLOC || event->stack < facts->stack_count);
+    SXT_HOLDS(event->kind != SXT_TRACE_MARKER || event->stack < facts->marker_count);
 }
 
 /* All events as a number. */
@@ -57,7 +57,7 @@ static uint64_t read_all(const uint8_t *data, size_t size, size_t batch, bool *i
     for (size_t i = 0; i < facts->stack_count; i++)
         for (uint32_t k = 0; k < facts->stacks[i].count * 8; k++)
             sum += facts->stacks[i].frames[k];
-    struct sxt_mlyze_event events[BATCH];
+    sxt_trace_event events[BATCH];
     size_t count = 1;
     while (count > 0 && sxt_spool_read(spool, events, batch, &count, NULL) == SXT_OK)
         for (size_t i = 0; i < count; i++) {

@@ -60,10 +60,10 @@ static sxt_archive *open_module(void *data, sxt_string path, sxt_string build_id
 
 /* A trace with that metadata, and a marker that is called like function 1. */
 static bool name_text(const uint8_t *text, size_t size, struct image *image, struct sxt_buffer *json,
-                      struct sxt_trace_named *named, size_t *stacks)
+                      sxt_trace_named *named, size_t *stacks)
 {
     static const uint8_t marker[] = {3, 1, 1};
-    const struct sxt_trace_naming naming = {.open = open_module, .data = image};
+    const struct sxt_trace_name_source naming = {.open = open_module, .data = image};
     size_t whole = SXT_MLYZE_HEADER_SIZE + size + sizeof marker;
     uint8_t *file = calloc(whole, 1);
     SXT_HOLDS(file != NULL);
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct image image;
     struct sxt_buffer first, second;
-    struct sxt_trace_named named, again;
+    sxt_trace_named named, again;
     size_t stacks, stacks_after;
     if (size > 1 << 20)
         return 0;
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         SXT_HOLDS((named.named > 0) == (first.size > 0));
         if (first.size > 0) {
             SXT_HOLDS(name_text(first.data, first.size, &image, &second, &again, &stacks_after));
-            SXT_HOLDS(stacks_after == stacks && again.named == 0 && again.odd == 0);
+            SXT_HOLDS(stacks_after == stacks && again.named == 0 && again.invalid == 0);
             SXT_HOLDS(again.addresses == named.addresses - named.named);
         }
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 #include "support/random.h"
 
 #define HEAP_START ((uint64_t)1700000000000000)

@@ -16,7 +16,7 @@
 enum { COUNT = 30000 };
 
 struct fixture {
-    struct sxt_mlyze_event *events;
+    sxt_trace_event *events;
     uint8_t *file;
     struct sxt_mlyze *trace;
     struct sxt_mlyze_index index;
@@ -44,17 +44,17 @@ static void end(struct fixture *fixture)
 }
 
 /* What is live behind the first COUNT events, the slow way. */
-static void count_live(const struct sxt_mlyze_event *events, size_t count, uint64_t *bytes, uint32_t *blocks)
+static void count_live(const sxt_trace_event *events, size_t count, uint64_t *bytes, uint32_t *blocks)
 {
     static uint64_t sizes[5000];
     static bool is_live[5000];
     memset(is_live, 0, sizeof is_live);
     for (size_t i = 0; i < count; i++) {
         size_t place = (events[i].address - 0x7f0000000000) / 16;
-        if (events[i].kind == SXT_MLYZE_ALLOC) {
+        if (events[i].kind == SXT_TRACE_ALLOC) {
             is_live[place] = true;
             sizes[place] = events[i].size;
-        } else if (events[i].kind == SXT_MLYZE_FREE) {
+        } else if (events[i].kind == SXT_TRACE_FREE) {
             is_live[place] = false;
         }
     }
@@ -80,7 +80,7 @@ TEST(leads_to_every_block)
         assert_int_equal(sxt_mlyze_cursor_open(fixture.trace, &cursor, NULL), SXT_OK);
         for (size_t i = index->count; i-- > 0;) {
             const struct sxt_mlyze_index_entry *entry = &index->entries[i];
-            struct sxt_mlyze_event event;
+            sxt_trace_event event;
             size_t count;
             uint64_t bytes;
             uint32_t blocks;
@@ -202,7 +202,7 @@ TEST(lies_are_noticed)
 }
 
 /* A file of EVENTS whose writer makes the index; what is live is told with each event. Returns what writing said. */
-static int write_with_index(const struct sxt_mlyze_event *events, enum sxt_mlyze_codec codec, bool disk_is_full,
+static int write_with_index(const sxt_trace_event *events, enum sxt_mlyze_codec codec, bool disk_is_full,
                             struct sxt_mlyze_index *index, sxt_error *error)
 {
     char name[] = "/tmp/sextant-mlyze.XXXXXX";
@@ -261,7 +261,7 @@ TEST(the_writer_knows_the_index_too)
 TEST(a_full_disk_is_told)
 {
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
-    struct sxt_mlyze_event *events = sxt_test_mlyze_events(1, COUNT);
+    sxt_trace_event *events = sxt_test_mlyze_events(1, COUNT);
     for (size_t i = 0; i < 3; i++) {
         struct sxt_mlyze_index index;
         sxt_error error;

@@ -30,21 +30,21 @@ static struct sxt_mlyze_cursor *open_cursor(const struct sxt_mlyze *trace)
 TEST(worked_example)
 {
     static const struct {
-        struct sxt_mlyze_event event;
+        sxt_trace_event event;
         uint64_t offset;
     } expected[] = {
-        {{.kind = SXT_MLYZE_MARKER, .time = SXT_TEST_START + 5, .stack = 2}, 533},
-        {{.kind = SXT_MLYZE_ALLOC, .time = SXT_TEST_START + 105, .address = 0x7f0000001000, .size = 128, .thread = 1},
+        {{.kind = SXT_TRACE_MARKER, .time = SXT_TEST_START + 5, .stack = 2}, 533},
+        {{.kind = SXT_TRACE_ALLOC, .time = SXT_TEST_START + 105, .address = 0x7f0000001000, .size = 128, .thread = 1},
          536},
-        {{.kind = SXT_MLYZE_ALLOC,
+        {{.kind = SXT_TRACE_ALLOC,
           .time = SXT_TEST_START + 105,
           .address = 0x7f0000002000,
           .size = 16384,
           .stack = 1,
           .thread = 2},
          551},
-        {{.kind = SXT_MLYZE_FREE, .time = SXT_TEST_START + 1105, .address = 0x7f0000001000}, 567},
-        {{.kind = SXT_MLYZE_GC, .time = SXT_TEST_START + 1107, .objects = 3, .size = 300}, 578},
+        {{.kind = SXT_TRACE_FREE, .time = SXT_TEST_START + 1105, .address = 0x7f0000001000}, 567},
+        {{.kind = SXT_TRACE_GC, .time = SXT_TEST_START + 1107, .objects = 3, .size = 300}, 578},
     };
     size_t size, count;
     uint8_t *file = sxt_test_mlyze_example(&size);
@@ -52,7 +52,7 @@ TEST(worked_example)
     assert_int_equal(sxt_mlyze_verify(file, size, NULL, NULL), 0);
     struct sxt_mlyze *trace = open_trace(file, size);
     struct sxt_mlyze_cursor *cursor = open_cursor(trace);
-    struct sxt_mlyze_event event;
+    sxt_trace_event event;
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(sxt_mlyze_offset(cursor), expected[i].offset);
         assert_int_equal(sxt_mlyze_position(cursor), i);
@@ -79,7 +79,7 @@ TEST(batches_of_any_size)
 {
     enum { COUNT = 20000 };
     static const size_t batches[] = {1, 2, 7, 64, COUNT + 1};
-    struct sxt_mlyze_event *events = sxt_test_mlyze_events(1, COUNT), *found = calloc(COUNT + 1, sizeof *found);
+    sxt_trace_event *events = sxt_test_mlyze_events(1, COUNT), *found = calloc(COUNT + 1, sizeof *found);
     assert_non_null(found);
     for (size_t codec = 0; codec < 3; codec++) {
         size_t size;
@@ -108,7 +108,7 @@ TEST(batches_of_any_size)
 TEST(compression_pays)
 {
     enum { COUNT = 20000 };
-    struct sxt_mlyze_event *events = sxt_test_mlyze_events(2, COUNT);
+    sxt_trace_event *events = sxt_test_mlyze_events(2, COUNT);
     size_t sizes[3];
     for (size_t codec = 0; codec < 3; codec++)
         free(sxt_test_mlyze_file(events, COUNT, codecs[codec], &sizes[codec]));
@@ -122,7 +122,7 @@ TEST(cut_off)
     static const size_t begins[] = {533, 536, 551, 567, 578, 583};
     size_t size, count;
     uint8_t *file = sxt_test_mlyze_example(&size);
-    struct sxt_mlyze_event events[8];
+    sxt_trace_event events[8];
     for (size_t cut = 533; cut <= size; cut++) {
         uint8_t *part = malloc(cut);
         assert_non_null(part);
@@ -153,7 +153,7 @@ TEST(cut_off)
 TEST(damaged_block_is_skipped)
 {
     enum { COUNT = 20000 };
-    struct sxt_mlyze_event *events = sxt_test_mlyze_events(3, COUNT), found[100];
+    sxt_trace_event *events = sxt_test_mlyze_events(3, COUNT), found[100];
     size_t size, count;
     uint8_t *file = sxt_test_mlyze_file(events, COUNT, SXT_MLYZE_COLUMNS, &size);
     struct sxt_mlyze *trace = open_trace(file, size);
@@ -210,9 +210,9 @@ TEST(writer_refuses_nonsense)
     assert_int_equal(sxt_mlyze_writer_open(&output, &settings, (sxt_string){"{}", 2}, &writer, NULL), SXT_ERROR_USAGE);
     settings.codec = SXT_MLYZE_RAW;
     assert_int_equal(sxt_mlyze_writer_open(&output, &settings, (sxt_string){"{}", 2}, &writer, NULL), SXT_OK);
-    struct sxt_mlyze_event event = {.kind = SXT_MLYZE_FREE, .time = 99};
+    sxt_trace_event event = {.kind = SXT_TRACE_FREE, .time = 99};
     assert_int_equal(sxt_mlyze_write(writer, &event, NULL), SXT_ERROR_USAGE);
-    event = (struct sxt_mlyze_event){.kind = SXT_MLYZE_OTHER, .type = 128, .time = 100};
+    event = (sxt_trace_event){.kind = SXT_TRACE_OTHER, .type = 128, .time = 100};
     assert_int_equal(sxt_mlyze_write(writer, &event, NULL), SXT_ERROR_USAGE);
     sxt_mlyze_writer_close(&writer);
     close(output.fd);

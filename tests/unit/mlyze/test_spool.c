@@ -84,7 +84,7 @@ static char *story(struct sxt_spool *spool)
 {
     static const char letters[] = "afgm";
     char *text = calloc(1, 4096);
-    struct sxt_mlyze_event event;
+    sxt_trace_event event;
     size_t count;
     uint64_t time = 0;
     while (sxt_spool_read(spool, &event, 1, &count, NULL) == SXT_OK && count > 0) {
@@ -239,7 +239,7 @@ TEST(many_blocks_that_are_freed_by_two_threads)
         release(&made, 1000 + i, i << 12);
     struct sxt_spool *spool;
     assert_int_equal(sxt_spool_open(made.data, SPOOL_SIZE, &spool, NULL), SXT_OK);
-    struct sxt_mlyze_event events[301];
+    sxt_trace_event events[301];
     struct sxt_spool_live live[301];
     size_t count;
     assert_int_equal(sxt_spool_read_live(spool, events, live, 301, &count, NULL), SXT_OK);
@@ -259,7 +259,7 @@ TEST(times_are_microseconds)
     window(&made, 0, 0, 7);
     alloc(&made, 2500, 0x1000, 44, 5);
     struct sxt_spool *spool;
-    struct sxt_mlyze_event event;
+    sxt_trace_event event;
     size_t count;
     assert_int_equal(sxt_spool_open(made.data, SPOOL_SIZE, &spool, NULL), SXT_OK);
     assert_int_equal(sxt_spool_read(spool, &event, 1, &count, NULL), SXT_OK);

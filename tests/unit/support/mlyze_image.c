@@ -32,33 +32,33 @@ uint8_t *sxt_test_mlyze_example(size_t *size)
     return file;
 }
 
-struct sxt_mlyze_event *sxt_test_mlyze_events(uint64_t seed, size_t count)
+sxt_trace_event *sxt_test_mlyze_events(uint64_t seed, size_t count)
 {
     struct sxt_test_random random = {seed};
-    struct sxt_mlyze_event *events = calloc(count + 1, sizeof *events);
+    sxt_trace_event *events = calloc(count + 1, sizeof *events);
     uint64_t *live = calloc(count + 1, sizeof *live), time = SXT_TEST_START;
     size_t live_count = 0;
     assert_true(events != NULL && live != NULL);
     for (size_t i = 0; i < count; i++) {
         uint32_t draw = sxt_test_below(&random, 100);
         time += draw % 3 == 0 ? sxt_test_below(&random, 200) : 0;
-        events[i] = (struct sxt_mlyze_event){.kind = SXT_MLYZE_ALLOC, .time = time};
+        events[i] = (sxt_trace_event){.kind = SXT_TRACE_ALLOC, .time = time};
         if (draw < 50 || live_count == 0) {
             events[i].address = live[live_count++] = 0x7f0000000000 + (uint64_t)sxt_test_below(&random, 5000) * 16;
             events[i].stack = sxt_test_below(&random, 2000);
             events[i].size = draw < 10 ? sxt_test_next(&random) : events[i].stack % 9 * 16;
             events[i].thread = (uint16_t)(draw % 7 == 0 ? sxt_test_next(&random) : 3);
         } else if (draw < 98) {
-            events[i].kind = SXT_MLYZE_FREE;
+            events[i].kind = SXT_TRACE_FREE;
             size_t which = sxt_test_below(&random, (uint32_t)live_count);
             events[i].address = live[which];
             live[which] = live[--live_count];
         } else if (draw == 98) {
-            events[i].kind = SXT_MLYZE_GC;
+            events[i].kind = SXT_TRACE_GC;
             events[i].objects = sxt_test_next(&random);
             events[i].size = draw;
         } else {
-            events[i].kind = SXT_MLYZE_MARKER;
+            events[i].kind = SXT_TRACE_MARKER;
             events[i].stack = sxt_test_below(&random, 1 << 20);
         }
     }
@@ -66,8 +66,7 @@ struct sxt_mlyze_event *sxt_test_mlyze_events(uint64_t seed, size_t count)
     return events;
 }
 
-uint8_t *sxt_test_mlyze_file(const struct sxt_mlyze_event *events, size_t count, enum sxt_mlyze_codec codec,
-                             size_t *size)
+uint8_t *sxt_test_mlyze_file(const sxt_trace_event *events, size_t count, enum sxt_mlyze_codec codec, size_t *size)
 {
     char name[] = "/tmp/sextant-mlyze.XXXXXX";
     struct sxt_output output = {.fd = mkstemp(name)};
@@ -87,7 +86,7 @@ uint8_t *sxt_test_mlyze_file(const struct sxt_mlyze_event *events, size_t count,
     return file;
 }
 
-void sxt_test_mlyze_same(const struct sxt_mlyze_event *found, const struct sxt_mlyze_event *expected)
+void sxt_test_mlyze_same(const sxt_trace_event *found, const sxt_trace_event *expected)
 {
     assert_int_equal(found->kind, expected->kind);
     assert_int_equal(found->type, expected->type);
@@ -97,6 +96,6 @@ void sxt_test_mlyze_same(const struct sxt_mlyze_event *found, const struct sxt_m
     assert_int_equal(found->address, expected->address);
     assert_int_equal(found->size, expected->size);
     assert_int_equal(found->objects, expected->objects);
-    if (expected->kind == SXT_MLYZE_OTHER && expected->size > 0)
+    if (expected->kind == SXT_TRACE_OTHER && expected->size > 0)
         assert_memory_equal(found->payload, expected->payload, expected->size);
 }

@@ -10,13 +10,12 @@
 uint8_t *sxt_test_mlyze_example(size_t *size);
 
 /* COUNT events of a program that allocates and frees, the same for the same SEED; to be freed. */
-struct sxt_mlyze_event *sxt_test_mlyze_events(uint64_t seed, size_t count);
+sxt_trace_event *sxt_test_mlyze_events(uint64_t seed, size_t count);
 
 /* A file of EVENTS, by the library's writer; to be freed. */
-uint8_t *sxt_test_mlyze_file(const struct sxt_mlyze_event *events, size_t count, enum sxt_mlyze_codec codec,
-                             size_t *size);
+uint8_t *sxt_test_mlyze_file(const sxt_trace_event *events, size_t count, enum sxt_mlyze_codec codec, size_t *size);
 
 /* Are they the same, but for the place of a payload? */
-void sxt_test_mlyze_same(const struct sxt_mlyze_event *found, const struct sxt_mlyze_event *expected);
+void sxt_test_mlyze_same(const sxt_trace_event *found, const sxt_trace_event *expected);
 
 #endif

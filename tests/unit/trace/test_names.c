@@ -70,12 +70,12 @@ static sxt_archive *open_module(void *data, sxt_string path, sxt_string build_id
 }
 
 static int give_names(const uint8_t *file, size_t size, struct image *image, struct sxt_buffer *json,
-                      struct sxt_trace_named *named)
+                      sxt_trace_named *named)
 {
-    const struct sxt_trace_naming naming = {.open = open_module, .data = image};
+    const struct sxt_trace_name_source naming = {.open = open_module, .data = image};
     struct sxt_mlyze *trace;
     sxt_buffer_init(json, SIZE_MAX / 2);
-    *named = (struct sxt_trace_named){0};
+    *named = (sxt_trace_named){0};
     int status = sxt_mlyze_open(file, size, &trace, NULL);
     if (status == SXT_OK)
         status = sxt_trace_name(trace, &naming, json, named, NULL);
@@ -86,14 +86,14 @@ static int give_names(const uint8_t *file, size_t size, struct image *image, str
 TEST(names_with_little_memory)
 {
     uint8_t file[SXT_MLYZE_HEADER_SIZE + sizeof METADATA - 1 + 3] = "MTRC";
-    static const uint8_t marker[] = {SXT_MLYZE_MARKER, 5, 2};
+    static const uint8_t marker[] = {SXT_TRACE_MARKER, 5, 2};
     sxt_store_u32le(file + 4, 1);
     sxt_store_u32le(file + 16, sizeof METADATA - 1);
     memcpy(file + SXT_MLYZE_HEADER_SIZE, METADATA, sizeof METADATA - 1);
     memcpy(file + sizeof file - 3, marker, 3);
     struct image image = make_archive();
     struct sxt_buffer json;
-    struct sxt_trace_named named;
+    sxt_trace_named named;
     failing = counted = 0;
     assert_int_equal(give_names(file, sizeof file, &image, &json, &named), SXT_OK);
     assert_int_equal(named.addresses, 2);

@@ -36,16 +36,16 @@ static struct sxt_mlyze *make_trace(struct sxt_buffer *bytes, uint64_t (*frame_o
 static double time_tree(uint64_t (*frame_of)(uint32_t stack))
 {
     struct sxt_buffer bytes;
-    struct sxt_heap_options options = {.churn = 0};
-    struct sxt_heap_usage usage;
-    struct sxt_heap_tree tree;
+    sxt_heap_options options = {.churn = 0};
+    sxt_heap_usage usage;
+    sxt_heap_tree *tree;
     struct sxt_mlyze *trace = make_trace(&bytes, frame_of);
     assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
     clock_t start = clock();
-    assert_int_equal(sxt_heap_tree(&usage, SXT_HEAP_BYTES, false, &tree, NULL), SXT_OK);
+    assert_int_equal(sxt_heap_tree_make(&usage, SXT_HEAP_COST_BYTES, false, &tree, NULL), SXT_OK);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    assert_int_equal(tree.count, STACKS + 1);
-    assert_int_equal(tree.nodes[0].cost, 8 * STACKS);
+    assert_int_equal(tree->count, STACKS + 1);
+    assert_int_equal(tree->nodes[0].cost, 8 * STACKS);
     sxt_heap_tree_free(&tree);
     sxt_heap_free(&usage);
     sxt_mlyze_close(&trace);
@@ -95,9 +95,9 @@ TEST(frames_of_a_files_choice_do_not_make_it_slow)
 TEST(stacks_that_are_not_there_are_branches_of_their_own)
 {
     struct sxt_buffer bytes;
-    struct sxt_heap_options options = {.churn = 0};
-    struct sxt_heap_usage usage;
-    struct sxt_heap_tree tree;
+    sxt_heap_options options = {.churn = 0};
+    sxt_heap_usage usage;
+    sxt_heap_tree *tree;
     struct sxt_mlyze *trace;
     heap_trace_begin(&bytes);
     heap_trace_alloc(&bytes, 1, 16, 100, 0, 0);
@@ -106,10 +106,10 @@ TEST(stacks_that_are_not_there_are_branches_of_their_own)
     heap_trace_alloc(&bytes, 1, 64, 2, 78, 0);
     assert_int_equal(sxt_mlyze_open(bytes.data, bytes.size, &trace, NULL), SXT_OK);
     assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
-    assert_int_equal(sxt_heap_tree(&usage, SXT_HEAP_BYTES, false, &tree, NULL), SXT_OK);
-    assert_int_equal(tree.count, 6);
-    const struct sxt_heap_node *first = &tree.nodes[tree.nodes[0].child], *second = &tree.nodes[first->next];
-    assert_int_equal(tree.nodes[0].cost, 113);
+    assert_int_equal(sxt_heap_tree_make(&usage, SXT_HEAP_COST_BYTES, false, &tree, NULL), SXT_OK);
+    assert_int_equal(tree->count, 6);
+    const sxt_heap_node *first = &tree->nodes[tree->nodes[0].child], *second = &tree->nodes[first->next];
+    assert_int_equal(tree->nodes[0].cost, 113);
     assert_int_equal(first->cost, 110);
     assert_int_equal(first->count, 2);
     assert_false(first->is_stack);

@@ -1,12 +1,12 @@
 /*
- * heap_stretch.c: what happened when. A timeline has a bounded number of points, whose width doubles when time goes on
- * behind the last one; of the windows of churn the busiest are kept.
+ * analysis_timeline.c: what happened when. A timeline has a bounded number of points, whose width doubles when time
+ * goes on behind the last one; of the windows of churn the busiest are kept.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "mlyze/heap_private.h"
+#include "mlyze/analysis_private.h"
 
 static uint64_t add_up_to_most(uint64_t a, uint64_t b)
 {
@@ -19,10 +19,10 @@ static void find_next_end(struct heap_pass *pass)
 }
 
 /* An empty one, in which as much is live as now. */
-static struct sxt_heap_stretch open_stretch(const struct heap_pass *pass, uint64_t start, uint64_t width)
+static sxt_heap_interval open_stretch(const struct heap_pass *pass, uint64_t start, uint64_t width)
 {
     uint64_t live = pass->usage->total.live_bytes;
-    return (struct sxt_heap_stretch){.start = start, .width = width, .peak_bytes = live, .live_bytes = live};
+    return (sxt_heap_interval){.start = start, .width = width, .peak_bytes = live, .live_bytes = live};
 }
 
 static void open_window(struct heap_pass *pass, uint64_t time)
@@ -33,15 +33,15 @@ static void open_window(struct heap_pass *pass, uint64_t time)
     pass->window_end = add_up_to_most(start, width);
 }
 
-bool sxt_heap_begin_stretches(struct heap_pass *pass)
+bool sxt_heap_begin_intervals(struct heap_pass *pass)
 {
-    struct sxt_heap_usage *usage = pass->usage;
-    struct sxt_heap_stretches *line = &usage->timeline;
+    sxt_heap_usage *usage = pass->usage;
+    struct sxt_heap_intervals *line = &usage->timeline;
     pass->point_end = pass->window_end = UINT64_MAX;
     pass->point_shift = 0;
     line->count = usage->windows.count = pass->least.count = 0;
     if (usage->options.timeline > 0) {
-        struct sxt_heap_stretch *moved =
+        sxt_heap_interval *moved =
             sxt_array_grow(line->items, &line->capacity, usage->options.timeline, sizeof *line->items);
         if (moved == NULL)
             return false;
@@ -52,18 +52,18 @@ bool sxt_heap_begin_stretches(struct heap_pass *pass)
     if (usage->options.churn > 0)
         open_window(pass, usage->start);
     find_next_end(pass);
-    const struct sxt_heap_sums *total = &usage->total;
+    const sxt_heap_sums *total = &usage->total;
     pass->recent_peak = total->live_bytes;
-    pass->seen = (struct sxt_heap_stretch){.bytes = total->bytes,
-                                           .count = total->count,
-                                           .freed_bytes = total->freed_bytes,
-                                           .freed_count = total->freed_count};
+    pass->seen = (sxt_heap_interval){.bytes = total->bytes,
+                                     .count = total->count,
+                                     .freed_bytes = total->freed_bytes,
+                                     .freed_count = total->freed_count};
     return true;
 }
 
-static void settle_in(const struct heap_pass *pass, struct sxt_heap_stretch *stretch)
+static void settle_in(const struct heap_pass *pass, sxt_heap_interval *stretch)
 {
-    const struct sxt_heap_sums *total = &pass->usage->total;
+    const sxt_heap_sums *total = &pass->usage->total;
     stretch->bytes += total->bytes - pass->seen.bytes;
     stretch->count += total->count - pass->seen.count;
     stretch->freed_bytes += total->freed_bytes - pass->seen.freed_bytes;
@@ -75,8 +75,8 @@ static void settle_in(const struct heap_pass *pass, struct sxt_heap_stretch *str
 
 void sxt_heap_settle(struct heap_pass *pass)
 {
-    struct sxt_heap_usage *usage = pass->usage;
-    const struct sxt_heap_sums *total = &usage->total;
+    sxt_heap_usage *usage = pass->usage;
+    const sxt_heap_sums *total = &usage->total;
     if (usage->timeline.count > 0)
         settle_in(pass, &usage->timeline.items[usage->timeline.count - 1]);
     if (usage->options.churn > 0)
@@ -95,10 +95,10 @@ void sxt_heap_settle(struct heap_pass *pass)
 /* Makes one point of every two. */
 static void widen(struct heap_pass *pass)
 {
-    struct sxt_heap_stretches *line = &pass->usage->timeline;
+    struct sxt_heap_intervals *line = &pass->usage->timeline;
     pass->point_shift++;
     for (size_t i = 0; i < line->count; i++) {
-        struct sxt_heap_stretch *from = &line->items[i], *to = &line->items[i / 2];
+        sxt_heap_interval *from = &line->items[i], *to = &line->items[i / 2];
         if (i % 2 == 0) {
             *to = *from;
             to->width *= 2;
@@ -116,8 +116,8 @@ static void widen(struct heap_pass *pass)
 
 static void next_point(struct heap_pass *pass, uint64_t time)
 {
-    struct sxt_heap_usage *usage = pass->usage;
-    struct sxt_heap_stretches *line = &usage->timeline;
+    sxt_heap_usage *usage = pass->usage;
+    struct sxt_heap_intervals *line = &usage->timeline;
     while ((time - usage->start) >> pass->point_shift >= usage->options.timeline)
         widen(pass);
     uint64_t index = (time - usage->start) >> pass->point_shift, width = (uint64_t)1 << pass->point_shift;
@@ -133,7 +133,7 @@ static void next_point(struct heap_pass *pass, uint64_t time)
 
 static bool has_less(const void *context, uint32_t a, uint32_t b)
 {
-    const struct sxt_heap_stretch *windows = context;
+    const sxt_heap_interval *windows = context;
     if (windows[a].bytes != windows[b].bytes)
         return windows[a].bytes < windows[b].bytes;
     return windows[a].start > windows[b].start;
@@ -141,14 +141,13 @@ static bool has_less(const void *context, uint32_t a, uint32_t b)
 
 static void keep_window(struct heap_pass *pass)
 {
-    struct sxt_heap_stretches *kept = &pass->usage->windows;
+    struct sxt_heap_intervals *kept = &pass->usage->windows;
     size_t most = pass->usage->options.windows;
     if ((pass->window.count == 0 && pass->window.freed_count == 0) || most == 0)
         return;
     uint32_t number = (uint32_t)kept->count;
     if (kept->count < most) {
-        struct sxt_heap_stretch *moved =
-            sxt_array_grow(kept->items, &kept->capacity, kept->count + 1, sizeof *kept->items);
+        sxt_heap_interval *moved = sxt_array_grow(kept->items, &kept->capacity, kept->count + 1, sizeof *kept->items);
         uint32_t *items = moved == NULL ? NULL : realloc(pass->least.items, kept->capacity * sizeof *items);
         kept->items = moved != NULL ? moved : kept->items;
         pass->least.items = items != NULL ? items : pass->least.items;
@@ -168,7 +167,7 @@ static void keep_window(struct heap_pass *pass)
 
 static int compare_windows(const void *left, const void *right)
 {
-    const struct sxt_heap_stretch *a = left, *b = right;
+    const sxt_heap_interval *a = left, *b = right;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
     return (a->start > b->start) - (a->start < b->start);
@@ -176,7 +175,7 @@ static int compare_windows(const void *left, const void *right)
 
 /* --- both --- */
 
-void sxt_heap_next_stretch(struct heap_pass *pass, uint64_t time)
+void sxt_heap_next_interval(struct heap_pass *pass, uint64_t time)
 {
     sxt_heap_settle(pass);
     if (pass->usage->options.timeline > 0 && time >= pass->point_end)
@@ -188,17 +187,17 @@ void sxt_heap_next_stretch(struct heap_pass *pass, uint64_t time)
     find_next_end(pass);
 }
 
-void sxt_heap_end_stretches(struct heap_pass *pass)
+void sxt_heap_end_intervals(struct heap_pass *pass)
 {
-    struct sxt_heap_usage *usage = pass->usage;
-    sxt_heap_next_stretch(pass, usage->end);
+    sxt_heap_usage *usage = pass->usage;
+    sxt_heap_next_interval(pass, usage->end);
     if (usage->options.churn > 0)
         keep_window(pass);
     if (usage->windows.count > 0)
         qsort(usage->windows.items, usage->windows.count, sizeof *usage->windows.items, compare_windows);
 }
 
-void sxt_heap_free_stretches(struct heap_pass *pass)
+void sxt_heap_free_intervals(struct heap_pass *pass)
 {
     free(pass->least.items);
     pass->least.items = NULL;

@@ -1,8 +1,8 @@
-/* heap_moment.c: times as people write them. */
+/* moment.c: times as people write them. */
 #include <string.h>
 
 #include "base/bytes.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 
 static const struct {
     const char *name;
@@ -51,9 +51,9 @@ bool sxt_heap_parse_duration(const char *text, uint64_t *microseconds)
     return parse(text, &has_unit, microseconds);
 }
 
-struct sxt_heap_moment sxt_heap_moment_of(const char *text, uint64_t start)
+sxt_heap_moment sxt_heap_moment_of(const char *text, uint64_t start)
 {
-    struct sxt_heap_moment moment = {.kind = SXT_HEAP_TIME};
+    sxt_heap_moment moment = {.kind = SXT_HEAP_MOMENT_TIME};
     bool has_unit;
     bool is_relative = text[0] == '+';
     if (parse(text + is_relative, &has_unit, &moment.time)) {
@@ -62,5 +62,5 @@ struct sxt_heap_moment sxt_heap_moment_of(const char *text, uint64_t start)
             moment.time = UINT64_MAX;
         return moment;
     }
-    return (struct sxt_heap_moment){.kind = SXT_HEAP_MARKER, .marker = {text, strlen(text)}};
+    return (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_MARKER, .marker = {text, strlen(text)}};
 }

@@ -1,10 +1,10 @@
-/* heap_suppress.c: leaks that are known, by patterns over functions and files. */
+/* analysis_suppress.c: leaks that are known, by patterns over functions and files. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 
 #define PATTERNS_MOST 100000
 
@@ -59,7 +59,7 @@ static bool judge(uint8_t *verdicts, size_t count, uint32_t id, sxt_string name,
     return verdicts[id] == 1;
 }
 
-static bool is_suppressed(const struct sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
+static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
                           const struct verdicts *verdicts, const struct patterns *patterns)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
@@ -130,7 +130,7 @@ static int read_patterns(struct patterns *patterns, struct sxt_arena *arena, sxt
     return SXT_OK;
 }
 
-int sxt_heap_suppress(struct sxt_heap_usage *usage, sxt_string text, sxt_error *error)
+int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
     struct patterns patterns = {0};
@@ -152,7 +152,7 @@ int sxt_heap_suppress(struct sxt_heap_usage *usage, sxt_string text, sxt_error *
     return status;
 }
 
-void sxt_heap_suppressed(const struct sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count)
+void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count)
 {
     *bytes = *count = 0;
     for (size_t i = 0; i < usage->site_count; i++) {

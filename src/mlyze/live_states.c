@@ -1,5 +1,5 @@
 /*
- * heap_states.c: what was live at any moment, without reading all that came before.
+ * live_states.c: what was live at any moment, without reading all that came before.
  *
  *      0  "MLIV"                                24  u64 number of states
  *      4  u32 version 1                         32  u32 CRC32C of what is before, and of the directory
@@ -28,7 +28,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/error.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 #include "mlyze/live.h"
 
 #define HEADER_SIZE 40
@@ -71,7 +71,7 @@ static void count_stack(struct state_maker *maker, uint32_t stack, uint64_t byte
         sxt_live_remove(&maker->stacks, place);
 }
 
-static void take_alloc(struct state_maker *maker, const struct sxt_mlyze_event *event)
+static void take_alloc(struct state_maker *maker, const sxt_trace_event *event)
 {
     bool is_new;
     size_t place = sxt_live_add(&maker->live, event->address, &is_new);
@@ -97,7 +97,7 @@ static void take_alloc(struct state_maker *maker, const struct sxt_mlyze_event *
     maker->is_too_much |= !sxt_add_u64(maker->bytes, event->size, &maker->bytes);
 }
 
-static void take_free(struct state_maker *maker, const struct sxt_mlyze_event *event)
+static void take_free(struct state_maker *maker, const sxt_trace_event *event)
 {
     size_t place = sxt_live_find(&maker->live, event->address);
     if (place == SXT_LIVE_NOWHERE) {
@@ -176,7 +176,7 @@ static void open_state(struct state_maker *maker, const struct sxt_mlyze_index_e
     maker->replaced_count = 0;
 }
 
-static void take_events(struct state_maker *maker, const struct sxt_mlyze_event *events, size_t count,
+static void take_events(struct state_maker *maker, const sxt_trace_event *events, size_t count,
                         const struct sxt_mlyze_index *index, size_t *next)
 {
     for (size_t i = 0; i < count && !maker->no_memory; i++, maker->event++) {
@@ -186,9 +186,9 @@ static void take_events(struct state_maker *maker, const struct sxt_mlyze_event 
             ++*next;
         }
         sxt_live_look_ahead(&maker->live, events, count, i);
-        if (events[i].kind == SXT_MLYZE_ALLOC)
+        if (events[i].kind == SXT_TRACE_ALLOC)
             take_alloc(maker, &events[i]);
-        else if (events[i].kind == SXT_MLYZE_FREE)
+        else if (events[i].kind == SXT_TRACE_FREE)
             take_free(maker, &events[i]);
     }
 }
@@ -197,7 +197,7 @@ static int read_all(struct state_maker *maker, const struct sxt_mlyze *trace, co
                     sxt_error *error)
 {
     struct sxt_mlyze_cursor *cursor = NULL;
-    struct sxt_mlyze_event *events = malloc(BATCH * sizeof *events);
+    sxt_trace_event *events = malloc(BATCH * sizeof *events);
     size_t next = 0, count = 1;
     int status = events == NULL ? sxt_fail_memory(error, BATCH * sizeof *events) : SXT_OK;
     if (status == SXT_OK)
@@ -267,7 +267,7 @@ int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_i
 /* --- asking them --- */
 
 struct state_reader {
-    struct sxt_heap_usage *usage;
+    sxt_heap_usage *usage;
     struct sxt_live live;     /* blocks that were allocated since the state; `site` is that of `usage` */
     struct sxt_live stacks;   /* by id: `site` */
     struct sxt_cursor closed; /* what happens to older ones: replaced, then freed */
@@ -280,20 +280,20 @@ struct state_reader {
 /* The site of a stack, made if it is new; SXT_HEAP_NO_SITE when memory is short. */
 static inline uint32_t site_of(struct state_reader *reader, uint64_t stack)
 {
-    struct sxt_heap_usage *usage = reader->usage;
+    sxt_heap_usage *usage = reader->usage;
     bool is_new;
     size_t place = stack >= UINT32_MAX + (uint64_t)1 ? SXT_LIVE_NOWHERE : sxt_live_add(&reader->stacks, stack, &is_new);
     if (place == SXT_LIVE_NOWHERE)
         return SXT_HEAP_NO_SITE;
     if (is_new) {
-        struct sxt_heap_site *moved =
+        sxt_heap_site *moved =
             sxt_array_grow(usage->sites, &usage->site_capacity, usage->site_count + 1, sizeof *moved);
         if (moved == NULL) {
             sxt_live_remove(&reader->stacks, place);
             return SXT_HEAP_NO_SITE;
         }
         usage->sites = moved;
-        usage->sites[usage->site_count] = (struct sxt_heap_site){.stack = (uint32_t)stack};
+        usage->sites[usage->site_count] = (sxt_heap_site){.stack = (uint32_t)stack};
         sxt_live_at(&reader->stacks, place)->site = (uint32_t)usage->site_count++;
     }
     return sxt_live_at(&reader->stacks, place)->site;
@@ -305,7 +305,7 @@ static inline void change_site(struct state_reader *reader, uint32_t site, uint6
         reader->no_memory = true;
         return;
     }
-    struct sxt_heap_sums *total = &reader->usage->total, *sums = &reader->usage->sites[site].sums;
+    sxt_heap_sums *total = &reader->usage->total, *sums = &reader->usage->sites[site].sums;
     if (ends && (sums->live_bytes < bytes || sums->live_count < blocks)) {
         reader->is_wrong = true;
         return;
@@ -349,7 +349,7 @@ static void start(struct state_reader *reader, const uint8_t *data, size_t size)
     next_replaced(reader);
 }
 
-static void replay_alloc(struct state_reader *reader, const struct sxt_mlyze_event *event)
+static void replay_alloc(struct state_reader *reader, const sxt_trace_event *event)
 {
     bool is_new;
     size_t place = sxt_live_add(&reader->live, event->address, &is_new);
@@ -370,7 +370,7 @@ static void replay_alloc(struct state_reader *reader, const struct sxt_mlyze_eve
     change_site(reader, block->site, event->size, 1, false);
 }
 
-static void replay_free(struct state_reader *reader, const struct sxt_mlyze_event *event)
+static void replay_free(struct state_reader *reader, const sxt_trace_event *event)
 {
     size_t place = sxt_live_find(&reader->live, event->address);
     if (place != SXT_LIVE_NOWHERE) {
@@ -389,7 +389,7 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
                   sxt_error *error)
 {
     struct sxt_mlyze_cursor *cursor = NULL;
-    struct sxt_mlyze_event *events = malloc(BATCH * sizeof *events);
+    sxt_trace_event *events = malloc(BATCH * sizeof *events);
     size_t count = 1;
     bool is_done = false;
     int status = events == NULL ? sxt_fail_memory(error, BATCH * sizeof *events) : SXT_OK;
@@ -407,9 +407,9 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
                 break;
             reader->usage->end = events[i].time;
             sxt_live_look_ahead(&reader->live, events, count, i);
-            if (events[i].kind == SXT_MLYZE_ALLOC)
+            if (events[i].kind == SXT_TRACE_ALLOC)
                 replay_alloc(reader, &events[i]);
-            else if (events[i].kind == SXT_MLYZE_FREE)
+            else if (events[i].kind == SXT_TRACE_FREE)
                 replay_free(reader, &events[i]);
         }
     }
@@ -453,10 +453,10 @@ static const uint8_t *find_state(const struct sxt_mlyze *trace, const uint8_t *d
 }
 
 int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, uint64_t time,
-                        struct sxt_heap_usage *out, sxt_error *error)
+                        sxt_heap_usage *out, sxt_error *error)
 {
     const uint8_t *place = find_state(trace, data, size, time);
-    *out = (struct sxt_heap_usage){.trace = trace, .start = sxt_mlyze_header(trace)->start_us};
+    *out = (sxt_heap_usage){.trace = trace, .start = sxt_mlyze_header(trace)->start_us};
     if (place == NULL)
         return fail_useless(error);
     struct sxt_mlyze_index_entry entry = {.offset = sxt_load_u64le(place),

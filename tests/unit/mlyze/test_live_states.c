@@ -1,4 +1,4 @@
-/* test_heap_states.c: what was live at a moment, from states, is what a whole pass finds. */
+/* test_live_states.c: what was live at a moment, from states, is what a whole pass finds. */
 #include "base/bytes.h"
 #include "heap_trace.h"
 #include "support/random.h"
@@ -28,16 +28,16 @@ static void drop(struct fixture *fixture)
     sxt_buffer_free(&fixture->states);
 }
 
-static const struct sxt_heap_sums *sums_of(const struct sxt_heap_usage *usage, uint32_t stack)
+static const sxt_heap_sums *sums_of(const sxt_heap_usage *usage, uint32_t stack)
 {
-    static const struct sxt_heap_sums nothing;
+    static const sxt_heap_sums nothing;
     for (size_t i = 0; i < usage->site_count; i++)
         if (usage->sites[i].stack == stack)
             return &usage->sites[i].sums;
     return &nothing;
 }
 
-static bool is_same(const struct sxt_heap_usage *a, const struct sxt_heap_usage *b)
+static bool is_same(const sxt_heap_usage *a, const sxt_heap_usage *b)
 {
     for (uint32_t stack = 0; stack < 5; stack++)
         if (sums_of(a, stack)->live_bytes != sums_of(b, stack)->live_bytes ||
@@ -46,9 +46,9 @@ static bool is_same(const struct sxt_heap_usage *a, const struct sxt_heap_usage 
     return a->total.live_bytes == b->total.live_bytes && a->total.live_count == b->total.live_count && a->end == b->end;
 }
 
-static void run_until(const struct sxt_mlyze *trace, uint64_t time, struct sxt_heap_usage *out)
+static void run_until(const struct sxt_mlyze *trace, uint64_t time, sxt_heap_usage *out)
 {
-    struct sxt_heap_options options = {.to = {.kind = SXT_HEAP_TIME, .time = time}};
+    sxt_heap_options options = {.to = {.kind = SXT_HEAP_MOMENT_TIME, .time = time}};
     assert_int_equal(sxt_heap_run(trace, &options, out, NULL), SXT_OK);
 }
 
@@ -59,7 +59,7 @@ TEST(states_agree_with_a_pass)
     assert_true(fixture.index.count > 5);
     struct sxt_test_random random = {1};
     for (size_t i = 0; i < 300; i++) {
-        struct sxt_heap_usage slow, quick;
+        sxt_heap_usage slow, quick;
         uint64_t time = i < 2 ? HEAP_START + i : HEAP_START + sxt_test_below(&random, 100000);
         /* Around the ends of blocks, where a state may be the one before or behind. */
         if (i % 3 == 0 && i > 0)
@@ -94,7 +94,7 @@ TEST(a_distance_keeps_states_apart)
 TEST(another_trace_has_no_use_for_them)
 {
     struct fixture one, other;
-    struct sxt_heap_usage usage;
+    sxt_heap_usage usage;
     prepare(&one, 5, 2000, 1);
     prepare(&other, 6, 2000, 1);
     assert_int_equal(sxt_heap_states_ask(other.trace, one.states.data, one.states.size, HEAP_START + 100, &usage, NULL),
@@ -111,7 +111,7 @@ TEST(another_trace_has_no_use_for_them)
 TEST(damage_is_noticed)
 {
     struct fixture fixture;
-    struct sxt_heap_usage slow, quick;
+    sxt_heap_usage slow, quick;
     uint64_t time = HEAP_START + 30000;
     size_t noticed = 0;
     prepare(&fixture, 7, 30000, 1);

@@ -1,4 +1,4 @@
-/* test_heap_analysis.c: a pass over a trace, what is made of it, and what happens when memory is short. */
+/* test_analysis.c: a pass over a trace, what is made of it, and what happens when memory is short. */
 #include "heap_trace.h"
 #include "support/failing_allocations.h"
 #include "support/test.h"
@@ -49,8 +49,8 @@ TEST(moments)
     assert_int_equal(sxt_heap_moment_of("+7", 1000).time, 1007);
     assert_int_equal(sxt_heap_moment_of("1700000000000105", 1000).time, 1700000000000105);
     assert_int_equal(sxt_heap_moment_of("18446744073709551615us", 1000).time, UINT64_MAX);
-    struct sxt_heap_moment marker = sxt_heap_moment_of("1st phase", 1000);
-    assert_int_equal(marker.kind, SXT_HEAP_MARKER);
+    sxt_heap_moment marker = sxt_heap_moment_of("1st phase", 1000);
+    assert_int_equal(marker.kind, SXT_HEAP_MOMENT_MARKER);
     assert_int_equal(marker.marker.size, 9);
 }
 
@@ -65,8 +65,8 @@ TEST(stacks_at_the_peak)
     heap_trace_alloc(&bytes, 1, 48, 500, 0, 0);
     heap_trace_free(&bytes, 1, 32);
     struct sxt_mlyze *trace = open_trace(&bytes);
-    struct sxt_heap_options options = {0};
-    struct sxt_heap_usage usage;
+    sxt_heap_options options = {0};
+    sxt_heap_usage usage;
     assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
     assert_int_equal(usage.total.peak_bytes, 1100);
     assert_int_equal(usage.peak_time, HEAP_START + 4);
@@ -88,8 +88,8 @@ TEST(a_timeline_of_all_time)
     heap_trace_free(&bytes, 0, 16);
     struct sxt_mlyze *trace = open_trace(&bytes);
     for (size_t points = 2; points < 70; points++) {
-        struct sxt_heap_options options = {.timeline = points, .churn = points, .windows = 2};
-        struct sxt_heap_usage usage;
+        sxt_heap_options options = {.timeline = points, .churn = points, .windows = 2};
+        sxt_heap_usage usage;
         assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
         assert_true(usage.timeline.count <= points && usage.timeline.count * 2 >= points);
         uint64_t allocated = 0;
@@ -108,11 +108,11 @@ TEST(a_timeline_of_all_time)
 /* Everything that there is. */
 static int do_all(const struct sxt_mlyze *trace)
 {
-    struct sxt_heap_options options = {.timeline = 10, .churn = 100, .windows = 50, .by_thread = true, .by_size = true};
-    struct sxt_heap_usage usage;
-    struct sxt_heap_rows rows;
-    struct sxt_heap_tree tree;
-    struct sxt_heap_changes changes;
+    sxt_heap_options options = {.timeline = 10, .churn = 100, .windows = 50, .by_thread = true, .by_size = true};
+    sxt_heap_usage usage;
+    sxt_heap_table *rows;
+    sxt_heap_tree *tree;
+    sxt_heap_diff *changes;
     struct sxt_buffer out;
     sxt_string known = {"leak:^f\nleak:nothing\n", 21};
     sxt_buffer_init(&out, (size_t)1 << 30);
@@ -120,22 +120,22 @@ static int do_all(const struct sxt_mlyze *trace)
     if (status != SXT_OK)
         return status;
     status = sxt_heap_suppress(&usage, known, NULL);
-    for (enum sxt_heap_key key = SXT_HEAP_STACK; key <= SXT_HEAP_SIZE && status == SXT_OK; key++) {
-        status = sxt_heap_rows(&usage, key, SXT_HEAP_BYTES, UINT64_MAX, &rows, NULL);
+    for (sxt_heap_key key = SXT_HEAP_BY_STACK; key <= SXT_HEAP_BY_SIZE && status == SXT_OK; key++) {
+        status = sxt_heap_table_make(&usage, key, SXT_HEAP_COST_BYTES, UINT64_MAX, &rows, NULL);
         if (status == SXT_OK)
-            sxt_heap_rows_free(&rows);
+            sxt_heap_table_free(&rows);
     }
     for (int i = 0; i < 2 && status == SXT_OK; i++) {
-        status = sxt_heap_tree(&usage, SXT_HEAP_PEAK, i == 1, &tree, NULL);
+        status = sxt_heap_tree_make(&usage, SXT_HEAP_COST_PEAK, i == 1, &tree, NULL);
         if (status == SXT_OK)
             sxt_heap_tree_free(&tree);
     }
     if (status == SXT_OK)
-        status = sxt_heap_diff(&usage, &usage, SXT_HEAP_BYTES, &changes, NULL);
+        status = sxt_heap_diff_make(&usage, &usage, SXT_HEAP_COST_BYTES, &changes, NULL);
     if (status == SXT_OK)
-        sxt_heap_changes_free(&changes);
+        sxt_heap_diff_free(&changes);
     if (status == SXT_OK)
-        status = sxt_heap_export_folded(&usage, SXT_HEAP_BYTES, &out, NULL);
+        status = sxt_heap_export_folded(&usage, SXT_HEAP_COST_BYTES, &out, NULL);
     if (status == SXT_OK)
         status = sxt_heap_export_pprof(&usage, &out, NULL);
     if (status == SXT_OK)
@@ -149,7 +149,7 @@ static int do_states(const struct sxt_mlyze *trace)
 {
     struct sxt_mlyze_index index;
     struct sxt_buffer out;
-    struct sxt_heap_usage usage;
+    sxt_heap_usage usage;
     int status = sxt_mlyze_index_make(trace, &index, NULL);
     if (status != SXT_OK)
         return status;

@@ -1,23 +1,23 @@
-/* heap_tree.c: stacks that have their beginning in common, as branches of one tree. */
+/* analysis_tree.c: stacks that have their beginning in common, as branches of one tree. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "mlyze/heap.h"
+#include "mlyze/analysis.h"
 #include "mlyze/live.h"
 
 /* The tables have hashes that no file can foresee: frames of its choice do not meet in one place. */
 struct tree_maker {
-    struct sxt_heap_tree *tree;
+    sxt_heap_tree *tree;
     struct sxt_live frames;   /* function and file: in `site`, a number for both */
     struct sxt_live children; /* number of the parent and of the frame: in `site`, that of the node */
 };
 
-static uint32_t new_node(struct sxt_heap_tree *tree, struct sxt_heap_node node)
+static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
 {
-    struct sxt_heap_node *moved = tree->count >= UINT32_MAX - 1
-                                      ? NULL
-                                      : sxt_array_grow(tree->nodes, &tree->capacity, tree->count + 1, sizeof *moved);
+    sxt_heap_node *moved = tree->count >= UINT32_MAX - 1
+                               ? NULL
+                               : sxt_array_grow(tree->nodes, &tree->capacity, tree->count + 1, sizeof *moved);
     if (moved == NULL)
         return SXT_HEAP_NO_NODE;
     tree->nodes = moved;
@@ -41,28 +41,27 @@ static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct
         return SXT_HEAP_NO_NODE;
     struct sxt_live_block *child = sxt_live_at(&maker->children, place);
     if (is_new)
-        child->site = new_node(
-            maker->tree, (struct sxt_heap_node){.parent = parent, .function = frame->function, .file = frame->file});
+        child->site =
+            new_node(maker->tree, (sxt_heap_node){.parent = parent, .function = frame->function, .file = frame->file});
     return child->site;
 }
 
-static bool add_stack(struct tree_maker *maker, const struct sxt_heap_usage *usage, const struct sxt_heap_site *site,
-                      enum sxt_heap_cost cost_kind, bool bottom_up)
+static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, const sxt_heap_site *site,
+                      sxt_heap_cost cost_kind, bool bottom_up)
 {
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
     uint64_t cost = sxt_heap_cost_of(&site->sums, cost_kind), blocks = sxt_heap_count_of(&site->sums, cost_kind);
     uint32_t count = stack != NULL ? stack->count : 0, at = 0;
-    if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_LEAKED && site->is_suppressed))
+    if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_COST_LEAKED && site->is_suppressed))
         return true;
-    struct sxt_heap_tree *tree = maker->tree;
+    sxt_heap_tree *tree = maker->tree;
     for (uint32_t i = 0; i < (count > 0 ? count : 1); i++) {
         tree->nodes[at].cost += cost;
         tree->nodes[at].count += blocks;
         if (count > 0)
             at = child_of(maker, at, &stack->frames[bottom_up ? i : count - 1 - i]);
         else /* there is one site for each stack, so this is a node of its own */
-            at = new_node(tree,
-                          (struct sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
+            at = new_node(tree, (sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
             return false;
     }
@@ -74,8 +73,8 @@ static bool add_stack(struct tree_maker *maker, const struct sxt_heap_usage *usa
 static int compare_nodes(const void *left, const void *right, void *nodes)
 {
     uint32_t number_a = *(const uint32_t *)left, number_b = *(const uint32_t *)right;
-    const struct sxt_heap_node *a = (struct sxt_heap_node *)nodes + number_a;
-    const struct sxt_heap_node *b = (struct sxt_heap_node *)nodes + number_b;
+    const sxt_heap_node *a = (sxt_heap_node *)nodes + number_a;
+    const sxt_heap_node *b = (sxt_heap_node *)nodes + number_b;
     if (a->cost != b->cost)
         return a->cost < b->cost ? -1 : 1;
     if (a->count != b->count)
@@ -84,7 +83,7 @@ static int compare_nodes(const void *left, const void *right, void *nodes)
 }
 
 /* Every node is put before those that its parent has got so far, so the lowest cost comes first here. */
-static bool link_children(struct sxt_heap_tree *tree)
+static bool link_children(sxt_heap_tree *tree)
 {
     uint32_t *order = malloc(tree->count * sizeof *order);
     if (order == NULL)
@@ -93,7 +92,7 @@ static bool link_children(struct sxt_heap_tree *tree)
         order[i - 1] = (uint32_t)i;
     qsort_r(order, tree->count - 1, sizeof *order, compare_nodes, tree->nodes);
     for (size_t i = 0; i + 1 < tree->count; i++) {
-        struct sxt_heap_node *node = &tree->nodes[order[i]], *parent = &tree->nodes[node->parent];
+        sxt_heap_node *node = &tree->nodes[order[i]], *parent = &tree->nodes[node->parent];
         node->next = parent->child;
         parent->child = order[i];
     }
@@ -101,27 +100,40 @@ static bool link_children(struct sxt_heap_tree *tree)
     return true;
 }
 
-int sxt_heap_tree(const struct sxt_heap_usage *usage, enum sxt_heap_cost cost, bool bottom_up,
-                  struct sxt_heap_tree *out, sxt_error *error)
+int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bottom_up, sxt_heap_tree **out,
+                       sxt_error *error)
 {
-    struct tree_maker maker = {.tree = out};
-    *out = (struct sxt_heap_tree){0};
+    *out = NULL;
+    sxt_heap_tree *tree = calloc(1, sizeof *tree);
+    if (tree == NULL)
+        return sxt_fail_memory(error, sizeof *tree);
+    struct tree_maker maker = {.tree = tree};
     bool good = sxt_live_init(&maker.frames) && sxt_live_init(&maker.children) &&
-                new_node(out, (struct sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
+                new_node(tree, (sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
     for (size_t i = 0; i < usage->site_count && good; i++)
         good = add_stack(&maker, usage, &usage->sites[i], cost, bottom_up);
-    good = good && link_children(out);
+    good = good && link_children(tree);
     sxt_live_free(&maker.frames);
     sxt_live_free(&maker.children);
-    if (good)
+    if (good) {
+        *out = tree;
         return SXT_OK;
-    size_t wanted = out->capacity * sizeof *out->nodes;
-    sxt_heap_tree_free(out);
+    }
+    size_t wanted = tree->capacity * sizeof *tree->nodes;
+    sxt_heap_tree_free(&tree);
     return sxt_fail_memory(error, wanted);
 }
 
-void sxt_heap_tree_free(struct sxt_heap_tree *tree)
+void sxt_heap_tree_free(sxt_heap_tree **tree)
 {
-    free(tree->nodes);
-    *tree = (struct sxt_heap_tree){0};
+    if (*tree == NULL)
+        return;
+    free((*tree)->nodes);
+    free(*tree);
+    *tree = NULL;
+}
+
+const sxt_heap_node *sxt_heap_tree_node(const sxt_heap_tree *tree, uint32_t number)
+{
+    return number < tree->count ? &tree->nodes[number] : NULL;
 }

@@ -1,0 +1,499 @@
+/*
+ * sextant/trace.h: heap traces (.mlyze): open one, read its events, and find out where the memory of a program went.
+ *
+ * A trace records every allocation and every free of a process. An sxt_trace opens one in any state: plain, compressed
+ * in blocks, compressed as a whole (gzip, xz, zstd), or cut off because the recording did not end. An analysis is one
+ * pass over its events; tables, trees, comparisons and exports are made from the result.
+ *
+ *     sxt_trace *trace;
+ *     sxt_heap_usage *usage;
+ *     if (sxt_trace_open_path("app.mlyze", NULL, &trace, &error) == SXT_OK &&
+ *         sxt_trace_analyse(trace, NULL, &usage, &error) == SXT_OK)
+ *         printf("%llu bytes leaked\n", (unsigned long long)sxt_heap_total(usage)->leaked_bytes);
+ *
+ * Ownership: what a function gives out through a `**out` belongs to the caller. An sxt_heap_usage borrows its trace,
+ * and tables, trees and diffs borrow the usage: free them first. Strings are views that live as long as the object they
+ * came from. Structs that are given out by pointer may get more fields at the end in later versions.
+ *
+ * Threads: an open trace and a finished analysis do not change, so any number of threads may read them, except while
+ * sxt_trace_symbolize or sxt_heap_suppress runs. Callbacks are called on the thread that called the library.
+ *
+ * Times are in microseconds since 1970 unless stated otherwise. docs/heap.md defines every figure.
+ */
+#ifndef SEXTANT_TRACE_H
+#define SEXTANT_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/error.h>
+#include <sextant/export.h>
+#include <sextant/string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- opening a trace --- */
+
+typedef struct sxt_trace sxt_trace;
+
+typedef struct sxt_trace_options {
+    size_t struct_size;     /* set by sxt_trace_options_init */
+    uint64_t inflate_limit; /* the most bytes that a compressed file may expand to; default 16 GiB */
+    bool no_index;          /* ignore FILE.idx and FILE.live */
+    bool no_recovery;       /* refuse a recording that was cut off, with SXT_REASON_CUT_OFF */
+    uintptr_t reserved[4];
+} sxt_trace_options;
+
+SXT_API void sxt_trace_options_init(sxt_trace_options *options);
+
+/*
+ * Opens the trace at PATH; "-" is standard input. OPTIONS may be NULL. A recording that was cut off is read as far as
+ * it is complete, also while the program still runs: it is turned into a trace in a temporary file without a name (in
+ * $TMPDIR). open_memory borrows the bytes until sxt_trace_close.
+ */
+SXT_API int sxt_trace_open_path(const char *path, const sxt_trace_options *options, sxt_trace **out, sxt_error *error);
+SXT_API int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace_options *options, sxt_trace **out,
+                                  sxt_error *error);
+
+/* Frees *TRACE and sets it to NULL. *TRACE may be NULL. */
+SXT_API void sxt_trace_close(sxt_trace **trace);
+
+/* What the header and the metadata of a trace say. */
+typedef struct sxt_trace_info {
+    size_t struct_size; /* set by the caller: SXT_TRACE_INFO_INIT */
+    uint32_t version;
+    uint32_t flags;    /* as stored; docs/formats/mlyze.md lists them */
+    const char *codec; /* "plain", "lz4" or "columns" */
+    uint64_t start_us;
+    uint64_t metadata_size; /* in the file */
+    uint64_t stacks;
+    uint64_t sample_period; /* bytes per sample; 0: every allocation was recorded */
+    uint64_t dropped;       /* events that were lost while recording */
+    uint64_t pid;           /* of the recorded process; 0: unknown */
+    uint64_t size;          /* of the file in bytes, after decompression */
+    bool is_sampled;        /* sizes and counts are estimates */
+    bool is_cut_off;        /* the recording did not end */
+    bool is_compressed;     /* as a whole, with gzip, xz or zstd */
+    bool has_index;         /* FILE.idx belongs to this trace */
+    char file_id[33];       /* FileID of the file, in hexadecimal; see sextant/archive.h */
+} sxt_trace_info;
+
+#define SXT_TRACE_INFO_INIT                                                                                            \
+    {                                                                                                                  \
+        sizeof(sxt_trace_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false, false,                              \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+SXT_API void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out);
+
+/* --- stacks and names --- */
+
+#define SXT_TRACE_NO_ID UINT32_MAX
+
+/* A frame of a stack. A name is absent (data is NULL) if the frame has none, or if its id is not in the metadata. */
+typedef struct sxt_trace_frame {
+    sxt_string function;
+    sxt_string file;
+    uint32_t function_id; /* SXT_TRACE_NO_ID: none */
+    uint32_t file_id;
+    uint32_t line; /* 0: unknown */
+    uint32_t reserved[3];
+} sxt_trace_frame;
+
+/* Ids of stacks are below this; there may be gaps. */
+SXT_API uint32_t sxt_trace_stack_limit(const sxt_trace *trace);
+
+/* The number of frames of a stack. False if the metadata has no stack with this id. */
+SXT_API bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *frame_count);
+
+/* Frame INDEX of a stack; 0 is the innermost. False if there is none. */
+SXT_API bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t stack, uint32_t index, sxt_trace_frame *out);
+
+/* Names by id; absent if the metadata has none. The names of markers are functions. */
+SXT_API sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id);
+SXT_API sxt_string sxt_trace_file_name(const sxt_trace *trace, uint32_t id);
+SXT_API sxt_string sxt_trace_thread_name(const sxt_trace *trace, uint32_t thread);
+
+/* The metadata as stored: JSON. */
+SXT_API sxt_string sxt_trace_metadata(const sxt_trace *trace);
+
+/* --- events --- */
+
+typedef enum sxt_trace_kind {
+    SXT_TRACE_ALLOC = 0,
+    SXT_TRACE_FREE = 1,
+    SXT_TRACE_GC = 2,
+    SXT_TRACE_MARKER = 3,
+    SXT_TRACE_OTHER = 4 /* of a type that this version does not know */
+} sxt_trace_kind;
+
+typedef struct sxt_trace_event {
+    uint8_t kind; /* an sxt_trace_kind */
+    uint8_t type; /* OTHER: as stored, 4 or more */
+    uint16_t thread;
+    uint32_t stack; /* ALLOC: id of the stack; MARKER: id of the function that names it */
+    uint64_t time;
+    uint64_t address;
+    uint64_t size;          /* ALLOC and GC: bytes; OTHER: bytes of the payload */
+    uint64_t objects;       /* GC */
+    const uint8_t *payload; /* OTHER; valid during the call only */
+} sxt_trace_event;
+
+/* What is wrong with events but does not prevent reading them. */
+typedef struct sxt_trace_oddities {
+    uint64_t dangling_stacks; /* allocations whose stack is not in the metadata */
+    uint64_t dangling_names;  /* markers whose name is not in the metadata */
+    uint64_t zero_addresses;
+    uint64_t unknown_types;
+    uint64_t reserved[4];
+} sxt_trace_oddities;
+
+/*
+ * Calls VISIT for all events, many at a time and in order, until it returns false. When the rest cannot be read, the
+ * events before it are visited first, then the call fails. Adds to *ODDITIES, which may be NULL.
+ */
+SXT_API int sxt_trace_visit_events(const sxt_trace *trace,
+                                   bool (*visit)(void *data, const sxt_trace_event *events, size_t count), void *data,
+                                   sxt_trace_oddities *oddities, sxt_error *error);
+
+/* --- analyses --- */
+
+/* Sums over the blocks of a stack, a thread, a size or the whole trace. */
+typedef struct sxt_heap_sums {
+    uint64_t bytes, count; /* allocated */
+    uint64_t live_bytes, live_count;
+    uint64_t peak_bytes, peak_count; /* live when the whole heap was at its peak */
+    uint64_t epoch;                  /* for the library's use */
+    uint64_t freed_bytes, freed_count;
+    uint64_t lifetime_sum, lifetime_max; /* of freed blocks, in microseconds */
+    uint64_t temporary_bytes, temporary_count;
+    uint64_t churned_bytes, churned_count; /* freed within `churn` of their allocation */
+    uint64_t leaked_bytes, leaked_count;
+    uint64_t before_bytes, before_count; /* live when the window began */
+} sxt_heap_sums;
+
+/* A place in a trace. */
+typedef enum sxt_heap_moment_kind {
+    SXT_HEAP_MOMENT_NONE = 0, /* where the trace begins or ends */
+    SXT_HEAP_MOMENT_TIME = 1,
+    SXT_HEAP_MOMENT_MARKER = 2
+} sxt_heap_moment_kind;
+
+typedef struct sxt_heap_moment {
+    sxt_heap_moment_kind kind;
+    uint64_t time;
+    sxt_string marker; /* the first marker of that name; as an end, the first one after the beginning */
+} sxt_heap_moment;
+
+/*
+ * Parses "250ms" or "1.5s" (since the start of the trace), "1700000000000105" (absolute), or the name of a marker,
+ * which is then a view of TEXT.
+ */
+SXT_API void sxt_trace_parse_moment(const sxt_trace *trace, const char *text, sxt_heap_moment *out);
+
+/* Parses "10us", "250ms", "1.5s", "2min", "1h", or a number of microseconds. False if TEXT is anything else. */
+SXT_API bool sxt_heap_parse_duration(const char *text, uint64_t *microseconds);
+
+typedef struct sxt_heap_options {
+    size_t struct_size;       /* set by sxt_heap_options_init */
+    sxt_heap_moment from, to; /* only this window is analysed */
+    uint64_t min_age;         /* leaks: blocks that were live for at least so many microseconds */
+    uint64_t temporary;       /* a block is temporary if its thread allocated at most so many others while it lived */
+    uint64_t churn;           /* width in microseconds of the windows whose rates are compared; 0: none */
+    uint64_t windows;         /* how many of them are kept: the busiest */
+    uint64_t timeline;        /* the most points of the timeline; 0: none */
+    bool by_thread, by_size;  /* collect sums for tables by thread or by size */
+    bool only_live;           /* only live_bytes and live_count at the time `to`: FILE.live answers at once */
+    /* Called now and then while events are read: about DONE of ALL bytes. May be NULL. */
+    void (*progress)(void *data, uint64_t done, uint64_t all);
+    void *progress_data;
+    uintptr_t reserved[4];
+} sxt_heap_options;
+
+SXT_API void sxt_heap_options_init(sxt_heap_options *options);
+
+/* The result of an analysis. */
+typedef struct sxt_heap_usage sxt_heap_usage;
+
+/*
+ * Reads all events of the window. Memory grows with the blocks that are live at once and with the stacks, not with the
+ * events. A trace that is damaged is analysed up to the damage: sxt_heap_summary says so. SXT_ERROR_NOT_FOUND if the
+ * trace has no marker of a name given. OPTIONS may be NULL.
+ */
+SXT_API int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out,
+                              sxt_error *error);
+SXT_API void sxt_heap_usage_free(sxt_heap_usage **usage);
+
+typedef struct sxt_heap_summary {
+    size_t struct_size;  /* set by the caller: sizeof(sxt_heap_summary) */
+    uint64_t start, end; /* of the window; of the trace: its start and the time of its last event */
+    uint64_t peak_time;
+    uint64_t events;
+    uint64_t frees;
+    uint64_t unmatched_frees; /* of blocks whose allocation is not in the trace */
+    uint64_t implicit_frees;  /* blocks that ended because their address was allocated again */
+    uint64_t gc_events, gc_objects, gc_bytes;
+    uint64_t samples; /* allocations that are in the file */
+    uint64_t stacks;  /* that allocated something */
+    uint64_t markers;
+    uint64_t dangling_stacks; /* allocations whose stack is not in the metadata */
+    uint64_t dangling_names;  /* markers without a name, among the first SXT_HEAP_MARKERS_MOST */
+    uint64_t zero_addresses;
+    uint64_t unknown_events;
+    uint64_t suppressed_bytes, suppressed_count; /* leaks that sxt_heap_suppress has hidden */
+    bool is_sampled;                             /* counts and bytes are estimates */
+    bool is_saturated;                           /* sizes add up to more than 64 bits hold; sums stop there */
+    bool is_damaged;                             /* the events after these cannot be read, */
+    const char *damage;                          /* because of this; lives as long as the usage */
+} sxt_heap_summary;
+
+SXT_API void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out);
+
+/* Sums over the whole window. */
+SXT_API const sxt_heap_sums *sxt_heap_total(const sxt_heap_usage *usage);
+
+/* A stack that allocated something. */
+typedef struct sxt_heap_site {
+    uint32_t stack;
+    bool is_suppressed;
+    sxt_heap_sums sums;
+} sxt_heap_site;
+
+/* The site of a stack; NULL if it allocated nothing. O(sites). */
+SXT_API const sxt_heap_site *sxt_heap_find_site(const sxt_heap_usage *usage, uint32_t stack);
+
+/* Markers, in order; of more than SXT_HEAP_MARKERS_MOST the first ones. NULL if there is no such index. */
+#define SXT_HEAP_MARKERS_MOST 10000
+
+typedef struct sxt_heap_marker {
+    uint64_t time;
+    uint32_t name; /* id of the function that names it */
+    uint64_t live_bytes, live_count;
+    uint64_t peak_bytes; /* up to the next marker */
+} sxt_heap_marker;
+
+SXT_API const sxt_heap_marker *sxt_heap_get_marker(const sxt_heap_usage *usage, size_t index);
+
+/* A span of time: a point of the timeline, or a window of churn. */
+typedef struct sxt_heap_interval {
+    uint64_t start, width; /* width in microseconds */
+    uint64_t bytes, count; /* allocated in it */
+    uint64_t freed_bytes, freed_count;
+    uint64_t peak_bytes; /* the most bytes that were live in it */
+    uint64_t live_bytes; /* at its end */
+} sxt_heap_interval;
+
+/* The timeline without gaps, and the busiest windows of churn first. NULL if there is no such index. */
+SXT_API const sxt_heap_interval *sxt_heap_get_point(const sxt_heap_usage *usage, size_t index);
+SXT_API const sxt_heap_interval *sxt_heap_get_window(const sxt_heap_usage *usage, size_t index);
+
+/* Numbers by power of two. Index 0 is the value 0; index N holds the values from 2^(N-1) to 2^N - 1. */
+#define SXT_HEAP_POWERS 65
+
+/* Freed blocks by lifetime in microseconds. */
+typedef struct sxt_heap_lifetimes {
+    uint64_t count[SXT_HEAP_POWERS], bytes[SXT_HEAP_POWERS];
+} sxt_heap_lifetimes;
+
+SXT_API const sxt_heap_lifetimes *sxt_heap_get_lifetimes(const sxt_heap_usage *usage);
+
+/*
+ * Hides known leaks. Each line of TEXT is "leak:PATTERN", where PATTERN is found in a function or file name of any
+ * frame; "*" matches anything, "^" and "$" the ends. "#" begins a comment. Fails with the number of a bad line.
+ */
+SXT_API int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error);
+
+/* --- tables, trees and comparisons --- */
+
+typedef enum sxt_heap_cost {
+    SXT_HEAP_COST_BYTES = 0,
+    SXT_HEAP_COST_COUNT = 1,
+    SXT_HEAP_COST_LIVE = 2,
+    SXT_HEAP_COST_PEAK = 3,
+    SXT_HEAP_COST_LEAKED = 4,
+    SXT_HEAP_COST_TEMPORARY = 5,
+    SXT_HEAP_COST_CHURN = 6,
+    SXT_HEAP_COST_GROWTH = 7 /* of live bytes from the beginning of the window to its end; 0 if they shrank */
+} sxt_heap_cost;
+
+/* What sums have of a cost: in its own unit (COUNT, TEMPORARY and CHURN: allocations), in bytes, and in blocks. */
+SXT_API uint64_t sxt_heap_cost_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
+SXT_API uint64_t sxt_heap_bytes_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
+SXT_API uint64_t sxt_heap_count_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
+
+typedef enum sxt_heap_key {
+    SXT_HEAP_BY_STACK = 0,
+    SXT_HEAP_BY_FUNCTION = 1,
+    SXT_HEAP_BY_FILE = 2,
+    SXT_HEAP_BY_THREAD = 3, /* needs by_thread in the options */
+    SXT_HEAP_BY_SIZE = 4    /* needs by_size */
+} sxt_heap_key;
+
+typedef struct sxt_heap_row {
+    uint32_t id;        /* STACK: id of the stack; THREAD: number; SIZE: power of two */
+    sxt_string label;   /* FUNCTION and FILE: the name */
+    uint64_t inclusive; /* FUNCTION and FILE: the cost of all stacks that have it in any frame */
+    sxt_heap_sums sums; /* FUNCTION and FILE: of the stacks that have it in the innermost frame */
+} sxt_heap_row;
+
+typedef struct sxt_heap_table sxt_heap_table;
+
+/* The rows with the highest cost, at most LIMIT of them. Suppressed leaks are left out. */
+SXT_API int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
+                                sxt_heap_table **out, sxt_error *error);
+SXT_API void sxt_heap_table_free(sxt_heap_table **table);
+SXT_API size_t sxt_heap_table_count(const sxt_heap_table *table);
+SXT_API size_t sxt_heap_table_unlimited_count(const sxt_heap_table *table); /* how many rows there are without LIMIT */
+SXT_API const sxt_heap_row *sxt_heap_table_row(const sxt_heap_table *table, size_t index);
+
+#define SXT_HEAP_NO_NODE UINT32_MAX
+
+/* A function with its callers above it and its callees below, or the other way round. */
+typedef struct sxt_heap_node {
+    uint32_t function, file;      /* ids */
+    uint32_t parent, child, next; /* numbers of nodes, or SXT_HEAP_NO_NODE */
+    bool is_stack;                /* a stack that is not in the metadata: `function` is its id */
+    uint64_t cost;                /* with all nodes below it */
+    uint64_t count;
+} sxt_heap_node;
+
+typedef struct sxt_heap_tree sxt_heap_tree;
+
+/* From main to the allocations, or with BOTTOM_UP from the allocations to their callers; highest cost first. */
+SXT_API int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bottom_up, sxt_heap_tree **out,
+                               sxt_error *error);
+SXT_API void sxt_heap_tree_free(sxt_heap_tree **tree);
+
+/* Node 0 is the root and has no function. NULL if there is no such number. */
+SXT_API const sxt_heap_node *sxt_heap_tree_node(const sxt_heap_tree *tree, uint32_t number);
+
+/* A stack in two analyses. Stacks are the same if their functions and files are; lines do not count. */
+typedef struct sxt_heap_change {
+    uint32_t before, after; /* ids of the stacks, or SXT_TRACE_NO_ID */
+    const sxt_heap_sums *sums_before, *sums_after;
+} sxt_heap_change;
+
+typedef struct sxt_heap_diff sxt_heap_diff;
+
+/* All stacks of both, also those that did not change; the largest change of COST first. */
+SXT_API int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usage *after, sxt_heap_cost cost,
+                               sxt_heap_diff **out, sxt_error *error);
+SXT_API void sxt_heap_diff_free(sxt_heap_diff **diff);
+SXT_API size_t sxt_heap_diff_count(const sxt_heap_diff *diff);
+SXT_API bool sxt_heap_diff_get(const sxt_heap_diff *diff, size_t index, sxt_heap_change *out);
+
+/* --- profiles for other programs --- */
+
+typedef enum sxt_heap_format {
+    SXT_HEAP_FOLDED = 0,    /* "main;f;g COST", a stack a line, for flame graphs */
+    SXT_HEAP_PPROF = 1,     /* profile.proto; COST is not used */
+    SXT_HEAP_SPEEDSCOPE = 2 /* JSON; COST is not used */
+} sxt_heap_format;
+
+/* Writes a profile: to PATH, whole or not at all ("-" is standard output), or to memory that sxt_free frees. */
+SXT_API int sxt_heap_write_path(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost,
+                                const char *path, sxt_error *error);
+SXT_API int sxt_heap_write_memory(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost, void **out,
+                                  size_t *size, sxt_error *error);
+
+/* --- writing traces --- */
+
+typedef struct sxt_trace_write_options {
+    size_t struct_size; /* set by sxt_trace_write_options_init */
+    bool compress;      /* in blocks, with FILE.idx and FILE.live beside the output; default: plain */
+    bool recover;       /* finish a recording that was cut off, and leave out what cannot be read in any other trace */
+    bool no_symbols;    /* a recording: leave addresses unresolved */
+    unsigned threads;   /* 0: default; 1: the calling thread only */
+    uint64_t inflate_limit;                                          /* as in sxt_trace_options */
+    void (*warning)(void *data, const char *path, const char *text); /* a file that cannot be used; may be NULL */
+    void (*progress)(void *data, uint64_t done, uint64_t all);       /* now and then, in bytes; may be NULL */
+    void *data;
+    uintptr_t reserved[4];
+} sxt_trace_write_options;
+
+SXT_API void sxt_trace_write_options_init(sxt_trace_write_options *options);
+
+typedef struct sxt_trace_converted {
+    size_t struct_size; /* set by the caller: sizeof(sxt_trace_converted) */
+    uint64_t lost;      /* bytes of the input that cannot be read and were left out */
+    bool output_failed; /* on failure: it is the output that could not be written */
+    sxt_trace_oddities oddities;
+} sxt_trace_converted;
+
+/* Writes a copy of the trace at INPUT, plain or compressed, to OUTPUT. RESULT may be NULL. */
+SXT_API int sxt_trace_convert_path(const char *input, const char *output, const sxt_trace_write_options *options,
+                                   sxt_trace_converted *result, sxt_error *error);
+
+/* The files beside a trace that make answers faster. They are caches: stale ones are ignored. */
+typedef enum sxt_trace_cache {
+    SXT_TRACE_IDX = 1, /* FILE.idx: time and live bytes at each block */
+    SXT_TRACE_LIVE = 2 /* FILE.live: what is live at many moments */
+} sxt_trace_cache;
+
+/* Writes some of them (a set of sxt_trace_cache). Needs a trace that was opened by path and was not cut off. */
+SXT_API int sxt_trace_save_caches(const sxt_trace *trace, unsigned caches, sxt_error *error);
+
+/*
+ * Checks a trace completely, and calls PROBLEM (may be NULL) for everything that is wrong. *COUNT is the number of
+ * problems. Fails if the file cannot be read at all or is not a trace. OPTIONS may be NULL.
+ */
+SXT_API int sxt_trace_verify_path(const char *path, const sxt_trace_options *options,
+                                  void (*problem)(void *data, const sxt_problem *problem), void *data, uint64_t *count,
+                                  sxt_error *error);
+
+/* --- names for addresses that the recording left unresolved --- */
+
+typedef enum sxt_trace_missing_reason {
+    SXT_TRACE_MISSING_FILE = 0,     /* no file was found */
+    SXT_TRACE_MISSING_BUILD_ID = 1, /* only a file with another build ID */
+    SXT_TRACE_MISSING_DAMAGED = 2   /* the file cannot be read */
+} sxt_trace_missing_reason;
+
+/* A loaded file whose addresses stay without names. Texts live during the call only. */
+typedef struct sxt_trace_missing {
+    sxt_string path; /* where it was loaded from */
+    sxt_string build_id;
+    sxt_trace_missing_reason reason;
+    const char *text; /* one line */
+} sxt_trace_missing;
+
+typedef struct sxt_trace_naming {
+    size_t struct_size;             /* set by sxt_trace_naming_init */
+    const char *const *directories; /* searched first, with all folders below them; files are fine too */
+    size_t directory_count;
+    const char *debug_directory; /* of separate debug files; NULL: /usr/lib/debug */
+    void (*warning)(void *data, const char *path, const sxt_error *problem); /* may be NULL */
+    void (*missing)(void *data, const sxt_trace_missing *missing);           /* may be NULL */
+    void *data;
+    uintptr_t reserved[4];
+} sxt_trace_naming;
+
+SXT_API void sxt_trace_naming_init(sxt_trace_naming *naming);
+
+typedef struct sxt_trace_named {
+    size_t struct_size; /* set by the caller: sizeof(sxt_trace_named) */
+    uint64_t addresses; /* that had no name */
+    uint64_t named;     /* that have one now */
+    uint64_t invalid;   /* entries of the metadata that make no sense and are dropped */
+} sxt_trace_named;
+
+/*
+ * Looks up the addresses that have no names, in files with the build IDs that the trace recorded. The trace has the new
+ * names from then on; sxt_trace_save keeps them. RESULT may be NULL. Analyses of the trace must be freed before.
+ */
+SXT_API int sxt_trace_symbolize(sxt_trace *trace, const sxt_trace_naming *naming, sxt_trace_named *result,
+                                sxt_error *error);
+
+/* Writes the trace to PATH in the form it has, with its names as they are now: whole or not at all. */
+SXT_API int sxt_trace_save(const sxt_trace *trace, const char *path, sxt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

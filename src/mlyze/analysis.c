@@ -1,0 +1,409 @@
+/* analysis.c: the events of a trace, one after another, and the sums that they change. This is the hot path. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "mlyze/analysis_private.h"
+
+#define NEAR_MOST ((size_t)1 << 22) /* ids of stacks that are looked up in an array */
+
+static void take_events(struct heap_pass *pass, const sxt_trace_event *events, size_t count);
+
+/* --- sums --- */
+
+static inline void add_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, uint64_t size, uint32_t weight)
+{
+    sxt_heap_remember_peak(usage, sums);
+    sums->bytes += size;
+    sums->count += weight;
+    sums->live_bytes += size;
+    sums->live_count += weight;
+}
+
+struct ending {
+    uint64_t size, lifetime;
+    uint32_t weight;
+    bool is_temporary, is_churn;
+};
+
+static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, const struct ending *ending)
+{
+    sxt_heap_remember_peak(usage, sums);
+    sums->live_bytes -= ending->size;
+    sums->live_count -= ending->weight;
+    sums->freed_bytes += ending->size;
+    sums->freed_count += ending->weight;
+    uint64_t lived;
+    if (__builtin_mul_overflow(ending->lifetime, ending->weight, &lived) ||
+        __builtin_add_overflow(sums->lifetime_sum, lived, &sums->lifetime_sum))
+        sums->lifetime_sum = UINT64_MAX;
+    if (ending->lifetime > sums->lifetime_max)
+        sums->lifetime_max = ending->lifetime;
+    if (ending->is_temporary) {
+        sums->temporary_bytes += ending->size;
+        sums->temporary_count += ending->weight;
+    }
+    if (ending->is_churn) {
+        sums->churned_bytes += ending->size;
+        sums->churned_count += ending->weight;
+    }
+}
+
+/* --- sites --- */
+
+static bool widen_near(struct heap_pass *pass, size_t wanted)
+{
+    size_t capacity = pass->near_count;
+    uint32_t *moved = sxt_array_grow(pass->near, &capacity, wanted, sizeof *moved);
+    if (moved == NULL)
+        return false;
+    memset(moved + pass->near_count, 0, (capacity - pass->near_count) * sizeof *moved);
+    pass->near = moved;
+    pass->near_count = capacity;
+    return true;
+}
+
+static uint32_t new_site(struct heap_pass *pass, uint32_t stack)
+{
+    sxt_heap_usage *usage = pass->usage;
+    sxt_heap_site *moved = usage->site_count >= UINT32_MAX - 1 ? NULL
+                                                               : sxt_array_grow(usage->sites, &usage->site_capacity,
+                                                                                usage->site_count + 1, sizeof *moved);
+    if (moved == NULL)
+        return SXT_HEAP_NO_SITE;
+    usage->sites = moved;
+    usage->sites[usage->site_count] = (sxt_heap_site){.stack = stack, .sums.epoch = usage->epoch};
+    return (uint32_t)usage->site_count++;
+}
+
+static uint32_t find_far_site(struct heap_pass *pass, uint32_t stack)
+{
+    bool is_new;
+    size_t place = sxt_live_add(&pass->far, stack, &is_new);
+    if (place == SXT_LIVE_NOWHERE)
+        return SXT_HEAP_NO_SITE;
+    if (is_new)
+        sxt_live_at(&pass->far, place)->site = new_site(pass, stack);
+    return sxt_live_at(&pass->far, place)->site;
+}
+
+static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
+{
+    if (__builtin_expect(stack >= NEAR_MOST, 0))
+        return find_far_site(pass, stack);
+    if (__builtin_expect(stack >= pass->near_count, 0) && !widen_near(pass, (size_t)stack + 1))
+        return SXT_HEAP_NO_SITE;
+    if (__builtin_expect(pass->near[stack] == 0, 0))
+        pass->near[stack] = new_site(pass, stack) + 1;
+    return pass->near[stack] - 1;
+}
+
+/* --- events --- */
+
+/* 1 - exp(-X) for X > 0, exact also near 0: that of a small part of X, then of twice as much, as often as it takes. */
+static double chance(double x)
+{
+    int doublings = 0;
+    if (x > 40)
+        return 1;
+    for (; x > 1.0 / 1024; x /= 2)
+        doublings++;
+    double result = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
+    for (; doublings > 0; doublings--)
+        result *= 2 - result;
+    return result;
+}
+
+/* An allocation of SIZE bytes was sampled with a probability of 1 - exp(-SIZE / period), so it stands for more. */
+static uint32_t scale(struct heap_pass *pass, uint64_t *size)
+{
+    double taken = *size == 0 ? 1 : (double)*size;
+    double weight = 1 / chance(taken / pass->period), bytes = (double)*size * weight;
+    *size = bytes < 9e18 ? (uint64_t)(bytes + 0.5) : (uint64_t)9e18;
+    weight += pass->carry;
+    uint32_t whole = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+    pass->carry = weight < UINT32_MAX ? weight - whole : 0;
+    return whole;
+}
+
+static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
+{
+    sxt_heap_usage *usage = pass->usage;
+    const struct sxt_live_block *block = sxt_live_at(&pass->live, place);
+    struct ending ending = {
+        .size = block->size, .lifetime = time - block->time, .weight = sxt_live_weight(&pass->live, place)};
+    uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
+    ending.is_temporary = others <= usage->options.temporary;
+    ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
+    end_block(usage, &usage->total, &ending);
+    end_block(usage, &usage->sites[block->site].sums, &ending);
+    if (usage->threads != NULL)
+        end_block(usage, &usage->threads[block->thread], &ending);
+    if (usage->sizes != NULL)
+        end_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], &ending);
+    unsigned power = sxt_heap_power_of(ending.lifetime);
+    usage->lifetimes.count[power] += ending.weight;
+    usage->lifetimes.bytes[power] += block->size;
+}
+
+/* Every other sum is at most that of all bytes, so one check keeps them all from running over. */
+static inline uint64_t bound_size(sxt_heap_usage *usage, uint64_t size)
+{
+    uint64_t room = UINT64_MAX - usage->total.bytes;
+    if (__builtin_expect(size <= room, 1))
+        return size;
+    usage->is_saturated = true;
+    return room;
+}
+
+static inline void look_for_peak(struct heap_pass *pass, uint64_t time)
+{
+    sxt_heap_usage *usage = pass->usage;
+    uint64_t live = usage->total.live_bytes;
+    if (live <= pass->recent_peak)
+        return;
+    pass->recent_peak = live;
+    if (live > usage->total.peak_bytes) {
+        usage->total.peak_bytes = live;
+        usage->total.peak_count = usage->total.live_count;
+        usage->peak_time = time;
+        usage->total.epoch = ++usage->epoch;
+    }
+}
+
+static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *event, uint64_t hash)
+{
+    sxt_heap_usage *usage = pass->usage;
+    bool is_new;
+    uint32_t site = find_site(pass, event->stack), weight = 1;
+    size_t place = site == SXT_HEAP_NO_SITE ? SXT_LIVE_NOWHERE : sxt_live_add_hash(&pass->live, hash, &is_new);
+    if (place == SXT_LIVE_NOWHERE) {
+        pass->no_memory = true;
+        return;
+    }
+    if (!is_new) {
+        usage->implicit_frees++;
+        close_block(pass, place, event->time);
+    }
+    uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
+    if (__builtin_expect(usage->is_sampled, 0))
+        weight = pass->live.weights[pass->live.slots[place].number] = scale(pass, &size);
+    size = bound_size(usage, size);
+    struct sxt_live_block *block = sxt_live_at(&pass->live, place);
+    block->size = size;
+    block->time = event->time;
+    block->site = site;
+    block->sequence = sequence & (((uint64_t)1 << 47) - 1);
+    block->is_old = false;
+    block->thread = event->thread;
+    usage->samples++;
+    usage->zero_addresses += event->address == 0;
+    add_block(usage, &usage->sites[site].sums, size, weight);
+    if (usage->threads != NULL)
+        add_block(usage, &usage->threads[event->thread], size, weight);
+    if (usage->sizes != NULL)
+        add_block(usage, &usage->sizes[sxt_heap_power_of(size)], size, weight);
+    add_block(usage, &usage->total, size, weight);
+    look_for_peak(pass, event->time);
+}
+
+static inline void take_free(struct heap_pass *pass, const sxt_trace_event *event, uint64_t hash, size_t expected)
+{
+    sxt_heap_usage *usage = pass->usage;
+    size_t place = sxt_live_find_expected(&pass->live, hash, expected);
+    usage->frees++;
+    usage->zero_addresses += event->address == 0;
+    if (place == SXT_LIVE_NOWHERE) {
+        usage->unmatched_frees++;
+        return;
+    }
+    close_block(pass, place, event->time);
+    sxt_live_remove(&pass->live, place);
+}
+
+void sxt_heap_end_phase(struct heap_pass *pass)
+{
+    sxt_heap_usage *usage = pass->usage;
+    sxt_heap_settle(pass);
+    if (usage->marker_count > 0 && usage->marker_count == usage->all_markers)
+        usage->markers[usage->marker_count - 1].peak_bytes = pass->phase_peak;
+    pass->phase_peak = usage->total.live_bytes;
+}
+
+static bool is_marker(const sxt_heap_usage *usage, const sxt_heap_moment *moment, uint32_t name)
+{
+    char room[24];
+    if (moment->kind != SXT_HEAP_MOMENT_MARKER)
+        return false;
+    sxt_string text = sxt_mlyze_function(sxt_mlyze_metadata(usage->trace), name, room);
+    if (sxt_string_equal(text, moment->marker))
+        return true;
+    /* The name of one that dangles. */
+    int size = snprintf(room, sizeof room, "marker_%u", name);
+    return name >= sxt_mlyze_metadata(usage->trace)->function_count && (size_t)size == moment->marker.size &&
+           memcmp(room, moment->marker.data, (size_t)size) == 0;
+}
+
+static void take_marker(struct heap_pass *pass, const sxt_trace_event *event)
+{
+    sxt_heap_usage *usage = pass->usage;
+    if (!pass->has_begun && is_marker(usage, &usage->options.from, event->stack)) {
+        sxt_heap_begin_window(pass, event->time);
+        usage->events = 1;
+    } else if (pass->has_begun && is_marker(usage, &usage->options.to, event->stack))
+        pass->has_stopped = true;
+    sxt_heap_end_phase(pass);
+    usage->all_markers++;
+    if (usage->marker_count >= SXT_HEAP_MARKERS_MOST)
+        return;
+    sxt_heap_marker *moved =
+        sxt_array_grow(usage->markers, &usage->marker_capacity, usage->marker_count + 1, sizeof *moved);
+    pass->no_memory |= moved == NULL;
+    if (moved == NULL)
+        return;
+    usage->markers = moved;
+    usage->markers[usage->marker_count++] = (sxt_heap_marker){.time = event->time,
+                                                              .name = event->stack,
+                                                              .live_bytes = usage->total.live_bytes,
+                                                              .live_count = usage->total.live_count};
+}
+
+static void take_rare(struct heap_pass *pass, const sxt_trace_event *event)
+{
+    sxt_heap_usage *usage = pass->usage;
+    if (event->kind == SXT_TRACE_MARKER) {
+        take_marker(pass, event);
+    } else if (event->kind == SXT_TRACE_GC) {
+        usage->gc_events++;
+        usage->gc_objects += event->objects;
+        usage->gc_bytes += event->size;
+    } else {
+        usage->others++;
+    }
+}
+
+/*
+ * The memory of a block takes as long to arrive as several events take. So what lies ahead is looked at in two steps:
+ * first the slot is fetched, then the block that it leads to. What was found is kept for when the event comes.
+ */
+struct lookahead {
+    uint64_t hashes[SXT_LIVE_AHEAD];
+    size_t expected[SXT_LIVE_AHEAD]; /* of FREEs: where its block seems to be */
+};
+
+static inline void look_at_slot(struct lookahead *ahead, const struct sxt_live *live, const sxt_trace_event *events,
+                                size_t number)
+{
+    uint64_t hash = sxt_live_hash(live, events[number].address);
+    ahead->hashes[number % SXT_LIVE_AHEAD] = hash;
+    sxt_live_fetch(live, hash);
+}
+
+static inline void look_at_block(struct lookahead *ahead, const struct sxt_live *live, const sxt_trace_event *events,
+                                 size_t number)
+{
+    if (events[number].kind == SXT_TRACE_FREE)
+        ahead->expected[number % SXT_LIVE_AHEAD] = sxt_live_expect(live, ahead->hashes[number % SXT_LIVE_AHEAD]);
+}
+
+static void take_events(struct heap_pass *pass, const sxt_trace_event *events, size_t count)
+{
+    struct lookahead ahead;
+    for (size_t i = 0; i < SXT_LIVE_AHEAD && i < count; i++)
+        look_at_slot(&ahead, &pass->live, events, i);
+    for (size_t i = 0; i < SXT_LIVE_AHEAD / 2 && i < count; i++)
+        look_at_block(&ahead, &pass->live, events, i);
+    for (size_t i = 0; i < count && !pass->has_stopped; i++) {
+        const sxt_trace_event *event = &events[i];
+        uint64_t hash = ahead.hashes[i % SXT_LIVE_AHEAD];
+        size_t expected = ahead.expected[i % SXT_LIVE_AHEAD];
+        if (i + SXT_LIVE_AHEAD / 2 < count)
+            look_at_block(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD / 2);
+        if (i + SXT_LIVE_AHEAD < count)
+            look_at_slot(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD);
+        if (__builtin_expect(event->time >= pass->next_end, 0))
+            sxt_heap_next_interval(pass, event->time);
+        pass->usage->events++;
+        pass->usage->end = event->time;
+        if (event->kind == SXT_TRACE_FREE)
+            take_free(pass, event, hash, expected);
+        else if (event->kind == SXT_TRACE_ALLOC)
+            take_alloc(pass, event, hash);
+        else
+            take_rare(pass, event);
+    }
+}
+
+/* --- the window --- */
+
+/* What is live becomes what was there before; all that was counted is forgotten. */
+static void begin_sums(const sxt_heap_usage *usage, sxt_heap_sums *sums)
+{
+    *sums = (sxt_heap_sums){.live_bytes = sums->live_bytes,
+                            .live_count = sums->live_count,
+                            .peak_bytes = sums->live_bytes,
+                            .peak_count = sums->live_count,
+                            .before_bytes = sums->live_bytes,
+                            .before_count = sums->live_count,
+                            .epoch = usage->epoch};
+}
+
+void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
+{
+    sxt_heap_usage *usage = pass->usage;
+    pass->has_begun = true;
+    for (size_t i = 0; i < usage->site_count; i++)
+        begin_sums(usage, &usage->sites[i].sums);
+    for (size_t i = 0; i < SXT_HEAP_THREADS && usage->threads != NULL; i++)
+        begin_sums(usage, &usage->threads[i]);
+    for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)
+        begin_sums(usage, &usage->sizes[i]);
+    begin_sums(usage, &usage->total);
+    for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;)
+        sxt_live_at(&pass->live, at)->is_old = true;
+    usage->start = usage->end = usage->peak_time = time;
+    usage->frees = usage->unmatched_frees = usage->implicit_frees = 0;
+    usage->zero_addresses = usage->gc_events = usage->gc_objects = usage->gc_bytes = usage->others = 0;
+    usage->events = usage->samples = usage->marker_count = usage->all_markers = 0;
+    usage->lifetimes = (sxt_heap_lifetimes){0};
+    pass->phase_peak = usage->total.live_bytes;
+    pass->no_memory |= !sxt_heap_begin_intervals(pass);
+}
+
+static size_t count_before(const sxt_trace_event *events, size_t count, uint64_t time)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (events[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Times never go back, so an end or a beginning by time cuts a batch in two. */
+void sxt_heap_take_batch(struct heap_pass *pass, const sxt_trace_event *events, size_t count)
+{
+    sxt_heap_usage *usage = pass->usage;
+    const sxt_heap_moment *from = &usage->options.from, *to = &usage->options.to;
+    size_t end = count, done = 0;
+    if (to->kind == SXT_HEAP_MOMENT_TIME && to->time < UINT64_MAX)
+        end = count_before(events, count, to->time + 1);
+    if (!pass->has_begun && from->kind == SXT_HEAP_MOMENT_TIME) {
+        size_t before = count_before(events, end, from->time);
+        take_events(pass, events, before);
+        done = before;
+        if (before < count)
+            sxt_heap_begin_window(pass, from->time);
+    }
+    take_events(pass, events + done, end - done);
+    if (end < count && !pass->has_stopped) {
+        pass->has_stopped = true;
+        usage->end = to->time > usage->end ? to->time : usage->end;
+    }
+}

@@ -1,0 +1,144 @@
+/*
+ * analysis.h: what the events of a trace say about the memory of a program. sextant/trace.h has the types and the
+ * functions that the public API offers; this header adds what other rooms need.
+ *
+ * One pass over the events collects everything, for each stack: what it allocated, what of it was live at the end and
+ * at the peak, how long it lived. Memory grows with the blocks that are live at once and with the stacks, not with the
+ * events. Tables, trees, profiles and comparisons are made from what the pass has collected.
+ *
+ *     live bytes
+ *       |            _ peak: the first moment of the maximum
+ *       |      /\   / \        _  leaked: live at the end, and for long enough
+ *       |  /\_/  \_/   \__/\__/
+ *       |_/__________________________ time
+ *            [ from     to ]          a window: its own totals, and what grew between its ends
+ *
+ * A block ends with its FREE, or when its address is allocated again. Figures of a sampled trace are scaled up: see
+ * docs/heap.md.
+ */
+#ifndef SXT_MLYZE_ANALYSIS_H
+#define SXT_MLYZE_ANALYSIS_H
+
+#include "mlyze/mlyze.h"
+
+/* --- moment.c --- */
+
+/* As sxt_trace_parse_moment, for a trace that begins at START. */
+sxt_heap_moment sxt_heap_moment_of(const char *text, uint64_t start);
+
+/* --- analysis.c: the pass --- */
+
+struct sxt_heap_intervals {
+    sxt_heap_interval *items;
+    size_t count, capacity;
+};
+
+struct sxt_heap_usage {
+    const struct sxt_mlyze *trace;
+    sxt_heap_options options;
+    uint64_t start, end; /* of the window, or of the trace: its start time and the time of its last event */
+    uint64_t events;
+    uint64_t frees; /* FREE events */
+    uint64_t unmatched_frees;
+    uint64_t implicit_frees; /* blocks that ended because their address was allocated again */
+    uint64_t zero_addresses;
+    uint64_t dangling; /* allocations whose stack is not in the metadata */
+    uint64_t gc_events, gc_objects, gc_bytes;
+    uint64_t others;  /* events of unknown types */
+    uint64_t samples; /* allocations that are in the file */
+    uint64_t peak_time;
+    uint64_t epoch; /* number of the peak so far */
+    sxt_heap_sums total;
+    sxt_heap_site *sites; /* in order of first use */
+    size_t site_count, site_capacity;
+    sxt_heap_sums *threads; /* by id, 65536 of them; NULL unless asked for */
+    sxt_heap_sums *sizes;   /* SXT_HEAP_POWERS of them; NULL unless asked for */
+    sxt_heap_marker *markers;
+    size_t marker_count, marker_capacity;
+    uint64_t all_markers;
+    sxt_heap_lifetimes lifetimes;
+    struct sxt_heap_intervals timeline; /* without gaps, from `start` on */
+    struct sxt_heap_intervals windows;  /* the busiest, by bytes */
+    bool is_sampled;                    /* counts and bytes are estimates */
+    bool is_saturated;                  /* sizes add up to more than 64 bits hold; sums stop there */
+    bool is_damaged;                    /* the rest cannot be read: `damage` says why */
+    sxt_error damage;
+};
+
+/* Called now and then: the events before OFFSET of the file are not needed any more. */
+struct sxt_heap_watcher {
+    void (*passed)(void *data, uint64_t offset);
+    void *data;
+};
+
+/* Reads the trace, up to where the options say. OUT also has what can be read of a damaged one. WATCHER may be NULL. */
+int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options,
+                         const struct sxt_heap_watcher *watcher, sxt_heap_usage *out, sxt_error *error);
+int sxt_heap_run(const struct sxt_mlyze *trace, const sxt_heap_options *options, sxt_heap_usage *out, sxt_error *error);
+void sxt_heap_free(sxt_heap_usage *usage);
+
+/* --- live_states.c: what was live at a moment, without a pass over all events --- */
+
+#define SXT_HEAP_STATE_DISTANCE 1000000 /* events, which take less than 30 ms */
+
+/* Makes the bytes of FILE.live from a pass over the events: a state every DISTANCE events, at blocks of INDEX. */
+int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index, uint64_t distance,
+                         struct sxt_buffer *out, sxt_error *error);
+
+/*
+ * What was live at TIME, by stack, from the bytes of such a file; nothing else in OUT is filled in. SXT_ERROR_NOT_FOUND
+ * if they are damaged or belong to another trace: then sxt_heap_run has to read everything.
+ */
+int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, uint64_t time,
+                        sxt_heap_usage *out, sxt_error *error);
+
+/* --- analysis_table.c --- */
+
+struct sxt_heap_table {
+    sxt_heap_row *rows; /* the highest cost first */
+    size_t count, all, capacity;
+    struct sxt_arena arena; /* of labels */
+};
+
+/* Adds FROM to TO, as if their blocks were of one stack. */
+void sxt_heap_add_sums(sxt_heap_sums *to, const sxt_heap_sums *from);
+
+/* --- analysis_suppress.c --- */
+
+/* What is suppressed in total. */
+void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count);
+
+/* --- analysis_tree.c --- */
+
+struct sxt_heap_tree {
+    sxt_heap_node *nodes; /* the first is the root */
+    size_t count, capacity;
+};
+
+/* --- analysis_names.c --- */
+
+/* The frames of a stack, innermost first; NULL if the metadata does not have it. */
+const struct sxt_mlyze_stack *sxt_heap_frames(const sxt_heap_usage *usage, uint32_t stack);
+
+/* --- analysis_diff.c --- */
+
+#define SXT_HEAP_NO_SITE UINT32_MAX
+
+struct sxt_heap_pair {
+    uint32_t sites[2]; /* of both sides, or SXT_HEAP_NO_SITE; of several with the same frames, the first */
+    sxt_heap_sums sums[2];
+};
+
+struct sxt_heap_diff {
+    struct sxt_heap_pair *items;
+    size_t count, capacity;
+    const sxt_heap_usage *sides[2];
+};
+
+/* --- export_*.c: profiles, appended to a buffer --- */
+
+int sxt_heap_export_folded(const sxt_heap_usage *usage, sxt_heap_cost cost, struct sxt_buffer *out, sxt_error *error);
+int sxt_heap_export_pprof(const sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error);
+int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *out, sxt_error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/* analysis_private.h: a pass over a trace while it runs. Private to analysis*.c of this room. */
+#ifndef SXT_MLYZE_ANALYSIS_PRIVATE_H
+#define SXT_MLYZE_ANALYSIS_PRIVATE_H
+
+#include "base/priority_queue.h"
+#include "mlyze/analysis.h"
+#include "mlyze/live.h"
+
+#define SXT_HEAP_THREADS ((size_t)UINT16_MAX + 1)
+
+struct heap_pass {
+    sxt_heap_usage *usage;
+    const struct sxt_heap_watcher *watcher; /* may be NULL */
+    struct sxt_live live;
+    uint32_t *near;      /* by id of a stack: number of its site + 1, or 0 */
+    size_t near_count;   /* higher ids are in `far` */
+    struct sxt_live far; /* of ids that are too high for an array, as addresses */
+    uint64_t *sequences; /* by thread: how many allocations it has made */
+    double carry;        /* what rounding the weights of samples has left over */
+    double period;       /* of sampling */
+    bool has_begun;      /* the window */
+    bool has_stopped;    /* at the marker that ends it */
+    bool no_memory;
+    uint64_t passed;      /* the offset that the watcher knows */
+    uint64_t recent_peak; /* the most that was live since it was looked at last */
+    uint64_t phase_peak;  /* ... since the last marker, but for recent_peak */
+
+    /* analysis_timeline.c */
+    sxt_heap_interval seen; /* totals as of when recent_peak was looked at */
+    uint64_t next_end;      /* of the point or the window, whichever comes first; UINT64_MAX without any */
+    uint64_t point_end, window_end;
+    unsigned point_shift; /* the width of a point, as a power of two */
+    sxt_heap_interval window;
+    struct sxt_queue least; /* numbers of the windows that are kept, the one with the least bytes on top */
+};
+
+/* --- analysis.c --- */
+
+/* The live bytes of SUMS are about to change: keep what they were at the peak, unless a later peak came. */
+static inline void sxt_heap_remember_peak(const sxt_heap_usage *usage, sxt_heap_sums *sums)
+{
+    if (sums->epoch == usage->epoch)
+        return;
+    sums->epoch = usage->epoch;
+    sums->peak_bytes = sums->live_bytes;
+    sums->peak_count = sums->live_count;
+}
+
+/* The index of a value by power of two: see SXT_HEAP_POWERS. */
+static inline unsigned sxt_heap_power_of(uint64_t value)
+{
+    return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
+}
+
+/* Takes COUNT events, and begins or ends the window where they cross its ends. */
+void sxt_heap_take_batch(struct heap_pass *pass, const sxt_trace_event *events, size_t count);
+
+void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time);
+
+/* A marker or the end: the peak since the last marker is known. */
+void sxt_heap_end_phase(struct heap_pass *pass);
+
+/* --- analysis_timeline.c: the timeline and the windows of churn --- */
+
+/* May be called again to begin anew. False if memory is short. */
+bool sxt_heap_begin_intervals(struct heap_pass *pass);
+
+/* Adds what happened so far to the intervals that are open. */
+void sxt_heap_settle(struct heap_pass *pass);
+
+/* For an event at a TIME after the end of a point or a window. */
+void sxt_heap_next_interval(struct heap_pass *pass, uint64_t time);
+void sxt_heap_end_intervals(struct heap_pass *pass);
+void sxt_heap_free_intervals(struct heap_pass *pass);
+
+#endif

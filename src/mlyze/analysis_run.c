@@ -1,0 +1,152 @@
+/* analysis_run.c: a pass over the events of a trace, from the first to the last. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "mlyze/analysis_private.h"
+
+#define BATCH       1024
+#define PASSED_STEP ((uint64_t)4 << 20) /* bytes of the file between two reports to the watcher */
+
+static int find_leaks(struct heap_pass *pass)
+{
+    sxt_heap_usage *usage = pass->usage;
+    bool is_window = usage->options.from.kind != SXT_HEAP_MOMENT_NONE;
+    for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;) {
+        const struct sxt_live_block *block = sxt_live_at(&pass->live, at);
+        if (usage->end - block->time < usage->options.min_age || (is_window && block->is_old))
+            continue;
+        sxt_heap_sums *all[] = {&usage->total, &usage->sites[block->site].sums,
+                                usage->threads == NULL ? NULL : &usage->threads[block->thread],
+                                usage->sizes == NULL ? NULL : &usage->sizes[sxt_heap_power_of(block->size)]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            if (all[i] == NULL)
+                continue;
+            all[i]->leaked_bytes += block->size;
+            all[i]->leaked_count += sxt_live_weight(&pass->live, at);
+        }
+    }
+    return SXT_OK;
+}
+
+static int finish(struct heap_pass *pass, sxt_error *error)
+{
+    sxt_heap_usage *usage = pass->usage;
+    const sxt_heap_options *options = &usage->options;
+    if (!pass->has_begun && options->from.kind == SXT_HEAP_MOMENT_TIME)
+        sxt_heap_begin_window(pass, options->from.time);
+    const sxt_heap_moment *missing = !pass->has_begun                                                   ? &options->from
+                                     : options->to.kind == SXT_HEAP_MOMENT_MARKER && !pass->has_stopped ? &options->to
+                                                                                                        : NULL;
+    if (missing != NULL && !usage->is_damaged)
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no marker named '%.*s'%s",
+                        (int)(missing->marker.size < 100 ? missing->marker.size : 100), missing->marker.data,
+                        missing == &options->to && options->from.kind != SXT_HEAP_MOMENT_NONE ? " after the beginning"
+                                                                                              : "");
+    sxt_heap_end_phase(pass);
+    sxt_heap_end_intervals(pass);
+    for (size_t i = 0; i < usage->site_count; i++) {
+        sxt_heap_remember_peak(usage, &usage->sites[i].sums);
+        if (sxt_heap_frames(usage, usage->sites[i].stack) == NULL)
+            usage->dangling += usage->sites[i].sums.count;
+    }
+    for (size_t i = 0; i < SXT_HEAP_THREADS && usage->threads != NULL; i++)
+        sxt_heap_remember_peak(usage, &usage->threads[i]);
+    for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)
+        sxt_heap_remember_peak(usage, &usage->sizes[i]);
+    return find_leaks(pass);
+}
+
+static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)
+{
+    const struct sxt_heap_watcher *watcher = pass->watcher;
+    uint64_t offset = watcher != NULL ? sxt_mlyze_offset(cursor) : 0;
+    if (offset < pass->passed || offset - pass->passed < PASSED_STEP)
+        return;
+    pass->passed = offset;
+    watcher->passed(watcher->data, offset);
+}
+
+static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt_error *error)
+{
+    sxt_heap_usage *usage = pass->usage;
+    sxt_trace_event *events = malloc(BATCH * sizeof *events);
+    size_t count = events == NULL ? 0 : 1;
+    int status = events == NULL ? sxt_fail_memory(error, BATCH * sizeof *events) : SXT_OK;
+    while (status == SXT_OK && count > 0 && !pass->has_stopped) {
+        int read = sxt_mlyze_read(cursor, events, BATCH, &count, &usage->damage);
+        if (read == SXT_ERROR_MEMORY) {
+            if (error != NULL)
+                *error = usage->damage;
+            status = read;
+        } else if (read != SXT_OK) {
+            usage->is_damaged = true;
+            count = 0;
+        } else {
+            sxt_heap_take_batch(pass, events, count);
+            report_passed(pass, cursor);
+            if (pass->no_memory)
+                status = sxt_fail_memory(error, (pass->live.mask + 1) * sizeof(struct sxt_live_block));
+        }
+    }
+    free(events);
+    return status;
+}
+
+static bool prepare(struct heap_pass *pass)
+{
+    sxt_heap_usage *usage = pass->usage;
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(usage->trace);
+    usage->start = usage->end = usage->peak_time = header->start_us;
+    usage->is_sampled = (header->flags & SXT_MLYZE_SAMPLED) != 0 && header->period > 0;
+    pass->period = (double)header->period;
+    pass->has_begun = usage->options.from.kind == SXT_HEAP_MOMENT_NONE;
+    pass->sequences = calloc(SXT_HEAP_THREADS, sizeof *pass->sequences);
+    if (usage->options.by_thread)
+        usage->threads = calloc(SXT_HEAP_THREADS, sizeof *usage->threads);
+    if (usage->options.by_size)
+        usage->sizes = calloc(SXT_HEAP_POWERS, sizeof *usage->sizes);
+    return sxt_live_init(&pass->live) && (!usage->is_sampled || sxt_live_keep_weights(&pass->live)) &&
+           sxt_live_init(&pass->far) && pass->sequences != NULL &&
+           (usage->threads != NULL || !usage->options.by_thread) && (usage->sizes != NULL || !usage->options.by_size) &&
+           sxt_heap_begin_intervals(pass);
+}
+
+int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options,
+                         const struct sxt_heap_watcher *watcher, sxt_heap_usage *out, sxt_error *error)
+{
+    struct heap_pass pass = {.usage = out, .watcher = watcher};
+    struct sxt_mlyze_cursor *cursor = NULL;
+    *out = (sxt_heap_usage){.trace = trace, .options = *options};
+    int status = prepare(&pass) ? SXT_OK : sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
+    if (status == SXT_OK)
+        status = sxt_mlyze_cursor_open(trace, &cursor, error);
+    if (status == SXT_OK)
+        status = read_all(&pass, cursor, error);
+    if (status == SXT_OK)
+        status = finish(&pass, error);
+    sxt_mlyze_cursor_close(&cursor);
+    sxt_heap_free_intervals(&pass);
+    sxt_live_free(&pass.live);
+    sxt_live_free(&pass.far);
+    free(pass.near);
+    free(pass.sequences);
+    if (status != SXT_OK)
+        sxt_heap_free(out);
+    return status;
+}
+
+int sxt_heap_run(const struct sxt_mlyze *trace, const sxt_heap_options *options, sxt_heap_usage *out, sxt_error *error)
+{
+    return sxt_heap_run_watched(trace, options, NULL, out, error);
+}
+
+void sxt_heap_free(sxt_heap_usage *usage)
+{
+    free(usage->sites);
+    free(usage->threads);
+    free(usage->sizes);
+    free(usage->markers);
+    free(usage->timeline.items);
+    free(usage->windows.items);
+    *usage = (sxt_heap_usage){0};
+}

@@ -1,0 +1,47 @@
+/* export.c: profiles for other programs, to a file or to memory. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/output.h"
+#include "mlyze/analysis.h"
+
+static int write_buffer(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost, struct sxt_buffer *out,
+                        sxt_error *error)
+{
+    switch (format) {
+    case SXT_HEAP_FOLDED:
+        return sxt_heap_export_folded(usage, cost, out, error);
+    case SXT_HEAP_PPROF:
+        return sxt_heap_export_pprof(usage, out, error);
+    case SXT_HEAP_SPEEDSCOPE:
+        return sxt_heap_export_speedscope(usage, out, error);
+    }
+    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "unknown profile format %d", (int)format);
+}
+
+int sxt_heap_write_path(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost, const char *path,
+                        sxt_error *error)
+{
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    int status = write_buffer(usage, format, cost, &buffer, error);
+    if (status == SXT_OK)
+        status = sxt_output_save(path, buffer.data, buffer.size, error);
+    sxt_buffer_free(&buffer);
+    return status;
+}
+
+int sxt_heap_write_memory(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost, void **out,
+                          size_t *size, sxt_error *error)
+{
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    int status = write_buffer(usage, format, cost, &buffer, error);
+    *out = NULL;
+    *size = 0;
+    if (status == SXT_OK)
+        *out = sxt_buffer_take(&buffer, size);
+    else
+        sxt_buffer_free(&buffer);
+    return status;
+}

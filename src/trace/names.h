@@ -1,0 +1,63 @@
+/* names.h: the metadata of a trace while it gets names: names.c finds them, names_write.c writes the new text. */
+#ifndef SXT_TRACE_NAMES_H
+#define SXT_TRACE_NAMES_H
+
+#include "base/json_reader.h"
+#include "trace/places.h"
+#include "trace/trace.h"
+
+#define SXT_NAMING_NO_PLACE UINT32_MAX
+
+/* A loaded file. */
+struct sxt_naming_module {
+    sxt_string path, build_id;
+    bool is_fine;
+};
+
+/* An entry of "unresolved", in the order of the text. */
+struct sxt_naming_entry {
+    uint32_t function;
+    uint32_t module;
+    uint64_t address; /* of the return */
+    bool is_invalid;
+};
+
+/* Files or functions: those that are there, and those that come with the names. */
+struct sxt_naming_table {
+    const sxt_string *before; /* by id */
+    size_t before_count;
+    bool *is_used;             /* by id: something still speaks of it */
+    bool *is_gone;             /* by id: nothing does any more, and it goes */
+    struct sxt_strings *names; /* of the frames that were found */
+    uint32_t *ids;             /* by number of a name */
+    bool *is_new;              /* the same: it is not there yet */
+};
+
+struct sxt_naming {
+    const struct sxt_mlyze_metadata *metadata;
+    const struct sxt_trace_name_source *source;
+    struct sxt_naming_module *modules;
+    size_t module_count;
+    struct sxt_naming_entry *entries;
+    size_t entry_count;
+    struct sxt_places places;
+    uint32_t *place_of; /* by id of a function: where its frames are, or SXT_NAMING_NO_PLACE */
+    struct sxt_naming_table files, functions;
+};
+
+/* The place whose frames replace FRAME; NULL if it stays. */
+const struct sxt_place *sxt_naming_replacement(const struct sxt_naming *naming, const struct sxt_mlyze_frame *frame);
+
+/* A decimal number below 2^32 - 1. */
+bool sxt_naming_parse_id(sxt_string text, uint32_t *number);
+
+/* A reader in the object that TEXT is. The text has been read as metadata, so it is well-formed. */
+struct sxt_json_reader sxt_naming_open_text(sxt_string text, struct sxt_arena *arena);
+
+/* Whether another member or element comes before CLOSE. */
+bool sxt_naming_has_more(struct sxt_json_reader *reader, char close);
+
+/* Appends the new metadata to JSON. TEXT is the old one. */
+void sxt_naming_write(const struct sxt_naming *naming, sxt_string text, struct sxt_buffer *json);
+
+#endif

@@ -1,0 +1,186 @@
+/* names_write.c: the metadata of a trace with new names, as JSON. What has not changed is copied as text. */
+#include "base/json_writer.h"
+#include "base/string.h"
+#include "trace/names.h"
+
+/* The frames of a place but for the first SKIPPED. */
+static void put_chain(const struct sxt_naming *naming, const struct sxt_place *place, size_t skipped,
+                      struct sxt_json_writer *json)
+{
+    for (size_t i = skipped; i < place->count; i++) {
+        const struct sxt_place_frame *frame = &naming->places.frames[place->first + i];
+        sxt_places_write_frame(json, naming->files.ids[frame->file], frame->line,
+                               naming->functions.ids[frame->function]);
+    }
+}
+
+/* How many frames come out of frame NUMBER of the metadata, and how many of these, the first ones, are operator new. */
+static size_t count_frames(const struct sxt_naming *naming, size_t number, size_t *operators)
+{
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    *operators = 0;
+    if (number >= metadata->frame_count)
+        return 1;
+    const struct sxt_mlyze_frame *frame = &metadata->frames[number];
+    const struct sxt_place *place = sxt_naming_replacement(naming, frame);
+    if (place != NULL)
+        *operators = place->operators;
+    else if (frame->function < metadata->function_count)
+        *operators = sxt_is_operator_new(metadata->functions[frame->function]);
+    return place != NULL ? place->count : 1;
+}
+
+/* Of the stack that READER is in, whose first frame is NUMBER: the frames that are left out, because they are operator
+ * new and the stack has others after them. */
+static size_t count_skipped(const struct sxt_naming *naming, struct sxt_json_reader reader, size_t number)
+{
+    size_t skipped = 0, operators;
+    for (; sxt_naming_has_more(&reader, ']'); number++) {
+        size_t count = count_frames(naming, number, &operators);
+        skipped += operators;
+        if (operators < count)
+            return skipped;
+        sxt_json_read_skip(&reader, NULL);
+    }
+    return 0;
+}
+
+/* The frames of a stack, of which the first is NUMBER. Returns the number of the frame after them. */
+static size_t put_frames(const struct sxt_naming *naming, struct sxt_json_reader *reader, size_t number,
+                         struct sxt_json_writer *json)
+{
+    size_t skipped = count_skipped(naming, *reader, number);
+    for (sxt_string frame; sxt_naming_has_more(reader, ']') && sxt_json_read_skip(reader, &frame) == SXT_OK; number++) {
+        const struct sxt_place *place = NULL;
+        size_t operators, count = count_frames(naming, number, &operators);
+        size_t left_out = skipped < count ? skipped : count;
+        skipped -= left_out;
+        if (number < naming->metadata->frame_count)
+            place = sxt_naming_replacement(naming, &naming->metadata->frames[number]);
+        if (place != NULL)
+            put_chain(naming, place, left_out, json);
+        else if (left_out == 0)
+            sxt_json_write_text(json, NULL, frame);
+    }
+    return number;
+}
+
+/* The frames of the metadata are in the order of the text. */
+static void put_stacks(const struct sxt_naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
+{
+    sxt_string key, quoted;
+    size_t number = 0;
+    sxt_json_read_begin(reader, '{', "stack_traces");
+    while (sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+           sxt_json_read_begin(reader, '[', "a stack") == SXT_OK) {
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_begin(json, NULL, '[');
+        number = put_frames(naming, reader, number, json);
+        sxt_json_write_end(json, ']');
+    }
+}
+
+/* The entries that stay; READER is NULL when the metadata has none. */
+static void put_table(const struct sxt_naming_table *table, struct sxt_json_reader *reader,
+                      struct sxt_json_writer *json)
+{
+    sxt_string key, quoted, value;
+    if (reader != NULL)
+        sxt_json_read_begin(reader, '{', "a table");
+    while (reader != NULL && sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+           sxt_json_read_skip(reader, &value) == SXT_OK) {
+        uint32_t id;
+        if (sxt_naming_parse_id(key, &id) && id < table->before_count && table->is_gone[id])
+            continue;
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_text(json, NULL, value);
+    }
+    for (uint32_t i = 1; i < table->names->count; i++) {
+        if (!table->is_new[i])
+            continue;
+        sxt_json_write_key_number(json, table->ids[i]);
+        sxt_json_write_string(json, NULL, sxt_strings_get(table->names, i));
+    }
+}
+
+static bool stays_unresolved(const struct sxt_naming *naming, size_t entry)
+{
+    return entry < naming->entry_count && !naming->entries[entry].is_invalid &&
+           naming->place_of[naming->entries[entry].function] == SXT_NAMING_NO_PLACE;
+}
+
+/* Nothing at all where nothing is left. Entries that make no sense are dropped: ids are given anew, so they would come
+ * to mean something. */
+static void put_unresolved(const struct sxt_naming *naming, sxt_string name, struct sxt_json_reader *reader,
+                           struct sxt_json_writer *json)
+{
+    sxt_string key, quoted, value;
+    bool has_any = false;
+    if (sxt_json_read_peek(reader) != '{') {
+        sxt_json_read_skip(reader, NULL);
+        return;
+    }
+    sxt_json_read_begin(reader, '{', "unresolved");
+    for (size_t i = 0; sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+                       sxt_json_read_skip(reader, &value) == SXT_OK;
+         i++) {
+        if (!stays_unresolved(naming, i))
+            continue;
+        if (!has_any) {
+            sxt_json_write_key_text(json, name);
+            sxt_json_write_begin(json, NULL, '{');
+        }
+        has_any = true;
+        sxt_json_write_key_text(json, quoted);
+        sxt_json_write_text(json, NULL, value);
+    }
+    if (has_any)
+        sxt_json_write_end(json, '}');
+}
+
+static void write_members(const struct sxt_naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
+{
+    const struct sxt_naming_table *tables[] = {&naming->files, &naming->functions};
+    static const char *const names[] = {"files", "functions"};
+    sxt_string key, quoted, value;
+    bool is_done[2] = {false, false};
+    while (sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK) {
+        int which = sxt_string_is(key, names[0]) ? 0 : sxt_string_is(key, names[1]) ? 1 : -1;
+        if (sxt_string_is(key, "unresolved")) {
+            put_unresolved(naming, quoted, reader, json);
+        } else if (which >= 0 || sxt_string_is(key, "stack_traces")) {
+            sxt_json_write_key_text(json, quoted);
+            sxt_json_write_begin(json, NULL, '{');
+            if (which >= 0)
+                put_table(tables[which], reader, json);
+            else
+                put_stacks(naming, reader, json);
+            sxt_json_write_end(json, '}');
+            if (which >= 0)
+                is_done[which] = true;
+        } else if (sxt_json_read_skip(reader, &value) == SXT_OK) {
+            sxt_json_write_key_text(json, quoted);
+            sxt_json_write_text(json, NULL, value);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (is_done[i])
+            continue;
+        sxt_json_write_begin(json, names[i], '{');
+        put_table(tables[i], NULL, json);
+        sxt_json_write_end(json, '}');
+    }
+}
+
+/* The text was read before, so it is well-formed, unless it is empty; the result is checked by the caller. */
+void sxt_naming_write(const struct sxt_naming *naming, sxt_string text, struct sxt_buffer *out)
+{
+    struct sxt_arena arena;
+    struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    struct sxt_json_reader reader = sxt_naming_open_text(text, &arena);
+    sxt_json_write_begin(&json, NULL, '{');
+    write_members(naming, &reader, &json);
+    sxt_json_write_end(&json, '}');
+    sxt_arena_free(&arena);
+}
