@@ -320,15 +320,15 @@ static bool set_environment(const struct session *session, const char *spool, co
 /* In the child: waits for the path and the suffix of the spool, then becomes the program. */
 static void become_program(struct session *session, int gate, int report)
 {
-    char told[PATH_MAX + 64] = "";
+    char spool[PATH_MAX + 64] = "";
     size_t size = 0;
-    for (ssize_t got; size < sizeof told - 2 && (got = read(gate, told + size, sizeof told - 2 - size)) > 0;)
+    for (ssize_t got; size < sizeof spool - 2 && (got = read(gate, spool + size, sizeof spool - 2 - size)) > 0;)
         size += (size_t)got;
     if (size == 0)
         _exit(126);
     char **words = calloc(session->arguments->word_count + 1, sizeof *words);
     if (words != NULL && name_files(session, (long)getpid()) &&
-        set_environment(session, told, told + strlen(told) + 1)) {
+        set_environment(session, spool, spool + strlen(spool) + 1)) {
         memcpy(words, session->arguments->words, session->arguments->word_count * sizeof *words);
         sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
         sigaction(SIGCHLD, &session->children_before, NULL);
@@ -341,12 +341,12 @@ static void become_program(struct session *session, int gate, int report)
 /* Sends the path of the spool to the child. */
 static bool open_gate(const struct session *session, int gate)
 {
-    char told[PATH_MAX + 64];
-    if (realpath(sxt_recording_path(session->recording), told) == NULL)
+    char spool[PATH_MAX + 64];
+    if (realpath(sxt_recording_path(session->recording), spool) == NULL)
         return false;
-    size_t size = strlen(told) + 1;
-    size += (size_t)snprintf(told + size, sizeof told - size, "%s", sxt_recording_suffix(session->recording)) + 1;
-    return write(gate, told, size) == (ssize_t)size;
+    size_t size = strlen(spool) + 1;
+    size += (size_t)snprintf(spool + size, sizeof spool - size, "%s", sxt_recording_suffix(session->recording)) + 1;
+    return write(gate, spool, size) == (ssize_t)size;
 }
 
 /* Ends the recording while the program goes on. */

@@ -1,4 +1,4 @@
-/* recording.h: what the files behind the verb `record` know of each other. */
+/* recording.h: what the files of the verb `record` share. */
 #ifndef SXT_CLI_RECORDING_H
 #define SXT_CLI_RECORDING_H
 

@@ -103,7 +103,7 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
 
 /* --- events --- */
 
-/* 1 - exp(-X) for X > 0, exact also near 0: that of a small part of X, then of twice as much, as often as it takes. */
+/* 1 - exp(-X) for X > 0, also exact near 0: computed for a small part of X, which is then doubled until it is X. */
 static double chance(double x)
 {
     int doublings = 0;
@@ -117,7 +117,7 @@ static double chance(double x)
     return result;
 }
 
-/* An allocation of SIZE bytes was sampled with a probability of 1 - exp(-SIZE / period), so it stands for more. */
+/* An allocation of SIZE bytes was sampled with a probability of 1 - exp(-SIZE / period), so it counts as several. */
 static uint32_t scale(struct heap_pass *pass, uint64_t *size)
 {
     double taken = *size == 0 ? 1 : (double)*size;
@@ -149,7 +149,7 @@ static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
     usage->lifetimes.bytes[power] += block->size;
 }
 
-/* Every other sum is at most that of all bytes, so one check keeps them all from running over. */
+/* No other sum exceeds that of all bytes, so one check protects all of them from overflow. */
 static inline uint64_t bound_size(sxt_heap_usage *usage, uint64_t size)
 {
     uint64_t room = UINT64_MAX - usage->total.bytes;
@@ -241,7 +241,7 @@ static bool is_marker(const sxt_heap_usage *usage, const sxt_heap_moment *moment
     sxt_string text = sxt_mlyze_function(sxt_mlyze_metadata(usage->trace), name, room);
     if (sxt_string_equal(text, moment->marker))
         return true;
-    /* The name of one that dangles. */
+    /* A marker whose name is not in the metadata. */
     int size = snprintf(room, sizeof room, "marker_%u", name);
     return name >= sxt_mlyze_metadata(usage->trace)->function_count && (size_t)size == moment->marker.size &&
            memcmp(room, moment->marker.data, (size_t)size) == 0;
@@ -286,12 +286,12 @@ static void take_rare(struct heap_pass *pass, const sxt_trace_event *event)
 }
 
 /*
- * The memory of a block takes as long to arrive as several events take. So what lies ahead is looked at in two steps:
- * first the slot is fetched, then the block that it leads to. What was found is kept for when the event comes.
+ * Fetching the memory of a block takes as long as handling several events. So events are prepared ahead of time, in two
+ * steps: first the slot is fetched, then the block that it points to. The result is kept until the event is handled.
  */
 struct lookahead {
     uint64_t hashes[SXT_LIVE_AHEAD];
-    size_t expected[SXT_LIVE_AHEAD]; /* of FREEs: where its block seems to be */
+    size_t expected[SXT_LIVE_AHEAD]; /* of FREEs: where the block probably is */
 };
 
 static inline void look_at_slot(struct lookahead *ahead, const struct sxt_live *live, const sxt_trace_event *events,
@@ -339,7 +339,7 @@ static void take_events(struct heap_pass *pass, const sxt_trace_event *events, s
 
 /* --- the window --- */
 
-/* What is live becomes what was there before; all that was counted is forgotten. */
+/* What is live now was there before the window; all counts start again. */
 static void begin_sums(const sxt_heap_usage *usage, sxt_heap_sums *sums)
 {
     *sums = (sxt_heap_sums){.live_bytes = sums->live_bytes,
@@ -386,7 +386,7 @@ static size_t count_before(const sxt_trace_event *events, size_t count, uint64_t
     return low;
 }
 
-/* Times never go back, so an end or a beginning by time cuts a batch in two. */
+/* Times never decrease, so a window that begins or ends at a time cuts a batch in two. */
 void sxt_heap_take_batch(struct heap_pass *pass, const sxt_trace_event *events, size_t count)
 {
     sxt_heap_usage *usage = pass->usage;

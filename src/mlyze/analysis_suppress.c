@@ -1,4 +1,4 @@
-/* analysis_suppress.c: leaks that are known, by patterns over functions and files. */
+/* analysis_suppress.c: hides known leaks by patterns for functions and files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ struct patterns {
     size_t count, capacity;
 };
 
-/* Does PATTERN, in which "*" is anything, match all of TEXT? Goes back to the last star only, so it takes at most the
- * product of both sizes. */
+/* Whether PATTERN, in which "*" matches anything, matches all of TEXT. Backtracks to the last star only, so it takes at
+ * most the product of both sizes. */
 static bool matches_all(sxt_string pattern, sxt_string text)
 {
     size_t at = 0, in = 0, star = SIZE_MAX, resume = 0;
@@ -45,7 +45,7 @@ static bool matches(const struct patterns *patterns, sxt_string text)
     return false;
 }
 
-/* Names are asked for again and again, so each is looked at once: 1 when it matches, 2 when it does not. */
+/* Many frames have the same names, so the result for each name is kept: 1 if it matches, 2 if it does not. */
 struct verdicts {
     uint8_t *functions, *files;
 };
@@ -122,7 +122,7 @@ static int read_patterns(struct patterns *patterns, struct sxt_arena *arena, sxt
         if (line.size == 0 || line.data[0] == '#')
             continue;
         if (line.size <= 5 || memcmp(line.data, "leak:", 5) != 0 || patterns->count >= PATTERNS_MOST)
-            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "line %zu is no suppression like 'leak:PATTERN'",
+            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "line %zu is not of the form 'leak:PATTERN'",
                             number + 1);
         if (!add_pattern(patterns, arena, (sxt_string){line.data + 5, line.size - 5}))
             return sxt_fail_memory(error, line.size);

@@ -113,7 +113,7 @@ static sxt_string name_of(const struct row_maker *maker, const struct sxt_mlyze_
                                               : sxt_mlyze_file(metadata, frame->file, room);
 }
 
-/* The row of a function or file; NULL when memory is short. */
+/* The row of a function or file; NULL if memory is short. */
 static sxt_heap_row *named_row(struct row_maker *maker, sxt_string name)
 {
     uint32_t number = sxt_strings_add(&maker->names, name.size > 0 ? name.data : "?", name.size > 0 ? name.size : 1);
@@ -129,7 +129,7 @@ static sxt_heap_row *named_row(struct row_maker *maker, sxt_string name)
     return new_row(maker);
 }
 
-/* A function that calls itself has the cost of a stack once. */
+/* A recursive function gets the cost of a stack once. */
 static bool add_inclusive(struct row_maker *maker, uint32_t site, sxt_string name, uint64_t cost)
 {
     sxt_heap_row *row = named_row(maker, name);
@@ -163,7 +163,7 @@ static bool add_named(struct row_maker *maker, uint32_t number)
     return true;
 }
 
-/* Blocks may have no bytes; and what shrank is of interest where growth is. */
+/* Blocks may have 0 bytes. A table of growth also shows what shrank. */
 static bool has_any(const sxt_heap_sums *sums, sxt_heap_cost cost)
 {
     if (cost == SXT_HEAP_COST_GROWTH)
@@ -208,7 +208,7 @@ static bool add_array(struct row_maker *maker, const sxt_heap_sums *sums, size_t
     return true;
 }
 
-/* Labels outlive the table that made them unique. */
+/* Copies the labels, which have to outlive the string table. */
 static bool take_labels(struct row_maker *maker)
 {
     sxt_heap_table *rows = maker->out;

@@ -1,6 +1,6 @@
 /*
- * analysis_timeline.c: what happened when. A timeline has a bounded number of points, whose width doubles when time
- * goes on behind the last one; of the windows of churn the busiest are kept.
+ * analysis_timeline.c: events over time. A timeline has a bounded number of points; their width doubles when an
+ * event is later than the last one. Of the windows of churn, the busiest are kept.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void find_next_end(struct heap_pass *pass)
     pass->next_end = pass->point_end < pass->window_end ? pass->point_end : pass->window_end;
 }
 
-/* An empty one, in which as much is live as now. */
+/* An empty interval that begins with what is live now. */
 static sxt_heap_interval open_stretch(const struct heap_pass *pass, uint64_t start, uint64_t width)
 {
     uint64_t live = pass->usage->total.live_bytes;
@@ -125,8 +125,8 @@ static void next_point(struct heap_pass *pass, uint64_t time)
         line->items[line->count] = open_stretch(pass, usage->start + (line->count << pass->point_shift), width);
         line->count++;
     }
-    uint64_t behind = (index + 1) << pass->point_shift;
-    pass->point_end = behind >> pass->point_shift == index + 1 ? add_up_to_most(usage->start, behind) : UINT64_MAX;
+    uint64_t end = (index + 1) << pass->point_shift;
+    pass->point_end = end >> pass->point_shift == index + 1 ? add_up_to_most(usage->start, end) : UINT64_MAX;
 }
 
 /* --- windows --- */

@@ -1,4 +1,4 @@
-/* analysis_tree.c: stacks that have their beginning in common, as branches of one tree. */
+/* analysis_tree.c: stacks as a tree: stacks with the same outer frames share branches. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -6,7 +6,7 @@
 #include "mlyze/analysis.h"
 #include "mlyze/live.h"
 
-/* The tables have hashes that no file can foresee: frames of its choice do not meet in one place. */
+/* The hashes of these tables are random, so a hostile file cannot choose frames that collide. */
 struct tree_maker {
     sxt_heap_tree *tree;
     struct sxt_live frames;   /* function and file: in `site`, a number for both */
@@ -26,7 +26,7 @@ static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
     return (uint32_t)tree->count++;
 }
 
-/* The child of PARENT that FRAME stands for, made if it is new; SXT_HEAP_NO_NODE when memory is short. */
+/* The child of PARENT for FRAME, created if it is new; SXT_HEAP_NO_NODE if memory is short. */
 static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct sxt_mlyze_frame *frame)
 {
     bool is_new;
@@ -60,7 +60,7 @@ static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, con
         tree->nodes[at].count += blocks;
         if (count > 0)
             at = child_of(maker, at, &stack->frames[bottom_up ? i : count - 1 - i]);
-        else /* there is one site for each stack, so this is a node of its own */
+        else /* each stack has one site, so this node is new */
             at = new_node(tree, (sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
             return false;
@@ -82,7 +82,7 @@ static int compare_nodes(const void *left, const void *right, void *nodes)
     return number_a > number_b ? -1 : 1;
 }
 
-/* Every node is put before those that its parent has got so far, so the lowest cost comes first here. */
+/* Nodes are inserted at the front of their parent's list, so the loop starts with the lowest cost. */
 static bool link_children(sxt_heap_tree *tree)
 {
     uint32_t *order = malloc(tree->count * sizeof *order);

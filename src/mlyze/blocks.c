@@ -1,4 +1,4 @@
-/* blocks.c: up to 64 KiB of events as a unit that is read alone; the layout is in private.h. */
+/* blocks.c: blocks: up to 64 KiB of events that can be read alone. The layout is in private.h. */
 #include <lz4.h>
 #include <lz4hc.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int sxt_mlyze_block_read(const uint8_t *data, uint64_t size, uint64_t offset, st
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, offset + 1, "a block of unknown codec %u", out->codec);
     if (size - offset - SXT_MLYZE_BLOCK_HEADER < out->stored_size)
         return sxt_fail(error, SXT_ERROR_FORMAT, offset, "ends inside a block");
-    /* What is stored as it is needs no room, so an event that is larger than a block can be alone in one. */
+    /* Stored bytes need no buffer, so an event that is larger than a block can be a block by itself. */
     uint32_t most = out->codec == SXT_MLYZE_COLUMNS ? SXT_MLYZE_COLUMNS_MOST : SXT_MLYZE_BLOCK_MOST;
     bool is_good = out->is_stored ? out->size == out->stored_size && out->codec == SXT_MLYZE_RAW
                                   : out->size <= most && out->codec != SXT_MLYZE_RAW;
@@ -114,7 +114,7 @@ int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, co
     return sxt_buffer_status(out, error);
 }
 
-/* Metadata that fits on a page stays readable for everybody. */
+/* Metadata that fits in a page is not compressed. */
 #define TEXT_LEAST ((size_t)4096)
 #define TEXT_LEVEL 3
 
@@ -142,7 +142,7 @@ int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, cha
 {
     uint64_t wanted = size >= sizeof(uint64_t) ? sxt_load_u64le(data) : UINT64_MAX;
     if (wanted > LZ4_MAX_INPUT_SIZE || wanted / EXPANSION_MOST > size || size > LZ4_MAX_INPUT_SIZE)
-        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "metadata: it cannot be of the size that it says");
+        return sxt_fail(error, SXT_ERROR_FORMAT, offset, "metadata: the stated size is impossible");
     *text = malloc(wanted + 1);
     if (*text == NULL)
         return sxt_fail_memory(error, wanted);
@@ -153,5 +153,5 @@ int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, cha
         return SXT_OK;
     free(*text);
     *text = NULL;
-    return sxt_fail(error, SXT_ERROR_FORMAT, offset, "metadata: it cannot be decompressed");
+    return sxt_fail(error, SXT_ERROR_FORMAT, offset, "metadata: cannot be decompressed");
 }

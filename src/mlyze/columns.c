@@ -1,6 +1,6 @@
 /*
- * columns.c: the events of a block, one column for each field. Columns of similar numbers are what LZ4 is good at, and
- * most numbers can be told from those before them: an address from the one that was freed or allocated k times ago, a
+ * columns.c: the events of a block, one column for each field. LZ4 compresses columns of similar numbers well, and most
+ * numbers follow from those before them: an address from the one that was freed or allocated k times ago, a
  * stack from the stack before it, a size from the stack.
  *
  *     u32 size of each column, then the columns:
@@ -10,13 +10,13 @@
  *     PLACES      ALLOC: difference to the ALLOC before
  *     RELEASED    FREE: k when the address is that of the k-th last ALLOC, 0 when it is in the next column
  *     STRAYS      FREE: difference to the FREE before
- *     STACKS      ALLOC: 0 for the one that came behind the last one last time, or 1 + id
+ *     STACKS      ALLOC: 0 for the one that followed the previous one last time, or 1 + id
  *     SIZES       ALLOC: 0 for the size that its stack had last time, or 1 + size
  *     THREADS     ALLOC: 0 for that of the ALLOC before, or 1 + id
  *     REST        GC: objects, bytes; MARKER: name; others: type, size, payload
  *
- * All are varints but the tags, types and payloads. Differences are of addresses that were turned right by 4 bits, with
- * their sign at the end. "Last time" is remembered by the lower 10 bits of a stack. Every block begins anew.
+ * All are varints except tags, types and payloads. Differences are of addresses rotated right by 4 bits, with the sign
+ * in the lowest bit. "Last time" is remembered by the lower 10 bits of a stack. Every block starts without memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +30,13 @@ enum { TAGS, DELTAS, REUSED, PLACES, RELEASED, STRAYS, STACKS, SIZES, THREADS, R
 
 #define TABLE_SIZE   (4 * COLUMN_COUNT)
 #define DELTA_BEYOND 31
-#define MEMORY       1024 /* stacks of which the last size and successor are known */
+#define MEMORY       1024 /* stacks whose last size and successor are known */
 
 /* No block has more, because their events have at least 3 and 10 bytes. */
 #define EVENTS_MOST    (SXT_MLYZE_BLOCK_MOST / 3 + 1)
 #define ADDRESSES_MOST (SXT_MLYZE_BLOCK_MOST / 10 + 1)
 
-/* What both sides remember. */
+/* What writer and reader remember. */
 struct memory {
     uint32_t successor[MEMORY];
     uint64_t size[MEMORY];
@@ -74,7 +74,7 @@ struct making {
     uint32_t allocations, frees;
 };
 
-/* A place that is not found is not worth a longer search: its address is written as it is. */
+/* If the address is not found soon, it is written in full. */
 static struct place *find_place(struct making *making, uint64_t address)
 {
     size_t at = (size_t)((turn_right(address) * 0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
@@ -158,7 +158,7 @@ static void put_event(struct making *making, const sxt_trace_event *event, uint6
     }
 }
 
-/* How many bytes the event takes when it is written as short as it can be. */
+/* The size of the event in its shortest form. */
 static size_t shortest(const sxt_trace_event *event, uint64_t delta)
 {
     size_t size = 1 + sxt_varint_size(delta);
@@ -234,7 +234,7 @@ struct sxt_mlyze_columns {
     struct column columns[COLUMN_COUNT];
     uint64_t time;
     uint64_t offset; /* of the block, for errors */
-    bool is_damaged; /* what comes next cannot be read, and columns are out of step */
+    bool is_damaged; /* the next event cannot be read, and the columns are out of step */
     uint32_t allocations, frees;
     uint64_t allocated[ADDRESSES_MOST];
     uint64_t freed[ADDRESSES_MOST];

@@ -1,4 +1,4 @@
-/* copy.c: the events of one trace into another, byte for byte, whatever both are made of. */
+/* copy.c: copies the events of a trace into another, byte for byte, whatever form both have. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -17,8 +17,8 @@ struct copying {
 };
 
 /*
- * The events of the block that was begun. Bytes are taken as they are, unless there are none (columns, which only hold
- * what comes out as it went in) or something before them was lost, so that their times would be wrong.
+ * Copies the events of the current block. Their bytes are copied, unless the block has columns, or something before
+ * them was lost and their times would be wrong.
  */
 static int copy_batch(struct copying *copying, bool as_bytes, size_t count, sxt_error *error)
 {
@@ -40,7 +40,7 @@ static int copy_pending(struct copying *copying, sxt_error *error)
     return count == 0 ? SXT_OK : sxt_mlyze_write_bytes(copying->writer, bytes, size, count, copying->time, error);
 }
 
-/* *DAMAGE is what reading said; what is returned is what writing said. What comes before damage is written. */
+/* *DAMAGE is the status of reading; the status of writing is returned. Events before the damage are written. */
 static int copy_block(struct copying *copying, int *damage, sxt_error *why, sxt_error *error)
 {
     struct sxt_mlyze_index_entry entry;

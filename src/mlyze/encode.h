@@ -1,25 +1,25 @@
 /*
- * encode.h: the spool, the form in which a heap is written down while the program still runs. The recorder includes
- * this header inside of other people's processes: it allocates nothing, calls nothing, and needs no other header of
- * ours. spool.c reads it back.
+ * encode.h: the spool, which the recorder writes while the program runs. The recorder includes this header and runs in
+ * other people's processes: the header allocates nothing, calls nothing, and includes no other header of ours.
+ * spool_head.c and spool.c read the spool.
  *
  *     | header 256, as in mlyze.h | control, up to 4096 | window | window | ...
  *
- * Windows are pieces of the file that the recorder has mapped, so what is in them outlives the process, however it
- * ends. A window is a multiple of 16 KiB and belongs to a stream, which is written by one thread at a time; it begins
- * with a struct sxt_spool_window, and words of 64 bits follow up to the first that is 0. When it is full, it is copied
- * to the end of the file and begun anew; of windows with the same stream and sequence, the one with more in it counts.
- * A record is one word or more, and its first word is stored last:
+ * Windows are pieces of the file that the recorder has mapped, so their content survives any end of the process. A
+ * window is a multiple of 16 KiB and belongs to a stream, which is written by one thread at a time; it begins with a
+ * struct sxt_spool_window, and words of 64 bits follow up to the first that is 0. When it is full, it is copied to the
+ * end of the file and cleared; of windows with the same stream and sequence, the one with more in it counts. A record
+ * is one word or more, and its first word is stored last:
  *
- *     bits 0-2 kind   3-15 ticks since the record before   16-63 what the kind says
+ *     bits 0-2 kind   3-15 ticks since the record before   16-63 depends on the kind
  *
  *     ALLOC   address (48 bits); a word with size (32 bits, low) and stack (32 bits)
  *     FREE    address
- *     TIME    in bits 3-63: ticks, when there are more than 13 bits of them; belongs to the record behind it
+ *     TIME    in bits 3-63: ticks, when there are more than 13 bits of them; belongs to the record after it
  *     WIDE    1: an ALLOC, 2: a FREE; three words with address, size, stack, for what does not fit above
  *     NOTE    16-31 a sxt_spool_note, 32-63 its size in bytes; that many bytes, padded with zeros to whole words
  *
- * All numbers are in the byte order of the machine, and that is little-endian.
+ * All numbers are little-endian, which is the byte order of the machine.
  */
 #ifndef SXT_MLYZE_ENCODE_H
 #define SXT_MLYZE_ENCODE_H
@@ -28,32 +28,32 @@
 
 #define SXT_SPOOL_CONTROL_OFFSET 256
 #define SXT_SPOOL_WINDOWS_OFFSET 4096
-#define SXT_SPOOL_UNIT           16384u /* a window begins at a multiple of it behind SXT_SPOOL_WINDOWS_OFFSET */
+#define SXT_SPOOL_UNIT           16384u /* windows begin at multiples of it, from SXT_SPOOL_WINDOWS_OFFSET on */
 #define SXT_SPOOL_WINDOW_MOST    (1u << 20)
 #define SXT_SPOOL_VERSION        1
 #define SXT_SPOOL_CONTROL_MAGIC  0x43545853u /* "SXTC" */
 #define SXT_SPOOL_WINDOW_MAGIC   0x57545853u /* "SXTW" */
 #define SXT_SPOOL_FRAMES_MOST    128
 #define SXT_SPOOL_CHILDREN_MOST  640
-#define SXT_SPOOL_STACKS_MOST    (1u << 22) /* numbers of stacks are below */
-#define SXT_SPOOL_NO_STACK       0u         /* an id of the recorder, for when its table is full */
+#define SXT_SPOOL_STACKS_MOST    (1u << 22) /* ids of stacks are below */
+#define SXT_SPOOL_NO_STACK       0u         /* used when the recorder's table is full */
 
 enum sxt_spool_option {
     SXT_SPOOL_MAPPINGS = 1, /* mmap and munmap too */
-    SXT_SPOOL_FOLLOW = 2,   /* children get spools of their own */
+    SXT_SPOOL_FOLLOW = 2,   /* children write spools too */
     SXT_SPOOL_TSC = 4       /* ticks are those of the processor's counter; otherwise nanoseconds */
 };
 
 enum sxt_spool_state {
-    SXT_SPOOL_WAITING = 0, /* no recorder has come */
+    SXT_SPOOL_WAITING = 0, /* the recorder has not started yet */
     SXT_SPOOL_RECORDING = 1,
     SXT_SPOOL_ASKED = 2,     /* stopped, because `stop` was set */
     SXT_SPOOL_DISK_FULL = 3, /* or a limit on the size of files */
     SXT_SPOOL_NO_MEMORY = 4,
-    SXT_SPOOL_FILE_GONE = 5 /* the descriptor was closed and the file is out of reach */
+    SXT_SPOOL_FILE_GONE = 5 /* the descriptor was closed, and the file cannot be opened again */
 };
 
-/* Two points of time on both clocks turn ticks into microseconds; they are taken as far apart as the run is long. */
+/* Two moments on both clocks, at the beginning and at the end, turn ticks into microseconds. */
 struct sxt_spool_moment {
     uint64_t tick;
     uint64_t nanoseconds; /* CLOCK_MONOTONIC */
@@ -63,15 +63,15 @@ struct sxt_spool_control {
     uint32_t magic, version;
     uint32_t options; /* a set of sxt_spool_option */
     uint32_t state;   /* a sxt_spool_state */
-    uint32_t stop;    /* set from outside: record no more */
+    uint32_t stop;    /* set by others: stop recording */
     uint32_t pid;
     uint32_t parent;        /* of a process that was forked: its parent */
-    uint32_t image;         /* counts the programs that this process was, by exec; windows of older ones do not count */
+    uint32_t image;         /* number of exec calls; windows of earlier programs are ignored */
     uint32_t own_allocator; /* the program has a malloc that the recorder does not see */
     uint32_t reserved;
     uint64_t period;   /* of sampling in bytes; 0: everything */
-    uint64_t tail;     /* offset behind the last window that was given out */
-    uint64_t dropped;  /* events that had no room */
+    uint64_t tail;     /* end of the last window that was given out */
+    uint64_t dropped;  /* events that were lost */
     uint64_t start_us; /* CLOCK_REALTIME at `first` */
     struct sxt_spool_moment first, last;
     uint32_t child_count;
@@ -85,7 +85,7 @@ struct sxt_spool_window {
     uint32_t stream;
     uint32_t sequence; /* in the stream, from 0 */
     uint32_t thread;
-    uint64_t tick; /* from which the first record counts */
+    uint64_t tick; /* that the first record is relative to */
 };
 
 enum sxt_spool_kind {
@@ -100,15 +100,15 @@ enum sxt_spool_kind {
 enum sxt_spool_note {
     SXT_SPOOL_STACK = 1,  /* u32 id, u32 generation, u64 return addresses, innermost first */
     SXT_SPOOL_MODULE = 2, /* struct sxt_spool_module, then the path, then the build ID */
-    SXT_SPOOL_THREAD = 3, /* u32 number, u32 system's number, name: this thread writes from here on */
+    SXT_SPOOL_THREAD = 3, /* u32 number, u32 system's number, name: the thread that writes the records after this one */
     SXT_SPOOL_MARKER = 4, /* text */
     SXT_SPOOL_GC = 5,     /* u64 objects, u64 bytes */
-    SXT_SPOOL_UNLOAD = 6 /* u64 start, u64 end, u32 generation, u32 0: a module is gone, and these addresses are free */
+    SXT_SPOOL_UNLOAD = 6  /* u64 start, u64 end, u32 generation, u32 0: a module was unloaded */
 };
 
 /*
- * A file that is loaded. It is known in the generations from this one up to, not including, that of its UNLOAD: every
- * unloading begins a new generation, since the same addresses may then be another file's.
+ * A loaded file. It is valid from this generation up to, not including, that of its UNLOAD: every unloading begins a
+ * new generation, because another file may then use the same addresses.
  */
 struct sxt_spool_module {
     uint64_t start, end; /* addresses of the loaded segments */
@@ -118,7 +118,7 @@ struct sxt_spool_module {
     uint16_t build_id_size;
 };
 
-/* The processor's counter, where there is one that can be trusted: it is the same for all processors. */
+/* The processor's cycle counter; 0 on machines without one. Only used if it is the same for all processors. */
 static inline uint64_t sxt_spool_counter(void)
 {
 #if defined(__x86_64__)

@@ -16,7 +16,7 @@
 
 static bool decode_one(struct sxt_mlyze_stream *stream, sxt_trace_event *event);
 
-/* Where one byte says it all, as it mostly does. No more than 10 bytes are looked at; 0 when that is too few. */
+/* Fast for one byte, the common case. Reads at most 10 bytes; returns 0 if the varint is longer. */
 static inline const uint8_t *take_varint(const uint8_t *at, uint64_t *value)
 {
     uint64_t result = *at++;
@@ -44,8 +44,8 @@ static inline uint32_t clamp_id(uint64_t id)
 }
 
 /*
- * Far from the end, where nothing can be cut off: no checks but those of the numbers. Whatever is wrong, or rare, is
- * left to decode_one.
+ * For events far from the end, which cannot be cut off: only the numbers are checked. Errors and rare events are left
+ * to decode_one.
  */
 static size_t decode_quickly(struct sxt_mlyze_stream *stream, sxt_trace_event *events, size_t capacity)
 {
@@ -105,7 +105,7 @@ static bool fail_at(struct sxt_mlyze_stream *stream, const uint8_t *at, enum sxt
     return false;
 }
 
-/* A cut-off event is reported where it begins: that is how much of the file is good. */
+/* A cut-off event is reported at its beginning: the file is good up to there. */
 static bool take_checked(struct sxt_mlyze_stream *stream, const uint8_t **at, uint64_t *value)
 {
     size_t left = (size_t)(stream->end - *at);

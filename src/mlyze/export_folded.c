@@ -1,4 +1,4 @@
-/* export_folded.c: one line a stack, as the scripts for flame graphs read them. */
+/* export_folded.c: stacks for flame graph scripts, one a line. */
 #include "mlyze/analysis.h"
 
 /* ";" separates frames and a line ends with "\n", so neither may be in a name. */

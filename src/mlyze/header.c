@@ -36,7 +36,8 @@ uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
     return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
 }
 
-/* The offset of the first bytes that mean nothing here, or nothing without a flag that is not set; 0: there are none.
+/* The offset of the first bytes that this version does not know, or that need a flag which is not set; 0 if there are
+ * none.
  */
 static uint32_t find_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
 {
@@ -62,20 +63,20 @@ static int check_places(const struct sxt_mlyze_header *header, uint64_t size, sx
 {
     if (!sxt_fits(header->metadata_offset, header->metadata_size, 1, size))
         return sxt_fail(error, SXT_ERROR_FORMAT, size < header->metadata_offset ? SXT_MLYZE_AT_METADATA : size,
-                        "the metadata has %u bytes, but the file ends before", header->metadata_size);
-    bool is_behind = (header->flags & SXT_MLYZE_METADATA_END) != 0;
-    uint64_t least = is_behind ? SXT_MLYZE_HEADER_SIZE : header->metadata_offset + header->metadata_size;
-    uint64_t most = is_behind ? header->metadata_offset : size;
+                        "the metadata has %u bytes, but the file ends before that that", header->metadata_size);
+    bool is_at_end = (header->flags & SXT_MLYZE_METADATA_END) != 0;
+    uint64_t least = is_at_end ? SXT_MLYZE_HEADER_SIZE : header->metadata_offset + header->metadata_size;
+    uint64_t most = is_at_end ? header->metadata_offset : size;
     if (header->metadata_offset < SXT_MLYZE_HEADER_SIZE || header->events_offset < least ||
         header->events_offset > most)
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_EVENTS, "events and metadata are in each other's place");
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_EVENTS, "events and metadata overlap");
     return SXT_OK;
 }
 
 int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error)
 {
     if (!sxt_mlyze_is(data, size))
-        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "no heap trace: it does not begin with MTRC");
+        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "not a heap trace: does not begin with MTRC");
     if (size < SXT_MLYZE_HEADER_SIZE)
         return sxt_fail(error, SXT_ERROR_FORMAT, size, "ends inside the header");
     *out = (struct sxt_mlyze_header){
@@ -91,14 +92,14 @@ int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_hea
         .pid = sxt_load_u32le(data + SXT_MLYZE_AT_PID),
     };
     if (out->version != 1)
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u; only version 1 is known", out->version);
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u is not supported, only version 1", out->version);
     out->unknown_offset = find_unknown(data, out);
     out->has_unknown = out->unknown_offset != 0;
     uint64_t events = sxt_load_u64le(data + SXT_MLYZE_AT_EVENTS);
-    bool is_behind = (out->flags & SXT_MLYZE_METADATA_END) != 0;
-    if (is_behind)
+    bool is_at_end = (out->flags & SXT_MLYZE_METADATA_END) != 0;
+    if (is_at_end)
         out->metadata_offset = sxt_load_u64le(data + SXT_MLYZE_AT_METADATA);
-    out->events_offset = is_behind ? SXT_MLYZE_HEADER_SIZE : SXT_MLYZE_HEADER_SIZE + (uint64_t)out->metadata_size;
+    out->events_offset = is_at_end ? SXT_MLYZE_HEADER_SIZE : SXT_MLYZE_HEADER_SIZE + (uint64_t)out->metadata_size;
     if (events != 0 && !out->has_unknown)
         out->events_offset = events;
     if ((out->flags & SXT_MLYZE_CHECKSUMS) != 0 && !out->has_unknown &&

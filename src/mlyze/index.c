@@ -1,5 +1,5 @@
 /*
- * index.c: where each block begins, and what was live there, in a file of its own.
+ * index.c: FILE.idx: where each block begins, and what was live there.
  *
  *      0  "MIDX"                    16  u64 size of the trace         48  u32 CRC32C of this file without this field
  *      4  u32 version 1             24  u64 what the trace begins     52  u32 0
@@ -9,7 +9,7 @@
  *
  *     entry:  u64 offset, u64 event, u64 time, u64 live bytes, u32 live blocks, u32 stored size, u32 size, u32 0
  *
- * It is a cache: whatever is wrong with it, it is made again.
+ * It is a cache: if anything is wrong with it, it is made again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static int make_entry(struct making *making, struct sxt_mlyze_cursor *cursor, bo
         if (count > 0)
             index->last_time = making->events[count - 1].time;
     } while (count > 0);
-    /* A block of which nothing can be read is none, and behind it there is nothing that could be trusted. */
+    /* If a block cannot be read, neither it nor anything after it can be trusted. */
     index->event_count = sxt_mlyze_position(cursor);
     index->count += index->event_count > entry->event;
     if (entry->size == 0)
@@ -113,7 +113,7 @@ int sxt_mlyze_index_make(const struct sxt_mlyze *trace, struct sxt_mlyze_index *
         status = sxt_mlyze_cursor_open(trace, &cursor, error);
     while (status == SXT_OK && is_there)
         status = make_entry(making, cursor, &is_there, error);
-    /* What comes before damage is of use. */
+    /* An index of the blocks before the damage is useful. */
     if (cursor != NULL && status != SXT_ERROR_MEMORY)
         status = SXT_OK;
     sxt_mlyze_cursor_close(&cursor);
@@ -194,10 +194,10 @@ static struct sxt_mlyze_index_entry load_entry(const uint8_t *at)
 
 static int fail_stale(sxt_error *error, const char *why)
 {
-    return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the index is of no use: %s", why);
+    return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the index cannot be used: %s", why);
 }
 
-/* Do the entries lead through the trace from its beginning, forwards only? */
+/* Whether the entries go through the trace from its beginning, forwards only. */
 static bool make_sense(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
@@ -224,7 +224,7 @@ int sxt_mlyze_index_read(const struct sxt_mlyze *trace, const uint8_t *data, siz
     memset(out, 0, sizeof *out);
     if (size < HEADER_SIZE || memcmp(data, "MIDX", 4) != 0 || sxt_load_u32le(data + 4) != 1 ||
         sxt_load_u32le(data + 8) != ENTRY_SIZE)
-        return fail_stale(error, "it is none of version 1");
+        return fail_stale(error, "not an index of version 1");
     uint64_t count = sxt_load_u64le(data + 32);
     if (count != (size - HEADER_SIZE) / ENTRY_SIZE || (size - HEADER_SIZE) % ENTRY_SIZE != 0)
         return fail_stale(error, "it is cut off");

@@ -14,7 +14,7 @@
 
 _Static_assert(CHUNK * sizeof(struct sxt_live_block) == LARGE, "a chunk is a large page");
 
-/* What is all over a piece of memory is found sooner when the pages are large; where there are none it works too. */
+/* Random access is faster with large pages. Best effort: failure is ignored. */
 static void *allocate_large(size_t size)
 {
     void *memory = aligned_alloc(LARGE, (size + LARGE - 1) / LARGE * LARGE);
@@ -34,7 +34,8 @@ static struct sxt_live_slot *make_slots(size_t count)
     return slots;
 }
 
-/* Room for blocks with numbers up to MOST. What is not used takes no memory; most tables never fill the first chunk. */
+/* Makes room for blocks with numbers up to MOST. Unused parts take no memory; most tables never fill the first chunk.
+ */
 static bool make_chunks(struct sxt_live *live, size_t most)
 {
     size_t wanted = most / CHUNK + 1;
@@ -51,7 +52,7 @@ static bool make_chunks(struct sxt_live *live, size_t most)
     return true;
 }
 
-/* Slots are small, so half of them may be empty: then most of what is asked for is at home. */
+/* Slots are small, so half of them may be empty: then most lookups hit the first slot. */
 static bool make_room(struct sxt_live *live, unsigned bits)
 {
     size_t count = (size_t)1 << bits, most = count / 2;
@@ -126,7 +127,7 @@ void sxt_live_remove(struct sxt_live *live, size_t place)
     sxt_live_block(live, number)->site = live->vacant;
     live->vacant = number;
     live->count--;
-    /* What stands behind the gap moves into it, unless it would stand before its home. */
+    /* Entries after the gap move into it, unless that would put them before their first slot. */
     size_t gap = place;
     for (size_t at = (gap + 1) & live->mask; live->slots[at].number != 0; at = (at + 1) & live->mask) {
         size_t home = sxt_live_home(live, live->slots[at].tag);

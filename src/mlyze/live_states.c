@@ -1,5 +1,5 @@
 /*
- * live_states.c: what was live at any moment, without reading all that came before.
+ * live_states.c: FILE.live: what was live at any moment, without reading all events before it.
  *
  *      0  "MLIV"                                24  u64 number of states
  *      4  u32 version 1                         32  u32 CRC32C of what is before, and of the directory
@@ -13,12 +13,12 @@
  *     state:  stacks that have something live: count, then (id, bytes, blocks) each
  *             blocks that end, before the next state, because their address is allocated again: count, then
  *             (event, counted from the one before; id of the stack, bytes) each
- *             for each FREE before the next state, of a block that was there already: (id + 1, bytes); 0 when there is
+ *             for each FREE before the next state, of a block that was there already: (id + 1, bytes); 0 if there is
  *             no such block
  *
- * All numbers of a state are varints. To know what is live at some time, one takes the last state before it and goes on
- * from there: blocks that are allocated since are known, and of older ones the list tells what ends. This is a cache,
- * as the index is.
+ * All numbers of a state are varints. To find what is live at a time, the reader takes the last state before it and
+ * goes on from there: it sees which blocks are allocated, and the lists say which older blocks end. This is a cache,
+ * like the index.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@
 #define AT_CRC      32
 #define BATCH       1024
 
-/* --- making them --- */
+/* --- writing --- */
 
 struct state_maker {
     struct sxt_live live;   /* blocks; `site` is the id of the stack, `sequence` the number of the event */
@@ -46,7 +46,7 @@ struct state_maker {
     uint64_t replaced_count, replaced_last;
     uint64_t first; /* event of the state that is open */
     uint64_t event;
-    uint64_t bytes;    /* allocated in all */
+    uint64_t bytes;    /* allocated in total */
     bool is_too_much;  /* more than 64 bits hold */
     uint64_t distance; /* events between two states, at least */
     bool no_memory;
@@ -209,7 +209,7 @@ static int read_all(struct state_maker *maker, const struct sxt_mlyze *trace, co
         if (maker->no_memory)
             status = sxt_fail_memory(error, maker->states.size);
         else if (maker->is_too_much)
-            status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "sizes add up to more than 64 bits hold");
+            status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "sizes add up to more than 64 bits can hold");
     }
     sxt_mlyze_cursor_close(&cursor);
     free(events);
@@ -264,7 +264,7 @@ int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_i
     return status;
 }
 
-/* --- asking them --- */
+/* --- reading --- */
 
 struct state_reader {
     sxt_heap_usage *usage;
@@ -277,7 +277,7 @@ struct state_reader {
     bool is_wrong, no_memory;
 };
 
-/* The site of a stack, made if it is new; SXT_HEAP_NO_SITE when memory is short. */
+/* The site of a stack, created if it is new; SXT_HEAP_NO_SITE if memory is short. */
 static inline uint32_t site_of(struct state_reader *reader, uint64_t stack)
 {
     sxt_heap_usage *usage = reader->usage;
@@ -422,10 +422,10 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
 
 static int fail_useless(sxt_error *error)
 {
-    return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the states are of no use");
+    return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the states cannot be used");
 }
 
-/* The place of the last state that is not later than TIME; NULL when the file is of no use. */
+/* The place of the last state that is not later than TIME; NULL if the file cannot be used. */
 static const uint8_t *find_state(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, uint64_t time)
 {
     if (size < HEADER_SIZE || memcmp(data, "MLIV", 4) != 0 || sxt_load_u32le(data + 4) != 1 ||

@@ -5,9 +5,9 @@
  *     blocks     | header 256 | metadata (JSON) | block block block ...   each at most 64 KiB of events  |
  *     unclean    | header 256 | spool chunks as the recorder wrote them, a thread at a time              |
  *
- * Any version-1 reader takes a plain file. Blocks are marked in bytes of the header that version 1 leaves at 0; each
- * decodes alone. An index beside the file (FILE.idx) says at which time, event and number of live bytes each block
- * begins; it is a cache, made again when it is missing or stale. docs/formats/mlyze.md has the layout.
+ * Any version-1 reader reads a plain file. Blocks are announced in bytes of the header that version 1 leaves at 0; each
+ * can be decoded alone. An index beside the file (FILE.idx) says at which time, event and number of live bytes each
+ * block begins. It is a cache, made again when it is missing or stale. docs/formats/mlyze.md has the layout.
  */
 #ifndef SXT_MLYZE_MLYZE_H
 #define SXT_MLYZE_MLYZE_H
@@ -24,13 +24,13 @@
 #define SXT_MLYZE_HEADER_SIZE 256
 #define SXT_MLYZE_BLOCK_MOST  65536 /* bytes of events in a block */
 
-/* The header's fields behind those of version 1; all 0 in a plain file. */
+/* Header fields after those of version 1; all 0 in a plain file. */
 enum sxt_mlyze_flag {
     SXT_MLYZE_BLOCKS = 1,       /* events are in blocks */
-    SXT_MLYZE_METADATA_END = 2, /* metadata is at metadata_offset, behind the events */
+    SXT_MLYZE_METADATA_END = 2, /* metadata is at metadata_offset, after the events */
     SXT_MLYZE_CHECKSUMS = 4,
-    SXT_MLYZE_UNCLEAN = 8,      /* recording did not end; see spool.h */
-    SXT_MLYZE_SAMPLED = 16,     /* sizes are to be scaled by `period` */
+    SXT_MLYZE_UNCLEAN = 8,      /* the the recording did not end; see spool.h */
+    SXT_MLYZE_SAMPLED = 16,     /* sizes have to be scaled by `period` */
     SXT_MLYZE_METADATA_LZ4 = 32 /* metadata is compressed */
 };
 
@@ -44,11 +44,11 @@ struct sxt_mlyze_header {
     uint32_t codec;
     uint64_t metadata_offset; /* 256 unless SXT_MLYZE_METADATA_END */
     uint64_t events_offset;
-    uint64_t event_count; /* 0 when the file does not tell */
+    uint64_t event_count; /* 0: unknown */
     uint64_t period;      /* of sampling, in bytes */
     uint64_t dropped;     /* events that were lost while recording */
     uint32_t pid;
-    bool has_unknown;        /* bytes that no version here knows are not 0: the events may mean something else */
+    bool has_unknown;        /* unknown bytes are not 0: the events may have another meaning */
     uint32_t unknown_offset; /* of the first of them */
 };
 
@@ -67,7 +67,7 @@ struct sxt_mlyze_stack {
     bool exists; /* ids may have gaps */
 };
 
-/* Everything by id; what is not there has data == NULL, or exists == false. */
+/* Everything by id; missing entries have data == NULL, or exists == false. */
 struct sxt_mlyze_metadata {
     sxt_string *files;
     size_t file_count;
@@ -75,34 +75,33 @@ struct sxt_mlyze_metadata {
     size_t function_count;
     struct sxt_mlyze_stack *stacks;
     size_t stack_count;
-    struct sxt_json *root;          /* an object of what is none of the three: modules, threads, ... */
+    struct sxt_json *root;          /* an object of everything else: modules, threads, ... */
     struct sxt_mlyze_frame *frames; /* of all stacks */
     size_t frame_count;
     struct sxt_arena arena;
 };
 
-/* TEXT must stay while the metadata is used. No text at all is empty metadata. A key that is there twice is refused. */
+/* TEXT must outlive the metadata. Empty text is empty metadata. Duplicate keys are refused. */
 int sxt_mlyze_metadata_read(const char *text, size_t size, struct sxt_mlyze_metadata *out, sxt_error *error);
 void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata);
 
-/* Text for people: "function file:line"; "stack_7", "func_3", "file_2" where ids dangle. */
+/* Names to print: "func_3" and "file_2" for ids that are not in the metadata. */
 sxt_string sxt_mlyze_file(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24]);
 sxt_string sxt_mlyze_function(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24]);
 
 /* --- read.c: a trace that is open --- */
 
-struct sxt_mlyze; /* immutable; any number of cursors, on any threads */
+struct sxt_mlyze; /* immutable; any number of cursors may read it, on any threads */
 
 bool sxt_mlyze_is(const uint8_t *data, size_t size);
-bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size); /* a trace whose recording did not end */
+bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size); /* a trace whose recording was cut off */
 
 /*
  * Opens a trace, plain or in blocks. DATA is borrowed. What is not fatal (dangling ids, zero addresses, a cut-off end)
- * is left to the cursor and to verify. An unclean file is refused with SXT_ERROR_UNSUPPORTED: sxt_mlyze_recover makes
- * it whole.
+ * is left to the cursor and to verify. A recording that was cut off is refused with SXT_REASON_CUT_OFF.
  */
 int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
-/* The same for those who ask for no names: the metadata is empty, its text is there. */
+/* The same without parsing the metadata, which stays empty; its text is there. */
 int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
 void sxt_mlyze_close(struct sxt_mlyze **trace);
 /* Gives the trace other metadata: TEXT, from malloc, which is the trace's from then on. On failure nothing changes, and
@@ -114,19 +113,20 @@ sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace); /* the JSON, 
 sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace);        /* the bytes of all events, or of all blocks */
 sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace);         /* the whole file */
 
-/* A way through the events, from the beginning or from a place that the index knows. Bounded memory: one block. */
+/* Reads events, from the beginning or from an entry of the index. Memory: one block. */
 struct sxt_mlyze_cursor;
 int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor **out, sxt_error *error);
 void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor);
 
 /*
  * Fills up to CAPACITY events; *COUNT is how many, 0 at the end. Batches keep this fast: 20 million events a second and
- * more. When the rest cannot be read, those before it are given out first, and the next call fails with the offset.
+ * more. When the rest cannot be read, the events before it are given out first, and the next call fails with the
+ * offset.
  */
 int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                    sxt_error *error);
 
-/* After a read that failed: on to the next block that is whole, if there is one. Its events keep their numbers. */
+/* After a read that failed: moves on to the next whole block, if there is one. Its events keep their numbers. */
 bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor);
 
 /* The offset in the file of the event that comes next (in a block: of the block), and its number. */
@@ -152,12 +152,12 @@ struct sxt_mlyze_index {
     uint64_t last_time;
 };
 
-/* Tells a trace from another of the same size: what it begins and ends with, as two CRCs. */
+/* Identifies a trace among others of the same size: two CRCs, of its beginning and of its end. */
 uint64_t sxt_mlyze_mark(const struct sxt_mlyze *trace);
 
-/* From a pass over the events. */
+/* Makes an index by a pass over the events. */
 int sxt_mlyze_index_make(const struct sxt_mlyze *trace, struct sxt_mlyze_index *out, sxt_error *error);
-/* From the bytes of an index file, if it is one of this trace; SXT_ERROR_NOT_FOUND when it is stale or damaged. */
+/* Reads an index file. SXT_ERROR_NOT_FOUND if it is stale, damaged, or of another trace. */
 int sxt_mlyze_index_read(const struct sxt_mlyze *trace, const uint8_t *data, size_t size, struct sxt_mlyze_index *out,
                          sxt_error *error);
 int sxt_mlyze_index_write(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index, struct sxt_buffer *out,
@@ -177,36 +177,36 @@ struct sxt_mlyze_settings {
     enum sxt_mlyze_codec codec; /* RAW: a plain version-1 file */
     uint64_t period;            /* of sampling; 0 for none */
     uint64_t dropped;
-    uint32_t pid;     /* only where there are blocks: a plain file has no place for it */
+    uint32_t pid;     /* only with blocks: a plain file has no field for it */
     unsigned threads; /* 1: compress on the calling thread; 0: default */
-    bool keeps_index; /* make the index while the blocks are written: see sxt_mlyze_writer_live */
+    bool keeps_index; /* make the index while blocks are written: see sxt_mlyze_writer_live */
 };
 
-/* Events go to OUTPUT as they come, behind METADATA (JSON, complete); the header is put right at the end (pwrite), so
- * OUTPUT must be a file when the codec is not RAW. */
+/* Events are written to OUTPUT as they come, after METADATA (complete JSON). The header is completed at the end
+ * (pwrite), so OUTPUT must be a file unless the codec is RAW. */
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
- * What is live behind the last event: to be told after each one where the index is kept. sxt_mlyze_writer_take_index
- * gives it away once everything is written.
+ * Says what is live after the last event. Call it after each event if the index is kept. sxt_mlyze_writer_take_index
+ * gives the index out once everything is written.
  */
 void sxt_mlyze_writer_live(struct sxt_mlyze_writer *writer, uint64_t bytes, uint64_t count);
 void sxt_mlyze_writer_take_index(struct sxt_mlyze_writer *writer, struct sxt_mlyze_index *out);
-/* Events as they are in a file, whole ones, COUNT of them, TIME the time of the last: for copies without loss. */
+/* Writes the bytes of COUNT whole events of another file; TIME is that of the last one. */
 int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes, size_t size, uint64_t count,
                           uint64_t time, sxt_error *error);
 
 /*
- * All events of TRACE, byte for byte, whatever it and the writer's file are made of. With LOST, what cannot be read is
- * left out, and *LOST is how many bytes of the file that is; with NULL it is an error. ODDITIES may be NULL.
+ * Copies all events of TRACE, byte for byte, whatever form the two have. With LOST, what cannot be read is left out,
+ * and *LOST is the number of bytes of the file; with NULL it is an error. ODDITIES may be NULL.
  */
 int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *writer, uint64_t *lost,
                    sxt_trace_oddities *oddities, sxt_error *error);
 int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error);
 void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer);
 
-/* Adds to *ODDITIES what is odd about some events. */
+/* Counts what is wrong with some events, and adds it to *ODDITIES. */
 void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count,
                               sxt_trace_oddities *oddities);
 

@@ -1,4 +1,4 @@
-/* moment.c: times as people write them. */
+/* moment.c: parses times and durations. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -10,7 +10,7 @@ static const struct {
 } units[] = {{"us", 1},         {"ms", 1000},    {"s", 1000000},   {"sec", 1000000},
              {"min", 60000000}, {"m", 60000000}, {"h", 3600000000}};
 
-/* Digits with at most one point among them; what is behind the point may be finer than a microsecond, and is cut. */
+/* Digits with at most one decimal point. Fractions of a microsecond are cut off. */
 static bool parse_number(const char **text, uint64_t unit, uint64_t *out)
 {
     const char *at = *text;

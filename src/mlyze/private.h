@@ -22,20 +22,20 @@ enum {
     SXT_MLYZE_AT_PERIOD = 72,
     SXT_MLYZE_AT_DROPPED = 80,
     SXT_MLYZE_AT_PID = 88,
-    SXT_MLYZE_AT_UNKNOWN = 92 /* from here on nothing is defined */
+    SXT_MLYZE_AT_UNKNOWN = 92 /* nothing is defined from here on */
 };
 
 #define SXT_MLYZE_FLAGS_KNOWN 63u
 
-/* Of the header with its own field taken as 0. */
+/* The checksum of the header, with its own field taken as 0. */
 uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE]);
 
-/* Fills *OUT from the header alone; what it says of the rest of SIZE bytes is checked too. */
+/* Fills *OUT from the header, and checks that the offsets in it are within SIZE bytes. */
 int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error);
 
 /* --- events.c: events as bytes --- */
 
-/* Types from here on are no events of any version: a block begins with one. */
+/* Types from here on are not events: a block begins with one. */
 #define SXT_MLYZE_TYPE_END 0x80
 
 /* The most bytes of an event without payload. */
@@ -49,7 +49,7 @@ enum sxt_mlyze_fault {
     SXT_MLYZE_BAD_TIME /* beyond 64 bits */
 };
 
-/* A way through bytes. */
+/* A position in a sequence of events. */
 struct sxt_mlyze_stream {
     const uint8_t *next, *end;
     uint64_t time;              /* of the event before */
@@ -69,9 +69,9 @@ void sxt_mlyze_encode(struct sxt_buffer *out, const sxt_trace_event *event, uint
 /* The metadata in the file, expanded: what sxt_mlyze_metadata_text was before it was replaced. */
 sxt_string sxt_mlyze_stored_text(const struct sxt_mlyze *trace);
 
-/* --- read.c: a block at a time; parts of up to 64 KiB of a plain file pass for blocks --- */
+/* --- read.c: a block at a time; parts of up to 64 KiB of a plain file count as blocks --- */
 
-/* The block that comes next, at the end of the one before. *OUT says where it begins. */
+/* Moves on to the next block, at the end of the one before. *OUT says where it begins. */
 int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index_entry *out, bool *is_there,
                          sxt_error *error);
 
@@ -97,10 +97,10 @@ size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index);
 #define SXT_MLYZE_COLUMNS_MOST (2 * SXT_MLYZE_BLOCK_MOST)
 
 /*
- *  0  u8   0xb1, no event of version 1
+ *  0  u8   0xb1, not an event of version 1
  *  1  u8   codec
  *  2  u16  0
- *  4  u32  stored size; top bit: stored as it is
+ *  4  u32  stored size; top bit: not compressed
  *  8  u32  size
  * 12  u32  CRC32C of those
  * 16  u64  time before the first event
@@ -118,28 +118,28 @@ struct sxt_mlyze_block {
     const uint8_t *stored;
 };
 
-/* The block at OFFSET of SIZE bytes at DATA. Its content is not looked at. */
+/* Reads the header of the block at OFFSET of SIZE bytes at DATA. Its content is not checked. */
 int sxt_mlyze_block_read(const uint8_t *data, uint64_t size, uint64_t offset, struct sxt_mlyze_block *out,
                          sxt_error *error);
 
-/* What is in it: *BYTES are in ROOM (of SXT_MLYZE_COLUMNS_MOST bytes), or in the file itself. Checks the sum. */
+/* Expands it: *BYTES are in ROOM (of SXT_MLYZE_COLUMNS_MOST bytes), or in the file itself. Checks the checksum. */
 int sxt_mlyze_block_expand(const struct sxt_mlyze_block *block, uint64_t offset, uint8_t *room, const uint8_t **bytes,
                            sxt_error *error);
 
-/* Adds a block of SIZE bytes of events to OUT, by CODEC where that makes it smaller. TIME is that of the event before
- * the first one, and EVENT the number of that one. */
+/* Adds a block of SIZE bytes of events to OUT, compressed by CODEC if that makes it smaller. TIME is that of the event
+ * before the first one, and EVENT the number of that one. */
 int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, const uint8_t *events, size_t size,
                           uint64_t time, uint64_t event, sxt_error *error);
 
-/* Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False when that would not pay,
- * or memory is short. */
+/* Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False if that would not be
+ * smaller, or if memory is short. */
 bool sxt_mlyze_text_pack(sxt_string text, struct sxt_buffer *out);
 
 /* *TEXT is to be freed. OFFSET is where it is, for errors. */
 int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, char **text, size_t *text_size,
                           sxt_error *error);
 
-/* --- sink.c: where pieces of up to a block of events go --- */
+/* --- sink.c: writes pieces of up to a block of events --- */
 
 struct sxt_mlyze_sink {
     struct sxt_output *output;
@@ -154,23 +154,23 @@ struct sxt_mlyze_sink {
 int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, size_t size,
                          struct sxt_mlyze_index_entry entry, sxt_error *error);
 
-/* A thread that does that. NULL when there is but one processor, or no thread to be had. */
-struct sxt_mlyze_behind;
-struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink, unsigned threads);
+/* Starts a thread that does that. NULL if there is only one processor, or if no thread can be started. */
+struct sxt_mlyze_writing;
+struct sxt_mlyze_writing *sxt_mlyze_writing_start(struct sxt_mlyze_sink *sink, unsigned threads);
 
-/* Hands over the first SIZE bytes of EVENTS, which has only the others afterwards. Fails with what went wrong so far.
+/* Hands over the first SIZE bytes of EVENTS, which keeps the others. Fails if anything went wrong so far.
  */
-int sxt_mlyze_behind_put(struct sxt_mlyze_behind *behind, struct sxt_buffer *events, size_t size,
-                         struct sxt_mlyze_index_entry entry, sxt_error *error);
+int sxt_mlyze_writing_put(struct sxt_mlyze_writing *writing, struct sxt_buffer *events, size_t size,
+                          struct sxt_mlyze_index_entry entry, sxt_error *error);
 
 /* Waits until everything is written, and ends the thread. Does nothing with NULL. */
-int sxt_mlyze_behind_end(struct sxt_mlyze_behind **behind, sxt_error *error);
+int sxt_mlyze_writing_end(struct sxt_mlyze_writing **writing, sxt_error *error);
 
 /* --- columns.c: events of a block, one column for each field --- */
 
 struct sxt_mlyze_columns;
 
-/* Makes columns of events. SXT_ERROR_UNSUPPORTED when they would not come out byte for byte. */
+/* Makes columns of events. SXT_ERROR_UNSUPPORTED if they could not be restored byte for byte. */
 int sxt_mlyze_columns_make(const uint8_t *events, size_t size, uint64_t time, struct sxt_buffer *out, sxt_error *error);
 
 /* Reading; room for one block's state. */

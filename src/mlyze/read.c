@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "mlyze/private.h"
 
-/* A file can be made of bytes that all look like the beginning of a block, so the search for one is bounded. */
+/* A hostile file can be full of bytes that look like the beginning of a block, so the search for one is bounded. */
 #define EFFORT_LEAST ((uint64_t)64 << 20)
 #define EFFORT_TIMES 8
 
@@ -29,15 +29,15 @@ struct sxt_mlyze_cursor {
     const struct sxt_mlyze *trace;
     struct sxt_mlyze_stream stream; /* of the events that come next: of the file, or of a block */
     uint64_t position;
-    const uint8_t *limit; /* plain: where the part ends that passes for a block; NULL outside of one */
+    const uint8_t *limit; /* plain: the end of the part that counts as a block; NULL outside of one */
     bool has_blocks;
     bool is_columns;       /* what comes next is in `columns` */
     bool is_open;          /* a block is being read */
     uint64_t block_offset; /* of that block */
-    uint64_t next_offset;  /* of the one behind it */
+    uint64_t next_offset;  /* of the next one */
     const uint8_t *block_bytes;
     uint8_t *room;   /* for a block that was expanded */
-    uint64_t effort; /* bytes that may still be looked at in search of a block */
+    uint64_t effort; /* bytes that a search for a block may still read */
     struct sxt_mlyze_columns *columns;
 };
 
@@ -68,7 +68,7 @@ static int read_metadata(struct sxt_mlyze *trace, sxt_error *error)
     int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, &trace->metadata, &inner);
     if (status == SXT_OK || error == NULL)
         return status;
-    /* Offsets of the text become those of the file, where the two are the same. */
+    /* Offsets in the text become offsets in the file, unless it is compressed. */
     const char *end = strstr(inner.text, " (offset 0x");
     size_t length = end != NULL ? (size_t)(end - inner.text) : strlen(inner.text);
     uint64_t offset =
@@ -178,8 +178,7 @@ int sxt_mlyze_cursor_open(const struct sxt_mlyze *trace, struct sxt_mlyze_cursor
     *out = NULL;
     if (trace->header.has_unknown)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, trace->header.unknown_offset,
-                        "the header has something that a newer version must have put there; its events may mean "
-                        "something else");
+                        "the header has fields of a newer version; the events may have another meaning");
     struct sxt_mlyze_cursor *cursor = calloc(1, sizeof *cursor);
     if (cursor == NULL)
         return sxt_fail_memory(error, sizeof *cursor);
@@ -256,7 +255,7 @@ static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
     return SXT_OK;
 }
 
-/* Of the block that is open; with 0 events it is over. */
+/* Reads from the open block; 0 events mean its end. */
 static int read_open_block(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                            sxt_error *error)
 {
@@ -332,7 +331,7 @@ int sxt_mlyze_next_block(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_index
     return SXT_OK;
 }
 
-/* Plain: events up to the limit; an event that is larger than a block passes for one. */
+/* Plain: events up to the limit; an event that is larger than a block is a block by itself. */
 static int read_to_limit(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                          sxt_error *error)
 {
@@ -378,7 +377,7 @@ int sxt_mlyze_seek(struct sxt_mlyze_cursor *cursor, const struct sxt_mlyze_index
 {
     const struct sxt_mlyze *trace = cursor->trace;
     if (entry->offset < trace->header.events_offset || entry->offset > trace->events_end)
-        return sxt_fail(error, SXT_ERROR_USAGE, entry->offset, "the index leads out of the file");
+        return sxt_fail(error, SXT_ERROR_USAGE, entry->offset, "the index points outside the file");
     cursor->position = entry->event;
     cursor->stream.time = entry->time;
     cursor->next_offset = entry->offset;
@@ -390,7 +389,7 @@ int sxt_mlyze_seek(struct sxt_mlyze_cursor *cursor, const struct sxt_mlyze_index
     return SXT_OK;
 }
 
-/* Does a whole block begin at OFFSET? */
+/* Whether a whole block begins at OFFSET. */
 static bool is_block(struct sxt_mlyze_cursor *cursor, uint64_t offset, struct sxt_mlyze_block *block)
 {
     const struct sxt_mlyze *trace = cursor->trace;

@@ -1,10 +1,9 @@
 /*
- * sink.c: where events go in pieces: compressed, if they are to be, and written; on a second thread, while the first
- * one makes more events.
+ * sink.c: compresses events if asked to, and writes them, in pieces; on a second thread, while the first one makes
+ * more events.
  *
- * A few buffers go round between the two: the first thread hands over a full one and goes on with an empty one, or
- * waits until there is one. There is one thread that writes, so everything comes in order. It keeps the first error,
- * and from then on writes nothing more.
+ * A few buffers circulate: the first thread hands over a full one and goes on with an empty one, or waits for one. Only
+ * one thread writes, so everything stays in order. The first failure is sticky: after it nothing is written.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -23,10 +22,10 @@ struct piece {
     struct sxt_mlyze_index_entry entry;
 };
 
-struct sxt_mlyze_behind {
-    struct sxt_mlyze_sink *sink; /* of the thread that writes, as long as there is one */
+struct sxt_mlyze_writing {
+    struct sxt_mlyze_sink *sink; /* used by the thread that writes, as long as there is one */
     pthread_t thread;
-    pthread_mutex_t mutex; /* of all below, but not of the pieces that are being filled or written */
+    pthread_mutex_t mutex; /* protects all fields below, but not pieces that are being filled or written */
     pthread_cond_t changed;
     struct piece pieces[PIECES]; /* a ring */
     size_t first, count;         /* of those that are to be written */
@@ -65,76 +64,76 @@ int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, siz
 
 static void *run(void *context)
 {
-    struct sxt_mlyze_behind *behind = context;
-    pthread_mutex_lock(&behind->mutex);
+    struct sxt_mlyze_writing *writing = context;
+    pthread_mutex_lock(&writing->mutex);
     for (;;) {
-        while (behind->count == 0 && !behind->is_ended)
-            pthread_cond_wait(&behind->changed, &behind->mutex);
-        if (behind->count == 0)
+        while (writing->count == 0 && !writing->is_ended)
+            pthread_cond_wait(&writing->changed, &writing->mutex);
+        if (writing->count == 0)
             break;
-        const struct piece *piece = &behind->pieces[behind->first];
-        int status = behind->status;
-        pthread_mutex_unlock(&behind->mutex);
+        const struct piece *piece = &writing->pieces[writing->first];
+        int status = writing->status;
+        pthread_mutex_unlock(&writing->mutex);
         sxt_error error;
         bool is_new = status == SXT_OK;
         if (is_new)
-            status = sxt_mlyze_sink_write(behind->sink, piece->events.data, piece->events.size, piece->entry, &error);
-        pthread_mutex_lock(&behind->mutex);
+            status = sxt_mlyze_sink_write(writing->sink, piece->events.data, piece->events.size, piece->entry, &error);
+        pthread_mutex_lock(&writing->mutex);
         if (is_new && status != SXT_OK)
-            behind->error = error;
-        behind->status = status;
-        behind->first = (behind->first + 1) % PIECES;
-        behind->count--;
-        pthread_cond_signal(&behind->changed);
+            writing->error = error;
+        writing->status = status;
+        writing->first = (writing->first + 1) % PIECES;
+        writing->count--;
+        pthread_cond_signal(&writing->changed);
     }
-    pthread_mutex_unlock(&behind->mutex);
+    pthread_mutex_unlock(&writing->mutex);
     return NULL;
 }
 
-/* Signals are the business of the thread that was there before. */
-static bool start_thread(struct sxt_mlyze_behind *behind)
+/* Signals stay with the calling thread. */
+static bool start_thread(struct sxt_mlyze_writing *writing)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&behind->thread, NULL, run, behind) == 0;
+    bool started = pthread_create(&writing->thread, NULL, run, writing) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
 }
 
-struct sxt_mlyze_behind *sxt_mlyze_behind_start(struct sxt_mlyze_sink *sink, unsigned threads)
+struct sxt_mlyze_writing *sxt_mlyze_writing_start(struct sxt_mlyze_sink *sink, unsigned threads)
 {
-    struct sxt_mlyze_behind *behind = sxt_pool_threads(threads) > 1 ? calloc(1, sizeof *behind) : NULL;
-    if (behind == NULL)
+    struct sxt_mlyze_writing *writing = sxt_pool_threads(threads) > 1 ? calloc(1, sizeof *writing) : NULL;
+    if (writing == NULL)
         return NULL;
-    behind->sink = sink;
+    writing->sink = sink;
     for (size_t i = 0; i < PIECES; i++)
-        sxt_buffer_init(&behind->pieces[i].events, SIZE_MAX / 4);
-    pthread_mutex_init(&behind->mutex, NULL);
-    pthread_cond_init(&behind->changed, NULL);
-    if (start_thread(behind))
-        return behind;
-    pthread_cond_destroy(&behind->changed);
-    pthread_mutex_destroy(&behind->mutex);
-    free(behind);
+        sxt_buffer_init(&writing->pieces[i].events, SIZE_MAX / 4);
+    pthread_mutex_init(&writing->mutex, NULL);
+    pthread_cond_init(&writing->changed, NULL);
+    if (start_thread(writing))
+        return writing;
+    pthread_cond_destroy(&writing->changed);
+    pthread_mutex_destroy(&writing->mutex);
+    free(writing);
     return NULL;
 }
 
-static int report(const struct sxt_mlyze_behind *behind, sxt_error *error)
+static int report(const struct sxt_mlyze_writing *writing, sxt_error *error)
 {
-    if (behind->status != SXT_OK && error != NULL)
-        *error = behind->error;
-    return behind->status;
+    if (writing->status != SXT_OK && error != NULL)
+        *error = writing->error;
+    return writing->status;
 }
 
-int sxt_mlyze_behind_put(struct sxt_mlyze_behind *behind, struct sxt_buffer *events, size_t size,
-                         struct sxt_mlyze_index_entry entry, sxt_error *error)
+int sxt_mlyze_writing_put(struct sxt_mlyze_writing *writing, struct sxt_buffer *events, size_t size,
+                          struct sxt_mlyze_index_entry entry, sxt_error *error)
 {
-    pthread_mutex_lock(&behind->mutex);
-    while (behind->count == PIECES)
-        pthread_cond_wait(&behind->changed, &behind->mutex);
-    struct piece *piece = &behind->pieces[(behind->first + behind->count) % PIECES];
-    pthread_mutex_unlock(&behind->mutex);
+    pthread_mutex_lock(&writing->mutex);
+    while (writing->count == PIECES)
+        pthread_cond_wait(&writing->changed, &writing->mutex);
+    struct piece *piece = &writing->pieces[(writing->first + writing->count) % PIECES];
+    pthread_mutex_unlock(&writing->mutex);
 
     struct sxt_buffer full = *events;
     *events = piece->events;
@@ -143,17 +142,17 @@ int sxt_mlyze_behind_put(struct sxt_mlyze_behind *behind, struct sxt_buffer *eve
     full.size = size;
     *piece = (struct piece){full, entry};
 
-    pthread_mutex_lock(&behind->mutex);
-    behind->count++;
-    pthread_cond_signal(&behind->changed);
-    int status = report(behind, error);
-    pthread_mutex_unlock(&behind->mutex);
+    pthread_mutex_lock(&writing->mutex);
+    writing->count++;
+    pthread_cond_signal(&writing->changed);
+    int status = report(writing, error);
+    pthread_mutex_unlock(&writing->mutex);
     return status == SXT_OK ? sxt_buffer_status(events, error) : status;
 }
 
-int sxt_mlyze_behind_end(struct sxt_mlyze_behind **behind, sxt_error *error)
+int sxt_mlyze_writing_end(struct sxt_mlyze_writing **writing, sxt_error *error)
 {
-    struct sxt_mlyze_behind *all = *behind;
+    struct sxt_mlyze_writing *all = *writing;
     if (all == NULL)
         return SXT_OK;
     pthread_mutex_lock(&all->mutex);
@@ -167,6 +166,6 @@ int sxt_mlyze_behind_end(struct sxt_mlyze_behind **behind, sxt_error *error)
     for (size_t i = 0; i < PIECES; i++)
         sxt_buffer_free(&all->pieces[i].events);
     free(all);
-    *behind = NULL;
+    *writing = NULL;
     return status;
 }

@@ -1,4 +1,4 @@
-/* spool.c: a spool taken apart: its windows, and what the notes in them say of stacks, files and threads. */
+/* spool.c: reads a spool: its windows, and the notes in them about stacks, files and threads. */
 #include "mlyze/spool.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "mlyze/spool_private.h"
 
-/* In place of a number: the stack is used, and was not written down so far. */
+/* Instead of a number: the stack is used, but its frames were not found yet. */
 #define STACK_UNKNOWN UINT32_MAX
 
 static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
@@ -61,7 +61,7 @@ const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool)
     return &spool->facts;
 }
 
-/* Two moments on both clocks. When they are too near each other, or turned round, a tick is taken for a nanosecond. */
+/* From two moments on both clocks. If they are too close or in the wrong order, a tick counts as a nanosecond. */
 static double us_per_tick(const struct sxt_spool_control *control)
 {
     double ticks = (double)(control->last.tick - control->first.tick);
@@ -141,7 +141,7 @@ static size_t used_words(const struct sxt_spool_piece *piece)
     return count;
 }
 
-/* A window may be there twice, once as it was and once with more in it, when a recorder was about to write it out. */
+/* A window may be in the file twice, if the process ended while it was being copied. The fuller one counts. */
 static void leave_out_copies(struct sxt_spool *spool)
 {
     size_t kept = 0, used = SIZE_MAX; /* words of the last that is kept; SIZE_MAX: not counted */
@@ -189,7 +189,7 @@ static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size
 
 /* --- records --- */
 
-/* The record at WORD of a piece; 0 when there is none, or how many words it takes. *TICKS is added to. */
+/* Reads the record at WORD of a piece. Returns its size in words, or 0 if there is none. Adds to *TICKS. */
 static inline size_t read_record(const struct sxt_spool_piece *piece, size_t word, struct sxt_spool_record *record,
                                  uint64_t *ticks)
 {
@@ -350,15 +350,15 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
     }
 }
 
-/* A file is gone. The note may stand before that of the file, in another thread's window. */
+/* A file was unloaded. The note may come before that of the file, in another thread's window. */
 struct unload {
     uint64_t start;
     uint32_t generation;
 };
 
-/* What the pass over all records leaves for its end, in order. */
+/* What the pass over all records collects for its end, in order. */
 struct remainder {
-    uint32_t *stacks; /* that were used before they were written down, if they ever were */
+    uint32_t *stacks; /* that were used before their frames were found */
     size_t stack_count, stack_capacity;
     struct unload *unloads;
     size_t unload_count, unload_capacity;
@@ -414,7 +414,7 @@ static int by_start(const void *a, const void *b)
     return (first->generation > second->generation) - (first->generation < second->generation);
 }
 
-/* A file ends in the first generation behind its own in which one with its start is gone. */
+/* A file ends in the first later generation in which a file with its start was unloaded. */
 static void end_files(struct sxt_spool *spool, const struct remainder *rest)
 {
     if (rest->unload_count > 0)
@@ -435,7 +435,7 @@ static void end_files(struct sxt_spool *spool, const struct remainder *rest)
     }
 }
 
-/* One pass over everything. Stacks that are used and were never written down have no frames. */
+/* One pass over all records. Stacks whose note is missing have no frames. */
 static int pass(struct sxt_spool *spool, sxt_error *error)
 {
     struct remainder rest = {0};

@@ -1,9 +1,9 @@
 /*
- * spool.h: reading what the recorder wrote while the program ran: all threads' events in one order.
+ * spool.h: reads what the recorder wrote: the events of all threads in one order.
  *
  * The order is that of the times, and then that of the addresses: a block is freed after it was allocated, and its
  * address is given out again after it was freed, though two processors may disagree by some ticks on when that was.
- * A spool may end anywhere and is still read up to there. Layout: encode.h.
+ * A spool may end anywhere and is read up to there. encode.h has the layout.
  */
 #ifndef SXT_MLYZE_SPOOL_H
 #define SXT_MLYZE_SPOOL_H
@@ -23,7 +23,7 @@ struct sxt_spool_stack {
     uint32_t generation;
 };
 
-/* A loaded file, and in which generations. */
+/* A loaded file, and the generations in which it was loaded. */
 struct sxt_spool_file {
     uint64_t start, end, bias;
     uint32_t first_generation, end_generation;
@@ -44,7 +44,7 @@ struct sxt_spool_facts {
     uint32_t pid, parent;
     enum sxt_spool_state state;
     bool own_allocator;
-    bool is_attached; /* did a recorder ever come? */
+    bool is_attached; /* the recorder was loaded */
     const struct sxt_spool_stack *stacks;
     size_t stack_count; /* stacks in events are numbers below this */
     const struct sxt_spool_file *files;
@@ -90,17 +90,18 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
 void sxt_spool_close(struct sxt_spool **spool);
 const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool);
 
-/* Up to CAPACITY events, in order; *COUNT is 0 at the end. Frees of blocks that nobody saw allocated are left out. */
+/* Up to CAPACITY events, in order; *COUNT is 0 at the end. Frees of blocks whose allocation is not in the spool are
+ * left out. */
 int sxt_spool_read(struct sxt_spool *spool, sxt_trace_event *events, size_t capacity, size_t *count, sxt_error *error);
 
-/* The same, with what is live behind each event. */
+/* The same, with what is live after each event. */
 struct sxt_spool_live {
     uint64_t bytes, count;
 };
 int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_live *live, size_t capacity,
                         size_t *count, sxt_error *error);
 
-/* How many frees were left out so far. */
+/* The number of frees that were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * spool_merge.c: the streams of a spool as one.
+ * spool_merge.c: merges the streams of a spool.
  *
  * The record with the lowest tick comes next. But ticks of two processors may be equal, or off by a few; so a free of
  * a block that is not there waits for its allocation, and an allocation at an address that is taken waits for the free,
@@ -12,7 +12,8 @@
  *     their ticks       0            104                    -26
  *
  * The other one's free ends the old block then, and the first one's finds none. It must not wait: the allocation that
- * it would wait for may be behind it in its own stream. So it is owed, and comes right behind the next allocation at X.
+ * it would wait for may come after it in its own stream. So it is postponed, and comes right after the next allocation
+ * at X.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #include "mlyze/spool_private.h"
 
 #define PATIENCE_US  20
-#define WAITING_MOST 256 /* streams at once; each event looks at all of them */
+#define WAITING_MOST 256 /* waiting streams; each event checks all of them */
 
 static bool is_earlier(const void *context, uint32_t a, uint32_t b)
 {
@@ -30,7 +31,7 @@ static bool is_earlier(const void *context, uint32_t a, uint32_t b)
     return ways[a].tick != ways[b].tick ? ways[a].tick < ways[b].tick : a < b;
 }
 
-/* How many words the record takes that begins with WORD. */
+/* The size in words of a record that begins with WORD. */
 static inline size_t size_of(uint64_t word)
 {
     switch (word & 7) {
@@ -65,7 +66,7 @@ static inline void look_ahead(const struct sxt_spool *spool, struct sxt_spool_wa
     }
 }
 
-/* The next record of a way that is an event; false at its end. */
+/* Moves on to the next record that is an event; false at the end of the stream. */
 static bool next_event(const struct sxt_spool *spool, struct sxt_spool_way *way)
 {
     while (sxt_spool_step(spool, way)) {
@@ -95,7 +96,7 @@ static void make_ready(struct sxt_spool *spool, uint32_t way)
     sxt_queue_push(&spool->ready, is_first ? first : way, is_earlier, spool->ways);
 }
 
-/* SXT_SPOOL_NO_WAY when none is left that does not wait. */
+/* SXT_SPOOL_NO_WAY if all others wait. */
 static uint32_t find_earliest(struct sxt_spool *spool)
 {
     if (spool->earliest == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
@@ -174,7 +175,7 @@ static uint64_t time_of(struct sxt_spool *spool, uint64_t tick)
     return spool->last_time;
 }
 
-/* Where the address of a record is, or would be. */
+/* The slot of the address of a record. */
 struct found {
     uint64_t hash;
     size_t place;
@@ -189,15 +190,15 @@ static inline struct found look_up(const struct sxt_spool *spool, const struct s
     return found;
 }
 
-/* Is the record one that another stream's must come before? */
+/* Whether the record has to wait for one of another stream. */
 static inline bool is_out_of_place(const struct sxt_spool_record *record, const struct found *found)
 {
     return record->kind != SXT_SPOOL_NOTE && found->is_live == (record->kind == SXT_SPOOL_ALLOC);
 }
 
-/* --- frees that are owed --- */
+/* --- postponed frees --- */
 
-/* Those that were owed for too long are left out. */
+/* Drops those that were postponed for too long. */
 static void forget_owed(struct sxt_spool *spool, uint64_t tick)
 {
     size_t kept = 0;
@@ -208,7 +209,7 @@ static void forget_owed(struct sxt_spool *spool, uint64_t tick)
     spool->owed_count = kept;
 }
 
-/* Is the record a FREE that need not wait, because another stream's has ended the block that it is for? */
+/* Whether the record is a FREE that need not wait, because a FREE of another stream has ended its block. */
 static bool owe(struct sxt_spool *spool, uint32_t number, const struct found *found)
 {
     const struct sxt_spool_way *way = &spool->ways[number];
@@ -225,7 +226,7 @@ static bool owe(struct sxt_spool *spool, uint32_t number, const struct found *fo
     return true;
 }
 
-/* The block that was allocated at ADDRESS just now ends at once if its FREE is owed. */
+/* The block that was just allocated at ADDRESS ends immediately if its FREE was postponed. */
 static void pay(struct sxt_spool *spool, uint64_t address, uint64_t tick)
 {
     forget_owed(spool, tick);
@@ -240,9 +241,9 @@ static void pay(struct sxt_spool *spool, uint64_t address, uint64_t tick)
     }
 }
 
-/* --- what comes next --- */
+/* --- the next record --- */
 
-/* The one that waits and has the lowest deadline; SIZE_MAX when none does. */
+/* The waiting stream with the lowest deadline; SIZE_MAX if none waits. */
 static size_t find_oldest(const struct sxt_spool *spool)
 {
     size_t oldest = SIZE_MAX;
@@ -253,7 +254,7 @@ static size_t find_oldest(const struct sxt_spool *spool)
     return oldest;
 }
 
-/* Which way's record comes next; those that must wait are put aside. SXT_SPOOL_NO_WAY at the end of all. */
+/* The stream whose record comes next. Streams that have to wait go to the waiting list. SXT_SPOOL_NO_WAY at the end. */
 static uint32_t choose(struct sxt_spool *spool, struct found *found)
 {
     for (;;) {
@@ -283,7 +284,7 @@ static uint32_t choose(struct sxt_spool *spool, struct found *found)
     }
 }
 
-/* What waited for this address can come now. */
+/* Streams that waited for this address can continue. */
 static void wake(struct sxt_spool *spool, uint64_t address)
 {
     for (size_t i = spool->waiting_count; i > 0; i--) {
@@ -313,12 +314,12 @@ static int take_alloc(struct sxt_spool *spool, const struct sxt_spool_record *re
     block->size = record->size;
     uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
     event->kind = SXT_TRACE_ALLOC;
-    event->stack = spool->stack_numbers[stack] - 1; /* every stack that is used has got a number */
+    event->stack = spool->stack_numbers[stack] - 1; /* every used stack has a number */
     event->size = record->size;
     return SXT_OK;
 }
 
-/* False when nobody knows the block. */
+/* False if the block is unknown. */
 static bool take_free(struct sxt_spool *spool, uint64_t address, uint64_t tick, uint32_t way, const struct found *found,
                       sxt_trace_event *event)
 {
@@ -346,7 +347,7 @@ static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *re
     }
 }
 
-/* The record of way NUMBER becomes *EVENT; *IS_EVENT unless it is one to be left out. */
+/* The record of way NUMBER becomes *EVENT; *IS_EVENT is false if it is to be left out. */
 static int take_record(struct sxt_spool *spool, uint32_t number, const struct found *found, sxt_trace_event *event,
                        bool *is_event, sxt_error *error)
 {
@@ -369,7 +370,7 @@ static int take_record(struct sxt_spool *spool, uint32_t number, const struct fo
     return status;
 }
 
-/* A free that was owed comes as soon as there is room for it. */
+/* A postponed FREE comes as soon as there is room for it. */
 static bool take_due(struct sxt_spool *spool, sxt_trace_event *event)
 {
     const struct sxt_spool_owed *due = &spool->due;
@@ -384,7 +385,7 @@ static bool take_due(struct sxt_spool *spool, sxt_trace_event *event)
     return is_event;
 }
 
-/* False at the end. *IS_EVENT unless what was next is to be left out. */
+/* False at the end. *IS_EVENT is false if the record is to be left out. */
 static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_event, int *status, sxt_error *error)
 {
     if (__builtin_expect(spool->has_due, 0)) {

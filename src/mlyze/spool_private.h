@@ -8,16 +8,16 @@
 #include "mlyze/spool.h"
 
 struct sxt_spool_piece {
-    const uint8_t *words; /* behind the header of the window */
+    const uint8_t *words; /* after the header of the window */
     size_t word_count;
     uint64_t tick;
     uint32_t stream, sequence;
     uint32_t thread;
 };
 
-/* One record, taken apart. What its kind does not have is left as it was. */
+/* A decoded record. Fields that its kind does not have are left unchanged. */
 struct sxt_spool_record {
-    enum sxt_spool_kind kind; /* ALLOC or FREE also where it was WIDE */
+    enum sxt_spool_kind kind; /* ALLOC or FREE also for WIDE */
     enum sxt_spool_note note;
     uint64_t address, size;
     uint32_t stack;
@@ -25,30 +25,30 @@ struct sxt_spool_record {
     uint32_t data_size;
 };
 
-#define SXT_SPOOL_AHEAD     32  /* words: how early memory is asked for */
+#define SXT_SPOOL_AHEAD     32  /* words: how far ahead memory is fetched */
 #define SXT_SPOOL_ENDS      512 /* that are remembered */
 #define SXT_SPOOL_OWED_MOST 64
 
-/* A way through the pieces of a stream. */
+/* A position in the pieces of a stream. */
 struct sxt_spool_way {
     size_t piece, piece_end; /* of the list of pieces */
     size_t word;
     uint64_t tick;
     uint32_t thread;
     struct sxt_spool_record record;       /* the one that comes next */
-    uint64_t deadline;                    /* of one that waits for another stream: until when */
-    size_t ahead;                         /* words of the piece that were looked at ahead of time */
+    uint64_t deadline;                    /* of a record that waits for another stream */
+    size_t ahead;                         /* words of the piece that were prefetched */
     uint64_t hashes[SXT_SPOOL_AHEAD / 2]; /* of the last FREEs that were; 0 for other records */
     unsigned hash_count;
 };
 
-/* The block at an address was ended by a FREE of WAY. */
+/* A FREE of WAY has ended the block at an address. */
 struct sxt_spool_end {
     uint64_t address, tick;
     uint32_t way;
 };
 
-/* A FREE that came before the ALLOC of its block, though it does not wait for it. */
+/* A FREE that came before the ALLOC of its block, and is postponed. */
 struct sxt_spool_owed {
     uint64_t address, tick;
     uint32_t way;
@@ -60,7 +60,7 @@ struct sxt_spool {
     double us_per_tick;
     struct sxt_spool_piece *pieces; /* by stream and sequence */
     size_t piece_count, piece_capacity;
-    uint32_t *stack_numbers; /* by the recorder's: ours + 1, or 0 */
+    uint32_t *stack_numbers; /* by the recorder's id: number + 1, or 0 */
     struct sxt_spool_stack *stacks;
     size_t stack_capacity;
     struct sxt_spool_file *files;
@@ -81,7 +81,7 @@ struct sxt_spool {
     struct sxt_spool_end *ends;  /* by a part of the hash; NULL for a single stream */
     struct sxt_spool_owed *owed; /* in order */
     size_t owed_count;
-    bool has_due; /* one that is owed comes next */
+    bool has_due; /* a postponed FREE comes next */
     struct sxt_spool_owed due;
     uint64_t patience; /* ticks */
     uint64_t last_time;

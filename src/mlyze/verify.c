@@ -117,7 +117,7 @@ static void report_several(struct checking *checking)
                          (unsigned long long)types->id, (unsigned long long)types->count, events_of(types));
 }
 
-/* In compressed metadata nothing has an offset of its own. */
+/* Compressed metadata has only one offset. */
 static uint64_t offset_of_frame(const struct sxt_mlyze *trace, size_t index)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
@@ -126,7 +126,7 @@ static uint64_t offset_of_frame(const struct sxt_mlyze *trace, size_t index)
     return header->metadata_offset + (is_packed ? 0 : sxt_mlyze_frame_position(text.data, text.size, index));
 }
 
-/* A frame that names what is not there. */
+/* A frame with an id that is not in the metadata. */
 static void check_frames(struct checking *checking)
 {
     const struct sxt_mlyze_metadata *metadata = checking->metadata;
@@ -167,7 +167,7 @@ static void check_counts(struct checking *checking, uint64_t events)
     const struct sxt_mlyze_header *header = sxt_mlyze_header(checking->trace);
     if (header->event_count != 0 && header->event_count != events)
         sxt_problems_add(&checking->problems, SXT_MLYZE_AT_EVENT_COUNT, "event-count",
-                         "the header has %llu events, the file %llu", (unsigned long long)header->event_count,
+                         "the header says %llu events, the file has %llu", (unsigned long long)header->event_count,
                          (unsigned long long)events);
 }
 
@@ -240,7 +240,7 @@ uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void
     checking.trace = trace;
     checking.metadata = sxt_mlyze_metadata(trace);
     if (sxt_mlyze_header(trace)->metadata_size == 0)
-        sxt_problems_add(&checking.problems, 16, "metadata", "there is no metadata, not even an empty object");
+        sxt_problems_add(&checking.problems, 16, "metadata", "no metadata, not even an empty object");
     check_frames(&checking);
     check_events(&checking);
     sxt_mlyze_close(&trace);

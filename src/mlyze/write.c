@@ -1,4 +1,4 @@
-/* write.c: a trace as it comes, plain or in blocks. */
+/* write.c: writes a trace, plain or in blocks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +21,11 @@ struct sxt_mlyze_writer {
     uint32_t metadata_crc;
     uint64_t time;        /* of the last event */
     uint64_t count;       /* of events */
-    uint64_t events_size; /* of blocks that are out */
+    uint64_t events_size; /* of blocks that are written */
     uint64_t live_bytes, live_count;
     struct sxt_mlyze_index_entry entry; /* of the first event that is in `events` */
-    struct sxt_buffer events;           /* that are not out yet */
-    struct sxt_mlyze_behind *behind;    /* NULL before the first piece is full, and where there is no second thread */
+    struct sxt_buffer events;           /* that are not written yet */
+    struct sxt_mlyze_writing *writing;  /* NULL before the first piece is full, and without a second thread */
     bool is_alone;                      /* there is no second thread */
 };
 
@@ -61,7 +61,7 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
         sxt_store_u32le(to + SXT_MLYZE_AT_HEADER_CRC, sxt_mlyze_header_crc(to));
 }
 
-/* Header and metadata. The sink's buffer has nothing else to do yet. */
+/* Writes header and metadata. The sink's buffer is not in use yet. */
 static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
 {
     writer->is_packed = has_blocks(writer) && sxt_mlyze_text_pack(metadata, &writer->sink.block);
@@ -85,7 +85,7 @@ int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_sett
     if (metadata.size > UINT32_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata of more than 4 GiB");
     if (settings->codec != SXT_MLYZE_RAW && settings->codec != SXT_MLYZE_LZ4 && settings->codec != SXT_MLYZE_COLUMNS)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "there is no codec %d", (int)settings->codec);
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "unknown codec %d", (int)settings->codec);
     struct sxt_mlyze_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return sxt_fail_memory(error, sizeof *writer);
@@ -112,7 +112,7 @@ void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
 {
     if (*writer == NULL)
         return;
-    (void)sxt_mlyze_behind_end(&(*writer)->behind, NULL);
+    (void)sxt_mlyze_writing_end(&(*writer)->writing, NULL);
     sxt_buffer_free(&(*writer)->events);
     sxt_buffer_free(&(*writer)->sink.block);
     sxt_mlyze_index_free(&(*writer)->sink.index);
@@ -120,14 +120,14 @@ void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
     *writer = NULL;
 }
 
-/* Writes the first SIZE bytes of the events that are kept back. */
+/* Writes the first SIZE bytes of the buffered events. */
 static int flush(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
 {
     int status = sxt_buffer_status(&writer->events, error);
     if (status != SXT_OK || size == 0)
         return status;
-    if (writer->behind != NULL) {
-        status = sxt_mlyze_behind_put(writer->behind, &writer->events, size, writer->entry, error);
+    if (writer->writing != NULL) {
+        status = sxt_mlyze_writing_put(writer->writing, &writer->events, size, writer->entry, error);
     } else {
         status = sxt_mlyze_sink_write(&writer->sink, writer->events.data, size, writer->entry, error);
         memmove(writer->events.data, writer->events.data + size, writer->events.size - size);
@@ -143,12 +143,12 @@ static int flush(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
     return status;
 }
 
-/* As much as a piece may have is there, and more will come: that pays for a second thread. */
+/* A piece is full and more events will come, so a second thread is worth it. */
 static int flush_full(struct sxt_mlyze_writer *writer, size_t size, sxt_error *error)
 {
-    if (writer->behind == NULL && !writer->is_alone) {
-        writer->behind = sxt_mlyze_behind_start(&writer->sink, writer->settings.threads);
-        writer->is_alone = writer->behind == NULL;
+    if (writer->writing == NULL && !writer->is_alone) {
+        writer->writing = sxt_mlyze_writing_start(&writer->sink, writer->settings.threads);
+        writer->is_alone = writer->writing == NULL;
     }
     return flush(writer, size, error);
 }
@@ -202,8 +202,8 @@ int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes,
 int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
 {
     int status = flush(writer, writer->events.size, error);
-    int status_behind = sxt_mlyze_behind_end(&writer->behind, status == SXT_OK ? error : NULL);
-    status = status == SXT_OK ? status_behind : status;
+    int writing_status = sxt_mlyze_writing_end(&writer->writing, status == SXT_OK ? error : NULL);
+    status = status == SXT_OK ? writing_status : status;
     if (status != SXT_OK || !has_blocks(writer))
         return status;
     uint8_t header[SXT_MLYZE_HEADER_SIZE];

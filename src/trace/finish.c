@@ -26,7 +26,7 @@ static sxt_recording_end end_of(enum sxt_spool_state state)
     }
 }
 
-/* An ALLOC takes 16 bytes of the spool, and anything else no less than 8. */
+/* An ALLOC takes 16 bytes of the spool, anything else at least 8. */
 static void report_progress(const sxt_trace_write_options *options, const sxt_recorded *recorded, uint64_t all)
 {
     uint64_t done = 8 * (recorded->events + recorded->allocations);

@@ -1,9 +1,9 @@
 /*
  * finish_names.c: names for the addresses of a recording, and the metadata that they make.
  *
- * A return address belongs to the call before it. Where nothing is known, the function is called "libx.so+0x1234" and
- * its file is the loaded file, and the key "unresolved" keeps the address, so that a machine that has the symbols can
- * finish the work: names.c reads it.
+ * A return address belongs to the call before it. If nothing is known, the function is named "libx.so+0x1234", its file
+ * is the loaded file, and the key "unresolved" keeps the address, so that names.c can find the name later on a machine
+ * that has the symbols.
  *
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...]}, "files": {...}, "functions": {...},
  *      "stack_order": "leaf_first", "threads": {"0": "main"}, "pid": 123,
@@ -43,10 +43,10 @@ struct names {
     const struct sxt_spool_facts *facts;
     const sxt_trace_write_options *options;
     uint32_t *first_of;        /* by number of a loaded file: the first one with the same path and build ID */
-    struct sxt_strings keys;   /* of addresses: what tells them apart */
+    struct sxt_strings keys;   /* of addresses: module, address and generation */
     struct address *addresses; /* by number of the key */
     size_t address_capacity;
-    uint32_t *frames; /* of all stacks, one behind the other: numbers of addresses */
+    uint32_t *frames; /* of all stacks, one after the other: numbers of addresses */
     struct sxt_places places;
     struct unresolved *unresolved;
     size_t unresolved_count, unresolved_capacity;
@@ -90,7 +90,7 @@ int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_o
 
 /* --- addresses --- */
 
-/* A library that is loaded again and again is one file. */
+/* A library that is loaded several times is one file. */
 static int find_first(struct names *names, sxt_error *error)
 {
     const struct sxt_spool_facts *facts = names->facts;
@@ -158,7 +158,7 @@ static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generatio
     return sxt_places_add(&names->places, found.module, found.address) ? number : 0;
 }
 
-/* Stacks share most of their frames, so each address is looked at once, and each place once again. */
+/* Stacks share most of their frames, so each address is handled once, and each place once more. */
 static int collect(struct names *names, sxt_error *error)
 {
     const struct sxt_spool_facts *facts = names->facts;
@@ -201,7 +201,7 @@ static sxt_string path_of(void *data, uint32_t module)
     return module == SXT_NO_MODULE ? nowhere : names->facts->files[module].path;
 }
 
-/* "libx.so+0x1234"; two files that are called the same are told apart by their numbers: "libx.so[7]+0x1234". */
+/* "libx.so+0x1234"; if two files have the same name, with their number: "libx.so[7]+0x1234". */
 static sxt_string name_unresolved(const struct names *names, const struct sxt_place *place, char text[4096])
 {
     unsigned long long address = place->address + 1;
@@ -249,7 +249,7 @@ static void warn(const struct names *names, const char *path, const char *text)
         names->options->warning(names->options->data, path, text);
 }
 
-/* The archive of a loaded file, for these addresses; NULL when it is not to be had. */
+/* The archive of a loaded file, for these addresses; NULL if there is none. */
 static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *addresses, size_t count)
 {
     const struct names *names = data;
@@ -271,7 +271,7 @@ static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *add
     sxt_archive *archive;
     sxt_error error;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        warn(names, path, "is not there any more; its functions have no names");
+        warn(names, path, "no longer exists; its functions have no names");
         return NULL;
     }
     if (sxt_archive_open_path(path, &options, &archive, &error) != SXT_OK) {
@@ -295,7 +295,7 @@ static int resolve(struct names *names, sxt_error *error)
     return status;
 }
 
-/* Ids in the trace are numbers of strings - 1: the empty string is number 0 of any table, and is no name. */
+/* Ids in the trace are numbers of strings - 1: the empty string is number 0 of any table, and not a name. */
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error)
 {
     size_t count = names->facts->marker_count;
@@ -316,7 +316,7 @@ static int name_markers(struct names *names, uint32_t **markers, sxt_error *erro
 
 /* --- JSON --- */
 
-/* The frames of a place but for the first SKIPPED. */
+/* The frames of a place, without the first SKIPPED. */
 static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped,
                       struct sxt_json_writer *json)
 {

@@ -187,7 +187,7 @@ static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *e
     memset(naming->place_of, 0xff, (functions + 1) * sizeof *naming->place_of);
     for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
         struct sxt_naming_entry entry = read_entry(naming, one);
-        /* Until places are known, this only says that there is an entry: a second one contradicts it. */
+        /* Until places are known, 0 means that there is an entry: a second one is invalid. */
         if (!entry.is_invalid && naming->place_of[entry.function] != SXT_NAMING_NO_PLACE)
             entry.is_invalid = true;
         if (!entry.is_invalid)
@@ -279,7 +279,7 @@ static int use_markers(const struct sxt_mlyze *mlyze, struct sxt_naming_table *f
     return status;
 }
 
-/* A name that is there already keeps its id. */
+/* A name that already exists keeps its id. */
 static int find_known(struct sxt_naming_table *table, sxt_error *error)
 {
     struct sxt_strings known;
@@ -312,7 +312,7 @@ static int find_known(struct sxt_naming_table *table, sxt_error *error)
     return status;
 }
 
-/* New names take the ids that are free now, and then those behind the last. */
+/* New names take ids that are free now, and then those after the last. */
 static void give_ids(struct sxt_naming_table *table)
 {
     size_t freed = 0;

@@ -22,15 +22,15 @@ struct sxt_naming_entry {
     bool is_invalid;
 };
 
-/* Files or functions: those that are there, and those that come with the names. */
+/* Files or functions: those of the old metadata, and new ones. */
 struct sxt_naming_table {
     const sxt_string *before; /* by id */
     size_t before_count;
-    bool *is_used;             /* by id: something still speaks of it */
-    bool *is_gone;             /* by id: nothing does any more, and it goes */
+    bool *is_used;             /* by id: it is still used */
+    bool *is_gone;             /* by id: it is no longer used, and is dropped */
     struct sxt_strings *names; /* of the frames that were found */
     uint32_t *ids;             /* by number of a name */
-    bool *is_new;              /* the same: it is not there yet */
+    bool *is_new;              /* the same: it does not exist yet */
 };
 
 struct sxt_naming {

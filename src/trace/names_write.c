@@ -3,7 +3,7 @@
 #include "base/string.h"
 #include "trace/names.h"
 
-/* The frames of a place but for the first SKIPPED. */
+/* The frames of a place, without the first SKIPPED. */
 static void put_chain(const struct sxt_naming *naming, const struct sxt_place *place, size_t skipped,
                       struct sxt_json_writer *json)
 {
@@ -14,7 +14,7 @@ static void put_chain(const struct sxt_naming *naming, const struct sxt_place *p
     }
 }
 
-/* How many frames come out of frame NUMBER of the metadata, and how many of these, the first ones, are operator new. */
+/* The number of frames that replace frame NUMBER of the metadata, and how many of the first ones are operator new. */
 static size_t count_frames(const struct sxt_naming *naming, size_t number, size_t *operators)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
@@ -80,7 +80,7 @@ static void put_stacks(const struct sxt_naming *naming, struct sxt_json_reader *
     }
 }
 
-/* The entries that stay; READER is NULL when the metadata has none. */
+/* The entries that stay; READER is NULL if the metadata has none. */
 static void put_table(const struct sxt_naming_table *table, struct sxt_json_reader *reader,
                       struct sxt_json_writer *json)
 {
@@ -109,8 +109,7 @@ static bool stays_unresolved(const struct sxt_naming *naming, size_t entry)
            naming->place_of[naming->entries[entry].function] == SXT_NAMING_NO_PLACE;
 }
 
-/* Nothing at all where nothing is left. Entries that make no sense are dropped: ids are given anew, so they would come
- * to mean something. */
+/* Writes nothing if no entry is left. Invalid entries are dropped, because their ids may get another meaning. */
 static void put_unresolved(const struct sxt_naming *naming, sxt_string name, struct sxt_json_reader *reader,
                            struct sxt_json_writer *json)
 {

@@ -75,7 +75,7 @@ bool sxt_is_operator_new(sxt_string function)
 
 static bool add_name(struct sxt_strings *strings, sxt_string name, uint32_t *number)
 {
-    /* The empty string is number 0 of any table, and is no name. */
+    /* The empty string is number 0 of any table, and not a name. */
     if (name.size == 0)
         name = (sxt_string){"?", 1};
     *number = sxt_strings_add(strings, name.data, name.size);

@@ -1,5 +1,5 @@
 /*
- * places.h: addresses in loaded files, and the frames that they stand for.
+ * places.h: addresses in loaded files, and the frames at them.
  *
  * All addresses of one file are looked up together: the file is opened once, with the addresses it is asked for, and
  * closed again.
@@ -21,8 +21,8 @@ struct sxt_place_frame {
 struct sxt_place {
     uint32_t module;
     uint64_t address;    /* in the file */
-    size_t first, count; /* its frames, innermost first; none while nothing is known */
-    size_t operators;    /* so many of them, the innermost ones, are operator new: see below */
+    size_t first, count; /* its frames, innermost first; none if nothing is known */
+    size_t operators;    /* how many of the innermost ones are operator new: see below */
 };
 
 struct sxt_places {
@@ -36,33 +36,33 @@ struct sxt_places {
 int sxt_places_init(struct sxt_places *places, sxt_error *error);
 void sxt_places_free(struct sxt_places *places);
 
-/* False when memory is short. */
+/* False if memory is short. */
 bool sxt_places_add(struct sxt_places *places, uint32_t module, uint64_t address);
 
-/* Each once, in order. */
+/* Sorts them and removes duplicates. */
 void sxt_places_sort(struct sxt_places *places);
 
-/* NULL when it is not there. They must be sorted. */
+/* NULL if it is not there. They must be sorted. */
 const struct sxt_place *sxt_places_find(const struct sxt_places *places, uint32_t module, uint64_t address);
 
 /* Where the answers come from. */
 struct sxt_places_source {
-    /* The archive of a loaded file, for these addresses; NULL when it is not to be had. */
+    /* The archive of a loaded file, for these addresses; NULL if there is none. */
     sxt_archive *(*open)(void *data, uint32_t module, const uint64_t *addresses, size_t count);
-    sxt_string (*path)(void *data, uint32_t module); /* stands in for a source file that is not known */
+    sxt_string (*path)(void *data, uint32_t module); /* used if the source file is unknown */
     void *data;
 };
 
 /* Fills the frames of all places, which must be sorted. */
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error);
 
-/* One more frame for PLACE, which must have been the last to get one, or have none. False when memory is short. */
+/* Adds a frame to PLACE, which must be the last that got one, or have none. False if memory is short. */
 bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sxt_string file, sxt_string function,
                           uint32_t line);
 
 /*
- * Is it one of the functions that allocate for a `new` of C++? Who allocated is the one who called it, so a stack
- * begins behind such frames, unless it has no others. Those of a class are code of the program, and stay.
+ * Whether it is one of the functions that allocate for `new` in C++. The caller is the one who allocates, so a stack
+ * begins after such frames, unless it has no others. Those of a class are code of the program, and stay.
  */
 bool sxt_is_operator_new(sxt_string function);
 

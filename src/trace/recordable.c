@@ -38,7 +38,7 @@ static struct segments segments_of(const uint8_t *data, size_t size)
     return (struct segments){data, data + table, size, entry_size, count};
 }
 
-/* The bytes of the first segment of a type; absent when there is none. */
+/* The bytes of the first segment of a type; absent if there is none. */
 static sxt_string segment(const struct segments *segments, uint32_t type)
 {
     for (size_t i = 0; i < segments->count; i++) {
@@ -50,7 +50,7 @@ static sxt_string segment(const struct segments *segments, uint32_t type)
     return (sxt_string){NULL, 0};
 }
 
-/* What the file has from an address on; absent when nothing is loaded there. */
+/* The bytes of the file from an address on; absent if nothing is loaded there. */
 static sxt_string bytes_at(const struct segments *segments, uint64_t address)
 {
     for (size_t i = 0; i < segments->count; i++) {

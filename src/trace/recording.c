@@ -1,12 +1,12 @@
 /*
- * recording.c: a spool, made for a recorder to write to.
+ * recording.c: makes a spool, which the recorder writes to.
  *
- * It is a file of its own beside the trace that it will become, OUTPUT.part: so what is at OUTPUT stays there until
- * there is something whole to replace it. A file of that name may be what another process is writing to right now, or
- * what is left of a recording that was cut off. It is never touched; the next one is OUTPUT.part2, and so on.
+ * It is a file beside the trace to be, OUTPUT.part: what is at OUTPUT stays there until a whole trace replaces it. If
+ * there is a file of that name, another process may be writing to it, or a recording was cut off. It is never touched:
+ * the next name is OUTPUT.part2, and so on.
  *
- * Where nothing is at OUTPUT, the spool has that name too, until the trace takes it: who looks for OUTPUT while the
- * program runs, or after everything was killed, finds what there is.
+ * If nothing is at OUTPUT, that is a second name of the spool until the trace replaces it: OUTPUT can be read while the
+ * program runs, and after everything was killed.
  */
 #include <sextant/record.h>
 
@@ -29,8 +29,8 @@
 struct sxt_recording {
     uint8_t *head; /* of the spool, mapped */
     char *path;
-    char suffix[16]; /* what the path has behind that of the output */
-    char *output;    /* the other name of the spool; NULL when it has none */
+    char suffix[16]; /* the path is that of the output and this */
+    char *output;    /* the second name of the spool; NULL if it has none */
 };
 
 static int write_and_map(int fd, const sxt_recording_options *options, sxt_recording *recording, sxt_error *error)
@@ -54,7 +54,7 @@ void sxt_recording_options_init(sxt_recording_options *options)
     *options = (sxt_recording_options){.struct_size = sizeof *options};
 }
 
-/* A file that was not there before. */
+/* Creates a file that did not exist. */
 static int create_file(const char *output, sxt_recording *recording)
 {
     for (unsigned number = 1; number <= SPOOLS_MOST; number++) {
@@ -71,7 +71,7 @@ static int create_file(const char *output, sxt_recording *recording)
     return -1;
 }
 
-/* Better now than when the program has run for hours. */
+/* An error should be found before the program has run for hours. */
 static int check_output(const char *output, sxt_error *error)
 {
     struct stat status;

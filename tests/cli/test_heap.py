@@ -528,10 +528,10 @@ class OddFiles(HeapTest):
         for events, lines in ((known, []),
                               (known + nameless[:1], ["1 marker has a name that is not in the metadata"]),
                               (known + nameless, ["2 markers have names that are not in the metadata"]),
-                              (known + unknown[:1], ["1 event is of a type that is not known here"]),
-                              (known + unknown, ["3 events are of types that are not known here"]),
+                              (known + unknown[:1], ["1 event is of an unknown type"]),
+                              (known + unknown, ["3 events are of unknown types"]),
                               (known + nameless[:1] + unknown, ["1 marker has a name that is not in the metadata",
-                                                                "3 events are of types that are not known here"])):
+                                                                "3 events are of unknown types"])):
             path = self.trace(events)
             for arguments in (("heap", path), ("heap", path, "--json"), ("heap", path, "--markers"), ("diff", path, path),
                               ("diff", f"{path}@+0", f"{path}@+9"), ("diff", f"{path}@+9", f"{path}@+0")):  # fmt: skip
@@ -553,7 +553,7 @@ class OddFiles(HeapTest):
         self.assertIn("1 event has the address 0", one)
         many = self.run_warned("heap", self.trace([("alloc", START, 0, 9, 3, 0)] * 2, text)).err
         self.assertIn("2 allocations have stacks that", many)
-        self.assertIn("2 events have address 0", many)
+        self.assertIn("2 events have the address 0", many)
 
     def test_ids_of_stacks_may_be_as_high_as_they_fit(self):
         events = [("alloc", START, 16 * (i + 1), 10 + i, stack, 0)

@@ -542,9 +542,9 @@ class Hostile(HostileTest):
     def test_compressed_metadata(self):
         good = mlyze_writer.pack_lz4(b"{}")
         for name, stored, reason in (
-            ("cut off", b"\2\0\0", "size that it says"),
-            ("claims 4 GiB", struct.pack("<Q", 1 << 32) + good, "size that it says"),
-            ("claims 1 GiB", struct.pack("<Q", 1 << 30) + good, "size that it says"),
+            ("cut off", b"\2\0\0", "stated size is impossible"),
+            ("claims 4 GiB", struct.pack("<Q", 1 << 32) + good, "stated size is impossible"),
+            ("claims 1 GiB", struct.pack("<Q", 1 << 30) + good, "stated size is impossible"),
             ("claims more than it has", struct.pack("<Q", 3) + good, "cannot be decompressed"),
             ("claims less than it has", struct.pack("<Q", 1) + good, "cannot be decompressed"),
             ("garbage", struct.pack("<Q", 2) + b"\xff\xff", "cannot be decompressed"),
