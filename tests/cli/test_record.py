@@ -256,7 +256,7 @@ class Behaviour(RecordTest):
 class Allocators(RecordTest):
     """Which programs get the warning that they have an allocator linked in: those that have one, and no others."""
 
-    WARNING = r"^sextant: .*was seen: .*allocator of its own"
+    WARNING = r"^sextant: .*was recorded: .*its own allocator"
 
     def build_without_pie(self, name, source, *flags):
         return samples.compile_c(self.folder, name, "-g", "-fno-pie", "-no-pie", "-fno-builtin", *flags, source=source)
