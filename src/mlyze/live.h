@@ -1,16 +1,16 @@
 /*
  * live.h: the blocks that are allocated at some moment, by address.
  *
- * A hash table with open addressing, whose slots are no more than a part of the hash and the number of a block; what is
- * known of blocks is in chunks of 2 MiB, which never move. A block that ends leaves its place to the next one, so that
- * there are as many places as blocks were live at once, and an allocation gets memory that was used just before.
+ * A hash table with open addressing. A slot holds a part of the hash and the number of a block; the blocks are in
+ * chunks of 2 MiB, which never move. A new block takes the number of one that has ended, so there are only as many
+ * numbers as blocks were live at the same time, and an allocation reuses memory that is probably still cached.
  *
  *     slots   | tag number | - | tag number | ...     place: the upper bits of the tag
  *     chunk   | size time site key ... | ...          key: the rest of the hash
  *
- * An address and its hash are the same thing in another form, so tag and key together say which address it is. Hashes
- * depend on numbers that are drawn anew for each table: no file can be made whose addresses all meet in one place.
- * Everything that happens for each event is inlined.
+ * The hash function is invertible, so tag and key together identify the address. It depends on random numbers that
+ * differ for each table, so a hostile file cannot choose addresses that collide. Everything that runs for each event is
+ * inlined.
  */
 #ifndef SXT_MLYZE_LIVE_H
 #define SXT_MLYZE_LIVE_H
@@ -21,12 +21,12 @@
 
 #include "mlyze/mlyze.h"
 
-/* 32 bytes: two of them in a line of memory, and none in two lines. */
+/* 32 bytes: two fit in a cache line, and none crosses one. */
 struct sxt_live_block {
     uint64_t size;
     uint64_t time; /* of its allocation */
     uint32_t site;
-    uint32_t key;           /* of the table: not to be changed */
+    uint32_t key;           /* private to the table */
     uint64_t sequence : 47; /* which allocation of its thread it was */
     uint64_t is_old : 1;    /* there when the window began */
     uint64_t thread : 16;
@@ -34,7 +34,7 @@ struct sxt_live_block {
 
 struct sxt_live_slot {
     uint32_t tag;
-    uint32_t number; /* of the block; 0 where nothing is */
+    uint32_t number; /* of the block; 0: empty */
 };
 
 #define SXT_LIVE_CHUNK_BITS 16
@@ -47,34 +47,35 @@ struct sxt_live {
     size_t count;
     size_t most;     /* before it grows */
     size_t mask;     /* number of slots - 1 */
-    unsigned shift;  /* of a tag, to get a place */
-    uint32_t used;   /* blocks that were ever needed at once */
-    uint32_t vacant; /* number of one of them that is free, and so on by `site`; 0 at the end */
+    unsigned shift;  /* right shift of a tag that gives its place */
+    uint32_t used;   /* the most blocks that were live at the same time */
+    uint32_t vacant; /* number of a free block; `site` is the next one, 0 at the end */
     uint64_t secrets[2];
 };
 
 #define SXT_LIVE_NOWHERE SIZE_MAX
 
-/* An empty table. False when memory is short. */
+/* Makes an empty table. False if memory is short. */
 bool sxt_live_init(struct sxt_live *live);
 void sxt_live_free(struct sxt_live *live);
 
 /*
- * From now on `weights` has a number for each block: how many allocations it stands for. For an empty table. False when
+ * Keeps a weight for each block from now on: the number of allocations that it counts for. For an empty table. False if
  * memory is short.
  */
 bool sxt_live_keep_weights(struct sxt_live *live);
 
-/* Twice as many slots; false when memory is short, and then nothing changed. */
+/* Doubles the number of slots. False if memory is short, and then nothing has changed. */
 bool sxt_live_grow(struct sxt_live *live);
 
-/* Takes out what is at PLACE, and closes the gap. */
+/* Removes the block at PLACE, and closes the gap. */
 void sxt_live_remove(struct sxt_live *live, size_t place);
 
-/* The place of the block behind the one at PLACE, in no order of use; a walk begins and ends with SXT_LIVE_NOWHERE. */
+/* The place of the block after the one at PLACE, in no particular order. A walk begins and ends with SXT_LIVE_NOWHERE.
+ */
 size_t sxt_live_next(const struct sxt_live *live, size_t place);
 
-/* Every step can be undone, so no two addresses have the same hash. */
+/* Every step is invertible, so no two addresses have the same hash. */
 static inline uint64_t sxt_live_hash(const struct sxt_live *live, uint64_t address)
 {
     uint64_t hash = address ^ live->secrets[0];
@@ -125,7 +126,7 @@ static inline size_t sxt_live_find(const struct sxt_live *live, uint64_t address
     return sxt_live_find_hash(live, sxt_live_hash(live, address));
 }
 
-/* Puts an address that is not there in the empty slot AT, which sxt_live_search has found; the table must have room. */
+/* Puts a new address into the empty slot AT, which sxt_live_search has found. The table must have room. */
 static inline void sxt_live_put(struct sxt_live *live, size_t at, uint64_t hash)
 {
     uint32_t number = live->vacant;
@@ -141,8 +142,8 @@ static inline void sxt_live_put(struct sxt_live *live, size_t at, uint64_t hash)
 }
 
 /*
- * Where the address with HASH is, or will be from now on: then *IS_NEW, and its block is to be filled. SXT_LIVE_NOWHERE
- * when memory is short.
+ * The place of the address with HASH. If it is new, it is added, *IS_NEW is true, and the caller fills its block.
+ * SXT_LIVE_NOWHERE if memory is short.
  */
 static inline size_t sxt_live_add_hash(struct sxt_live *live, uint64_t hash, bool *is_new)
 {
@@ -163,9 +164,9 @@ static inline size_t sxt_live_add(struct sxt_live *live, uint64_t address, bool 
 }
 
 /*
- * Memory that will be asked for soon. The slot comes first; when it has arrived, sxt_live_expect says where HASH seems
- * to be, and fetches its block; sxt_live_find_expected looks there first. Compilers take a function that only fetches
- * for one that does nothing and drop the calls, unless they have to inline it.
+ * Prefetches memory that will be needed soon. The slot comes first; when it is there, sxt_live_expect says where HASH
+ * probably is, and prefetches its block; sxt_live_find_expected looks there first. Compilers drop calls of a function
+ * that only prefetches, unless they have to inline it.
  */
 static inline __attribute__((always_inline)) void sxt_live_fetch(const struct sxt_live *live, uint64_t hash)
 {
@@ -190,7 +191,7 @@ static inline size_t sxt_live_find_expected(const struct sxt_live *live, uint64_
     return __builtin_expect(is_there, 1) ? expected : sxt_live_find_hash(live, hash);
 }
 
-/* For those who look at events one by one: what the events some way behind AT will need. */
+/* For callers that handle events one by one: prefetches what the events some way after AT will need. */
 #define SXT_LIVE_AHEAD 16
 static inline __attribute__((always_inline)) void
 sxt_live_look_ahead(const struct sxt_live *live, const sxt_trace_event *events, size_t count, size_t at)
