@@ -63,7 +63,7 @@ SXT_API void sxt_trace_close(sxt_trace **trace);
 
 /* What the header and the metadata of a trace say. */
 typedef struct sxt_trace_info {
-    size_t struct_size; /* set by the caller: SXT_TRACE_INFO_INIT */
+    size_t struct_size; /* set by the caller: sizeof(sxt_trace_info) */
     uint32_t version;
     uint32_t flags;    /* as stored; docs/formats/mlyze.md lists them */
     const char *codec; /* "plain", "lz4" or "columns" */
@@ -77,17 +77,8 @@ typedef struct sxt_trace_info {
     bool is_sampled;        /* sizes and counts are estimates */
     bool is_cut_off;        /* the recording did not end */
     bool is_compressed;     /* as a whole, with gzip, xz or zstd */
-    bool has_index;         /* FILE.idx belongs to this trace */
     char file_id[33];       /* FileID of the file, in hexadecimal; see sextant/archive.h */
 } sxt_trace_info;
-
-#define SXT_TRACE_INFO_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(sxt_trace_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false, false,                              \
-        {                                                                                                              \
-            0                                                                                                          \
-        }                                                                                                              \
-    }
 
 SXT_API void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out);
 
@@ -247,7 +238,7 @@ typedef struct sxt_heap_summary {
     uint64_t unknown_events;
     uint64_t suppressed_bytes, suppressed_count; /* leaks that sxt_heap_suppress has hidden */
     bool is_sampled;                             /* counts and bytes are estimates */
-    bool is_saturated;                           /* sizes add up to more than 64 bits hold; sums stop there */
+    bool is_saturated;                           /* sizes add up to more than 64 bits can hold; sums stop there */
     bool is_damaged;                             /* the events after these cannot be read, */
     const char *damage;                          /* because of this; lives as long as the usage */
 } sxt_heap_summary;

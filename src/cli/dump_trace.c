@@ -162,7 +162,7 @@ static int visit_events(const sxt_trace *trace, const char *file,
 int cli_dump_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit)
 {
     struct dumping dumping = {emit, trace};
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     uint32_t limit = sxt_trace_stack_limit(trace), count;
     sxt_trace_get_info(trace, &info);
     dump_header(&info, emit);
@@ -189,7 +189,7 @@ static bool count_events(void *data, const sxt_trace_event *events, size_t count
 
 int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit)
 {
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace_get_info(trace, &info);
     struct counting counting = {.last_time = info.start_us};
     int status = visit_events(trace, file, count_events, &counting);

@@ -74,7 +74,7 @@ static void print_section_bases(const sxt_archive *archive, const sxt_info *info
 static sxt_info describe(const struct cli_input *input)
 {
     sxt_info info = {.struct_size = sizeof info, .format = "mlyze"};
-    sxt_trace_info of_trace = SXT_TRACE_INFO_INIT;
+    sxt_trace_info of_trace = {.struct_size = sizeof of_trace};
     if (input->trace == NULL) {
         sxt_archive_info(input->archive, &info);
         return info;

@@ -61,7 +61,7 @@ bool cli_is_trace(const char *file)
 
 void cli_warn_cut_off(const char *path, const sxt_trace *trace)
 {
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace_get_info(trace, &info);
     if (info.is_cut_off)
         cli_warn(path, "the recording was cut off; reading what is complete "
@@ -73,7 +73,8 @@ void cli_warn_cut_off(const char *path, const sxt_trace *trace)
 int cli_heap_open(const char *path, struct cli_heap *out)
 {
     sxt_error error;
-    *out = (struct cli_heap){.path = path, .info = SXT_TRACE_INFO_INIT, .summary.struct_size = sizeof out->summary};
+    *out = (struct cli_heap){
+        .path = path, .info.struct_size = sizeof out->info, .summary.struct_size = sizeof out->summary};
     sxt_heap_options_init(&out->options);
     if (sxt_trace_open_path(path, NULL, &out->trace, &error) != SXT_OK)
         return cli_fail(path, &error);

@@ -34,8 +34,7 @@ static struct sxt_live_slot *make_slots(size_t count)
     return slots;
 }
 
-/* Makes room for blocks with numbers up to MOST. Unused parts take no memory; most tables never fill the first chunk.
- */
+/* Makes room for blocks with numbers up to MOST. Unused parts of a chunk take no memory. */
 static bool make_chunks(struct sxt_live *live, size_t most)
 {
     size_t wanted = most / CHUNK + 1;

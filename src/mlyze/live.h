@@ -71,8 +71,7 @@ bool sxt_live_grow(struct sxt_live *live);
 /* Removes the block at PLACE, and closes the gap. */
 void sxt_live_remove(struct sxt_live *live, size_t place);
 
-/* The place of the block after the one at PLACE, in no particular order. A walk begins and ends with SXT_LIVE_NOWHERE.
- */
+/* The place of the next block after PLACE, in no particular order. A walk begins and ends with SXT_LIVE_NOWHERE. */
 size_t sxt_live_next(const struct sxt_live *live, size_t place);
 
 /* Every step is invertible, so no two addresses have the same hash. */

@@ -158,8 +158,7 @@ int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, siz
 struct sxt_mlyze_writing;
 struct sxt_mlyze_writing *sxt_mlyze_writing_start(struct sxt_mlyze_sink *sink, unsigned threads);
 
-/* Hands over the first SIZE bytes of EVENTS, which keeps the others. Fails if anything went wrong so far.
- */
+/* Takes the first SIZE bytes of EVENTS, which keeps the others. Fails if anything went wrong so far. */
 int sxt_mlyze_writing_put(struct sxt_mlyze_writing *writing, struct sxt_buffer *events, size_t size,
                           struct sxt_mlyze_index_entry entry, sxt_error *error);
 

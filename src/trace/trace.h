@@ -60,8 +60,7 @@ int sxt_spool_finish_unnamed(const struct sxt_file *file, const char *path, stru
 /* --- names.c: new metadata, with names for addresses that a recording left unresolved --- */
 
 struct sxt_trace_name_source {
-    /* The file that was loaded from PATH and has BUILD_ID (hexadecimal digits, or nothing), for these addresses; NULL
-     * if there is none. */
+    /* The file that was loaded from PATH and has BUILD_ID (hexadecimal, may be empty), for these addresses, or NULL. */
     sxt_archive *(*open)(void *data, sxt_string path, sxt_string build_id, const uint64_t *addresses, size_t count);
     void *data;
 };

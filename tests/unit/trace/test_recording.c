@@ -36,7 +36,7 @@ TEST(an_empty_recording_becomes_an_empty_trace)
 {
     sxt_recording *recording = create(NULL);
     sxt_recorded recorded = {.struct_size = sizeof recorded};
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace *trace;
     sxt_recording_note_end(recording);
     assert_int_equal(sxt_recording_finish_path(sxt_recording_path(recording), output, NULL, &recorded, NULL), SXT_OK);
@@ -83,7 +83,7 @@ TEST(a_spool_that_was_cut_off_opens_or_is_refused_as_asked)
     recording_options.period = 4096;
     sxt_recording *recording = create(&recording_options);
     sxt_trace_options options;
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace *trace;
     sxt_error error;
     assert_int_equal(sxt_trace_open_path(sxt_recording_path(recording), NULL, &trace, NULL), SXT_OK);

@@ -32,7 +32,7 @@ static sxt_trace *open_example(void)
 TEST(says_what_a_trace_is)
 {
     sxt_trace *trace = open_example();
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace_get_info(trace, &info);
     assert_int_equal(info.version, 1);
     assert_string_equal(info.codec, "plain");
@@ -229,7 +229,7 @@ TEST(inflates_up_to_the_limit)
 {
     struct sxt_buffer packed;
     sxt_trace_options options;
-    sxt_trace_info info = SXT_TRACE_INFO_INIT;
+    sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace *trace;
     sxt_error error;
     sxt_buffer_init(&packed, 1 << 20);
