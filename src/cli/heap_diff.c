@@ -116,8 +116,9 @@ static void print_changes(struct sxt_emit *emit, const struct side sides[2], con
     print_total(emit, "live", before->live_bytes, after->live_bytes);
     print_total(emit, "allocated", before->bytes, after->bytes);
     print_total(emit, "allocations", before->count, after->count);
-    sxt_emit_text(emit, "\n%" PRIu64 " stacks added, %" PRIu64 " removed, %" PRIu64 " changed, %" PRIu64 " unchanged\n",
-                  counts[2], counts[3], counts[1], counts[0]);
+    sxt_emit_text(emit,
+                  "\n%" PRIu64 " stack%s added, %" PRIu64 " removed, %" PRIu64 " changed, %" PRIu64 " unchanged\n",
+                  counts[2], counts[2] == 1 ? "" : "s", counts[3], counts[1], counts[0]);
     sxt_emit_text(emit, "\n%15s  %15s  %13s  stack\n", "live", "allocated", "allocations");
     for (size_t i = 0; shown < most && sxt_heap_diff_get(diff, i, &change); i++) {
         const sxt_heap_sums *a = change.sums_before, *b = change.sums_after;

@@ -145,7 +145,7 @@ void cli_heap_print_state(struct sxt_emit *emit, const struct cli_heap *heap)
         sxt_emit_record_end(emit);
         return;
     }
-    sxt_emit_text(emit, "after %s: %s bytes in %s blocks\n\n",
+    sxt_emit_text(emit, "after %s: %s bytes in %s block%s\n\n",
                   cli_duration(heap->summary.end - heap->info.start_us).text, thousands(total->live_bytes).text,
-                  thousands(total->live_count).text);
+                  thousands(total->live_count).text, total->live_count == 1 ? "" : "s");
 }

@@ -72,9 +72,10 @@ static void summarise(const struct session *session, const char *path, const sxt
 {
     explain(session, path, recorded);
     if (!cli_given(session->arguments, "quiet"))
-        fprintf(stderr, "sextant: %s: %llu events, %llu allocations at %llu stacks\n", path,
-                (unsigned long long)recorded->events, (unsigned long long)recorded->allocations,
-                (unsigned long long)recorded->stacks);
+        fprintf(stderr, "sextant: %s: %llu event%s, %llu allocation%s at %llu stack%s\n", path,
+                (unsigned long long)recorded->events, recorded->events == 1 ? "" : "s",
+                (unsigned long long)recorded->allocations, recorded->allocations == 1 ? "" : "s",
+                (unsigned long long)recorded->stacks, recorded->stacks == 1 ? "" : "s");
 }
 
 /* --- children --- */

@@ -86,7 +86,7 @@ class Diff(sextant.ProgramTest):
         first, second = [("alloc", START, 16, 100, 0, 0)], [("alloc", START, 16, 100, 0, 0), ("alloc", START, 32, 50, 1, 0)]
         text = self.run_ok("diff", self.trace("a.mlyze", first), self.trace("b.mlyze", second)).text
         self.assertRegex(text, r"peak +100 +150 +\+50 +50\.0 %")
-        self.assertIn("1 stacks added, 0 removed, 0 changed, 1 unchanged", text)
+        self.assertIn("1 stack added, 0 removed, 0 changed, 1 unchanged", text)
         self.assertRegex(text, r"\+50 +\+50 +\+1  parse  /app/parse\.c:11")
 
 
