@@ -46,7 +46,8 @@ const char *sxt_status_text(sxt_status code)
     return "unknown error";
 }
 
-static void describe_at(sxt_error *error, sxt_status code, uint64_t offset, const char *format, va_list arguments)
+__attribute__((format(printf, 4, 0))) static void describe_at(sxt_error *error, sxt_status code, uint64_t offset,
+                                                              const char *format, va_list arguments)
 {
     char ending[40] = "";
     if (offset != SXT_NO_OFFSET)
