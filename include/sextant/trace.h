@@ -29,6 +29,7 @@
 
 #include <sextant/error.h>
 #include <sextant/export.h>
+#include <sextant/profile.h>
 #include <sextant/string.h>
 
 #ifdef __cplusplus
@@ -439,27 +440,14 @@ SXT_API int sxt_trace_verify_path(const char *path, const sxt_trace_options *opt
 
 /* --- names for addresses that the recording left unresolved --- */
 
-typedef enum sxt_trace_missing_reason {
-    SXT_TRACE_MISSING_FILE = 0,     /* no file was found */
-    SXT_TRACE_MISSING_BUILD_ID = 1, /* only a file with another build ID */
-    SXT_TRACE_MISSING_DAMAGED = 2   /* the file cannot be read */
-} sxt_trace_missing_reason;
-
-/* A loaded file whose addresses stay without names. Texts live during the call only. */
-typedef struct sxt_trace_missing {
-    sxt_string path; /* where it was loaded from */
-    sxt_string build_id;
-    sxt_trace_missing_reason reason;
-    const char *text; /* one line */
-} sxt_trace_missing;
-
 typedef struct sxt_trace_naming {
     size_t struct_size;             /* set by sxt_trace_naming_init */
     const char *const *directories; /* searched first, with all folders below them; files are fine too */
     size_t directory_count;
     const char *debug_directory; /* of separate debug files; NULL: /usr/lib/debug */
     void (*warning)(void *data, const char *path, const sxt_error *problem); /* may be NULL */
-    void (*missing)(void *data, const sxt_trace_missing *missing);           /* may be NULL */
+    /* Called for each loaded file whose addresses stay without names, until it returns false. May be NULL. */
+    bool (*missing)(void *data, const sxt_missing_module *missing);
     void *data;
     uintptr_t reserved[4];
 } sxt_trace_naming;

@@ -27,7 +27,13 @@ int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt
  */
 sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
 
-/* What a compressed file or section may expand to, where no options say otherwise. */
+/*
+ * What a compressed file is, from the beginning of what it expands to. A ksym blob, which is recognised as a whole, and
+ * a file that is not compressed are unknown here.
+ */
+sxt_kind sxt_kind_of_compressed(const struct sxt_file *file);
+
+/* The most that a compressed file or section may expand to, if no option says otherwise. */
 #define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
 
 /* Opens a plain or compressed file. */

@@ -34,6 +34,18 @@ sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym)
     return is_ksym(data, size, ksym != NULL ? ksym : &unused) ? SXT_KIND_KSYM : SXT_KIND_UNKNOWN;
 }
 
+/* Enough for the magic number of every kind. */
+#define START_SIZE 256
+
+sxt_kind sxt_kind_of_compressed(const struct sxt_file *file)
+{
+    enum sxt_compression compression = sxt_compression_of(file->data, file->size);
+    if (compression == SXT_COMPRESSION_NONE)
+        return SXT_KIND_UNKNOWN;
+    uint8_t start[START_SIZE];
+    return sxt_kind_of(start, sxt_inflate_start(compression, file->data, file->size, start, sizeof start), NULL);
+}
+
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error)
 {
     if (file->size == 0)
@@ -59,6 +71,8 @@ int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error)
     if (status != SXT_OK)
         return status;
     *kind = sxt_kind_of(file.data, file.size, NULL);
+    if (*kind == SXT_KIND_UNKNOWN)
+        *kind = sxt_kind_of_compressed(&file);
     if (*kind == SXT_KIND_UNKNOWN && sxt_compression_of(file.data, file.size) != SXT_COMPRESSION_NONE) {
         status = sxt_file_inflate(&file, SXT_ARCHIVE_INFLATE_LIMIT, error);
         if (status == SXT_OK)

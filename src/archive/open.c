@@ -15,6 +15,12 @@
 #include "source/elf/elf.h"
 #include "source/extract.h"
 
+static int refuse_trace(sxt_error *error)
+{
+    return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_HEAP_TRACE, SXT_NO_OFFSET,
+                           "a heap trace, which has no symbols to look up");
+}
+
 static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
 static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
 
@@ -92,6 +98,8 @@ void sxt_archive_close(sxt_archive **archive)
 
 static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error)
 {
+    if (sxt_kind_of_compressed(&archive->file) == SXT_KIND_TRACE)
+        return refuse_trace(error);
     int status = sxt_file_inflate(&archive->file, options->extract->inflate_limit, error);
     if (status != SXT_OK)
         return status;
@@ -105,8 +113,7 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     case SXT_KIND_SIZEDIFF:
         return sxt_archive_open_size(archive, error);
     case SXT_KIND_TRACE:
-        return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_HEAP_TRACE, SXT_NO_OFFSET,
-                               "a heap trace, which has no symbols to look up");
+        return refuse_trace(error);
     case SXT_KIND_LIDIA:
         return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
     case SXT_KIND_ELF:

@@ -10,7 +10,9 @@ static int verify(struct sxt_file *file, void (*problem)(void *data, const sxt_p
                   uint64_t *count, sxt_error *error)
 {
     sxt_ksym ksym;
-    int status = sxt_file_inflate(file, SXT_ARCHIVE_INFLATE_LIMIT, error);
+    uint64_t limit =
+        sxt_kind_of_compressed(file) == SXT_KIND_TRACE ? SXT_MLYZE_INFLATE_LIMIT : SXT_ARCHIVE_INFLATE_LIMIT;
+    int status = sxt_file_inflate(file, limit, error);
     if (status == SXT_OK) {
         switch (sxt_kind_of(file->data, file->size, &ksym)) {
         case SXT_KIND_LIDIA:

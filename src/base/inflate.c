@@ -136,6 +136,15 @@ int sxt_inflate_exactly(enum sxt_compression kind, const void *data, size_t size
     return status;
 }
 
+size_t sxt_inflate_start(enum sxt_compression kind, const void *data, size_t size, uint8_t *to, size_t room)
+{
+    struct job job = {.kind = kind, .data = data, .size = size, .exact = true};
+    job.sink.data = to;
+    job.sink.capacity = job.sink.limit = room;
+    (void)expand(&job);
+    return job.sink.size;
+}
+
 static int stream_error(struct job *job, sxt_status code, const char *problem)
 {
     return sxt_fail(job->error, code, job->position, "%s stream: %s", sxt_compression_name(job->kind), problem);

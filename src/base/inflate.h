@@ -1,4 +1,4 @@
-/* inflate.h: decompression with a limit. What a stream is, its first bytes tell. */
+/* inflate.h: decompression with a limit. The first bytes of a stream say how it is compressed. */
 #ifndef SXT_BASE_INFLATE_H
 #define SXT_BASE_INFLATE_H
 
@@ -30,6 +30,12 @@ const char *sxt_compression_name(enum sxt_compression kind);
  */
 int sxt_inflate(enum sxt_compression kind, const void *data, size_t size, uint64_t limit, uint8_t **out,
                 size_t *out_size, sxt_error *error);
+
+/*
+ * Expands the beginning of a stream, at most ROOM bytes of it, to TO, and returns how many bytes came out. A stream
+ * that is damaged gives what comes before the damage.
+ */
+size_t sxt_inflate_start(enum sxt_compression kind, const void *data, size_t size, uint8_t *to, size_t room);
 
 /* Expands into exactly EXPECTED bytes at TO; any other length is an error. */
 int sxt_inflate_exactly(enum sxt_compression kind, const void *data, size_t size, uint8_t *to, size_t expected,

@@ -24,20 +24,20 @@ static void show_warning(void *data, const char *path, const sxt_error *problem)
     cli_warn(path, "%s", problem->text);
 }
 
-static void note_missing(void *data, const sxt_trace_missing *file)
+static bool note_missing(void *data, const sxt_missing_module *module)
 {
     struct missing *missing = data;
-    char path[4096];
-    snprintf(path, sizeof path, "%.*s", (int)file->path.size, file->path.data);
-    const char *slash = strrchr(path, '/');
-    if (file->reason != SXT_TRACE_MISSING_DAMAGED && missing->count++ == 0)
-        snprintf(missing->first, sizeof missing->first, "%.63s", slash != NULL ? slash + 1 : path);
-    if (file->reason == SXT_TRACE_MISSING_FILE || missing->warnings++ >= WARNINGS_MOST)
-        return;
-    if (file->reason == SXT_TRACE_MISSING_BUILD_ID)
-        cli_warn(path, "only a file with another build ID was found; it is not used");
+    const char *name = module->name.data, *slash = strrchr(name, '/');
+    bool is_absent = module->reason == SXT_UNRESOLVED_FILE || module->reason == SXT_UNRESOLVED_BUILD_ID;
+    if (is_absent && missing->count++ == 0)
+        snprintf(missing->first, sizeof missing->first, "%s", slash != NULL ? slash + 1 : name);
+    if (module->reason == SXT_UNRESOLVED_FILE || missing->warnings++ >= WARNINGS_MOST)
+        return true;
+    if (module->reason == SXT_UNRESOLVED_BUILD_ID)
+        cli_warn(name, "only a file with another build ID was found; it is not used");
     else
-        cli_warn(path, "%s", file->text);
+        cli_warn(name, "%s", module->problem);
+    return true;
 }
 
 static void summarise(const char *path, const sxt_trace_named *named, const struct missing *missing)

@@ -93,6 +93,9 @@ sxt_string sxt_mlyze_function(const struct sxt_mlyze_metadata *metadata, uint32_
 
 struct sxt_mlyze; /* immutable; any number of cursors may read it, on any threads */
 
+/* The most that a trace that is compressed as a whole may expand to, if no option says otherwise. */
+#define SXT_MLYZE_INFLATE_LIMIT ((uint64_t)16 << 30)
+
 bool sxt_mlyze_is(const uint8_t *data, size_t size);
 bool sxt_mlyze_is_unclean(const uint8_t *data, size_t size); /* a trace whose recording was cut off */
 

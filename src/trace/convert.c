@@ -9,7 +9,7 @@
 
 void sxt_trace_write_options_init(sxt_trace_write_options *options)
 {
-    *options = (sxt_trace_write_options){.struct_size = sizeof *options, .inflate_limit = SXT_TRACE_INFLATE_LIMIT};
+    *options = (sxt_trace_write_options){.struct_size = sizeof *options, .inflate_limit = SXT_MLYZE_INFLATE_LIMIT};
 }
 
 int sxt_trace_take_write_options(const sxt_trace_write_options *given, sxt_trace_write_options *out, sxt_error *error)

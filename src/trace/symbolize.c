@@ -22,18 +22,6 @@ static sxt_archive *open_module(void *data, sxt_string path, sxt_string build_id
     return sxt_modules_archive(data, path, build_id, addresses, count);
 }
 
-static bool report_missing(void *data, const sxt_missing_module *module)
-{
-    const sxt_trace_naming *naming = data;
-    sxt_trace_missing missing = {module->name, module->build_id, SXT_TRACE_MISSING_DAMAGED, module->problem};
-    if (module->reason == SXT_UNRESOLVED_FILE)
-        missing.reason = SXT_TRACE_MISSING_FILE;
-    else if (module->reason == SXT_UNRESOLVED_BUILD_ID)
-        missing.reason = SXT_TRACE_MISSING_BUILD_ID;
-    naming->missing(naming->data, &missing);
-    return true;
-}
-
 /* METADATA stays empty if there are no new names. */
 static int find_names(const sxt_trace *trace, const sxt_trace_naming *naming, struct sxt_buffer *metadata,
                       sxt_trace_named *named, sxt_error *error)
@@ -59,7 +47,7 @@ static int find_names(const sxt_trace *trace, const sxt_trace_naming *naming, st
     const struct sxt_trace_name_source source = {.open = open_module, .data = modules};
     status = sxt_trace_name(trace->mlyze, &source, metadata, named, error);
     if (status == SXT_OK && naming->missing != NULL)
-        sxt_modules_visit_missing(modules, report_missing, (void *)(uintptr_t)naming);
+        sxt_modules_visit_missing(modules, naming->missing, naming->data);
     sxt_modules_close(&modules);
     return status;
 }

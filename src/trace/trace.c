@@ -20,7 +20,7 @@
 
 void sxt_trace_options_init(sxt_trace_options *options)
 {
-    *options = (sxt_trace_options){.struct_size = sizeof *options, .inflate_limit = SXT_TRACE_INFLATE_LIMIT};
+    *options = (sxt_trace_options){.struct_size = sizeof *options, .inflate_limit = SXT_MLYZE_INFLATE_LIMIT};
 }
 
 static int take_options(const sxt_trace_options *given, sxt_trace_options *out, sxt_error *error)

@@ -13,9 +13,6 @@
 #include "mlyze/analysis.h"
 #include "mlyze/mlyze.h"
 
-/* The most that a compressed file may expand to, where no option says otherwise. */
-#define SXT_TRACE_INFLATE_LIMIT ((uint64_t)16 << 30)
-
 struct sxt_trace {
     char *path;            /* NULL: a stream or memory, so that nothing can be beside it */
     struct sxt_file file;  /* what was read, inflated */

@@ -207,6 +207,8 @@ TEST(kinds_are_told_apart_by_content)
     assert_int_equal(sxt_lidia_write_memory(model, NULL, &lidia, &lidia_size, NULL, NULL), SXT_OK);
     assert_int_equal(sxt_symbfile_write_ranges_memory(model, NULL, &symbfile, &symbfile_size, NULL, NULL), SXT_OK);
     static const uint8_t empty_ksym[40];
+    /* A stored block with "MTRC" and no end: what a compressed file is shows at its beginning. */
+    static const uint8_t cut_trace[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 4, 0, 0xfb, 0xff, 'M', 'T', 'R', 'C'};
     const struct {
         const void *data;
         size_t size;
@@ -218,6 +220,7 @@ TEST(kinds_are_told_apart_by_content)
         {symbfile, symbfile_size, SXT_KIND_SYMBFILE, "symbfile"},
         {empty_ksym, sizeof empty_ksym, SXT_KIND_UNKNOWN, "unknown"},
         {"MTRC", 4, SXT_KIND_TRACE, "mlyze"},
+        {cut_trace, sizeof cut_trace, SXT_KIND_TRACE, "mlyze"},
         {"text", 4, SXT_KIND_UNKNOWN, "unknown"},
         {"", 0, SXT_KIND_UNKNOWN, "unknown"},
     };
@@ -230,6 +233,10 @@ TEST(kinds_are_told_apart_by_content)
     }
     sxt_kind kind;
     sxt_error error;
+    sxt_archive *archive;
+    assert_int_equal(sxt_archive_open_memory(cut_trace, sizeof cut_trace, NULL, &archive, &error),
+                     SXT_ERROR_UNSUPPORTED);
+    assert_int_equal(error.reason, SXT_REASON_HEAP_TRACE);
     assert_int_equal(sxt_identify_path("-", &kind, &error), SXT_ERROR_UNSUPPORTED);
     assert_int_equal(error.reason, SXT_REASON_NOT_A_FILE);
     assert_int_equal(sxt_identify_path("/dev/null", &kind, &error), SXT_ERROR_UNSUPPORTED);

@@ -451,3 +451,23 @@ TEST(refuses_to_expand_what_is_not_compressed)
         assert_refused(kinds[k], (struct bytes){text, sizeof text}, SXT_ERROR_FORMAT);
     }
 }
+
+TEST(expands_the_start_of_a_stream_whose_end_is_missing)
+{
+    struct bytes plain = sample(300000);
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        struct bytes stream = compressed(kinds[k], plain.data, plain.size);
+        uint8_t start[256];
+        for (size_t cut = 1; cut <= 2; cut++) {
+            size_t found = sxt_inflate_start(kinds[k], stream.data, stream.size / cut, start, sizeof start);
+            assert_int_equal(found, sizeof start);
+            assert_memory_equal(start, plain.data, sizeof start);
+        }
+        free(stream.data);
+        stream = compressed(kinds[k], plain.data, 100);
+        assert_int_equal(sxt_inflate_start(kinds[k], stream.data, stream.size, start, sizeof start), 100);
+        assert_int_equal(sxt_inflate_start(kinds[k], stream.data, 0, start, sizeof start), 0);
+        free(stream.data);
+    }
+    free(plain.data);
+}
