@@ -60,6 +60,11 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time);
 /* A marker or the end: the peak since the last marker is known. */
 void sxt_heap_end_phase(struct heap_pass *pass);
 
+/* --- analysis_leaks.c --- */
+
+/* Counts what leaked, once all events were taken. */
+void sxt_heap_find_leaks(struct heap_pass *pass);
+
 /* --- analysis_timeline.c: the timeline and the windows of churn --- */
 
 /* May be called again to begin anew. False if memory is short. */

@@ -7,27 +7,6 @@
 #define BATCH       1024
 #define PASSED_STEP ((uint64_t)4 << 20) /* bytes of the file between two reports to the watcher */
 
-static int find_leaks(struct heap_pass *pass)
-{
-    sxt_heap_usage *usage = pass->usage;
-    bool is_window = usage->options.from.kind != SXT_HEAP_MOMENT_NONE;
-    for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;) {
-        const struct sxt_live_block *block = sxt_live_at(&pass->live, at);
-        if (usage->end - block->time < usage->options.min_age || (is_window && block->is_old))
-            continue;
-        sxt_heap_sums *all[] = {&usage->total, &usage->sites[block->site].sums,
-                                usage->threads == NULL ? NULL : &usage->threads[block->thread],
-                                usage->sizes == NULL ? NULL : &usage->sizes[sxt_heap_power_of(block->size)]};
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-            if (all[i] == NULL)
-                continue;
-            all[i]->leaked_bytes += block->size;
-            all[i]->leaked_count += sxt_live_weight(&pass->live, at);
-        }
-    }
-    return SXT_OK;
-}
-
 static int finish(struct heap_pass *pass, sxt_error *error)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -53,7 +32,8 @@ static int finish(struct heap_pass *pass, sxt_error *error)
         sxt_heap_remember_peak(usage, &usage->threads[i]);
     for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)
         sxt_heap_remember_peak(usage, &usage->sizes[i]);
-    return find_leaks(pass);
+    sxt_heap_find_leaks(pass);
+    return SXT_OK;
 }
 
 static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)

@@ -1,10 +1,13 @@
-/* analysis_suppress.c: hides known leaks by patterns for functions and files. */
+/*
+ * analysis_leaks.c: leaks are the blocks that are live at the end, unless they are too young or were there before the
+ * window; known ones are suppressed by patterns for functions and files. analysis_table.c makes a table of them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "mlyze/analysis.h"
+#include "mlyze/analysis_private.h"
 
 #define PATTERNS_MOST 100000
 
@@ -12,6 +15,26 @@ struct patterns {
     sxt_string *items;
     size_t count, capacity;
 };
+
+void sxt_heap_find_leaks(struct heap_pass *pass)
+{
+    sxt_heap_usage *usage = pass->usage;
+    bool is_window = usage->options.from.kind != SXT_HEAP_MOMENT_NONE;
+    for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;) {
+        const struct sxt_live_block *block = sxt_live_at(&pass->live, at);
+        if (usage->end - block->time < usage->options.min_age || (is_window && block->is_old))
+            continue;
+        sxt_heap_sums *all[] = {&usage->total, &usage->sites[block->site].sums,
+                                usage->threads == NULL ? NULL : &usage->threads[block->thread],
+                                usage->sizes == NULL ? NULL : &usage->sizes[sxt_heap_power_of(block->size)]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            if (all[i] == NULL)
+                continue;
+            all[i]->leaked_bytes += block->size;
+            all[i]->leaked_count += sxt_live_weight(&pass->live, at);
+        }
+    }
+}
 
 /* Whether PATTERN, in which "*" matches anything, matches all of TEXT. Backtracks to the last star only, so it takes at
  * most the product of both sizes. */
