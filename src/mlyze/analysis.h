@@ -103,7 +103,7 @@ struct sxt_heap_table {
 /* Adds FROM to TO, as if their blocks were of one stack. */
 void sxt_heap_add_sums(sxt_heap_sums *to, const sxt_heap_sums *from);
 
-/* --- analysis_suppress.c --- */
+/* --- analysis_leaks.c --- */
 
 /* What is suppressed in total. */
 void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count);
