@@ -9,7 +9,7 @@
 static sxt_call_search *search_for(uint16_t machine, bool is_64, bool big_endian)
 {
     switch (machine) {
-    case EM_X86_64: /* in a 32-bit file (x32), too, it is 64-bit code */
+    case EM_X86_64: /* also in a 32-bit file (x32) */
         return big_endian ? NULL : sxt_find_calls_x86_64;
     case EM_386:
         return big_endian || is_64 ? NULL : sxt_find_calls_x86_32;
@@ -31,6 +31,6 @@ int sxt_code_find_calls(uint16_t machine, bool is_64, bool big_endian, const uin
     sxt_call_search *search = search_for(machine, is_64, big_endian);
     if (search == NULL)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                        "calls are found in x86 and AArch64 code, not in that of machine %u", machine);
+                        "cannot find calls in code of machine %u, only in x86 and AArch64 code", machine);
     return search(code, size, address, found, context, error);
 }

@@ -1,9 +1,9 @@
 /*
- * calls_x86.c: calls in x86 code. Most instructions of 64-bit code are known to length_x86.c, which is eight times as
- * fast as the complete decoder (Zydis); that one gets the rest, and says what is an instruction at all.
+ * calls_x86.c: calls in x86 code. length_x86.c handles most instructions of 64-bit code, eight times as fast as the
+ * complete decoder (Zydis). Zydis gets the rest, and decides whether bytes are an instruction at all.
  *
- * Bytes that are not an instruction are skipped one by one, as objdump mostly does. Where the two disagree about
- * prefixes that an instruction must not have ("lock call"), the call begins after them here; it ends in the same place.
+ * Bytes that are not an instruction are skipped one by one, as objdump mostly does. objdump may differ about a call
+ * with a prefix that it must not have ("lock call"): here the call begins after the prefix. It ends in the same place.
  */
 #include <Zydis/Zydis.h>
 
@@ -51,14 +51,16 @@ static int find_calls(const ZydisDecoder *decoder, const uint8_t *code, size_t s
     return SXT_OK;
 }
 
-/* With the operand-size prefix, near branches have an offset of 2 bytes on AMD processors and of 4 on those of Intel.
- * No compiler makes use of either; objdump sides with AMD. */
+/*
+ * With the operand-size prefix, near branches have an offset of 2 bytes on AMD processors and of 4 on those of Intel.
+ * No compiler makes use of either; objdump follows AMD.
+ */
 static int open_decoder(ZydisDecoder *decoder, ZydisMachineMode mode, ZydisStackWidth width, sxt_error *error)
 {
     if (ZYAN_SUCCESS(ZydisDecoderInit(decoder, mode, width)) &&
         ZYAN_SUCCESS(ZydisDecoderEnableMode(decoder, ZYDIS_DECODER_MODE_AMD_BRANCHES, ZYAN_TRUE)))
         return SXT_OK;
-    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the decoder of x86 instructions cannot be used");
+    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "cannot initialize the x86 decoder");
 }
 
 /* The length of the instruction, and whether it is a call; 0 when it is not an instruction. */

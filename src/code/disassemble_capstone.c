@@ -1,9 +1,9 @@
 /*
  * disassemble_capstone.c: listings of code of machines other than x86, by libcapstone. The library is loaded on first
- * use: linked, it would cost every start of the program more time than most runs take.
+ * use: if it were linked, it would slow down every start of the program by more than most runs take.
  *
  * Capstone prints addresses as numbers. Which instructions of a machine have an address as their last operand is a list
- * of mnemonics here; in these, the number is replaced by a name.
+ * of mnemonics here; in those, a name replaces the number.
  */
 #include <capstone/capstone.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #define SONAME_OF(major) "libcapstone.so." TEXT_OF(major)
 #define SONAME           SONAME_OF(CS_API_MAJOR)
 
-/* What is used of libcapstone. */
+/* The functions of libcapstone that are used. */
 struct capstone {
     void *library;
     __typeof__(cs_open) *open;
@@ -32,9 +32,8 @@ struct machine {
     uint16_t elf; /* EM_... */
     cs_arch arch;
     unsigned mode32, mode64;
-    unsigned step; /* bytes to go on by after bytes that are not an instruction */
-    /* Mnemonics whose last operand is an address, each in spaces; one that ends with '*' is the beginning of several.
-     */
+    unsigned step; /* bytes to skip where there is no instruction */
+    /* Mnemonics whose last operand is an address, each in spaces; one that ends with '*' is a prefix. */
     const char *with_address;
 };
 
@@ -107,7 +106,7 @@ static int load(struct capstone *capstone, sxt_error *error)
     if (capstone->library == NULL)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
                         SONAME " cannot be loaded (Debian: apt-get install libcapstone%d)", CS_API_MAJOR);
-    /* A function pointer cannot be cast from void * in ISO C; POSIX wants it stored this way. */
+    /* A function pointer cannot be cast from void * in ISO C; POSIX requires storing it this way. */
     const struct {
         const char *name;
         void *place;
@@ -143,8 +142,10 @@ static bool has_address(const struct machine *machine, const char *mnemonic)
     return false;
 }
 
-/* Where the number that is the last operand begins, with its '#'; NULL when the last operand is anything else, or the
- * number is added to a register ("[x1], #0x10"). */
+/*
+ * Where the number that is the last operand begins, with its '#'; NULL when the last operand is anything else, or the
+ * number is added to a register ("[x1], #0x10").
+ */
 static const char *find_number(const char *operands, uint64_t *value)
 {
     const char *comma = strrchr(operands, ','), *at = comma != NULL ? comma + 1 : operands;

@@ -1,6 +1,6 @@
 /*
- * disassemble_x86.c: listings of x86 code, by Zydis, which finds calls here too. A hook notes which bytes of the text
- * of an instruction are an address. These are replaced by a name, which may be longer than the room that Zydis has.
+ * disassemble_x86.c: listings of x86 code, by Zydis, which calls_x86.c uses too. A hook notes which bytes of the text
+ * of an instruction are an address. They are replaced by a name, which may be too long for Zydis's buffer.
  */
 #include <elf.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 /* The address in the instruction that is being printed. */
 struct mark {
-    ZydisFormatterFunc print; /* what Zydis prints addresses with */
+    ZydisFormatterFunc print; /* Zydis's own function, which prints addresses */
     uint64_t address;
-    size_t start, end; /* where it is in the text; the same when there is none */
+    size_t start, end; /* its place in the text; equal if there is none */
     bool is_relative;  /* "(%rip)" follows it */
 };
 
@@ -45,8 +45,10 @@ int sxt_code_list_x86(const struct sxt_code_piece *piece, sxt_code_name *name, v
     return sxt_buffer_status(out, error);
 }
 
-/* Called by Zydis for an absolute address: the target of a branch, or memory that is addressed by no register but the
- * instruction pointer. */
+/*
+ * Called by Zydis for an absolute address: the target of a branch, or memory that is addressed by no register but the
+ * instruction pointer.
+ */
 static ZyanStatus print_address(const ZydisFormatter *formatter, ZydisFormatterBuffer *buffer,
                                 ZydisFormatterContext *context)
 {
@@ -72,7 +74,7 @@ static ZyanStatus print_address(const ZydisFormatter *formatter, ZydisFormatterB
 static int open_lister(struct lister *lister, const struct sxt_code_piece *piece, sxt_error *error)
 {
     bool is_64 = piece->machine == EM_X86_64;
-    /* Zydis takes a function as an address of data, and gives back the one that it replaces. */
+    /* Zydis takes the hook as a pointer to data, and returns the function that it replaces. */
     ZydisFormatterFunc ours = print_address;
     const void *function;
     memcpy(&function, &ours, sizeof function);
@@ -93,7 +95,7 @@ static int open_lister(struct lister *lister, const struct sxt_code_piece *piece
     memcpy(&lister->print_address, &function, sizeof function);
     if (fine)
         return SXT_OK;
-    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the decoder of x86 instructions cannot be used");
+    return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "cannot initialize the x86 decoder");
 }
 
 /* Bytes that are not an instruction, or not one that Zydis knows. */

@@ -7,13 +7,13 @@
  *     0 ...             VEX (2 or 3 bytes) + 1   1       0, 1   0, 1, 4        0, 1
  *     0 ...             EVEX (4 bytes) + 1       1       0, 1   0, 1, 4        0, 1
  *
- * What a complete decoder spends its time on (operands, their sizes, exceptions) does not matter for that. The first
- * part here is quick, and knows the usual instructions: two tables say for each opcode what follows it. What is rare,
- * what exists only with some prefixes or operands, and what no longer exists in 64-bit code has a dot, and is left to
- * the complete decoder; the tests compare all combinations with it.
+ * What a complete decoder spends its time on (operands, their sizes, exceptions) does not affect the length. The first
+ * part of this file is fast and handles common instructions: two tables say what follows each opcode. A dot marks
+ * opcodes that are rare, that exist only with some prefixes or operands, or that no longer exist in 64-bit code. They
+ * are left to the complete decoder; the tests compare all combinations with it.
  *
  * The second part is for instructions that are newer than the complete decoder. They have the forms of the last three
- * rows, in which the length does not depend on what an instruction does. In 32-bit code these are the same.
+ * rows, in which the length does not depend on what an instruction does. They are the same in 32-bit code.
  */
 #include <string.h>
 
@@ -103,7 +103,7 @@ unsigned sxt_x86_quick_length(const uint8_t *code, bool *call)
     return length <= SXT_X86_LENGTH_MAX ? length : 0;
 }
 
-/* How many bytes there are from AT, after an opcode of that kind, to the end of the instruction; NOT_KNOWN if so. */
+/* How many bytes there are from AT, after an opcode of that kind, to the end of the instruction; or NOT_KNOWN. */
 static inline unsigned size_after(char kind, const uint8_t *at, struct prefixes before, bool *call)
 {
     unsigned operation = *at >> 3 & 7;              /* the field of ModRM that continues some opcodes */
@@ -152,7 +152,7 @@ static inline unsigned size_after(char kind, const uint8_t *at, struct prefixes 
     }
 }
 
-/* The size of ModRM and of the SIB byte and the displacement that it asks for. */
+/* The size of ModRM with the SIB byte and the displacement that it requires. */
 static inline unsigned address_size(const uint8_t *modrm)
 {
     unsigned mode = modrm[0] >> 6, base = modrm[0] & 7;
@@ -182,11 +182,11 @@ unsigned sxt_x86_new_length(const uint8_t *code, size_t size)
     uint8_t opcode = code[at++];
     unsigned immediate = map == 3;
     if (map == 1) {
-        if (opcode == 0x77) /* it alone has no ModRM, and is old */
+        if (opcode == 0x77) /* an old instruction, the only one without ModRM */
             return 0;
         immediate = (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6);
     }
-    /* Where a SIB byte is missing, the sum is too large whatever it would be. */
+    /* If the SIB byte is cut off, the length exceeds SIZE whatever the byte would be. */
     const uint8_t address[2] = {code[at], size - at > 1 ? code[at + 1] : 0};
     size_t length = at + address_size(address) + immediate;
     return length <= size && length <= SXT_X86_LENGTH_MAX ? (unsigned)length : 0;
@@ -194,7 +194,7 @@ unsigned sxt_x86_new_length(const uint8_t *code, size_t size)
 
 /*
  * Leaves *AT at the opcode, and returns the map that it is in: 1 is the one of 0f, 2 that of 0f 38, 3 that of 0f 3a; 5
- * and 6 exist with EVEX only. 0 for an instruction that has no map of these.
+ * and 6 exist with EVEX only. 0 for an instruction in none of these maps.
  */
 static unsigned read_map(const uint8_t *code, size_t size, size_t *at)
 {
@@ -224,7 +224,7 @@ static unsigned read_map(const uint8_t *code, size_t size, size_t *at)
     return code[start + 1] == 0x38 ? 2 : 3;
 }
 
-/* The first place from AT on that is not one of those kinds. */
+/* The position of the first byte from AT on whose kind is not one of KINDS. */
 static size_t skip(const uint8_t *code, size_t size, size_t at, const char *kinds)
 {
     while (at < size && at < SXT_X86_LENGTH_MAX && strchr(kinds, one_byte[code[at]]) != NULL)

@@ -31,8 +31,8 @@ void sxt_code_begin_line(uint64_t offset, struct sxt_buffer *out);
 unsigned sxt_x86_quick_length(const uint8_t *code, bool *call);
 
 /*
- * The length of an x86 instruction that the complete decoder does not know, by its form: vector instructions and
- * those in the two long maps, which is where new ones are added. No call is among them. 0 for anything else.
+ * The length of an x86 instruction that the complete decoder does not know, by its form: vector instructions and those
+ * in the two long maps, which is where new ones are added. None of them is a call. 0 for anything else.
  */
 unsigned sxt_x86_new_length(const uint8_t *code, size_t size);
 

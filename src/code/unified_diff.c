@@ -13,10 +13,10 @@
 
 _Static_assert(SXT_CODE_LINES_MAX < UINT16_MAX, "lengths of subsequences are stored in 16 bits");
 
-/* A listing, taken apart. */
+/* A listing, split into lines. */
 struct side {
     sxt_string lines[SXT_CODE_LINES_MAX]; /* with their line ends */
-    uint32_t keys[SXT_CODE_LINES_MAX];    /* the same for lines that count as the same */
+    uint32_t keys[SXT_CODE_LINES_MAX];    /* equal for lines that count as equal */
     size_t count;
 };
 
@@ -107,7 +107,7 @@ static void fill_table(uint16_t *table, size_t width, const uint32_t *before, si
         }
 }
 
-/* The steps from one side to the other. What both begin and end with is left out of the table. */
+/* Finds the steps from one side to the other. The common beginning and end are left out of the table. */
 static int compare(struct comparison *comparison, sxt_error *error)
 {
     const struct side *before = &comparison->before, *after = &comparison->after;
@@ -142,7 +142,7 @@ static int compare(struct comparison *comparison, sxt_error *error)
     return SXT_OK;
 }
 
-/* "12,3": three lines from line 12 on; one line has no number, and an empty range begins a line earlier. */
+/* "12,3": three lines from line 12 on; a range of one line has no count, and an empty range begins one line earlier. */
 static void print_range(size_t first, size_t count, struct sxt_buffer *out)
 {
     if (count == 1)
