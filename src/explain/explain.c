@@ -1,8 +1,8 @@
 /*
  * explain.c: opens the files of an answer, and assembles the explanation of an address.
  *
- * The answer is taken as given: the record that gave it is looked for in the sources, best first, by the rules by which
- * they are merged.
+ * The answer is taken as given: the record that gave it is looked for in the sources, best first, by the same rules
+ * that merge them.
  */
 #include "explain/private.h"
 
@@ -54,7 +54,7 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
             status = sxt_fail_unknown_kind(&explainer->file, error);
         else
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                              "only answers of ELF files and Lidia archives can be explained");
+                              "only answers from ELF files and Lidia archives can be explained");
     }
     if (status != SXT_OK)
         sxt_explainer_close(&explainer);

@@ -258,8 +258,8 @@ static bool is_padding(const struct sxt_elf *elf, uint64_t start, uint64_t end)
     return size >= 4;
 }
 
-static void nearest(struct sxt_explainer *explainer, uint64_t address, struct sxt_explain_near *before,
-                    struct sxt_explain_near *after, struct sxt_explain_near *unsized)
+static void find_neighbours(struct sxt_explainer *explainer, uint64_t address, struct sxt_explain_near *before,
+                            struct sxt_explain_near *after, struct sxt_explain_near *unsized)
 {
     struct sxt_dwarf_nearby_function left = {.start = 0}, right = {.start = 0};
     sxt_explain_near_symbols(explainer, address, before, after, unsized);
@@ -276,7 +276,7 @@ static void nearest(struct sxt_explainer *explainer, uint64_t address, struct sx
 static bool explain_between(struct sxt_explainer *explainer, uint64_t address, const struct sxt_elf_section *section)
 {
     struct sxt_explain_near before, after, unsized;
-    nearest(explainer, address, &before, &after, &unsized);
+    find_neighbours(explainer, address, &before, &after, &unsized);
     uint64_t left = section != NULL ? section->address : address;
     uint64_t right = section != NULL ? section->address + section->size : address;
     bool has_first = before.name.data != NULL && before.end > left;

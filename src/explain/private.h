@@ -43,7 +43,7 @@ struct sxt_explain_near {
 };
 
 struct sxt_explainer {
-    struct sxt_opening options; /* without warnings and progress: opening the archive gave those */
+    struct sxt_opening options; /* without warnings and progress: opening the archive reported them */
     char *path;
     struct sxt_file file;
     sxt_kind kind;

@@ -16,7 +16,7 @@
 
 static bool open_mini_debug_info(struct sxt_explainer *explainer);
 
-/* Leaves out a table that cannot be read: opening the archive gave a warning. */
+/* Leaves out a table that cannot be read: opening the archive has warned of it. */
 static void open_table(struct sxt_explainer *explainer, struct sxt_elf *elf, uint32_t type, uint32_t source,
                        const char *path, const char *section_name)
 {

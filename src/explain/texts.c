@@ -1,5 +1,7 @@
-/* texts.c: reasons and advice in words. They never name options of a program: a program that has some words those
- * itself. */
+/*
+ * texts.c: reasons and advice in words. They never name options of a program: a program that has options adds its own
+ * words for them.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
