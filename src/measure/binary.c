@@ -22,7 +22,7 @@
 #include "measure/private.h"
 #include "source/extract.h"
 
-/* What a linker leaves out to align the next symbol. More than this is something without a name. */
+/* The most bytes that a linker skips to align the next symbol. A larger gap is something without a name. */
 #define PADDING_MAX 64
 
 /* A file while it is added. */
@@ -116,7 +116,7 @@ static bool list_sections(struct binary *binary)
 }
 
 /* Tabs and newlines would end a name in the file. */
-static void blank(struct sxt_buffer *name)
+static void replace_separators(struct sxt_buffer *name)
 {
     for (size_t i = 0; i < name->size; i++)
         if (name->data[i] == '\t' || name->data[i] == '\n')
@@ -136,7 +136,7 @@ static uint32_t name_of(struct binary *binary, uint32_t number)
         sxt_buffer_append(&binary->text, name.data, name.size);
     }
     binary->no_memory |= binary->text.memory_was_short;
-    blank(&binary->text);
+    replace_separators(&binary->text);
     uint32_t made =
         sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
     binary->readable[number] = made + 1;
@@ -174,7 +174,7 @@ static uint64_t address_of(const struct binary *binary, const struct sxt_model_s
     return symbol->type == 'T' ? symbol->address + binary->tls : symbol->address;
 }
 
-/* Labels have no size. In code they reach to the next symbol, unless they are inside of one. */
+/* Labels have no size. In code they reach to the next symbol, unless they are inside one. */
 static bool is_label(const struct sxt_elf_section *section, const struct sxt_model_symbol *symbol)
 {
     return symbol->size == 0 && (section->flags & SHF_EXECINSTR) &&
@@ -279,7 +279,7 @@ static uint32_t made_up_name(struct binary *binary, const char *before, sxt_stri
     sxt_buffer_append(&binary->text, section.data, section.size);
     sxt_buffer_append(&binary->text, after, strlen(after));
     binary->no_memory |= binary->text.memory_was_short;
-    blank(&binary->text);
+    replace_separators(&binary->text);
     return sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
 }
 
@@ -290,7 +290,7 @@ static void add_made_up(struct binary *binary, const struct measure_section *sec
                           path_of(binary, section->elf, start), 0, false);
 }
 
-/* Bytes that nothing claims. A linker map may know whose they are. */
+/* Bytes that nothing claims. A linker map may say which object they are from. */
 static void add_filler(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
                        uint64_t end)
 {
@@ -438,7 +438,7 @@ static int add_symbols(struct binary *binary, sxt_error *error)
     return binary->no_memory ? sxt_fail_memory(error, symbols->symbol_count) : SXT_OK;
 }
 
-/* What the file is, for the header of the result. */
+/* The properties of the file, for the header of the result. */
 static struct sxt_json *describe(struct binary *binary)
 {
     static const struct {

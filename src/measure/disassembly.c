@@ -1,6 +1,6 @@
 /*
  * disassembly.c: what changed in the code of the functions that changed most. As in the reference, it is a unified diff
- * with ten lines of context for the later symbol, of ten functions at most.
+ * with ten lines of context for the later symbol, of at most ten functions.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define TEXT_MAX_BYTES ((size_t)64 << 20)
 
 struct candidate {
-    double change; /* its amount */
+    double change; /* its absolute value */
     const struct sxt_size_pair *pair;
     sxt_string name, object;
 };
@@ -27,15 +27,15 @@ struct disassembling {
     struct sxt_listing before, after;
     struct candidate *candidates; /* the largest first */
     size_t candidate_count;
-    bool *has_group; /* by group of AFTER: is one of the candidates in it? */
+    bool *has_group; /* by group of AFTER: whether one of the candidates is in it */
     struct sxt_buffer before_text, after_text, text;
     struct sxt_size_model_disassembly made[FUNCTIONS_MAX];
     size_t made_count;
     struct sxt_arena *arena; /* of the texts that are made */
 };
 
-static int work_on(struct disassembling *work, const char *before_binary, const char *after_binary, const char **failed,
-                   sxt_error *error);
+static int disassemble_changes(struct disassembling *work, const char *before_binary, const char *after_binary,
+                               const char **failed, sxt_error *error);
 static int choose(struct disassembling *work, sxt_error *error);
 static int disassemble_all(struct disassembling *work, const char **failed, sxt_error *error);
 static int list_all(const struct disassembling *work, sxt_size_disassembly *out, sxt_error *error);
@@ -56,7 +56,8 @@ int sxt_size_diff_disassemble(const sxt_size_diff *diff, const char *before_bina
     sxt_arena_init(&made->arena, 0, sxt_arena_separate_default);
     made->after = diff->delta.after;
     work.arena = &made->arena;
-    int status = before_binary != NULL ? work_on(&work, before_binary, after_binary, failed, error) : SXT_OK;
+    int status =
+        before_binary != NULL ? disassemble_changes(&work, before_binary, after_binary, failed, error) : SXT_OK;
     if (status == SXT_OK)
         status = list_all(&work, made, error);
     if (status != SXT_OK)
@@ -65,8 +66,8 @@ int sxt_size_diff_disassemble(const sxt_size_diff *diff, const char *before_bina
     return status;
 }
 
-static int work_on(struct disassembling *work, const char *before_binary, const char *after_binary, const char **failed,
-                   sxt_error *error)
+static int disassemble_changes(struct disassembling *work, const char *before_binary, const char *after_binary,
+                               const char **failed, sxt_error *error)
 {
     sxt_buffer_init(&work->before_text, TEXT_MAX_BYTES);
     sxt_buffer_init(&work->after_text, TEXT_MAX_BYTES);
@@ -171,8 +172,9 @@ static int list(struct sxt_listing *listing, const struct sxt_size_model_symbol 
     return SXT_OK;
 }
 
-/* Is the earlier symbol in the binary that was given? */
-static const struct sxt_size_model_symbol *before_of(const struct disassembling *work, const struct sxt_size_pair *pair)
+/* The earlier symbol, if it is in the binary that was given; otherwise NULL. */
+static const struct sxt_size_model_symbol *find_before(const struct disassembling *work,
+                                                       const struct sxt_size_pair *pair)
 {
     if (pair->before == SXT_SIZE_NONE)
         return NULL;
@@ -195,7 +197,7 @@ static int disassemble(struct disassembling *work, const struct candidate *candi
     if (status != SXT_OK || work->after_text.size == 0)
         return status;
     *failed = work->before.path;
-    status = list(&work->before, before_of(work, pair), &work->before_text, error);
+    status = list(&work->before, find_before(work, pair), &work->before_text, error);
     sxt_buffer_clear(&work->text);
     if (status == SXT_OK)
         status = sxt_code_diff(candidate->name, text_of(&work->before_text), text_of(&work->after_text), CONTEXT,
@@ -235,7 +237,7 @@ static int by_symbol(const void *left, const void *right)
     return (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-/* What was made, and what is stored with other symbols. */
+/* Lists what was made, and what is stored for other symbols. */
 static int list_all(const struct disassembling *work, sxt_size_disassembly *out, sxt_error *error)
 {
     const struct sxt_size_info *after = out->after;

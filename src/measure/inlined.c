@@ -47,8 +47,8 @@ static sxt_inlined_function *cost_of(struct costs *costs, const struct sxt_symbo
     return &list[out->count - 1];
 }
 
-/* Is the function inlined into itself, so that its bytes are counted already? */
-static bool is_around(const struct sxt_model_range *const *around, const struct sxt_model_range *range)
+/* Whether the function is inlined into itself, so that its bytes are counted already. */
+static bool is_recursive(const struct sxt_model_range *const *around, const struct sxt_model_range *range)
 {
     for (uint32_t depth = 1; depth < range->depth; depth++)
         if (around[depth] != NULL && around[depth]->function == range->function)
@@ -73,7 +73,7 @@ static bool add_up(struct costs *costs, const struct sxt_symbols *symbols)
         if (cost == NULL)
             return false;
         cost->size += range->length;
-        if (!is_around(around, range))
+        if (!is_recursive(around, range))
             cost->total += range->length;
         cost->places++;
         if (cost->file.data == NULL && range->file != 0)
@@ -95,7 +95,7 @@ static int by_size(const void *a, const void *b)
     return order != 0 ? order : first->function.size < second->function.size ? -1 : 1;
 }
 
-static bool make_readable(sxt_inlined_list *out)
+static bool demangle_names(sxt_inlined_list *out)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, (size_t)2 << 20);
@@ -130,7 +130,7 @@ int sxt_inlined_list_read(const char *path, const sxt_extract_options *options, 
     }
     struct costs costs = {.out = made};
     costs.index_of = calloc((size_t)made->symbols->strings.count + 1, sizeof *costs.index_of);
-    if (costs.index_of == NULL || !add_up(&costs, made->symbols) || !make_readable(made))
+    if (costs.index_of == NULL || !add_up(&costs, made->symbols) || !demangle_names(made))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while adding up inlined calls");
     free(costs.index_of);
     free(costs.numbers);

@@ -116,7 +116,7 @@ static void add_name(struct sxt_listing *listing, uint64_t start, uint64_t size,
     listing->name_count++;
 }
 
-/* A remark on how bytes came about ("** symbol gap 3") is not a name, and changes from build to build. */
+/* A note on the origin of bytes ("** symbol gap 3") is not a name, and changes from build to build. */
 static void add_symbol_names(struct sxt_listing *listing)
 {
     for (size_t i = 0; i < listing->size->symbol_count; i++) {
@@ -137,7 +137,7 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
     int status = sxt_symbols_new(&listing->plt, error);
     if (status != SXT_OK)
         return status;
-    /* Without a table that can be read, what is called through it has no names. */
+    /* If the PLT cannot be read, its entries have no names. */
     status = sxt_elf_add_plt(&listing->elf, listing->plt, error);
     if (status == SXT_ERROR_MEMORY || listing->plt->failed)
         return sxt_fail_memory(error, listing->elf.size);
@@ -154,7 +154,7 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
     return SXT_OK;
 }
 
-/* The last one that begins at or before ADDRESS and ends after it; NULL for none. */
+/* The last name that begins at or before ADDRESS and ends after it; NULL if there is none. */
 static const struct sxt_listing_name *find_name(const struct sxt_listing *listing, uint64_t address)
 {
     size_t low = sxt_search_above(listing->names, listing->name_count, sizeof *listing->names,
@@ -189,7 +189,7 @@ static void put_text(sxt_string name, struct sxt_buffer *out)
         sxt_buffer_append(out, "...", 3);
 }
 
-/* Where no name is known, the name of the section; an offset in it would change with all that comes before. */
+/* Where no name is known, the name of the section; an offset in it would change with everything before it. */
 static void put_name(void *context, uint64_t address, struct sxt_buffer *out)
 {
     const struct sxt_listing *listing = context;

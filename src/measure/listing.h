@@ -8,7 +8,7 @@
 #include "source/elf/elf.h"
 #include "symbols/symbols.h"
 
-/* The most bytes of a function that are listed, as the reference has it. */
+/* The most bytes of a function that are listed, as in the reference. */
 #define SXT_LISTING_BYTES_MAX 2048
 
 /* Something with a name. */
@@ -30,13 +30,17 @@ struct sxt_listing {
     uint64_t start, end; /* of the function that is listed now */
 };
 
-/* Opens the binary at PATH whose sizes are in SIZE; both must outlive the listing. SXT_ERROR_UNSUPPORTED when it is not
- * a linked ELF file, SXT_ERROR_NOT_FOUND when SIZE is of another binary. */
+/*
+ * Opens the binary at PATH whose sizes are in SIZE; both must outlive the listing. SXT_ERROR_UNSUPPORTED when it is not
+ * a linked ELF file, SXT_ERROR_NOT_FOUND when SIZE is of another binary.
+ */
 int sxt_listing_open(struct sxt_listing *listing, const char *path, const struct sxt_size_info *size, sxt_error *error);
 void sxt_listing_close(struct sxt_listing *listing);
 
-/* Appends the listing of SYMBOL. SXT_ERROR_NOT_FOUND when its bytes are not in the file, SXT_ERROR_UNSUPPORTED when
- * code of the machine cannot be disassembled. */
+/*
+ * Appends the listing of SYMBOL. SXT_ERROR_NOT_FOUND when its bytes are not in the file, SXT_ERROR_UNSUPPORTED when
+ * code of the machine cannot be disassembled.
+ */
 int sxt_listing_make(struct sxt_listing *listing, const struct sxt_size_model_symbol *symbol, struct sxt_buffer *out,
                      sxt_error *error);
 

@@ -1,7 +1,4 @@
-/*
- * literals.c: string literals that a linker has merged. Each ends with a NUL, which separates it from
- * the next one.
- */
+/* literals.c: string literals that a linker has merged. Each ends with a NUL, which separates it from the next one. */
 #include <string.h>
 
 #include "measure/private.h"

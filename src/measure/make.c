@@ -1,4 +1,4 @@
-/* make.c: binaries, object files and static libraries into the sizes of one build. */
+/* make.c: makes the sizes of one build from binaries, object files and static libraries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,7 +209,7 @@ static bool put_number(struct sxt_arena *arena, struct sxt_json *object, const c
     return true;
 }
 
-/* What was counted, into the containers. */
+/* Stores what was counted in the containers. */
 static bool keep_counts(struct measure_maker *maker)
 {
     struct sxt_arena *arena = &maker->size->arena;
@@ -223,7 +223,7 @@ static bool keep_counts(struct measure_maker *maker)
     return fine;
 }
 
-/* Everything that was collected, into the arena. */
+/* Moves everything that was collected into the arena. */
 static void *keep(struct sxt_arena *arena, const void *list, size_t count, size_t size)
 {
     void *kept = sxt_arena_calloc(arena, count + 1, size);
@@ -285,7 +285,7 @@ static int by_rank_and_name(const void *a, const void *b)
     return order != 0 ? order : first->number < second->number ? -1 : 1;
 }
 
-/* In the order of the reference: those of which most is known first, and then by name. */
+/* In the order of the reference: by algorithm (linker map, DWARF, sections, none), and then by name. */
 static bool order_containers(struct measure_maker *maker)
 {
     size_t count = maker->container_count;

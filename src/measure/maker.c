@@ -133,7 +133,7 @@ static void join_group(struct measure_maker *maker, size_t index)
 void sxt_measure_maker_add(struct measure_maker *maker, uint32_t segment, uint64_t address, uint64_t size,
                            uint32_t name, uint32_t path, uint32_t flags, bool joins)
 {
-    /* Once one is missing, aliases would join another. */
+    /* Once a symbol is missing, the next aliases would join the wrong one. */
     if (maker->no_memory)
         return;
     struct sxt_size_model_symbol *symbols =

@@ -1,8 +1,9 @@
 /*
- * paths.c: what files are called in a SuperSize file, which component they belong to, and which build it was.
+ * paths.c: the paths of files in a SuperSize file, the components that they belong to, and the description of the
+ * build.
  *
- * Components come from a list of prefixes, the longest that fits first, and from the DIR_METADATA files of a source
- * tree: the nearest one above a file that names a component counts.
+ * Components come from a list of prefixes, of which the longest match counts, and from the DIR_METADATA files of a
+ * source tree: the nearest one above a file that names a component counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +145,7 @@ static sxt_string quoted_field(sxt_string text, const char *field)
     return (sxt_string){NULL, 0};
 }
 
-/* Reads a file of metadata, and the one that it takes what it does not say from. */
+/* Reads a DIR_METADATA file, and the one that it inherits missing values from. */
 static uint32_t read_metadata(struct components *all, const char *path, unsigned depth)
 {
     struct sxt_file file;
@@ -353,7 +354,7 @@ int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error)
     for (size_t i = 0; fine && i < options->build_config_count; i++) {
         const char *text = options->build_config[i], *equals = strchr(text, '=');
         if (equals == NULL || equals == text)
-            return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a build setting is KEY=VALUE, not '%s'", text);
+            return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a build setting (KEY=VALUE): '%s'", text);
         char *key = sxt_arena_copy(arena, text, (size_t)(equals - text));
         fine = key != NULL && sxt_json_add_string(arena, build, key, sxt_string_of(equals + 1));
     }

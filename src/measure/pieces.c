@@ -10,19 +10,19 @@ static int by_start(const void *a, const void *b)
     const struct measure_claim *second = b;
     if (first->start != second->start)
         return first->start < second->start ? -1 : 1;
-    /* The one that ends last is around the others. */
+    /* The one that ends last encloses the others. */
     if (first->end != second->end)
         return first->end > second->end ? -1 : 1;
     return first->order < second->order ? -1 : first->order > second->order;
 }
 
-/* Cutting under way. */
+/* The state of cutting. */
 struct cutting {
     const struct measure_claim *claims;
     struct measure_pieces *out;
     uint32_t *open; /* claims that have begun, the innermost last; of equal ones, the first */
     size_t open_count;
-    uint64_t done; /* up to here all bytes are given out */
+    uint64_t done; /* the bytes before it are assigned */
     bool no_memory;
 };
 
@@ -40,7 +40,7 @@ static void put(struct cutting *cutting, size_t count, uint32_t first, uint64_t 
     if (end <= cutting->done)
         return;
     struct measure_pieces *out = cutting->out;
-    /* Where it continues after another one, one name is enough. */
+    /* Aliases are needed only where the claim begins: a piece that continues one has a single name. */
     bool begins = cutting->done == cutting->claims[first].start;
     size_t equal = begins ? equal_claims(cutting->claims, count, first) : 1;
     struct measure_piece *list = sxt_array_grow(out->list, &out->capacity, out->count + equal, sizeof *list);
@@ -55,7 +55,7 @@ static void put(struct cutting *cutting, size_t count, uint32_t first, uint64_t 
     cutting->done = end;
 }
 
-/* Gives out what the open claims have up to UNTIL, and closes those that end before it. */
+/* Assigns the bytes up to UNTIL to the open claims, and closes those that end before it. */
 static void advance(struct cutting *cutting, size_t count, uint64_t until)
 {
     while (cutting->open_count > 0 && cutting->done < until && !cutting->no_memory) {

@@ -28,7 +28,7 @@ struct measure_maker {
     struct sxt_size_path *paths;
     size_t path_count, path_capacity;
     struct sxt_strings path_keys; /* number N + 1 is "OBJECT\tSOURCE" of path N */
-    struct sxt_strings names;     /* what symbols are called */
+    struct sxt_strings names;     /* names of symbols */
     struct sxt_strings windows;   /* names of sections of object files; number N has the Nth window of addresses */
     uint64_t *used;               /* by window: how much of it is taken */
     size_t used_count, used_capacity;
@@ -67,8 +67,8 @@ struct measure_input {
 };
 
 /*
- * As sxt_size_make. OPENED is the file at the only path, where it is open already: it may be inflated, and is not
- * closed. NULL: all files are opened here.
+ * As sxt_size_make. OPENED is the file at the only path if it is open already: it may be inflated, and is not closed.
+ * If it is NULL, all files are opened here.
  */
 int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *opened,
                       const sxt_size_make_options *options, sxt_size_info **out, const char **failed, sxt_error *error);
@@ -76,8 +76,10 @@ int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *o
 /* Adds an ELF file to its container. */
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error);
 
-/* Gives the sections of an object file, or of a member of a library, addresses: those of one name, of all files, one
- * after the other. */
+/*
+ * Gives addresses to the sections of an object file, or of a member of a library: sections of the same name, of all
+ * files, follow one another.
+ */
 void sxt_measure_lay_out(struct measure_maker *maker, const struct sxt_elf *elf, struct measure_section *sections);
 
 /* --- sources.c --- */
@@ -96,7 +98,7 @@ void sxt_measure_sources_free(struct measure_sources *sources);
 /* The first function, in the order of roots, that does not begin before ADDRESS. */
 size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t address);
 
-/* The file that what is at ADDRESS of a section with these flags is written in; "" when it is not known. */
+/* The source file of what is at ADDRESS, in a section with these flags; "" when it is not known. */
 sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address);
 
 /* --- literals.c --- */
@@ -124,13 +126,13 @@ sxt_string sxt_measure_object_at(const struct sxt_linker_map *map, uint64_t addr
 /* Fills the components of all symbols, by their paths, as the options say. */
 int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error);
 
-/* What is known of the build: title, URL, revision, what else the user says. */
+/* Fills in the description of the build: title, URL, revision, and the user's settings. */
 int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error);
 
 /* Which sections count, in the order of the file; the first is the null section. NULL when memory is short. */
 struct measure_section *sxt_measure_sections(const struct sxt_elf *elf, bool with_debug);
 
-/* Can they be counted? Not when they are not in the file, or larger than anything. */
+/* Fails if a section cannot be counted: it is not in the file, or too large. */
 int sxt_measure_check_sections(const struct sxt_elf *elf, const struct measure_section *sections, sxt_error *error);
 
 /*
@@ -162,7 +164,7 @@ struct measure_claim {
 
 /*
  * Cuts claims, which may overlap, into pieces that do not: bytes belong to the claim that begins last, and of those to
- * the one that ends first; what it leaves goes on belonging to the one around it. CLAIMS are sorted on the way.
+ * the one that ends first; the other bytes belong to the claim that encloses it. Sorts CLAIMS.
  */
 bool sxt_measure_cut(struct measure_claim *claims, size_t count, struct measure_pieces *out);
 

@@ -1,9 +1,9 @@
 /*
  * sections.c: which sections of a binary count, and what the file would take if it were stripped.
  *
- * What is counted is what ships: strip removes symbols and debug information, which nobody loads. Its result is
- * predicted, not made: sections that are loaded stay where they are, the others follow without gaps, then come the
- * names of the sections that are left and their headers.
+ * What is counted is what ships: strip removes symbols and debug information, which are never loaded. Its result is
+ * computed without running it: sections that are loaded stay where they are, the others follow without gaps, then come
+ * the names of the sections that are left and their headers.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool is_debug(sxt_string name)
            begins_with(name, ".gdb_index") || begins_with(name, ".gnu.build.attributes");
 }
 
-/* Is it gone when the file is stripped? */
+/* Whether it is removed when the file is stripped. */
 static bool is_stripped(const struct sxt_elf *elf, size_t index)
 {
     const struct sxt_elf_section *section = &elf->sections[index];
@@ -49,7 +49,7 @@ static bool is_stripped(const struct sxt_elf *elf, size_t index)
         return index != elf->names;
     case SHT_REL:
     case SHT_RELA:
-        /* Those of a relocatable file are for what they relocate. Others nobody needs without the symbols. */
+        /* Relocations of a relocatable file stay with what they relocate. Others are useless without the symbols. */
         return elf->type != ET_REL || (section->info < elf->section_count && section->info != index &&
                                        is_debug(elf->sections[section->info].name));
     default:
