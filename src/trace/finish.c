@@ -60,7 +60,7 @@ static int write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *
     return sxt_mlyze_writer_finish(writer, error);
 }
 
-/* *INDEX is that of its blocks; or INDEX may be NULL. */
+/* *INDEX becomes the index of its blocks. INDEX may be NULL. */
 static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output *output,
                        const sxt_trace_write_options *options, sxt_recorded *recorded, struct sxt_mlyze_index *index,
                        sxt_error *error)
@@ -109,7 +109,7 @@ static void describe(const struct sxt_spool *spool, sxt_recorded *recorded)
         recorded->children[i] = facts->children[i];
 }
 
-/* The spool in FILE as a trace; OUTPUT stays open. */
+/* Writes the spool in FILE as a trace; OUTPUT stays open. */
 static int recover(const struct sxt_file *file, struct sxt_output *output, const sxt_trace_write_options *options,
                    sxt_recorded *recorded, struct sxt_mlyze_index *index, sxt_error *error)
 {

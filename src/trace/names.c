@@ -20,7 +20,7 @@
 static int read_modules(struct sxt_naming *naming, sxt_error *error);
 static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *error);
 static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error *error);
-static int plan(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
+static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
 
 static void free_table(struct sxt_naming_table *table)
 {
@@ -55,7 +55,7 @@ int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_name_so
     if (status == SXT_OK)
         status = look_up(&naming, named, error);
     if (status == SXT_OK && named->named > 0) {
-        status = plan(&naming, mlyze, error);
+        status = assign_ids(&naming, mlyze, error);
         if (status == SXT_OK) {
             sxt_naming_write(&naming, text, json);
             status = check(json, error);
@@ -155,7 +155,7 @@ bool sxt_naming_has_more(struct sxt_json_reader *reader, char close)
 }
 
 /* The reader of metadata leaves out trees that are too large, but the text has everything. */
-static int refuse_what_was_left_out(const struct sxt_naming *naming, sxt_string text, sxt_error *error)
+static int check_completeness(const struct sxt_naming *naming, sxt_string text, sxt_error *error)
 {
     struct sxt_arena arena;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
@@ -166,7 +166,7 @@ static int refuse_what_was_left_out(const struct sxt_naming *naming, sxt_string 
         count += sxt_string_is(key, "unresolved");
     sxt_arena_free(&arena);
     if (count > 1)
-        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "metadata: there are two of unresolved");
+        return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "metadata: 'unresolved' occurs twice");
     if (count == 1 && sxt_json_member(naming->metadata->root, "unresolved") == NULL)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: too many unresolved functions to read");
     return SXT_OK;
@@ -175,7 +175,7 @@ static int refuse_what_was_left_out(const struct sxt_naming *naming, sxt_string 
 static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *error)
 {
     size_t functions = naming->metadata->function_count;
-    int status = refuse_what_was_left_out(naming, text, error);
+    int status = check_completeness(naming, text, error);
     if (status != SXT_OK)
         return status;
     const struct sxt_json *list = sxt_json_member(naming->metadata->root, "unresolved");
@@ -325,7 +325,7 @@ static void give_ids(struct sxt_naming_table *table)
     }
 }
 
-static int plan(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
+static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
     struct sxt_naming_table *files = &naming->files, *functions = &naming->functions;

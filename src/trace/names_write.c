@@ -30,8 +30,10 @@ static size_t count_frames(const struct sxt_naming *naming, size_t number, size_
     return place != NULL ? place->count : 1;
 }
 
-/* Of the stack that READER is in, whose first frame is NUMBER: the frames that are left out, because they are operator
- * new and the stack has others after them. */
+/*
+ * The number of frames to leave out of the stack that READER is in, whose first frame is NUMBER: those that are
+ * operator new, if the stack has others after them.
+ */
 static size_t count_skipped(const struct sxt_naming *naming, struct sxt_json_reader reader, size_t number)
 {
     size_t skipped = 0, operators;

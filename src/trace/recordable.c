@@ -92,7 +92,7 @@ static bool needs_sanitizer(const struct segments *segments)
     return false;
 }
 
-static sxt_recordable judge_elf(const uint8_t *data, size_t size)
+static sxt_recordable check_elf(const uint8_t *data, size_t size)
 {
 #if defined(__aarch64__)
     enum { MACHINE = EM_AARCH64 };
@@ -138,7 +138,7 @@ static sxt_recordable judge(const char *path, unsigned depth)
     sxt_recordable result = SXT_RECORDABLE;
     char name[4096];
     if (file.size >= 4 && memcmp(file.data, ELFMAG, SELFMAG) == 0)
-        result = privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : judge_elf(file.data, file.size);
+        result = privileged ? SXT_RECORDABLE_NOT_PRIVILEGED : check_elf(file.data, file.size);
     else if (file.size > 2 && memcmp(file.data, "#!", 2) == 0 && script_interpreter(file.data, file.size, name))
         result = judge(name, depth + 1);
     sxt_file_close(&file);

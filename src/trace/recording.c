@@ -1,12 +1,12 @@
 /*
  * recording.c: makes a spool, which the recorder writes to.
  *
- * It is a file beside the trace to be, OUTPUT.part: what is at OUTPUT stays there until a whole trace replaces it. If
- * there is a file of that name, another process may be writing to it, or a recording was cut off. It is never touched:
- * the next name is OUTPUT.part2, and so on.
+ * The spool is the file OUTPUT.part; an existing OUTPUT stays until a complete trace replaces it. If OUTPUT.part
+ * exists, another process may be writing to it, or a recording was cut off. It is never touched: the next name is
+ * OUTPUT.part2, and so on.
  *
- * If nothing is at OUTPUT, that is a second name of the spool until the trace replaces it: OUTPUT can be read while the
- * program runs, and after everything was killed.
+ * If OUTPUT does not exist, it becomes a second name of the spool until the trace replaces it: OUTPUT can be read while
+ * the program runs, and after everything was killed.
  */
 #include <sextant/record.h>
 
