@@ -37,10 +37,10 @@ static void find_by_build_id(struct wanted *wanted);
 static void find_by_file_id(struct wanted *wanted);
 static void find_by_name(struct wanted *wanted);
 static void find_local(struct wanted *wanted);
-static void settle_debug_file(struct wanted *wanted);
+static void assign_debug_file(struct wanted *wanted);
 
 /* Whether only a file with the build ID is accepted. */
-static bool is_exact_about(const struct wanted *wanted)
+static bool needs_build_id(const struct wanted *wanted)
 {
     return wanted->modules->options.exact && wanted->id_size > 0;
 }
@@ -55,7 +55,7 @@ void sxt_module_choose_files(struct sxt_modules *modules, struct sxt_module *mod
     struct wanted wanted;
     prepare(&wanted, modules, module);
     bool is_searched = modules->options.directory_count > 0 && sxt_file_index_fill(&modules->index);
-    bool is_exact = is_exact_about(&wanted);
+    bool is_exact = needs_build_id(&wanted);
     if (is_searched && wanted.id_size > 0)
         find_by_build_id(&wanted);
     if (is_searched && !has_any(module) && !is_exact)
@@ -65,7 +65,7 @@ void sxt_module_choose_files(struct sxt_modules *modules, struct sxt_module *mod
     /* Needed even with an archive or a debug file: only the binary has the segments. */
     if (!modules->options.no_local && (module->binary == NULL || (is_exact && !wanted.binary_has_dwarf)))
         find_local(&wanted);
-    settle_debug_file(&wanted);
+    assign_debug_file(&wanted);
 }
 
 static void parse_build_id(struct wanted *wanted, sxt_string text)
@@ -107,7 +107,7 @@ static bool is_same_build(const struct wanted *wanted, const struct sxt_elf_summ
 /* Whether the file is another build than the wanted one. IDs of different lengths are of different kinds. */
 static bool is_other_build(const struct wanted *wanted, const struct sxt_elf_summary *summary)
 {
-    if (is_exact_about(wanted))
+    if (needs_build_id(wanted))
         return !is_same_build(wanted, summary);
     return wanted->id_size > 0 && summary->build_id_size == wanted->id_size &&
            memcmp(summary->build_id, wanted->id, wanted->id_size) != 0;
@@ -137,7 +137,7 @@ static void consider(struct wanted *wanted, const char *path, const struct sxt_e
 }
 
 /* A debug file completes a binary without DWARF, and replaces a binary that was not found. */
-static void settle_debug_file(struct wanted *wanted)
+static void assign_debug_file(struct wanted *wanted)
 {
     struct sxt_module *module = wanted->module;
     if (module->debug == NULL)
@@ -216,7 +216,7 @@ static void find_by_build_id(struct wanted *wanted)
     snprintf(name, sizeof name, "%s.debug", wanted->hex + 2);
     consider_named(wanted, name);
     /* The debug file of a stripped binary may have any name. */
-    bool is_enough = !is_exact_about(wanted) || wanted->binary_has_dwarf || wanted->debug_has_dwarf;
+    bool is_enough = !needs_build_id(wanted) || wanted->binary_has_dwarf || wanted->debug_has_dwarf;
     if (has_archive || (has_any(wanted->module) && is_enough))
         return;
     size_t at = 0;
@@ -267,7 +267,7 @@ static bool take_named(struct wanted *wanted, const char *name)
     char debug[NAME_MAX_SIZE + 16];
     snprintf(debug, sizeof debug, "%s.debug", name);
     /* An archive does not contain its build ID. */
-    bool found = !is_exact_about(wanted) && take_archive(wanted, name);
+    bool found = !needs_build_id(wanted) && take_archive(wanted, name);
     found |= take_elf(wanted, name);
     return take_elf(wanted, debug) || found;
 }
@@ -296,7 +296,7 @@ static void find_by_name(struct wanted *wanted)
     static const char *const vdso_names[] = {"vdso", "vdso64.so", "vdso.so", "linux-vdso.so.1", "vdso32.so"};
     char name[NAME_MAX_SIZE + 16];
     size_t size = strlen(wanted->base);
-    if (take_named(wanted, wanted->base) || is_exact_about(wanted))
+    if (take_named(wanted, wanted->base) || needs_build_id(wanted))
         return;
     if (wanted->is_kernel) {
         find_kernel(wanted);

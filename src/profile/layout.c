@@ -120,7 +120,7 @@ bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, u
 }
 
 /* Whether the mapping has the size of the only code segment, and so is that segment. */
-static bool is_the_code(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
+static bool is_code_segment(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
 {
     if (layout->code_count != 1)
         return false;
@@ -150,7 +150,7 @@ bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_m
         return sxt_layout_place_offset(layout, offset, out);
     if (mapping->start < layout->end && layout->first < mapping->limit)
         return true;
-    *out =
-        is_the_code(layout, mapping) ? layout->segments[0].address / PAGE * PAGE + (address - mapping->start) : offset;
+    *out = is_code_segment(layout, mapping) ? layout->segments[0].address / PAGE * PAGE + (address - mapping->start)
+                                            : offset;
     return true;
 }

@@ -1,8 +1,8 @@
 /*
  * pprof.c: reading a profile, and adding lines to it.
  *
- * It is read in two passes: mappings, locations and strings first, then the samples, which stand before them in the
- * file and say which locations are leaves.
+ * It is read in two passes: mappings, locations and strings first, then the samples, which come before them in the file
+ * and show which locations are leaves.
  */
 #include "profile/pprof.h"
 
@@ -15,13 +15,15 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* An empty message takes two bytes, and a record of ours many more: a profile that has more of them is made to fill
- * memory. */
+/*
+ * An empty message takes two bytes, and a record of ours many more: a profile with more of them than this was made to
+ * exhaust memory.
+ */
 #define MAPPINGS_MAX  ((size_t)1 << 20)
 #define LOCATIONS_MAX ((size_t)1 << 24)
 #define STRINGS_MAX   ((size_t)1 << 25)
 
-/* Numbers of a mapping that stand for strings, until the whole table is known. */
+/* The string numbers of a mapping, until the whole table is known. */
 struct mapping_names {
     uint64_t name, build_id;
 };
@@ -146,7 +148,7 @@ static int read_location(struct reading *reading, struct sxt_cursor message)
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
 
-/* Of a function only the id matters: new ones need others. */
+/* Only the id of a function matters: new functions need other ids. */
 static int read_function(struct reading *reading, struct sxt_cursor message)
 {
     uint64_t id = 0;
@@ -191,7 +193,7 @@ static int read_tables(struct reading *reading)
     return status == SXT_OK && profile.failed ? fail_damaged(&profile, reading->error) : status;
 }
 
-/* Gives NUMBER in names the place INDEX in the table, if it has none yet. */
+/* Notes that NUMBER in names has the place INDEX in the table, unless it has one already. */
 static bool place_name(struct sxt_pprof *pprof, uint32_t number, uint32_t index)
 {
     void *moved =
@@ -227,7 +229,7 @@ static int resolve_strings(struct reading *reading)
     return SXT_OK;
 }
 
-/* Ids in order, with what they belong to. */
+/* Sorted ids, with the indices of their records. */
 struct id_table {
     struct sxt_sort_item *items;
     size_t count;
@@ -284,7 +286,7 @@ static void mark_return(struct sxt_pprof *pprof, const struct id_table *table, u
         pprof->locations[location].is_return = true;
 }
 
-/* The ids stand packed in one field, or each in its own. */
+/* The ids are packed in one field, or each has its own field. */
 static int read_sample(struct sxt_pprof *pprof, const struct id_table *table, struct sxt_cursor message,
                        sxt_error *error)
 {
@@ -334,7 +336,7 @@ uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size)
     uint32_t number = sxt_strings_add(&pprof->names, data, size);
     if (number == SXT_STRINGS_FULL || number != before)
         return number;
-    /* A profile without a string table gets one, and that begins with "". */
+    /* A profile without a string table gets one, which begins with "". */
     size_t first = pprof->string_count > 0 ? pprof->string_count : 1;
     if (!place_name(pprof, number, (uint32_t)(first + pprof->new_string_count)) ||
         !grow(&pprof->new_strings, &pprof->new_string_capacity, pprof->new_string_count, sizeof *pprof->new_strings))

@@ -1,5 +1,5 @@
 /*
- * pprof.h: a pprof profile (profile.proto of google/pprof) taken apart, given lines, and written again.
+ * pprof.h: a pprof profile (profile.proto of google/pprof) read, given lines, and written again.
  *
  *     Profile   1 sample type  2 sample  3 mapping  4 location  5 function  6 string table  ...
  *     Sample    1 location ids, the leaf first   ...
@@ -8,8 +8,8 @@
  * first  5 is folded Line      1 function id  2 line  3 column Function  1 id  2 name  3 system name  4 file name  5
  * start line
  *
- * Names are numbers of the string table, whose number 0 is "". What is not changed is copied byte for byte, with fields
- * that nobody here knows; new functions and strings come after everything else.
+ * Names are numbers of the string table, whose number 0 is "". What does not change is copied byte for byte, with
+ * unknown fields; new functions and strings come after everything else.
  */
 #ifndef SXT_PROFILE_PPROF_H
 #define SXT_PROFILE_PPROF_H

@@ -1,6 +1,6 @@
 /*
- * pprof_write.c: the profile again, field by field. Mappings that were resolved get their flags, locations their lines;
- * everything else is copied.
+ * pprof_write.c: writes the profile, field by field. Mappings that were resolved get their flags, locations their
+ * lines; everything else is copied.
  */
 #include "base/error.h"
 #include "base/protobuf.h"

@@ -160,7 +160,7 @@ static size_t look_up(struct sxt_process *process, const struct mapping *mapping
         place->problem = module->problem != NULL ? module->problem : "out of memory";
         return 0;
     }
-    /* A mapped archive has no code of its own that could run. */
+    /* A mapped archive contains no code that could run. */
     uint64_t offset = address - mapping->range.start + mapping->range.offset;
     if (!sxt_module_lay_out(module, archive) || !module->layout.has_offsets ||
         !sxt_layout_place_offset(&module->layout, offset, &place->address))

@@ -1,4 +1,4 @@
-/* remote.c: questions and answers of a symbol service as JSON. */
+/* remote.c: requests to a symbol service and its answers, as JSON. */
 #include "profile/remote.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int make_authorization(struct sxt_remote *remote, const char *key, sxt_er
     static const char name[] = "Authorization: APIKey ";
     size_t size = strlen(key);
     if (size == 0 || size > KEY_MAX || strpbrk(key, "\r\n") != NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "an API key is id:key, or the same as base64");
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not an API key (id:key, or its base64 form)");
     remote->authorization = malloc(sizeof name + SXT_BASE64_ROOM(size));
     if (remote->authorization == NULL)
         return sxt_fail_memory(error, size);
@@ -52,8 +52,8 @@ static int make_url(struct sxt_remote *remote, const char *url, sxt_error *error
     static const char path[] = "/api/symbolize";
     size_t size = strlen(url);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a symbol service is http://… or https://…, not '%s'",
-                        url);
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                        "not the URL of a symbol service (http://… or https://…): '%s'", url);
     while (size > 0 && url[size - 1] == '/')
         size--;
     remote->url = malloc(size + sizeof path);
@@ -126,10 +126,10 @@ static int write_question(struct sxt_remote *remote, sxt_string id, const uint64
     return sxt_buffer_status(question, error);
 }
 
-/* What a service says when it refuses: {"error":{"Text":…}} where it speaks as that of the profiler does. */
-static int refuse(const struct sxt_remote *remote, long status, const struct sxt_json *said, sxt_error *error)
+/* Fails with the reason that the service gives: {"error":{"Text":…}}, in the format of the profiler's service. */
+static int fail_refused(const struct sxt_remote *remote, long status, const struct sxt_json *reply, sxt_error *error)
 {
-    const struct sxt_json *text = sxt_json_member(sxt_json_member(said, "error"), "Text");
+    const struct sxt_json *text = sxt_json_member(sxt_json_member(reply, "error"), "Text");
     bool has_text = text != NULL && text->type == SXT_JSON_STRING;
     sxt_reason reason = status == 401 || status == 403 ? SXT_REASON_NOT_AUTHORIZED : SXT_REASON_NONE;
     return sxt_fail_reason(error, SXT_ERROR_IO, reason, SXT_NO_OFFSET, "%s answers with status %ld%s%.*s", remote->url,
@@ -168,10 +168,10 @@ static int read_chain(struct sxt_remote *remote, const struct sxt_json *chain, u
     return SXT_OK;
 }
 
-static int read_answer(struct sxt_remote *remote, const struct sxt_json *said, const uint64_t *addresses, size_t first,
+static int read_answer(struct sxt_remote *remote, const struct sxt_json *reply, const uint64_t *addresses, size_t first,
                        size_t count, sxt_remote_answer *answer, void *data, sxt_error *error)
 {
-    const struct sxt_json *all = sxt_json_member(said, "frames");
+    const struct sxt_json *all = sxt_json_member(reply, "frames");
     if (all == NULL || all->type != SXT_JSON_ARRAY || all->count != count)
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s does not answer with a chain for each address",
                         remote->url);
@@ -189,9 +189,9 @@ static int read_answer(struct sxt_remote *remote, const struct sxt_json *said, c
     return status;
 }
 
-/* Sends the question, and reads the answer into *SAID (NULL if it is not JSON) and *STATUS. */
-static int exchange(struct sxt_remote *remote, struct sxt_arena *arena, struct sxt_json **said, long *answer_status,
-                    sxt_error *error)
+/* Sends the request, and reads the answer into *REPLY (NULL if it is not JSON) and *ANSWER_STATUS. */
+static int send_request(struct sxt_remote *remote, struct sxt_arena *arena, struct sxt_json **reply,
+                        long *answer_status, sxt_error *error)
 {
     const char *headers[] = {"Content-Type: application/json", remote->authorization};
     const struct sxt_http_request request = {
@@ -201,16 +201,15 @@ static int exchange(struct sxt_remote *remote, struct sxt_arena *arena, struct s
         .body = remote->question.data,
         .size = remote->question.size,
     };
-    *said = NULL;
+    *reply = NULL;
     sxt_error problem;
     int status = sxt_http_post(remote->http, &request, &remote->answer, answer_status, &problem);
     if (status != SXT_OK)
         return sxt_fail(error, (sxt_status)status, SXT_NO_OFFSET, "%s: %s", remote->url, problem.text);
     const struct sxt_json_limits limits = {.depth = DEPTH_MAX, .values = VALUES_MAX};
-    status = sxt_json_parse((const char *)remote->answer.data, remote->answer.size, limits, arena, said, &problem);
+    status = sxt_json_parse((const char *)remote->answer.data, remote->answer.size, limits, arena, reply, &problem);
     if (status != SXT_OK && *answer_status == 200)
-        return sxt_fail(error, (sxt_status)status, SXT_NO_OFFSET, "%s: the answer is not understood: %s", remote->url,
-                        problem.text);
+        return sxt_fail(error, (sxt_status)status, SXT_NO_OFFSET, "%s: invalid answer: %s", remote->url, problem.text);
     return SXT_OK;
 }
 
@@ -222,18 +221,18 @@ int sxt_remote_ask(struct sxt_remote *remote, sxt_string id, const uint64_t *add
     for (size_t done = 0; done < count && *is_known && status == SXT_OK;) {
         size_t batch = count - done < BATCH ? count - done : BATCH;
         struct sxt_arena arena;
-        struct sxt_json *said;
+        struct sxt_json *reply;
         long answer_status = 0;
         sxt_arena_init(&arena, 0, sxt_arena_separate_default);
         status = write_question(remote, id, addresses + done, batch, error);
         if (status == SXT_OK)
-            status = exchange(remote, &arena, &said, &answer_status, error);
+            status = send_request(remote, &arena, &reply, &answer_status, error);
         if (status == SXT_OK && answer_status == 404 && done == 0)
             *is_known = false;
         else if (status == SXT_OK && answer_status != 200)
-            status = refuse(remote, answer_status, said, error);
+            status = fail_refused(remote, answer_status, reply, error);
         else if (status == SXT_OK)
-            status = read_answer(remote, said, addresses + done, done, batch, answer, data, error);
+            status = read_answer(remote, reply, addresses + done, done, batch, answer, data, error);
         sxt_arena_free(&arena);
         done += batch;
     }

@@ -1,11 +1,11 @@
 /*
- * remote.h: a symbol service, which is asked for what no file here knows.
+ * remote.h: a symbol service, which is asked for addresses that no local file has.
  *
  *   POST URL/api/symbolize   {"file_id":"<FileID or build ID>","addresses":["0x1234",…]}
  *   200                      {"frames":[[{"function":"f","file":"a.c","line":3},…],…]}
  *
- * A chain is innermost first, and empty for an address that the service does not know; 404 is a file that it does not
- * know. One thread at a time.
+ * A chain is innermost first, and empty for an address that the service does not know; 404 means that it does not know
+ * the file. One thread at a time.
  */
 #ifndef SXT_PROFILE_REMOTE_H
 #define SXT_PROFILE_REMOTE_H
@@ -18,7 +18,7 @@
 
 struct sxt_remote;
 
-/* API_KEY is "id:key", or the same as base64; NULL when the service asks for none. */
+/* API_KEY is "id:key", or its base64 form; NULL when the service needs none. */
 int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **out, sxt_error *error);
 void sxt_remote_close(struct sxt_remote **remote);
 

@@ -253,14 +253,16 @@ static int symbolize_groups(struct work *work)
     return status;
 }
 
-static void give_up(struct work *work, const struct sxt_sort_item *items, size_t count, sxt_unresolved reason)
+static void note_all_unresolved(struct work *work, const struct sxt_sort_item *items, size_t count,
+                                sxt_unresolved reason)
 {
     for (size_t i = 0; i < count; i++)
         note_unresolved(work, &work->pprof->locations[items[i].index], reason);
 }
 
-/* Makes the keys of ITEMS virtual addresses, sorted. Removes those without one. Returns how many are left. */
-static size_t place(struct work *work, const struct sxt_layout *layout, struct sxt_sort_item *items, size_t count)
+/* Sets the keys of ITEMS to virtual addresses, and sorts. Removes those without one. Returns how many are left. */
+static size_t set_virtual_addresses(struct work *work, const struct sxt_layout *layout, struct sxt_sort_item *items,
+                                    size_t count)
 {
     size_t placed = 0;
     for (size_t i = 0; i < count; i++) {
@@ -298,7 +300,7 @@ static int symbolize_group(struct work *work, struct sxt_module *module, struct 
     if (!sxt_module_is_found(module)) {
         const struct sxt_layout unknown = {.is_unknown = true};
         if (work->modules->remote != NULL)
-            count = place(work, &unknown, items, count);
+            count = set_virtual_addresses(work, &unknown, items, count);
         return ask_service(work, module, items, count,
                            module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
     }
@@ -306,10 +308,10 @@ static int symbolize_group(struct work *work, struct sxt_module *module, struct 
     bool fine = module->archive == NULL || sxt_module_open(work->modules, module, NULL, 0, true, &archive) == SXT_OK;
     if (!fine || !sxt_module_lay_out(module, archive)) {
         sxt_archive_close(&archive);
-        give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
+        note_all_unresolved(work, items, count, SXT_UNRESOLVED_DAMAGED);
         return SXT_OK;
     }
-    count = place(work, &module->layout, items, count);
+    count = set_virtual_addresses(work, &module->layout, items, count);
     list_addresses(work, items, count);
     if (archive == NULL && count > 0)
         fine = sxt_module_open(work->modules, module, work->addresses, count <= FEW_ADDRESSES ? count : 0, true,
@@ -317,7 +319,7 @@ static int symbolize_group(struct work *work, struct sxt_module *module, struct 
     int status = SXT_OK;
     size_t left = 0;
     if (!fine)
-        give_up(work, items, count, SXT_UNRESOLVED_DAMAGED);
+        note_all_unresolved(work, items, count, SXT_UNRESOLVED_DAMAGED);
     else if (count > 0)
         status = look_up(work, archive, items, count, &left);
     sxt_archive_close(&archive);
@@ -403,7 +405,7 @@ static int ask_service(struct work *work, const struct sxt_module *module, struc
         if (!is_known)
             asking.left = count;
     }
-    give_up(work, items, asking.left, reason);
+    note_all_unresolved(work, items, asking.left, reason);
     return status;
 }
 

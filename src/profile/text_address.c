@@ -325,8 +325,8 @@ static bool place_perf(struct sxt_text_addresses *addresses, struct sxt_module *
     return is_placed && has_stated_offset(archive, match, *out);
 }
 
-static bool place(struct sxt_text_addresses *addresses, struct sxt_module *module, const sxt_archive *archive,
-                  const struct sxt_text_match *match, uint64_t *out)
+static bool place_match(struct sxt_text_addresses *addresses, struct sxt_module *module, const sxt_archive *archive,
+                        const struct sxt_text_match *match, uint64_t *out)
 {
     struct module_facts *known = facts_of(addresses, module);
     if (known == NULL)
@@ -361,7 +361,8 @@ const sxt_archive *sxt_text_address(struct sxt_text_addresses *addresses, const 
     }
     struct sxt_module *module = sxt_modules_find(addresses->modules, name, match->build_id);
     const sxt_archive *archive = module != NULL ? sxt_module_keep(addresses->modules, module) : NULL;
-    if (archive == NULL || !sxt_module_lay_out(module, archive) || !place(addresses, module, archive, match, address))
+    if (archive == NULL || !sxt_module_lay_out(module, archive) ||
+        !place_match(addresses, module, archive, match, address))
         return NULL;
     if (is_return && *address > 0)
         (*address)--;
