@@ -4,10 +4,10 @@
 
 #include "size/size.h"
 
-/* Passes are numbered as the reference's documentation does. */
+/* Passes are numbered as in the reference's documentation. */
 #define SXT_SIZE_PASSES 4
 
-/* One of the two that are compared, with what the keys of its symbols need. */
+/* One of the two sizes that are compared, with what the keys of its symbols need. */
 struct sxt_size_side {
     const struct sxt_size_info *size;
     uint64_t seed;         /* of all hashes; the same on both sides */
@@ -44,7 +44,7 @@ void sxt_size_key_memory_free(struct sxt_size_key_memory *memory);
 uint64_t sxt_size_key_hash(const struct sxt_size_side *side, uint32_t index, unsigned pass,
                            struct sxt_size_key_memory *memory);
 
-/* Have two symbols, of one side or of both, the same key? Both must have one. MEMORY are two. */
+/* Whether two symbols, of one side or of both, have the same key. Both must have one. MEMORY has two elements. */
 bool sxt_size_key_equal(const struct sxt_size_side *side_a, uint32_t a, const struct sxt_size_side *side_b, uint32_t b,
                         unsigned pass, struct sxt_size_key_memory *memory);
 
@@ -56,7 +56,7 @@ struct sxt_size_list {
     size_t count;
 };
 
-/* Matches what BEFORE and AFTER list, appends a pair for each match, and leaves in the lists what has none. */
+/* Matches what BEFORE and AFTER list, appends a pair for each match, and leaves what has none in the lists. */
 int sxt_size_match(const struct sxt_size_side sides[2], unsigned pass, unsigned threads, struct sxt_size_list *before,
                    struct sxt_size_list *after, struct sxt_size_pair *pairs, size_t *pair_count, sxt_error *error);
 

@@ -1,6 +1,6 @@
 /*
- * diff_keys.c: by what two symbols are taken for the same one. A key is never built: it is hashed, and compared when
- * the hashes are equal.
+ * diff_keys.c: the keys by which symbols of two builds are taken for the same one. A key is never built: it is hashed,
+ * and compared when the hashes are equal.
  *
  *     pass 1   container, letter of the section, full name without numbers, path, size without padding
  *     pass 2   the same without the size
@@ -68,7 +68,7 @@ static uint64_t hash_number(uint64_t hash, uint64_t number, uint64_t seed)
 int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size_info *before,
                         const struct sxt_size_info *after, sxt_error *error)
 {
-    /* Nobody who makes a file can know which keys have the same hash. */
+    /* The seed is random, so that a hostile file cannot choose keys that collide. */
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
         seed = UINT64_C(0x2545f4914f6cdd1d);
@@ -93,7 +93,7 @@ int sxt_size_sides_open(struct sxt_size_side sides[2], const struct sxt_size_inf
     return status;
 }
 
-/* By name; but a file with a single container may not store its name, so that two of those always belong together. */
+/* By name; but a file with a single container may not store its name, so two such files always match. */
 static int number_containers(struct sxt_size_side sides[2], sxt_error *error)
 {
     if (sides[0].size->container_count == 1 && sides[1].size->container_count == 1)
@@ -133,8 +133,8 @@ void sxt_size_key_memory_free(struct sxt_size_key_memory *memory)
     sxt_buffer_free(&memory->copy);
 }
 
-/* Does pass 4 look at the name, because there is hardly more than one thing of that name? */
-static bool is_telling(const struct sxt_size_segment *segment, sxt_string full_name)
+/* Whether pass 4 uses the name, because few symbols share it. */
+static bool is_distinctive(const struct sxt_size_segment *segment, sxt_string full_name)
 {
     if (sxt_size_starts(full_name, 0, "\""))
         return true;
@@ -156,7 +156,7 @@ uint64_t sxt_size_key_hash(const struct sxt_size_side *side, uint32_t index, uns
     const struct sxt_size_model_symbol *symbol = &side->size->symbols[index];
     const struct sxt_size_segment *segment = &side->size->segments[symbol->segment];
     sxt_string text = key_text(side, index, pass, memory);
-    if (pass == 4 && !is_telling(segment, text))
+    if (pass == 4 && !is_distinctive(segment, text))
         return 0;
     uint64_t hash = hash_bytes(text.data, text.size, seed);
     hash = hash_number(hash, (uint64_t)side->containers[segment->container] << 8 | (uint8_t)segment->letter, seed);
@@ -182,7 +182,7 @@ bool sxt_size_key_equal(const struct sxt_size_side *side_a, uint32_t a, const st
     bool sizes_match = sxt_size_without_padding(symbol_a) == sxt_size_without_padding(symbol_b);
     if (pass == 1 && !sizes_match)
         return false;
-    /* What is stored alike is derived alike. */
+    /* Equal stored names have equal derived names. */
     sxt_string text_a = sxt_size_full_name(symbol_a), text_b = sxt_size_full_name(symbol_b);
     if (pass == 4 || !sxt_string_equal(text_a, text_b)) {
         text_a = key_text(side_a, a, pass, &memory[0]);

@@ -2,15 +2,15 @@
  * diff_match.c: one pass of matching. Of the symbols with the same key, the first ones of both sides belong together,
  * then the second ones, and so on.
  *
- * Memory is what takes the time here, so that each step reads it in order, or what fits into a cache:
+ * Memory accesses take most of the time, so each step reads memory in order, or works on what fits into a cache:
  *
  *     hash      the keys of both sides, on several threads
- *     share     hashes out by their upper bits: 64 shares at most, which have nothing to do with each other
+ *     share     hashes out by their upper bits: at most 64 shares, which are independent
  *     match     each share, with a table: hash -> first symbol of BEFORE with it that is free -> next -> next
- *     verify    that keys are equal where hashes are; if ever they are not, match again by keys
+ *     verify    that keys are equal where hashes are; if not, match again by keys
  *
  * What stays in BEFORE is listed as in the reference, whose dictionary keeps symbols of a key together: keys in the
- * order of their first symbol, matched or not. The order matters, for the next pass and for who sees the result.
+ * order of their first symbol, matched or not. The order matters to the next pass, and is that of the result.
  */
 #include "size/diff.h"
 
@@ -21,7 +21,7 @@
 #include "base/pool.h"
 
 #define CHUNK           4096  /* keys that a thread hashes or verifies at a time */
-#define WORTH_A_THREAD  16384 /* symbols; below, starting threads takes longer than it saves */
+#define WORTH_A_THREAD  16384 /* symbols; for fewer, starting threads takes longer than it saves */
 #define MOST_THREADS    16
 #define SHARE_SIZE      16384 /* symbols of BEFORE in a share, about */
 #define MOST_SHARE_BITS 6
@@ -176,7 +176,7 @@ static int share_out(void *context, unsigned worker, size_t side)
     size_t *ends = pass->share_ends[side];
     for (size_t i = 0; i < pass->lists[side].count; i++)
         ends[share_of(pass, pass->hashes[side][i]) + 1]++;
-    /* First each is where its share begins, and moves to where it ends: one entry to the left is then its begin. */
+    /* Each entry is at first the beginning of its share, and then its end. The beginning is then the entry before. */
     for (size_t i = 1; i < sizeof pass->share_ends[side] / sizeof *ends; i++)
         ends[i] += ends[i - 1];
     for (size_t i = 0; i < pass->lists[side].count; i++)
@@ -261,7 +261,7 @@ static size_t find_slot(const struct pass *pass, const struct slot *slots, size_
     return at;
 }
 
-/* Fails when two keys that are not the same were taken for one. */
+/* Fails when two different keys were taken for the same one. */
 static int verify_chunk(void *context, unsigned worker, size_t chunk)
 {
     const struct pass *pass = context;

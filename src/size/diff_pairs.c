@@ -1,7 +1,7 @@
 /*
- * diff_pairs.c: pairs of symbols of two builds. Four passes match them by looser and looser keys; what
- * is left was added or removed. The padding of a matched symbol depends on its neighbours, so it is left
- * out of the pair and added up for the section.
+ * diff_pairs.c: pairs of symbols of two builds. Four passes match them by looser and looser keys; what is left was
+ * added or removed. The padding of a matched symbol depends on its neighbours, so it is left out of the pair and added
+ * up for the section.
  */
 #include "size/diff.h"
 
@@ -23,7 +23,7 @@ struct paddings {
 static int match_all(struct sxt_size_delta *delta, unsigned threads, sxt_error *error);
 static int list_all(struct sxt_size_list *list, const struct sxt_size_info *size, sxt_error *error);
 static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size_list *list, uint8_t status);
-static void judge(struct sxt_size_delta *delta, bool ignore_alias_only);
+static void set_statuses(struct sxt_size_delta *delta, bool ignore_alias_only);
 static int sum_paddings(struct sxt_size_delta *delta, sxt_error *error);
 static int add_padding(struct paddings *paddings, const struct sxt_size_delta *delta, const struct sxt_size_pair *pair,
                        sxt_error *error);
@@ -37,8 +37,8 @@ int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_siz
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many symbols to compare");
     int status = match_all(out, threads, error);
     if (status == SXT_OK) {
-        judge(out, ignore_alias_only);
-        /* Of what is sparse, the padding was summed up when it was made. */
+        set_statuses(out, ignore_alias_only);
+        /* The padding of a sparse file was summed up when the file was made. */
         if (!(before->is_sparse && after->is_sparse))
             status = sum_paddings(out, error);
     }
@@ -97,7 +97,7 @@ static void add_pairs_of_one(struct sxt_size_delta *delta, const struct sxt_size
                                    .status = status};
 }
 
-static void judge(struct sxt_size_delta *delta, bool ignore_alias_only)
+static void set_statuses(struct sxt_size_delta *delta, bool ignore_alias_only)
 {
     for (size_t i = 0; i < delta->pair_count; i++) {
         struct sxt_size_pair *pair = &delta->pairs[i];
@@ -197,7 +197,7 @@ static int add_padding(struct paddings *paddings, const struct sxt_size_delta *d
     return SXT_OK;
 }
 
-/* To the nearest integer, from the middle to the even one. */
+/* Rounds to the nearest integer, and halves to the even one. */
 static int64_t rounded(double value)
 {
     if (!(value > -0x1p62 && value < 0x1p62))

@@ -1,5 +1,5 @@
 /*
- * group.c: items into groups.
+ * group.c: puts items into groups.
  *
  * The key of a group is the numbers of its labels; a table of these keys numbers the groups. Aliases are next to each
  * other, so remembering the last list of aliases of a group is enough to count each list once.
@@ -36,7 +36,7 @@ void sxt_group_start_sum(struct group_sum *sum)
     *sum = (struct group_sum){.row = {.item = SXT_SIZE_NONE}};
 }
 
-/* Sizes come from files; a sum that leaves its range stays at the end of it. */
+/* Sizes come from files, so a sum may overflow; it is clamped. */
 static int64_t add_clamped(int64_t a, int64_t b)
 {
     int64_t sum;

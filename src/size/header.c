@@ -8,7 +8,7 @@
  *     section_sizes, metrics_by_file
  *     has_components, has_disassembly, has_padding (in both)
  *
- * Keys that nobody here knows stay where they were: in `extra` of the file or of its container.
+ * Unknown keys are kept in `extra` of the file or of its container.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int take_flag(struct sxt_size_info *size, struct sxt_json *root, const ch
                      sxt_error *error);
 static int fill_container(struct sxt_size_container *container, struct sxt_json *from, sxt_error *error);
 static struct sxt_json *keep_rest(struct sxt_json *object);
-static struct sxt_json *take_known(struct sxt_json *object, const char *key, int *status, sxt_error *error);
+static struct sxt_json *take_object(struct sxt_json *object, const char *key, int *status, sxt_error *error);
 static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_arena *arena, int *status,
                                  sxt_error *error);
 
@@ -103,7 +103,7 @@ static int take_flag(struct sxt_size_info *size, struct sxt_json *root, const ch
 static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sxt_error *error)
 {
     int status = SXT_OK;
-    size->build_config = take_known(root, "build_config", &status, error);
+    size->build_config = take_object(root, "build_config", &status, error);
     if (status != SXT_OK)
         return status;
     if (size->build_config == NULL && sxt_json_member(root, "build_config") == NULL)
@@ -127,14 +127,14 @@ static int take_containers(struct sxt_size_info *size, struct sxt_json *root, sx
     return status;
 }
 
-/* An object that has nothing left is none. */
+/* An empty object counts as absent. */
 static struct sxt_json *keep_rest(struct sxt_json *object)
 {
     return object->count > 0 ? object : NULL;
 }
 
 /* The object under KEY. A null stays where it is, to be stored again. */
-static struct sxt_json *take_known(struct sxt_json *object, const char *key, int *status, sxt_error *error)
+static struct sxt_json *take_object(struct sxt_json *object, const char *key, int *status, sxt_error *error)
 {
     const struct sxt_json *value = sxt_json_member(object, key);
     if (value == NULL || value->type == SXT_JSON_NULL || *status != SXT_OK)
@@ -147,9 +147,9 @@ static struct sxt_json *take_known(struct sxt_json *object, const char *key, int
 static int fill_container(struct sxt_size_container *container, struct sxt_json *from, sxt_error *error)
 {
     int status = SXT_OK;
-    container->metadata = take_known(from, "metadata", &status, error);
-    container->sections = take_known(from, "section_sizes", &status, error);
-    container->metrics = take_known(from, "metrics_by_file", &status, error);
+    container->metadata = take_object(from, "metadata", &status, error);
+    container->sections = take_object(from, "section_sizes", &status, error);
+    container->metrics = take_object(from, "metrics_by_file", &status, error);
     if (status != SXT_OK)
         return status;
     if (container->sections == NULL)
@@ -215,7 +215,7 @@ int sxt_size_write_json_block(const struct sxt_json *value, struct sxt_buffer *o
 }
 
 /* A second node for a value that is linked in elsewhere; what is below it is shared. */
-static struct sxt_json *share(struct sxt_arena *arena, const struct sxt_json *value)
+static struct sxt_json *copy_node(struct sxt_arena *arena, const struct sxt_json *value)
 {
     struct sxt_json *node = sxt_arena_alloc(arena, sizeof *node);
     if (node != NULL) {
@@ -226,11 +226,11 @@ static struct sxt_json *share(struct sxt_arena *arena, const struct sxt_json *va
 }
 
 /* Puts nodes for all members of FROM (NULL for none) in front of those of OBJECT. */
-static bool share_members(struct sxt_arena *arena, struct sxt_json *object, const struct sxt_json *from)
+static bool copy_members(struct sxt_arena *arena, struct sxt_json *object, const struct sxt_json *from)
 {
     const struct sxt_json *member = from == NULL ? NULL : from->child;
     for (; member != NULL; member = member->next) {
-        struct sxt_json *node = share(arena, member);
+        struct sxt_json *node = copy_node(arena, member);
         if (node == NULL)
             return false;
         node->next = object->child;
@@ -243,17 +243,17 @@ static bool share_members(struct sxt_arena *arena, struct sxt_json *object, cons
 static bool add_flag(struct sxt_arena *arena, struct sxt_json *object, const char *key, bool value)
 {
     const struct sxt_json flag = {.type = SXT_JSON_BOOL, .boolean = value};
-    return sxt_json_add(arena, object, key, share(arena, &flag));
+    return sxt_json_add(arena, object, key, copy_node(arena, &flag));
 }
 
-/* VALUE may be NULL: a file that was made has an empty object then, and one that was read has nothing, as before. */
+/* VALUE may be NULL: then a new file gets an empty object, and one that was read gets nothing, as before. */
 static bool add_object(const struct sxt_size_info *size, const struct sxt_json *extra, struct sxt_arena *arena,
                        struct sxt_json *object, const char *key, const struct sxt_json *value)
 {
     const struct sxt_json empty = {.type = SXT_JSON_OBJECT};
     if (value == NULL && (size->text != NULL || sxt_json_member(extra, key) != NULL))
         return true;
-    return sxt_json_add(arena, object, key, share(arena, value != NULL ? value : &empty));
+    return sxt_json_add(arena, object, key, copy_node(arena, value != NULL ? value : &empty));
 }
 
 static bool describe_container(const struct sxt_size_info *size, const struct sxt_size_container *container,
@@ -261,7 +261,7 @@ static bool describe_container(const struct sxt_size_info *size, const struct sx
 {
     return add_object(size, container->extra, arena, into, "section_sizes", container->sections) &&
            add_object(size, container->extra, arena, into, "metrics_by_file", container->metrics) &&
-           share_members(arena, into, container->extra);
+           copy_members(arena, into, container->extra);
 }
 
 static bool describe_all(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
@@ -282,20 +282,20 @@ static bool describe_all(const struct sxt_size_info *size, struct sxt_arena *are
            sxt_json_add(arena, root, "containers", list);
 }
 
-/* What one container and the build say, in one object. */
+/* The metadata of the one container and of the build, in one object. */
 static bool describe_one(const struct sxt_size_info *size, struct sxt_arena *arena, struct sxt_json *root)
 {
     const struct sxt_size_container *container = &size->containers[0];
-    struct sxt_json *fused = sxt_json_object(arena);
-    if (fused == NULL || !share_members(arena, fused, container->metadata) ||
-        !share_members(arena, fused, size->build_config))
+    struct sxt_json *merged = sxt_json_object(arena);
+    if (merged == NULL || !copy_members(arena, merged, container->metadata) ||
+        !copy_members(arena, merged, size->build_config))
         return false;
     bool is_there = container->metadata != NULL || size->build_config != NULL;
-    return add_object(size, size->extra, arena, root, "metadata", is_there ? fused : NULL) &&
+    return add_object(size, size->extra, arena, root, "metadata", is_there ? merged : NULL) &&
            describe_container(size, container, arena, root);
 }
 
-static int check_fusion(const struct sxt_size_info *size, sxt_error *error)
+static int check_duplicate_keys(const struct sxt_size_info *size, sxt_error *error)
 {
     const struct sxt_json *metadata = size->containers[0].metadata;
     if (metadata == NULL || size->build_config == NULL)
@@ -316,7 +316,7 @@ static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_ar
 {
     bool is_multiple = sxt_size_is_multiple(size);
     if (!is_multiple)
-        *status = check_fusion(size, error);
+        *status = check_duplicate_keys(size, error);
     struct sxt_json *root = *status == SXT_OK ? sxt_json_object(arena) : NULL;
     if (root == NULL)
         return NULL;
@@ -331,6 +331,6 @@ static struct sxt_json *describe(const struct sxt_size_info *size, struct sxt_ar
         if ((values[i] || (size->lacks & flags[i].lack) == 0) && !add_flag(arena, root, flags[i].key, values[i]))
             return NULL;
     bool good = (is_multiple ? describe_all(size, arena, root) : describe_one(size, arena, root)) &&
-                share_members(arena, root, size->extra);
+                copy_members(arena, root, size->extra);
     return good ? root : NULL;
 }

@@ -77,7 +77,7 @@ void sxt_size_names_free(sxt_size_names *names)
     names->memory = NULL;
 }
 
-/* Sizes come from files; a sum that leaves its range stays at the end of it. */
+/* Sizes come from files, so a sum may overflow; it is clamped. */
 static uint64_t file_bytes(const struct sxt_size_info *info)
 {
     uint64_t sum = 0;

@@ -1,8 +1,8 @@
 /*
  * names.c: the three names of a symbol, by the kind of its section.
  *
- * The rules are those by which SuperSize normalizes names when it loads a file. It also writes what comes out of them
- * back into the file; here the stored name stays, and the derived ones are made where they are needed.
+ * The rules are those by which SuperSize normalizes names when it loads a file. SuperSize also writes the results back
+ * into the file; here the stored name stays, and the derived ones are made where they are needed.
  */
 #include "size/names.h"
 
@@ -120,7 +120,7 @@ static sxt_string without_clone_suffix(char letter, sxt_string name, uint32_t *f
         return name;
     dot--;
     sxt_string without = sxt_size_slice(name, 0, dot);
-    /* Numbered by the compiler, but no clones. */
+    /* Numbered by the compiler, but not clones. */
     if ((dot == 7 && sxt_size_starts(without, 0, "__tcf_0")) || (dot == 7 && sxt_size_starts(without, 0, "startup")) ||
         is_go_number(name, dot))
         return name;
@@ -133,9 +133,7 @@ static sxt_string without_clone_suffix(char letter, sxt_string name, uint32_t *f
     return without;
 }
 
-/*
- * Does the number after the dot belong to a closure or an init function of Go: "main.main.func1.2", "main.init.0"?
- */
+/* Does the number after the dot belong to a closure or an init function of Go: "main.main.func1.2", "main.init.0"? */
 static bool is_go_number(sxt_string name, size_t dot)
 {
     size_t begin = identifier_before(name, dot);
@@ -156,7 +154,7 @@ static bool is_go_number(sxt_string name, size_t dot)
     return false;
 }
 
-/* "vtable for X" is "X [vtable]". Words inside of brackets are a part of a name ("<impl A for B>::f"). */
+/* "vtable for X" is "X [vtable]". Words inside brackets are a part of a name ("<impl A for B>::f"). */
 static sxt_string prefix_as_suffix(sxt_string name, const char *word, struct sxt_size_room *room)
 {
     sxt_string window = {name.data, name.size < PREFIX_WINDOW ? name.size : PREFIX_WINDOW};
@@ -171,7 +169,7 @@ static sxt_string prefix_as_suffix(sxt_string name, const char *word, struct sxt
     return sxt_size_join(room, parts, 4);
 }
 
-/* May the space inside of brackets, or after the parameters, be one that a rule looks for? */
+/* May the space inside brackets, or after the parameters, be one that a rule looks for? */
 static bool is_space_of_rule(sxt_string stored, size_t at)
 {
     char next = at + 1 < stored.size ? stored.data[at + 1] : 0;
@@ -179,8 +177,8 @@ static bool is_space_of_rule(sxt_string stored, size_t at)
 }
 
 /*
- * A quick answer for most names: is it sure that the derived full name is the stored one? What would change it is a
- * clone's suffix, a prefix, a return type, an anonymous namespace or a lambda.
+ * A quick answer for most names: true if the derived full name is certainly the stored one. A clone's suffix, a prefix,
+ * a return type, an anonymous namespace or a lambda would change it.
  */
 static bool is_full_name(char letter, sxt_string stored)
 {

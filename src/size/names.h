@@ -1,6 +1,6 @@
 /*
- * names.h: what the files that derive names share. names.c goes by the kind of section,
- * names_java.c and names_signature.c know languages, names_scan.c knows which brackets belong together.
+ * names.h: what the files that derive names share. names.c goes by the kind of section, names_java.c and
+ * names_signature.c know languages, names_scan.c knows which brackets belong together.
  */
 #ifndef SXT_SIZE_NAMES_H
 #define SXT_SIZE_NAMES_H
@@ -85,8 +85,10 @@ void sxt_size_java_names(sxt_string stored, struct sxt_size_room *room, struct s
 
 /* --- names_signature.c --- */
 
-/* The names of a function or variable of C, C++, Rust or Go, without what precedes and follows a signature. Fills only
- * the full name when FULL_ONLY. */
+/*
+ * The names of a function or variable of C, C++, Rust or Go, without what precedes and follows a signature. Fills only
+ * the full name when FULL_ONLY.
+ */
 void sxt_size_signature_names(sxt_string text, bool full_only, struct sxt_size_room *room,
                               struct sxt_size_derived_names *out);
 

@@ -1,7 +1,7 @@
 /*
  * names_java.c: names of Java code: "package.Class#member(arguments): type", or before SuperSize saw them
- * "package.Class type member(arguments)". A class that was merged into another precedes the member, and is the
- * one that counts: "package.New#package.Old.member" is Old's.
+ * "package.Class type member(arguments)". A class that was merged into another precedes the member, and is the one that
+ * counts: "package.New#package.Old.member" is Old's.
  */
 #include "size/names.h"
 

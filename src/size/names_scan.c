@@ -80,7 +80,7 @@ static void close_bracket(struct sxt_size_scan *scan, char kind)
     } while (closed != kind);
 }
 
-/* Behind the name of the operator at `at`. */
+/* The position after the name of the operator at `at`. */
 static size_t after_operator(const struct sxt_size_scan *scan, bool *is_conversion)
 {
     sxt_string text = scan->text;

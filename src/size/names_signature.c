@@ -194,7 +194,7 @@ static sxt_string without_arguments(sxt_string text, char *open, struct sxt_size
         return text;
     struct sxt_size_scan scan = {.text = text, .open = open};
     char *out = room->next;
-    size_t level = SIZE_MAX; /* brackets that are open inside of arguments, while in some */
+    size_t level = SIZE_MAX; /* brackets that are open inside arguments, while in some */
     size_t begin = 0;        /* of what is inside */
     while (scan.at < text.size) {
         size_t at = scan.at, depth = scan.depth;

@@ -29,7 +29,7 @@ struct sorter {
 
 static int sort_model(struct sorter *sorter);
 static int check_groups(const struct sxt_size_info *size, sxt_error *error);
-static void unite_segments(struct sorter *sorter);
+static void merge_segments(struct sorter *sorter);
 static void sort_aliases(struct sorter *sorter);
 static void sort_units(struct sorter *sorter);
 static void place_symbols(struct sorter *sorter);
@@ -40,7 +40,7 @@ static bool is_placeholder(const struct sxt_size_model_symbol *symbol)
     return sxt_size_begins(sxt_size_full_name(symbol), "**", 2);
 }
 
-/* Overhead is padding through and through, whatever it was read as. */
+/* Overhead is nothing but padding, whatever the file says. */
 static bool is_filled(const struct sxt_size_model_symbol *symbol)
 {
     return symbol->address != 0 && symbol->size > symbol->padding && !sxt_size_is_overhead(symbol);
@@ -111,7 +111,7 @@ int sxt_size_sort(struct sxt_size_info *size, sxt_error *error)
 
 static int sort_model(struct sorter *sorter)
 {
-    unite_segments(sorter);
+    merge_segments(sorter);
     sort_aliases(sorter);
     sort_units(sorter);
     place_symbols(sorter);
@@ -153,7 +153,7 @@ static int compare_segments(const void *a, const void *b, void *context)
 }
 
 /* Segments of one section in one container become one. */
-static void unite_segments(struct sorter *sorter)
+static void merge_segments(struct sorter *sorter)
 {
     const struct sxt_size_info *size = sorter->size;
     uint32_t *sorted = sorter->new_segment;

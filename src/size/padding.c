@@ -24,7 +24,7 @@ void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts)
 
 bool sxt_size_derive_one(const struct sxt_size_info *size, struct sxt_size_model_symbol *symbol)
 {
-    /* The first symbol of all is left alone even if it is overhead: so the reference does. */
+    /* The very first symbol is left alone even if it is overhead, as in the reference. */
     if (symbol == size->symbols)
         return true;
     int64_t padding;

@@ -12,7 +12,7 @@ static inline bool sxt_size_begins(sxt_string text, const char *beginning, size_
     return text.size >= size && __builtin_memcmp(text.data, beginning, size) == 0;
 }
 
-/* Objects first compared by object path, then by source path. */
+/* Compares by object path, then by source path. */
 static inline int sxt_size_compare_paths(const struct sxt_size_path *a, const struct sxt_size_path *b)
 {
     int order = sxt_string_compare(a->object, b->object);
@@ -27,7 +27,10 @@ static inline int64_t sxt_size_stored_size(const struct sxt_size_model_symbol *s
 
 /* --- sections.c --- */
 
-/* Where symbols of a section are in a full archive: native sections share the first place, and lie there by address. */
+/*
+ * Where symbols of a section are in a full archive: native sections share the first place, and are sorted there by
+ * address.
+ */
 unsigned sxt_size_section_order(sxt_string section);
 
 /* Known sections have numbers from 0 on; -1 for another one. */
@@ -88,8 +91,10 @@ static inline const char *sxt_size_parse_number(const char *at, int64_t *value)
 
 /* --- gzip.c --- */
 
-/* Asks for large pages for memory that will be filled from the beginning to the end: page faults take a tenth of the
- * time of reading otherwise. Best effort. */
+/*
+ * Asks for large pages for memory that will be filled from the beginning to the end: page faults take a tenth of the
+ * time of reading otherwise. Best effort.
+ */
 void sxt_size_prefer_large_pages(void *memory, size_t size);
 
 /* The text of a gzip stream, or a copy of DATA when it is not one, with a NUL after it; to be freed. */
@@ -136,7 +141,7 @@ static inline bool sxt_size_is_multiple(const struct sxt_size_info *size)
     return size->container_count > 1 || size->is_multiple;
 }
 
-/* Is there a place for disassembly? One that was added to a file without makes it. */
+/* Is there a place for disassembly? Adding disassembly to a file without any makes one. */
 static inline bool sxt_size_has_disassembly(const struct sxt_size_info *size)
 {
     return size->has_disassembly || size->disassembly_count > 0;
@@ -147,8 +152,10 @@ static inline bool sxt_size_has_disassembly(const struct sxt_size_info *size)
 /* The options that were GIVEN, which may be NULL, or their defaults. */
 int sxt_size_write_options_take(const sxt_size_write_options *given, sxt_size_write_options *out, sxt_error *error);
 
-/* Hand a file that was written to BUFFER to the caller, or save it at PATH (BYTES may be NULL), unless STATUS says that
- * writing failed. BUFFER is freed. Return STATUS, or why saving failed. */
+/*
+ * Hand a file that was written to BUFFER to the caller, or save it at PATH (BYTES may be NULL), unless STATUS says that
+ * writing failed. BUFFER is freed. Return STATUS, or why saving failed.
+ */
 int sxt_size_give_memory(struct sxt_buffer *buffer, int status, void **data, size_t *size);
 int sxt_size_give_file(struct sxt_buffer *buffer, int status, const char *path, uint64_t *bytes, sxt_error *error);
 

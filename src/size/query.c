@@ -30,7 +30,7 @@ size_t sxt_size_query_item_count(const struct sxt_size_query_subject *subject)
     return subject->size->symbol_count;
 }
 
-/* What a symbol says about itself, whatever it is a part of. */
+/* The fields of an item that depend on its symbol alone. */
 static void describe(const struct sxt_size_info *owner, const struct sxt_size_model_symbol *symbol,
                      struct sxt_size_query_item *out)
 {
@@ -149,8 +149,10 @@ static int choose_items(struct run *run, sxt_error *error)
     return status;
 }
 
-/* Where groups are left out, the rest is summed up by group. A list of aliases that is in several of them is in the sum
- * of sizes as often; that of pss is exact. */
+/*
+ * Where groups are left out, the rest is summed up by group. A list of aliases that is in several of them is in the sum
+ * of sizes as often; that of pss is exact.
+ */
 static void add_group_to_total(struct run *run, const struct sxt_size_result_row *row, bool is_bss)
 {
     struct sxt_size_query_item sum = {
@@ -240,7 +242,7 @@ static int compare_two(const struct sxt_size_result_row *a, const struct sxt_siz
         double first = sort_number(run, a), second = sort_number(run, b);
         order = (first > second) - (first < second);
     }
-    /* Only what is asked for is turned round; equal ones are in the order of their names, and then of the file. */
+    /* Only the sort key is reversed; equal rows are in the order of their names, and then of the file. */
     if (order != 0)
         return run->query->ascending ? order : -order;
     order = compare_names(run, a, b);
@@ -289,7 +291,7 @@ static int keep_first(struct run *run, sxt_error *error)
     return SXT_OK;
 }
 
-/* --- the whole --- */
+/* --- running a query --- */
 
 static int run_query(struct run *run, sxt_error *error)
 {

@@ -4,8 +4,8 @@
  *     section:.text and size>=1k and not path~^third_party/ | group path:2 | sort size desc | limit 20
  *     ──────────────────── a filter ───────────────────────   ─────── stages, in this order ───────
  *
- * A query is asked about the symbols of a file, or about the pairs of a diff: both are items here. Nothing in a query
- * can do more than choose and count, and what it may cost is bounded when it is parsed.
+ * A query is about the symbols of a file, or about the pairs of a diff: both are items here. A query can only choose
+ * and count, and its cost is bounded when it is parsed.
  */
 #ifndef SXT_SIZE_QUERY_H
 #define SXT_SIZE_QUERY_H

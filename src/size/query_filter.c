@@ -122,7 +122,7 @@ static bool text_passes(const struct query_test *test, sxt_string text)
     }
 }
 
-/* By what the answer can be kept, and how many of these there are; false when it is different for each item. */
+/* The number by which an answer can be kept, and how many numbers there are; false when each item has its own. */
 static bool find_number(const struct query_test *test, const struct sxt_size_query_item *item, size_t *number,
                         size_t *count)
 {

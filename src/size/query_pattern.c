@@ -1,6 +1,6 @@
 /*
  * query_pattern.c: regular expressions of queries: POSIX extended ones, by libc, kept to what it can do in bounded time
- * and memory. What libc would take for something else than the user means is refused, with what to write instead.
+ * and memory. Syntax that libc would read differently from what the user means is refused, with what to write instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static int check_escape(struct pattern_check *check, sxt_error *error)
     return SXT_OK;
 }
 
-/* Inside of [...] nothing is special but its end; "]" comes first there when it is meant itself. */
+/* Inside [...] only its end is special; a "]" that is meant literally comes first. */
 static int skip_brackets(struct pattern_check *check, sxt_error *error)
 {
     sxt_string text = check->text;

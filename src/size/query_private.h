@@ -1,6 +1,6 @@
 /*
- * query_private.h: a query between its files. query_parse.c makes it, query_filter.c answers its filters, group.c and
- * group_keys.c group, and query.c runs the whole.
+ * query_private.h: a query, as its files share it. query_parse.c makes it, query_filter.c answers its filters, group.c
+ * and group_keys.c group, and query.c runs the whole.
  */
 #ifndef SXT_SIZE_QUERY_PRIVATE_H
 #define SXT_SIZE_QUERY_PRIVATE_H
@@ -102,7 +102,7 @@ enum has_bit {
 
 enum test_kind { TEST_EQUAL, TEST_CONTAINS, TEST_MATCHES, TEST_RANGE, TEST_WORDS };
 
-/* Numbers are always a range: "size>4k" is one that goes on for ever. */
+/* Numbers are always a range: "size>4k" is one without an upper end. */
 struct query_test {
     enum query_field field;
     enum test_kind kind;
@@ -177,7 +177,7 @@ bool sxt_size_query_matches(const regex_t *pattern, sxt_string text);
 
 /* --- query_filter.c --- */
 
-/* Answers that many items share are kept: by path, by component, by segment. One run of a query has one. */
+/* Answers that many items share are kept: by path, by component, by segment. Each run of a query has one. */
 struct filter {
     const struct sxt_size_query *query;
     const struct sxt_size_query_subject *subject;

@@ -154,7 +154,7 @@ static bool set_range(struct query_parser *parser, const struct field *field, ch
     return true;
 }
 
-/* Addresses need all of their 64 bits. A range does not hold its end, as everywhere with addresses. */
+/* Addresses need all of their 64 bits. The end of a range is exclusive, as with all addresses. */
 static bool set_addresses(struct query_parser *parser, char sign, sxt_string value, struct query_test *test)
 {
     size_t dash = sign == ':' ? find_dash(value) : value.size;

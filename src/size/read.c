@@ -34,7 +34,7 @@
 
 /*
  * A symbol takes 56 bytes in memory and at least 7 in the text; a path takes 32, and not less than 3 on average, since
- * paths differ. What needs more than this is made to exhaust memory.
+ * paths differ. A file that needs more than this was made to exhaust memory.
  */
 #define MEMORY_FACTOR    16
 #define MEMORY_ALLOWANCE ((size_t)64 << 20)
@@ -111,7 +111,7 @@ int sxt_size_open(const uint8_t *data, size_t size, const struct sxt_size_limits
     return status;
 }
 
-/* What the arena has no room for is either too much to be honest, or too much for the machine. */
+/* Fails when the arena is full: the file is hostile, or too large for the machine. */
 int sxt_size_reader_allocate(struct sxt_size_reader *reader, size_t count, size_t item_size, void **out)
 {
     struct sxt_arena *arena = &reader->size->arena;
@@ -366,7 +366,8 @@ static int read_disassemblies(struct sxt_size_reader *reader)
         if (next == NULL || *next != (i + 1 == count ? '\n' : ' '))
             return sxt_size_text_error(&reader->text, at, "not a number among the symbols with disassembly");
         if (symbol < 0 || (uint64_t)symbol >= size->symbol_count)
-            return sxt_size_text_error(&reader->text, at, "disassembly of symbol %lld, and there are %zu",
+            return sxt_size_text_error(&reader->text, at,
+                                       "disassembly of symbol %lld, which is out of range: there are %zu",
                                        (long long)symbol, size->symbol_count);
         in_order = in_order && (i == 0 || size->disassemblies[i - 1].symbol < (uint64_t)symbol);
         size->disassemblies[i].symbol = (uint32_t)symbol;

@@ -110,7 +110,8 @@ static int number_error(struct sxt_size_reader *reader, const struct progress *p
     return sxt_size_text_error(text, at, "not a number among the %s, or one that is too large", name);
 }
 
-/* The next number of BLOCK; false when it is not followed by another one, or by the end of the line if it is the last.
+/*
+ * The next number of BLOCK; false when it is not followed by another one, or by the end of the line if it is the last.
  */
 static inline bool next_number(struct progress *progress, enum block block, int64_t *value)
 {
@@ -140,7 +141,7 @@ static bool large_step(struct progress *progress)
 
 static int index_error(struct sxt_size_reader *reader, const char *at, const char *what, uint64_t index, uint64_t count)
 {
-    return sxt_size_text_error(&reader->text, at, "%s %lld, and there are %llu", what, (long long)index,
+    return sxt_size_text_error(&reader->text, at, "%s %lld is out of range: there are %llu", what, (long long)index,
                                (unsigned long long)count);
 }
 
@@ -234,10 +235,10 @@ static int open_group(struct sxt_size_reader *reader, sxt_string field, size_t i
     if (!parse_hexadecimal(field, &count) || count == 0)
         return field_error(reader, field, "a number of aliases");
     if (progress->open > 0)
-        return sxt_size_text_error(&reader->text, field.data, "aliases begin where %u of others are missing",
+        return sxt_size_text_error(&reader->text, field.data, "aliases begin where %u of the group before are missing",
                                    progress->open);
     if (count > progress->left)
-        return sxt_size_text_error(&reader->text, field.data, "%u aliases, and the segment has only %zu symbols left",
+        return sxt_size_text_error(&reader->text, field.data, "%u aliases, but the segment has only %zu symbols left",
                                    count, progress->left);
     size_t made = reader->size->group_count;
     void *moved = sxt_array_grow(reader->groups, &reader->group_capacity, made + 1, sizeof *reader->groups);

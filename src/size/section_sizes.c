@@ -185,7 +185,7 @@ static bool collect(struct collecting *collecting)
 
 /* --- the list --- */
 
-/* Sizes come from files; a sum that leaves its range stays at the end of it. */
+/* Sizes come from files, so a sum may overflow; it is clamped. */
 static void add_up(int64_t *sum, int64_t bytes)
 {
     if (__builtin_add_overflow(*sum, bytes, sum))

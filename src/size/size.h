@@ -192,7 +192,8 @@ int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *o
 
 /* --- padding.c --- */
 
-/* Derives the padding of all symbols (and adds it to their size) from their order and addresses, as the reference does
+/*
+ * Derives the padding of all symbols (and adds it to their size) from their order and addresses, as the reference does
  * when it loads a file that is not sparse. A symbol on which the reference would abort gets no padding, and is counted.
  */
 void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts);
@@ -211,8 +212,10 @@ void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string st
 
 /* --- order.c --- */
 
-/* Sorts the symbols of a size as a full archive has them, aliases among themselves too, and fills the segments anew.
- * Containers stay in their order. */
+/*
+ * Sorts the symbols of a size as a full archive has them, aliases among themselves too, and fills the segments anew.
+ * Containers stay in their order.
+ */
 int sxt_size_sort(struct sxt_size_info *size, sxt_error *error);
 
 /* --- verify.c --- */
@@ -245,8 +248,10 @@ struct sxt_size_delta {
     uint64_t counts[4]; /* by status */
 };
 
-/* With IGNORE_ALIAS_ONLY a pair of the same size whose number of aliases changed is unchanged. THREADS as in
- * sxt_pool_threads. */
+/*
+ * With IGNORE_ALIAS_ONLY a pair of the same size whose number of aliases changed is unchanged. THREADS as in
+ * sxt_pool_threads.
+ */
 int sxt_size_delta_make(const struct sxt_size_info *before, const struct sxt_size_info *after, bool ignore_alias_only,
                         unsigned threads, struct sxt_size_delta *out, sxt_error *error);
 void sxt_size_delta_free(struct sxt_size_delta *delta);

@@ -1,9 +1,9 @@
 /*
  * sparse.c: copies with some of the symbols, and what a .sizediff file holds of a comparison.
  *
- * A copy shares nothing with what it was made from, and can outlive it. Containers with
- * their section sizes and metadata are complete; paths and components are those that are used. Aliases come all or
- * none, since a file stores only where a group of them begins.
+ * A copy shares nothing with what it was made from, and can outlive it. Containers with their section sizes and
+ * metadata are complete; paths and components are those that are used. All aliases of a group are copied, or none,
+ * since a file stores only where a group begins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ void sxt_size_select(struct sxt_size_selection *selection, uint32_t symbol)
 }
 
 /* The symbols that entry I of a selection selects. */
-static struct sxt_size_group members(const struct sxt_size_selection *selection, size_t i)
+static struct sxt_size_group symbols_of_entry(const struct sxt_size_selection *selection, size_t i)
 {
     uint32_t group = selection->from->symbols[selection->symbols[i]].group;
     return group == 0 ? (struct sxt_size_group){selection->symbols[i], 1} : selection->from->groups[group - 1];
@@ -226,7 +226,7 @@ static int find_segment(struct copying *copying, uint32_t container, sxt_string 
     return SXT_OK;
 }
 
-/* Numbers the names of the containers. A name that two of them have is the first one's. */
+/* Numbers the names of the containers. A name that two of them share refers to the first one. */
 static int number_containers(struct copying *copying, sxt_error *error)
 {
     for (size_t i = 0; i < copying->from->container_count; i++) {
@@ -248,7 +248,7 @@ static int count_symbols(struct copying *copying, sxt_error *error)
     int status = number_containers(copying, error);
     uint32_t names = copying->keys.count;
     for (size_t i = 0; i < selection->count && status == SXT_OK; i++) {
-        struct sxt_size_group group = members(selection, i);
+        struct sxt_size_group group = symbols_of_entry(selection, i);
         uint32_t old = copying->from->symbols[group.first].segment;
         uint32_t segment = copying->segment_of[old] - 1;
         if (copying->segment_of[old] == 0) {
@@ -285,7 +285,7 @@ static int copy_tables(struct copying *copying, sxt_error *error)
     const struct sxt_size_info *from = copying->from;
     struct sxt_size_info *to = copying->to;
     for (size_t i = 0; i < copying->selection->count; i++) {
-        struct sxt_size_group group = members(copying->selection, i);
+        struct sxt_size_group group = symbols_of_entry(copying->selection, i);
         for (uint32_t j = group.first; j < group.first + group.count; j++) {
             copying->paths[from->symbols[j].path] = 1;
             copying->components[from->symbols[j].component] = 1;
@@ -349,7 +349,7 @@ static int copy_symbols(struct copying *copying, sxt_error *error)
         return no_memory(copying->from, error);
     uint32_t groups = 0;
     for (size_t i = 0; i < selection->count; i++) {
-        struct sxt_size_group group = members(selection, i);
+        struct sxt_size_group group = symbols_of_entry(selection, i);
         uint32_t segment = copying->segment_of[copying->from->symbols[group.first].segment] - 1;
         bool is_group = copying->from->symbols[group.first].group != 0;
         if (is_group)

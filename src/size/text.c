@@ -8,7 +8,7 @@
 
 #define SHOWN 40 /* of a line that makes no sense */
 
-/* Lines are only counted when somebody wants to know. */
+/* Lines are counted only when an error needs the number. */
 static uint64_t line_of(const struct sxt_size_text *text, const char *at)
 {
     uint64_t line = 1;
@@ -64,7 +64,7 @@ int sxt_size_text_count(struct sxt_size_text *text, const char *what, uint64_t m
         return sxt_size_text_error(text, line.data, "'%.*s' is not %s", (int)(line.size < SHOWN ? line.size : SHOWN),
                                    line.data, what);
     if ((uint64_t)value > most)
-        return sxt_size_text_error(text, line.data, "%s is %lld, and there is room for %llu", what, (long long)value,
+        return sxt_size_text_error(text, line.data, "%s is %lld, but there is room for %llu", what, (long long)value,
                                    (unsigned long long)most);
     *count = (uint64_t)value;
     return SXT_OK;

@@ -1,7 +1,7 @@
 /*
  * verify.c: what is wrong in a .size or .sizediff file. A file that cannot be read has one problem, which is where
- * reading ended. One that can is held against what the reference writes: lists sorted and without repetition, symbols
- * in their order, and the symbols of each section summing up to its size.
+ * reading ended. One that can be read is compared with what the reference writes: lists sorted and without repetition,
+ * symbols in their order, and the symbols of each section summing up to its size.
  *
  * Offsets are those of the inflated text; of a .sizediff, of that half which the message names.
  */
@@ -25,7 +25,7 @@ struct check {
 
 static void check_half(const struct sxt_size_info *size, const char *where, struct sxt_problems *problems);
 static void check_lists(const struct check *check);
-static void check_use(const struct check *check);
+static void check_unused(const struct check *check);
 static void check_containers(const struct check *check);
 static void check_segments(const struct check *check);
 static void check_symbols(const struct check *check);
@@ -63,7 +63,7 @@ static void check_half(const struct sxt_size_info *size, const char *where, stru
     if (*where != '\0' && !size->is_sparse)
         sxt_problems_add(problems, 0, "half-not-sparse", "%sits paddings are not stored", where);
     check_lists(&check);
-    check_use(&check);
+    check_unused(&check);
     check_containers(&check);
     check_segments(&check);
     check_symbols(&check);
@@ -81,8 +81,8 @@ static uint64_t offset_of_symbol(const struct check *check, size_t index)
     return offset_of(check, check->size->symbols[index].full_name);
 }
 
-/* Text that the reference would not have written, or that a terminal would take for a command. */
-static bool is_odd(sxt_string text)
+/* Text that the reference would not write, or that a terminal would take for a command. */
+static bool is_unprintable(sxt_string text)
 {
     for (size_t i = 0; i < text.size; i++)
         if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
@@ -104,7 +104,7 @@ static void check_order(const struct check *check, const char *list, size_t inde
 
 static void check_text(const struct check *check, const char *list, size_t index, sxt_string text)
 {
-    if (is_odd(text))
+    if (is_unprintable(text))
         sxt_problems_add(check->problems, offset_of(check, text.data), "text",
                          "%s%s %zu has control characters, or is not UTF-8", check->where, list, index);
 }
@@ -127,7 +127,7 @@ static void check_lists(const struct check *check)
     }
 }
 
-static void check_use(const struct check *check)
+static void check_unused(const struct check *check)
 {
     const struct sxt_size_info *size = check->size;
     bool *paths = calloc(size->path_count + 1, sizeof *paths);
@@ -302,12 +302,11 @@ static void report_sum(const struct check *check, const char *at, sxt_string nam
                        long double section)
 {
     sxt_problems_add(check->problems, offset_of(check, find_key(check->size, at, name)), "section-sum",
-                     "%sthe symbols of %.*s sum up to %.1Lf bytes, and it has %.0Lf", check->where, (int)name.size,
+                     "%sthe symbols of %.*s sum up to %.1Lf bytes, but it has %.0Lf", check->where, (int)name.size,
                      name.data, symbols, section);
 }
 
-/* .other has the symbols of all other sections; its size may or may not include the overhead of the file.
- */
+/* .other has the symbols of all other sections; its size may or may not include the overhead of the file. */
 static bool other_differs(const struct sums *sums, int number)
 {
     long double total = sums->symbols[number], own = sums->sections[number];

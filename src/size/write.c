@@ -77,17 +77,17 @@ int sxt_size_write_text(const struct sxt_size_info *size, struct sxt_buffer *out
     return status == SXT_OK ? sxt_buffer_status(out, error) : status;
 }
 
-/* --- is it something that can be stored? --- */
+/* --- checks: can it be stored? --- */
 
-/* Is there something in TEXT that ends it, in the file? */
+/* Whether TEXT has a byte that would end it in the file. */
 static bool is_split(sxt_string text)
 {
     return text.size > 0 && (memchr(text.data, '\n', text.size) != NULL || memchr(text.data, '\t', text.size) != NULL);
 }
 
-static int unfit(sxt_error *error, const char *what, size_t index)
+static int fail_check(sxt_error *error, const char *what, size_t index)
 {
-    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a .size file cannot be made: %s (%zu)", what, index);
+    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "cannot make a .size file: %s (%zu)", what, index);
 }
 
 static int check_model(const struct sxt_size_info *size, sxt_error *error)
@@ -98,21 +98,21 @@ static int check_model(const struct sxt_size_info *size, sxt_error *error)
     for (size_t i = 0; i < size->segment_count; i++) {
         const struct sxt_size_segment *segment = &size->segments[i];
         if (segment->container >= size->container_count)
-            return unfit(error, "a segment without a container", i);
+            return fail_check(error, "a segment without a container", i);
         if (segment->section.size == 0 || is_split(segment->section))
-            return unfit(error, "a section without a name, or with a tab or newline in it", i);
+            return fail_check(error, "a section without a name, or with a tab or newline in it", i);
         if (segment->first != next || segment->count > size->symbol_count - next)
-            return unfit(error, "segments do not follow one another", i);
+            return fail_check(error, "segments do not follow one another", i);
         int status = check_symbols(size, segment, error);
         if (status != SXT_OK)
             return status;
         next += segment->count;
     }
     if (next != size->symbol_count)
-        return unfit(error, "symbols without a segment", next);
+        return fail_check(error, "symbols without a segment", next);
     for (size_t i = 0; i < size->disassembly_count; i++)
         if (size->disassemblies[i].symbol >= size->symbol_count)
-            return unfit(error, "disassembly without a symbol", i);
+            return fail_check(error, "disassembly without a symbol", i);
     return SXT_OK;
 }
 
@@ -123,19 +123,19 @@ static int check_symbols(const struct sxt_size_info *size, const struct sxt_size
     for (size_t i = segment->first; i < segment->first + segment->count; i++) {
         const struct sxt_size_model_symbol *symbol = &size->symbols[i];
         if (symbol->path >= size->path_count || (size->has_components && symbol->component >= size->component_count))
-            return unfit(error, "a symbol without a path or component", i);
+            return fail_check(error, "a symbol without a path or component", i);
         if (open > 0) {
             if (symbol->group != group)
-                return unfit(error, "aliases that are not next to each other", i);
+                return fail_check(error, "aliases that are not next to each other", i);
             open--;
         } else if (symbol->group != 0) {
             group = symbol->group;
             if (group > size->group_count || size->groups[group - 1].first != i || size->groups[group - 1].count == 0)
-                return unfit(error, "aliases that are not next to each other", i);
+                return fail_check(error, "aliases that are not next to each other", i);
             open = size->groups[group - 1].count - 1;
         }
     }
-    return open == 0 ? SXT_OK : unfit(error, "aliases in several segments", segment->first);
+    return open == 0 ? SXT_OK : fail_check(error, "aliases in several segments", segment->first);
 }
 
 /* --- paths and components --- */

@@ -118,7 +118,7 @@ TEST(errors_say_what_and_where)
     assert_refused("true", "  17", "header: 'has_components' is neither true nor false");
     assert_refused("section_sizes", "section_sizas", "header: there are no 'section_sizes'");
     assert_refused(".text\": 36", ".text\": []", "header: the size of section '.text' is not a number");
-    assert_refused("}\n3\n\t", "}\n9999\n\t", "line 16: the number of paths is 9999, and there is room for 183");
+    assert_refused("}\n3\n\t", "}\n9999\n\t", "line 16: the number of paths is 9999, but there is room for 183");
     assert_refused("}\n3\n\t", "}\n4\n\t", "line 21: '' is not the number of components");
     assert_refused("a.o\ta.cc", "a.o\ta\tcc", "line 18: path 1 has more than one tab");
     assert_refused("2\n\nBlink", "999\n\nBlink", "line 20: the number of components is 999");
@@ -136,17 +136,17 @@ TEST(errors_say_what_and_where)
     assert_refused("16 8 8 4", "16 8 9223372036854775808 4",
                    "line 28: not a number among the sizes, or one that is too");
     assert_refused("4096 24", "18446744073709551615 24", "line 25: an address that does not fit in 64 bits");
-    assert_refused("1 0 1 0", "1 0 2 0", "line 31: path 3, and there are 3");
-    assert_refused("1 0 1 0", "-1 0 1 0", "line 31: path -1, and there are 3");
-    assert_refused("1 0 -1 1", "1 0 1 1", "line 34: component 2, and there are 2");
-    assert_refused("g\t02\t1", "g\t05\t1", "line 38: 5 aliases, and the segment has only 3 symbols left");
+    assert_refused("1 0 1 0", "1 0 2 0", "line 31: path 3 is out of range: there are 3");
+    assert_refused("1 0 1 0", "-1 0 1 0", "line 31: path -1 is out of range: there are 3");
+    assert_refused("1 0 -1 1", "1 0 1 1", "line 34: component 2 is out of range: there are 2");
+    assert_refused("g\t02\t1", "g\t05\t1", "line 38: 5 aliases, but the segment has only 3 symbols left");
     assert_refused("g\t02\t1", "g\t00\t1", "line 38: '00' is not a number of aliases");
     assert_refused("g\t02\t1", "g\t02\t1\t1", "line 38: a symbol has more than three fields");
     assert_refused("g\t02\t1", "g\t0g\t1", "line 38: '0g' is not a number of aliases");
-    assert_refused("\nh\n", "\nh\t02\n", "line 39: aliases begin where 1 of others are missing");
+    assert_refused("\nh\n", "\nh\t02\n", "line 39: aliases begin where 1 of the group before are missing");
     assert_refused("last\t7ff", "last\t7fz", "line 40: '7fz' is not a set of flags");
     assert_refused("last\t7ff", "last\t100000000", "line 40: '100000000' is not a set of flags");
-    assert_refused("\n3\n5\n", "\n6\n5\n", "line 43: disassembly of symbol 6, and there are 6");
+    assert_refused("\n3\n5\n", "\n6\n5\n", "line 43: disassembly of symbol 6, which is out of range: there are 6");
     assert_refused("\n3\n5\n", "\n3,\n5\n", "line 43: not a number among the symbols with disassembly");
     assert_refused("\n3\n5\n", "\n3\n50\n", "line 45: a disassembly of 50 bytes reaches beyond the end");
     assert_refused("\n3\n5\n", "\n3\n2\n", "line 45: more text after the end");
