@@ -54,7 +54,7 @@ static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, c
 
 /* --- sites --- */
 
-static bool widen_near(struct heap_pass *pass, size_t wanted)
+static bool grow_near(struct heap_pass *pass, size_t wanted)
 {
     size_t capacity = pass->near_count;
     uint32_t *moved = sxt_array_grow(pass->near, &capacity, wanted, sizeof *moved);
@@ -94,7 +94,7 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
 {
     if (__builtin_expect(stack >= NEAR_MOST, 0))
         return find_far_site(pass, stack);
-    if (__builtin_expect(stack >= pass->near_count, 0) && !widen_near(pass, (size_t)stack + 1))
+    if (__builtin_expect(stack >= pass->near_count, 0) && !grow_near(pass, (size_t)stack + 1))
         return SXT_HEAP_NO_SITE;
     if (__builtin_expect(pass->near[stack] == 0, 0))
         pass->near[stack] = new_site(pass, stack) + 1;
@@ -104,7 +104,7 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
 /* --- events --- */
 
 /* 1 - exp(-X) for X > 0, also exact near 0: computed for a small part of X, which is then doubled until it is X. */
-static double chance(double x)
+static double one_minus_exp(double x)
 {
     int doublings = 0;
     if (x > 40)
@@ -121,7 +121,7 @@ static double chance(double x)
 static uint32_t scale(struct heap_pass *pass, uint64_t *size)
 {
     double taken = *size == 0 ? 1 : (double)*size;
-    double weight = 1 / chance(taken / pass->period), bytes = (double)*size * weight;
+    double weight = 1 / one_minus_exp(taken / pass->period), bytes = (double)*size * weight;
     *size = bytes < 9e18 ? (uint64_t)(bytes + 0.5) : (uint64_t)9e18;
     weight += pass->carry;
     uint32_t whole = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
@@ -227,7 +227,7 @@ static inline void take_free(struct heap_pass *pass, const sxt_trace_event *even
 void sxt_heap_end_phase(struct heap_pass *pass)
 {
     sxt_heap_usage *usage = pass->usage;
-    sxt_heap_settle(pass);
+    sxt_heap_update_intervals(pass);
     if (usage->marker_count > 0 && usage->marker_count == usage->all_markers)
         usage->markers[usage->marker_count - 1].peak_bytes = pass->phase_peak;
     pass->phase_peak = usage->total.live_bytes;

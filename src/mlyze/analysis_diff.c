@@ -1,4 +1,5 @@
-/* analysis_diff.c: the same stacks in two traces, or in one at two moments. Ids differ between traces, so names are
+/*
+ * analysis_diff.c: the same stacks in two traces, or in one at two moments. Ids differ between traces, so names are
  * compared.
  */
 #include <stdlib.h>

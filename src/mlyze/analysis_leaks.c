@@ -36,8 +36,10 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
     }
 }
 
-/* Whether PATTERN, in which "*" matches anything, matches all of TEXT. Backtracks to the last star only, so it takes at
- * most the product of both sizes. */
+/*
+ * Whether PATTERN, in which "*" matches anything, matches all of TEXT. Backtracks to the last star only, so it takes at
+ * most the product of both sizes.
+ */
 static bool matches_all(sxt_string pattern, sxt_string text)
 {
     size_t at = 0, in = 0, star = SIZE_MAX, resume = 0;

@@ -22,11 +22,11 @@ struct heap_pass {
     bool has_stopped;    /* at the marker that ends it */
     bool no_memory;
     uint64_t passed;      /* the offset that the watcher knows */
-    uint64_t recent_peak; /* the most that was live since it was looked at last */
-    uint64_t phase_peak;  /* ... since the last marker, but for recent_peak */
+    uint64_t recent_peak; /* the most live bytes since the last update of intervals */
+    uint64_t phase_peak;  /* the same since the last marker, without recent_peak */
 
     /* analysis_timeline.c */
-    sxt_heap_interval seen; /* totals as of when recent_peak was looked at */
+    sxt_heap_interval seen; /* totals at the last update */
     uint64_t next_end;      /* of the point or the window, whichever comes first; UINT64_MAX without any */
     uint64_t point_end, window_end;
     unsigned point_shift; /* the width of a point, as a power of two */
@@ -71,7 +71,7 @@ void sxt_heap_find_leaks(struct heap_pass *pass);
 bool sxt_heap_begin_intervals(struct heap_pass *pass);
 
 /* Adds what happened so far to the intervals that are open. */
-void sxt_heap_settle(struct heap_pass *pass);
+void sxt_heap_update_intervals(struct heap_pass *pass);
 
 /* For an event at a TIME after the end of a point or a window. */
 void sxt_heap_next_interval(struct heap_pass *pass, uint64_t time);

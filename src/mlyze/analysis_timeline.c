@@ -19,7 +19,7 @@ static void find_next_end(struct heap_pass *pass)
 }
 
 /* An empty interval that begins with what is live now. */
-static sxt_heap_interval open_stretch(const struct heap_pass *pass, uint64_t start, uint64_t width)
+static sxt_heap_interval new_interval(const struct heap_pass *pass, uint64_t start, uint64_t width)
 {
     uint64_t live = pass->usage->total.live_bytes;
     return (sxt_heap_interval){.start = start, .width = width, .peak_bytes = live, .live_bytes = live};
@@ -29,7 +29,7 @@ static void open_window(struct heap_pass *pass, uint64_t time)
 {
     uint64_t width = pass->usage->options.churn, start = pass->usage->start;
     start += (time - start) / width * width;
-    pass->window = open_stretch(pass, start, width);
+    pass->window = new_interval(pass, start, width);
     pass->window_end = add_up_to_most(start, width);
 }
 
@@ -46,7 +46,7 @@ bool sxt_heap_begin_intervals(struct heap_pass *pass)
         if (moved == NULL)
             return false;
         line->items = moved;
-        line->items[line->count++] = open_stretch(pass, usage->start, 1);
+        line->items[line->count++] = new_interval(pass, usage->start, 1);
         pass->point_end = add_up_to_most(usage->start, 1);
     }
     if (usage->options.churn > 0)
@@ -61,26 +61,26 @@ bool sxt_heap_begin_intervals(struct heap_pass *pass)
     return true;
 }
 
-static void settle_in(const struct heap_pass *pass, sxt_heap_interval *stretch)
+static void update_interval(const struct heap_pass *pass, sxt_heap_interval *interval)
 {
     const sxt_heap_sums *total = &pass->usage->total;
-    stretch->bytes += total->bytes - pass->seen.bytes;
-    stretch->count += total->count - pass->seen.count;
-    stretch->freed_bytes += total->freed_bytes - pass->seen.freed_bytes;
-    stretch->freed_count += total->freed_count - pass->seen.freed_count;
-    stretch->live_bytes = total->live_bytes;
-    if (pass->recent_peak > stretch->peak_bytes)
-        stretch->peak_bytes = pass->recent_peak;
+    interval->bytes += total->bytes - pass->seen.bytes;
+    interval->count += total->count - pass->seen.count;
+    interval->freed_bytes += total->freed_bytes - pass->seen.freed_bytes;
+    interval->freed_count += total->freed_count - pass->seen.freed_count;
+    interval->live_bytes = total->live_bytes;
+    if (pass->recent_peak > interval->peak_bytes)
+        interval->peak_bytes = pass->recent_peak;
 }
 
-void sxt_heap_settle(struct heap_pass *pass)
+void sxt_heap_update_intervals(struct heap_pass *pass)
 {
     sxt_heap_usage *usage = pass->usage;
     const sxt_heap_sums *total = &usage->total;
     if (usage->timeline.count > 0)
-        settle_in(pass, &usage->timeline.items[usage->timeline.count - 1]);
+        update_interval(pass, &usage->timeline.items[usage->timeline.count - 1]);
     if (usage->options.churn > 0)
-        settle_in(pass, &pass->window);
+        update_interval(pass, &pass->window);
     if (pass->recent_peak > pass->phase_peak)
         pass->phase_peak = pass->recent_peak;
     pass->recent_peak = total->live_bytes;
@@ -93,7 +93,7 @@ void sxt_heap_settle(struct heap_pass *pass)
 /* --- points --- */
 
 /* Makes one point of every two. */
-static void widen(struct heap_pass *pass)
+static void double_point_width(struct heap_pass *pass)
 {
     struct sxt_heap_intervals *line = &pass->usage->timeline;
     pass->point_shift++;
@@ -119,10 +119,10 @@ static void next_point(struct heap_pass *pass, uint64_t time)
     sxt_heap_usage *usage = pass->usage;
     struct sxt_heap_intervals *line = &usage->timeline;
     while ((time - usage->start) >> pass->point_shift >= usage->options.timeline)
-        widen(pass);
+        double_point_width(pass);
     uint64_t index = (time - usage->start) >> pass->point_shift, width = (uint64_t)1 << pass->point_shift;
     while (line->count <= index) {
-        line->items[line->count] = open_stretch(pass, usage->start + (line->count << pass->point_shift), width);
+        line->items[line->count] = new_interval(pass, usage->start + (line->count << pass->point_shift), width);
         line->count++;
     }
     uint64_t end = (index + 1) << pass->point_shift;
@@ -177,7 +177,7 @@ static int compare_windows(const void *left, const void *right)
 
 void sxt_heap_next_interval(struct heap_pass *pass, uint64_t time)
 {
-    sxt_heap_settle(pass);
+    sxt_heap_update_intervals(pass);
     if (pass->usage->options.timeline > 0 && time >= pass->point_end)
         next_point(pass, time);
     if (pass->usage->options.churn > 0 && time >= pass->window_end) {

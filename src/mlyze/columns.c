@@ -1,7 +1,7 @@
 /*
  * columns.c: the events of a block, one column for each field. LZ4 compresses columns of similar numbers well, and most
- * numbers follow from those before them: an address from the one that was freed or allocated k times ago, a
- * stack from the stack before it, a size from the stack.
+ * numbers follow from those before them: an address from the one that was freed or allocated k times ago, a stack from
+ * the stack before it, a size from the stack.
  *
  *     u32 size of each column, then the columns:
  *     TAGS        a byte an event: kind in the lower 3 bits, delta above, 31 when it is in the next column
@@ -45,12 +45,12 @@ struct memory {
     uint64_t allocated, freed; /* the last addresses */
 };
 
-static uint64_t turn_right(uint64_t address)
+static uint64_t rotate_right(uint64_t address)
 {
     return address >> 4 | address << 60;
 }
 
-static uint64_t turn_left(uint64_t address)
+static uint64_t rotate_left(uint64_t address)
 {
     return address << 4 | address >> 60;
 }
@@ -77,7 +77,7 @@ struct making {
 /* If the address is not found soon, it is written in full. */
 static struct place *find_place(struct making *making, uint64_t address)
 {
-    size_t at = (size_t)((turn_right(address) * 0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
+    size_t at = (size_t)((rotate_right(address) * 0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
     for (unsigned i = 0; i < PROBES_MOST; i++) {
         struct place *place = &making->places[(at + i) & ((1 << PLACE_BITS) - 1)];
         if (place->address == address && (place->allocated | place->freed) != 0)
@@ -98,7 +98,7 @@ static void put(struct making *making, unsigned column, uint64_t value)
 
 static void put_difference(struct making *making, unsigned column, uint64_t address, uint64_t before)
 {
-    put(making, column, sxt_zigzag_encode((int64_t)(turn_right(address) - turn_right(before))));
+    put(making, column, sxt_zigzag_encode((int64_t)(rotate_right(address) - rotate_right(before))));
 }
 
 static void put_allocation(struct making *making, const sxt_trace_event *event)
@@ -290,7 +290,7 @@ static bool take_difference(struct sxt_mlyze_columns *columns, unsigned which, u
     uint64_t difference;
     if (!take(columns, which, &difference))
         return false;
-    *address = turn_left(turn_right(before) + (uint64_t)sxt_zigzag_decode(difference));
+    *address = rotate_left(rotate_right(before) + (uint64_t)sxt_zigzag_decode(difference));
     return true;
 }
 

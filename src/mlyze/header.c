@@ -36,7 +36,8 @@ uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
     return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
 }
 
-/* The offset of the first bytes that this version does not know, or that need a flag which is not set; 0 if there are
+/*
+ * The offset of the first bytes that this version does not know, or that need a flag which is not set; 0 if there are
  * none.
  */
 static uint32_t find_unknown(const uint8_t *data, const struct sxt_mlyze_header *header)
@@ -63,7 +64,7 @@ static int check_places(const struct sxt_mlyze_header *header, uint64_t size, sx
 {
     if (!sxt_fits(header->metadata_offset, header->metadata_size, 1, size))
         return sxt_fail(error, SXT_ERROR_FORMAT, size < header->metadata_offset ? SXT_MLYZE_AT_METADATA : size,
-                        "the metadata has %u bytes, but the file ends before that that", header->metadata_size);
+                        "the metadata has %u bytes, but the file ends before that", header->metadata_size);
     bool is_at_end = (header->flags & SXT_MLYZE_METADATA_END) != 0;
     uint64_t least = is_at_end ? SXT_MLYZE_HEADER_SIZE : header->metadata_offset + header->metadata_size;
     uint64_t most = is_at_end ? header->metadata_offset : size;

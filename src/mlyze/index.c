@@ -198,7 +198,7 @@ static int fail_stale(sxt_error *error, const char *why)
 }
 
 /* Whether the entries go through the trace from its beginning, forwards only. */
-static bool make_sense(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index)
+static bool are_in_order(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
     uint64_t end = header->events_offset + sxt_mlyze_events(trace).size;
@@ -240,7 +240,7 @@ int sxt_mlyze_index_read(const struct sxt_mlyze *trace, const uint8_t *data, siz
     out->last_time = sxt_load_u64le(data + 56);
     for (size_t i = 0; i < count; i++)
         out->entries[i] = load_entry(data + HEADER_SIZE + i * ENTRY_SIZE);
-    if (make_sense(trace, out))
+    if (are_in_order(trace, out))
         return SXT_OK;
     sxt_mlyze_index_free(out);
     return fail_stale(error, "it contradicts itself");

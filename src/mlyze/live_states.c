@@ -420,7 +420,7 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
     return status;
 }
 
-static int fail_useless(sxt_error *error)
+static int fail_unusable(sxt_error *error)
 {
     return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the states cannot be used");
 }
@@ -458,7 +458,7 @@ int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size
     const uint8_t *place = find_state(trace, data, size, time);
     *out = (sxt_heap_usage){.trace = trace, .start = sxt_mlyze_header(trace)->start_us};
     if (place == NULL)
-        return fail_useless(error);
+        return fail_unusable(error);
     struct sxt_mlyze_index_entry entry = {.offset = sxt_load_u64le(place),
                                           .event = sxt_load_u64le(place + 8),
                                           .time = sxt_load_u64le(place + 16),
@@ -475,7 +475,7 @@ int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size
         status = sxt_fail_memory(error, out->site_capacity * sizeof *out->sites);
     else if (reader.is_wrong || reader.closed.failed || reader.freed.failed ||
              (status != SXT_OK && status != SXT_ERROR_MEMORY))
-        status = fail_useless(error);
+        status = fail_unusable(error);
     sxt_live_free(&reader.live);
     sxt_live_free(&reader.stacks);
     if (status != SXT_OK)

@@ -68,7 +68,7 @@ static int read_text(const char *text, size_t size, struct sxt_mlyze_metadata *o
         .extra_limits = {EXTRA_DEPTH, EXTRA_VALUES},
     };
     int status = sxt_json_reader_init(&reading.reader, "metadata", text, size, &out->arena, error);
-    reading.reader.replace_surrogates = true; /* Python writes halves of pairs for bytes that are not text */
+    reading.reader.replace_surrogates = true; /* Python writes lone surrogates for bytes that are not text */
     if (status == SXT_OK && size > 0)
         status = read_root(&reading);
     if (status != SXT_OK)
@@ -144,7 +144,7 @@ static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
         if (i == 3)
             status = sxt_json_read_skip(reader, NULL);
         else if (seen >> i & 1)
-            status = sxt_json_read_fail(reader, position_of(reader, quoted), "a frame has two of %s", names[i]);
+            status = sxt_json_read_fail(reader, position_of(reader, quoted), "a frame has '%s' twice", names[i]);
         else
             status = read_number(reader, names[i], i == 1, &values[i]);
         seen |= 1u << i;
@@ -312,7 +312,7 @@ static int read_member(struct reading *reading, sxt_string key, size_t position)
     if (i == 3)
         return keep_extra(reading, key);
     if (reading->seen >> i & 1)
-        return sxt_json_read_fail(&reading->reader, position, "there are two of %s", names[i]);
+        return sxt_json_read_fail(&reading->reader, position, "'%s' occurs twice", names[i]);
     reading->seen |= 1u << i;
     if (i == 0)
         return read_stacks(reading);

@@ -29,7 +29,7 @@ enum sxt_mlyze_flag {
     SXT_MLYZE_BLOCKS = 1,       /* events are in blocks */
     SXT_MLYZE_METADATA_END = 2, /* metadata is at metadata_offset, after the events */
     SXT_MLYZE_CHECKSUMS = 4,
-    SXT_MLYZE_UNCLEAN = 8,      /* the the recording did not end; see spool.h */
+    SXT_MLYZE_UNCLEAN = 8,      /* the recording did not end; see spool.h */
     SXT_MLYZE_SAMPLED = 16,     /* sizes have to be scaled by `period` */
     SXT_MLYZE_METADATA_LZ4 = 32 /* metadata is compressed */
 };
@@ -107,8 +107,10 @@ int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt
 /* The same without parsing the metadata, which stays empty; its text is there. */
 int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
 void sxt_mlyze_close(struct sxt_mlyze **trace);
-/* Gives the trace other metadata: TEXT, from malloc, which is the trace's from then on. On failure nothing changes, and
- * TEXT is freed. Nothing of the old metadata may be in use. */
+/*
+ * Gives the trace other metadata: TEXT, from malloc, which the trace then owns. On failure nothing changes, and TEXT is
+ * freed. Nothing of the old metadata may be in use.
+ */
 int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size, sxt_error *error);
 const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace);
 const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace);
@@ -185,8 +187,10 @@ struct sxt_mlyze_settings {
     bool keeps_index; /* make the index while blocks are written: see sxt_mlyze_writer_live */
 };
 
-/* Events are written to OUTPUT as they come, after METADATA (complete JSON). The header is completed at the end
- * (pwrite), so OUTPUT must be a file unless the codec is RAW. */
+/*
+ * Events are written to OUTPUT as they come, after METADATA (complete JSON). The header is completed at the end
+ * (pwrite), so OUTPUT must be a file unless the codec is RAW.
+ */
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);

@@ -126,13 +126,17 @@ int sxt_mlyze_block_read(const uint8_t *data, uint64_t size, uint64_t offset, st
 int sxt_mlyze_block_expand(const struct sxt_mlyze_block *block, uint64_t offset, uint8_t *room, const uint8_t **bytes,
                            sxt_error *error);
 
-/* Adds a block of SIZE bytes of events to OUT, compressed by CODEC if that makes it smaller. TIME is that of the event
- * before the first one, and EVENT the number of that one. */
+/*
+ * Adds a block of SIZE bytes of events to OUT, compressed by CODEC if that makes it smaller. TIME is that of the event
+ * before the first one, and EVENT the number of that one.
+ */
 int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, const uint8_t *events, size_t size,
                           uint64_t time, uint64_t event, sxt_error *error);
 
-/* Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False if that would not be
- * smaller, or if memory is short. */
+/*
+ * Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False if that would not be
+ * smaller, or if memory is short.
+ */
 bool sxt_mlyze_text_pack(sxt_string text, struct sxt_buffer *out);
 
 /* *TEXT is to be freed. OFFSET is where it is, for errors. */

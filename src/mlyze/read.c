@@ -1,6 +1,4 @@
-/*
- * read.c: an open trace, and cursors over its events. header.c reads the header.
- */
+/* read.c: an open trace, and cursors over its events. header.c reads the header. */
 #include <stdlib.h>
 #include <string.h>
 

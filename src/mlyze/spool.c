@@ -388,7 +388,7 @@ static int remember_unload(struct remainder *rest, const struct sxt_spool_record
     return SXT_OK;
 }
 
-static int pass_piece(struct sxt_spool *spool, size_t piece, struct remainder *rest, sxt_error *error)
+static int read_piece(struct sxt_spool *spool, size_t piece, struct remainder *rest, sxt_error *error)
 {
     struct sxt_spool_way way = {.piece = piece, .piece_end = piece + 1};
     int status = SXT_OK;
@@ -441,7 +441,7 @@ static int pass(struct sxt_spool *spool, sxt_error *error)
     struct remainder rest = {0};
     int status = SXT_OK;
     for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++)
-        status = pass_piece(spool, i, &rest, error);
+        status = read_piece(spool, i, &rest, error);
     for (size_t i = 0; i < rest.stack_count && status == SXT_OK; i++)
         status = add_stack(spool, rest.stacks[i], (struct sxt_spool_stack){0}, error);
     end_files(spool, &rest);

@@ -90,8 +90,10 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
 void sxt_spool_close(struct sxt_spool **spool);
 const struct sxt_spool_facts *sxt_spool_facts(const struct sxt_spool *spool);
 
-/* Up to CAPACITY events, in order; *COUNT is 0 at the end. Frees of blocks whose allocation is not in the spool are
- * left out. */
+/*
+ * Up to CAPACITY events, in order; *COUNT is 0 at the end. Frees of blocks whose allocation is not in the spool are
+ * left out.
+ */
 int sxt_spool_read(struct sxt_spool *spool, sxt_trace_event *events, size_t capacity, size_t *count, sxt_error *error);
 
 /* The same, with what is live after each event. */

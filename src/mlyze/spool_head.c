@@ -57,7 +57,7 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static struct sxt_spool_moment moment(const struct sxt_spool_control *control)
+static struct sxt_spool_moment read_clocks(const struct sxt_spool_control *control)
 {
     uint64_t now = nanoseconds(CLOCK_MONOTONIC);
     return (struct sxt_spool_moment){(control->options & SXT_SPOOL_TSC) != 0 ? sxt_spool_counter() : now, now};
@@ -89,7 +89,7 @@ void sxt_spool_head_init(uint8_t head[SXT_SPOOL_HEAD_SIZE], uint64_t period, uin
         .tail = SXT_SPOOL_WINDOWS_OFFSET,
         .start_us = nanoseconds(CLOCK_REALTIME) / 1000,
     };
-    control.first = control.last = moment(&control);
+    control.first = control.last = read_clocks(&control);
     memset(head, 0, SXT_SPOOL_HEAD_SIZE);
     memcpy(head, "MTRC", 4);
     sxt_store_u32le(head + SXT_MLYZE_AT_VERSION, 1);
@@ -120,7 +120,7 @@ void sxt_spool_head_stop(uint8_t *head)
 
 void sxt_spool_head_note_time(uint8_t *head)
 {
-    control_of(head)->last = moment(control_of(head));
+    control_of(head)->last = read_clocks(control_of(head));
 }
 
 bool sxt_spool_head_is_child(const uint8_t *head, const uint8_t *parent, uint32_t pid)

@@ -11,9 +11,9 @@
  *     another one                                         free(X)
  *     their ticks       0            104                    -26
  *
- * The other one's free ends the old block then, and the first one's finds none. It must not wait: the allocation that
- * it would wait for may come after it in its own stream. So it is postponed, and comes right after the next allocation
- * at X.
+ * Then the free of the other thread ends the old block, and that of the first thread finds none. It must not wait: the
+ * allocation that it would wait for may come after it in its own stream. So it is postponed, and comes right after the
+ * next allocation at X.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #include "base/error.h"
 #include "mlyze/spool_private.h"
 
-#define PATIENCE_US  20
-#define WAITING_MOST 256 /* waiting streams; each event checks all of them */
+#define LONGEST_WAIT_US 20
+#define WAITING_MOST    256 /* waiting streams; each event checks all of them */
 
 static bool is_earlier(const void *context, uint32_t a, uint32_t b)
 {
@@ -139,11 +139,11 @@ int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error)
         return sxt_fail_memory(error, streams * sizeof *spool->ways);
     if (streams > 1) {
         spool->ends = calloc(SXT_SPOOL_ENDS, sizeof *spool->ends);
-        spool->owed = calloc(SXT_SPOOL_OWED_MOST, sizeof *spool->owed);
-        if (spool->ends == NULL || spool->owed == NULL)
+        spool->postponed = calloc(SXT_SPOOL_POSTPONED_MOST, sizeof *spool->postponed);
+        if (spool->ends == NULL || spool->postponed == NULL)
             return sxt_fail_memory(error, SXT_SPOOL_ENDS * sizeof *spool->ends);
     }
-    spool->patience = (uint64_t)(PATIENCE_US / spool->us_per_tick);
+    spool->longest_wait = (uint64_t)(LONGEST_WAIT_US / spool->us_per_tick);
     spool->last_time = spool->facts.start_us;
     spool->earliest = SXT_SPOOL_NO_WAY;
     begin_ways(spool);
@@ -156,13 +156,13 @@ void sxt_spool_merge_end(struct sxt_spool *spool)
     free(spool->ready.items);
     free(spool->waiting);
     free(spool->ends);
-    free(spool->owed);
+    free(spool->postponed);
     sxt_live_free(&spool->live);
 }
 
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool)
 {
-    return spool->unmatched + spool->owed_count;
+    return spool->unmatched + spool->postponed_count;
 }
 
 static uint64_t time_of(struct sxt_spool *spool, uint64_t tick)
@@ -199,45 +199,46 @@ static inline bool is_out_of_place(const struct sxt_spool_record *record, const 
 /* --- postponed frees --- */
 
 /* Drops those that were postponed for too long. */
-static void forget_owed(struct sxt_spool *spool, uint64_t tick)
+static void drop_expired(struct sxt_spool *spool, uint64_t tick)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < spool->owed_count; i++)
-        if (tick - spool->owed[i].tick <= spool->patience)
-            spool->owed[kept++] = spool->owed[i];
-    spool->unmatched += spool->owed_count - kept;
-    spool->owed_count = kept;
+    for (size_t i = 0; i < spool->postponed_count; i++)
+        if (tick - spool->postponed[i].tick <= spool->longest_wait)
+            spool->postponed[kept++] = spool->postponed[i];
+    spool->unmatched += spool->postponed_count - kept;
+    spool->postponed_count = kept;
 }
 
-/* Whether the record is a FREE that need not wait, because a FREE of another stream has ended its block. */
-static bool owe(struct sxt_spool *spool, uint32_t number, const struct found *found)
+/* Postpones the record if it is a FREE whose block was ended by a FREE of another stream. False if it has to wait. */
+static bool postpone_free(struct sxt_spool *spool, uint32_t number, const struct found *found)
 {
     const struct sxt_spool_way *way = &spool->ways[number];
     if (spool->ends == NULL || way->record.kind != SXT_SPOOL_FREE)
         return false;
     const struct sxt_spool_end *end = &spool->ends[found->hash % SXT_SPOOL_ENDS];
-    if (end->address != way->record.address || end->way == number || way->tick - end->tick > spool->patience)
+    if (end->address != way->record.address || end->way == number || way->tick - end->tick > spool->longest_wait)
         return false;
-    forget_owed(spool, way->tick);
-    if (spool->owed_count == SXT_SPOOL_OWED_MOST)
+    drop_expired(spool, way->tick);
+    if (spool->postponed_count == SXT_SPOOL_POSTPONED_MOST)
         return false;
-    spool->owed[spool->owed_count++] =
-        (struct sxt_spool_owed){.address = way->record.address, .tick = way->tick, .way = number};
+    spool->postponed[spool->postponed_count++] =
+        (struct sxt_spool_postponed){.address = way->record.address, .tick = way->tick, .way = number};
     return true;
 }
 
 /* The block that was just allocated at ADDRESS ends immediately if its FREE was postponed. */
-static void pay(struct sxt_spool *spool, uint64_t address, uint64_t tick)
+static void release_postponed(struct sxt_spool *spool, uint64_t address, uint64_t tick)
 {
-    forget_owed(spool, tick);
-    for (size_t i = 0; i < spool->owed_count && !spool->has_due; i++) {
-        if (spool->owed[i].address != address)
+    drop_expired(spool, tick);
+    for (size_t i = 0; i < spool->postponed_count && !spool->has_next_free; i++) {
+        if (spool->postponed[i].address != address)
             continue;
-        spool->due = spool->owed[i];
-        spool->due.tick = tick;
-        spool->has_due = true;
-        spool->owed_count--;
-        memmove(&spool->owed[i], &spool->owed[i + 1], (spool->owed_count - i) * sizeof *spool->owed);
+        spool->next_free = spool->postponed[i];
+        spool->next_free.tick = tick;
+        spool->has_next_free = true;
+        spool->postponed_count--;
+        memmove(&spool->postponed[i], &spool->postponed[i + 1],
+                (spool->postponed_count - i) * sizeof *spool->postponed);
     }
 }
 
@@ -274,18 +275,18 @@ static uint32_t choose(struct sxt_spool *spool, struct found *found)
             *found = look_up(spool, &spool->ways[way].record);
         if (!is_out_of_place(&spool->ways[way].record, found))
             return way;
-        if (owe(spool, way, found)) {
+        if (postpone_free(spool, way, found)) {
             if (next_event(spool, &spool->ways[way]))
                 make_ready(spool, way);
             continue;
         }
-        spool->ways[way].deadline = spool->ways[way].tick + spool->patience;
+        spool->ways[way].deadline = spool->ways[way].tick + spool->longest_wait;
         spool->waiting[spool->waiting_count++] = way;
     }
 }
 
 /* Streams that waited for this address can continue. */
-static void wake(struct sxt_spool *spool, uint64_t address)
+static void end_waiting(struct sxt_spool *spool, uint64_t address)
 {
     for (size_t i = spool->waiting_count; i > 0; i--) {
         uint32_t way = spool->waiting[i - 1];
@@ -358,8 +359,8 @@ static int take_record(struct sxt_spool *spool, uint32_t number, const struct fo
     *is_event = true;
     if (record->kind == SXT_SPOOL_ALLOC) {
         status = take_alloc(spool, record, found, event, error);
-        if (spool->owed_count > 0)
-            pay(spool, record->address, way->tick);
+        if (spool->postponed_count > 0)
+            release_postponed(spool, record->address, way->tick);
     } else if (record->kind == SXT_SPOOL_FREE) {
         *is_event = take_free(spool, record->address, way->tick, number, found, event);
     } else {
@@ -370,26 +371,27 @@ static int take_record(struct sxt_spool *spool, uint32_t number, const struct fo
     return status;
 }
 
-/* A postponed FREE comes as soon as there is room for it. */
-static bool take_due(struct sxt_spool *spool, sxt_trace_event *event)
+/* Makes an event of the postponed FREE that comes next. */
+static bool take_next_free(struct sxt_spool *spool, sxt_trace_event *event)
 {
-    const struct sxt_spool_owed *due = &spool->due;
-    struct sxt_spool_record record = {.address = due->address};
+    const struct sxt_spool_postponed *next_free = &spool->next_free;
+    struct sxt_spool_record record = {.address = next_free->address};
     struct found found = look_up(spool, &record);
-    *event = (sxt_trace_event){
-        .address = due->address, .thread = (uint16_t)spool->ways[due->way].thread, .time = spool->last_time};
-    spool->has_due = false;
-    bool is_event = take_free(spool, due->address, due->tick, due->way, &found, event);
+    *event = (sxt_trace_event){.address = next_free->address,
+                               .thread = (uint16_t)spool->ways[next_free->way].thread,
+                               .time = spool->last_time};
+    spool->has_next_free = false;
+    bool is_event = take_free(spool, next_free->address, next_free->tick, next_free->way, &found, event);
     if (spool->waiting_count > 0)
-        wake(spool, due->address);
+        end_waiting(spool, next_free->address);
     return is_event;
 }
 
 /* False at the end. *IS_EVENT is false if the record is to be left out. */
 static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_event, int *status, sxt_error *error)
 {
-    if (__builtin_expect(spool->has_due, 0)) {
-        *is_event = take_due(spool, event);
+    if (__builtin_expect(spool->has_next_free, 0)) {
+        *is_event = take_next_free(spool, event);
         return true;
     }
     struct found found = {0};
@@ -405,8 +407,8 @@ static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_
     look_ahead(spool, way);
     if (next_event(spool, way))
         make_ready(spool, chosen);
-    if (spool->waiting_count > 0 && !is_note && !spool->has_due)
-        wake(spool, address);
+    if (spool->waiting_count > 0 && !is_note && !spool->has_next_free)
+        end_waiting(spool, address);
     return true;
 }
 

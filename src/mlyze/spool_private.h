@@ -25,9 +25,9 @@ struct sxt_spool_record {
     uint32_t data_size;
 };
 
-#define SXT_SPOOL_AHEAD     32  /* words: how far ahead memory is fetched */
-#define SXT_SPOOL_ENDS      512 /* that are remembered */
-#define SXT_SPOOL_OWED_MOST 64
+#define SXT_SPOOL_AHEAD          32  /* words: how far ahead memory is fetched */
+#define SXT_SPOOL_ENDS           512 /* that are remembered */
+#define SXT_SPOOL_POSTPONED_MOST 64
 
 /* A position in the pieces of a stream. */
 struct sxt_spool_way {
@@ -49,7 +49,7 @@ struct sxt_spool_end {
 };
 
 /* A FREE that came before the ALLOC of its block, and is postponed. */
-struct sxt_spool_owed {
+struct sxt_spool_postponed {
     uint64_t address, tick;
     uint32_t way;
 };
@@ -78,12 +78,12 @@ struct sxt_spool {
     size_t waiting_count;
     struct sxt_live live;
     uint64_t live_bytes;
-    struct sxt_spool_end *ends;  /* by a part of the hash; NULL for a single stream */
-    struct sxt_spool_owed *owed; /* in order */
-    size_t owed_count;
-    bool has_due; /* a postponed FREE comes next */
-    struct sxt_spool_owed due;
-    uint64_t patience; /* ticks */
+    struct sxt_spool_end *ends;            /* by a part of the hash; NULL for a single stream */
+    struct sxt_spool_postponed *postponed; /* in order */
+    size_t postponed_count;
+    bool has_next_free; /* next_free, which was postponed, comes next */
+    struct sxt_spool_postponed next_free;
+    uint64_t longest_wait; /* ticks */
     uint64_t last_time;
     uint64_t unmatched;
 };

@@ -81,7 +81,7 @@ static void check_event(struct checking *checking, const sxt_trace_event *event,
         note(&checking->types, offset, event->type);
 }
 
-/* Events of a plain file again, one by one, to have the offset of each. */
+/* Reads events of a plain file again, one by one, to find the offset of each. */
 static void check_plain(struct checking *checking, uint64_t offset, uint64_t time, size_t count)
 {
     sxt_string all = sxt_mlyze_bytes(checking->trace);

@@ -224,7 +224,7 @@ TEST(a_block_that_is_freed_by_two_threads)
     expect_and_leave_out(&made, "a1000 f1000 a3000 a2000 a1000", 1);
 }
 
-/* More frees that are owed than there is room for: the others wait, as any. */
+/* There are more frees to postpone than there is room for: the others wait like any other record. */
 TEST(many_blocks_that_are_freed_by_two_threads)
 {
     struct made made = make();
