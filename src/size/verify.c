@@ -61,7 +61,7 @@ static void check_half(const struct sxt_size_info *size, const char *where, stru
 {
     struct check check = {problems, size, where};
     if (*where != '\0' && !size->is_sparse)
-        sxt_problems_add(problems, 0, "half-not-sparse", "%sits paddings are not stored", where);
+        sxt_problems_add(problems, 0, "half-not-sparse", "%spaddings are not stored", where);
     check_lists(&check);
     check_unused(&check);
     check_containers(&check);
@@ -98,8 +98,8 @@ static void check_order(const struct check *check, const char *list, size_t inde
         sxt_problems_add(check->problems, offset_of(check, at), "list-duplicate", "%s%s %zu occurs twice", check->where,
                          list, index);
     else if (order > 0)
-        sxt_problems_add(check->problems, offset_of(check, at), "list-order", "%s%s %zu is less than the one before it",
-                         check->where, list, index);
+        sxt_problems_add(check->problems, offset_of(check, at), "list-order",
+                         "%s%s %zu is out of order: less than the previous one", check->where, list, index);
 }
 
 static void check_text(const struct check *check, const char *list, size_t index, sxt_string text)
@@ -212,7 +212,7 @@ static void check_neighbour(const struct check *check, size_t index, bool is_ali
         return;
     if (sxt_size_compare_symbols(size, before, symbol) > 0)
         sxt_problems_add(check->problems, offset_of_symbol(check, index), "symbol-order",
-                         "%ssymbol %zu belongs before the one before it", check->where, index);
+                         "%ssymbol %zu is out of order: it belongs before the previous one", check->where, index);
     else if (!is_alias && !sxt_size_is_overhead(symbol) && !sxt_size_find_padding(size, before, symbol, &padding))
         sxt_problems_add(check->problems, offset_of_symbol(check, index), "symbol-overlap",
                          "%ssymbol %zu has the address of the one before it, or is covered by it", check->where, index);
