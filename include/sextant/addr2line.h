@@ -34,6 +34,7 @@ typedef struct sxt_addr2line_options {
     const char *section;   /* addresses are offsets in this section of an ELF file; NULL: they are addresses */
     const char *style;     /* of demangling: "auto", "gnu-v3", "rust" ...; NULL: auto */
     bool no_nesting_limit; /* demangle names however deep they nest */
+    unsigned threads;      /* at most so many; 0: see sxt_extract_options */
     uintptr_t reserved[4];
 } sxt_addr2line_options;
 

@@ -400,7 +400,7 @@ typedef struct sxt_trace_write_options {
     bool compress;      /* in blocks, with FILE.idx and FILE.live beside the output; default: plain */
     bool recover;       /* finish a recording that was cut off, and leave out what cannot be read in any other trace */
     bool no_symbols;    /* a recording: leave addresses unresolved */
-    unsigned threads;   /* 0: default; 1: the calling thread only */
+    unsigned threads;   /* at most so many; 0: see sxt_extract_options */
     uint64_t inflate_limit;                                          /* as in sxt_trace_options */
     void (*warning)(void *data, const char *path, const char *text); /* a file that cannot be used; may be NULL */
     void (*progress)(void *data, uint64_t done, uint64_t all);       /* now and then, in bytes; may be NULL */
@@ -445,6 +445,7 @@ typedef struct sxt_trace_naming {
     const char *const *directories; /* searched first, with all folders below them; files are fine too */
     size_t directory_count;
     const char *debug_directory; /* of separate debug files; NULL: /usr/lib/debug */
+    unsigned threads;            /* at most so many; 0: see sxt_extract_options */
     void (*warning)(void *data, const char *path, const sxt_error *problem); /* may be NULL */
     /* Called for each loaded file whose addresses stay without names, until it returns false. May be NULL. */
     bool (*missing)(void *data, const sxt_missing_module *missing);

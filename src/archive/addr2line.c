@@ -35,14 +35,15 @@ bool sxt_addr2line_knows_style(const char *style)
     return sxt_gnu_style_named(style, &ignored);
 }
 
-static int open_kind(struct sxt_addr2line *addr2line, const char *path, const char *section, sxt_error *error)
+static int open_kind(struct sxt_addr2line *addr2line, const char *path, const sxt_addr2line_options *options,
+                     sxt_error *error)
 {
     int status = sxt_file_open(&addr2line->file, path, error);
     if (status != SXT_OK)
         return status;
     if (sxt_elf_is(addr2line->file.data, addr2line->file.size))
-        return sxt_gnu_open(&addr2line->file, path, section, &addr2line->gnu, error);
-    if (section != NULL)
+        return sxt_gnu_open(&addr2line->file, path, options->section, options->threads, &addr2line->gnu, error);
+    if (options->section != NULL)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "only ELF files have sections");
     addr2line->frame_capacity = FRAMES_AT_FIRST;
     addr2line->frames = malloc(addr2line->frame_capacity * sizeof *addr2line->frames);
@@ -74,7 +75,7 @@ int sxt_addr2line_open(const char *path, const sxt_addr2line_options *given, sxt
     sxt_buffer_init(&addr2line->text, READABLE_MAX);
     addr2line->style = style;
     addr2line->no_limit = options.no_nesting_limit;
-    status = open_kind(addr2line, path, options.section, error);
+    status = open_kind(addr2line, path, &options, error);
     if (status == SXT_OK)
         *out = addr2line;
     else

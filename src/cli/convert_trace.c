@@ -18,6 +18,8 @@ int cli_convert_trace(const struct cli_arguments *arguments)
     sxt_trace_write_options_init(&options);
     options.compress = cli_given(arguments, "compress");
     options.recover = cli_given(arguments, "recover");
+    if (cli_threads(arguments, &options.threads) != CLI_DONE)
+        return CLI_USAGE;
     options.warning = show_warning;
     options.progress = cli_given(arguments, "quiet") ? NULL : cli_progress_show;
     options.data = &progress;

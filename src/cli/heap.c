@@ -42,6 +42,7 @@ static const struct cli_option options[] = {
      "bytes count live peak leaked temporary"},
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
+    CLI_OPTION_THREADS,
     {"limit", 'n', "N", "rows of a table (default 10 in the summary, 30 otherwise)", NULL},
     {"all", 0, NULL, "no limit", NULL},
     {NULL, 0, NULL, NULL, NULL},

@@ -87,6 +87,8 @@ static int find_names(const struct cli_arguments *arguments, struct cli_heap *he
     int status = take_directories(arguments, &directories, &naming.directory_count);
     naming.directories = directories;
     naming.debug_directory = cli_value(arguments, "debug-dir");
+    if (status == CLI_DONE)
+        status = cli_threads(arguments, &naming.threads);
     naming.warning = show_warning;
     naming.missing = note_missing;
     naming.data = &missing;

@@ -31,6 +31,7 @@ static const struct cli_option options[] = {
     {"duration", 0, "SECONDS", "stop recording after that time; the program goes on", NULL},
     {"no-symbols", 0, NULL, "leave addresses unresolved", NULL},
     {"mmap", 0, NULL, "also record mmap and munmap of the program", NULL},
+    CLI_OPTION_THREADS,
     {"quiet", 'q', NULL, "no summary", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -105,6 +106,8 @@ static int parse_options(struct session *session)
     const char *sample = cli_value(arguments, "sample");
     const char *duration = cli_value(arguments, "duration");
     const char *output = cli_value(arguments, "output");
+    if (cli_threads(arguments, &session->threads) != CLI_DONE)
+        return CLI_USAGE;
     if (output != NULL && strcmp(output, "-") == 0)
         return cli_usage(arguments->verb, "a recording needs a file, not standard output");
     if (sample != NULL && !parse_bytes(sample, &session->recording_options.period))

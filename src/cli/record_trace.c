@@ -28,6 +28,7 @@ static bool make_trace(const struct session *session, const char *spool, const c
     sxt_trace_write_options_init(&options);
     options.compress = cli_given(session->arguments, "compress");
     options.no_symbols = cli_given(session->arguments, "no-symbols");
+    options.threads = session->threads;
     options.warning = show_warning;
     options.progress = cli_given(session->arguments, "quiet") ? NULL : cli_progress_show;
     options.data = &progress;

@@ -12,6 +12,7 @@
 /* One run of a program. */
 struct session {
     const struct cli_arguments *arguments;
+    unsigned threads;        /* from --threads */
     char output[PATH_MAX];   /* with the number of the process in it */
     char children[PATH_MAX]; /* with %p; "" if they are not followed */
     char recorder[PATH_MAX];

@@ -267,6 +267,7 @@ static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *add
     sxt_extract_options_init(&extract);
     extract.addresses = addresses;
     extract.address_count = count;
+    extract.threads = names->options->threads;
     options.extract = &extract;
     sxt_archive *archive;
     sxt_error error;

@@ -32,6 +32,7 @@ static int find_names(const sxt_trace *trace, const sxt_trace_naming *naming, st
     sxt_extract_options extract;
     sxt_extract_options_init(&extract);
     extract.debug_directory = naming->debug_directory;
+    extract.threads = naming->threads;
     sxt_open_options_init(&open);
     open.extract = &extract;
     sxt_modules_options_init(&where);

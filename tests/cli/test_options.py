@@ -239,6 +239,16 @@ class Threads(sextant.ProgramTest):
                 failed = self.run_usage(verb, f"--threads={wrong}", path, *words)
                 self.assertIn("--threads takes a number", failed.err)
 
+    def test_they_are_a_number_for_traces_too(self):
+        trace = self.folder / "true.mlyze"
+        self.run_ok("record", "-q", "--threads", "1", "-o", trace, "--", "/bin/true")
+        for words in (
+            ("record", "-o", self.folder / "other.mlyze", "--threads=0", "--", "/bin/true"),
+            ("heap", "--symbolize", "--threads=0", trace),
+            ("convert", "--compress", "--threads=0", trace, "-o", self.folder / "other.mlyze"),
+        ):
+            self.assertIn("--threads takes a number", self.run_usage(*words).err)
+
 
 if __name__ == "__main__":
     tap.main()

@@ -36,14 +36,15 @@ static int find_sections(struct sxt_gnu *gnu, const char *section, sxt_error *er
 static int open_dwarf(struct sxt_gnu *gnu, const char *path, sxt_error *error);
 static bool find_in_section(struct sxt_gnu *gnu, uint32_t section, uint64_t offset, struct sxt_gnu_frame *frame);
 
-int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *section, struct sxt_gnu **out,
-                 sxt_error *error)
+int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *section, unsigned threads,
+                 struct sxt_gnu **out, sxt_error *error)
 {
     *out = NULL;
     struct sxt_gnu *gnu = calloc(1, sizeof *gnu);
     if (gnu == NULL)
         return sxt_fail_memory(error, sizeof *gnu);
     sxt_extract_options_init(&gnu->options);
+    gnu->options.threads = threads;
     int status = sxt_elf_open(&gnu->elf, file->data, file->size, gnu->options.inflate_limit, error);
     if (status != SXT_OK) {
         free(gnu);

@@ -31,10 +31,11 @@ struct sxt_gnu_frame {
 
 /*
  * FILE is an ELF file, read from PATH; it must stay open as long as *OUT. If SECTION is not NULL, addresses are offsets
- * in that section; fails with SXT_ERROR_NOT_FOUND if the file has no section with that name.
+ * in that section; fails with SXT_ERROR_NOT_FOUND if the file has no section with that name. THREADS is as in
+ * sxt_extract_options.
  */
-int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *section, struct sxt_gnu **out,
-                 sxt_error *error);
+int sxt_gnu_open(const struct sxt_file *file, const char *path, const char *section, unsigned threads,
+                 struct sxt_gnu **out, sxt_error *error);
 void sxt_gnu_close(struct sxt_gnu **gnu);
 
 /* Says whether the file has 32-bit addresses. */

@@ -98,7 +98,7 @@ static void expect_answers(struct debug *debug, const uint64_t *offsets, const c
     struct sxt_file file;
     struct sxt_gnu *gnu = NULL;
     sxt_file_from_memory(&file, debug->elf.data, debug->elf.size);
-    assert_int_equal(sxt_gnu_open(&file, "/nowhere/program", NULL, &gnu, NULL), SXT_OK);
+    assert_int_equal(sxt_gnu_open(&file, "/nowhere/program", NULL, 0, &gnu, NULL), SXT_OK);
     assert_int_equal(sxt_gnu_load(gnu, addresses, count, NULL), SXT_OK);
     char text[ANSWERS_MAX] = "", gnu_text[ANSWERS_MAX];
     for (size_t i = 0; i < count; i++)
