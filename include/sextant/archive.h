@@ -1,11 +1,11 @@
 /*
  * sextant/archive.h: open anything that has addresses and look addresses up in it.
  *
- * An sxt_archive is immutable once open: any number of threads may use it at the same time, without locks.
- * Opening a .lidia file costs the same whatever its size (it is mapped, not read); opening an ELF file reads its
- * symbols first. Every sxt_string that comes out of an archive points into it and lives until sxt_archive_close.
- * The bytes of a mapped file must not change while it is open: replace an archive by renaming a new one over it, as
- * every writer of this library does.
+ * An sxt_archive is immutable once open: any number of threads may use it at the same time, without locks. Opening a
+ * .lidia file takes the same time whatever its size (it is mapped, not read); opening an ELF file reads its symbols
+ * first. Every sxt_string that comes out of an archive points into it and lives until sxt_archive_close. The bytes of a
+ * mapped file must not change while it is open: replace an archive by renaming a new one over it, as every writer of
+ * this library does.
  *
  *     sxt_archive *archive;
  *     sxt_error error;
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/* What a file is. More may be added; the values are part of the ABI. */
+/* The kind of a file. More may be added; the values are part of the ABI. */
 typedef enum sxt_kind {
     SXT_KIND_UNKNOWN = 0,
     SXT_KIND_ELF = 1,
@@ -44,9 +44,9 @@ typedef enum sxt_kind {
 } sxt_kind;
 
 /*
- * Detects what the file at PATH is from its content, without reading its records. A ksym blob has no magic number and
- * is checked as a whole; a compressed file is expanded. *KIND is SXT_KIND_UNKNOWN for a file of another kind, which is
- * not an error. SXT_ERROR_UNSUPPORTED for a stream: what is read from it is gone.
+ * Detects the kind of the file at PATH from its content, without reading its records. A ksym blob has no magic number
+ * and is checked as a whole; a compressed file is expanded. For a file of any other kind *KIND is SXT_KIND_UNKNOWN, and
+ * the call succeeds. SXT_ERROR_UNSUPPORTED for a stream, because it could not be read again afterwards.
  */
 SXT_API int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error);
 
@@ -60,7 +60,7 @@ typedef struct sxt_open_options {
     bool check_crc;                     /* compare the checksums of an archive while opening it: O(size) */
     bool mangled;                       /* ELF input: leave names as linked */
     const sxt_extract_options *extract; /* ELF input: how to read it; NULL: the defaults */
-    uint64_t text_start;                /* ksym blob: nothing is known outside of [text_start, text_end); */
+    uint64_t text_start;                /* ksym blob: lookups find only [text_start, text_end); */
     uint64_t text_end;                  /* both 0: from the first symbol to the end of the 4 KiB page of the last one */
     uintptr_t reserved[4];
 } sxt_open_options;
@@ -68,8 +68,8 @@ typedef struct sxt_open_options {
 SXT_API void sxt_open_options_init(sxt_open_options *options);
 
 /*
- * Open an archive or an ELF file. The format is detected from the content. OPTIONS may be NULL. On success *OUT is the
- * caller's to close, on failure it is NULL. open_fd keeps its own mapping: the descriptor may be closed after the call.
+ * Open an archive or an ELF file. The format is detected from the content. OPTIONS may be NULL. On success the caller
+ * closes *OUT; on failure it is NULL. open_fd keeps its own mapping, so the descriptor may be closed after the call.
  * open_memory borrows the bytes until sxt_archive_close.
  */
 SXT_API int sxt_archive_open_path(const char *path, const sxt_open_options *options, sxt_archive **out,
@@ -81,40 +81,42 @@ SXT_API int sxt_archive_open_memory(const void *data, size_t size, const sxt_ope
 /* Frees *ARCHIVE and sets it to NULL. *ARCHIVE may be NULL. No other thread may be using it. */
 SXT_API void sxt_archive_close(sxt_archive **archive);
 
-/* One frame of the chain at an address. The caller has arrays of these, so the size is fixed: 64 bytes. */
+/* One frame of the chain at an address. Callers keep arrays of these, so the size is fixed: 64 bytes. */
 typedef struct sxt_frame {
     sxt_string function;
     sxt_string file;   /* absent when unknown */
     uint32_t line;     /* 0 when unknown */
     uint32_t depth;    /* inline depth: the function itself is 0 */
     uint64_t start;    /* where the row that gave this frame begins; see sxt_archive_whole_range */
-    uint64_t length;   /* and how long it is */
+    uint64_t length;   /* length of that row in bytes */
     uint64_t reserved; /* 0 */
 } sxt_frame;
 
 /*
  * The chain of functions at ADDRESS (an ELF virtual address), innermost first; a frame with depth > 0 is inlined into
  * the one after it. Writes at most CAPACITY frames and returns how many there are (0: nothing is known), so a result
- * above CAPACITY means that the outermost frames were left out. Allocates nothing, cannot fail, safe from any thread.
+ * above CAPACITY means that the outermost frames were left out. Allocates nothing, cannot fail, and may be called from
+ * any thread.
  */
 SXT_API size_t sxt_archive_lookup(const sxt_archive *archive, uint64_t address, sxt_frame *frames, size_t capacity);
 
 /*
  * Look up COUNT addresses at once; much faster than one at a time when they are sorted. The frames of address i are
  * FRAMES[FIRST[i]] up to, not including, FRAMES[FIRST[i + 1]]; FIRST has room for COUNT + 1 entries. Returns how many
- * addresses were answered: less than COUNT when FRAMES has no room for the next chain, and then the caller goes on from
- * there. Allocates nothing, safe from any thread.
+ * addresses were looked up: less than COUNT when FRAMES has no room for the next chain. The caller then calls again
+ * with the rest. Allocates nothing, and may be called from any thread.
  */
 SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64_t *addresses, size_t count,
                                         sxt_frame *frames, size_t capacity, size_t *first);
 
 /*
- * Makes START and LENGTH of a frame of a lookup those of the whole contiguous range of its function or inlined call. A
- * range whose lines change from one file to another is several rows of an archive, and a lookup gives those of its row.
+ * Extends START and LENGTH of a frame that a lookup returned to the whole contiguous range of its function or inlined
+ * call. An archive stores a range whose lines come from several files as several rows, and a lookup returns the start
+ * and length of one row.
  */
 SXT_API void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame);
 
-/* One place that has a name. The library hands it out by pointer; more fields may be added at the end. */
+/* A named function or symbol. The library passes it by pointer; more fields may be added at the end. */
 typedef struct sxt_named {
     sxt_string name;
     uint64_t address;
@@ -125,10 +127,11 @@ typedef struct sxt_named {
 } sxt_named;
 
 /*
- * Calls FOUND for every function or symbol that is called NAME, in order of address, until it returns false. *COUNT
- * (may be NULL) is the number of calls; 0 is not an error. Names are compared as the archive has them, in an ELF file
- * also as linked, and in a ksym blob with or without the module after them. O(rows), except for a ksym blob, which is
- * searched. What FOUND gets is valid during the call. Fails only if memory is short; then FOUND was not called.
+ * Calls FOUND for every function or symbol named NAME, in order of address, until it returns false. *COUNT (may be
+ * NULL) is the number of calls; 0 is not an error. Names are compared as the archive stores them, in an ELF file also
+ * as linked, and in a ksym blob with or without the module after them. O(rows), except for a ksym blob, which has an
+ * index of names. What FOUND gets is valid only during the call. Fails only if memory is short; then FOUND was not
+ * called.
  */
 SXT_API int sxt_archive_find_name(const sxt_archive *archive, const char *name,
                                   bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
@@ -142,10 +145,10 @@ typedef struct sxt_pad_frame {
     uint32_t reserved;
 } sxt_pad_frame;
 
-/* What sxt_archive_visit calls for each record. A function may be NULL: such records are skipped. */
+/* What sxt_archive_visit calls for each record. A function may be NULL: its records are skipped. */
 typedef struct sxt_record_visitor {
     size_t struct_size; /* set by sxt_record_visitor_init */
-    /* A row of a Lidia archive, of a symbfile, or of what an ELF file becomes; with range->line_count LINES. */
+    /* A row of a Lidia archive or symbfile, or a range of an ELF file. LINES has range->line_count entries. */
     bool (*range)(void *data, const sxt_range *range, const sxt_line *lines);
     /* A return pad of a symbfile; frames are outermost first. */
     bool (*pad)(void *data, uint64_t address, const sxt_pad_frame *frames, size_t count);
@@ -158,45 +161,47 @@ typedef struct sxt_record_visitor {
 SXT_API void sxt_record_visitor_init(sxt_record_visitor *visitor);
 
 /*
- * Every record, in the order of the file, until a function returns false. What the functions get is valid during the
- * call. The visitor's functions are called on the thread that called the library.
+ * Visits every record, in the order of the file, until a function returns false, which is not an error. What the
+ * functions get is valid only during the call. They are called on the thread that called sxt_archive_visit.
  */
 SXT_API int sxt_archive_visit(const sxt_archive *archive, const sxt_record_visitor *visitor, sxt_error *error);
 
 /*
- * The ranges of archives (Lidia archives, ranges files of the symbfile format and parts of them, ksym blobs),
- * unchanged, in one sxt_symbols, for writing them in another format. *FAILED (may be NULL) is the path that could not
- * be read.
+ * Collects the ranges of COUNT archives (Lidia archives, ranges files of the symbfile format and parts of them, ksym
+ * blobs), unchanged, in one sxt_symbols, to write them in another format. On failure *OUT is NULL and *FAILED (FAILED
+ * may be NULL) is the path that could not be read.
  */
 SXT_API int sxt_symbols_from_archives(const char *const *paths, size_t count, sxt_symbols **out, const char **failed,
                                       sxt_error *error);
 
-/* Rows by number, in the order of addresses. A row's lines are read with sxt_archive_line. */
+/*
+ * Rows by number, in the order of addresses, and the lines of a row. SXT_ERROR_USAGE when there is no such row or line.
+ */
 SXT_API size_t sxt_archive_row_count(const sxt_archive *archive);
 SXT_API int sxt_archive_row(const sxt_archive *archive, size_t index, sxt_range *out);
 SXT_API int sxt_archive_line(const sxt_archive *archive, size_t row, size_t index, sxt_line *out);
 
-/* What the archive was opened from. O(1). */
+/* The kind of file that the archive was opened from. O(1). */
 SXT_API sxt_kind sxt_archive_kind(const sxt_archive *archive);
 
-/* The name of the format: that of the kind, but "returnpads" for a symbfile with return pads. O(1). */
+/* The name of the format: the name of the kind, or "returnpads" for a symbfile with return pads. O(1). */
 SXT_API const char *sxt_archive_format(const sxt_archive *archive);
 
 /* The build ID in lower-case hexadecimal, "" if there is none. Lives as long as the archive. O(1). */
 SXT_API const char *sxt_archive_build_id(const sxt_archive *archive);
 
 /*
- * What a file is, in figures. Strings live as long as the archive. The caller sets struct_size to sizeof(sxt_info)
- * before the call; more fields may be added at the end.
+ * Facts and figures about an archive. Strings live as long as the archive. The caller sets struct_size to
+ * sizeof(sxt_info) before the call; more fields may be added at the end.
  */
 typedef struct sxt_info {
     size_t struct_size;
     const char *format; /* "elf", "lidia", ... */
     uint32_t version;   /* of the format; 0 for ELF */
-    const char *arch;   /* "x86_64", ...; NULL if the archive does not have it */
+    const char *arch;   /* "x86_64", ...; NULL if the archive does not say */
     char build_id[130]; /* lower-case hex, "" if there is none */
     char file_id[33];   /* lower-case hex, of the file as opened */
-    uint32_t sources;   /* a set of sxt_source that contributed; 0 if the archive does not have them */
+    uint32_t sources;   /* the set of sxt_source that contributed; 0 if the archive does not say */
     uint64_t symbols;
     uint64_t functions;    /* ranges of depth 0 */
     uint64_t inlines;      /* ranges of depth above 0 */
@@ -208,16 +213,16 @@ typedef struct sxt_info {
     uint32_t address_size; /* lidia: bytes of an address, of a field, of a line field */
     uint32_t field_size;
     uint32_t line_field_size;
-    uint32_t section_base_count; /* relocatable ELF: how many sxt_archive_section_base knows */
+    uint32_t section_base_count; /* relocatable ELF: for sxt_archive_section_base */
     sxt_units units;             /* of DWARF; for an archive all 0 */
     uint64_t return_pads;        /* symbfile: how many it has */
-    uint64_t tokens;             /* ksym: how many beginnings of names are stored once */
+    uint64_t tokens;             /* ksym: how many shared prefixes of names it has */
     const char *layout;          /* ksym: "seed" or "0.6"; NULL otherwise */
 } sxt_info;
 
 /*
- * The FileID of a file, by which the OpenTelemetry profiler names executables: 16 bytes as lower-case hex, and as
- * base64url without padding. Both are NUL-terminated.
+ * Computes the FileID of a file, which identifies executables in the OpenTelemetry profiler: 16 bytes as lower-case
+ * hex, and as base64url without padding. Both are NUL-terminated.
  */
 SXT_API int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *error);
 
@@ -228,16 +233,16 @@ SXT_API void sxt_archive_info(const sxt_archive *archive, sxt_info *out);
 SXT_API int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base);
 
 /*
- * Translates a file offset of an ELF file to the virtual address that is loaded from there. SXT_ERROR_NOT_FOUND when no
- * segment covers it, SXT_ERROR_USAGE when the archive is not made from an ELF file in this process.
+ * Translates an offset in an ELF file to the virtual address where that byte is loaded. SXT_ERROR_NOT_FOUND when no
+ * segment covers it, SXT_ERROR_USAGE when the archive was not opened from an ELF file.
  */
 SXT_API int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address,
                                           sxt_error *error);
 
 /*
- * Checks structure, checksums and references of a file completely and calls PROBLEM for everything that is wrong.
+ * Checks the structure, checksums and references of a whole file and calls PROBLEM for everything that is wrong.
  * Returns SXT_OK when the check was carried out (then *COUNT is the number of problems), or an error when the file
- * could not be read at all or is of no known kind. PROBLEM may be NULL when only the count is of interest.
+ * could not be read at all or its kind is unknown. PROBLEM may be NULL if only the count matters.
  */
 SXT_API int sxt_verify_path(const char *path, void (*problem)(void *data, const sxt_problem *problem), void *data,
                             uint64_t *count, sxt_error *error);

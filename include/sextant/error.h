@@ -1,9 +1,9 @@
 /*
- * sextant/error.h: how a function of libsextant says that it failed.
+ * sextant/error.h: how functions of libsextant report failures.
  *
  * A function that can fail returns 0 (SXT_OK) or one of the negative codes below, and describes the failure in an
- * sxt_error that the caller provides. Every such parameter may be NULL when only the code is of interest. The library
- * never prints and never ends the process.
+ * sxt_error that the caller provides. Every such parameter may be NULL if only the code matters. The library never
+ * prints and never ends the process.
  */
 #ifndef SEXTANT_ERROR_H
 #define SEXTANT_ERROR_H
@@ -22,36 +22,37 @@ typedef enum sxt_status {
     SXT_ERROR_MEMORY = -1,      /* an allocation failed */
     SXT_ERROR_IO = -2,          /* the system refused to open, read or write something */
     SXT_ERROR_FORMAT = -3,      /* the input is damaged: a count, an offset or a checksum is wrong */
-    SXT_ERROR_UNSUPPORTED = -4, /* the input is whole but of a kind that is not read here */
+    SXT_ERROR_UNSUPPORTED = -4, /* the input is intact, but this function does not read its kind */
     SXT_ERROR_LIMIT = -5,       /* a stated limit was reached (size of decompressed data, depth, ...) */
     SXT_ERROR_USAGE = -6,       /* the caller's arguments contradict each other */
     SXT_ERROR_NOT_FOUND = -7    /* what was asked for is not there */
 } sxt_status;
 
 /*
- * What a program can do about a failure, where there is something: it knows its own options, the library does not. More
- * may be added; the values are part of the ABI.
+ * The reason for a failure, if the caller can do something about it. The library does not know the options of the
+ * program that calls it; with the reason, the program can suggest one. More may be added; the values are part of the
+ * ABI.
  */
 typedef enum sxt_reason {
     SXT_REASON_NONE = 0,
     SXT_REASON_INFLATE_LIMIT = 1,  /* compressed data is larger than the limit in the options: raise it */
-    SXT_REASON_CUT_OFF = 2,        /* a recording that did not end: recover it */
+    SXT_REASON_CUT_OFF = 2,        /* the recording was cut off: recover it */
     SXT_REASON_SYMBOL_TYPES = 3,   /* no symbol has one of the types asked for: ask for others */
     SXT_REASON_UNKNOWN_QUERY = 4,  /* no canned query has that name */
-    SXT_REASON_NOT_AUTHORIZED = 5, /* a service wants another API key */
-    SXT_REASON_NOT_A_FILE = 6,     /* the input is a stream, and has to be read more than once */
+    SXT_REASON_NOT_AUTHORIZED = 5, /* the symbol service refused the API key */
+    SXT_REASON_NOT_A_FILE = 6,     /* the input is a stream, but has to be read more than once */
     SXT_REASON_HEAP_TRACE = 7,     /* the input is a heap trace, which has no addresses: see sextant/trace.h */
-    SXT_REASON_BINARY = 8          /* the input is a binary, and a file made from one is needed */
+    SXT_REASON_BINARY = 8          /* the input is a binary, but a file made from one is needed */
 } sxt_reason;
 
-/* The value of sxt_error.offset when the failure has no place in a file. */
+/* The value of sxt_error.offset when the failure does not concern a place in a file. */
 #define SXT_NO_OFFSET UINT64_MAX
 
 typedef struct sxt_error {
     sxt_status code;   /* SXT_OK when nothing failed */
     sxt_reason reason; /* SXT_REASON_NONE in most cases */
     uint64_t offset;   /* where in the file, or SXT_NO_OFFSET */
-    char text[240];    /* one line, no newline, UTF-8, ends with the offset in words where there is one */
+    char text[240];    /* one line without a newline, UTF-8; ends with the offset if there is one */
 } sxt_error;
 
 /* One thing that is wrong in a file. */
@@ -61,7 +62,7 @@ typedef struct sxt_problem {
     const char *message; /* one line; valid during the call only */
 } sxt_problem;
 
-/* A short name for a code ("damaged input"). Never NULL; the text is static. Safe from any thread. */
+/* A short name for a code ("damaged input"). Never NULL; the text is static. May be called from any thread. */
 SXT_API const char *sxt_status_text(sxt_status code);
 
 #ifdef __cplusplus

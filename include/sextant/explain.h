@@ -1,5 +1,5 @@
 /*
- * sextant/explain.h: why an address has the answer it has, or none.
+ * sextant/explain.h: where the answer for an address comes from, or why there is none.
  *
  * An explainer opens the file that an answer came from, and finds the file, section and record of each frame. If an
  * address has no name, or its answer has no line, it gives the reasons and what would help, as data: a program can word
@@ -35,7 +35,7 @@ extern "C" {
 
 typedef struct sxt_explainer sxt_explainer;
 
-/* A number that a record does not have. */
+/* An index or address that a record does not have. */
 #define SXT_NO_INDEX UINT64_MAX
 
 /* What kind of record a frame comes from. More may be added; the values are part of the ABI. */
@@ -51,11 +51,11 @@ typedef enum sxt_record {
 typedef struct sxt_explained_frame {
     sxt_string function;
     sxt_record record;
-    sxt_string file;    /* that has the record; absent if its path is unknown */
-    sxt_string section; /* of an ELF file; of an archive, the table */
+    sxt_string file;    /* the one that has the record; absent if its path is unknown */
+    sxt_string section; /* ELF file: the section; archive: the table */
     sxt_string unit;    /* DWARF: the name of the compilation unit; absent otherwise */
     uint64_t unit_offset;
-    uint64_t entry;            /* offset of the record in the section; of an archive, in the file */
+    uint64_t entry;            /* offset of the record in the section; archive: in the file */
     uint64_t index;            /* of the record in its table, or SXT_NO_INDEX */
     uint64_t start, end;       /* the addresses of the record; both 0 if only a call inlined into it has the address */
     sxt_string name_from;      /* where the name was found, in words; absent if the record itself has it */
@@ -68,7 +68,7 @@ typedef struct sxt_explained_frame {
 typedef struct sxt_explained_line {
     sxt_string file;
     sxt_string section;
-    uint64_t table;    /* offset of the line table in the section; of an archive, of the entry in the file */
+    uint64_t table;    /* offset of the line table in the section; archive: of the entry in the file */
     uint64_t address;  /* where the row starts, or SXT_NO_INDEX */
     sxt_string source; /* the source file; absent if there is none */
     uint32_t line, column;
@@ -80,7 +80,7 @@ typedef struct sxt_explained_line {
  * set. More may be added; the values are part of the ABI.
  */
 typedef enum sxt_explain_reason {
-    /* The address is not one of the file, or not of code. */
+    /* The file does not have the address, or has no code there. */
     SXT_WHY_NOTHING_LOADED = 1,   /* the file loads nothing, so it has no addresses */
     SXT_WHY_OUTSIDE = 2,          /* the file loads nothing at the address: sxt_explanation.loaded */
     SXT_WHY_NOT_CODE = 3,         /* it is in a section without code: section */
@@ -88,14 +88,14 @@ typedef enum sxt_explain_reason {
     SXT_WHY_NOT_EXECUTABLE = 5,   /* it is in a segment that is not executable */
     SXT_WHY_IN_VARIABLE = 6,      /* it is in a variable: name, section (of the symbol), size (bytes into it) */
 
-    /* It is code, but no function has it. */
+    /* It is code, but no function covers it. */
     SXT_WHY_IN_NO_FUNCTION = 7,  /* section (absent if unknown) */
     SXT_WHY_FUNCTION_BEFORE = 8, /* the one before it: name, address (its end), size (bytes from there) */
     SXT_WHY_FUNCTION_AFTER = 9,  /* the one after it: name, address (its start), size (bytes up to there) */
     SXT_WHY_ZERO_SIZE = 10,      /* a symbol of size 0 before it owns no bytes: name, address */
     SXT_WHY_PADDING = 11,        /* the bytes there are padding */
 
-    /* Something would have it, but was excluded, is damaged, or is missing. */
+    /* Something that may cover it was excluded, is damaged, or is missing. */
     SXT_WHY_SOURCE_EXCLUDED = 12,   /* the options exclude a source that has it: source, name (may be absent) */
     SXT_WHY_DWARF_UNREADABLE = 13,  /* name (the error) */
     SXT_WHY_FUNCTION_UNNAMED = 14,  /* a function of DWARF has it, but no name: section, address (its offset) */
@@ -185,14 +185,14 @@ typedef struct sxt_explained_advice {
 /* What an answer lacks. */
 typedef enum sxt_explain_lack { SXT_LACKS_NOTHING = 0, SXT_LACKS_NAME = 1, SXT_LACKS_LINE = 2 } sxt_explain_lack;
 
-/* An address range that a file loads: a segment, or in a file without segments a section. */
+/* An address range that a file loads: a segment, or a section if the file has no segments. */
 typedef struct sxt_loaded_range {
     uint64_t start, end;
 } sxt_loaded_range;
 
 /* Later versions may add members at the end. */
 typedef struct sxt_explanation {
-    uint64_t address;                  /* that was asked for; or the offset */
+    uint64_t address;                  /* the one that was asked for, or the offset */
     bool is_archive;                   /* the records are those of an archive */
     bool has_line;                     /* `line` is set */
     sxt_explain_lack lacks;            /* what the reasons are about */
@@ -211,8 +211,9 @@ typedef struct sxt_explanation {
 } sxt_explanation;
 
 /*
- * Opens an explainer for the file that an archive was opened from, with the same OPTIONS, whose strings must live as
- * long as the explainer. Only ELF files and Lidia archives can be explained: SXT_ERROR_UNSUPPORTED for others.
+ * Opens an explainer for the file that an archive was opened from. OPTIONS are those that the archive was opened with;
+ * their strings must live as long as the explainer. On failure *OUT is NULL: SXT_ERROR_UNSUPPORTED for anything but ELF
+ * files and Lidia archives.
  */
 SXT_API int sxt_explainer_open(const char *path, const sxt_open_options *options, sxt_explainer **out,
                                sxt_error *error);
@@ -222,14 +223,14 @@ SXT_API void sxt_explainer_close(sxt_explainer **explainer);
 SXT_API int sxt_explain_address(sxt_explainer *explainer, uint64_t address, const sxt_frame *frames, size_t count,
                                 const sxt_explanation **out, sxt_error *error);
 
-/* Explains why no address belongs to an OFFSET of the file (see sxt_archive_address_of_offset). */
+/* Explains why an OFFSET of the file has no address (see sxt_archive_address_of_offset). */
 SXT_API int sxt_explain_offset(sxt_explainer *explainer, uint64_t offset, const sxt_explanation **out,
                                sxt_error *error);
 
 /*
  * Reason or advice INDEX of an explanation in words, on one line, without a full stop: "0x11aa is in .text, but in no
- * function". Writes at most SIZE bytes with the NUL, and returns how long the text is, like snprintf. Names longer than
- * 160 bytes are cut.
+ * function". Writes at most SIZE bytes including the NUL, and returns the length of the whole text, like snprintf.
+ * Names longer than 160 bytes are cut.
  */
 SXT_API size_t sxt_explain_reason_text(const sxt_explanation *explanation, size_t index, char *text, size_t size);
 SXT_API size_t sxt_explain_advice_text(const sxt_explanation *explanation, size_t index, char *text, size_t size);

@@ -1,8 +1,8 @@
 /*
  * sextant/heap.h: how a program reports markers and its own allocators to `sextant record`.
  *
- * No library is linked: this header is enough. The functions below are weak; the recorder defines them when it is
- * loaded. In a program that is not recorded, a call only compares an address with zero.
+ * There is no library to link: this header is enough. The functions that it calls are weak; the recorder defines them
+ * when it is loaded. In a program that is not recorded, a call only compares an address with zero.
  *
  *     #include <sextant/heap.h>
  *
@@ -10,7 +10,8 @@
  *     sextant_pool_alloc(block, 64);             // a block of an allocator that the recorder does not see
  *     sextant_pool_free(block);
  *
- * The linker must leave weak names undefined. It does so in position-independent programs and in shared libraries.
+ * The linker must keep weak names undefined until run time, as it does in position-independent programs and in shared
+ * libraries.
  */
 #ifndef SEXTANT_HEAP_H
 #define SEXTANT_HEAP_H
@@ -30,7 +31,7 @@ extern void sextant_heap_alloc(const void *block, size_t size) __attribute__((we
 extern void sextant_heap_free(const void *block) __attribute__((weak));
 extern void sextant_heap_gc(uint64_t objects, uint64_t bytes) __attribute__((weak));
 
-/* Is the recorder loaded? */
+/* Whether the recorder is loaded. */
 static inline int sextant_is_recording(void)
 {
     return sextant_heap_marker != 0;
@@ -57,8 +58,8 @@ static inline void sextant_start(void)
 }
 
 /*
- * Report that the program's own allocator allocated or freed a block. The first one is a macro, so that the recorded
- * stack begins at its caller.
+ * Report that the program's own allocator allocated or freed a block. The first of the two is a macro, so that the
+ * recorded stack begins at its caller.
  */
 #define sextant_pool_alloc(block, size) (sextant_heap_alloc ? sextant_heap_alloc((block), (size)) : (void)0)
 

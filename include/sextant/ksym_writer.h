@@ -1,5 +1,5 @@
 /*
- * sextant/ksym_writer.h: making ksym blobs, symbol tables that a kernel maps and reads in place. The reader is
+ * sextant/ksym_writer.h: writing ksym blobs, symbol tables that a kernel maps and reads in place. The reader is
  * sextant/ksym.h.
  *
  * A writer collects symbols from any number of inputs and writes them as one blob, sorted by address and by name.
@@ -13,7 +13,7 @@
  *         status = sxt_ksym_writer_write_path(writer, "kernel.ksym", NULL, &error);
  *     sxt_ksym_writer_free(&writer);
  *
- * A writer is for one thread at a time. Names and texts that are passed to it are copied.
+ * One thread at a time may use a writer. It copies the names and texts that are passed to it.
  */
 #ifndef SEXTANT_KSYM_WRITER_H
 #define SEXTANT_KSYM_WRITER_H
@@ -38,14 +38,14 @@ typedef struct sxt_ksym_options {
     sxt_ksym_layout layout; /* of the blob */
     bool mangled;           /* leave names as linked; by default those of text and binaries are demangled */
     bool no_binaries;       /* sxt_ksym_writer_add_file refuses ELF files */
-    const sxt_extract_options *extract; /* how ELF files are read; NULL: symbol tables, and the one of the Go runtime */
+    const sxt_extract_options *extract; /* how ELF files are read; NULL: symbol tables, and that of the Go runtime */
     /*
      * Called for a problem that costs only a part of the result, on the thread that called the library. PATH is the
      * file, or NULL. May be NULL.
      */
     void (*warning)(void *data, const char *path, const char *text);
     void *warning_data;
-    unsigned threads; /* at most so many, for demangling; 0: see sxt_extract_options */
+    unsigned threads; /* the most threads for demangling; 0: see sxt_extract_options */
     uintptr_t reserved[4];
 } sxt_ksym_options;
 
@@ -53,7 +53,10 @@ SXT_API void sxt_ksym_options_init(sxt_ksym_options *options);
 
 typedef struct sxt_ksym_writer sxt_ksym_writer;
 
-/* An empty writer. OPTIONS may be NULL. SXT_ERROR_USAGE if `types` has something other than letters, '-' and '?'. */
+/*
+ * Makes an empty writer. OPTIONS may be NULL. On failure *OUT is NULL. SXT_ERROR_USAGE if `types` has something other
+ * than letters, '-' and '?'.
+ */
 SXT_API int sxt_ksym_writer_new(const sxt_ksym_options *options, sxt_ksym_writer **out, sxt_error *error);
 
 /* Frees *WRITER and sets it to NULL. *WRITER may be NULL. */
@@ -64,9 +67,9 @@ SXT_API int sxt_ksym_writer_add(sxt_ksym_writer *writer, uint64_t address, char 
                                 sxt_error *error);
 
 /*
- * Adds the symbols of a text as in /proc/kallsyms or as nm prints it; by default those of the types T and t, which are
+ * Adds the symbols of a text in the format of /proc/kallsyms or nm; by default those of the types T and t, which are
  * code. SXT_ERROR_NOT_FOUND if there are none, with SXT_REASON_SYMBOL_TYPES if there are some of other types.
- * SXT_ERROR_UNSUPPORTED if all addresses are 0, which is what the kernel shows without the right to see them.
+ * SXT_ERROR_UNSUPPORTED if all addresses are 0, as the kernel shows them to users who may not see them.
  */
 SXT_API int sxt_ksym_writer_add_text(sxt_ksym_writer *writer, const void *text, size_t size, sxt_error *error);
 
@@ -87,11 +90,12 @@ SXT_API int sxt_ksym_writer_add_file(sxt_ksym_writer *writer, const char *path, 
 
 /*
  * Writes the blob. The same symbols in the same order always give the same bytes. Names that do not fit into a blob
- * (empty, over 65535 bytes, not UTF-8) are left out with a warning. *WRITTEN (may be NULL) says what is in the blob.
+ * (empty, over 65535 bytes, not UTF-8) are left out with a warning. *WRITTEN (WRITTEN may be NULL) says what is in the
+ * blob.
  *
- * ..._path: a file at PATH appears whole or not at all (temporary name, fsync, rename). "-" is standard output.
- * ..._fd: an open descriptor is written to from its current position and stays open. A failure may leave a part there.
- * ..._memory: *DATA is the caller's to pass to sxt_free.
+ * ..._path: the file at PATH appears whole or not at all (temporary name, fsync, rename). "-" is standard output.
+ * ..._fd: writes to an open descriptor from its current position; it stays open. A failure may leave a part written.
+ * ..._memory: the caller frees *DATA with sxt_free.
  */
 SXT_API int sxt_ksym_writer_write_path(sxt_ksym_writer *writer, const char *path, sxt_written *written,
                                        sxt_error *error);

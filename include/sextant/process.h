@@ -1,8 +1,8 @@
 /*
  * sextant/process.h: look up run-time addresses of a process, running or described by a saved copy of its maps.
  *
- * The map of a process says which file an address comes from, and the archive of that file has the answer. A file is
- * opened when an address first needs it, and stays open until sxt_process_close. One thread at a time may use an
+ * The memory map of a process says which file an address comes from; the address is then looked up in that file. A file
+ * is opened when an address first needs it, and stays open until sxt_process_close. One thread at a time may use an
  * sxt_process.
  *
  *     sxt_process *process;
@@ -33,15 +33,15 @@ extern "C" {
 typedef struct sxt_process sxt_process;
 
 /*
- * Open a process by its number, from /proc/PID, or by a saved copy of /proc/PID/maps, whose files are opened by the
- * names in it. OPTIONS may be NULL; their strings must live as long as the process. On failure *OUT is NULL.
+ * Open a running process by its process ID, or a saved copy of /proc/PID/maps, whose files are opened by the paths in
+ * it. OPTIONS may be NULL; their strings must live as long as the sxt_process. On failure *OUT is NULL.
  */
 SXT_API int sxt_process_open_pid(long pid, const sxt_open_options *options, sxt_process **out, sxt_error *error);
 SXT_API int sxt_process_open_maps(const char *path, const sxt_open_options *options, sxt_process **out,
                                   sxt_error *error);
 SXT_API void sxt_process_close(sxt_process **process);
 
-/* Where a run-time address comes from. The texts live as long as the process. */
+/* Where a run-time address comes from. The strings live as long as the sxt_process. */
 typedef struct sxt_process_place {
     size_t struct_size;  /* set by SXT_PROCESS_PLACE_INIT */
     const char *module;  /* path of the mapped file, or "[vdso]"; NULL if no file is mapped at the address */
@@ -54,8 +54,8 @@ typedef struct sxt_process_place {
 /* clang-format on */
 
 /*
- * Looks up a run-time ADDRESS; see sxt_archive_lookup for the frames. *PLACE is filled in any case. The frames live as
- * long as the process.
+ * Looks up a run-time ADDRESS; see sxt_archive_lookup for the frames. *PLACE is always filled in. The strings of the
+ * frames live as long as the sxt_process.
  */
 SXT_API size_t sxt_process_lookup(sxt_process *process, uint64_t address, sxt_frame *frames, size_t capacity,
                                   sxt_process_place *place);
@@ -64,7 +64,7 @@ SXT_API size_t sxt_process_lookup(sxt_process *process, uint64_t address, sxt_fr
 typedef struct sxt_process_mapping {
     uint64_t start, end;
     uint64_t offset;    /* in the file, of the byte at start */
-    const char *module; /* lives as long as the process */
+    const char *module; /* lives as long as the sxt_process */
 } sxt_process_mapping;
 
 /* Calls VISIT for each mapping of a file, in ascending order, until it returns false. */

@@ -1,9 +1,9 @@
 /*
  * sextant/profile.h: names for the addresses in pprof profiles and in text.
  *
- * An sxt_modules finds the files that the addresses come from: in directories that the caller gives, by build ID,
- * FileID or name; then on this machine; then it asks a symbol service for what no file has. A profile is symbolized
- * as a whole; text goes through a filter line by line.
+ * An sxt_modules finds the files that the addresses come from: first in directories that the caller gives, by build ID,
+ * FileID or name, then on this machine. For addresses that no file has, it can ask a symbol service. A profile is
+ * symbolized as a whole; text goes through a filter line by line.
  *
  *     sxt_modules *modules;
  *     if (sxt_modules_open(NULL, &modules, &error) == SXT_OK) {
@@ -12,8 +12,8 @@
  *         sxt_modules_close(&modules);
  *     }
  *
- * One thread at a time may use an sxt_modules and what was opened with it. Callbacks are called on the thread that
- * called the library.
+ * Only one thread at a time may use an sxt_modules and the filters opened with it. Callbacks are called on the thread
+ * that called the library.
  */
 #ifndef SEXTANT_PROFILE_H
 #define SEXTANT_PROFILE_H
@@ -43,7 +43,7 @@ typedef struct sxt_modules_options {
     bool exact;                   /* if a build ID is known, accept only a file that has it */
     const char *url;              /* a symbol service for addresses that no file has; NULL: none */
     const char *api_key;          /* for the service: "id:key", or that as base64; NULL: none */
-    const sxt_open_options *open; /* how files are opened; NULL: the defaults. Their warning is not used. */
+    const sxt_open_options *open; /* NULL: the defaults. The warning in its extract options is not called. */
     /* Called for a problem in the file at PATH that costs only a part of the result. May be NULL. */
     void (*warning)(void *data, const char *path, const sxt_error *problem);
     void *warning_data;
@@ -58,9 +58,8 @@ SXT_API void sxt_modules_close(sxt_modules **modules);
 
 /*
  * Opens the file that was loaded under NAME and has BUILD_ID (hexadecimal; may be absent). If COUNT is not 0, only
- * these addresses, virtual addresses of the file, will be looked up, and only what they need is read. Returns NULL if
- * there is no such file, or it cannot be read: sxt_modules_visit_missing gives the reason. The archive is the caller's
- * to close.
+ * these virtual addresses of the file will be looked up, and only what they need is read. Returns NULL if there is no
+ * such file or it cannot be read; sxt_modules_visit_missing gives the reason. The caller closes the archive.
  */
 SXT_API sxt_archive *sxt_modules_archive(sxt_modules *modules, sxt_string name, sxt_string build_id,
                                          const uint64_t *addresses, size_t count);
@@ -75,32 +74,32 @@ typedef enum sxt_unresolved {
     SXT_UNRESOLVED_UNKNOWN = 5   /* the file has no symbol there */
 } sxt_unresolved;
 
-/* How many there are, and how many a counter has room for. */
+/* How many reasons there are, and how many the arrays below have room for. */
 #define SXT_UNRESOLVED_KINDS 6
 #define SXT_UNRESOLVED_ROOM  12
 
 /* In words: "no file found". Static, never NULL. */
 SXT_API const char *sxt_unresolved_text(sxt_unresolved reason);
 
-/* A module that was needed and not found, or is not readable. Later versions may add members at the end. */
+/* A module that was needed but not found, or cannot be read. Later versions may add members at the end. */
 typedef struct sxt_missing_module {
-    sxt_string name;     /* as it was asked for; NUL-terminated, as the next one */
+    sxt_string name;     /* as it was asked for; NUL-terminated, like build_id */
     sxt_string build_id; /* empty if unknown */
     sxt_unresolved reason;
     const char *problem; /* the reason in words; why it cannot be read, if it is damaged */
 } sxt_missing_module;
 
-/* Calls VISIT for each, in the order of first use, until it returns false. */
+/* Calls VISIT for each such module, in the order of first use, until it returns false. */
 SXT_API void sxt_modules_visit_missing(const sxt_modules *modules,
                                        bool (*visit)(void *data, const sxt_missing_module *missing), void *data);
 
 /* --- profiles --- */
 
-/* The result for one mapping. Texts live during the call. Later versions may add members at the end. */
+/* The result for one mapping. Strings are valid only during the call. Later versions may add members at the end. */
 typedef struct sxt_profile_mapping {
     sxt_string name;
     sxt_string build_id;
-    const char *file;    /* that was used, or the symbol service; NULL if none */
+    const char *file;    /* the one that was used, or the symbol service; NULL if none */
     const char *problem; /* why it could not be read; NULL if it could */
     uint64_t locations;  /* that had no lines */
     uint64_t symbolized;
@@ -111,7 +110,7 @@ typedef struct sxt_profile_mapping {
 typedef struct sxt_profile_report {
     size_t struct_size; /* set it to sizeof(sxt_profile_report) */
     uint64_t locations;
-    uint64_t kept; /* had lines already, and keep them */
+    uint64_t kept; /* those that had lines already, which are kept */
     uint64_t symbolized;
     uint64_t functions;                       /* that were added */
     uint64_t unresolved[SXT_UNRESOLVED_ROOM]; /* by sxt_unresolved */
@@ -125,7 +124,7 @@ typedef enum sxt_profile_form {
 
 typedef struct sxt_profile_options {
     size_t struct_size;     /* set by sxt_profile_options_init */
-    bool force;             /* replace lines that are there */
+    bool force;             /* replace existing lines */
     bool mangled;           /* names as linked; by default they are demangled */
     sxt_profile_form form;  /* of the result */
     uint64_t inflate_limit; /* the most bytes that the profile may expand to; default 512 MiB */
@@ -139,15 +138,14 @@ SXT_API void sxt_profile_options_init(sxt_profile_options *options);
 
 /*
  * Fills functions, files and lines into the locations of the pprof profile in DATA (plain, or compressed with gzip, xz
- * or zstd). The rest of the profile is unchanged, byte for byte. OPTIONS and REPORT may be NULL. *OUT is the caller's
- * to give to sxt_free; on failure it is NULL. SXT_ERROR_LIMIT with SXT_REASON_INFLATE_LIMIT if the profile is too
- * large.
+ * or zstd). The rest of the profile is unchanged, byte for byte. OPTIONS and REPORT may be NULL. The caller frees *OUT
+ * with sxt_free; on failure it is NULL. SXT_ERROR_LIMIT with SXT_REASON_INFLATE_LIMIT if the profile is too large.
  */
 SXT_API int sxt_profile_symbolize(sxt_modules *modules, const void *data, size_t size,
                                   const sxt_profile_options *options, void **out, size_t *out_size,
                                   sxt_profile_report *report, sxt_error *error);
 
-/* The same into an open descriptor, which stays open, and may be left half-written. */
+/* The same to an open descriptor, which stays open. A failure may leave a part written. */
 SXT_API int sxt_profile_symbolize_fd(sxt_modules *modules, const void *data, size_t size,
                                      const sxt_profile_options *options, int fd, sxt_profile_report *report,
                                      sxt_error *error);
@@ -156,25 +154,25 @@ SXT_API int sxt_profile_symbolize_fd(sxt_modules *modules, const void *data, siz
 
 /*
  * A filter for text: lines with addresses (of perf script, sanitizers, kernel oopses, backtrace()) come out with names,
- * files and lines, all others byte for byte. A line longer than 64 KiB is not changed.
+ * files and lines; all other lines come out unchanged, byte for byte. A line longer than 64 KiB is not changed.
  */
 typedef struct sxt_text_filter sxt_text_filter;
 
-/* Receives output; false stops: then the call that led to it fails with SXT_ERROR_IO. */
+/* Receives output. If it returns false, the call of the filter that it was called from fails with SXT_ERROR_IO. */
 typedef bool sxt_text_write(void *data, const char *text, size_t size);
 
-/* MODULES must live longer than the filter. */
+/* MODULES must outlive the filter. */
 SXT_API int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, void *data, sxt_text_filter **out,
                                  sxt_error *error);
 SXT_API void sxt_text_filter_close(sxt_text_filter **filter);
 
-/* Takes SIZE more bytes, and writes all lines that are complete. */
+/* Takes SIZE more bytes of input, and writes all lines that are complete. */
 SXT_API int sxt_text_filter_feed(sxt_text_filter *filter, const char *text, size_t size, sxt_error *error);
 
-/* Writes the rest at the end of the input: a line without a newline. */
+/* Ends the input: writes the last line if it has no newline. */
 SXT_API int sxt_text_filter_end(sxt_text_filter *filter, sxt_error *error);
 
-/* Filters all that is read from one descriptor to another. Lines are written before more input is waited for. */
+/* Filters everything from one descriptor to another. Complete lines are written before waiting for more input. */
 SXT_API int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *error);
 
 #ifdef __cplusplus

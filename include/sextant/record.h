@@ -2,8 +2,8 @@
  * sextant/record.h: recording the heap of a program.
  *
  * The recorder is a library, libsextant-record.so, that the dynamic linker loads into the program (LD_PRELOAD). It
- * writes into a file, the spool, that has to be there before the program starts. Afterwards the spool is turned into a
- * trace (sextant/trace.h):
+ * writes into a file, the spool, which must exist before the program starts. When the program has ended, the spool is
+ * turned into a trace (sextant/trace.h):
  *
  *     sxt_recording_create("app.mlyze", NULL, &recording, &error);
  *     (start the program, with LD_PRELOAD=libsextant-record.so SEXTANT_RECORD=sxt_recording_path(recording), and wait)
@@ -12,11 +12,11 @@
  *     unlink(sxt_recording_path(recording));
  *     sxt_recording_close(&recording);
  *
- * The environment of the program: SEXTANT_RECORD is the absolute path of the spool, SEXTANT_RECORD_PID the number of
- * the process that the spool is for (without it, the first process that has the recorder), and SEXTANT_RECORD_CHILDREN
- * the path of the spools of its children, in which "%p" becomes the number of the process.
+ * The environment of the program: SEXTANT_RECORD is the absolute path of the spool, SEXTANT_RECORD_PID the ID of the
+ * process that the spool is for (if it is not set, the first process that loads the recorder), and
+ * SEXTANT_RECORD_CHILDREN the path of the spools of its children, in which "%p" is replaced by the process ID.
  *
- * An sxt_recording belongs to one thread at a time. Callbacks are called on the calling thread.
+ * One thread at a time may use an sxt_recording. Callbacks are called on the thread that called the library.
  */
 #ifndef SEXTANT_RECORD_H
 #define SEXTANT_RECORD_H
@@ -44,12 +44,12 @@ typedef enum sxt_recordable {
     SXT_RECORDABLE_NOT_LIBRARY = 6  /* uses the dynamic linker of another C library */
 } sxt_recordable;
 
-/* Checks the program in the file PATH; of a script, its interpreter. PRELOAD is LD_PRELOAD as it is, or NULL. */
+/* Checks the program at PATH, or the interpreter of a script. PRELOAD is the value of LD_PRELOAD, or NULL. */
 SXT_API sxt_recordable sxt_check_recordable(const char *path, const char *preload);
 
 typedef struct sxt_recording_options {
     size_t struct_size;   /* set by sxt_recording_options_init */
-    uint64_t period;      /* record a sample: one allocation for so many bytes; 0: every allocation */
+    uint64_t period;      /* record a sample: one allocation per this many bytes; 0: every allocation */
     bool with_mappings;   /* record mmap and munmap too */
     bool follow_children; /* child processes write spools too */
     uintptr_t reserved[4];
@@ -60,32 +60,41 @@ SXT_API void sxt_recording_options_init(sxt_recording_options *options);
 typedef struct sxt_recording sxt_recording;
 
 /*
- * Makes a spool beside OUTPUT, the trace to be: OUTPUT with a suffix (".part", ".part2", ...). What is at OUTPUT stays.
- * If nothing is there, OUTPUT is a second name of the spool until the trace replaces it.
+ * Creates a spool next to OUTPUT, the path of the trace to be made: OUTPUT with a suffix (".part", ".part2", ...). A
+ * file at OUTPUT is left alone. If there is none, OUTPUT is a second name (a hard link) of the spool until the trace
+ * replaces it.
  */
 SXT_API int sxt_recording_create(const char *output, const sxt_recording_options *options, sxt_recording **out,
                                  sxt_error *error);
-SXT_API void sxt_recording_close(sxt_recording **recording); /* the spool stays */
 
+/* Frees *RECORDING and sets it to NULL. The spool stays. */
+SXT_API void sxt_recording_close(sxt_recording **recording);
+
+/* The path of the spool, and the suffix that it has after OUTPUT. Both live as long as the recording. */
 SXT_API const char *sxt_recording_path(const sxt_recording *recording);
 SXT_API const char *sxt_recording_suffix(const sxt_recording *recording);
 
-/* Says which process the spool is for. */
+/* Sets the process that the spool is for. */
 SXT_API void sxt_recording_set_process(sxt_recording *recording, long pid);
 
 /* Asks the recorder to stop; the program goes on. */
 SXT_API void sxt_recording_stop(sxt_recording *recording);
 
-/* Notes the time at the end, which makes the times of all events exact. Call it before the spool is finished. */
+/*
+ * Notes the time when the program ended, which makes the times of all events exact. Call it before
+ * sxt_recording_finish_path.
+ */
 SXT_API void sxt_recording_note_end(sxt_recording *recording);
 
-/* Removes the second name of the spool, if OUTPUT still is one. */
+/* Removes OUTPUT if it is still the second name of the spool. */
 SXT_API void sxt_recording_release_output(sxt_recording *recording);
 
 /* Removes the spool and its second name. */
 SXT_API void sxt_recording_discard(sxt_recording *recording);
 
-/* Whether the file at PATH is the spool of a child of this recording, process PID; and a request to stop for it. */
+/*
+ * Whether the file at PATH is the spool of process PID, a child of this recording; and a request to stop recording it.
+ */
 SXT_API bool sxt_recording_has_child(const sxt_recording *recording, const char *path, long pid);
 SXT_API void sxt_recording_stop_child(const sxt_recording *recording, const char *path, long pid);
 
@@ -99,7 +108,7 @@ typedef enum sxt_recording_end {
 
 #define SXT_RECORDING_CHILDREN_MOST 640
 
-/* What a spool holds. */
+/* What a spool contained. */
 typedef struct sxt_recorded {
     size_t struct_size; /* set by the caller: sizeof(sxt_recorded) */
     uint64_t events, allocations;
@@ -107,9 +116,9 @@ typedef struct sxt_recorded {
     uint64_t unmatched; /* frees of blocks that were allocated before the recording began */
     uint64_t dropped;   /* events that the recorder had no room for */
     bool is_attached;   /* the recorder was loaded */
-    bool own_allocator; /* the program has an allocator linked in, which the recorder does not see */
+    bool own_allocator; /* the program has its own allocator, which the recorder does not see */
     sxt_recording_end end;
-    size_t child_count; /* processes that have spools, or should have */
+    size_t child_count; /* child processes that have spools, or should have */
     uint32_t children[SXT_RECORDING_CHILDREN_MOST];
 } sxt_recorded;
 

@@ -1,10 +1,11 @@
 /*
  * sextant/size.h: who owns each byte of a binary, and what changed between two builds.
  *
- * An sxt_size_info is a list of symbols that together cover a binary: functions, variables, string literals, and names
- * for what no symbol covers. It is made from binaries, object files and static libraries, or loaded from a .size file
- * of Chromium's SuperSize. An sxt_size_diff is two of them with the symbols of one matched to those of the other; it is
- * made from two sxt_size_info, or loaded from a .sizediff file. Both answer queries (docs/query.md) and can be written.
+ * An sxt_size_info is a list of symbols that together cover a binary: functions, variables, string literals, and
+ * entries for the bytes that no symbol covers. It is made from binaries, object files and static libraries, or loaded
+ * from a .size file of Chromium's SuperSize. An sxt_size_diff is two of them with the symbols of one matched to those
+ * of the other; it is made from two sxt_size_info, or loaded from a .sizediff file. Both answer queries (docs/query.md)
+ * and can be written.
  *
  *     sxt_size_info *before, *after;
  *     sxt_size_diff *diff;
@@ -20,7 +21,8 @@
  * Ownership: what a function returns through a `**out` belongs to the caller and is NULL on failure. Strings are views
  * that live as long as the object that they came from.
  * Threads: every object here is immutable once made. Any number of threads may read it at the same time.
- * Errors of the files that are checked completely are listed by sxt_verify_path (sextant/archive.h).
+ *
+ * sxt_verify_path (sextant/archive.h) checks a .size or .sizediff file completely.
  */
 #ifndef SEXTANT_SIZE_H
 #define SEXTANT_SIZE_H
@@ -45,15 +47,15 @@ typedef struct sxt_size_diff sxt_size_diff;
 /* --- making and loading --- */
 
 typedef struct sxt_size_make_options {
-    size_t struct_size;                 /* set by sxt_size_make_options_init */
-    const sxt_extract_options *extract; /* how to read a binary; NULL: defaults. Its `warning` is called on the thread
-                                           that called sxt_size_make or sxt_size_load. */
-    const char *map_path;               /* the linker's map of a single binary; NULL: none */
-    const char *components_path;        /* a file with lines "PREFIX COMPONENT"; NULL: none */
-    const char *source_directory;       /* paths below it are stored relative to it; NULL: none */
-    const char *title, *url;            /* stored with the build configuration; NULL: none */
-    const char *git_revision;           /* NULL: the one that the source directory has checked out */
-    const char *const *build_config;    /* "KEY=VALUE", stored with the build configuration */
+    size_t struct_size; /* set by sxt_size_make_options_init */
+    /* How to read a binary; NULL: the defaults. Its callbacks are called on the thread that called the library. */
+    const sxt_extract_options *extract;
+    const char *map_path;            /* the linker's map of a single binary; NULL: none */
+    const char *components_path;     /* a file with lines "PREFIX COMPONENT"; NULL: none */
+    const char *source_directory;    /* paths below it are stored relative to it; NULL: none */
+    const char *title, *url;         /* stored with the build configuration; NULL: none */
+    const char *git_revision;        /* NULL: the one that is checked out in the source directory */
+    const char *const *build_config; /* "KEY=VALUE", stored with the build configuration */
     size_t build_config_count;
     bool with_debug; /* count debug information and symbol tables too */
     uintptr_t reserved[4];
@@ -62,8 +64,8 @@ typedef struct sxt_size_make_options {
 SXT_API void sxt_size_make_options_init(sxt_size_make_options *options);
 
 /*
- * Measures binaries, object files and static libraries: a container for each. OPTIONS may be NULL. When it fails,
- * *FAILED is the path that could not be read, one of PATHS or of the options; FAILED may be NULL.
+ * Measures binaries, object files and static libraries, each of which becomes a container. OPTIONS may be NULL. On
+ * failure *FAILED is the path that could not be read, one of PATHS or of the options; FAILED may be NULL.
  */
 SXT_API int sxt_size_make(const char *const *paths, size_t count, const sxt_size_make_options *options,
                           sxt_size_info **out, const char **failed, sxt_error *error);
@@ -79,15 +81,15 @@ typedef struct sxt_size_load_options {
 SXT_API void sxt_size_load_options_init(sxt_size_load_options *options);
 
 /*
- * Loads a .size or .sizediff file, or measures a binary or static library. The format is detected from the content.
- * One of *INFO and *DIFF is set, the other one becomes NULL. DIFF may be NULL to refuse a .sizediff file
- * (SXT_ERROR_UNSUPPORTED), and INFO to refuse everything else. A binary that is refused by stored_only has
+ * Loads a .size or .sizediff file, or measures a binary or static library. The format is detected from the content. One
+ * of *INFO and *DIFF is set, the other one becomes NULL. DIFF may be NULL to refuse a .sizediff file
+ * (SXT_ERROR_UNSUPPORTED), and INFO to refuse everything else. A binary that stored_only refuses fails with
  * SXT_REASON_BINARY. OPTIONS may be NULL. "-" is standard input, which cannot be a binary (SXT_REASON_NOT_A_FILE).
  */
 SXT_API int sxt_size_load(const char *path, const sxt_size_load_options *options, sxt_size_info **info,
                           sxt_size_diff **diff, sxt_error *error);
 
-/* The same for a .size or .sizediff file in memory, which is not needed after the call. */
+/* The same for a .size or .sizediff file in memory. DATA is not needed after the call. */
 SXT_API int sxt_size_load_memory(const void *data, size_t size, const sxt_size_load_options *options,
                                  sxt_size_info **info, sxt_size_diff **diff, sxt_error *error);
 
@@ -96,7 +98,10 @@ SXT_API void sxt_size_info_free(sxt_size_info **info);
 /* Which part of a SuperSize file: the only one of a .size file, or a half of a .sizediff file. */
 typedef enum sxt_size_part { SXT_SIZE_WHOLE = 0, SXT_SIZE_BEFORE = 1, SXT_SIZE_AFTER = 2 } sxt_size_part;
 
-/* The sizes in a SuperSize file that is open as an archive; they live as long as it. NULL when it has no such part. */
+/*
+ * The sizes in a SuperSize file that is open as an archive; they live as long as the archive. NULL if it has no such
+ * part.
+ */
 SXT_API const sxt_size_info *sxt_archive_size_info(const sxt_archive *archive, sxt_size_part part);
 
 /* --- symbols --- */
@@ -116,7 +121,7 @@ typedef enum sxt_size_flag {
     SXT_SIZE_FEATURE = 1024
 } sxt_size_flag;
 
-/* What became of a symbol in a diff. */
+/* What happened to a symbol between the two builds of a diff. */
 typedef enum sxt_size_status {
     SXT_SIZE_UNCHANGED = 0,
     SXT_SIZE_CHANGED = 1,
@@ -129,8 +134,9 @@ SXT_API const char *sxt_size_status_name(sxt_size_status status);
 
 /*
  * A symbol of an sxt_size_info, or a change in an sxt_size_diff: then size, padding and pss are differences, and the
- * rest is of the later symbol, or of the earlier one when it was removed. Aliases share their bytes: the proportional
- * size (pss) of each is its size divided by their number, so that sums over all symbols are right.
+ * other members are those of the later symbol, or of the earlier one if it was removed. Aliases share their bytes: the
+ * proportional size (pss) of each is its size divided by their number, so that the sum over all symbols counts each
+ * byte once.
  */
 typedef struct sxt_size_symbol {
     size_t struct_size;
@@ -141,10 +147,10 @@ typedef struct sxt_size_symbol {
     sxt_string source_path; /* "" when unknown */
     sxt_string component;   /* "" when unknown */
     uint64_t address;
-    int64_t size; /* with the padding before it; of a symbol that changed, without */
+    int64_t size; /* with the padding before it; without it for a symbol that changed */
     int64_t padding;
     double pss;
-    int64_t size_before; /* in a diff: the two sizes with padding, 0 where there is no symbol */
+    int64_t size_before; /* in a diff: the two sizes with padding; 0 on a side without the symbol */
     int64_t size_after;
     uint32_t aliases; /* how many symbols have these bytes; 1: only this one */
     uint32_t flags;   /* a set of sxt_size_flag */
@@ -169,7 +175,7 @@ typedef struct sxt_size_names {
     sxt_string template_name; /* without parameters */
     sxt_string name;          /* without template arguments too */
     uint32_t flags;           /* that follow from the name: SXT_SIZE_CLONE, SXT_SIZE_ANONYMOUS */
-    void *memory;             /* of the library */
+    void *memory;             /* for the library's use */
 } sxt_size_names;
 
 #define SXT_SIZE_NAMES_INIT                                                                                            \
@@ -178,8 +184,8 @@ typedef struct sxt_size_names {
     }
 
 /*
- * Derives the names of SYMBOL. NAMES is set to SXT_SIZE_NAMES_INIT before the first call and used again for others; the
- * strings live until the next call with it, and as long as the object of SYMBOL.
+ * Derives the names of SYMBOL. Set NAMES to SXT_SIZE_NAMES_INIT before the first call; it can be used for any number of
+ * calls. Its strings are valid until the next call with it, and at most as long as the object that SYMBOL came from.
  */
 SXT_API int sxt_size_symbol_names(const sxt_size_symbol *symbol, sxt_size_names *names, sxt_error *error);
 SXT_API void sxt_size_names_free(sxt_size_names *names);
@@ -190,10 +196,10 @@ typedef struct sxt_size_summary {
     size_t struct_size;
     size_t symbols;
     size_t containers;
-    size_t sections; /* with symbols, each container's counted */
+    size_t sections; /* that have symbols, counted in each container */
     size_t paths;
-    uint64_t file_bytes; /* that the symbols cover, without what is in memory only */
-    bool is_sparse;      /* some of the symbols of a build, see sxt_size_info_select */
+    uint64_t file_bytes; /* that the symbols cover, without those that are only in memory */
+    bool is_sparse;      /* has only some symbols of a build; see sxt_size_info_select */
 } sxt_size_summary;
 
 #define SXT_SIZE_SUMMARY_INIT                                                                                          \
@@ -203,11 +209,13 @@ typedef struct sxt_size_summary {
 
 SXT_API void sxt_size_info_summary(const sxt_size_info *info, sxt_size_summary *out);
 
-/* The header of the .size file, JSON on one line: build configuration, containers, section sizes. Free it with
- * sxt_free. */
+/*
+ * The header of the .size file, as JSON on one line: build configuration, containers, section sizes. The caller frees
+ * *TEXT with sxt_free.
+ */
 SXT_API int sxt_size_info_header(const sxt_size_info *info, char **text, size_t *size, sxt_error *error);
 
-/* What the sections of an sxt_size_info take. It must outlive the list. */
+/* The sizes of the sections of an sxt_size_info, which must outlive this list. */
 typedef struct sxt_size_sections sxt_size_sections;
 
 typedef struct sxt_size_section {
@@ -215,11 +223,11 @@ typedef struct sxt_size_section {
     sxt_string container;
     sxt_string name;
     int64_t file;     /* bytes in the file */
-    int64_t memory;   /* bytes that are loaded, as far as the name of the section says so */
+    int64_t memory;   /* bytes that are loaded, judging by the name of the section */
     uint64_t symbols; /* 0 for a section of which only the size is known */
     bool is_bss;
     bool is_loaded;
-    bool is_in_other; /* counted in the section ".other" as well, and so not in the total */
+    bool is_in_other; /* also counted in the section ".other", and therefore not in the total */
 } sxt_size_section;
 
 #define SXT_SIZE_SECTION_INIT                                                                                          \
@@ -227,7 +235,7 @@ typedef struct sxt_size_section {
         sizeof(sxt_size_section), {NULL, 0}, {NULL, 0}, 0, 0, 0, false, false, false                                   \
     }
 
-/* Sections in the order in which they matter: those of the file by size, those in memory only, those in ".other". */
+/* Sections of the file come first, the largest first, then those that are only in memory, then those in ".other". */
 SXT_API int sxt_size_sections_make(const sxt_size_info *info, sxt_size_sections **out, sxt_error *error);
 SXT_API void sxt_size_sections_free(sxt_size_sections **sections);
 SXT_API size_t sxt_size_sections_count(const sxt_size_sections *sections);
@@ -238,8 +246,8 @@ SXT_API void sxt_size_sections_total(const sxt_size_sections *sections, sxt_size
 
 typedef struct sxt_size_diff_options {
     size_t struct_size;     /* set by sxt_size_diff_options_init */
-    bool ignore_alias_only; /* a symbol of the same size whose number of aliases changed is unchanged */
-    unsigned threads;       /* at most so many, for matching; 0: see sxt_extract_options */
+    bool ignore_alias_only; /* a symbol counts as unchanged if only its number of aliases changed */
+    unsigned threads;       /* the most threads for matching; 0: see sxt_extract_options */
     uintptr_t reserved[4];
 } sxt_size_diff_options;
 
@@ -250,13 +258,13 @@ SXT_API int sxt_size_diff_make(const sxt_size_info *before, const sxt_size_info 
                                const sxt_size_diff_options *options, sxt_size_diff **out, sxt_error *error);
 SXT_API void sxt_size_diff_free(sxt_size_diff **diff);
 
-/* The two sides. Those of a .sizediff file are sparse: they have the symbols that changed. */
+/* The two sides. Those of a .sizediff file are sparse: they have only the symbols that changed. */
 SXT_API const sxt_size_info *sxt_size_diff_before(const sxt_size_diff *diff);
 SXT_API const sxt_size_info *sxt_size_diff_after(const sxt_size_diff *diff);
 
 /*
  * The symbols of both sides: first those that were matched, changed or not, then those added, then those removed, then
- * one symbol a section for the padding of its matched symbols, where that changed. It has the status SXT_SIZE_ADDED.
+ * one symbol for each section where the padding of the matched symbols changed. Its status is SXT_SIZE_ADDED.
  */
 SXT_API size_t sxt_size_diff_symbol_count(const sxt_size_diff *diff);
 SXT_API int sxt_size_diff_symbol(const sxt_size_diff *diff, size_t index, sxt_size_symbol *out);
@@ -264,7 +272,7 @@ SXT_API int sxt_size_diff_symbol(const sxt_size_diff *diff, size_t index, sxt_si
 /* How many symbols have a status. */
 SXT_API uint64_t sxt_size_diff_status_count(const sxt_size_diff *diff, sxt_size_status status);
 
-/* What changed by section. The diff must outlive it. */
+/* The changes by section. The diff must outlive this list. */
 typedef struct sxt_size_section_changes sxt_size_section_changes;
 
 typedef struct sxt_size_section_change {
@@ -280,7 +288,7 @@ typedef struct sxt_size_section_change {
         sizeof(sxt_size_section_change), {NULL, 0}, 0, 0, 0, 0, false                                                  \
     }
 
-/* The largest section first, those in memory only last. */
+/* The largest section comes first; those that are only in memory come last. */
 SXT_API int sxt_size_section_changes_make(const sxt_size_diff *diff, sxt_size_section_changes **out, sxt_error *error);
 SXT_API void sxt_size_section_changes_free(sxt_size_section_changes **changes);
 SXT_API size_t sxt_size_section_changes_count(const sxt_size_section_changes *changes);
@@ -326,14 +334,14 @@ typedef struct sxt_size_query sxt_size_query;
 typedef struct sxt_size_result sxt_size_result;
 
 /*
- * Parses a query of SIZE bytes; docs/query.md describes the language. Both errors that a text can cause
- * (SXT_ERROR_USAGE, SXT_ERROR_LIMIT) state the column, and the error's offset is the place in TEXT. A name after '@'
- * that no canned query has is SXT_REASON_UNKNOWN_QUERY.
+ * Parses a query of SIZE bytes; docs/query.md describes the language. The message of an error in the text
+ * (SXT_ERROR_USAGE, SXT_ERROR_LIMIT) has the column, and the offset of the error is the place in TEXT. An unknown name
+ * after '@' gives SXT_REASON_UNKNOWN_QUERY.
  */
 SXT_API int sxt_size_query_parse(const char *text, size_t size, sxt_size_query **out, sxt_error *error);
 SXT_API void sxt_size_query_free(sxt_size_query **query);
 
-/* A query that has a name: "templates" is asked for as "@templates". The struct may grow at its end. */
+/* A query that has a name: "templates" is used as "@templates". The struct may grow at its end. */
 typedef struct sxt_size_canned_query {
     const char *name, *text, *help;
 } sxt_size_canned_query;
@@ -341,21 +349,24 @@ typedef struct sxt_size_canned_query {
 /* Canned query INDEX, from 0; NULL after the last one. Static. */
 SXT_API const sxt_size_canned_query *sxt_size_canned_query_at(size_t index);
 
-/* Runs a query. The result does not need the query any more, but it needs the object that was asked. */
+/* Runs a query. INFO or DIFF must outlive the result; the query may be freed. */
 SXT_API int sxt_size_info_query(const sxt_size_info *info, const sxt_size_query *query, sxt_size_result **out,
                                 sxt_error *error);
 SXT_API int sxt_size_diff_query(const sxt_size_diff *diff, const sxt_size_query *query, sxt_size_result **out,
                                 sxt_error *error);
 SXT_API void sxt_size_result_free(sxt_size_result **result);
 
-/* A symbol, or a group of symbols. The size of a group counts each list of aliases once, its pss all of them. */
+/*
+ * A symbol, or a group of symbols. The size of a group counts the bytes of aliases once; its pss adds up the shares of
+ * all of them.
+ */
 typedef struct sxt_size_row {
     size_t struct_size;
     double pss;
     int64_t size, padding;
     uint64_t count;         /* of symbols */
-    size_t symbol;          /* index of the symbol; of a group, of its first one */
-    sxt_size_status status; /* that all symbols have, or SXT_SIZE_CHANGED */
+    size_t symbol;          /* index of the symbol, or of the first one of a group */
+    sxt_size_status status; /* the one that all symbols have, or SXT_SIZE_CHANGED */
 } sxt_size_row;
 
 #define SXT_SIZE_ROW_INIT                                                                                              \
@@ -366,18 +377,20 @@ typedef struct sxt_size_row {
 SXT_API size_t sxt_size_result_row_count(const sxt_size_result *result);
 SXT_API int sxt_size_result_row(const sxt_size_result *result, size_t index, sxt_size_row *out);
 
-/* All rows together, those beyond the limit of the query too. Returns how many rows these are. */
+/* Sums up all rows, including those beyond the limit of the query. Returns how many rows there are. */
 SXT_API size_t sxt_size_result_total(const sxt_size_result *result, sxt_size_row *out);
 
-/* What the rows are grouped by: the number of keys (0: rows are symbols), their names (NULL after the last one), and
- * the label of a row for a key (absent when there is no such row or key). */
+/*
+ * What the rows are grouped by: the number of keys (0: rows are symbols), their names (NULL after the last one), and
+ * the label of a row for a key (absent if there is no such row or key).
+ */
 SXT_API size_t sxt_size_result_key_count(const sxt_size_result *result);
 SXT_API const char *sxt_size_result_key(const sxt_size_result *result, size_t key);
 SXT_API sxt_string sxt_size_result_label(const sxt_size_result *result, size_t index, size_t key);
 
 /*
- * A sparse copy with the symbols that are rows of RESULT, and their aliases. RESULT comes from a query of INFO without
- * groups (SXT_ERROR_USAGE otherwise).
+ * Makes a sparse copy with the symbols that are rows of RESULT, and their aliases. RESULT must come from a query of
+ * INFO without groups (SXT_ERROR_USAGE otherwise).
  */
 SXT_API int sxt_size_info_select(const sxt_size_info *info, const sxt_size_result *result, sxt_size_info **out,
                                  sxt_error *error);
@@ -387,10 +400,10 @@ SXT_API int sxt_size_info_select(const sxt_size_info *info, const sxt_size_resul
 typedef struct sxt_size_disassembly sxt_size_disassembly;
 
 /*
- * Disassembles the functions that changed most, at most ten of those that changed by 10 bytes or more, and compares
- * the listings. The two paths are the binaries that the sides of DIFF were made from; both may be NULL. What DIFF has
- * stored is in the list too. DIFF must outlive it. SXT_ERROR_UNSUPPORTED when code of the machine cannot be
- * disassembled. When it fails, *FAILED is the path that could not be read or taken apart; FAILED may be NULL.
+ * Disassembles the functions that changed most, at most ten of those that changed by 10 bytes or more, and compares the
+ * listings. The two paths are the binaries that the sides of DIFF were made from; both may be NULL. Disassembly that is
+ * stored in DIFF is in the list too. DIFF must outlive it. SXT_ERROR_UNSUPPORTED if code for the machine cannot be
+ * disassembled. On failure *FAILED is the path that could not be read or disassembled; FAILED may be NULL.
  */
 SXT_API int sxt_size_diff_disassemble(const sxt_size_diff *diff, const char *before_binary, const char *after_binary,
                                       sxt_size_disassembly **out, const char **failed, sxt_error *error);
@@ -405,17 +418,17 @@ SXT_API int sxt_size_disassembly_get(const sxt_size_disassembly *disassembly, si
 
 typedef struct sxt_size_write_options {
     size_t struct_size;                      /* set by sxt_size_write_options_init */
-    bool fast;                               /* compress 8 times as fast, to other bytes than SuperSize does */
-    const sxt_size_disassembly *disassembly; /* of the diff that is written: stored with it; NULL: none */
+    bool fast;                               /* compress 8 times as fast; the bytes differ from SuperSize's */
+    const sxt_size_disassembly *disassembly; /* stored with the diff that it was made from; NULL: none */
     uintptr_t reserved[4];
 } sxt_size_write_options;
 
 SXT_API void sxt_size_write_options_init(sxt_size_write_options *options);
 
 /*
- * Writes a .size file, sparse if INFO is, or a .sizediff file. A file at PATH appears whole or not at all; "-" is
- * standard output. OPTIONS may be NULL. *BYTES is the size of the file; it may be NULL. The memory is the caller's to
- * free with sxt_free.
+ * Writes a .size file, sparse if INFO is, or a .sizediff file. The file at PATH appears whole or not at all; "-" is
+ * standard output. OPTIONS may be NULL. *BYTES is the size of the file; BYTES may be NULL. The caller frees *DATA with
+ * sxt_free.
  */
 SXT_API int sxt_size_info_write(const sxt_size_info *info, const char *path, const sxt_size_write_options *options,
                                 uint64_t *bytes, sxt_error *error);
@@ -434,8 +447,8 @@ typedef struct sxt_inlined_function {
     size_t struct_size;
     sxt_string function; /* demangled */
     sxt_string file;     /* where it is defined; absent when unknown */
-    uint64_t size;       /* bytes of its own in all places, without what is inlined into it */
-    uint64_t total;      /* with that */
+    uint64_t size;       /* its own bytes in all places, without what is inlined into it */
+    uint64_t total;      /* with what is inlined into it */
     uint64_t places;     /* pieces of code; a call may have several */
 } sxt_inlined_function;
 
@@ -444,7 +457,7 @@ typedef struct sxt_inlined_function {
         sizeof(sxt_inlined_function), {NULL, 0}, {NULL, 0}, 0, 0, 0                                                    \
     }
 
-/* From the DWARF of the binary at PATH. OPTIONS may be NULL. The largest function is the first. */
+/* Reads the DWARF of the binary at PATH. OPTIONS may be NULL. The largest function comes first. */
 SXT_API int sxt_inlined_list_read(const char *path, const sxt_extract_options *options, sxt_inlined_list **out,
                                   sxt_error *error);
 SXT_API void sxt_inlined_list_free(sxt_inlined_list **list);

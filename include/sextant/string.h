@@ -1,4 +1,4 @@
-/* sextant/string.h: text and memory as libsextant hands them out. */
+/* sextant/string.h: strings and memory that libsextant returns. */
 #ifndef SEXTANT_STRING_H
 #define SEXTANT_STRING_H
 
@@ -16,7 +16,7 @@ typedef struct sxt_string {
     size_t size;
 } sxt_string;
 
-/* Frees memory that a function of libsextant handed to the caller. DATA may be NULL. */
+/* Frees memory that a function of libsextant allocated for the caller. DATA may be NULL. */
 SXT_API void sxt_free(void *data);
 
 #ifdef __cplusplus

@@ -2,9 +2,9 @@
  * sextant/symbfile.h: writing symbfiles, the symbol format of the OpenTelemetry eBPF profiler. They are read with
  * sextant/archive.h.
  *
- * A ranges file says which function owns which bytes. A return-pad file has the whole inline chain for the address
- * after every call. docs/formats/symbfile.md has the layout. Several threads may write from the same sxt_symbols at the
- * same time.
+ * A ranges file says which function owns which bytes. A return-pad file has the whole inline chain of every call, by
+ * its return address. docs/formats/symbfile.md has the layout. Several threads may write from the same sxt_symbols at
+ * the same time.
  *
  *     sxt_symbols *symbols;
  *     sxt_error error;
@@ -32,7 +32,7 @@ typedef struct sxt_symbfile_options {
     bool mangled;                  /* leave names as linked; by default they are demangled */
     const sxt_path_map *path_maps; /* applied to file names; the first that matches is used */
     size_t path_map_count;
-    unsigned threads; /* at most so many; 0: see sxt_extract_options */
+    unsigned threads; /* the most threads; 0: see sxt_extract_options */
     uintptr_t reserved[4];
 } sxt_symbfile_options;
 
@@ -42,9 +42,9 @@ SXT_API void sxt_symbfile_options_init(sxt_symbfile_options *options);
  * Write the ranges of SYMBOLS. In all functions of this header, OPTIONS and WRITTEN may be NULL, and *WRITTEN says what
  * is in the file.
  *
- * ..._path: a file at PATH appears whole or not at all (temporary name, fsync, rename). "-" is standard output.
- * ..._fd: an open descriptor is written to from its current position and stays open. A failure may leave a part there.
- * ..._memory: *DATA is the caller's to pass to sxt_free.
+ * ..._path: the file at PATH appears whole or not at all (temporary name, fsync, rename). "-" is standard output.
+ * ..._fd: writes to an open descriptor from its current position; it stays open. A failure may leave a part written.
+ * ..._memory: the caller frees *DATA with sxt_free.
  */
 SXT_API int sxt_symbfile_write_ranges_path(const sxt_symbols *symbols, const sxt_symbfile_options *options,
                                            const char *path, sxt_written *written, sxt_error *error);
@@ -54,9 +54,8 @@ SXT_API int sxt_symbfile_write_ranges_memory(const sxt_symbols *symbols, const s
                                              void **data, size_t *size, sxt_written *written, sxt_error *error);
 
 /*
- * Write a return pad for every call in the functions of SYMBOLS, which come from the ELF file at the path BINARY; its
- * code is read from there. SXT_ERROR_UNSUPPORTED for a machine whose calls are not known (known: x86-64, i386,
- * AArch64).
+ * Write a return pad for every call in the functions of SYMBOLS. BINARY is the path of the ELF file that SYMBOLS was
+ * read from; its code is read too. SXT_ERROR_UNSUPPORTED for any machine but x86-64, i386 and AArch64.
  */
 SXT_API int sxt_symbfile_write_pads_path(const sxt_symbols *symbols, const char *binary,
                                          const sxt_symbfile_options *options, const char *path, sxt_written *written,
@@ -69,8 +68,8 @@ SXT_API int sxt_symbfile_write_pads_memory(const sxt_symbols *symbols, const cha
                                            sxt_written *written, sxt_error *error);
 
 /*
- * Write ranges and return pads at the same time, to two files. *FAILED (may be NULL) is 0 if the ranges could not be
- * written, and 1 if the pads could not; the other file may have been written.
+ * Write ranges and return pads at the same time, to two files. On failure *FAILED (FAILED may be NULL) is 0 if the
+ * ranges could not be written, and 1 if the pads could not; the other file may have been written.
  */
 SXT_API int sxt_symbfile_write_both_path(const sxt_symbols *symbols, const char *binary,
                                          const sxt_symbfile_options *options, const char *ranges, const char *pads,

@@ -1,9 +1,10 @@
 /*
  * sextant/symbols.h: the symbols and code ranges of one binary, read from the binary itself.
  *
- * An sxt_symbols is made by one of the sxt_symbols_from_... functions, is immutable from then on, and is safe to read
- * from any number of threads. Every sxt_string that comes out of it points into it and lives until sxt_symbols_free.
- * Names are as linked (mangled) and paths as recorded; writers of archives demangle on the way out.
+ * An sxt_symbols is made by one of the sxt_symbols_from_... functions. It never changes afterwards, so any number of
+ * threads may read it at the same time. Every sxt_string that comes out of it points into it and lives until
+ * sxt_symbols_free. Names are as linked (mangled) and paths as recorded; the writers of archives demangle names when
+ * they write them.
  */
 #ifndef SEXTANT_SYMBOLS_H
 #define SEXTANT_SYMBOLS_H
@@ -34,8 +35,8 @@ typedef enum sxt_extract_flags {
     SXT_EXTRACT_NO_INLINES = 4,
     SXT_EXTRACT_EXTEND_ZERO_SIZE = 8, /* a function symbol of size 0 extends to the next symbol (a guess) */
     SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* read the file itself only */
-    SXT_EXTRACT_DETAILS = 32,         /* lines with column and discriminator, an entry for each change of them */
-    SXT_EXTRACT_VARIABLES = 64,       /* also in which file each variable is declared */
+    SXT_EXTRACT_DETAILS = 32,         /* lines with column and discriminator, and an entry for each change of these */
+    SXT_EXTRACT_VARIABLES = 64,       /* also read in which file each variable is declared */
     SXT_EXTRACT_REFERENCE = 128       /* the rows and the order of the reference Lidia writer */
 } sxt_extract_flags;
 
@@ -52,13 +53,13 @@ typedef struct sxt_extract_options {
      */
     void (*warning)(void *data, const sxt_error *problem);
     void *warning_data;
-    /* Called from time to time: DONE of TOTAL bytes of debug information are read. May be NULL. */
+    /* Called from time to time: DONE of TOTAL bytes of debug information have been read. May be NULL. */
     void (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
-    /* If only these addresses will be looked up: what they do not need is not read. NULL: everything is. */
+    /* If only these addresses will be looked up, only what they need is read. NULL: everything is read. */
     const uint64_t *addresses;
     size_t address_count;
-    unsigned threads; /* at most so many; 0: the environment's SEXTANT_THREADS, or one for each processor */
+    unsigned threads; /* the most threads; 0: SEXTANT_THREADS in the environment, or one per processor */
     uintptr_t reserved[4];
 } sxt_extract_options;
 
@@ -69,9 +70,9 @@ typedef struct sxt_symbols sxt_symbols;
 
 /*
  * Read the symbols of an ELF file (plain, or compressed with gzip, xz or zstd). OPTIONS may be NULL for the defaults.
- * On success *OUT owns the result; on failure *OUT is NULL. from_fd does not close the descriptor and needs it only
- * during the call; from_memory needs the bytes only during the call. A path is needed to search for a debug file
- * beside the binary, so the other two search by build ID alone.
+ * On success the caller frees *OUT with sxt_symbols_free; on failure it is NULL. from_fd does not close the descriptor
+ * and needs it only during the call; from_memory needs the bytes only during the call. A path is needed to search for a
+ * debug file beside the binary, so the other two search by build ID alone.
  */
 SXT_API int sxt_symbols_from_path(const char *path, const sxt_extract_options *options, sxt_symbols **out,
                                   sxt_error *error);
@@ -106,7 +107,7 @@ typedef struct sxt_symbol {
 typedef struct sxt_range {
     uint64_t address;
     uint64_t length;
-    uint32_t depth;     /* 0 for a function of its own, 1 for what is inlined into it, ... */
+    uint32_t depth;     /* 0 for the function itself, 1 for what is inlined into it, ... */
     uint32_t call_line; /* line of the call that was inlined here; 0 when unknown or depth is 0 */
     sxt_string function;
     sxt_string file;      /* of the function's own lines; absent when unknown */
@@ -123,7 +124,7 @@ typedef struct sxt_line {
     sxt_string file;
 } sxt_line;
 
-/* Symbols are in order of address; ranges in order of (address, depth). An index out of bounds is a usage error. */
+/* Symbols are in order of address; ranges in order of (address, depth). SXT_ERROR_USAGE for an index out of bounds. */
 SXT_API size_t sxt_symbols_symbol_count(const sxt_symbols *symbols);
 SXT_API int sxt_symbols_symbol(const sxt_symbols *symbols, size_t index, sxt_symbol *out);
 SXT_API size_t sxt_symbols_range_count(const sxt_symbols *symbols);
@@ -144,14 +145,14 @@ typedef struct sxt_path_map {
  */
 typedef struct sxt_written {
     size_t struct_size;
-    uint64_t size;        /* bytes of the file; where two files are written, of the first */
-    uint64_t functions;   /* of Lidia archives and symbfiles: ranges of depth 0 */
-    uint64_t inlines;     /* of the same: ranges of depth above 0 */
-    uint64_t lines;       /* of the same: line entries */
-    uint64_t return_pads; /* of symbfiles */
-    uint64_t symbols;     /* of ksym blobs */
-    uint64_t tokens;      /* of ksym blobs: beginnings of names that are stored once */
-    uint64_t saved;       /* of ksym blobs: bytes that the tokens save */
+    uint64_t size;        /* bytes of the file; if two files are written, of the first */
+    uint64_t functions;   /* Lidia archives and symbfiles: ranges of depth 0 */
+    uint64_t inlines;     /* the same: ranges of depth above 0 */
+    uint64_t lines;       /* the same: line entries */
+    uint64_t return_pads; /* symbfiles */
+    uint64_t symbols;     /* ksym blobs */
+    uint64_t tokens;      /* ksym blobs: shared prefixes of names */
+    uint64_t saved;       /* ksym blobs: bytes that the tokens save */
 } sxt_written;
 
 #ifdef __cplusplus

@@ -2,8 +2,8 @@
  * sextant/trace.h: heap traces (.mlyze): open one, read its events, and find out where the memory of a program went.
  *
  * A trace records every allocation and every free of a process. An sxt_trace opens one in any state: plain, compressed
- * in blocks, compressed as a whole (gzip, xz, zstd), or cut off because the recording did not end. An analysis is one
- * pass over its events; tables, trees, comparisons and exports are made from the result.
+ * in blocks, compressed as a whole (gzip, xz, zstd), or cut off because the recording did not finish. An analysis is
+ * one pass over its events; tables, trees, comparisons and exports are made from the result.
  *
  *     sxt_trace *trace;
  *     sxt_heap_usage *usage;
@@ -11,9 +11,10 @@
  *         sxt_trace_analyse(trace, NULL, &usage, &error) == SXT_OK)
  *         printf("%llu bytes leaked\n", (unsigned long long)sxt_heap_total(usage)->leaked_bytes);
  *
- * Ownership: what a function gives out through a `**out` belongs to the caller. An sxt_heap_usage borrows its trace,
- * and tables, trees and diffs borrow the usage: free them first. Strings are views that live as long as the object they
- * came from. Structs that are given out by pointer may get more fields at the end in later versions.
+ * Ownership: what a function returns through a `**out` belongs to the caller and is NULL on failure. An sxt_heap_usage
+ * borrows its trace, and tables, trees and diffs borrow the usage: free the borrower first. Strings are views that live
+ * as long as the object that they came from. Structs that are returned by pointer may get more fields at the end in
+ * later versions.
  *
  * Threads: an open trace and a finished analysis do not change, so any number of threads may read them, except while
  * sxt_trace_symbolize or sxt_heap_suppress runs. Callbacks are called on the thread that called the library.
@@ -52,8 +53,8 @@ SXT_API void sxt_trace_options_init(sxt_trace_options *options);
 
 /*
  * Opens the trace at PATH; "-" is standard input. OPTIONS may be NULL. A recording that was cut off is read as far as
- * it is complete, also while the program still runs: it is turned into a trace in a temporary file without a name (in
- * $TMPDIR). open_memory borrows the bytes until sxt_trace_close.
+ * it is complete, even while the program is still running: it is turned into a trace in a temporary file without a name
+ * (in $TMPDIR). open_memory borrows the bytes until sxt_trace_close.
  */
 SXT_API int sxt_trace_open_path(const char *path, const sxt_trace_options *options, sxt_trace **out, sxt_error *error);
 SXT_API int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace_options *options, sxt_trace **out,
@@ -76,7 +77,7 @@ typedef struct sxt_trace_info {
     uint64_t pid;           /* of the recorded process; 0: unknown */
     uint64_t size;          /* of the file in bytes, after decompression */
     bool is_sampled;        /* sizes and counts are estimates */
-    bool is_cut_off;        /* the recording did not end */
+    bool is_cut_off;        /* the recording was cut off */
     bool is_compressed;     /* as a whole, with gzip, xz or zstd */
     char file_id[33];       /* FileID of the file, in hexadecimal; see sextant/archive.h */
 } sxt_trace_info;
@@ -97,7 +98,7 @@ typedef struct sxt_trace_frame {
     uint32_t reserved[3];
 } sxt_trace_frame;
 
-/* Ids of stacks are below this; there may be gaps. */
+/* All ids of stacks are below this number; there may be gaps. */
 SXT_API uint32_t sxt_trace_stack_limit(const sxt_trace *trace);
 
 /* The number of frames of a stack. False if the metadata has no stack with this id. */
@@ -106,7 +107,7 @@ SXT_API bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *fram
 /* Frame INDEX of a stack; 0 is the innermost. False if there is none. */
 SXT_API bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t stack, uint32_t index, sxt_trace_frame *out);
 
-/* Names by id; absent if the metadata has none. The names of markers are functions. */
+/* Names by id; absent if the metadata has none. The name of a marker is stored as a function. */
 SXT_API sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id);
 SXT_API sxt_string sxt_trace_file_name(const sxt_trace *trace, uint32_t id);
 SXT_API sxt_string sxt_trace_thread_name(const sxt_trace *trace, uint32_t thread);
@@ -136,7 +137,7 @@ typedef struct sxt_trace_event {
     const uint8_t *payload; /* OTHER; valid during the call only */
 } sxt_trace_event;
 
-/* What is wrong with events but does not prevent reading them. */
+/* Irregularities in events that do not prevent reading them. */
 typedef struct sxt_trace_oddities {
     uint64_t dangling_stacks; /* allocations whose stack is not in the metadata */
     uint64_t dangling_names;  /* markers whose name is not in the metadata */
@@ -146,8 +147,8 @@ typedef struct sxt_trace_oddities {
 } sxt_trace_oddities;
 
 /*
- * Calls VISIT for all events, many at a time and in order, until it returns false. When the rest cannot be read, the
- * events before it are visited first, then the call fails. Adds to *ODDITIES, which may be NULL.
+ * Calls VISIT for all events, in order and many at a time, until it returns false. If a part of the trace cannot be
+ * read, the events before it are visited, then the call fails. Adds to *ODDITIES; ODDITIES may be NULL.
  */
 SXT_API int sxt_trace_visit_events(const sxt_trace *trace,
                                    bool (*visit)(void *data, const sxt_trace_event *events, size_t count), void *data,
@@ -194,14 +195,14 @@ SXT_API bool sxt_heap_parse_duration(const char *text, uint64_t *microseconds);
 typedef struct sxt_heap_options {
     size_t struct_size;       /* set by sxt_heap_options_init */
     sxt_heap_moment from, to; /* only this window is analysed */
-    uint64_t min_age;         /* leaks: blocks that were live for at least so many microseconds */
-    uint64_t temporary;       /* a block is temporary if its thread allocated at most so many others while it lived */
+    uint64_t min_age;         /* leaks: only blocks that were live for at least this many microseconds */
+    uint64_t temporary;       /* a block is temporary if its thread allocated at most this many others while it lived */
     uint64_t churn;           /* width in microseconds of the windows whose rates are compared; 0: none */
-    uint64_t windows;         /* how many of them are kept: the busiest */
+    uint64_t windows;         /* how many of the busiest of them are kept */
     uint64_t timeline;        /* the most points of the timeline; 0: none */
     bool by_thread, by_size;  /* collect sums for tables by thread or by size */
-    bool only_live;           /* only live_bytes and live_count at the time `to`: FILE.live answers at once */
-    /* Called now and then while events are read: about DONE of ALL bytes. May be NULL. */
+    bool only_live;           /* only live_bytes and live_count at `to`; fast if there is a FILE.live */
+    /* Called from time to time: about DONE of ALL bytes have been read. May be NULL. */
     void (*progress)(void *data, uint64_t done, uint64_t all);
     void *progress_data;
     uintptr_t reserved[4];
@@ -215,7 +216,7 @@ typedef struct sxt_heap_usage sxt_heap_usage;
 /*
  * Reads all events of the window. Memory grows with the blocks that are live at once and with the stacks, not with the
  * events. A trace that is damaged is analysed up to the damage: sxt_heap_summary says so. SXT_ERROR_NOT_FOUND if the
- * trace has no marker of a name given. OPTIONS may be NULL.
+ * trace has no marker of a given name. OPTIONS may be NULL.
  */
 SXT_API int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out,
                               sxt_error *error);
@@ -259,7 +260,7 @@ typedef struct sxt_heap_site {
 /* The site of a stack; NULL if it allocated nothing. O(sites). */
 SXT_API const sxt_heap_site *sxt_heap_find_site(const sxt_heap_usage *usage, uint32_t stack);
 
-/* Markers, in order; of more than SXT_HEAP_MARKERS_MOST the first ones. NULL if there is no such index. */
+/* Markers in order, at most the first SXT_HEAP_MARKERS_MOST. NULL if there is no such index. */
 #define SXT_HEAP_MARKERS_MOST 10000
 
 typedef struct sxt_heap_marker {
@@ -280,7 +281,7 @@ typedef struct sxt_heap_interval {
     uint64_t live_bytes; /* at its end */
 } sxt_heap_interval;
 
-/* The timeline without gaps, and the busiest windows of churn first. NULL if there is no such index. */
+/* Points of the timeline, without gaps, and windows of churn, the busiest first. NULL if there is no such index. */
 SXT_API const sxt_heap_interval *sxt_heap_get_point(const sxt_heap_usage *usage, size_t index);
 SXT_API const sxt_heap_interval *sxt_heap_get_window(const sxt_heap_usage *usage, size_t index);
 
@@ -313,7 +314,7 @@ typedef enum sxt_heap_cost {
     SXT_HEAP_COST_GROWTH = 7 /* of live bytes from the beginning of the window to its end; 0 if they shrank */
 } sxt_heap_cost;
 
-/* What sums have of a cost: in its own unit (COUNT, TEMPORARY and CHURN: allocations), in bytes, and in blocks. */
+/* The value of a cost in SUMS: in its own unit (COUNT, TEMPORARY and CHURN: allocations), in bytes, and in blocks. */
 SXT_API uint64_t sxt_heap_cost_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
 SXT_API uint64_t sxt_heap_bytes_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
 SXT_API uint64_t sxt_heap_count_of(const sxt_heap_sums *sums, sxt_heap_cost cost);
@@ -372,7 +373,7 @@ typedef struct sxt_heap_change {
 
 typedef struct sxt_heap_diff sxt_heap_diff;
 
-/* All stacks of both, also those that did not change; the largest change of COST first. */
+/* All stacks of both, including those that did not change; the largest change of COST first. */
 SXT_API int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usage *after, sxt_heap_cost cost,
                                sxt_heap_diff **out, sxt_error *error);
 SXT_API void sxt_heap_diff_free(sxt_heap_diff **diff);
@@ -382,12 +383,15 @@ SXT_API bool sxt_heap_diff_get(const sxt_heap_diff *diff, size_t index, sxt_heap
 /* --- profiles for other programs --- */
 
 typedef enum sxt_heap_format {
-    SXT_HEAP_FOLDED = 0,    /* "main;f;g COST", a stack a line, for flame graphs */
+    SXT_HEAP_FOLDED = 0,    /* "main;f;g COST", one stack per line, for flame graphs */
     SXT_HEAP_PPROF = 1,     /* profile.proto; COST is not used */
     SXT_HEAP_SPEEDSCOPE = 2 /* JSON; COST is not used */
 } sxt_heap_format;
 
-/* Writes a profile: to PATH, whole or not at all ("-" is standard output), or to memory that sxt_free frees. */
+/*
+ * Writes a profile: to PATH, whole or not at all ("-" is standard output), or to memory, which the caller frees with
+ * sxt_free.
+ */
 SXT_API int sxt_heap_write_path(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost,
                                 const char *path, sxt_error *error);
 SXT_API int sxt_heap_write_memory(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost, void **out,
@@ -396,14 +400,14 @@ SXT_API int sxt_heap_write_memory(const sxt_heap_usage *usage, sxt_heap_format f
 /* --- writing traces --- */
 
 typedef struct sxt_trace_write_options {
-    size_t struct_size; /* set by sxt_trace_write_options_init */
-    bool compress;      /* in blocks, with FILE.idx and FILE.live beside the output; default: plain */
-    bool recover;       /* finish a recording that was cut off, and leave out what cannot be read in any other trace */
-    bool no_symbols;    /* a recording: leave addresses unresolved */
-    unsigned threads;   /* at most so many; 0: see sxt_extract_options */
-    uint64_t inflate_limit;                                          /* as in sxt_trace_options */
+    size_t struct_size;     /* set by sxt_trace_write_options_init */
+    bool compress;          /* in blocks, with FILE.idx and FILE.live beside the output; default: plain */
+    bool recover;           /* finish a recording that was cut off; leave out unreadable parts of any other trace */
+    bool no_symbols;        /* leave the addresses of a recording unresolved */
+    unsigned threads;       /* the most threads; 0: see sxt_extract_options */
+    uint64_t inflate_limit; /* as in sxt_trace_options */
     void (*warning)(void *data, const char *path, const char *text); /* a file that cannot be used; may be NULL */
-    void (*progress)(void *data, uint64_t done, uint64_t all);       /* now and then, in bytes; may be NULL */
+    void (*progress)(void *data, uint64_t done, uint64_t all);       /* from time to time, in bytes; may be NULL */
     void *data;
     uintptr_t reserved[4];
 } sxt_trace_write_options;
@@ -413,7 +417,7 @@ SXT_API void sxt_trace_write_options_init(sxt_trace_write_options *options);
 typedef struct sxt_trace_converted {
     size_t struct_size; /* set by the caller: sizeof(sxt_trace_converted) */
     uint64_t lost;      /* bytes of the input that cannot be read and were left out */
-    bool output_failed; /* on failure: it is the output that could not be written */
+    bool output_failed; /* on failure: the output could not be written */
     sxt_trace_oddities oddities;
 } sxt_trace_converted;
 
@@ -427,7 +431,9 @@ typedef enum sxt_trace_cache {
     SXT_TRACE_LIVE = 2 /* FILE.live: what is live at many moments */
 } sxt_trace_cache;
 
-/* Writes some of them (a set of sxt_trace_cache). Needs a trace that was opened by path and was not cut off. */
+/*
+ * Writes some of these files (CACHES is a set of sxt_trace_cache). The trace must be opened by path and not be cut off.
+ */
 SXT_API int sxt_trace_save_caches(const sxt_trace *trace, unsigned caches, sxt_error *error);
 
 /*
@@ -442,10 +448,10 @@ SXT_API int sxt_trace_verify_path(const char *path, const sxt_trace_options *opt
 
 typedef struct sxt_trace_naming {
     size_t struct_size;             /* set by sxt_trace_naming_init */
-    const char *const *directories; /* searched first, with all folders below them; files are fine too */
+    const char *const *directories; /* searched first, with everything below them; a plain file may be given too */
     size_t directory_count;
     const char *debug_directory; /* of separate debug files; NULL: /usr/lib/debug */
-    unsigned threads;            /* at most so many; 0: see sxt_extract_options */
+    unsigned threads;            /* the most threads; 0: see sxt_extract_options */
     void (*warning)(void *data, const char *path, const sxt_error *problem); /* may be NULL */
     /* Called for each loaded file whose addresses stay without names, until it returns false. May be NULL. */
     bool (*missing)(void *data, const sxt_missing_module *missing);
@@ -459,12 +465,13 @@ typedef struct sxt_trace_named {
     size_t struct_size; /* set by the caller: sizeof(sxt_trace_named) */
     uint64_t addresses; /* that had no name */
     uint64_t named;     /* that have one now */
-    uint64_t invalid;   /* entries of the metadata that make no sense and are dropped */
+    uint64_t invalid;   /* entries of the metadata that are invalid and were dropped */
 } sxt_trace_named;
 
 /*
- * Looks up the addresses that have no names, in files with the build IDs that the trace recorded. The trace has the new
- * names from then on; sxt_trace_save keeps them. RESULT may be NULL. Analyses of the trace must be freed before.
+ * Looks up the addresses that have no names, in files with the build IDs that the trace recorded. From then on the
+ * trace has the new names; sxt_trace_save stores them. RESULT may be NULL. Free all analyses of the trace before the
+ * call.
  */
 SXT_API int sxt_trace_symbolize(sxt_trace *trace, const sxt_trace_naming *naming, sxt_trace_named *result,
                                 sxt_error *error);

@@ -1,7 +1,7 @@
 /*
  * sextant/version.h: the version of libsextant.
  *
- * The macros are the version of these headers, sxt_version is that of the library that is running. A minor version adds
+ * The macros give the version of these headers, sxt_version that of the library that is loaded. A minor version adds
  * functions and fields; a major version may remove them.
  */
 #ifndef SEXTANT_VERSION_H
@@ -20,10 +20,10 @@ extern "C" {
 /* One number that grows with the version: 0.1.0 is 0x000100. */
 #define SXT_VERSION_NUMBER (SXT_VERSION_MAJOR << 16 | SXT_VERSION_MINOR << 8 | SXT_VERSION_PATCH)
 
-/* The version of the library that is running: "0.1.0". */
+/* The version of the loaded library: "0.1.0". */
 SXT_API const char *sxt_version(void);
 
-/* The same as SXT_VERSION_NUMBER. */
+/* The same, in the form of SXT_VERSION_NUMBER. */
 SXT_API unsigned sxt_version_number(void);
 
 #ifdef __cplusplus
