@@ -1,10 +1,10 @@
 /*
- * check.c: what is wrong with a ksym blob that can be opened. Its own file because a kernel has no use for it; it asks
- * through sextant/ksym.h, and is as freestanding as the reader.
+ * check.c: finds what is wrong with a ksym blob that can be opened. It is a separate file because a kernel has no use
+ * for it. It uses only sextant/ksym.h, and is as freestanding as the reader.
  */
 #include <sextant/ksym.h>
 
-/* Who is told of problems, and how many there were. */
+/* Where problems are reported to, and how many there were. */
 struct check {
     void (*problem)(void *data, const sxt_ksym_problem *problem);
     void *data;
@@ -54,7 +54,10 @@ static uint64_t mix(uint64_t number)
     return number ^ number >> 29;
 }
 
-/* Every symbol must be there once; without memory for marks, the sums of numbers made of the indices must agree. */
+/*
+ * Every symbol must occur once. There is no memory to mark them, so the sums of numbers made from the indices must
+ * agree.
+ */
 static void check_name_order(const sxt_ksym *ksym, struct check *check)
 {
     sxt_ksym_stored names[2];

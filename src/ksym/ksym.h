@@ -39,17 +39,17 @@
 struct sxt_ksym_input {
     uint64_t address;
     uint32_t name; /* in the list's strings; ends with " [module]" if it is in one */
-    char type;     /* as nm has it */
+    char type;     /* as nm prints it */
 };
 
 struct sxt_ksym_list {
     struct sxt_strings strings;
-    struct sxt_ksym_input *symbols; /* in the order in which they came, which decides between equal ones */
+    struct sxt_ksym_input *symbols; /* in the order of adding, which decides between equal ones */
     size_t count;
     size_t capacity;
 };
 
-/* An empty list. Can run out of memory. */
+/* Makes an empty list. Fails if memory is short. */
 int sxt_ksym_list_init(struct sxt_ksym_list *list, sxt_error *error);
 void sxt_ksym_list_free(struct sxt_ksym_list *list);
 
@@ -58,10 +58,10 @@ int sxt_ksym_list_add(struct sxt_ksym_list *list, uint64_t address, char type, s
 
 enum sxt_ksym_fit { SXT_KSYM_FITS, SXT_KSYM_EMPTY, SXT_KSYM_TOO_LONG, SXT_KSYM_NOT_UTF8 };
 
-/* Can a record hold this name, so that any reader gives it back? */
+/* Whether a record can hold this name so that any reader returns it unchanged. */
 enum sxt_ksym_fit sxt_ksym_name_fit(sxt_string name);
 
-/* The size of NAME without the " [module]" at its end, where it has one. */
+/* The size of NAME without the " [module]" at its end, if it has one. */
 size_t sxt_ksym_bare_size(sxt_string name);
 
 /*
@@ -72,7 +72,7 @@ int sxt_ksym_list_demangle(struct sxt_ksym_list *list, unsigned threads, sxt_err
 
 #define SXT_KSYM_TYPES 256
 
-/* Which types TYPES (letters of nm, or "all") names. SXT_ERROR_USAGE if it has something else. */
+/* Parses TYPES: letters of nm, or "all". SXT_ERROR_USAGE if it has anything else. */
 int sxt_ksym_parse_types(const char *types, bool wanted[SXT_KSYM_TYPES], sxt_error *error);
 
 struct sxt_ksym_text_options {
@@ -80,7 +80,7 @@ struct sxt_ksym_text_options {
     bool demangle;
     unsigned threads; /* for demangling; see sxt_pool_threads */
     /*
-     * Called at the end, at most once for each kind of line that was left out, with the first of them, and once for
+     * Called at the end: at most once for each kind of line that was left out, with the first such line, and once for
      * names that other readers will cut, with LINE 0.
      */
     void (*warning)(void *data, uint64_t line, const char *text);
@@ -93,14 +93,14 @@ struct sxt_ksym_lines {
     uint64_t first;
 };
 
-/* Every line is counted once, but for long names, which are kept. */
+/* Every line is counted in one member. Lines with long names are kept, and counted in long_names as well. */
 struct sxt_ksym_text_report {
     uint64_t lines;
     uint64_t blank;
     uint64_t kept;
     uint64_t other_types; /* not asked for */
     uint64_t undefined;   /* "U name": no address */
-    uint64_t markers; /* mapping symbols of Arm and RISC-V ($x, $d, ...): they mark code and data, and name nothing */
+    uint64_t markers;     /* mapping symbols of Arm and RISC-V ($x, $d, ...), which mark code and data */
     struct sxt_ksym_lines malformed;
     struct sxt_ksym_lines nameless;
     struct sxt_ksym_lines not_utf8;
@@ -110,34 +110,35 @@ struct sxt_ksym_text_report {
 
 /*
  * Adds the symbols of a text, as in /proc/kallsyms and as nm prints it: address (hexadecimal), type and name, with
- * white space between; white space in a name becomes one space. OPTIONS and REPORT may be NULL. It is an error when
- * nothing is left, and when all addresses are 0, as they are for those who may not see them.
+ * white space between; white space in a name becomes one space. OPTIONS and REPORT may be NULL. Fails if no symbol is
+ * left, or if all addresses are 0, as the kernel shows them to users who may not see them.
  */
 int sxt_ksym_read_text(struct sxt_ksym_list *list, const uint8_t *data, size_t size,
                        const struct sxt_ksym_text_options *options, struct sxt_ksym_text_report *report,
                        sxt_error *error);
 
-/* Which prefixes become tokens: those that save the most, or those that the reference generator takes. */
+/* Which prefixes become tokens: those that save the most, or those that the reference generator chooses. */
 enum sxt_ksym_tokens { SXT_KSYM_TOKENS_SAVING, SXT_KSYM_TOKENS_REFERENCE };
 
 struct sxt_ksym_encode_options {
     sxt_ksym_layout layout;
     enum sxt_ksym_tokens tokens;
-    bool share_records; /* symbols of the same name and type have one record; else each has its own, in order */
+    bool share_records; /* symbols of the same name and type share a record; otherwise each has its own, in order */
 };
 
 struct sxt_ksym_encode_report {
     size_t tokens;
     uint64_t plain_size; /* of the blob without tokens */
-    uint64_t saved;      /* by them, all told; what they cost may be more under the reference's rule: then 0 */
+    uint64_t saved;      /* by tokens, less their cost; 0 if the reference's tokens cost more than they save */
     /* No choice of tokens makes the blob smaller than this; 0 under the reference's rule. Padding is not counted. */
     uint64_t size_bound;
     uint64_t long_names; /* symbols whose names are longer than SXT_KSYM_NAME_SIZE_MOST */
 };
 
 /*
- * Makes a blob; *DATA is the caller's, to free(). Symbols are stored by address, names are found by their bytes, and
- * equal ones keep the order of the list. The same list always gives the same bytes. OPTIONS and REPORT may be NULL.
+ * Makes a blob; the caller frees *DATA with free(). Symbols are stored in the order of addresses, names are sorted by
+ * their bytes, and equal ones keep the order of the list. The same list always gives the same bytes. OPTIONS and REPORT
+ * may be NULL.
  */
 int sxt_ksym_encode(const struct sxt_ksym_list *list, const struct sxt_ksym_encode_options *options, uint8_t **data,
                     size_t *size, struct sxt_ksym_encode_report *report, sxt_error *error);
@@ -147,7 +148,7 @@ int sxt_ksym_encode(const struct sxt_ksym_list *list, const struct sxt_ksym_enco
 struct sxt_ksym_writer {
     sxt_ksym_options options;
     struct sxt_ksym_list list;
-    const char *path; /* of the file that is being added, for warnings; NULL for none */
+    const char *path; /* the file that is being added, for warnings; NULL if there is none */
 };
 
 /* Adds the functions of a model, with the type T. */

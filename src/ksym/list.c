@@ -66,7 +66,7 @@ static sxt_string name_at(const void *names, size_t index)
     return (sxt_string){name.data, sxt_ksym_bare_size(name)};
 }
 
-/* Two names may become one, so the strings are made anew. */
+/* Two names may get the same readable form, so the table of strings is built again. */
 int sxt_ksym_list_demangle(struct sxt_ksym_list *list, unsigned threads, sxt_error *error)
 {
     struct sxt_demangled demangled;
@@ -93,7 +93,7 @@ int sxt_ksym_list_demangle(struct sxt_ksym_list *list, unsigned threads, sxt_err
     return status;
 }
 
-/* The readable form of NAME with the " [module]" of the name; NAME itself where there is none, or it does not fit. */
+/* The readable form of NAME, with its " [module]"; NAME itself if it has none or if that does not fit. */
 static sxt_string whole_form(sxt_string name, sxt_string readable, struct sxt_buffer *scratch)
 {
     size_t bare_size = sxt_ksym_bare_size(name);

@@ -1,6 +1,6 @@
 /*
- * order.c: the names of a list in the order of their bytes. Eight bytes at a time are a number, and names are sorted by
- * it; those that are equal so far are sorted by the next eight.
+ * order.c: sorts the names of a list by their bytes. Names are sorted by their first eight bytes, taken as a number;
+ * names with equal numbers are sorted by the next eight bytes, and so on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define KEY_SIZE 8
 
-/* Places whose names are equal up to DEPTH and not yet in order. */
+/* Places whose names are equal up to DEPTH and not sorted yet. */
 struct group {
     uint32_t first;
     uint32_t end;
@@ -24,7 +24,7 @@ struct sorter {
     struct sxt_ksym_order *order;
     struct sxt_sort_item *items;
     struct sxt_sort_item *scratch;
-    struct group *groups; /* yet to be sorted */
+    struct group *groups; /* not sorted yet */
     size_t group_count;
     size_t group_capacity;
 };
@@ -78,7 +78,7 @@ static bool allocate(struct sxt_ksym_order *order, const struct sxt_ksym_list *l
            order->sequence != NULL && order->starts != NULL;
 }
 
-/* A table of strings may hold others than names of symbols. */
+/* The table of strings may also hold strings that are not names of symbols. */
 static void collect(struct sxt_ksym_order *order, const struct sxt_ksym_list *list)
 {
     memset(order->place_of, 0xff, list->strings.count * sizeof *order->place_of);
@@ -114,7 +114,7 @@ static bool sort_names(struct sxt_ksym_order *order)
     return done;
 }
 
-/* The bytes of a name from DEPTH on as a number, with zeros behind its end. */
+/* The bytes of a name from DEPTH on as a number, with zeros after its end. */
 static uint64_t key_at(sxt_string name, size_t depth)
 {
     if (name.size - depth >= KEY_SIZE)
@@ -151,8 +151,8 @@ static bool sort_group(struct sorter *sorter, struct group group)
 }
 
 /*
- * Names with equal keys that end before DEPTH differ only in how many zeros they end with, so there are few, and the
- * shorter is the first. The others follow. Returns where those begin.
+ * Names with equal keys that end before DEPTH differ only in the number of zeros at their end, so there are few of
+ * them; they are sorted by length. The other names follow. Returns where those begin.
  */
 static size_t settle_ended(struct sorter *sorter, size_t first, size_t end, size_t depth)
 {
@@ -195,7 +195,7 @@ static void put_in_sequence(struct sxt_ksym_order *order, const struct sxt_ksym_
         order->starts[order->place_of[list->symbols[i].name] + 1]++;
     for (size_t i = 0; i < order->count; i++)
         order->starts[i + 1] += order->starts[i];
-    /* `records` counts what is in place so far, and is filled in afterwards. */
+    /* Until the end, `records` counts the symbols that are in place; then it gets its own values. */
     for (size_t i = 0; i < list->count; i++) {
         uint32_t place = order->place_of[list->symbols[i].name];
         order->sequence[order->starts[place] + order->records[place]++] = (uint32_t)i;

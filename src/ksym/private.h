@@ -10,14 +10,13 @@ struct sxt_ksym_order {
     size_t count;
     uint32_t *numbers;  /* by place: the string */
     uint32_t *place_of; /* by the number of a string: its place; only for those that are names */
-    uint32_t
-        *common; /* by place: how many bytes it has in common with the one before; count + 1 items, the last is 0 */
+    uint32_t *common;   /* by place: bytes shared with the name before; count + 1 items, the last is 0 */
     uint32_t *records;  /* by place: how many records have this name */
     uint32_t *sequence; /* the symbols of the list by name, equal names in the order of the list */
     uint32_t *starts;   /* by place: where its symbols begin in the sequence; count + 1 items */
 };
 
-/* Records are one for each symbol, or with SHARED one for each type that a name has. */
+/* There is one record per symbol, or with SHARED one for each type that a name has. */
 int sxt_ksym_order_make(struct sxt_ksym_order *order, const struct sxt_ksym_list *list, bool shared, sxt_error *error);
 void sxt_ksym_order_free(struct sxt_ksym_order *order);
 
@@ -39,19 +38,22 @@ struct sxt_ksym_token {
 struct sxt_ksym_choice {
     struct sxt_ksym_token tokens[SXT_KSYM_TOKENS_WRITTEN]; /* by id */
     size_t count;
-    int64_t most_saved; /* no choice saves more */
+    int64_t most_saved; /* an upper bound of what any choice saves */
 };
 
 /* The tokens that save the most, or nearly so. */
 int sxt_ksym_choose_saving(struct sxt_ksym_choice *choice, const struct sxt_ksym_order *order, sxt_error *error);
 
-/* The tokens of the reference generator. It leaves equals to chance; here the one that comes first in the list wins. */
+/*
+ * The tokens that the reference generator chooses. Among equal ones it picks at random; here the first in the list
+ * wins.
+ */
 int sxt_ksym_choose_reference(struct sxt_ksym_choice *choice, const struct sxt_ksym_order *order, sxt_error *error);
 
 /* The smallest length of a token that the reference generator tries when it encodes. */
 #define SXT_KSYM_REFERENCE_SHORTEST 10
 
-/* How many bytes of a record stand for a token. */
+/* The number of bytes that refer to a token in a record. */
 static inline uint32_t sxt_ksym_marker_size(size_t id)
 {
     return id < 256 ? 3 : 4;

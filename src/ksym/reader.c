@@ -2,20 +2,20 @@
  * reader.c: the freestanding reader of ksym blobs. The contract and the layout are in sextant/ksym.h; nothing else is
  * included, so that the two files can be copied into a kernel.
  *
- * sxt_ksym_open checks whatever could lead outside of the blob. So what comes behind it needs no checks, except for the
- * marker of a token, which is looked at when a name is.
+ * sxt_ksym_open checks everything that could lead outside of the blob, so the other functions need no checks. The
+ * exception is the marker of a token, which is checked when its name is read.
  */
 #include <sextant/ksym.h>
 
 #define RECORD_HEADER 3
 #define MARKER        0xFF
 #define PAGE          4096
-#define GUESS         8 /* how far off a guess may be for one line of a cache */
+#define GUESS         8 /* addresses in a cache line: how far off a guess may be */
 
 #if defined(__GNUC__)
 #define INLINE          static inline __attribute__((always_inline))
 #define PREFETCH(place) __builtin_prefetch(place)
-/* Keeps compilers from making a call of memcpy out of a loop that copies: a kernel need not have one. */
+/* Keeps compilers from replacing a copying loop by a call of memcpy, which a kernel may not have. */
 #define KEEP_LOOP(variable) __asm__("" : "+r"(variable))
 #else
 #define INLINE static inline
@@ -31,7 +31,7 @@ struct query {
     bool bracket;
 };
 
-/* Text on its way into a caller's buffer: SIZE counts also what does not fit. */
+/* Text that is being written to a caller's buffer. SIZE also counts what does not fit. */
 struct text {
     char *bytes;
     size_t capacity, size;
@@ -83,7 +83,7 @@ static void clear(sxt_ksym *ksym)
     ksym->layout = SXT_KSYM_SEED;
 }
 
-/* A part begins with a number at the next multiple of 8 from *AT on; so many units follow. *AT moves behind them. */
+/* A part begins at the next multiple of 8 from *AT on, with the number of units that follow. Moves *AT after them. */
 static bool read_part(const sxt_ksym *ksym, size_t *at, size_t unit, const unsigned char **part, size_t *count)
 {
     size_t padding = (8 - *at % 8) % 8;
@@ -189,13 +189,15 @@ static void sample_names(sxt_ksym *ksym);
 const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_t text_start, uint64_t text_end,
                           size_t *offset)
 {
-    /* The seed's layout first: a valid blob of it can look like an empty one of the other, which takes a few zeros. The
-     * other way round, it would take 16 bytes for each byte of the blob. */
+    /*
+     * The seed layout is tried first: a few zeros make a valid seed blob look like an empty 0.6 blob. A 0.6 blob that
+     * looks like a seed blob would need 16 bytes for each byte of its size.
+     */
     size_t wrong_at = 0, newer_wrong_at = 0;
     const char *wrong = read_layout(ksym, data, size, SXT_KSYM_SEED, &wrong_at);
     if (wrong != NULL) {
         const char *newer_wrong = read_layout(ksym, data, size, SXT_KSYM_0_6, &newer_wrong_at);
-        /* What got further is likely what was meant. */
+        /* The layout that could be read further is probably the right one. */
         if (newer_wrong == NULL || newer_wrong_at > wrong_at) {
             wrong = newer_wrong;
             wrong_at = newer_wrong_at;
@@ -226,7 +228,7 @@ void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t text_end)
 
 /* --- names where they are stored --- */
 
-/* The size of the marker that PAYLOAD begins with, and the id in it; 0 when the payload is a name. */
+/* The size of the marker that PAYLOAD begins with, and the id in it; 0 if the payload is a plain name. */
 static size_t read_marker(const sxt_ksym *ksym, const unsigned char *payload, size_t size, size_t *token)
 {
     if (size < 3 || payload[0] != MARKER)
@@ -303,7 +305,9 @@ INLINE void copy8(char *to, const unsigned char *from)
         to[i] = (char)(unsigned char)(word >> 8 * i);
 }
 
-/* The last step may copy some bytes once more: names are short, and how long they are cannot be predicted. */
+/*
+ * The last step may copy some bytes twice. That avoids a loop over the rest, whose length a processor cannot predict.
+ */
 static void copy(char *to, const unsigned char *from, size_t size)
 {
     if (size >= 8) {
@@ -342,7 +346,7 @@ static void put_stored(struct text *text, const sxt_ksym_stored *stored, size_t 
         put(text, stored->tail + (middle - stored->head_size), end - middle);
 }
 
-/* Where to cut BYTES that go on behind SIZE: not within a UTF-8 character. */
+/* Where to cut BYTES that continue after SIZE: not within a UTF-8 character. */
 static size_t cut_at(const char *bytes, size_t size)
 {
     size_t back = 1;
@@ -353,7 +357,7 @@ static size_t cut_at(const char *bytes, size_t size)
     return need > back ? size - back : size;
 }
 
-/* Ends the text with a NUL, for which the last byte of the capacity is kept. Returns the size of all that was put. */
+/* Ends the text with a NUL, for which the last byte of the capacity is reserved. Returns the size of the whole text. */
 static size_t finish(struct text *text)
 {
     if (text->capacity > 0) {
@@ -382,9 +386,9 @@ static void fill_buckets(sxt_ksym *ksym)
 }
 
 /*
- * How many of COUNT addresses from FIRST on are at or before ADDRESS, and all before them. Each step asks for three
- * places at once, which cost little more than one when memory is slow, and has no branch that depends on what is there:
- * it could not be predicted.
+ * How many addresses are at or before ADDRESS: all those before FIRST, and some of the COUNT from FIRST on. Each step
+ * loads three addresses at once, which takes little longer than one when memory is slow, and has no branch that depends
+ * on them, because a processor could not predict it.
  */
 static size_t count_among(const sxt_ksym *ksym, size_t first, size_t count, uint64_t address)
 {
@@ -403,8 +407,8 @@ static size_t count_among(const sxt_ksym *ksym, size_t first, size_t count, uint
 }
 
 /*
- * How many addresses are at or before ADDRESS. The bucket tells where they are, and inside of it addresses are about as
- * far apart from each other as on average; so the place is guessed, and looked for from there in growing steps.
+ * How many addresses are at or before ADDRESS. The bucket gives the range of indices. Addresses inside a bucket are
+ * spread about evenly, so the place is guessed, and then searched for from there in growing steps.
  */
 static size_t count_until(const sxt_ksym *ksym, uint64_t address)
 {
@@ -421,7 +425,7 @@ static size_t count_until(const sxt_ksym *ksym, uint64_t address)
         unsigned bits = shift < 20 ? shift : 20;
         uint64_t part = distance >> (shift - bits) & (((uint64_t)1 << bits) - 1);
         size_t guess = low + (size_t)(part * (high - low) >> bits);
-        PREFETCH(ksym->offsets + 4 * guess); /* whose name will be asked for */
+        PREFETCH(ksym->offsets + 4 * guess); /* its name will be needed next */
         if (address_at(ksym, guess) <= address) {
             for (low = guess + 1; high - low > step && address_at(ksym, low + step) <= address; step *= 2)
                 low += step + 1;
@@ -435,7 +439,7 @@ static size_t count_until(const sxt_ksym *ksym, uint64_t address)
     return count_among(ksym, low, high - low, address);
 }
 
-/* NEXT is the index of the first symbol behind the address of this one. */
+/* NEXT is the index of the first symbol with an address after this one's. */
 static void describe(const sxt_ksym *ksym, size_t index, size_t next, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
 {
     uint64_t address = address_at(ksym, index);
@@ -501,7 +505,7 @@ static void put_number(struct text *text, const char *before, size_t before_size
     put(text, (const unsigned char *)digits, format_number(digits, number));
 }
 
-/* What comes behind the name. */
+/* The part after the name. */
 static void put_place(struct text *text, const sxt_ksym_stored *stored, const sxt_ksym_symbol *symbol, uint64_t address)
 {
     put_number(text, "+0x", 3, address - symbol->address);
@@ -509,19 +513,19 @@ static void put_place(struct text *text, const sxt_ksym_stored *stored, const sx
     put_stored(text, stored, symbol->name_size, stored_size(stored));
 }
 
-/* LOOKED_UP is the address that tells the symbol, at most ADDRESS. */
+/* LOOKED_UP is the address whose symbol is printed, at most ADDRESS. */
 static size_t format_symbol(const sxt_ksym *ksym, uint64_t address, uint64_t looked_up, char *buffer, size_t capacity)
 {
-    struct text text = {buffer, capacity, 0}, behind = {buffer, 0, 0};
+    struct text text = {buffer, capacity, 0}, suffix = {buffer, 0, 0};
     sxt_ksym_stored stored;
     sxt_ksym_symbol symbol;
     if (!find_address(ksym, looked_up, &stored, &symbol)) {
         put_number(&text, "0x", 2, address);
         return finish(&text);
     }
-    put_place(&behind, &stored, &symbol, address);
-    size_t whole = symbol.name_size + behind.size;
-    size_t room = capacity > behind.size ? capacity - 1 - behind.size : 0;
+    put_place(&suffix, &stored, &symbol, address);
+    size_t whole = symbol.name_size + suffix.size;
+    size_t room = capacity > suffix.size ? capacity - 1 - suffix.size : 0;
     put_stored(&text, &stored, 0, symbol.name_size);
     if (room > 0 && room < symbol.name_size)
         text.size = cut_at(buffer, room);
@@ -543,9 +547,9 @@ size_t sxt_ksym_format_return(const sxt_ksym *ksym, uint64_t address, char *buff
 /* --- by name --- */
 
 /*
- * Names are compared 8 bytes at a time, as big-endian numbers with zeros behind the end. Behind both names and tokens
- * comes a number of 8 bytes, so that 8 bytes can be loaded from wherever one of them ends. Behind what a caller
- * searches for nothing may be read; its last bytes are put aside before.
+ * Names are compared 8 bytes at a time, as big-endian numbers with zeros after the end. In the blob, names and tokens
+ * are each followed by a number of 8 bytes, so 8 bytes can be loaded from any place in them. Nothing may be read after
+ * the end of the name that a caller searches for, so its last bytes are loaded beforehand.
  */
 static uint64_t keep_bytes(uint64_t key, size_t count)
 {
@@ -589,7 +593,7 @@ static uint64_t query_key(const struct query *query, size_t at)
     return key | (done < 2 ? bracket << 8 * done : 0) >> 8 * left;
 }
 
-/* How many bytes are equal before the first that is not. There is one. */
+/* How many bytes are equal before the first one that differs. At least one must differ. */
 static size_t equal_bytes(uint64_t difference)
 {
     size_t four = (size_t)(difference >> 32 == 0) * 4;
@@ -599,7 +603,7 @@ static size_t equal_bytes(uint64_t difference)
     return four + two + (difference >> 56 == 0);
 }
 
-/* Does a name come before the query? *COMMON bytes are known to be equal, and then how many are. */
+/* Does a name sort before the query? *COMMON is the number of bytes known to be equal, and is updated. */
 static bool is_before(const sxt_ksym_stored *stored, const struct query *query, size_t *common)
 {
     size_t size = stored_size(stored), wanted_size = query_size(query);
@@ -616,7 +620,7 @@ static bool is_before(const sxt_ksym_stored *stored, const struct query *query, 
     return before;
 }
 
-/* The beginnings of a few names at equal distances, so that a search begins in a small part of them. */
+/* Stores the first bytes of some names at equal distances, so that a search starts in a small part of the names. */
 static void sample_names(sxt_ksym *ksym)
 {
     sxt_ksym_stored stored;
@@ -640,9 +644,9 @@ static size_t samples_before(const sxt_ksym *ksym, uint64_t key)
 }
 
 /*
- * The first position in the order of names that is not before the query. Whatever is between two names has at least in
- * common with the query what both have: so much is not compared again. The names of both possible next steps are asked
- * for before this one is decided.
+ * The first position in the order of names that is not before the query. Names between two others share with the query
+ * at least the bytes that both of those share with it, so these are not compared again. The names of both possible next
+ * steps are prefetched before this step is decided.
  */
 static size_t first_not_before(const sxt_ksym *ksym, const struct query *query)
 {
@@ -702,7 +706,7 @@ bool sxt_ksym_next(sxt_ksym_matches *matches, size_t *index)
         if (begins && query.bracket) {
             matches->next++;
         } else if (!query.bracket) {
-            /* Names with a bracket nearly always follow those that are equal; if not, they are searched for. */
+            /* Names with a module nearly always follow the equal ones directly; if not, they are searched for. */
             matches->with_modules = query.bracket = true;
             common = 0;
             if (is_before(&stored, &query, &common))

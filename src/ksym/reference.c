@@ -1,7 +1,7 @@
 /*
- * reference.c: the tokens that the reference generator takes, with its rule and its order: prefixes of fixed lengths,
- * and names that are shorter than all of these, by count times length; none that another one begins with. It takes 512,
- * of which nobody can read the last; here it is left out.
+ * reference.c: chooses the same tokens as the reference generator, in the same order: prefixes of fixed lengths, and
+ * names that are shorter than all of these, ranked by count times length, without those that are a prefix of another
+ * one. The reference makes 512 tokens, the last of which no reader can read; it is left out here.
  */
 #include <stdlib.h>
 #include <string.h>

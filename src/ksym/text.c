@@ -135,7 +135,7 @@ static sxt_string trim_start(sxt_string text)
     return text;
 }
 
-/* Takes the next field, which is empty at the end, and the white space around it. */
+/* Takes the next field, which is empty at the end of the line, and the white space around it. */
 static sxt_string take_field(sxt_string *line)
 {
     sxt_string left = trim_start(*line);
@@ -201,7 +201,7 @@ static int add_symbol(struct text_reader *reader, uint64_t address, char type, s
     return sxt_ksym_list_add(reader->list, address, type, name, error);
 }
 
-/* Makes one space of all white space inside a name, and removes what follows it. Most names need nothing. */
+/* Replaces each run of white space inside a name by one space, and removes it at the end. Most names need no change. */
 static int join_name(struct text_reader *reader, sxt_string *name, sxt_error *error)
 {
     while (name->size > 0 && is_space(name->data[name->size - 1]))

@@ -1,18 +1,18 @@
 /*
- * tokens.c: which prefixes of names become tokens, so that the blob is as small as can be.
+ * tokens.c: chooses the prefixes of names that become tokens, so that the blob is as small as possible.
  *
  * A name begins with at most one token, the longest that fits. A token costs its bytes and its start, and saves its
- * length less the marker in every record that begins with it. Only prefixes where names part ways are worth a look, and
- * those form a tree. Going down in it, a token v below a token u makes records(v) records shorter by value(v) -
- * value(u) each, where the value is the length less the marker. So a choice saves the sum over its tokens of
+ * length less the marker in every record that begins with it. Only prefixes where names diverge are candidates, and
+ * they form a tree. A token v below a token u makes records(v) records shorter by value(v) - value(u) each, where the
+ * value is the length less the marker. So a choice saves the sum over its tokens of
  *
  *     records(v) * (value(v) - value(nearest token above v, or 0)) - cost(v)
  *
  * Without limits the best choice comes from one walk up the tree: for every candidate, and for each that could be the
  * nearest token above it, the most that its subtree saves. The two limits (so many tokens, and so many with a marker of
  * three bytes) are prices: every token pays `price`, and one with a short marker pays `short_price` on top. Higher
- * prices make fewer tokens; the right ones are found by search. What is saved at given prices, with the prices of all
- * that may be had added, is also a bound: no choice within the limits saves more.
+ * prices make fewer tokens; the right ones are found by search. What is saved at given prices, plus the prices of all
+ * tokens that the limits allow, is also a bound: no choice within the limits saves more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +25,14 @@
 #define SHORT_MARKERS  256
 #define START_SIZE     4 /* bytes of an entry of token_starts */
 #define CANDIDATES_MAX 6144
-#define STATES_MAX     ((size_t)1 << 21) /* a tree as deep as no real names make it gets fewer candidates */
+#define STATES_MAX     ((size_t)1 << 21) /* a tree deeper than real names make it gets fewer candidates */
 #define ROUNDS         4                 /* of finding the price of a short marker */
 #define NOBODY         UINT32_MAX
 
 /*
- * What a candidate needs to know of those above it is which is the nearest token, and that is its state: 0 for none,
- * then two for each candidate from the top down, 1 + 2 * depth with a short marker and 2 + 2 * depth with a long one.
- * The last two are those in which it is a token itself; they are for the candidates below.
+ * The state of a candidate is the nearest token above it: 0 for none, then two states for each candidate from the top
+ * down, 1 + 2 * depth with a short marker and 2 + 2 * depth with a long one. In the last two states the candidate is a
+ * token itself; they are for the candidates below.
  */
 struct candidate {
     struct sxt_ksym_token token;
@@ -46,11 +46,11 @@ struct solver {
     struct candidate *candidates; /* those above before those below */
     size_t count;
     size_t capacity;
-    int64_t left_out_gain; /* what the best of those saves that are not among them */
+    int64_t left_out_gain; /* the most that one of the prefixes left out saves */
     int64_t *sums;         /* by state: what the candidates right below save at most */
     int32_t *values;       /* by state: of the token above */
     size_t state_count;
-    uint32_t *given;   /* by candidate: the state of those below it; one of its own where it is a token */
+    uint32_t *given;   /* by candidate: the state of those below it; one of its own two if it is a token */
     uint32_t *nearest; /* by candidate: the token above it, or NOBODY */
     uint32_t *tokens;  /* the candidates that are tokens */
     size_t token_count;
@@ -88,7 +88,7 @@ int sxt_ksym_choose_saving(struct sxt_ksym_choice *choice, const struct sxt_ksym
 
 /* --- candidates --- */
 
-/* A prefix that all names from FIRST on have, as far as it was read. */
+/* A prefix that all names read so far have, from FIRST on. */
 struct prefix {
     uint32_t first;
     uint32_t length;
@@ -115,7 +115,7 @@ static bool consider(struct solver *solver, uint32_t first, uint32_t end, uint32
     return true;
 }
 
-/* The prefixes at which names part ways, and the whole names that have several records. */
+/* The prefixes where names diverge, and the whole names that have several records. */
 static int find_candidates(struct solver *solver, const struct sxt_ksym_order *order, sxt_error *error)
 {
     struct prefix *open = NULL; /* each longer than the one before */
@@ -237,8 +237,9 @@ static void free_tree(struct solver *solver)
 static void pick_tokens(struct solver *solver);
 
 /*
- * Every candidate leaves in `sums` of the one above, for each state, the most that its subtree saves; and what it saves
- * as a token, less what depends on the state, in the first of its own two. Returns the most that all save.
+ * Each candidate adds to `sums` of the one above, for each state, the most that its subtree saves. In the first of its
+ * own two states it stores what it saves as a token, without the part that depends on the state. Returns the most that
+ * all of them save.
  */
 static int64_t solve(struct solver *solver, int64_t price, int64_t short_price)
 {
@@ -266,7 +267,7 @@ static int64_t solve(struct solver *solver, int64_t price, int64_t short_price)
     return total;
 }
 
-/* Goes down again, now that it is known what is worth it, and counts the records that begin with each token. */
+/* Walks down the tree, picks the candidates that are worth it, and counts the records that begin with each token. */
 static void pick_tokens(struct solver *solver)
 {
     solver->token_count = 0;
@@ -297,8 +298,8 @@ static void drop_least(struct solver *solver);
 static int64_t keep_if_better(struct solver *solver);
 
 /*
- * The price of a short marker is what the first token without one would save with it: its number of uses. It is taken
- * from a choice made with another price, so this goes on until it stays.
+ * The price of a short marker is what the first token without one would save with it: its number of uses. Each price
+ * comes from a choice made with the price before, so this is repeated until the price stays the same.
  */
 static void search(struct solver *solver)
 {
@@ -322,7 +323,7 @@ static void search(struct solver *solver)
     }
 }
 
-/* The lowest price that makes no more tokens than there may be. */
+/* The lowest price at which there are no more tokens than allowed. */
 static int64_t find_price(struct solver *solver, int64_t short_price)
 {
     solve(solver, 0, short_price);
@@ -344,7 +345,7 @@ static int64_t find_price(struct solver *solver, int64_t short_price)
     return high_enough;
 }
 
-/* Drops the token that costs the least to do without. */
+/* Drops the token whose loss costs the least. */
 static void drop_least(struct solver *solver)
 {
     size_t least = 0;
@@ -372,7 +373,7 @@ static void drop_least(struct solver *solver)
             solver->nearest[solver->tokens[i]] = heir;
 }
 
-/* Those that are used most get the short markers. Returns how much one more short marker would save. */
+/* The tokens that are used most get the short markers. Returns how much one more short marker would save. */
 static int64_t keep_if_better(struct solver *solver)
 {
     struct sxt_sort_item items[SXT_KSYM_TOKENS_WRITTEN], scratch[SXT_KSYM_TOKENS_WRITTEN];

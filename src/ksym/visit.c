@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "ksym/ksym.h"
 
-/* Most names fit; a record has up to 64 KiB, and a token before it may have as much. */
+/* Most names fit. A record can have 64 KiB, and its token as much again. */
 #define NAME_ROOM ((size_t)256)
 
 sxt_string sxt_ksym_name_of(const sxt_ksym *ksym, size_t index, struct sxt_buffer *buffer)

@@ -1,4 +1,4 @@
-/* write.c: a list of symbols as a blob. Every part is measured first, so that the blob is made in one piece. */
+/* write.c: writes a list of symbols as a blob. Every part is measured first, so that the blob is allocated once. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct encoder {
     uint16_t *token_of;   /* by place of a name: the token that it begins with, or SXT_KSYM_NO_TOKEN */
     uint32_t *by_address; /* the symbols of the list */
     uint32_t *index_of;   /* by symbol of the list: where it is in the order of addresses */
-    uint32_t *leader_of;  /* by symbol of the list: the one whose record it has */
+    uint32_t *leader_of;  /* by symbol of the list: the symbol whose record it shares */
     uint64_t names_size;
     uint64_t plain_names_size;
     uint64_t tokens_size;
@@ -127,7 +127,7 @@ static int sort_addresses(struct encoder *encoder, sxt_error *error)
     return SXT_OK;
 }
 
-/* The first symbol, by address, of those that share a record writes it. */
+/* Of the symbols that share a record, the first by address writes it. */
 static void choose_records(struct encoder *encoder)
 {
     const struct sxt_ksym_order *order = &encoder->order;
@@ -176,7 +176,7 @@ static int choose_tokens(struct encoder *encoder, sxt_error *error)
     return SXT_OK;
 }
 
-/* What a record holds behind its head. */
+/* What a record holds after its head. */
 static size_t payload_size(const struct encoder *encoder, size_t place)
 {
     size_t size = sxt_ksym_order_name(&encoder->order, place).size;
@@ -219,7 +219,7 @@ static uint64_t size_without_tokens(const struct encoder *encoder)
     return blob_size(encoder, encoder->plain_names_size, 0, 0);
 }
 
-/* Padding, which the choice knows nothing of, can take more than a few tokens save. */
+/* The choice does not take padding into account, which can take more than a few tokens save. */
 static void drop_tokens_in_vain(struct encoder *encoder)
 {
     bool is_reference = encoder->options->tokens == SXT_KSYM_TOKENS_REFERENCE;

@@ -1,8 +1,8 @@
 /*
- * writer.c: the public writer: symbols from several inputs, and the blob made of them.
+ * writer.c: the public writer: collects symbols from several inputs and makes a blob of them.
  *
- * A binary gives what nm lists. Where its symbol table has no code, functions are taken instead: as 'T', because
- * nothing says who else sees them.
+ * A binary gives the symbols that nm lists. If its symbol table has no code, its functions are taken instead, as type
+ * 'T', because nothing says whether they are local.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ int sxt_ksym_writer_add_text(sxt_ksym_writer *writer, const void *text, size_t s
     return sxt_ksym_read_text(&writer->list, text, size, &options, NULL, error);
 }
 
-/* One function of depth 0 may be several rows, where lines change from one file to another. */
+/* A function of depth 0 may be several rows, if its lines come from several files. */
 int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symbols *symbols, sxt_error *error)
 {
     uint32_t before = 0;
@@ -116,7 +116,7 @@ int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symb
     return status;
 }
 
-/* From one table: nm lists that of the linker, or if it was stripped, that of the loader. */
+/* Only one table is used: nm lists .symtab, or if that was stripped, .dynsym. */
 static int add_table(sxt_ksym_writer *writer, const struct sxt_symbols *symbols, sxt_error *error)
 {
     const char *types = writer->options.types != NULL ? writer->options.types : "Tt";
@@ -169,7 +169,7 @@ int sxt_ksym_writer_add_ksym(sxt_ksym_writer *writer, const sxt_ksym *ksym, sxt_
 
 /* --- the blob --- */
 
-/* Names that no reader would give back are left out, and counted. */
+/* Names that no reader would return unchanged are left out, and counted. */
 static void drop_unfit(sxt_ksym_writer *writer)
 {
     static const char *const what[] = {
@@ -199,7 +199,7 @@ static void drop_unfit(sxt_ksym_writer *writer)
 int sxt_ksym_writer_write_memory(sxt_ksym_writer *writer, void **data, size_t *size, sxt_written *written,
                                  sxt_error *error)
 {
-    /* Names that several symbols have are stored once: readers follow the offsets. */
+    /* A name that several symbols have is stored once: readers follow the offsets. */
     const struct sxt_ksym_encode_options options = {.layout = writer->options.layout, .share_records = true};
     struct sxt_ksym_encode_report report;
     uint8_t *bytes;
