@@ -6,7 +6,7 @@
  *           rows            n entries of 8 fields of 4 or 8 bytes; row i belongs to address i
  *           strings         u32 length + bytes, one after another; offset 0 is "", offset 4 is "[overflow]"
  *           lines           (offset in the range, line) pairs, each of 2 or 4 bytes
- *           index           ours, optional; other readers ignore what comes after the lines
+ *           index           optional, sextant only; other readers ignore what comes after the lines
  *
  *     header                                           row
  *     0x00 4  magic ".dia"       0x04 4  version 1      0  length
@@ -25,19 +25,19 @@
  *     0x14 4  shift              0x18 4  CRC32C of all after this header
  *     0x1c 4  CRC32C of the 28 bytes before
  *     0x20    buckets, 4 bytes each, and one more; each has 2^shift addresses
- *             name sizes, 2 bytes a row
- *             parents, one a row
+ *             name sizes, 2 bytes per row
+ *             parents, one per row
  *
  * (each CRC in the header is followed by 4 bytes of 0)
  *
- * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back until it
- * meets depth 0; every row on the way that covers the address is a frame. The index makes that fast:
+ * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back to the first
+ * row of depth 0; every row on the way that covers the address is a frame. The index makes that fast:
  *
  * - buckets cut the addresses from the first to the last into equal parts; each says how many rows come before it, so
  *   that a search begins and ends inside one of them
- * - name sizes (65535: too long, see the string) save a look at the string itself
- * - a parent says how many rows back the nearest row is that covers the address of this row (0: there is none), so that
- *   only rows that enclose are visited; there are none in a file without inlined calls
+ * - name sizes (65535: longer, see the string) save a read of the string itself
+ * - a parent says how many rows before this row the nearest row is that covers its address (0: none), so that only
+ *   enclosing rows are visited; a file without inlined calls has no parents
  */
 #ifndef SXT_LIDIA_LIDIA_H
 #define SXT_LIDIA_LIDIA_H
@@ -95,16 +95,16 @@ struct sxt_lidia_row {
 
 bool sxt_lidia_is(const uint8_t *data, size_t size);
 
-/* Reads the header of a file that stays in memory. O(1), unless CHECK_CRC is asked for. */
+/* Reads the header of a file, which must stay in memory. O(1) unless CHECK_CRC is set. */
 int sxt_lidia_open(struct sxt_lidia *lidia, const uint8_t *data, size_t size, bool check_crc, sxt_error *error);
 
 /* Row INDEX, which must be below count. */
 void sxt_lidia_row(const struct sxt_lidia *lidia, uint64_t index, struct sxt_lidia_row *row);
 
-/* The string at OFFSET of the string table; absent when it does not lie inside. */
+/* The string at OFFSET of the string table; absent if it does not lie inside. */
 sxt_string sxt_lidia_string(const struct sxt_lidia *lidia, uint64_t offset);
 
-/* The same for a field that says "none" with 0. */
+/* The same for a field in which 0 means "none". */
 sxt_string sxt_lidia_optional_string(const struct sxt_lidia *lidia, uint64_t offset);
 
 /* Line entry INDEX of ROW. False when the row or the table has no such entry. */
@@ -119,7 +119,10 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
 /* As sxt_archive_whole_range. */
 void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame);
 
-/* Bytes of the index after its header. Rows fit in memory and buckets are not more, so this cannot overflow. */
+/*
+ * Bytes of the index after its header. Rows fit in memory and there are no more buckets than rows, so this cannot
+ * overflow.
+ */
 static inline uint64_t sxt_lidia_index_size(uint64_t count, uint64_t bucket_count, unsigned parent_size)
 {
     return (bucket_count + 1) * 4 + count * 2 + count * parent_size;
@@ -135,7 +138,7 @@ struct sxt_lidia_settings {
     unsigned threads; /* for demangling; see sxt_pool_threads */
     bool nul_strings;
     bool no_index;
-    bool reference; /* ranges as they were added, strings in that order: the reference writer's bytes */
+    bool reference; /* ranges and strings in the order of adding, as the reference writer does */
 };
 
 /* What is in a file that was written. */
@@ -145,11 +148,11 @@ struct sxt_lidia_counts {
     uint64_t lines;
 };
 
-/* The whole file in memory (malloc). COUNTS may be NULL. */
+/* Makes the whole file in memory; the caller frees it with free(). COUNTS may be NULL. */
 int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, uint8_t **data,
                      size_t *size, struct sxt_lidia_counts *counts, sxt_error *error);
 
-/* Reports everything that is wrong. Returns how many problems there are; PROBLEM may be NULL. */
+/* Calls PROBLEM (may be NULL) for everything that is wrong. Returns the number of problems. */
 uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),
                           void *context);
 

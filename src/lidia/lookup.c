@@ -1,8 +1,8 @@
 /*
  * lookup.c: from an address to its chain of frames, straight from the file's bytes.
  *
- * One search in the addresses, then the rows that enclose: by the index where the file has one, otherwise back row by
- * row to depth 0, as other readers do.
+ * A lookup searches the addresses once, then visits the enclosing rows: by the index if the file has one, otherwise
+ * back row by row to depth 0, as other readers do.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct answer {
     uint64_t address;
     const sxt_frame *frames;
     size_t count;
-    struct sxt_lidia_row innermost; /* the row behind the first frame, as far as its lines are concerned */
+    struct sxt_lidia_row innermost; /* the row of the first frame, as far as its lines are concerned */
 };
 
 static uint64_t search(const struct sxt_lidia *lidia, uint64_t address);
@@ -39,8 +39,8 @@ size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_fra
 
 /*
  * Addresses are taken in small groups. In an ascending group each search starts where the last one ended, and
- * neighbours often share most of their answer. In any other group each step is done for all before the next: while one
- * row is on its way from memory, the others are asked for too.
+ * neighbours often share most of their answer. In any other group each step is done for all addresses before the next
+ * step: while one row is being loaded from memory, the others are requested too.
  */
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first)
@@ -61,7 +61,7 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
             if (rows[i] != last.row || !holds_again(&last, address, capacity - used)) {
                 last.count = chain_at(lidia, address, rows[i], room, capacity - used, &last.innermost);
                 last.row = rows[i];
-                /* Names are not looked at here, but surely soon. */
+                /* Names are not read here, but the caller will surely read them soon. */
                 for (size_t k = 0; k < last.count && k < capacity - used; k++)
                     __builtin_prefetch(room[k].function.data);
             } else if (last.count > 0) {
@@ -80,8 +80,8 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
 }
 
 /*
- * Is the answer for ADDRESS, which has the same last row, the last answer but for the line? Behind it, a range that
- * ended before has not begun again; so all that was found must still be there. (NO_ROW has no frames.)
+ * Is the answer for ADDRESS the last answer except for the line? Both have the same last row, so no range begins
+ * between them; the answer is the same if none of its ranges has ended. (NO_ROW has no frames.)
  */
 static bool holds_again(const struct answer *last, uint64_t address, size_t room)
 {
@@ -93,7 +93,7 @@ static bool holds_again(const struct answer *last, uint64_t address, size_t room
     return true;
 }
 
-/* The numbers come from the file, and may lead anywhere. */
+/* The numbers come from the file, and may point anywhere. */
 static inline void prefetch(const uint8_t *table, uint64_t offset)
 {
     __builtin_prefetch((const void *)((uintptr_t)table + (uintptr_t)offset));
@@ -112,8 +112,8 @@ static inline uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
 }
 
 /*
- * The last of COUNT ascending values at or before ADDRESS, -1 when there is none. Which half it is in is computed
- * rather than branched on: a processor guesses that wrong every other time, which costs more than the step itself.
+ * The last of COUNT ascending values at or before ADDRESS, -1 when there is none. The half is selected by computation,
+ * not by a branch: a processor would mispredict every other branch, which costs more than the step itself.
  */
 static inline uint64_t search_4(const uint8_t *values, uint64_t count, uint32_t address)
 {
@@ -146,7 +146,7 @@ static uint64_t search_between(const struct sxt_lidia *lidia, uint64_t address, 
            search_4(lidia->addresses + low * 4, high - low, address > UINT32_MAX ? UINT32_MAX : (uint32_t)address);
 }
 
-/* The rows among which the last one at or before ADDRESS is, if it is not the one before them. */
+/* The rows to search for the last one at or before ADDRESS. If it is not among them, it is the one before them. */
 static inline void narrow(const struct sxt_lidia *lidia, uint64_t address, uint64_t *low, uint64_t *high)
 {
     *low = 0;
@@ -169,7 +169,7 @@ static uint64_t search(const struct sxt_lidia *lidia, uint64_t address)
 {
     uint64_t low, high;
     narrow(lidia, address, &low, &high);
-    /* The row is one of a few, so what will be asked of it can be on its way already. */
+    /* The row is one of a few, so its fields can be prefetched already. */
     uint64_t row_size = (uint64_t)SXT_LIDIA_FIELDS * lidia->field_size;
     prefetch(lidia->rows, low * row_size);
     prefetch(lidia->rows, (low + 2) * row_size);
@@ -180,8 +180,8 @@ static uint64_t search(const struct sxt_lidia *lidia, uint64_t address)
 }
 
 /*
- * The same, starting at the last answer, for an address that is not before it: often it is that row again. Otherwise a
- * bucket is as near as any step could lead; without an index the steps double until one is too long.
+ * The same, starting at the last answer, for an address that is not before it. Often it is the same row. Otherwise the
+ * search goes on in a bucket; without an index it goes on in steps that double until one is too long.
  */
 static uint64_t search_from(const struct sxt_lidia *lidia, uint64_t address, uint64_t finger)
 {
@@ -223,7 +223,7 @@ static void find_together(const struct sxt_lidia *lidia, const uint64_t *address
     size_t row_size = (size_t)SXT_LIDIA_FIELDS * lidia->field_size;
     for (size_t i = 0; i < count; i++) {
         narrow(lidia, addresses[i], &low[i], &high[i]);
-        /* With an index the answer is here or close by; a prefetch of any address is harmless. */
+        /* With an index the answer is here or close by. Prefetching a wrong address is harmless. */
         prefetch(lidia->addresses, low[i] * lidia->address_size);
         prefetch(lidia->rows, low[i] * row_size);
     }
@@ -248,7 +248,7 @@ static void find_together(const struct sxt_lidia *lidia, const uint64_t *address
     }
 }
 
-/* The row to look at after row INDEX: the one around it, or where no index tells, the one before it. */
+/* The row to visit after row INDEX: the one around it, or without an index, the one before it. */
 static uint64_t next_row(const struct sxt_lidia *lidia, uint64_t index)
 {
     if (lidia->parents == NULL)
@@ -257,7 +257,7 @@ static uint64_t next_row(const struct sxt_lidia *lidia, uint64_t index)
     return back == 0 || back > index ? NO_ROW : index - back;
 }
 
-/* A function's name, without a look at the string where the index knows its size. */
+/* The name of a function. The string is not read if the index has its size. */
 static sxt_string name_of(const struct sxt_lidia *lidia, uint64_t index, uint64_t offset)
 {
     uint64_t head = lidia->nul_strings ? 0 : 4;
@@ -287,7 +287,7 @@ __attribute__((always_inline)) static inline uint32_t line_in(const uint8_t *ent
     return found;
 }
 
-/* The line in effect OFFSET bytes into the row's range; 0 when the row does not tell. */
+/* The line in effect OFFSET bytes into the row's range; 0 if the row has none. */
 static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t offset)
 {
     if (row->first_line >= lidia->line_count)
@@ -300,9 +300,9 @@ static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_ro
 }
 
 /*
- * The frames at ADDRESS, when ROW_INDEX is the last row at or before it. The innermost frame has its line from its own
- * entries; each outer one stands at the call that the frame inside it was inlined from. *INNERMOST gets the parts of
- * its row that line_at needs. Inlined with constant sizes, so that nothing is asked of a row that is not wanted.
+ * The frames at ADDRESS, when ROW_INDEX is the last row at or before it. The line of the innermost frame comes from its
+ * own entries; the line of each outer frame is that of the call that was inlined into it. *INNERMOST gets the parts of
+ * the innermost row that line_at needs. Inlined with constant sizes, so that only the fields that are needed are read.
  */
 __attribute__((always_inline)) static inline size_t chain_sized(const struct sxt_lidia *lidia, uint64_t address,
                                                                 uint64_t row_index, sxt_frame *frames, size_t capacity,
@@ -332,7 +332,7 @@ __attribute__((always_inline)) static inline size_t chain_sized(const struct sxt
                     file = sxt_lidia_optional_string(lidia, call_file);
                 if (file.data == NULL && own_file != 0)
                     file = sxt_lidia_optional_string(lidia, own_file);
-                /* Member by member: a whole struct would be put together elsewhere and copied. */
+                /* Set member by member: compilers would build a whole struct elsewhere and copy it. */
                 sxt_frame *frame = &frames[count];
                 frame->function = name_of(lidia, row_index, field(row, 2, field_size));
                 frame->file = file;

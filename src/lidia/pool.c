@@ -10,7 +10,7 @@
 
 #define NOT_PLACED SXT_LIDIA_NOT_PLACED
 
-static const char overflow[] = "[overflow]"; /* stands for a string that is too long to be written */
+static const char overflow[] = "[overflow]"; /* replaces a string that is too long to be written */
 
 static uint64_t append(struct sxt_lidia_pool *pool, sxt_string text);
 static uint64_t intern(struct sxt_lidia_pool *pool, const char *data, size_t size);
@@ -82,7 +82,7 @@ void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
     pool->failed |= pool->scratch.failed;
 }
 
-/* A string of the model, unchanged. Where nothing is renamed, its number says whether it is there already. */
+/* Adds a string of the model, unchanged. If nothing is renamed, its number shows whether it was added already. */
 static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t elsewhere)
 {
     sxt_string text = sxt_symbols_view(pool->symbols, number);
@@ -91,7 +91,7 @@ static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t els
     return elsewhere != NOT_PLACED ? elsewhere : append(pool, text);
 }
 
-/* The text as a string of the file; it is added after the others if it is new. */
+/* The offset of TEXT as a string of the file; it is added after the others if it is new. */
 static uint64_t intern(struct sxt_lidia_pool *pool, const char *data, size_t size)
 {
     uint32_t before = pool->renamed.count;

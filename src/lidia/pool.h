@@ -2,7 +2,7 @@
  * pool.h: the strings of a Lidia file that is being written: each once, in the order of first use. Private to this
  * room.
  *
- * Nothing is copied until the file is: the pool notes which string comes next and where it will lie.
+ * Nothing is copied until the file is written: the pool notes which string comes next and where it will be.
  */
 #ifndef SXT_LIDIA_POOL_H
 #define SXT_LIDIA_POOL_H
@@ -18,8 +18,8 @@ struct sxt_lidia_pool {
     uint64_t size;              /* bytes that they take */
     uint64_t *function_of;      /* by number in the model: offset as a function's name, or SXT_LIDIA_NOT_PLACED */
     uint64_t *path_of;          /* the same as the path of a file */
-    bool renames;               /* are some strings written in another form? */
-    struct sxt_strings renamed; /* then all that are written, because two may have become one */
+    bool renames;               /* some strings are written in another form */
+    struct sxt_strings renamed; /* if so, all strings that are written: two may have become equal */
     uint64_t *renamed_offset;   /* by number in `renamed` */
     size_t renamed_capacity;
     struct sxt_buffer scratch;

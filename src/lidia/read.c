@@ -7,7 +7,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 
-#define SHAPE_SAMPLE 64 /* strings that are looked at to tell how strings are stored */
+#define SHAPE_SAMPLE 64 /* strings that are checked to detect how strings are stored */
 
 static int place_tables(struct sxt_lidia *lidia, sxt_error *error);
 static int check_sums(const struct sxt_lidia *lidia, sxt_error *error);
@@ -70,7 +70,7 @@ static int place_tables(struct sxt_lidia *lidia, sxt_error *error)
     if (row_count != lidia->count)
         return sxt_fail(error, SXT_ERROR_FORMAT, 0x30, "range table: %llu entries for %llu addresses",
                         (unsigned long long)row_count, (unsigned long long)lidia->count);
-    /* Without line entries their size and place mean nothing. */
+    /* Without line entries, their size and place have no meaning. */
     if (lidia->line_count != 0 && line_size != 2 && line_size != 4)
         return sxt_fail(error, SXT_ERROR_FORMAT, 0x60, "line table: field size %llu is neither 2 nor 4",
                         (unsigned long long)line_size);
@@ -124,8 +124,8 @@ static int check_sums(const struct sxt_lidia *lidia, sxt_error *error)
 }
 
 /*
- * Programs store a length before each string; the published description says that strings end with NUL. Lengths that
- * lead from string to string inside the table tell the first kind: text taken for a length is far too large.
+ * Programs store a length before each string; the published description says that strings end with NUL. If each length
+ * leads to another string inside the table, strings have lengths: text taken as a length would be far too large.
  */
 static bool strings_have_lengths(const struct sxt_lidia *lidia)
 {
@@ -139,7 +139,7 @@ static bool strings_have_lengths(const struct sxt_lidia *lidia)
     return true;
 }
 
-/* An index that does not fit the file is not there: all it does can be done without it. */
+/* An index that does not fit the file is ignored: lookups work without it. */
 static void find_index(struct sxt_lidia *lidia)
 {
     uint64_t line_bytes = lidia->line_count * 2 * lidia->line_size;

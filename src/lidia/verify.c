@@ -1,8 +1,8 @@
 /*
- * verify.c: everything that can be wrong in a Lidia file, each with the byte where it is wrong.
+ * verify.c: finds everything that is wrong in a Lidia file, with the offset of each problem.
  *
  * Stricter than opening: the parts must follow each other as the format says, unused words must be zero, and every
- * reference must lead to the start of something. A file that the reference writer made passes.
+ * reference must point to the start of something. Files of the reference writer pass.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 struct check {
     struct sxt_lidia lidia;
     struct sxt_problems problems;
-    uint8_t *string_starts; /* a bit for each offset where a string begins; NULL when they were not walked */
+    uint8_t *string_starts; /* a bit for each offset where a string begins; NULL if strings were not checked */
     uint64_t *line_breaks;  /* see find_line_breaks */
     bool unordered;         /* addresses are not ascending */
 };
@@ -45,7 +45,7 @@ uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void
     return check.problems.count;
 }
 
-/* What opening refuses ends the check: there is no telling where the parts are. */
+/* If opening fails, the check ends, because the places of the parts are unknown. */
 static bool check_header(struct check *check, const uint8_t *data, size_t size)
 {
     sxt_error error;
@@ -94,7 +94,7 @@ static void check_layout(struct check *check)
             sxt_problems_add(&check->problems, parts[i].field, "gap",
                              "%s begins at 0x%llx, not at 0x%llx where the part before it ends", parts[i].what,
                              (unsigned long long)offset, (unsigned long long)expected);
-        /* Go on from where it is, so that one wrong offset is one problem. */
+        /* Continue from where the part is, so that one wrong offset is one problem. */
         if (!sxt_add_u64(offset, parts[i].size, &expected) || expected > lidia->size)
             expected = lidia->size;
     }
@@ -141,7 +141,7 @@ static void check_strings(struct check *check)
         if (lidia->nul_strings) {
             const uint8_t *end = memchr(lidia->strings + at, 0, left);
             if (end == NULL) {
-                sxt_problems_add(&check->problems, base + at, "strings", "the last string has no NUL behind it");
+                sxt_problems_add(&check->problems, base + at, "strings", "the last string has no NUL after it");
                 return;
             }
             at = (uint64_t)(end - lidia->strings) + 1;
@@ -178,8 +178,8 @@ static void check_reference(struct check *check, uint64_t row_at, unsigned field
 }
 
 /*
- * For every line entry, the first one from it on that does not come behind its predecessor. Rows may share entries, so
- * asking each row's entries one by one could take forever.
+ * For every line entry, the first one from it on that does not come after its predecessor. Rows may share entries, so
+ * checking the entries of each row one by one could take forever.
  */
 static void find_line_breaks(struct check *check)
 {
@@ -218,7 +218,7 @@ static void check_lines(struct check *check, uint64_t row_at, const struct sxt_l
         sxt_lidia_line(lidia, row, next - row->first_line, &offset, &line);
         sxt_lidia_line(lidia, row, next - row->first_line - 1, &before, &line);
         sxt_problems_add(&check->problems, lines_at + next * 2 * lidia->line_size, "line-order",
-                         "line entry at offset %u comes behind one at offset %u", offset, before);
+                         "line entry at offset %u comes after one at offset %u", offset, before);
         return;
     }
     sxt_lidia_line(lidia, row, row->line_count - 1, &offset, &line);
@@ -227,9 +227,12 @@ static void check_lines(struct check *check, uint64_t row_at, const struct sxt_l
                          "line entry at offset %u of a range of %llu bytes", offset, (unsigned long long)row->length);
 }
 
-/* The innermost range that is open at each depth, to see that inlined ranges lie inside what they are inlined into. */
+/*
+ * The innermost range that is open at each depth, to check that inlined ranges lie inside the range that they are
+ * inlined into.
+ */
 struct nesting {
-    uint64_t *ends; /* by depth; grows as needed, at most one level a row */
+    uint64_t *ends; /* by depth; grows as needed, by at most one level per row */
     uint64_t levels, capacity;
 };
 
@@ -244,7 +247,7 @@ static void check_nesting(struct check *check, struct nesting *nesting, uint64_t
     }
     if (row->depth > 0 && end > nesting->ends[row->depth - 1])
         sxt_problems_add(&check->problems, at, "nesting",
-                         "range ends at 0x%llx, behind the range it is inlined into (0x%llx)", (unsigned long long)end,
+                         "range ends at 0x%llx, after the range it is inlined into (0x%llx)", (unsigned long long)end,
                          (unsigned long long)nesting->ends[row->depth - 1]);
     if (row->depth == nesting->capacity) {
         uint64_t capacity = nesting->capacity == 0 ? 64 : nesting->capacity * 2;
@@ -270,11 +273,11 @@ static void check_rows(struct check *check)
         uint64_t row_at = (uint64_t)(lidia->rows - lidia->data) + i * SXT_LIDIA_FIELDS * lidia->field_size;
         check->unordered |= i > 0 && row.address < before.address;
         if (i > 0 && row.address < before.address)
-            sxt_problems_add(&check->problems, address_at, "va-order", "address 0x%llx comes behind 0x%llx",
+            sxt_problems_add(&check->problems, address_at, "va-order", "address 0x%llx comes after 0x%llx",
                              (unsigned long long)row.address, (unsigned long long)before.address);
         else if (i > 0 && row.address == before.address && row.depth < before.depth)
             sxt_problems_add(&check->problems, row_at + lidia->field_size, "depth-order",
-                             "depth %llu comes behind depth %llu at one address", (unsigned long long)row.depth,
+                             "depth %llu comes after depth %llu at the same address", (unsigned long long)row.depth,
                              (unsigned long long)before.depth);
         uint64_t end;
         if (!sxt_add_u64(row.address, row.length, &end)) {
@@ -302,8 +305,8 @@ struct open_rows {
 };
 
 /*
- * How many rows before row INDEX the nearest one is that covers its address; 0 for none, and for a row of depth 0,
- * where every walk ends. Makes it an open row too.
+ * How many rows before row INDEX the nearest row is that covers its address; 0 if there is none, and for a row of depth
+ * 0, where every walk ends. Adds row INDEX to the open rows.
  */
 static uint64_t nearest_around(const struct sxt_lidia *lidia, struct open_rows *open, uint64_t index,
                                const struct sxt_lidia_row *row)
@@ -340,14 +343,14 @@ static bool parent_is_right(const struct sxt_lidia *lidia, struct open_rows *ope
     return other.depth + 1 == row->depth && row->address - other.address < other.length;
 }
 
-/* Where there is no name, that was reported already. */
+/* A missing name was reported already. */
 static bool name_size_is_right(const struct check *check, const struct sxt_lidia_row *row, uint16_t size)
 {
     if (!string_begins_at(check, row->function))
         return true;
     uint64_t found;
     if (check->lidia.nul_strings) {
-        /* Many rows may share a long name, so no more of it is looked at than the index can tell. */
+        /* Many rows may share a long name, so no more of it is read than the index can describe. */
         uint64_t left = check->lidia.strings_size - row->function;
         found = strnlen((const char *)check->lidia.strings + row->function,
                         left < SXT_LIDIA_LONG_NAME ? left : SXT_LIDIA_LONG_NAME);
@@ -357,7 +360,7 @@ static bool name_size_is_right(const struct check *check, const struct sxt_lidia
     return size == (found < SXT_LIDIA_LONG_NAME ? found : SXT_LIDIA_LONG_NAME);
 }
 
-/* Each bucket says how many rows begin before it; the one behind the last says how many there are. */
+/* Each bucket says how many rows begin before it; the one after the last says how many there are. */
 static void check_buckets(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -372,7 +375,7 @@ static void check_buckets(struct check *check)
         }
         if (sxt_load_u32le(at) != before)
             sxt_problems_add(&check->problems, (uint64_t)(at - lidia->data), "index",
-                             "bucket %llu comes behind %u rows, not %llu", (unsigned long long)i, sxt_load_u32le(at),
+                             "bucket %llu comes after %u rows, not %llu", (unsigned long long)i, sxt_load_u32le(at),
                              (unsigned long long)before);
     }
 }
@@ -414,15 +417,14 @@ static void check_index(struct check *check)
         bool ours = left >= 4 && memcmp(header, "sxti", 4) == 0;
         sxt_problems_add(&check->problems, end, ours ? "index" : "trailing-bytes",
                          ours ? "the header of the index is damaged (%llu bytes)"
-                              : "%llu bytes of unknown content behind the line table",
+                              : "%llu bytes of unknown content after the line table",
                          (unsigned long long)left);
         return;
     }
     uint64_t size = sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size);
     if (left != SXT_LIDIA_INDEX_HEADER_SIZE + size)
         sxt_problems_add(&check->problems, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes",
-                         "%llu bytes behind the index",
-                         (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
+                         "%llu bytes after the index", (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
     uint32_t found = sxt_crc32c(0, lidia->buckets, size);
     if (found != sxt_load_u32le(header + 0x18))
         sxt_problems_add(&check->problems, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,

@@ -1,14 +1,14 @@
 /*
- * whole.c: the rows that one contiguous range was cut into.
+ * whole.c: finds the rows that one contiguous range was cut into.
  *
- *     depth 0  [ f  a.c ][ f  table.inc ][ f  a.c ]         rows stand by address, outer ones first
+ *     depth 0  [ f  a.c ][ f  table.inc ][ f  a.c ]         rows in order of address, outer ones first
  *     depth 1     [ g   ][ g            ]
  *
- * The pieces of a range touch each other and agree in all but the file. Rows of other depths stand between them.
+ * The pieces of a range are contiguous and differ only in the file. Rows of other depths come between them.
  */
 #include "lidia/lidia.h"
 
-/* Rows that are looked at on either side: a range is cut a few times, not thousands of times. */
+/* The most rows that are visited on either side: a range is cut a few times, not thousands of times. */
 #define ROWS_MAX 4096
 
 static bool is_same(const struct sxt_lidia_row *a, const struct sxt_lidia_row *b)
@@ -35,7 +35,7 @@ static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32
     return row->address == address && row->depth == depth ? low : lidia->count;
 }
 
-/* The row before INDEX that is of that depth or less: deeper ones lie in it, and the index knows where they begin. */
+/* The nearest row of that depth before INDEX; COUNT if none is near. The parents in the index lead past deeper rows. */
 static uint64_t row_before(const struct sxt_lidia *lidia, uint64_t index, uint64_t depth, struct sxt_lidia_row *row)
 {
     for (uint64_t seen = 0; index > 0 && seen < ROWS_MAX; seen++) {

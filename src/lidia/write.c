@@ -63,7 +63,7 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     return status;
 }
 
-/* The rows as they were added, for the reference's file. */
+/* The rows in the order of adding, as the reference writes them. */
 static int copy_ranges(const struct sxt_symbols *symbols, struct sxt_range_list *list, sxt_error *error)
 {
     list->ranges = malloc((symbols->range_count + 1) * sizeof *list->ranges);
@@ -75,7 +75,7 @@ static int copy_ranges(const struct sxt_symbols *symbols, struct sxt_range_list 
     return SXT_OK;
 }
 
-/* The rows in file order, and the strings. The reference lays its strings out before it sorts. */
+/* The rows in file order, and the strings. The reference adds its strings before it sorts. */
 static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
                    sxt_error *error)
 {
@@ -101,7 +101,7 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
     return settings->reference ? sxt_ranges_sort(list->ranges, list->range_count, error) : SXT_OK;
 }
 
-/* For each row how many rows back the nearest one is that covers its address; 0 for none. */
+/* For each row, how many rows before it the nearest one is that covers its address; 0 if there is none. */
 static uint32_t *find_parents(const struct sxt_range_list *list)
 {
     uint32_t *parents = malloc((list->range_count + 1) * sizeof *parents);
@@ -124,8 +124,8 @@ static uint32_t *find_parents(const struct sxt_range_list *list)
 }
 
 /*
- * Is line entry INDEX of RANGE written? Of several at one address the last counts, and one that says the same as LAST,
- * the one written before it (NULL for none), says nothing.
+ * Is line entry INDEX of RANGE written? Of several at one address only the last is written, and none that repeats LAST,
+ * the entry written before it (NULL: none).
  */
 static bool is_written(const struct sxt_range_list *list, const struct sxt_model_range *range, uint32_t index,
                        const struct sxt_model_line *last)
@@ -163,7 +163,7 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
     layout->address_size = last > UINT32_MAX ? 8 : 4;
     layout->field_size = largest_field > UINT32_MAX ? 8 : 4;
     layout->line_size = largest_line > UINT16_MAX ? 4 : 2;
-    /* Without inlined ranges nobody has a parent. */
+    /* Without inlined ranges no row has a parent. */
     layout->parent_size = farthest == 0 ? 0 : farthest > UINT16_MAX ? 4 : farthest > UINT8_MAX ? 2 : 1;
 
     layout->rows_at = SXT_LIDIA_HEADER_SIZE + (uint64_t)list->range_count * layout->address_size;
@@ -173,7 +173,9 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
     layout->size = layout->index_at;
     layout->indexed = parents != NULL && list->range_count > 0;
     if (layout->indexed) {
-        /* The smallest buckets that are not more than one for ROWS_A_BUCKET rows; for few rows, one is enough. */
+        /*
+         * As many buckets as possible with at least ROWS_A_BUCKET rows each, on average; for few rows, one is enough.
+         */
         uint64_t span = last - list->ranges[0].address;
         while (layout->shift < 63 && (span >> layout->shift) >= list->range_count / ROWS_A_BUCKET + 1)
             layout->shift++;
@@ -201,7 +203,7 @@ static uint8_t *put(uint8_t *to, uint64_t value, unsigned width)
     return to + width;
 }
 
-/* A table's part of the header: item size (where it has one), count, offset, CRC. */
+/* A table's part of the header: item size (if it has one), count, offset, CRC. */
 static void put_header(uint8_t *at, unsigned item_size, uint64_t count, uint64_t offset, uint32_t crc)
 {
     if (item_size != 0)
@@ -247,7 +249,7 @@ static void write_rows(const struct layout *layout, uint8_t *file, uint8_t *line
     }
 }
 
-/* The strings are in place already: a name's size comes before it, or a NUL after it. */
+/* The strings are written already: a name has its size before it, or a NUL after it. */
 static uint16_t name_size(const struct layout *layout, const uint8_t *file, uint32_t function)
 {
     const uint8_t *name = file + layout->strings_at + layout->pool.function_of[function];
