@@ -1,4 +1,4 @@
-/* batch.c: many names at once: chunks of them, each decoded into a buffer by the next thread that is free. */
+/* batch.c: demangles many names at once, in chunks; the next free thread decodes a chunk into a buffer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define THREADS_WANTED 8    /* more do not help: one thread does the rest of the work */
 #define WORTH_A_THREAD 4096 /* names; for fewer, starting threads takes longer than it saves */
 
-/* The names of a chunk may grow by this factor and by this many bytes more. After that they stay mangled. */
+/* The names of a chunk may grow by this factor plus this many bytes. The names after that stay mangled. */
 #define GROWTH_TIMES 16
 #define GROWTH_MORE  ((size_t)4 << 20)
 
@@ -37,7 +37,7 @@ static int decode_chunk(void *context, unsigned worker, size_t chunk)
         bool decoded = start <= allowed && sxt_demangle(name, text);
         if (text->failed)
             return SXT_ERROR_MEMORY;
-        /* The buffer may still move: until it is complete, a form is known by its size alone. */
+        /* The buffer may still move, so until it is complete only the size of a form is stored. */
         out->forms[i].size = decoded ? text->size - start : SIZE_MAX;
     }
     const char *at = (const char *)text->data;

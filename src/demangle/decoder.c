@@ -1,4 +1,4 @@
-/* decoder.c: calls libiberty, and leaves it when it writes too much. */
+/* decoder.c: calls libiberty, and aborts it when it writes too much. */
 #include "demangle/decoder.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the text of a D name may come to; it is allocated before anybody can measure it. */
+/* The longest estimate for the text of a D name: libiberty allocates the text before its size can be checked. */
 #define D_ESTIMATE_MAX ((uint64_t)4 << 20)
 
 /* What the decoder has written so far. */
@@ -40,9 +40,9 @@ bool sxt_decode(enum sxt_decoder decoder, const char *name, int options, struct 
 }
 
 /*
- * libiberty cannot be told to stop, so a text that is too long is left with a jump. That is safe where it has nothing
- * allocated: always in the C++ decoder, and in the Rust one where it prints punctuation, which are constants (an
- * identifier that it decoded lies in memory of its own while it is printed).
+ * libiberty cannot be told to stop, so decoding is aborted with a jump when the text gets too long. That is safe while
+ * the decoder has nothing allocated: always in the C++ decoder, and in the Rust one while it prints punctuation, which
+ * is constant text (an identifier that it decoded is in allocated memory while it is printed).
  */
 static void append(const char *data, size_t size, void *opaque)
 {
@@ -66,7 +66,7 @@ static bool call_back(enum sxt_decoder decoder, const char *name, int options, s
 }
 
 /*
- * With N back references a type becomes at most 3^(N/3) times as long as its parts: that is when each type has three
+ * With N back references a type becomes at most 3^(N/3) times as long as its parts, namely if each type has three
  * references to the one before. Letters of identifiers that look like references only make the estimate larger.
  */
 static bool may_explode(const char *name)
@@ -79,7 +79,7 @@ static bool may_explode(const char *name)
     return most > D_ESTIMATE_MAX;
 }
 
-/* Takes over RESULT, which the decoder allocated. */
+/* Takes ownership of RESULT, which the decoder allocated. */
 static bool take_result(char *result, struct text *text)
 {
     if (result == NULL)

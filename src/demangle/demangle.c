@@ -1,5 +1,6 @@
 /*
- * demangle.c: picks the language by the name's first letters, and shows the suffixes of clones in one way for all.
+ * demangle.c: picks the language by the first letters of a name, and shows the suffixes of clones the same way for all
+ * languages.
  */
 #include "demangle/demangle.h"
 
@@ -44,19 +45,19 @@ bool sxt_demangle(sxt_string name, struct sxt_buffer *out)
     return false;
 }
 
-/* Where the suffix of a clone begins, as far as the decoder would drop it or not know it; NULL otherwise. */
+/* Where the suffix of a clone begins, if the decoder would drop it or not know it; NULL otherwise. */
 static char *clone_suffix(char *name)
 {
     if (name[1] != 'Z')
         return strchr(name, '.');
-    /* Legacy Rust has dots in its names too; its suffix comes behind the hash. */
+    /* Legacy Rust has dots in its names too; its suffix comes after the hash. */
     for (char *end = strstr(name, "E."); end != NULL; end = strstr(end + 1, "E."))
         if (end - name > 19 && memcmp(end - 19, "17h", 3) == 0)
             return end + 1;
     return NULL;
 }
 
-/* The C++ decoder shows clones by itself. For the others the suffix is cut off, and shown as C++ does. */
+/* The C++ decoder shows clones itself. For the others the suffix is cut off and shown in the same form. */
 static bool decode_with_clone(char *name, struct sxt_buffer *out)
 {
     char *dot = clone_suffix(name);
@@ -72,7 +73,7 @@ static bool decode_with_clone(char *name, struct sxt_buffer *out)
     *dot = 0;
     if (dot[1] == 0 || !decode(name, out, &too_long))
         return false;
-    /* ".llvm." and a number only makes a name unique. */
+    /* ".llvm." and a number only make a name unique. */
     if (strncmp(dot + 1, "llvm.", 5) != 0) {
         sxt_buffer_append(out, " [clone .", 9);
         sxt_buffer_append(out, dot + 1, strlen(dot + 1));
@@ -85,7 +86,7 @@ static bool decode(const char *name, struct sxt_buffer *out, bool *too_long)
 {
     if (name[1] == 'D')
         return sxt_decode(SXT_DECODE_D, name, DECODER_OPTIONS, out, too_long);
-    /* A legacy Rust name is also a C++ name, so Rust is asked first. */
+    /* A legacy Rust name is also a valid C++ name, so Rust is tried first. */
     return sxt_decode(SXT_DECODE_RUST, name, DECODER_OPTIONS, out, too_long) ||
            (!*too_long && sxt_decode(SXT_DECODE_CPLUSPLUS, name, DECODER_OPTIONS, out, too_long));
 }

@@ -1,4 +1,4 @@
-/* demangle.h: names for people: C++, Rust (legacy and v0) and D. */
+/* demangle.h: readable forms of mangled names: C++, Rust (legacy and v0) and D. */
 #ifndef SXT_DEMANGLE_DEMANGLE_H
 #define SXT_DEMANGLE_DEMANGLE_H
 
@@ -31,17 +31,17 @@ enum sxt_gnu_style {
 };
 
 /*
- * Appends the readable form of NAME to OUT and returns true, or returns false and appends nothing where GNU's tools
- * would leave the name as it is. Dots and dollars before it and what begins with '@' behind it stay. NO_LIMIT lifts the
- * limit on nesting for names of up to 4 KiB; longer names keep it, since nesting takes stack. A name over 64 KiB, or
- * one whose readable form is over 1 MiB, stays as it is.
+ * Appends the readable form of NAME to OUT and returns true, or returns false and appends nothing if GNU's tools would
+ * not change the name. Dots and dollar signs before the name, and a part after it that begins with '@', are kept.
+ * NO_LIMIT lifts the limit on nesting for names of up to 4 KiB; longer names keep it, since nesting takes stack. A name
+ * over 64 KiB, or one whose readable form is over 1 MiB, is not changed.
  */
 bool sxt_gnu_demangle(sxt_string name, enum sxt_gnu_style style, bool no_limit, struct sxt_buffer *out);
 
-/* The style with that name ("auto", "gnu-v3", "rust" ...); false when there is none. */
+/* The style with that name ("auto", "gnu-v3", "rust" ...); false if there is none. */
 bool sxt_gnu_style_named(const char *name, enum sxt_gnu_style *style);
 
-/* The readable forms of many names. Decoding a name takes longer than everything else that is done with it. */
+/* The readable forms of many names. Decoding takes longer than everything else that is done with a name. */
 struct sxt_demangled {
     sxt_string *forms; /* by index of the name; absent where sxt_demangle returns false */
     size_t count;
@@ -53,8 +53,8 @@ struct sxt_demangled {
 typedef sxt_string sxt_demangle_name_at(const void *names, size_t index);
 
 /*
- * Fills *OUT, which the caller frees also after a failure, with the forms of COUNT names. THREADS: see
- * sxt_pool_threads. When the forms become very large compared to the names, the names that are left stay mangled.
+ * Fills *OUT, which the caller frees even after a failure, with the forms of COUNT names. THREADS: see
+ * sxt_pool_threads. If the forms become very large compared to the names, the remaining names stay mangled.
  */
 int sxt_demangle_all(struct sxt_demangled *out, size_t count, sxt_demangle_name_at *name_at, const void *names,
                      unsigned threads, sxt_error *error);

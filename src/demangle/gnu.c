@@ -1,4 +1,4 @@
-/* gnu.c: the decoders in the order in which GNU's tools ask them. */
+/* gnu.c: the decoders, in the order in which GNU's tools try them. */
 #include "demangle/demangle.h"
 
 #include <libiberty/demangle.h>
