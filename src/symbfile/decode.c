@@ -1,6 +1,6 @@
 /*
- * decode.c: protobuf as every reader of it must take it: fields in any order and more than once (the last one counts,
- * lists go on), lists packed or not, integers longer than they need to be, fields that nobody knows.
+ * decode.c: decodes protobuf as every reader must: fields in any order and more than once (the last one counts; lists
+ * are continued), lists packed or not, integers longer than they need to be, unknown fields.
  */
 #include "symbfile/decode.h"
 
@@ -23,7 +23,7 @@
 #define PAD_COLUMNS   (BIT(SXT_PAD_FUNCTIONS) | BIT(SXT_PAD_FILES) | BIT(SXT_PAD_LINES))
 #define STRINGS_TEXTS BIT(SXT_STRINGS_TEXT)
 
-/* A message that is being taken apart. */
+/* A message that is being decoded. */
 struct body {
     const uint8_t *start, *end;
     uint64_t offset;  /* in the file */
@@ -37,7 +37,7 @@ struct key {
     unsigned wire;
 };
 
-/* What a range has, by the number of the field; only where `seen` says so. */
+/* The fields of a range by number; only those in `seen` are set. */
 struct fields {
     uint32_t seen;
     uint64_t numbers[16];
@@ -81,15 +81,15 @@ static uint64_t offset_of(const struct body *body, const uint8_t *at)
     return body->offset + (uint64_t)(at - body->start);
 }
 
-/* Is it one of the lists in COLUMNS, or an entry of one? */
+/* Whether a field is one of the lists in COLUMNS, or an entry of one. */
 static inline bool is_column(const struct key *key, uint32_t columns)
 {
     return (key->wire == SXT_PROTOBUF_BYTES || key->wire == SXT_PROTOBUF_VARINT) && columns >> key->field & 1;
 }
 
 /*
- * The fields of a range. Which of them are there differs from range to range, so there is no jump for each: all numbers
- * are taken alike, and all texts. Where one of two fields may be there, the later one counts.
+ * Reads the fields of a range. Each range has other fields, so there is no jump for each one: all numbers are read the
+ * same way, and all texts. Of two fields that exclude each other, the later one counts.
  */
 static bool take_range(const struct body *body, struct sxt_symbfile_decoder *decoder, struct fields *fields)
 {
@@ -264,7 +264,7 @@ static const uint8_t *cut_off(const struct body *body, const uint8_t *at)
     return NULL;
 }
 
-/* Bytes behind their size; returns where they end. */
+/* Bytes after their size; returns where they end. */
 static const uint8_t *take_bytes(const struct body *body, const uint8_t *at, const uint8_t **bytes, size_t *size)
 {
     uint64_t length;
@@ -314,7 +314,7 @@ static const uint8_t *take_lines(const struct body *body, const uint8_t *start, 
     return end;
 }
 
-/* How many numbers are there? Each has one byte without the bit that says "there is more". */
+/* Counts packed numbers: each has exactly one byte without the continuation bit. */
 static size_t count_numbers(const uint8_t *bytes, size_t size)
 {
     size_t count = 0;
@@ -335,7 +335,7 @@ static const uint8_t *take_column(const struct body *body, const uint8_t *at, co
         return end;
     if (column->count == 0)
         column->offset = offset_of(body, at);
-    /* A number takes a byte at least. Where there may be many, they are counted. */
+    /* A number takes at least a byte. If there may be many, they are counted. */
     size_t most = size < 1024 ? size : count_numbers(at, size) + 1;
     void *moved = sxt_array_grow(column->items, &column->capacity, column->count + most, sizeof *column->items);
     if (moved == NULL) {
@@ -358,7 +358,7 @@ static const uint8_t *take_column(const struct body *body, const uint8_t *at, co
     return at;
 }
 
-/* A field that the message does not know is of no interest; one that it knows has another form than it should. */
+/* Skips an unknown field. A known field that gets here has the wrong wire type. */
 static const uint8_t *skip_field(const struct body *body, const uint8_t *at, const struct key *key, uint32_t known)
 {
     unsigned long long number = SXT_PROTOBUF_NUMBER(key->value);
@@ -375,7 +375,7 @@ static const uint8_t *skip_field(const struct body *body, const uint8_t *at, con
     return next;
 }
 
-/* Makes the decoder's address the one of this record. PLACE is where it stands; NULL: nowhere. */
+/* Sets the decoder's address to that of this record. PLACE is where the field is; NULL: the record has none. */
 static int locate(struct sxt_symbfile_decoder *decoder, const struct body *body, const uint8_t *place, bool whole,
                   uint64_t value)
 {
@@ -408,7 +408,7 @@ static int no_such_string(const struct sxt_symbfile_decoder *decoder, const stru
                                 body->what, number, decoder->string_count);
 }
 
-/* A string that is there as text, or by its place in the table; absent when it is neither. */
+/* A string that is given as text or as a place in the table; absent if neither is given. */
 static int resolve(const struct sxt_symbfile_decoder *decoder, const struct body *body, const struct fields *fields,
                    uint8_t text_key, uint8_t reference_key, sxt_string *out)
 {

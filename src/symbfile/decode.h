@@ -1,8 +1,8 @@
 /*
- * decode.h: bodies of messages as records. Private to this room.
+ * decode.h: decodes the bodies of messages into records. Private to this room.
  *
- * A decoder knows what a record depends on: the address of the record before, and the string table. It owns what the
- * records that it gives point to, except for text, which lies in the message or in the table.
+ * A decoder keeps what a record depends on: the address of the record before, and the string table. It owns what its
+ * records point to, except for text, which is in the message or in the table.
  */
 #ifndef SXT_SYMBFILE_DECODE_H
 #define SXT_SYMBFILE_DECODE_H
@@ -23,7 +23,7 @@ struct sxt_symbfile_decoder {
     const uint8_t *table; /* body of the string table */
     struct sxt_symbfile_place {
         uint32_t start, size;
-    } * strings; /* where each string lies in the body */
+    } * strings; /* where each string is in the body */
     size_t string_count, string_capacity;
     bool keeps_table; /* set by the owner when the bodies of messages do not last: the table is copied */
     uint8_t *copy;    /* of the body */
@@ -35,7 +35,7 @@ struct sxt_symbfile_decoder {
     struct sxt_symbfile_frame *frames;
     size_t frame_capacity;
 
-    /* For who goes on after a failure: what is not known any more is not complained of again. */
+    /* For callers that continue after a failure: what is unknown because of it is not reported again. */
     bool address_is_lost;
     bool table_is_lost;
 };

@@ -1,5 +1,4 @@
-/* fields.h: the types of messages in a symbfile, and the keys of their fields, all of one byte. Private to this room.
- */
+/* fields.h: the types of messages in a symbfile, and the keys of their fields, each one byte. Private to this room. */
 #ifndef SXT_SYMBFILE_FIELDS_H
 #define SXT_SYMBFILE_FIELDS_H
 

@@ -1,4 +1,4 @@
-/* flush.c: the records that were kept back, behind the table of their strings. */
+/* flush.c: writes the table of strings, and after it the records that were kept back. */
 #include <string.h>
 
 #include "base/error.h"
@@ -6,9 +6,9 @@
 #include "symbfile/fields.h"
 #include "symbfile/writer.h"
 
-#define OUTPUT_ENOUGH ((size_t)256 << 10) /* bytes that go to the sink at once */
+#define OUTPUT_ENOUGH ((size_t)256 << 10) /* bytes that are passed to the sink at once */
 
-/* Hands the output to the sink if there is enough of it. */
+/* Passes the output to the sink if there is enough of it. */
 int sxt_symbfile_write_out(struct sxt_symbfile_writer *writer, size_t enough, sxt_error *error)
 {
     struct sxt_buffer *output = &writer->output;
@@ -82,7 +82,7 @@ static uint8_t *put_bytes(uint8_t *to, const uint8_t *from, size_t size)
     return to + size;
 }
 
-/* Room for a message, with its beginning in place. */
+/* Makes room for a message, and writes its beginning. */
 static uint8_t *begin_message(struct sxt_symbfile_writer *writer, size_t size, uint8_t type)
 {
     uint8_t *to = sxt_buffer_reserve(&writer->output, SXT_VARINT_MAX + 1 + size);
@@ -120,7 +120,7 @@ static const uint8_t *write_range(struct sxt_symbfile_writer *writer, const stru
     return bytes + kept;
 }
 
-/* Number INDEX of the strings of a pad as a place in the table. All of its strings have one. */
+/* String INDEX of a pad, as a place in the table. All strings of pads are in the table. */
 static inline uint32_t reference_of(const struct sxt_symbfile_window *window, const uint8_t *numbers, size_t index)
 {
     uint32_t number;
@@ -173,7 +173,7 @@ static const uint8_t *write_pad(struct sxt_symbfile_writer *writer, const struct
     return end;
 }
 
-/* Writes the table and all records of the window, and begins another one. */
+/* Writes the table and all records of the window, and begins a new window. */
 int sxt_symbfile_flush(struct sxt_symbfile_writer *writer, sxt_error *error)
 {
     if (!sxt_symbfile_window_make_table(&writer->window))

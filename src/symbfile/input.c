@@ -1,4 +1,4 @@
-/* input.c: messages one after the other, each whole in memory before anybody looks into it. */
+/* input.c: reads messages one after the other; each is completely in memory before it is decoded. */
 #include "symbfile/input.h"
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ int sxt_symbfile_input_next(struct sxt_symbfile_input *input, struct sxt_symbfil
     return SXT_OK;
 }
 
-/* A number of a message's beginning; room for it has been made, so what is missing now is missing in the file. */
+/* A number at the beginning of a message. The bytes were read already, so what is missing is missing in the file. */
 static int take_number(struct sxt_symbfile_input *input, const char *what, uint64_t *value,
                        struct sxt_symbfile_failure *failure)
 {
@@ -119,7 +119,7 @@ int sxt_symbfile_check_type(const struct sxt_symbfile_message *message, bool is_
 {
     unsigned long long type = message->type;
     if (type == 0 || type > INT32_MAX)
-        return SXT_SYMBFILE_DAMAGED(failure, "message-type", message->offset, "%llu is no type of a message", type);
+        return SXT_SYMBFILE_DAMAGED(failure, "message-type", message->offset, "not a message type: %llu", type);
     if (is_first && type != SXT_SYMBFILE_TYPE_HEADER)
         return SXT_SYMBFILE_DAMAGED(failure, "header", message->offset,
                                     "the first message is of type %llu, and not a header", type);
@@ -149,7 +149,7 @@ static bool make_room(struct sxt_symbfile_input *input)
     return true;
 }
 
-/* Sees to it that WANTED bytes are there, or all that are left. */
+/* Makes sure that WANTED bytes are in memory, or all that are left. */
 static int fill(struct sxt_symbfile_input *input, size_t wanted, struct sxt_symbfile_failure *failure)
 {
     while (left(input) < wanted && !input->ended) {

@@ -1,7 +1,7 @@
 /*
  * input.h: the bytes of a symbfile as messages, from memory or from a stream. Private to this room.
  *
- * The first rule that is broken is described in a failure: verify goes by the rule, a reader by the error.
+ * A failure describes the first rule that is broken: verify reports the rule, a reader returns the error.
  */
 #ifndef SXT_SYMBFILE_INPUT_H
 #define SXT_SYMBFILE_INPUT_H
@@ -26,9 +26,9 @@ static inline int sxt_symbfile_no_memory(struct sxt_symbfile_failure *failure, u
 }
 
 struct sxt_symbfile_input {
-    const uint8_t *data; /* what is there of the file */
+    const uint8_t *data; /* the bytes of the file that are in memory */
     size_t size;
-    size_t at;     /* the next byte that nobody has had */
+    size_t at;     /* the next byte to be read */
     uint64_t base; /* offset of data in the file */
 
     sxt_symbfile_source *source; /* NULL: data is all */
@@ -53,11 +53,11 @@ void sxt_symbfile_input_free(struct sxt_symbfile_input *input);
 /* Moves over the magic. */
 int sxt_symbfile_input_begin(struct sxt_symbfile_input *input, struct sxt_symbfile_failure *failure);
 
-/* The next message with all of its body; *FOUND is false at the end of the file. Any type is taken. */
+/* The next message with its whole body, of any type; *FOUND is false at the end of the file. */
 int sxt_symbfile_input_next(struct sxt_symbfile_input *input, struct sxt_symbfile_message *message, bool *found,
                             struct sxt_symbfile_failure *failure);
 
-/* Is MESSAGE of a type that may stand here? IS_FIRST: it is the first of the file. Types that are not known may. */
+/* Checks that MESSAGE is of a type that may occur here; unknown types may. IS_FIRST: it is the first of the file. */
 int sxt_symbfile_check_type(const struct sxt_symbfile_message *message, bool is_first,
                             struct sxt_symbfile_failure *failure);
 

@@ -1,4 +1,4 @@
-/* model.c: ranges of the model into a symbfile, and back. */
+/* model.c: writes the ranges of the model to a symbfile, and reads them back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* --- from the model --- */
 
-/* Strings in the form in which they go out; a path is absent until it is needed. */
+/* Strings in the form in which they are written; a path is absent until it is needed. */
 struct forms {
     const struct sxt_symbols *symbols;
     const struct sxt_symbfile_settings *settings;
@@ -88,7 +88,7 @@ static void close_forms(struct forms *forms)
     sxt_buffer_free(&forms->scratch);
 }
 
-/* What is in scratch, if MAPPED, or TEXT. It lasts as long as the forms. */
+/* The text in scratch if MAPPED, otherwise TEXT. It lives as long as the forms. */
 static sxt_string keep_form(struct forms *forms, bool mapped, sxt_string text)
 {
     if (!mapped || forms->scratch.failed)
@@ -119,7 +119,7 @@ static sxt_string path_form(struct forms *forms, uint32_t number)
     return forms->paths[number];
 }
 
-/* Of several entries at one address the last counts, and one that says the same as the one before it says nothing. */
+/* Of several entries at one address the last one counts; an entry that repeats the one before it is dropped. */
 static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_model_range *range,
                            struct sxt_symbfile_line *lines)
 {
@@ -137,7 +137,7 @@ static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_m
 
 struct import {
     struct sxt_symbols *symbols;
-    /* The ranges around the next one, if it lies inside; outermost first. */
+    /* The ranges that may enclose the next one, outermost first. */
     struct open_range {
         uint64_t address, length;
         uint32_t depth; /* in the file */
@@ -169,8 +169,8 @@ int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symb
 }
 
 /*
- * The depth of RANGE in the model: how many ranges are around it. In a file there may be more, because a call without a
- * name is left out while those inside it are not. An inlined call with nothing around it keeps its depth.
+ * The depth of RANGE in the model: the number of ranges around it. Its depth in the file may be larger, because a call
+ * without a name is left out while the calls inside it are not. An inlined call with nothing around it keeps its depth.
  */
 static uint32_t find_depth(struct import *import, const struct sxt_symbfile_range *range)
 {
@@ -184,9 +184,9 @@ static uint32_t find_depth(struct import *import, const struct sxt_symbfile_rang
 }
 
 /*
- * Does RANGE go on where the range that was added last ended, in another file? Then it is a piece of the same one.
- * Writers that cut a range so put its pieces before all that is inlined into any of them, where only the last piece
- * would be taken for the one around.
+ * Does RANGE continue the range that was added last, in another source file? Then it is a piece of the same range.
+ * Writers that cut a range like this put all its pieces before the ranges inlined into them, so that only the last
+ * piece would be taken as the enclosing range.
  */
 static bool goes_on(const struct sxt_symbols *symbols, const struct sxt_model_range *range,
                     const struct sxt_symbfile_line *lines, size_t line_count)

@@ -1,4 +1,4 @@
-/* read.c: records from a stream of messages. */
+/* read.c: reads records from a stream of messages. */
 #include <stdlib.h>
 
 #include "base/search.h"
@@ -37,7 +37,7 @@ void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader)
     *reader = NULL;
 }
 
-static void tell(const struct sxt_symbfile_reader *reader, sxt_error *error)
+static void copy_failure(const struct sxt_symbfile_reader *reader, sxt_error *error)
 {
     if (error != NULL)
         *error = reader->failure.error;
@@ -53,7 +53,7 @@ static int open_reader(struct sxt_symbfile_reader **out, struct sxt_symbfile_inp
     reader->decoder.keeps_table = input.source != NULL;
     int status = begin(reader);
     if (status != SXT_OK) {
-        tell(reader, error);
+        copy_failure(reader, error);
         sxt_symbfile_reader_close(&reader);
         return status;
     }
@@ -72,7 +72,7 @@ static int begin(struct sxt_symbfile_reader *reader)
         return status;
     if (!found)
         return SXT_SYMBFILE_DAMAGED(&reader->failure, "truncated", SXT_SYMBFILE_MAGIC_SIZE,
-                                    "the file ends behind the magic, without a header");
+                                    "the file ends after the magic, without a header");
     return sxt_symbfile_check_type(&message, true, &reader->failure);
 }
 
@@ -89,7 +89,7 @@ int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_re
     }
     if (status != SXT_OK) {
         record->kind = SXT_SYMBFILE_END;
-        tell(reader, error);
+        copy_failure(reader, error);
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * recent.h: numbers of strings that were seen a moment ago. Most strings come again soon, and from the same place in
- * memory: what lies there is compared, which takes less than to look it up. Private to this room.
+ * recent.h: the numbers of strings that were used recently. Most strings are used again soon, from the same place in
+ * memory; comparing the text there is faster than a lookup in the table of strings. Private to this room.
  */
 #ifndef SXT_SYMBFILE_RECENT_H
 #define SXT_SYMBFILE_RECENT_H
@@ -9,9 +9,9 @@
 
 #include "base/strings.h"
 
-#define SXT_SYMBFILE_RECENT 4096 /* a power of two: the top bits of a product pick the place */
+#define SXT_SYMBFILE_RECENT 4096 /* a power of two: the top bits of a product select the entry */
 
-/* All zero when empty. To be emptied when the strings are. */
+/* All zero when empty. Must be emptied together with the strings. */
 struct sxt_symbfile_recent {
     struct {
         sxt_string given;

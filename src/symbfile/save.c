@@ -1,4 +1,4 @@
-/* save.c: where a symbfile is written to: memory, a descriptor or a path; and the public writers of ranges. */
+/* save.c: writes a symbfile to memory, a descriptor or a path; and the public writers of ranges. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static int save_path(const char *path, sxt_symbfile_fill *write, void *context, 
     return status;
 }
 
-/* A descriptor of the caller's. */
+/* A descriptor that the caller owns. */
 struct descriptor {
     int fd;
     uint64_t size; /* bytes written */

@@ -20,13 +20,13 @@
  *      8       LineTable                           2      lines (packed)
  *
  * Fields are written in this order. A delta counts from the record before, of either kind; the first record of a file
- * has a whole address. A reference is a place in the string table that was read last. Numbers that are 0 and lists that
- * are empty are left out, a file that is unknown too.
+ * has a whole address. A reference is a place in the last string table before the record. Numbers that are 0, empty
+ * lists and unknown files are left out.
  *
  * A writer keeps records back until it knows which of their strings occur more than once. Then it writes one table with
- * those (and with all strings of pads, which cannot hold text), and after it the records, with the other strings in
- * place. The table is in the order of first use, those for pads alone after the others, so the same records give the
- * same bytes.
+ * those (and with all strings of pads, which cannot hold text), followed by the records, which hold the other strings
+ * themselves. The table is in the order of first use, strings that only pads use come last, so the same records give
+ * the same bytes.
  */
 #ifndef SXT_SYMBFILE_SYMBFILE_H
 #define SXT_SYMBFILE_SYMBFILE_H
@@ -83,7 +83,7 @@ struct sxt_symbfile_pad {
 /* Are these the first bytes of a symbfile? */
 bool sxt_symbfile_is(const uint8_t *data, size_t size);
 
-/* The line at ADDRESS: of the last entry at or before it; 0 when there is none. Does not look at the range's length. */
+/* The line at ADDRESS: that of the last entry at or before it; 0 if there is none. Ignores the range's length. */
 uint32_t sxt_symbfile_line_at(const struct sxt_symbfile_range *range, uint64_t address);
 
 /* --- reading --- */
@@ -101,12 +101,12 @@ struct sxt_symbfile_record {
 
 struct sxt_symbfile_reader;
 
-/* Up to SIZE bytes to TO; *GOT says how many, 0 at the end of the stream. */
+/* Reads up to SIZE bytes into TO. *GOT says how many were read; 0 at the end of the stream. */
 typedef int sxt_symbfile_source(void *context, void *to, size_t size, size_t *got, sxt_error *error);
 
 /*
- * Begins to read: bytes that stay in memory, or a stream of any length. Of a stream no more than one message and one
- * string table are kept. Both fail when the beginning is not that of a symbfile, and then *OUT is NULL.
+ * Open bytes, which must stay in memory, or a stream of any length. Of a stream no more than one message and one string
+ * table are kept. Both fail if the input does not begin like a symbfile, and then *OUT is NULL.
  */
 int sxt_symbfile_reader_open(struct sxt_symbfile_reader **out, const uint8_t *data, size_t size, sxt_error *error);
 int sxt_symbfile_reader_open_stream(struct sxt_symbfile_reader **out, sxt_symbfile_source *source, void *context,
@@ -115,11 +115,11 @@ void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader);
 
 /*
  * The next record; its kind is SXT_SYMBFILE_END after the last one. What it points to is valid until the next call.
- * Messages and fields that are not known are skipped. After a failure the reader only fails again.
+ * Unknown messages and fields are skipped. The first failure is sticky.
  */
 int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_record *record, sxt_error *error);
 
-/* Reports everything that is wrong. Returns how many problems there are; PROBLEM may be NULL. */
+/* Calls PROBLEM (may be NULL) for everything that is wrong. Returns the number of problems. */
 uint64_t sxt_symbfile_verify(const uint8_t *data, size_t size,
                              void (*problem)(void *context, const sxt_problem *problem), void *context);
 
@@ -127,7 +127,7 @@ uint64_t sxt_symbfile_verify(const uint8_t *data, size_t size,
 
 struct sxt_symbfile_writer;
 
-/* Takes SIZE bytes of the file, one part after the other. */
+/* Receives the next SIZE bytes of the file. */
 struct sxt_symbfile_sink {
     int (*write)(void *context, const void *data, size_t size, sxt_error *error);
     void *context;
@@ -137,11 +137,11 @@ struct sxt_symbfile_sink sxt_symbfile_to_buffer(struct sxt_buffer *buffer);
 struct sxt_symbfile_sink sxt_symbfile_to_output(struct sxt_output *output);
 
 /*
- * Begins a file. Records go to the sink when enough are there, and when the file is finished; a writer that is closed
- * before has written a part only. After a failure all calls fail the same way.
+ * Begins a file. Records go to the sink when there are enough of them, and when the file is finished; a writer that is
+ * closed before that has written only a part. The first failure is sticky.
  *
- * Strings are UTF-8 in a symbfile: each byte that is not becomes U+FFFD. A range with more lines than a message can
- * hold becomes several, see write.c. Lines must be in order of their offsets.
+ * Strings in a symbfile are UTF-8: each invalid byte becomes U+FFFD. A range with more lines than a message can hold
+ * becomes several, see write.c. Lines must be in order of their offsets.
  */
 int sxt_symbfile_writer_open(struct sxt_symbfile_writer **out, struct sxt_symbfile_sink sink, sxt_error *error);
 int sxt_symbfile_add_range(struct sxt_symbfile_writer *writer, const struct sxt_symbfile_range *range,
@@ -158,7 +158,7 @@ struct sxt_symbfile_settings {
     unsigned threads; /* for demangling; see sxt_pool_threads */
 };
 
-/* How to write, from the options; NULL: the defaults. */
+/* Converts the public options; NULL: the defaults. */
 int sxt_symbfile_settings_of(const sxt_symbfile_options *options, struct sxt_symbfile_settings *settings,
                              sxt_error *error);
 
@@ -184,9 +184,9 @@ int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_opti
                              const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);
 
 /*
- * Adds all ranges that are left in the stream to a model, in tree order; pads are passed over. The caller finishes the
- * model. The pieces of a range that was cut where its file changes are put together again, and where a depth is left
- * out, deeper ranges move up.
+ * Adds all ranges that are left in the stream to a model, in tree order; pads are skipped. The caller finishes the
+ * model. The pieces of a range that was cut where its file changes are joined again, and if a depth is missing, deeper
+ * ranges move up.
  */
 int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symbols *symbols, sxt_error *error);
 

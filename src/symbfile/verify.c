@@ -1,9 +1,9 @@
 /*
- * verify.c: everything that can be wrong in a symbfile, each with the byte where it is wrong.
+ * verify.c: finds everything that is wrong in a symbfile, with the offset of each problem.
  *
- * A message that is damaged costs itself: the check goes on behind it, unless its length cannot be trusted. Stricter
- * than reading in what no reader of the format needs but every good file has. A file that the reference writer made
- * passes: its ranges are in no order, and where it cuts a range, inlined calls lie in any of the pieces before them.
+ * After a damaged message the check continues with the next one, unless its length cannot be trusted. The check is
+ * stricter than reading: it also checks what no reader needs but every good file has. Files of the reference writer
+ * pass: their ranges are in no order, and if a range was cut, inlined calls lie in any of the pieces before them.
  */
 #include "base/bytes.h"
 #include "base/problems.h"
@@ -13,7 +13,7 @@
 struct check {
     struct sxt_symbfile_decoder decoder;
     struct sxt_problems problems;
-    /* The function that was last, put together from its pieces. */
+    /* The last function, joined from its pieces. */
     bool has_function;
     uint64_t start, end;
     struct sxt_buffer name;
@@ -54,7 +54,7 @@ static void check_messages(struct check *check, struct sxt_symbfile_input *input
         if (!found) {
             if (count == 0)
                 sxt_problems_add(&check->problems, SXT_SYMBFILE_MAGIC_SIZE, "truncated",
-                                 "the file ends behind the magic, without a header");
+                                 "the file ends after the magic, without a header");
             return;
         }
         if (sxt_symbfile_check_type(&message, count == 0, &failure) != SXT_OK)
@@ -94,12 +94,12 @@ static void check_message(struct check *check, const struct sxt_symbfile_message
     if (status == SXT_OK)
         return;
     report(check, &failure);
-    /* From here on, addresses that count from this one mean nothing. */
+    /* From here on, addresses that are relative to this one have no meaning. */
     if (message->type != SXT_SYMBFILE_TYPE_STRINGS)
         decoder->has_address = decoder->address_is_lost = true;
 }
 
-/* Does RANGE, which is a function, go on where the last one ended, under the same name? */
+/* Does RANGE, which is a function, continue where the last one ended, with the same name? */
 static bool is_next_piece(const struct check *check, const struct sxt_symbfile_range *range)
 {
     return check->has_function && range->address == check->end && range->function.size == check->name.size &&

@@ -1,6 +1,6 @@
 /*
- * window.c: strings by the number of their first use. Those that are used twice go into the table, and behind them
- * those of pads that are used once.
+ * window.c: numbers strings by first use. Those that are used more than once go into the table, followed by those that
+ * are used once, in a pad.
  */
 #include "symbfile/window.h"
 
@@ -66,7 +66,7 @@ uint32_t sxt_symbfile_window_add(struct sxt_symbfile_window *window, sxt_string 
     return window->uses[number].form;
 }
 
-/* Sees what goes out for string NUMBER, which is new. */
+/* Determines what is written for string NUMBER, which is new. */
 static bool add_use(struct sxt_symbfile_window *window, uint32_t number)
 {
     void *moved = sxt_array_grow(window->uses, &window->use_capacity, (size_t)number + 1, sizeof *window->uses);
@@ -86,12 +86,12 @@ static bool add_use(struct sxt_symbfile_window *window, uint32_t number)
     return true;
 }
 
-/* The number of TEXT with U+FFFD for each bad byte, and cut where it is too long. */
+/* The number of TEXT with U+FFFD for each bad byte, cut if it is too long. */
 static uint32_t add_clean(struct sxt_symbfile_window *window, sxt_string text)
 {
     struct sxt_buffer *clean = &window->scratch;
     sxt_buffer_clear(clean);
-    /* It does not get shorter. A character that is cut here lies behind the end of what is kept. */
+    /* The text does not get shorter, so a character that is cut here is after the end of what is kept. */
     size_t size = text.size < SXT_SYMBFILE_STRING_MAX + 3 ? text.size : SXT_SYMBFILE_STRING_MAX + 3;
     for (size_t at = 0; at < size;) {
         size_t valid = sxt_utf8_valid(text.data + at, size - at);

@@ -1,13 +1,14 @@
 /*
- * write.c: records into a symbfile, as far as they are kept back.
+ * write.c: adds records to a symbfile, and keeps them back.
  *
- * The window of records that share a table ends where the reference ends it: behind the record that makes the strings
- * too many or the records too many. It ends earlier where the reference would fail: before a record whose strings might
- * not fit into the table any more, and when line tables have filled the memory that is meant for all of them.
+ * The window of records that share a table ends where the reference ends it: after the record that exceeds the limit on
+ * strings or on records. It ends earlier where the reference would fail: before a record whose strings might not fit
+ * into the table, and when line tables have filled the memory that is set aside for records.
  *
  * A range whose line table is too large for a message, even if all its strings are text, becomes several ranges side by
  * side. Each but the last holds as many entries as fit and ends where the next entry begins; all else is the same in
- * each. Of entries at one offset only the last is kept then, and none behind the end, because no lookup finds those.
+ * each. Of entries at one offset only the last is kept then, and none after the end of the range, because no lookup
+ * finds the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +23,16 @@
 #define STRINGS_ENOUGH ((uint64_t)16711680)
 #define RECORDS_ENOUGH 441506
 
-/* What is kept back of all records; the reference has no such limit. */
+/* The most bytes of records that are kept back; the reference has no such limit. */
 #define PENDING_ENOUGH ((size_t)256 << 20)
 
-/* What a table has room for, whatever was in the window before a record. */
+/* What a table has room for, whatever is in the window already. */
 #define TABLE_SPARE (SXT_SYMBFILE_MESSAGE_MAX - STRINGS_ENOUGH)
 
 /* A key and a length, with every string. */
 #define TEXT_EXTRA 6
 
-/* What the numbers of a record take at the most: address, length, line of the call, depth, each with its key. */
+/* The most bytes for the numbers of a record: address, length, line of the call, depth, each with its key. */
 #define NUMBERS_MAX (2 * (1 + SXT_VARINT_MAX) + 2 * (1 + 5))
 
 /* The sizes of a line table: its columns, and all of it with its key. */
@@ -79,7 +80,7 @@ void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer)
     *writer = NULL;
 }
 
-/* What all calls end with: the first failure is kept, and told again and again. */
+/* Every call ends here: the first failure is sticky. */
 static int conclude(struct sxt_symbfile_writer *writer, int status, sxt_error *error)
 {
     if (writer->failure.code == SXT_OK)
@@ -137,7 +138,7 @@ struct sxt_symbfile_sink sxt_symbfile_to_output(struct sxt_output *output)
     return (struct sxt_symbfile_sink){write_to_output, output};
 }
 
-/* The address, as a difference where there is one before it. */
+/* The address, as a difference if there is a record before it. */
 static uint8_t *put_address(struct sxt_symbfile_writer *writer, uint8_t *to, uint8_t delta_key, uint8_t address_key,
                             uint64_t address)
 {
@@ -157,7 +158,7 @@ static int measure_lines(const struct sxt_symbfile_line *lines, size_t count, st
     for (size_t i = 0; i < count; i++) {
         if (lines[i].offset < before)
             return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                            "line entry at offset %u comes behind one at offset %u", lines[i].offset, before);
+                            "line entry at offset %u comes after one at offset %u", lines[i].offset, before);
         sizes->offsets += sxt_protobuf_size(lines[i].offset - before);
         sizes->numbers += sxt_protobuf_size(lines[i].line);
         before = lines[i].offset;
@@ -186,7 +187,7 @@ static uint8_t *put_lines(uint8_t *to, const struct sxt_symbfile_line *lines, si
     return to;
 }
 
-/* What a string takes as text, at the most: a bad byte becomes three. */
+/* The most bytes that a string takes as text: a bad byte becomes three. */
 static uint64_t text_size(sxt_string text)
 {
     uint64_t size = text.size < SXT_SYMBFILE_STRING_MAX ? text.size : SXT_SYMBFILE_STRING_MAX;
@@ -202,7 +203,7 @@ static uint64_t new_size(const struct sxt_symbfile_window *window, sxt_string te
     return is_there ? 0 : text_size(text);
 }
 
-/* Might COUNT strings of SIZE bytes together not fit into what is left of a table? Nearly always they do. */
+/* Might COUNT strings of SIZE bytes in total not fit into the rest of a table? They nearly always fit. */
 static bool might_not_fit(size_t size, size_t count)
 {
     return size > TABLE_SPARE / 6 || count * TEXT_EXTRA > TABLE_SPARE / 2;
@@ -311,7 +312,7 @@ static int add_range(struct sxt_symbfile_writer *writer, const struct sxt_symbfi
     int status = measure_lines(range->lines, range->line_count, &sizes, error);
     if (status != SXT_OK)
         return status;
-    /* Checked closely only where it might matter. */
+    /* The exact size is computed only if it might matter. */
     uint64_t others =
         NUMBERS_MAX + 3 * TEXT_EXTRA + 3 * (uint64_t)(range->function.size + range->file.size + range->call_file.size);
     if (others + sizes.field > SXT_SYMBFILE_MESSAGE_MAX)
@@ -327,7 +328,7 @@ static int add_range(struct sxt_symbfile_writer *writer, const struct sxt_symbfi
     return status;
 }
 
-/* The strings of a pad; functions first, as they stand in the message. A file that is unknown is "" there. */
+/* The strings of a pad: functions first, as in the message. An unknown file is "". */
 static bool put_numbers(struct sxt_symbfile_window *window, uint8_t *to, const struct sxt_symbfile_pad *pad)
 {
     for (size_t i = 0; i < 2 * pad->frame_count; i++, to += sizeof(uint32_t)) {

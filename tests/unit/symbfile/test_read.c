@@ -106,7 +106,7 @@ TEST(a_file_begins_with_magic_and_header)
     assert_bytes("'symbfil'", "! the file ends inside the magic, after 7 bytes (offset 0x7)\n");
     assert_bytes("'symbfilf' 0001", "! not a symbfile (offset 0x0)\n");
     assert_bytes("'elf'", "! not a symbfile (offset 0x0)\n");
-    assert_bytes("'symbfile'", "! the file ends behind the magic, without a header (offset 0x8)\n");
+    assert_bytes("'symbfile'", "! the file ends after the magic, without a header (offset 0x8)\n");
     assert_bytes("'symbfile' 00", "! the file ends between the length of a message and its type (offset 0x9)\n");
     assert_bytes("'symbfile' 0002", "! the first message is of type 2, and not a header (offset 0x8)\n");
     assert_bytes("'symbfile' 0004", "! the first message is of type 4, and not a header (offset 0x8)\n");
@@ -129,9 +129,9 @@ TEST(types_of_messages)
     put_message(HEADER, "");
     assert_records("! a second header (offset 0xa)\n");
     put_message(0, "");
-    assert_records("! 0 is no type of a message (offset 0xa)\n");
+    assert_records("! not a message type: 0 (offset 0xa)\n");
     put_message(0x80000000, "");
-    assert_records("! 2147483648 is no type of a message (offset 0xa)\n");
+    assert_records("! not a message type: 2147483648 (offset 0xa)\n");
     /* Others are for later versions, and skipped by their length, whatever is in them. */
     put_message(5, "");
     put_message(RANGE, "6001 1a01'f'");

@@ -172,11 +172,11 @@ TEST(lines_in_disorder_are_refused_and_so_is_all_that_follows)
     const struct sxt_symbfile_line lines[] = {{4, 1}, {3, 2}};
     struct sxt_symbfile_range range = {.length = 8, .function = sxt_test_view("f"), .lines = lines, .line_count = 2};
     assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, &error), SXT_ERROR_USAGE);
-    assert_string_equal(error.text, "line entry at offset 3 comes behind one at offset 4");
+    assert_string_equal(error.text, "line entry at offset 3 comes after one at offset 4");
     range.line_count = 1;
     error.text[0] = 0;
     assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, &error), SXT_ERROR_USAGE);
-    assert_string_equal(error.text, "line entry at offset 3 comes behind one at offset 4");
+    assert_string_equal(error.text, "line entry at offset 3 comes after one at offset 4");
     struct sxt_symbfile_pad pad = {0};
     assert_int_equal(sxt_symbfile_add_pad(sxt_test_out.writer, &pad, NULL), SXT_ERROR_USAGE);
     assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_ERROR_USAGE);
