@@ -1,9 +1,9 @@
 /*
- * merge.c: from what the sources added to one ordered model.
+ * merge.c: turns what the sources added into one ordered model.
  *
- * Symbols become candidates beside the ranges of better sources. A sweep over the addresses picks, at each one, the
- * best candidate that covers it. So each candidate gets the pieces of it that count, each with the part of its inlined
- * ranges and lines that lies inside.
+ * Symbols and the ranges of better sources are candidates. A sweep over the addresses picks, at each one, the best
+ * candidate that covers it. The result is the pieces of each candidate that were picked, each with the inlined ranges
+ * and lines that lie inside.
  *
  *     symtab   [ outer                          ]          outer  inner  outer        late
  *     symtab          [ inner ]                       ▶   [     ][     ][     ][ dwarf    ][ ]
@@ -21,7 +21,7 @@
 #include "symbols/nameless.h"
 #include "symbols/nest.h"
 
-/* A range of depth 0 that wants its bytes. */
+/* A range of depth 0 that competes for its bytes. */
 struct candidate {
     uint64_t start;
     uint64_t end;
@@ -32,7 +32,7 @@ struct candidate {
 
 #define NO_RANGE UINT32_MAX
 
-/* What a candidate got. */
+/* Addresses that a candidate was picked for. */
 struct piece {
     uint64_t start;
     uint64_t end;
@@ -51,7 +51,7 @@ struct merge {
 
     struct sxt_model_range *ranges; /* the result */
     size_t range_count, range_capacity;
-    size_t range_limit; /* where ranges cut each other up more than any compiler would */
+    size_t range_limit; /* exceeded only if ranges overlap more than in any compiler's output */
     struct sxt_nameless nameless;
 };
 
@@ -97,7 +97,7 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     return status;
 }
 
-/* Was a symbol like this one kept already, in the group of symbols at its address, which begins at GROUP? */
+/* Was an equal symbol kept already in the group of symbols at its address, which begins at GROUP? */
 static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_model_symbol *kept,
                       const uint32_t *previous, uint32_t last, size_t group)
 {
@@ -109,8 +109,8 @@ static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_mo
 
 /*
  * Sorts by (address, alias rule, order of adding), and keeps one of those that agree in address, name, type and module.
- * last_named[name] is one more than the place where a symbol of that name was kept last, previous[] leads on from
- * there.
+ * last_named[name] is one more than the place of the last symbol of that name that was kept; previous[] leads to the
+ * ones before.
  */
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
 {
@@ -162,8 +162,8 @@ static bool is_function(const struct sxt_model_symbol *symbol)
 }
 
 /*
- * A zero-size function reaches to the next symbol, but not out of its section. *NEXT is a symbol at or before the first
- * one behind it, and moves on.
+ * A zero-size function extends to the next symbol, but not beyond its section. *NEXT is a symbol at or before the first
+ * one after it, and is moved on.
  */
 static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index, size_t *next)
 {
@@ -195,9 +195,9 @@ static void add_candidate(struct merge *merge, uint64_t start, uint64_t size, ui
 }
 
 /*
- * A symbol without a size owns nothing, and one without a type need not be code. But lines that stand there without a
- * function tell that it is a label of assembler code. Without a size it reaches to the next symbol, or the end of those
- * lines. Names of assemblers' own labels are not for people.
+ * A symbol without a size owns nothing, and one without a type may not be code. But if the address has lines without a
+ * function, the symbol is a label in assembler code. Without a size it extends to the next symbol or the end of those
+ * lines. Mapping symbols ($x) and the assembler's local labels (.L1) are ignored.
  */
 static uint64_t labelled_size(const struct merge *merge, size_t index, size_t *next)
 {
@@ -253,7 +253,7 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     return SXT_OK;
 }
 
-/* Which of two candidates that cover the same address has it? */
+/* Which of two candidates that cover the same address wins? */
 static bool is_better(const void *context, uint32_t a, uint32_t b)
 {
     const struct merge *merge = context;
@@ -266,7 +266,7 @@ static bool is_better(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* Notes that CANDIDATE has [start, end); a piece that goes on where its last one ended makes that longer. */
+/* Notes that CANDIDATE has [start, end). A piece that continues its last one extends it. */
 static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, uint64_t end)
 {
     struct piece *last = merge->piece_count > 0 ? &merge->pieces[merge->piece_count - 1] : NULL;
@@ -326,7 +326,7 @@ static bool emit_parts(struct merge *merge, const struct sxt_model_range *range,
                        size_t count)
 {
     uint64_t range_end = sxt_range_end(range);
-    /* The first piece that ends behind the start of the range. */
+    /* The first piece that ends after the start of the range. */
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -346,7 +346,7 @@ static bool emit_parts(struct merge *merge, const struct sxt_model_range *range,
     return true;
 }
 
-/* All that is left of one candidate. PIECES are its COUNT pieces, ascending. */
+/* Adds what is left of one candidate. PIECES are its COUNT pieces, ascending. */
 static bool emit_candidate(struct merge *merge, const struct candidate *candidate, const struct sxt_sort_item *pieces,
                            size_t count)
 {

@@ -98,7 +98,7 @@ static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lend
     return true;
 }
 
-/* The first part that ends behind ADDRESS. */
+/* The first part that ends after ADDRESS. */
 static size_t part_near(const struct sxt_nameless *nameless, uint64_t address)
 {
     return sxt_search_above(nameless->parts, nameless->count, sizeof *nameless->parts,

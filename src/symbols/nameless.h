@@ -2,15 +2,15 @@
  * nameless.h: code that has lines but no function. Private to this room.
  *
  * An assembler writes a line table but often no functions; the symbol table has their names. A range of depth 0 without
- * a name is such a piece of a line table: it never becomes a range of the model, but the symbols that lie there get its
- * lines.
+ * a name represents a piece of such a line table: it never becomes a range of the model, but the symbols at its
+ * addresses get its lines.
  */
 #ifndef SXT_SYMBOLS_NAMELESS_H
 #define SXT_SYMBOLS_NAMELESS_H
 
 #include "symbols/symbols.h"
 
-/* What a nameless range covers and none before it does. */
+/* The part of a nameless range that none before it covers. */
 struct sxt_nameless_part {
     uint64_t start;
     uint64_t end;
@@ -29,7 +29,7 @@ void sxt_nameless_free(struct sxt_nameless *nameless);
 /* Where the nameless range that covers ADDRESS ends; 0 when there is none. */
 uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address);
 
-/* Gives RANGE, which has no lines, those that stand at its addresses. False when memory is short. */
+/* Gives RANGE, which has no lines, the lines at its addresses. False when memory is short. */
 bool sxt_nameless_lend(const struct sxt_nameless *nameless, struct sxt_symbols *symbols, struct sxt_model_range *range);
 
 #endif

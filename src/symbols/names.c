@@ -25,7 +25,7 @@ static bool list_names(struct sxt_names *names, const struct sxt_symbols *symbol
     return true;
 }
 
-/* What the names are read from while they are decoded. */
+/* The names that are being decoded. */
 struct source {
     const struct sxt_names *names;
     const struct sxt_symbols *symbols;

@@ -1,8 +1,8 @@
 /*
  * nest.c: well-formed trees of ranges.
  *
- * Nearly every tree is well formed as it comes, which one look tells. The others are mended level by level, from the
- * outside in, so that a range is cut to what is left of the one around it.
+ * Nearly every tree is well formed from the start, which one pass confirms. The others are repaired level by level,
+ * from the outside in: a range is cut to what is left of the one around it.
  */
 #include "symbols/nest.h"
 
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/search.h"
 
-/* A range of a tree that is being mended. */
+/* A range of a tree that is being repaired. */
 struct node {
     uint64_t start, end;
     uint32_t range;  /* its index in the model */
@@ -105,7 +105,7 @@ bool sxt_range_cut(struct sxt_symbols *symbols, const struct sxt_model_range *ra
     return true;
 }
 
-/* Every range inside its parent, behind its elder sibling, and no line entry behind its end. */
+/* Is every range inside its parent and after its elder sibling, without line entries after its end? */
 static bool is_well_formed(const struct sxt_symbols *symbols, size_t first, size_t end)
 {
     uint64_t ends[SXT_SYMBOLS_MAX_DEPTH + 1];  /* of the open range at each depth */
@@ -188,7 +188,7 @@ static void mend_level(struct trees *trees, uint32_t *level, size_t count)
             node->end = parent->end;
     }
     qsort_r(level, count, sizeof *level, by_parent_and_start, nodes);
-    struct node *elder = NULL; /* the last one before that has any bytes */
+    struct node *elder = NULL; /* the last sibling before it that has any bytes */
     for (size_t i = 0; i < count; i++) {
         struct node *node = &nodes[level[i]];
         if (node->start >= node->end)
@@ -221,7 +221,7 @@ static void mend_tree(struct trees *trees, size_t first, size_t end)
         trees->failed = true;
         return;
     }
-    /* Nodes of one depth are found by going through all once a level; levels are few where nodes are many. */
+    /* Each level is found by going through all nodes; trees with many nodes have few levels. */
     size_t done = 1;
     for (uint32_t depth = 1; done < trees->node_count; depth++) {
         size_t count = 0;

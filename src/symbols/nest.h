@@ -1,18 +1,18 @@
-/* nest.h: ranges that really lie inside each other. Private to this room. */
+/* nest.h: makes sure that ranges lie inside each other. Private to this room. */
 #ifndef SXT_SYMBOLS_NEST_H
 #define SXT_SYMBOLS_NEST_H
 
 #include "symbols/symbols.h"
 
 /*
- * Makes every tree of SYMBOLS->ranges (a range of depth 0 and what was added behind it) well formed, in place. A range
- * that sticks out of the one around it is cut off, one without a parent or deeper than SXT_SYMBOLS_MAX_DEPTH is dropped
- * with all that is in it; of two that overlap side by side the later one keeps its bytes, and of two that begin
- * together the first is kept. Afterwards each tree is ordered by (address, depth).
+ * Makes every tree of SYMBOLS->ranges (a range of depth 0 and those added after it) well formed, in place. A range that
+ * extends beyond the one around it is cut; one without a parent or deeper than SXT_SYMBOLS_MAX_DEPTH is dropped with
+ * everything inside it. Of two siblings that overlap the later one keeps its bytes, and of two that begin together the
+ * first is kept. Afterwards each tree is ordered by (address, depth).
  */
 int sxt_ranges_nest(struct sxt_symbols *symbols, sxt_error *error);
 
-/* The end of a range; the last address when it would go beyond. */
+/* The end of a range, at most the last address. */
 uint64_t sxt_range_end(const struct sxt_model_range *range);
 
 /*

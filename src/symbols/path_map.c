@@ -1,4 +1,4 @@
-/* path_map.c: paths with other prefixes. */
+/* path_map.c: replaces the prefixes of paths. */
 #include <string.h>
 
 #include "symbols/symbols.h"

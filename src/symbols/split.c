@@ -1,5 +1,5 @@
 /*
- * split.c: ranges for formats that have room for one file a range.
+ * split.c: cuts ranges for formats that have room for one file per range.
  *
  *     depth 0  [ f   a.c      | table.inc | a.c ]          [ f  a.c ][ f  table.inc ][ f  a.c ]
  *     depth 1          [ g    a.h              ]     ▶          [ g ][ g            ][ g ]
@@ -97,7 +97,7 @@ static void inherit_cuts(struct split *split, size_t *parent, size_t parent_end,
         add_cut(split, split->cuts[*parent]);
 }
 
-/* Notes where RANGE is cut: where the range around it is, and where its own lines change file; ascending. */
+/* Notes where RANGE is cut: where the range around it is, and where its own lines change file; in ascending order. */
 static void find_cuts(struct split *split, const struct sxt_model_range *range, size_t parent, size_t parent_end)
 {
     const struct sxt_symbols *symbols = split->symbols;
@@ -110,7 +110,7 @@ static void find_cuts(struct split *split, const struct sxt_model_range *range, 
             high = middle;
     }
     uint32_t file = 0;
-    uint64_t before = 0; /* offset of the last cut of its own */
+    uint64_t before = 0; /* offset of its last own cut */
     uint32_t line_count = changes_file(symbols, range) ? range->line_count : 0;
     for (uint32_t i = 0; i < line_count; i++) {
         const struct sxt_model_line *line = &symbols->lines[range->first_line + i];
@@ -129,7 +129,7 @@ static void find_cuts(struct split *split, const struct sxt_model_range *range, 
     inherit_cuts(split, &parent, parent_end, range->address + range->length);
 }
 
-/* One piece of RANGE. *LINE is the first line entry that may begin inside it, and moves on. */
+/* Adds one piece of RANGE. *LINE is the first line entry that may begin inside it, and is moved on. */
 static void add_piece(struct split *split, const struct sxt_model_range *range, uint64_t start, uint64_t end,
                       uint32_t *line)
 {

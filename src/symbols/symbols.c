@@ -1,4 +1,4 @@
-/* symbols.c: building the model, and the public view of it. */
+/* symbols.c: builds the model, and gives the public view of it. */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_
     return 0;
 }
 
-/* Appends one ITEM to an array of the model. The numbers that point into arrays have 32 bits, so that is the limit. */
+/* Appends one ITEM to an array of the model. Indices have 32 bits, which limits the size. */
 #define APPEND(symbols, array, count, capacity, item)                                                                  \
     do {                                                                                                               \
         void *moved = (symbols)->count < UINT32_MAX ? sxt_array_grow((symbols)->array, &(symbols)->capacity,           \
@@ -106,7 +106,7 @@ int sxt_symbols_finish_sorted(struct sxt_symbols *symbols, sxt_error *error)
     return sxt_ranges_sort(symbols->ranges, symbols->range_count, error);
 }
 
-/* Unknown strings are absent for users of the public view. */
+/* Unknown strings are absent in the public view. */
 static sxt_string view_or_absent(const struct sxt_symbols *symbols, uint32_t number)
 {
     return number == 0 ? (sxt_string){NULL, 0} : sxt_symbols_view(symbols, number);

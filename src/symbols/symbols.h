@@ -1,5 +1,5 @@
 /*
- * symbols.h: the model in the middle. Sources fill it, formats read it, and neither knows the other.
+ * symbols.h: the model between sources and formats. Sources fill it, formats read it, and neither depends on the other.
  *
  * It has two lists over strings that are stored once:
  *
@@ -12,9 +12,9 @@
  *     depth 2           [ skip_space ]
  *
  * While it is being built, a source adds ranges in tree order: a range of depth d > 0 lies inside the nearest range
- * before it that has depth d - 1. sxt_symbols_finish then sorts, merges the sources by priority and coverage, clips
- * what sticks out, and leaves ranges that are disjoint at depth 0, nested below, and ordered by (address, depth). After
- * that the model is immutable and may be read from any number of threads.
+ * before it that has depth d - 1. sxt_symbols_finish then sorts, merges the sources by priority and coverage, and cuts
+ * ranges that extend beyond the one around them. The resulting ranges are disjoint at depth 0, nested below, and
+ * ordered by (address, depth). After that the model is immutable and may be read from any number of threads.
  */
 #ifndef SXT_SYMBOLS_SYMBOLS_H
 #define SXT_SYMBOLS_SYMBOLS_H
@@ -42,7 +42,7 @@ struct sxt_model_symbol {
     char type;            /* as in sxt_symbol */
     char binding;         /* as in sxt_symbol */
     uint8_t source;       /* one of sxt_source */
-    char letter;          /* as nm prints it, 'T' or 'd'; 0 for what nm does not list */
+    char letter;          /* as nm prints it, 'T' or 'd'; 0 if nm does not list it */
     uint64_t section_end; /* how far a zero-size symbol may be extended; 0 when unknown */
 };
 
@@ -51,7 +51,7 @@ struct sxt_model_range {
     uint64_t length;
     uint32_t depth;
     uint32_t function;
-    uint32_t file;      /* of the function's own lines; where they differ, the line entries tell */
+    uint32_t file;      /* of the function's own lines; the line entries have the exceptions */
     uint32_t call_file; /* of the inlined call */
     uint32_t call_line;
     uint32_t first_line; /* index in `lines` */
@@ -69,7 +69,7 @@ struct sxt_model_line {
 
 /* Where a variable is declared. */
 struct sxt_model_variable {
-    uint64_t address; /* of a thread-local one: in the segment of thread-local data */
+    uint64_t address; /* thread-local: offset in the segment of thread-local data */
     uint32_t file;
     bool is_thread_local;
 };
@@ -97,10 +97,10 @@ struct sxt_symbols {
     size_t range_count, range_capacity;
     struct sxt_model_line *lines;
     size_t line_count, line_capacity;
-    struct sxt_model_variable *variables; /* in any order; only where SXT_EXTRACT_VARIABLES asks for them */
+    struct sxt_model_variable *variables; /* in any order; only with SXT_EXTRACT_VARIABLES */
     size_t variable_count, variable_capacity;
 
-    /* What is known of the file as a whole. */
+    /* Facts about the file as a whole. */
     const char *arch; /* static text, or NULL */
     uint8_t build_id[SXT_BUILD_ID_MAX];
     size_t build_id_size;
@@ -116,13 +116,16 @@ struct sxt_symbols {
     bool failed;           /* an add ran out of memory; finish reports it */
 };
 
-/* An empty model; *OUT is to be freed with sxt_symbols_free. */
+/* Makes an empty model; the caller frees *OUT with sxt_symbols_free. */
 int sxt_symbols_new(struct sxt_symbols **out, sxt_error *error);
 
 /* A string's number; 0 for an empty one, and when memory is short (then `failed` is set). */
 uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_t size);
 
-/* Adding. All three note a failure in `failed` instead of returning it. A line belongs to the range added last. */
+/*
+ * Add to the model. All three note a failure in `failed` instead of returning it. A line belongs to the range added
+ * last.
+ */
 void sxt_symbols_add_symbol(struct sxt_symbols *symbols, const struct sxt_model_symbol *symbol);
 void sxt_symbols_add_range(struct sxt_symbols *symbols, const struct sxt_model_range *range);
 void sxt_symbols_add_line(struct sxt_symbols *symbols, const struct sxt_model_line *line);
@@ -134,10 +137,10 @@ void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model
  *
  * - Symbols are sorted by address; several at one address by the rule of alias_rule.h (sized before zero-size, then
  *   global, weak, local, then the order they were added in).
- * - Every function symbol becomes a range of depth 0, where no better source covers it.
+ * - Every function symbol becomes a range of depth 0 at the addresses that no better source covers.
  * - For each address the best source that covers it wins (DWARF, Go, symbol tables); inside a source the range that
- *   starts last, and among those that start together the one that the alias rule or the order of adding puts first.
- *   What is left of a range that is covered in part stays, so no function hides another.
+ *   starts last, and among those that start together the one that the alias rule or the order of adding puts first. The
+ *   rest of a range that is covered in part is kept, so no function hides another.
  * - Zero-size functions own no bytes unless extend_zero_size is set.
  */
 int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error);
@@ -157,9 +160,9 @@ static inline sxt_string sxt_symbols_view(const struct sxt_symbols *symbols, uin
 int sxt_ranges_sort(struct sxt_model_range *ranges, size_t count, sxt_error *error);
 
 /*
- * Some formats have room for one file a range. A range whose own lines come from several files is cut where the file
- * changes, and every deeper range that crosses the cut with it. *OUT gets all ranges and lines, cut where needed;
- * string numbers are those of SYMBOLS.
+ * Some formats have room for one file per range. A range whose own lines come from several files is cut where the file
+ * changes, and so is every deeper range that crosses the cut. *OUT gets all ranges and lines, cut where needed; string
+ * numbers are those of SYMBOLS.
  */
 struct sxt_range_list {
     struct sxt_model_range *ranges;
@@ -178,13 +181,12 @@ struct sxt_names {
     struct sxt_demangled demangled; /* by place in `numbers` */
 };
 
-/* Fills *NAMES, which the caller frees also after a failure. THREADS: see sxt_pool_threads. */
+/* Fills *NAMES, which the caller frees even after a failure. THREADS: see sxt_pool_threads. */
 int sxt_names_make(struct sxt_names *names, const struct sxt_symbols *symbols, const struct sxt_range_list *list,
                    unsigned threads, sxt_error *error);
 void sxt_names_free(struct sxt_names *names);
 
-/* The readable form of function NUMBER, which must be one of the list's. Absent if it has none, or NAMES is all zero.
- */
+/* The readable form of function NUMBER, which must be in the list. Absent if it has none, or if NAMES is all zero. */
 sxt_string sxt_names_get(const struct sxt_names *names, uint32_t number);
 
 /* How paths are changed when they are written. */
