@@ -1,6 +1,6 @@
 /*
- * archive.h: open anything that has addresses. The public side is sextant/archive.h; this header has what the rooms
- * above use beyond it.
+ * archive.h: opens anything that has addresses. The public interface is sextant/archive.h; this header has what other
+ * rooms use beyond it.
  */
 #ifndef SXT_ARCHIVE_ARCHIVE_H
 #define SXT_ARCHIVE_ARCHIVE_H
@@ -12,34 +12,34 @@
 
 #include "base/file.h"
 
-/* Open options, complete, for an object that keeps them. It must not move: open.extract points into it. */
+/* A complete copy of open options, for an object that keeps them. It must not move: open.extract points into it. */
 struct sxt_opening {
     sxt_open_options open;
     sxt_extract_options extract;
 };
 
-/* The defaults, with what GIVEN (may be NULL) has over them. */
+/* The defaults, overridden by GIVEN (may be NULL). */
 int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt_error *error);
 
 /*
- * What the content of a plain file is. If it is a ksym blob and KSYM is not NULL, *KSYM is that blob, open, with the
- * default bounds of its text: such a file is recognised by checking all of it, and need not be checked again.
+ * Detects the kind of a plain file from its content. If it is a ksym blob and KSYM is not NULL, *KSYM is the open blob,
+ * with the default bounds of its text: a blob is recognised by checking all of it, which need not be done again.
  */
 sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
 
 /*
- * What a compressed file is, from the beginning of what it expands to. A ksym blob, which is recognised as a whole, and
- * a file that is not compressed are unknown here.
+ * Detects the kind of a compressed file from the beginning of its expanded content. Returns SXT_KIND_UNKNOWN for a file
+ * that is not compressed, and for a ksym blob, which can only be recognised as a whole.
  */
 sxt_kind sxt_kind_of_compressed(const struct sxt_file *file);
 
-/* The most that a compressed file or section may expand to, if no option says otherwise. */
+/* The most bytes that a compressed file or section may expand to by default. */
 #define SXT_ARCHIVE_INFLATE_LIMIT ((uint64_t)4 << 30)
 
 /* Opens a plain or compressed file. */
 int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *error);
 
-/* Fails: the file is of no known kind. */
+/* Sets ERROR for a file of unknown kind, and returns its code. */
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
 /* The FileID of the bytes of a file, in hexadecimal. */

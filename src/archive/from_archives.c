@@ -1,4 +1,4 @@
-/* from_archives.c: the ranges of archives, back in the model. */
+/* from_archives.c: reads the ranges of archives back into the model. */
 #include "archive/private.h"
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-/* info.c: an archive in figures. */
+/* info.c: facts and figures about an archive. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* kind.c: what a file is. */
+/* kind.c: detects the kind of a file. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,7 +9,9 @@
 #include "size/size.h"
 #include "source/elf/elf.h"
 
-/* A ksym blob has no magic number: a file is one if all of it is consistent. Zeros would be an empty blob, of any size.
+/*
+ * A ksym blob has no magic number: a file is one if all of it is consistent. A file of zeros of any size would be an
+ * empty blob.
  */
 static bool is_ksym(const uint8_t *data, size_t size, sxt_ksym *ksym)
 {

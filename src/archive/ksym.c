@@ -1,6 +1,6 @@
 /*
- * ksym.c: a ksym blob as something to look addresses up in. Each symbol reaches to the next, so its text is turned into
- * a Lidia image once, and answers come from there as for everything else.
+ * ksym.c: opens a ksym blob for lookups. Each symbol extends to the next one. The blob's text is turned into a Lidia
+ * image once, and lookups use that, as for every other kind.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct reading {
     uint64_t before; /* the address of the symbol before this one */
 };
 
-/* Of several symbols at one address the first one counts; and nothing outside of the text does. */
+/* Of several symbols at one address only the first one counts; symbols outside of the text do not. */
 static bool add_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_string name)
 {
     struct reading *reading = data;
@@ -53,7 +53,7 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
     return status;
 }
 
-/* Problems on their way out. */
+/* Passes problems on to the caller's function. */
 struct problems {
     void (*problem)(void *data, const sxt_problem *problem);
     void *data;

@@ -1,4 +1,4 @@
-/* ksym_input.c: a file of any kind as an input of the writer of ksym blobs. */
+/* ksym_input.c: reads a file of any kind as input for the writer of ksym blobs. */
 #include <string.h>
 
 #include <sextant/ksym_writer.h>
@@ -14,7 +14,7 @@ static int add_binary(sxt_ksym_writer *writer, const struct sxt_file *file, sxt_
                                "a binary, not an archive");
     sxt_extract_options extract;
     int status = sxt_extract_options_take(&extract, writer->options.extract, error);
-    /* Only names and addresses are wanted, and the symbol tables have them all. */
+    /* Only names and addresses are needed, and the symbol tables have them all. */
     if (writer->options.extract == NULL)
         extract.sources = SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM | SXT_SOURCE_GO;
     struct sxt_symbols *symbols = NULL;

@@ -1,4 +1,4 @@
-/* names.c: from a name to all places that have it. */
+/* names.c: finds all functions and symbols with a given name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int by_address(const void *a, const void *b)
 
 static void add(struct places *places, const sxt_named *named);
 
-/* Hands the places out, unless some are missing. */
+/* Reports the places to the caller, unless some are missing. */
 static int give(struct places *places, bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
                 sxt_error *error)
 {
@@ -78,7 +78,7 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
 {
     struct sxt_buffer readable;
     sxt_buffer_init(&readable, (size_t)2 << 20);
-    /* Short names that become very long ones are looked at for a while, and then compared as linked only. */
+    /* If many short names have very long readable forms, the remaining names are compared only as linked. */
     uint64_t made = 0, allowed = (uint64_t)64 << 20;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
@@ -99,7 +99,7 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
     sxt_buffer_free(&readable);
 }
 
-/* Is that the string at OFFSET? No more of it is looked at than NAME has, however many rows share a long one. */
+/* Is NAME the string at OFFSET? No more bytes are read than NAME has, because many rows may share a long string. */
 static bool is_called(const struct sxt_lidia *lidia, uint64_t offset, sxt_string name)
 {
     if (!lidia->nul_strings) {
@@ -113,7 +113,7 @@ static bool is_called(const struct sxt_lidia *lidia, uint64_t offset, sxt_string
 /* Functions that no symbol has; in an archive, all functions. */
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
 {
-    /* Symbols come in order of address, as rows do, so one look at each is enough. */
+    /* Symbols are in order of address, as rows are, so one pass over both is enough. */
     size_t symbols = places->count, next = 0;
     uint64_t listed_until = 0; /* the end of what the symbols before this row cover */
     for (uint64_t i = 0; i < lidia->count; i++) {
@@ -138,7 +138,7 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
     }
 }
 
-/* Names of symbols in modules differ: they are collected in NAMES, and pointed to when all are there. */
+/* Stored names differ from NAME by their modules: they are collected in NAMES, and pointed to when it is complete. */
 static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names)
 {
     struct sxt_buffer one;

@@ -1,8 +1,8 @@
 /*
- * open.c: what a file is, opening it, and the questions that every kind answers.
+ * open.c: opens a file of any kind, and answers the questions that are the same for every kind.
  *
- * An ELF file is turned into a Lidia image in memory, so that there is one lookup for all: the same answer comes from
- * a binary and from the archive made of it.
+ * An ELF file is turned into a Lidia image in memory, so that there is one lookup for all kinds: a binary and the
+ * archive made from it give the same answers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int sxt_opening_take(struct sxt_opening *out, const sxt_open_options *given, sxt
     return status;
 }
 
-/* Takes over FILE, also when it fails. */
+/* Takes ownership of FILE, even if it fails. */
 static int open_archive(struct sxt_file file, const char *path, const sxt_open_options *options, sxt_archive **out,
                         sxt_error *error)
 {

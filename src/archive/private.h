@@ -16,7 +16,7 @@ struct sxt_archive {
     struct sxt_file file;
     struct sxt_lidia lidia;      /* what lookups read */
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
-    uint8_t *image;              /* all but Lidia: the bytes behind `lidia` */
+    uint8_t *image;              /* all but Lidia: the bytes that `lidia` points to */
     sxt_ksym ksym;               /* ksym: the blob itself, for what has no place in `lidia` */
     struct sxt_size_info *size;  /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
@@ -30,7 +30,7 @@ void sxt_archive_note_build_id(sxt_archive *archive);
 /* Fills `lidia` from a model whose ranges are final, and frees the model. */
 int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error);
 
-/* Fills `lidia` from the records of a symbfile: its ranges, or where it has none, its return pads. */
+/* Fills `lidia` from the records of a symbfile: its ranges, or if it has none, its return pads. */
 int sxt_archive_open_symbfile(sxt_archive *archive, sxt_error *error);
 
 /* Adds the ranges of a symbfile to a model. */
@@ -46,14 +46,14 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
 int sxt_archive_open_size(sxt_archive *archive, sxt_error *error);
 void sxt_archive_close_size(sxt_archive *archive);
 
-/* Adds what is known of a blob's text to a model, as ranges. */
+/* Adds the symbols in a blob's text to a model, as ranges. */
 int sxt_archive_read_ksym(const sxt_ksym *ksym, struct sxt_symbols *symbols, sxt_error *error);
 
-/* Calls PROBLEM for what is wrong in an open blob. Returns how many problems there are. */
+/* Calls PROBLEM for everything that is wrong in an open blob. Returns the number of problems. */
 uint64_t sxt_archive_verify_ksym(const sxt_ksym *ksym, void (*problem)(void *data, const sxt_problem *problem),
                                  void *data);
 
-/* A return pad for every call in the functions of SYMBOLS, which come from BINARY. WRITTEN may be NULL. */
+/* Writes a return pad for every call in the functions of SYMBOLS, which come from BINARY. WRITTEN may be NULL. */
 int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const sxt_symbfile_options *options,
                            const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);
 

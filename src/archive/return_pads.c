@@ -1,5 +1,6 @@
 /*
- * return_pads.c: a return pad for every call: the address after it, less one, with the inline chain of the call.
+ * return_pads.c: writes a return pad for every call: the address after the call, less one, and the inline chain of the
+ * call.
  *
  * The calls of each function are found in its code, and their chains by the lookup that everything else uses.
  */
@@ -19,15 +20,15 @@
 #define BATCH  256
 #define FRAMES 4096
 
-/* Pads of one binary under way. */
+/* The state of writing the pads of one binary. */
 struct pads {
     const sxt_symbols *symbols;
     struct sxt_elf elf;
-    struct sxt_lidia lidia; /* the model, ready to be asked */
+    struct sxt_lidia lidia; /* the model in a form for lookups */
     uint64_t *calls;        /* ascending */
     uint8_t *lengths;       /* of the instructions */
     size_t count, capacity, length_capacity;
-    struct sxt_elf_mapping_symbols marks; /* what is data among the code */
+    struct sxt_elf_mapping_symbols marks; /* mark data among the code */
     sxt_frame *frames;                    /* of a batch of calls */
     struct sxt_symbfile_frame *turned;
     uint64_t written;
@@ -56,7 +57,7 @@ static int make_pads(struct pads *pads, const struct sxt_symbfile_target *target
     return status;
 }
 
-/* Brings the model into a form that can be looked up in, and writes the pads. */
+/* Turns the model into a form for lookups, and writes the pads. */
 static int save_pads(struct pads *pads, const struct sxt_symbfile_settings *settings,
                      const struct sxt_symbfile_target *target, uint64_t *size, sxt_error *error)
 {
@@ -157,8 +158,8 @@ static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *e
 }
 
 /*
- * Go's stacks end in runtime.goexit, as if its first instruction, which does nothing, had called: the address after
- * that instruction is on every stack.
+ * Go's stacks end in runtime.goexit, as if its first instruction, a no-op, were a call: the address after that
+ * instruction is on every stack.
  */
 static bool add_goexit(struct pads *pads, const struct sxt_model_range *range)
 {
@@ -225,7 +226,7 @@ static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_err
         size_t answered = sxt_lidia_lookup_batch(&pads->lidia, pads->calls + at, size, frames, FRAMES, first);
         for (size_t i = 0; i < answered && status == SXT_OK; i++)
             status = write_pad(pads, at + i, frames + first[i], first[i + 1] - first[i], writer, error);
-        /* A chain is never longer than the room for all of a batch: ranges nest up to 1000 deep. */
+        /* A chain always fits into the room for a batch: ranges nest at most 1000 deep. */
         at += answered > 0 ? answered : 1;
     }
     return status;

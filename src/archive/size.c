@@ -1,4 +1,7 @@
-/* size.c: SuperSize files as archives: their functions can be looked up, without lines. sextant/size.h has the rest. */
+/*
+ * size.c: opens SuperSize files as archives: their functions can be looked up, without lines. sextant/size.h has the
+ * rest.
+ */
 #include <stdlib.h>
 
 #include "archive/private.h"
@@ -12,7 +15,7 @@ const sxt_size_info *sxt_archive_size_info(const sxt_archive *archive, sxt_size_
     return part == SXT_SIZE_BEFORE ? archive->sizediff->before : archive->sizediff->after;
 }
 
-/* The code of all symbols; of aliases, of the first one. */
+/* The code of all symbols; of several aliases, only the first. */
 static void add_functions(const struct sxt_size_info *size, struct sxt_symbols *symbols)
 {
     for (size_t i = 0; i < size->symbol_count; i++) {

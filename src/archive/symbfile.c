@@ -1,8 +1,8 @@
 /*
- * symbfile.c: a symbfile as something to look addresses up in. Its records come in any order, so they are brought into
- * the order of a Lidia image once; who asks often converts the file.
+ * symbfile.c: opens a symbfile for lookups. Its records can be in any order, so they are turned into a Lidia image, in
+ * order of address. Callers that open the same file often should convert it.
  *
- * A return pad is a chain for one address: a row of one byte for each of its frames, one inside the other.
+ * A return pad is the chain for one address: it becomes a row of one byte for each of its frames, one inside the other.
  */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* symbfile_pair.c: the ranges and the return pads of one model, written at the same time. */
+/* symbfile_pair.c: writes the ranges and the return pads of one model at the same time. */
 #include <sextant/symbfile.h>
 
 #include "archive/private.h"
@@ -30,7 +30,7 @@ static int write_one(void *context, unsigned worker, size_t item)
     return SXT_OK;
 }
 
-/* The two files share the threads; if there is only one, they are written one after the other. */
+/* The two files share the threads; with only one thread, they are written one after the other. */
 static int write_both(struct pair *pair, const sxt_symbfile_options *options, sxt_written *written, int *failed,
                       sxt_error *error)
 {

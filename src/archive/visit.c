@@ -1,4 +1,4 @@
-/* visit.c: every record of an archive, one by one. */
+/* visit.c: visits every record of an archive, one by one. */
 #include <stdlib.h>
 
 #include "archive/private.h"
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* Memory that is used again for each record. */
+/* Memory that is reused for each record. */
 struct room {
     sxt_line *lines;
     size_t line_capacity;
