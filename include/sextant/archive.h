@@ -45,8 +45,9 @@ typedef enum sxt_kind {
 
 /*
  * Detects the kind of the file at PATH from its content, without reading its records. A ksym blob has no magic number
- * and is checked as a whole; a compressed file is expanded. For a file of any other kind *KIND is SXT_KIND_UNKNOWN, and
- * the call succeeds. SXT_ERROR_UNSUPPORTED for a stream, because it could not be read again afterwards.
+ * and is checked as a whole; a compressed file is expanded as far as needed. For a file of any other kind *KIND is
+ * SXT_KIND_UNKNOWN, and the call succeeds. SXT_ERROR_UNSUPPORTED for a stream, because it could not be read again
+ * afterwards.
  */
 SXT_API int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error);
 

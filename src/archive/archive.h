@@ -29,7 +29,7 @@ sxt_kind sxt_kind_of(const uint8_t *data, size_t size, sxt_ksym *ksym);
 
 /*
  * Detects the kind of a compressed file from the beginning of its expanded content. Returns SXT_KIND_UNKNOWN for a file
- * that is not compressed, and for a ksym blob, which can only be recognised as a whole.
+ * that is not compressed, and for most ksym blobs, which can only be recognised as a whole.
  */
 sxt_kind sxt_kind_of_compressed(const struct sxt_file *file);
 

@@ -67,7 +67,7 @@ int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error)
     if (strcmp(path, "-") == 0 ||
         (stat(path, &attributes) == 0 && !S_ISREG(attributes.st_mode) && !S_ISDIR(attributes.st_mode)))
         return sxt_fail_reason(error, SXT_ERROR_UNSUPPORTED, SXT_REASON_NOT_A_FILE, SXT_NO_OFFSET,
-                               "not a file: what is read from a stream cannot be read again");
+                               "not a regular file: a stream can be read only once");
     struct sxt_file file;
     int status = sxt_file_open(&file, path, error);
     if (status != SXT_OK)
