@@ -321,6 +321,29 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_extract
     return CLI_DONE;
 }
 
+static void print_summary(const char *output, const struct made *made)
+{
+    const sxt_written *written = &made->written;
+    cli_print_name(output);
+    fputs(": ", stderr);
+    cli_print_count(written->functions, "function");
+    fputs(", ", stderr);
+    cli_print_count(written->inlines, "inlined call");
+    fputs(", ", stderr);
+    cli_print_count(written->lines, "line");
+    if (written->return_pads > 0) {
+        fputs(", ", stderr);
+        cli_print_count(written->return_pads, "return pad");
+    }
+    fprintf(stderr, ", %llu bytes, %.3f s", (unsigned long long)written->size, made->seconds);
+    if (made->units.damaged > 0 || made->units.missing > 0) {
+        fprintf(stderr, "; %llu of ", (unsigned long long)made->units.damaged);
+        cli_print_count(made->units.read, "DWARF unit");
+        fprintf(stderr, " damaged, %llu missing", (unsigned long long)made->units.missing);
+    }
+    fputc('\n', stderr);
+}
+
 /* The summary goes to stderr, like all messages, unless JSON was asked for. */
 static int summarise(const struct cli_arguments *arguments, const struct made *made)
 {
@@ -328,17 +351,7 @@ static int summarise(const struct cli_arguments *arguments, const struct made *m
     if (!cli_given(arguments, "json")) {
         if (cli_given(arguments, "quiet"))
             return CLI_DONE;
-        fprintf(stderr, "%s: %llu functions, %llu inlined calls, %llu lines, ", output,
-                (unsigned long long)made->written.functions, (unsigned long long)made->written.inlines,
-                (unsigned long long)made->written.lines);
-        if (made->written.return_pads > 0)
-            fprintf(stderr, "%llu return pads, ", (unsigned long long)made->written.return_pads);
-        fprintf(stderr, "%llu bytes, %.3f s", (unsigned long long)made->written.size, made->seconds);
-        if (made->units.damaged > 0 || made->units.missing > 0)
-            fprintf(stderr, "; %llu of %llu units of DWARF damaged, %llu missing",
-                    (unsigned long long)made->units.damaged, (unsigned long long)made->units.read,
-                    (unsigned long long)made->units.missing);
-        fputc('\n', stderr);
+        print_summary(output, made);
         return CLI_DONE;
     }
     struct sxt_emit emit;

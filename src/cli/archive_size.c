@@ -14,7 +14,7 @@ struct making {
 };
 
 static int parse_options(const struct cli_arguments *arguments, struct making *out);
-static int print_summary(const struct cli_arguments *arguments, const sxt_size_info *info, uint64_t bytes);
+static int summarise(const struct cli_arguments *arguments, const sxt_size_info *info, uint64_t bytes);
 
 int cli_make_size(const struct cli_arguments *arguments)
 {
@@ -33,7 +33,7 @@ int cli_make_size(const struct cli_arguments *arguments)
     if (status == CLI_DONE && sxt_size_info_write(info, output, &making.write, &bytes, &error) != SXT_OK)
         status = cli_fail(output, &error);
     if (status == CLI_DONE)
-        status = print_summary(arguments, info, bytes);
+        status = summarise(arguments, info, bytes);
     sxt_size_info_free(&info);
     free((void *)making.build_config);
     return status;
@@ -74,16 +74,27 @@ static int parse_options(const struct cli_arguments *arguments, struct making *o
     return CLI_DONE;
 }
 
-static int print_summary(const struct cli_arguments *arguments, const sxt_size_info *info, uint64_t bytes)
+static void print_summary(const char *output, const sxt_size_summary *summary, uint64_t bytes)
+{
+    cli_print_name(output);
+    fputs(": ", stderr);
+    cli_print_count(summary->symbols, "symbol");
+    fputs(" of ", stderr);
+    cli_print_count(summary->paths, "file");
+    fputs(" and ", stderr);
+    cli_print_count(summary->sections, "section");
+    fprintf(stderr, " for %llu bytes of %zu %s, %llu bytes\n", (unsigned long long)summary->file_bytes,
+            summary->containers, summary->containers == 1 ? "binary" : "binaries", (unsigned long long)bytes);
+}
+
+static int summarise(const struct cli_arguments *arguments, const sxt_size_info *info, uint64_t bytes)
 {
     const char *output = cli_value(arguments, "output");
     sxt_size_summary summary = SXT_SIZE_SUMMARY_INIT;
     sxt_size_info_summary(info, &summary);
     if (!cli_given(arguments, "json")) {
         if (!cli_given(arguments, "quiet"))
-            fprintf(stderr, "%s: %zu symbols of %zu files and %zu sections for %llu bytes of %zu %s, %llu bytes\n",
-                    output, summary.symbols, summary.paths, summary.sections, (unsigned long long)summary.file_bytes,
-                    summary.containers, summary.containers == 1 ? "binary" : "binaries", (unsigned long long)bytes);
+            print_summary(output, &summary, bytes);
         return CLI_DONE;
     }
     struct sxt_emit emit;

@@ -85,6 +85,11 @@ int cli_fail_text(const char *file, const char *format, ...) __attribute__((form
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Parts of a summary on stderr. A file's name may hold anything: control bytes are printed as \xNN. */
+void cli_print_name(const char *name);
+/* "1 block", "2 blocks" */
+void cli_print_count(uint64_t count, const char *noun);
+
 /* "sextant: text; see 'sextant VERB --help'", without a VERB when it is NULL. Returns CLI_USAGE. */
 int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -76,14 +76,23 @@ static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options
     return status;
 }
 
+static void print_summary(const char *output, const sxt_written *written)
+{
+    cli_print_name(output);
+    fputs(": ", stderr);
+    cli_print_count(written->symbols, "symbol");
+    fputs(", ", stderr);
+    cli_print_count(written->tokens, "token");
+    fprintf(stderr, " that save%s %llu bytes, %llu bytes\n", written->tokens == 1 ? "s" : "",
+            (unsigned long long)written->saved, (unsigned long long)written->size);
+}
+
 static int summarise(const struct cli_arguments *arguments, const sxt_written *written)
 {
     const char *output = cli_value(arguments, "output");
     if (!cli_given(arguments, "json")) {
         if (!cli_given(arguments, "quiet"))
-            fprintf(stderr, "%s: %llu symbols, %llu tokens that save %llu bytes, %llu bytes\n", output,
-                    (unsigned long long)written->symbols, (unsigned long long)written->tokens,
-                    (unsigned long long)written->saved, (unsigned long long)written->size);
+            print_summary(output, written);
         return CLI_DONE;
     }
     struct sxt_emit emit;

@@ -1,5 +1,6 @@
 /* messages.c: errors, warnings and notes on stderr, and parsing that several verbs share. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,8 +10,7 @@
 #include "base/string.h"
 #include "cli/cli.h"
 
-/* Names and words may hold anything; what would break the line or drive the terminal is shown as \\xNN. */
-static void print_name(const char *name)
+void cli_print_name(const char *name)
 {
     for (; *name != 0; name++)
         if ((unsigned char)*name < 0x20 || *name == 0x7f)
@@ -19,11 +19,16 @@ static void print_name(const char *name)
             fputc(*name, stderr);
 }
 
+void cli_print_count(uint64_t count, const char *noun)
+{
+    fprintf(stderr, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
 __attribute__((format(printf, 1, 0))) static void print_text(const char *format, va_list arguments)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
-    print_name(text);
+    cli_print_name(text);
 }
 
 __attribute__((format(printf, 3, 0))) static void print_line(const char *file, const char *kind, const char *format,
@@ -32,7 +37,7 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
     fflush(stdout);
     fprintf(stderr, "sextant: ");
     if (file != NULL) {
-        print_name(file);
+        cli_print_name(file);
         fputs(": ", stderr);
     }
     fputs(kind, stderr);

@@ -72,11 +72,17 @@ static void explain(const struct session *session, const char *path, const sxt_r
 static void summarise(const struct session *session, const char *path, const sxt_recorded *recorded)
 {
     explain(session, path, recorded);
-    if (!cli_given(session->arguments, "quiet"))
-        fprintf(stderr, "sextant: %s: %llu event%s, %llu allocation%s at %llu stack%s\n", path,
-                (unsigned long long)recorded->events, recorded->events == 1 ? "" : "s",
-                (unsigned long long)recorded->allocations, recorded->allocations == 1 ? "" : "s",
-                (unsigned long long)recorded->stacks, recorded->stacks == 1 ? "" : "s");
+    if (cli_given(session->arguments, "quiet"))
+        return;
+    fputs("sextant: ", stderr);
+    cli_print_name(path);
+    fputs(": ", stderr);
+    cli_print_count(recorded->events, "event");
+    fputs(", ", stderr);
+    cli_print_count(recorded->allocations, "allocation");
+    fputs(" at ", stderr);
+    cli_print_count(recorded->stacks, "stack");
+    fputc('\n', stderr);
 }
 
 /* --- children --- */

@@ -297,10 +297,13 @@ static int summarise(struct symbolizing *work, const char *output, const sxt_pro
     if (cli_given(work->arguments, "quiet"))
         return CLI_DONE;
     if (work->complaints > COMPLAINTS_MAX)
-        cli_warn(output, "%zu more mappings like these", work->complaints - COMPLAINTS_MAX);
+        cli_warn(output, "%zu more %s like these", work->complaints - COMPLAINTS_MAX,
+                 work->complaints - COMPLAINTS_MAX == 1 ? "mapping" : "mappings");
     uint64_t unresolved = report->locations - report->kept - report->symbolized;
-    fprintf(stderr, "%s: %llu of %llu locations symbolized", output, (unsigned long long)report->symbolized,
-            (unsigned long long)report->locations);
+    cli_print_name(output);
+    fprintf(stderr, ": %llu of ", (unsigned long long)report->symbolized);
+    cli_print_count(report->locations, "location");
+    fputs(" symbolized", stderr);
     if (report->kept > 0)
         fprintf(stderr, "; %llu had lines already", (unsigned long long)report->kept);
     if (unresolved > 0)
@@ -404,7 +407,8 @@ static int filter_text(struct symbolizing *work, const char *input, const char *
     if (result == CLI_DONE && !cli_given(work->arguments, "quiet")) {
         sxt_modules_visit_missing(work->modules, complain_of_module, work);
         if (work->complaints > COMPLAINTS_MAX)
-            cli_warn(input, "%zu more files like these", work->complaints - COMPLAINTS_MAX);
+            cli_warn(input, "%zu more %s like these", work->complaints - COMPLAINTS_MAX,
+                     work->complaints - COMPLAINTS_MAX == 1 ? "file" : "files");
     }
     sxt_text_filter_close(&stream.filter);
     return result;

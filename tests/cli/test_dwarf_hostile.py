@@ -159,7 +159,7 @@ class Damage(DwarfHostileTest):
         result = self.run_limited("archive", path, "-o", self.folder / "out.lidia")
         self.assertEqual(result.status, 0, f"\n{result}")
         self.assertIn("8 damaged units in total", result.err)
-        self.assertIn("8 of 10 units of DWARF damaged", result.err)
+        self.assertIn("8 of 10 DWARF units damaged", result.err)
         self.assertLess(len(result.err.splitlines()), 12)
 
     def test_a_broken_line_table_costs_the_lines(self):

@@ -6,8 +6,9 @@ import select
 import subprocess
 import time
 
-from support import lidia_reference, sextant, tap
+from support import lidia_reference, pprof, sextant, tap
 from support.elf_writer import symbol_file
+from support.pprof import Profile
 
 VERBS = ("archive", "lookup", "dump", "info", "verify")
 THREE = [("helper", 0x401060, 16), ("_start", 0x401000, 32), ("main", 0x401020, 64)]
@@ -145,6 +146,23 @@ class Words(sextant.ProgramTest):
                 self.assertEqual(result.status, 1)
                 self.assertEqual(len(result.err.splitlines()), 1, f"\n{result}")
                 self.assertNotIn("\x1b", result.err)
+
+    def test_names_of_outputs_are_shown_without_control_bytes(self):
+        text = self.file("nm.txt", b"401000 T one\n401020 T two\n")
+        profile = self.file("in.pb", pprof.encode(Profile()))
+        for words in (["archive", self.elf, "-f", "lidia"], ["archive", self.elf, "-f", "symbfile"],
+                      ["archive", self.elf, "-f", "size"], ["archive", text, "-f", "ksym"], ["symbolize", profile]):
+            with self.subTest(words=words):
+                result = sextant.run(*words, "-o", self.folder / "red\x1b[31m\nname")
+                self.assertEqual(result.status, 0, f"\n{result}")
+                self.assertRegex(result.err, r"\A[ -~]*/red\\x1b\[31m\\x0aname: [0-9][ -~]+\n\Z")
+
+    def test_one_thing_is_not_counted_in_the_plural(self):
+        result = sextant.run("archive", self.file("one.elf", symbol_file(THREE[:1])), "-o", self.folder / "one.lidia")
+        self.assertRegex(result.err, r": 1 function, 0 inlined calls, 0 lines, [0-9]+ bytes, ")
+        text = self.file("nm.txt", b"401000 T one\n")
+        result = sextant.run("archive", text, "-o", self.folder / "one.ksym")
+        self.assertRegex(result.err, r": 1 symbol, 0 tokens that save 0 bytes, [0-9]+ bytes")
 
     def test_names_from_files_do_not_reach_a_terminal_raw(self):
         path = self.file("evil.elf", symbol_file([(b"evil\x1b]0;title\x07\nname", 0x401000, 8)]))
