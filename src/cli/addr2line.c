@@ -35,7 +35,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"sextant addr2line -e app -fip 0x401136 main+0x20", "function, file and line, with inlined calls"},
-    {"sextant addr2line -e app -afC < addresses.txt", "many, one a line"},
+    {"sextant addr2line -e app -afC < addresses.txt", "many, one per line"},
     {"sextant addr2line -e module.ko -j .text -f 4c0", "an offset in a section of a kernel module"},
     {"ln -s /usr/bin/sextant ~/bin/addr2line", "perf and other programs find it by this name"},
     {NULL, NULL},
@@ -46,11 +46,12 @@ static int run_words(int argc, char **argv);
 const struct cli_verb cli_addr2line = {
     .name = "addr2line",
     .synopsis = "[OPTION...] [ADDRESS...]",
-    .summary = "answer as GNU addr2line does, only faster",
-    .description = "A drop-in for GNU addr2line: the same options, input and output. The program also behaves so\n"
-                   "when it is started under the name addr2line. An address is a hexadecimal number or a symbol,\n"
-                   "with or without +OFFSET. Without addresses, they are read from standard input, one per line,\n"
-                   "and each is answered at once. @FILE is replaced by the words in FILE. FILE may be an archive.",
+    .summary = "a faster replacement for GNU addr2line",
+    .description =
+        "A drop-in replacement for GNU addr2line: the same options, input and output. sextant does\n"
+        "the same when it is started under the name addr2line. An address is a hexadecimal number or a symbol,\n"
+        "with or without +OFFSET. Without addresses, they are read from standard input, one per line,\n"
+        "and each is answered immediately. @FILE is replaced by the words in FILE. FILE may be an archive.",
     .options = options,
     .examples = examples,
     .run_words = run_words,
@@ -62,7 +63,7 @@ struct request {
     const char *target;
     sxt_addr2line_options open;
     bool with_addresses, with_functions, with_inlines, readable, pretty, basenames;
-    sxt_addr2line *addr2line; /* NULL if the file is to be read as plain bytes */
+    sxt_addr2line *addr2line; /* NULL if the file is read as plain bytes */
 };
 
 /* Addresses that are answered together, so that what they need is read on several threads. */
@@ -73,7 +74,7 @@ struct batch {
 
 enum { LINE_MAX_SIZE = 99, READ_SIZE = 64 << 10 };
 
-/* From libiberty: replaces "@FILE" by the words in FILE; then the list and its words are new. */
+/* From libiberty: replaces "@FILE" by the words in FILE, in a new list with new words. */
 extern void expandargv(int *argc, char ***argv);
 extern void freeargv(char **argv);
 
@@ -313,7 +314,7 @@ static size_t take_lines(struct request *request, struct batch *batch, const cha
     return at;
 }
 
-/* All input that is there is one batch, which is answered before more is waited for. */
+/* All input that has arrived is one batch, which is answered before it waits for more. */
 static int answer_stdin(struct request *request, struct batch *batch)
 {
     char *text = malloc(READ_SIZE + LINE_MAX_SIZE);
@@ -407,6 +408,6 @@ static int answer_batch(struct request *request, struct batch *batch)
         return fail(request, "%s: %s", request->file, error.text);
     for (size_t i = 0; i < batch->count; i++)
         answer(request, batch->addresses[i]);
-    /* Whoever waits for the answer at the other end of a pipe has it now. */
+    /* A program at the other end of a pipe may wait for the answer. */
     return fflush(stdout) == 0 ? CLI_DONE : CLI_NO;
 }

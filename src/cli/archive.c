@@ -9,35 +9,35 @@
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads, ksym or size; by default\nwhat FILE's extension says",
+    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads, ksym or size (default: by\nthe extension of FILE)",
      "lidia symbfile returnpads ksym size"},
     {"returnpads", 0, "FILE", "with a symbfile: write its return pads to FILE too", NULL},
-    {"types", 0, "LETTERS", "ksym: take symbols of these types of nm, or all;\nby default Tt, which is code", NULL},
-    {"layout", 0, "seed|0.6", "ksym: the layout of the published description, or the\none of version 0.6", "seed 0.6"},
+    {"types", 0, "LETTERS", "ksym: only symbols with these type letters of nm, or all\n(default: Tt, which is code)",
+     NULL},
+    {"layout", 0, "seed|0.6", "ksym: the published layout (default), or that of version 0.6", "seed 0.6"},
     {"map", 0, "FILE", "size: the linker's map, for objects and literals", NULL},
-    {"components", 0, "FILE", "size: lines PREFIX COMPONENT: which component owns a path", NULL},
+    {"components", 0, "FILE", "size: which component owns a path, in lines of the form\nPREFIX COMPONENT", NULL},
     {"source-dir", 0, "DIR", "size: store paths relative to DIR; use its DIR_METADATA\nfiles and its git revision",
      NULL},
-    {"title", 0, "TEXT", "size: a title for it", NULL},
-    {"url", 0, "URL", "size: where it was built", NULL},
-    {"git-revision", 0, "ID", "size: which revision it is", NULL},
-    {"build-config", 0, "KEY=VALUE", "size: more about the build; may be repeated", NULL},
+    {"title", 0, "TEXT", "size: title of the build", NULL},
+    {"url", 0, "URL", "size: URL of the build", NULL},
+    {"git-revision", 0, "ID", "size: git revision of the build", NULL},
+    {"build-config", 0, "KEY=VALUE", "size: a setting of the build; may be repeated", NULL},
     {"with-debug", 0, NULL, "size: count debug information and symbols too", NULL},
-    {"deflate", 0, "stock|fast", "size: the same bytes as the reference (default), or eight\ntimes as fast",
-     "stock fast"},
+    {"deflate", 0, "stock|fast", "size: the bytes of SuperSize (default), or 8 times as fast", "stock fast"},
     CLI_OPTIONS_EXTRACT,
-    {"no-lines", 0, NULL, "leave line numbers out", NULL},
-    {"no-files", 0, NULL, "leave file names out", NULL},
-    {"no-inlines", 0, NULL, "leave inlined calls out", NULL},
+    {"no-lines", 0, NULL, "leave out line numbers", NULL},
+    {"no-files", 0, NULL, "leave out file names", NULL},
+    {"no-inlines", 0, NULL, "leave out inlined calls", NULL},
     {"compat", 0, NULL,
-     "the same bytes as the reference Lidia writer: symbols and\nGo functions only, in its selection and order", NULL},
+     "write the same bytes as the reference Lidia writer: symbols\nand Go functions only, in its selection and order",
+     NULL},
     {"strings", 0, "length|nul",
-     "how strings are stored: after their length (default)\nor ended by NUL, as the published description says",
-     "length nul"},
+     "store strings after their length (default), or ended by\nNUL, as in the published description", "length nul"},
     {"no-index", 0, NULL, "leave out the index that makes deep lookups fast", NULL},
     {"path-map", 0, "OLD=NEW",
-     "replace OLD at the beginning of file names by NEW;\nmay be repeated, the first that matches is used", NULL},
-    {"quiet", 'q', NULL, "no summary", NULL},
+     "replace OLD at the beginning of file names by NEW;\nmay be repeated; the first that matches is used", NULL},
+    {"quiet", 'q', NULL, "print no summary", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -59,9 +59,9 @@ const struct cli_verb cli_archive = {
     .synopsis = "[OPTION...] INPUT... -o OUTPUT",
     .summary = "make an archive from the symbols of a binary",
     .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input),\n"
-                   "calls that were inlined into them, files and lines, from its DWARF, its Go function\n"
-                   "table, its symbol tables, MiniDebugInfo and separate debug files, and writes them as an\n"
-                   "archive that addresses can be looked up in. The output appears whole or not at all.\n"
+                   "inlined calls, files and lines, from its DWARF, its Go function table, its symbol\n"
+                   "tables, MiniDebugInfo and separate debug files, and writes them to an archive for\n"
+                   "lookups. The output is written completely or not at all.\n"
                    "A ksym blob is also made from text as nm and /proc/kallsyms print it, and from archives.\n"
                    "A size file shows who owns each byte of binaries, object files and static libraries; it\n"
                    "is made from one or several of them.",
@@ -244,7 +244,7 @@ static void free_path_maps(sxt_lidia_options *lidia)
 
 static const char *const formats[] = {"lidia", "symbfile", "returnpads", "ksym", "size"};
 
-/* The format that was asked for, or that the output's extension says; NULL when neither does. */
+/* The format given by --format, or by the extension of the output; NULL if neither names one. */
 static const char *format_of(const struct cli_arguments *arguments)
 {
     const char *format = cli_value(arguments, "format");
@@ -276,12 +276,12 @@ static int check_format(const struct cli_arguments *arguments, const char *forma
     bool has_ranges = strcmp(format, "ksym") != 0 && strcmp(format, "size") != 0;
     for (size_t i = 0; i < sizeof of_ranges / sizeof *of_ranges; i++)
         if (!has_ranges && cli_given(arguments, of_ranges[i]))
-            return cli_usage(arguments->verb, "--%s is not for %s", of_ranges[i], format);
+            return cli_usage(arguments->verb, "--%s does not apply to %s", of_ranges[i], format);
     if (strcmp(format, "symbfile") != 0 && cli_given(arguments, "returnpads"))
         return cli_usage(arguments->verb, "--returnpads is for symbfile, not %s", format);
     bool pads = strcmp(format, "returnpads") == 0 || cli_given(arguments, "returnpads");
     if (pads && strcmp(arguments->words[0], "-") == 0)
-        return cli_usage(arguments->verb, "return pads need the binary as a file, not on standard input");
+        return cli_usage(arguments->verb, "return pads need the binary as a file; standard input is not supported");
     return CLI_DONE;
 }
 
@@ -294,14 +294,12 @@ static int check_words(const struct cli_arguments *arguments)
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
     if (arguments->word_count > 1 && (format_of(arguments) == NULL || strcmp(format_of(arguments), "size") != 0))
-        return cli_usage(arguments->verb, "one input at a time, not '%s' too", arguments->words[1]);
+        return cli_usage(arguments->verb, "unexpected second input: '%s'", arguments->words[1]);
     if (format != NULL && format_of(arguments) == NULL)
-        return cli_usage(arguments->verb, "unknown format '%s'; known: lidia, symbfile, returnpads, ksym, size",
-                         format);
+        return cli_usage(arguments->verb, "unknown format '%s'; use lidia, symbfile, returnpads, ksym or size", format);
     if (format_of(arguments) == NULL)
-        return cli_usage(
-            arguments->verb,
-            "'%s' does not end in .lidia, .symbfile, .returnpads, .ksym or .size; say which format (-f lidia)", output);
+        return cli_usage(arguments->verb, "no format given for '%s'; use -f lidia, symbfile, returnpads, ksym or size",
+                         output);
     return check_format(arguments, format_of(arguments));
 }
 
@@ -310,14 +308,14 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_extract
     static const char *const contradicting[] = {"debug", "debug-dir", "zero-size", "path-map"};
     for (size_t i = 0; i < sizeof contradicting / sizeof *contradicting; i++)
         if (cli_given(arguments, contradicting[i]))
-            return cli_usage(arguments->verb, "--compat and --%s contradict each other", contradicting[i]);
+            return cli_usage(arguments->verb, "--compat and --%s cannot be used together", contradicting[i]);
     const char *strings = cli_value(arguments, "strings");
     if (strings != NULL && strcmp(strings, "length") != 0)
-        return cli_usage(arguments->verb, "--compat and --strings %s contradict each other", strings);
-    /* Its published versions differ in whether they know Go; apart from that it takes what it takes. */
+        return cli_usage(arguments->verb, "--compat and --strings %s cannot be used together", strings);
+    /* Some published versions of the reference read Go functions, others do not. Its other sources are fixed. */
     uint32_t sources = extract->sources | SXT_SOURCE_GO;
     if (cli_given(arguments, "sources") && sources != (SXT_SOURCE_GO | SXT_SOURCE_SYMTAB | SXT_SOURCE_DYNSYM))
-        return cli_usage(arguments->verb, "--compat takes --sources symtab,dynsym or go,symtab,dynsym only");
+        return cli_usage(arguments->verb, "--compat allows only --sources symtab,dynsym or go,symtab,dynsym");
     return CLI_DONE;
 }
 

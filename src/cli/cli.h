@@ -96,23 +96,22 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...) __attribute_
 /* Options that several verbs share; a verb puts them into its own table. */
 #define CLI_OPTION_JSON                                                                                                \
     {                                                                                                                  \
-        "json", 0, NULL, "print JSON, one object a line", NULL                                                         \
+        "json", 0, NULL, "print JSON, one object per line", NULL                                                       \
     }
 #define CLI_OPTION_THREADS                                                                                             \
     {                                                                                                                  \
-        "threads", 0, "N", "use at most N threads (default: SEXTANT_THREADS, or one for each\nprocessor)", NULL        \
+        "threads", 0, "N", "use at most N threads (default: SEXTANT_THREADS, or one\nper processor)", NULL             \
     }
 #define CLI_OPTIONS_EXTRACT                                                                                            \
-    {"debug", 0, "FILE", "take symbols from this separate debug file too", NULL},                                      \
+    {"debug", 0, "FILE", "also read symbols from this separate debug file", NULL},                                     \
         {"debug-dir", 0, "DIR", "search debug files below DIR instead of /usr/lib/debug", NULL},                       \
         {"no-debug-search", 0, NULL, "do not search for separate debug files", NULL},                                  \
-        {"sources", 0, "LIST", "use only these of dwarf,go,symtab,dynsym", "dwarf go symtab dynsym"},                  \
+        {"sources", 0, "LIST", "use only these sources: dwarf,go,symtab,dynsym", "dwarf go symtab dynsym"},            \
         {"zero-size", 0, "skip|extend",                                                                                \
          "functions of size 0 own no bytes (skip, the default)\nor reach to the next symbol (extend)", "skip extend"}, \
-        {"mangled", 0, NULL, "names as linked; by default they are demangled", NULL}, CLI_OPTION_THREADS
+        {"mangled", 0, NULL, "keep names mangled; by default they are demangled", NULL}, CLI_OPTION_THREADS
 
-/* Fills OPEN and EXTRACT, which OPEN points to, from those. FILE is named in warnings. Returns CLI_DONE or CLI_USAGE.
- */
+/* Fills OPEN, and EXTRACT that it points to, from these. Warnings name FILE. Returns CLI_DONE or CLI_USAGE. */
 int cli_open_options(const struct cli_arguments *arguments, const char *file, sxt_open_options *open,
                      sxt_extract_options *extract);
 

@@ -7,20 +7,19 @@
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile, ksym, size or sizediff; by default what FILE's\nextension says",
+    {"format", 'f', "FORMAT", "lidia, symbfile, ksym, size or sizediff (default: by the\nextension of FILE)",
      "lidia symbfile ksym size sizediff"},
-    {"types", 0, "LETTERS", "to ksym: only symbols of these types of nm", NULL},
-    {"layout", 0, "seed|0.6", "to ksym: the layout of the published description, or\nthe one of version 0.6",
-     "seed 0.6"},
-    {"mangled", 0, NULL, "text to ksym: leave names as linked; by default they are\ndemangled", NULL},
+    {"types", 0, "LETTERS", "to ksym: only symbols with these type letters of nm", NULL},
+    {"layout", 0, "seed|0.6", "to ksym: the published layout (default), or that of version 0.6", "seed 0.6"},
+    {"mangled", 0, NULL, "text to ksym: keep names mangled; by default they are\ndemangled", NULL},
     {"where", 0, "FILTER", "to size: only symbols that this filter of 'sextant query'\nselects, and their aliases",
      NULL},
-    {"deflate", 0, "stock|fast", "to size: the bytes of the reference, or 8 times as fast", "stock fast"},
+    {"deflate", 0, "stock|fast", "to size: the bytes of SuperSize (default), or 8 times as fast", "stock fast"},
     CLI_OPTION_MAX_SIZE,
-    {"compress", 0, NULL, "heap traces: in blocks, with an index in OUTPUT.idx", NULL},
-    {"decompress", 0, NULL, "heap traces: uncompressed, for any reader of version 1", NULL},
+    {"compress", 0, NULL, "heap traces: compress in blocks, with an index in OUTPUT.idx", NULL},
+    {"decompress", 0, NULL, "heap traces: decompress, for any reader of version 1", NULL},
     {"recover", 0, NULL, "heap traces: recover one that was cut off", NULL},
-    {"quiet", 'q', NULL, "no summary", NULL},
+    {"quiet", 'q', NULL, "print no summary", NULL},
     CLI_OPTION_THREADS,
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
@@ -40,12 +39,12 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_convert = {
     .name = "convert",
     .synopsis = "[OPTION...] INPUT... -o OUTPUT",
-    .summary = "turn archives into another format, or several into one",
+    .summary = "convert archives to another format, or merge several",
     .description = "Converts Lidia archives and symbfiles into each other without loss. A ksym blob has names and\n"
-                   "addresses only; it is made of archives, of other blobs, and of text as nm and /proc/kallsyms\n"
-                   "print it. A blob that is converted gives ranges that extend to the next symbol. Size files\n"
+                   "addresses only; it is made from archives, other blobs, and text as nm and /proc/kallsyms print\n"
+                   "it. Converting a blob gives ranges that extend to the next symbol. Size files\n"
                    "are copied, whole or in part. Heap traces are compressed, decompressed or recovered. The\n"
-                   "output appears whole or not at all.",
+                   "output is written completely or not at all.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -72,9 +71,11 @@ static int check_options(const struct cli_arguments *arguments, const char *form
     static const char *const of_size[] = {"where", "deflate", "max-size"};
     bool is_ksym = strcmp(format, "ksym") == 0;
     bool is_size = strcmp(format, "size") == 0 || strcmp(format, "sizediff") == 0;
+    if (*format == 0)
+        return cli_usage(arguments->verb, "no format given; use -f lidia, symbfile, ksym, size or sizediff");
     if (!is_ksym && !is_size && strcmp(format, "lidia") != 0 && strcmp(format, "symbfile") != 0)
-        return cli_usage(arguments->verb,
-                         "cannot convert to '%s'; known: lidia, symbfile, ksym, size, sizediff (-f FORMAT)", format);
+        return cli_usage(arguments->verb, "cannot convert to '%s'; use -f lidia, symbfile, ksym, size or sizediff",
+                         format);
     for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
         if (!is_ksym && cli_given(arguments, of_ksym[i]))
             return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
@@ -86,8 +87,8 @@ static int check_options(const struct cli_arguments *arguments, const char *form
 }
 
 /*
- * Is a heap trace to be converted? If an option is for traces, it must be one, and reading it says what is wrong
- * otherwise: a stream can be read only once, and a damaged file need not look like one.
+ * Is a heap trace to be converted? An option for traces means yes without looking at the content: a stream can be read
+ * only once, and a damaged file may not look like a trace. If it is something else, reading it fails.
  */
 static int detect_trace(const struct cli_arguments *arguments, bool *is_trace)
 {
@@ -97,7 +98,7 @@ static int detect_trace(const struct cli_arguments *arguments, bool *is_trace)
         if (cli_given(arguments, of_traces[i]))
             given = of_traces[i];
     if (given != NULL && format != NULL)
-        return cli_usage(arguments->verb, "--%s and --format contradict each other", given);
+        return cli_usage(arguments->verb, "--%s and --format cannot be used together", given);
     *is_trace = given != NULL || (format == NULL && cli_is_trace(arguments->words[0]));
     return CLI_DONE;
 }

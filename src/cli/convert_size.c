@@ -58,7 +58,7 @@ int cli_convert_size(const struct cli_arguments *arguments, bool is_diff)
     sxt_size_write_options options;
     sxt_size_write_options_init(&options);
     if (arguments->word_count != 1)
-        return cli_usage(arguments->verb, "a file of sizes is converted from one file");
+        return cli_usage(arguments->verb, "one size file at a time");
     int status = cli_deflate_option(arguments, &options);
     if (status != CLI_DONE)
         return status;

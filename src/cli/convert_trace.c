@@ -24,7 +24,7 @@ int cli_convert_trace(const struct cli_arguments *arguments)
     options.progress = cli_given(arguments, "quiet") ? NULL : cli_progress_show;
     options.data = &progress;
     if (options.compress && cli_given(arguments, "decompress"))
-        return cli_usage(arguments->verb, "--compress and --decompress contradict each other");
+        return cli_usage(arguments->verb, "--compress and --decompress cannot be used together");
     if (arguments->word_count != 1)
         return cli_usage(arguments->verb, "one heap trace at a time");
     int status = sxt_trace_convert_path(input, output, &options, &converted, &error);

@@ -12,15 +12,15 @@ static const struct cli_option options[] = {
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"markdown", 0, NULL, "print Markdown, for a pull request", NULL},
-    {"ignore-alias-only", 0, NULL, "symbols of the same size whose aliases changed are unchanged", NULL},
-    {"fail-if-grows", 0, "SIZE", "exit status 1 when the file grows by more than 4k or 1%", NULL},
-    {"fail-if-section", 0, "NAME=SIZE", "the same for a section: .text=1%; may be given several times", NULL},
+    {"ignore-alias-only", 0, NULL, "do not count symbols as changed if only their aliases changed", NULL},
+    {"fail-if-grows", 0, "SIZE", "exit with status 1 if the file grows by more than SIZE (4k, 1%)", NULL},
+    {"fail-if-section", 0, "NAME=SIZE", "the same for a section (.text=1%); may be repeated", NULL},
     {"disassemble", 0, NULL, "show what changed in the code of the functions that changed\nmost, and store it with -o",
      NULL},
-    {"before-binary", 0, "FILE", "the binary of BEFORE, when that is a .size file", NULL},
-    {"after-binary", 0, "FILE", "the binary of AFTER, when that is a .size file", NULL},
+    {"before-binary", 0, "FILE", "the binary of BEFORE, if that is a .size file", NULL},
+    {"after-binary", 0, "FILE", "the binary of AFTER, if that is a .size file", NULL},
     {"objdump", 0, "PROGRAM", "accepted and ignored: no program is needed to disassemble", NULL},
-    {"deflate", 0, "stock|fast", "how -o compresses: to the bytes of SuperSize, or 8 times as fast", "stock fast"},
+    {"deflate", 0, "stock|fast", "for -o: the bytes of SuperSize (default), or 8 times as fast", "stock fast"},
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
@@ -41,11 +41,11 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_diff = {
     .name = "diff",
     .synopsis = "[OPTION...] BEFORE AFTER",
-    .summary = "what changed between two size files, binaries or heap traces",
+    .summary = "print what changed between two size files, binaries or heap traces",
     .description =
         "Matches the symbols of two size files or binaries and prints what was added, removed and changed. One\n"
         ".sizediff in place of two files is shown the same way. Totals are of the bytes in the file: .bss and the\n"
-        "like are shown but not counted. The exit status is 1 when something grew by more than its budget.\n"
+        "like are shown but not counted. The exit status is 1 if something grew by more than its budget.\n"
         "For two heap traces, or FILE@MOMENT for what was live then, it prints which stacks hold more or less.",
     .options = options,
     .examples = examples,
@@ -200,7 +200,7 @@ static int check_disassembling(const struct cli_arguments *arguments)
     if (!is_asked && (has_before || has_after || cli_given(arguments, "objdump")))
         return cli_usage(arguments->verb, "--before-binary, --after-binary and --objdump are for --disassemble");
     if (arguments->word_count == 1 && has_before != has_after)
-        return cli_usage(arguments->verb, "a .sizediff needs both --before-binary and --after-binary");
+        return cli_usage(arguments->verb, "with a .sizediff, --before-binary and --after-binary are needed both");
     if (is_asked && cli_given(arguments, "csv") && !cli_given(arguments, "output"))
         return cli_usage(arguments->verb, "--disassemble cannot be printed as CSV");
     return CLI_DONE;
@@ -211,9 +211,9 @@ static int check_usage(const struct cli_arguments *arguments)
     const char *output = cli_value(arguments, "output");
     sxt_size_write_options writing;
     if (arguments->word_count == 0 || arguments->word_count > 2)
-        return cli_usage(arguments->verb, "two files, or one .sizediff, are needed");
+        return cli_usage(arguments->verb, "expected two files, or one .sizediff");
     if (cli_given(arguments, "json") + cli_given(arguments, "csv") + cli_given(arguments, "markdown") > 1)
-        return cli_usage(arguments->verb, "--json, --csv and --markdown exclude each other");
+        return cli_usage(arguments->verb, "--json, --csv and --markdown cannot be used together");
     if (cli_deflate_option(arguments, &writing) != CLI_DONE)
         return CLI_USAGE;
     if (arguments->word_count == 1 && cli_given(arguments, "ignore-alias-only"))
@@ -268,7 +268,7 @@ static int open_input(const struct cli_arguments *arguments, struct cli_size_inp
         return cli_size_open_two(arguments, arguments->words[0], arguments->words[1], &how, input);
     int status = cli_size_open(arguments, arguments->words[0], input);
     if (status == CLI_DONE && input->diff == NULL)
-        status = cli_usage(arguments->verb, "one file is not enough, unless it is a .sizediff");
+        status = cli_usage(arguments->verb, "expected two files: '%s' is not a .sizediff", arguments->words[0]);
     return status;
 }
 

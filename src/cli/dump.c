@@ -1,9 +1,9 @@
-/* dump.c: every record of an archive, one a line. */
+/* dump.c: every record of an archive, one per line. */
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
     CLI_OPTIONS_EXTRACT,
-    {"check", 0, NULL, "compare the archive's checksums first", NULL},
+    {"check", 0, NULL, "check the checksums of the archive first", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -20,7 +20,8 @@ const struct cli_verb cli_dump = {
     .name = "dump",
     .synopsis = "[OPTION...] FILE",
     .summary = "print every record of an archive",
-    .description = "FILE is an archive, or an ELF file whose ranges are shown as an archive would have them.",
+    .description = "FILE is an archive, a size file, a heap trace, or an ELF file, whose ranges are printed as an\n"
+                   "archive would store them.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -120,7 +121,7 @@ static bool dump_pad(void *data, uint64_t address, const sxt_pad_frame *frames, 
     return !emit->failed;
 }
 
-/* As /proc/kallsyms has it, so that what comes out can go in again. */
+/* The format of /proc/kallsyms, so that `archive` can read the output. */
 static bool dump_symbol(void *data, const sxt_named *symbol)
 {
     struct sxt_emit *emit = data;

@@ -1,4 +1,4 @@
-/* dump_trace.c: a heap trace, one stack and one event a line after the header; and what info says of one. */
+/* dump_trace.c: a heap trace, one stack or event per line after the header; and the output of info for one. */
 #include <stdio.h>
 
 #include "cli/heap.h"

@@ -8,7 +8,7 @@
 
 struct cli_explain;
 
-/* OPTIONS are those of the archive. PID is the process that is asked, or NULL. NULL when out of memory. */
+/* OPTIONS are those of the archive. PID is the process, or NULL. NULL when out of memory. */
 struct cli_explain *cli_explain_new(const sxt_open_options *options, const char *pid);
 void cli_explain_free(struct cli_explain *explain);
 

@@ -52,7 +52,7 @@ static int run(const struct cli_arguments *arguments)
     return cli_usage(arguments->verb, "expected 'man', 'man VERB' or 'completion bash|zsh|fish'");
 }
 
-/* Text for troff: backslashes and hyphens are its own, and a line must not begin with a dot. */
+/* Text for troff: backslashes and hyphens are escaped, and a line must not begin with a dot. */
 static void roff(const char *text)
 {
     for (bool line_start = true; *text != 0; text++) {

@@ -11,7 +11,7 @@
 static const struct cli_option options[] = {
     {"peak", 0, NULL, "what was live at the peak", NULL},
     {"leaks", 0, NULL, "what was never freed", NULL},
-    {"min-age", 0, "TIME", "for --leaks: only blocks that lived at least so long", NULL},
+    {"min-age", 0, "TIME", "for --leaks: only blocks that lived at least this long", NULL},
     {"suppressions", 0, "FILE", "for --leaks: hide known leaks; lines leak:PATTERN match functions\nand files", NULL},
     {"temporary", 0, "[=N]", "what was freed after its thread had allocated at most N other\nblocks (default 0)", NULL},
     {"top", 0, "[=COST]", "the stacks with the highest cost (default bytes)", "bytes count live peak leaked temporary"},
@@ -29,8 +29,8 @@ static const struct cli_option options[] = {
     {"from", 0, "MOMENT", "leave out what happened before", NULL},
     {"until", 0, "MOMENT", "leave out what happened after", NULL},
     {"between", 0, "A B", "what grew between two moments: --from A --until B", NULL},
-    {"symbolize", 0, NULL, "first find names for addresses that have none, and keep them in\nFILE or in that of -o",
-     NULL},
+    {"symbolize", 0, NULL,
+     "first find names for addresses that have none, and store them\nin FILE, or in the file given by -o", NULL},
     {"search", 0, "DIR", "for --symbolize: also search binaries, debug files and archives\nbelow DIR; may be repeated",
      NULL},
     {"debug-dir", 0, "DIR", "for --symbolize: search debug files below DIR instead of\n/usr/lib/debug", NULL},
@@ -43,8 +43,8 @@ static const struct cli_option options[] = {
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     CLI_OPTION_THREADS,
-    {"limit", 'n', "N", "rows of a table (default 10 in the summary, 30 otherwise)", NULL},
-    {"all", 0, NULL, "no limit", NULL},
+    {"limit", 'n', "N", "print at most N rows (default: 10 in the summary, 30 otherwise)", NULL},
+    {"all", 0, NULL, "print all rows", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -64,7 +64,7 @@ static int run_words(int argc, char **argv);
 const struct cli_verb cli_heap = {
     .name = "heap",
     .synopsis = "[OPTION...] FILE",
-    .summary = "where the memory of a program went",
+    .summary = "show where the memory of a program went",
     .description =
         "Reads a heap trace (.mlyze), plain or compressed, and prints its peak, its totals and its largest\n"
         "stacks. --peak, --leaks, --temporary and --cost choose what is counted; --by, --tree, --folded and\n"
@@ -165,7 +165,7 @@ static int choose_cost(const struct cli_arguments *arguments, struct request *re
     if (cli_given(arguments, "peak") + cli_given(arguments, "leaks") + cli_given(arguments, "temporary") +
             (texts[0] != NULL) >
         1)
-        return cli_usage(arguments->verb, "--peak, --leaks, --temporary and --top contradict each other");
+        return cli_usage(arguments->verb, "--peak, --leaks, --temporary and --top cannot be used together");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!cli_given(arguments, flags[i].name))
             continue;
@@ -214,13 +214,13 @@ static int choose_shape(const struct cli_arguments *arguments, struct request *r
         if (!cli_given(arguments, flags[i].name))
             continue;
         if (first != NULL && flags[i].shape != request->shape)
-            return cli_usage(arguments->verb, "--%s and --%s contradict each other", first, flags[i].name);
+            return cli_usage(arguments->verb, "--%s and --%s cannot be used together", first, flags[i].name);
         first = flags[i].name;
         request->shape = flags[i].shape;
     }
     request->bottom_up = cli_given(arguments, "bottom-up");
     if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
-        return cli_usage(arguments->verb, "--json and --csv exclude each other");
+        return cli_usage(arguments->verb, "--json and --csv cannot be used together");
     if (cli_given(arguments, "csv")) {
         if (request->shape != TABLE && request->shape != SUMMARY)
             return cli_usage(arguments->verb, "--csv is for tables");
@@ -272,7 +272,7 @@ static int take_moments(const struct cli_arguments *arguments, const struct cli_
     const char *at = cli_value(arguments, "at"), *from = cli_value(arguments, "from");
     const char *until = cli_value(arguments, "until");
     if (at != NULL && (from != NULL || until != NULL))
-        return cli_usage(arguments->verb, "--at contradicts --from, --until and --between");
+        return cli_usage(arguments->verb, "--at cannot be used with --from, --until or --between");
     request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_COST_GROWTH);
     request->table.only_live = at != NULL && request->shape == TABLE && request->table.cost == SXT_HEAP_COST_LIVE &&
                                request->table.form != CLI_CSV && !heap->info.is_sampled;
@@ -404,7 +404,7 @@ static int check_symbolizing(const struct cli_arguments *arguments)
         if (cli_given(arguments, companions[i]) && !cli_given(arguments, "symbolize"))
             return cli_usage(arguments->verb, "--%s needs --symbolize", companions[i]);
     if (output != NULL && strcmp(output, "-") == 0)
-        return cli_usage(arguments->verb, "-o takes a file; standard output is for the answer");
+        return cli_usage(arguments->verb, "-o needs a file; standard output is used for the results");
     return CLI_DONE;
 }
 
@@ -417,7 +417,7 @@ static int check_leaks(const struct cli_arguments *arguments, sxt_heap_cost cost
     return CLI_DONE;
 }
 
-/* Opens the trace that is to be analysed; HEAP may be closed in any case. */
+/* Opens the trace to analyse. The caller closes HEAP, also after a failure. */
 static int open_trace(const struct cli_arguments *arguments, struct cli_heap *heap)
 {
     const char *path = arguments->words[0];
@@ -426,7 +426,7 @@ static int open_trace(const struct cli_arguments *arguments, struct cli_heap *he
     int status = cli_heap_open(path, heap);
     if (status != CLI_DONE)
         return status;
-    /* A trace that was cut off cannot be indexed, which is all that there is to say then. */
+    /* A trace that was cut off cannot be indexed; the error says so, and a warning would repeat it. */
     if (!is_indexed || cli_given(arguments, "symbolize"))
         cli_warn_cut_off(path, heap->trace);
     if (cli_given(arguments, "symbolize"))

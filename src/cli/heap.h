@@ -1,4 +1,4 @@
-/* heap.h: what the verbs over heap traces share: opening and analysing a trace, and printing the result. */
+/* heap.h: what the verbs for heap traces share: opening and analysing a trace, and printing the result. */
 #ifndef SXT_CLI_HEAP_H
 #define SXT_CLI_HEAP_H
 
@@ -15,7 +15,7 @@ struct cli_heap {
     sxt_heap_summary summary; /* of the usage */
 };
 
-/* --- trace.c: print what is wrong and return the exit status; cli_heap_close is right in any case --- */
+/* --- trace.c: print what is wrong and return the exit status; call cli_heap_close also after a failure --- */
 
 /* The options are the defaults, for the caller to change. */
 int cli_heap_open(const char *path, struct cli_heap *out);
@@ -30,7 +30,7 @@ int cli_heap_warn(const struct cli_heap *heap);
 /* heap_symbolize.c: gives names to addresses that have none, in the file or in that of -o. HEAP becomes the result. */
 int cli_heap_symbolize(const struct cli_arguments *arguments, struct cli_heap *heap);
 
-/* A progress bar that begins with the first report. It starts all zero, and its end is right in any case. */
+/* A progress bar that begins with the first report. It starts all zero; end it also if nothing was reported. */
 struct cli_progress {
     const char *phase;
     struct sxt_progress bar;

@@ -159,7 +159,7 @@ static int compare(const struct cli_arguments *arguments, const struct side side
     return cli_finish(&emit, CLI_DONE);
 }
 
-/* Of two moments of one file, the later one has seen everything that is worth a warning. */
+/* For two moments of one file, the later one covers all warnings. */
 static int warn(const struct side sides[2])
 {
     bool is_one_file = strcmp(sides[0].path, sides[1].path) == 0;

@@ -284,7 +284,7 @@ static bool has_inclusive(const struct printer *printer)
     return printer->table->key == SXT_HEAP_BY_FUNCTION || printer->table->key == SXT_HEAP_BY_FILE;
 }
 
-/* A row of growth may be one of shrinking. */
+/* Growth may be negative. */
 static struct cli_number bytes_of(const struct printer *printer, const sxt_heap_sums *sums)
 {
     if (printer->is_growth)

@@ -58,7 +58,7 @@ static void summarise(const char *path, const sxt_trace_named *named, const stru
     cli_note(path, "%" PRIu64 " of %" PRIu64 " addresses got names%s", named->named, named->addresses, hint);
 }
 
-/* The folders of --search; *DIRECTORIES is to be freed. */
+/* The folders of --search; the caller frees *DIRECTORIES. */
 static int take_directories(const struct cli_arguments *arguments, const char ***directories, size_t *count)
 {
     *count = 0;
@@ -109,7 +109,7 @@ static bool has_beside(const char *path, const char *ending)
     return is_there;
 }
 
-/* Goes on with the file at PATH. Indexes that were beside the trace do not fit the new file, and are made again. */
+/* Continues with the file at PATH. Indexes next to the old trace do not fit the new file, so they are made again. */
 static int reopen(struct cli_heap *heap, const char *path)
 {
     const char *before = heap->path;

@@ -5,14 +5,14 @@
 
 static const struct cli_option options[] = {
     CLI_OPTIONS_EXTRACT,
-    {"check", 0, NULL, "compare the archive's checksums first", NULL},
+    {"check", 0, NULL, "check the checksums of the archive first", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct cli_example examples[] = {
     {"sextant info /usr/bin/bash", "architecture, build ID, which symbols it has"},
-    {"sextant info --json *.lidia", "one JSON object a file"},
+    {"sextant info --json *.lidia", "one JSON object per file"},
     {NULL, NULL},
 };
 
@@ -22,8 +22,8 @@ const struct cli_verb cli_info = {
     .name = "info",
     .synopsis = "[OPTION...] FILE...",
     .summary = "show what a file is and how much is in it",
-    .description = "Files are archives or ELF files. For a relocatable file (.o, .ko) it lists the base address\n"
-                   "that each section was given; addresses in its answers start there.",
+    .description = "FILE is an archive, a size file, a heap trace or an ELF file. For a relocatable file (.o, .ko),\n"
+                   "info lists the base address of each section; addresses in answers start there.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -14,9 +14,9 @@
 static const struct cli_option options[] = {
     {"name", 0, "NAME", "print the addresses of NAME instead", NULL},
     {"pid", 0, "PID", "look up run-time addresses of a process, without FILE", NULL},
-    {"maps", 0, "FILE", "the same with a saved copy of /proc/PID/maps", NULL},
-    {"load-bias", 0, "0xADDRESS", "run-time addresses of FILE, which is loaded at this bias", NULL},
-    {"text", 0, "START-END", "only addresses between these two, in a ksym blob", NULL},
+    {"maps", 0, "FILE", "the same, with a saved copy of /proc/PID/maps", NULL},
+    {"load-bias", 0, "0xADDRESS", "addresses are run-time addresses of FILE, loaded at this bias", NULL},
+    {"text", 0, "START-END", "in a ksym blob, look up only addresses in this range", NULL},
     {"file-offset", 0, NULL, "addresses are offsets in the ELF file", NULL},
     {"explain", 0, NULL, "print where each answer comes from, or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
@@ -41,7 +41,7 @@ const struct cli_verb cli_lookup = {
     .summary = "print the function, file and line of an address",
     .description = "FILE is an archive or an ELF file. Addresses are hexadecimal ELF virtual addresses, from the\n"
                    "command line or, one per line, from standard input. Answers are in the order of the addresses,\n"
-                   "each with the innermost inlined call first; ?? stands for an unknown address.",
+                   "each with the innermost inlined call first; ?? means that nothing is known about the address.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -97,14 +97,14 @@ static int run(const struct cli_arguments *arguments)
     const char *name = cli_value(arguments, "name");
     bool process = pid != NULL || maps != NULL;
     if (pid != NULL && maps != NULL)
-        return cli_usage(arguments->verb, "--pid and --maps exclude each other");
+        return cli_usage(arguments->verb, "--pid and --maps cannot be used together");
     if (process && (name != NULL || cli_given(arguments, "load-bias") || cli_given(arguments, "file-offset") ||
                     cli_given(arguments, "text")))
         return cli_usage(arguments->verb, "--pid and --maps take run-time addresses only");
     if (!process && arguments->word_count == 0)
         return cli_usage(arguments->verb, "no file given");
     if (name != NULL && arguments->word_count > 1)
-        return cli_usage(arguments->verb, "--name takes a file and no addresses");
+        return cli_usage(arguments->verb, "--name cannot be used with addresses");
     if (name != NULL && cli_given(arguments, "explain"))
         return cli_usage(arguments->verb, "--explain is for addresses, not for --name");
 
@@ -180,7 +180,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
              sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
             return cli_fail(file, &error);
         if (text != NULL && sxt_archive_kind(question->archive) != SXT_KIND_KSYM)
-            return cli_usage(arguments->verb, "--text is for ksym blobs, and '%s' is not one", file);
+            return cli_usage(arguments->verb, "--text is for ksym blobs; not a ksym blob: '%s'", file);
         return CLI_DONE;
     }
     if (maps != NULL)
@@ -189,8 +189,11 @@ static int open_question(struct question *question, const char *file, size_t *fi
     char *end;
     long number = strtol(pid, &end, 10);
     if (*pid == 0 || *end != 0 || number <= 0)
-        return cli_usage(arguments->verb, "not a process number: '%s'", pid);
-    return sxt_process_open_pid(number, &open, &question->process, &error) == SXT_OK ? CLI_DONE : cli_fail(pid, &error);
+        return cli_usage(arguments->verb, "not a process ID: '%s'", pid);
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%ld/maps", number);
+    return sxt_process_open_pid(number, &open, &question->process, &error) == SXT_OK ? CLI_DONE
+                                                                                     : cli_fail(path, &error);
 }
 
 static const char *type_name(char type)
@@ -315,8 +318,7 @@ static void collect_addresses(struct question *question, size_t first_word)
     }
 }
 
-/* Answers all input that is there before it waits for more, so that a program at the other end of a pipe gets answers.
- */
+/* Answers all input that has arrived before it waits for more, so that a program at the other end gets answers. */
 static int answer_stdin(struct question *question)
 {
     struct input *input = &question->input;

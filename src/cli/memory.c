@@ -1,9 +1,8 @@
 /*
  * memory.c: memory for a verb that fills tens of megabytes once and ends.
  *
- * By default each large block is mapped, touched page by page and unmapped again, which takes the kernel longer than
- * filling it takes us. So memory is taken from one heap that is not given back, in large pages where the kernel has
- * them.
+ * By default each large block is mapped, touched page by page and unmapped again, which takes longer than filling it.
+ * So memory is taken from one heap that never shrinks, in large pages if the kernel has them.
  */
 #include <malloc.h>
 #include <stdint.h>
@@ -29,6 +28,6 @@ void cli_expect_much_memory(void)
     uintptr_t end = (uintptr_t)sbrk(0) & ~(LARGE_PAGE - 1);
     start = (start + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
     if (start < end)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* a wish; without it all works as before */
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* Best effort: failure is ignored. */
 #endif
 }

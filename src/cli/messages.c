@@ -141,7 +141,7 @@ int cli_open_options(const struct cli_arguments *arguments, const char *file, sx
     else if (zero_size != NULL && strcmp(zero_size, "skip") != 0)
         return cli_usage(arguments->verb, "--zero-size takes skip or extend, not '%s'", zero_size);
     extract->warning = show_warning;
-    /* Only ever given back to show_warning, which reads it. */
+    /* Only show_warning gets it, and does not write to it. */
     memcpy(&extract->warning_data, &file, sizeof file);
     return cli_threads(arguments, &extract->threads);
 }
@@ -155,7 +155,7 @@ int cli_threads(const struct cli_arguments *arguments, unsigned *threads)
     char *end;
     unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
     if (number == 0 || *end != 0)
-        return cli_usage(arguments->verb, "--threads takes a number from 1 on, not '%s'", text);
+        return cli_usage(arguments->verb, "--threads takes a number of 1 or more, not '%s'", text);
     *threads = number < UINT_MAX ? (unsigned)number : UINT_MAX;
     return CLI_DONE;
 }

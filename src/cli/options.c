@@ -1,4 +1,4 @@
-/* options.c: the command line against a verb's table, and the help that the table gives. */
+/* options.c: parses a command line by the table of a verb, and prints help from the table. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static int parse(struct cli_arguments *arguments, int argc, char **argv, bool *d
     return status;
 }
 
-/* An exact name, or the only one that begins so. */
+/* An exact name, or the only one with this prefix. */
 static int find_long(const struct cli_verb *verb, const char *name, size_t size)
 {
     int found = NOT_FOUND;

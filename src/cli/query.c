@@ -6,7 +6,7 @@ static const struct cli_option options[] = {
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
-    {"list", 0, NULL, "print the queries that have a name", NULL},
+    {"list", 0, NULL, "print the named queries", NULL},
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
@@ -25,9 +25,9 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_query = {
     .name = "query",
     .synopsis = "[OPTION...] FILE QUERY",
-    .summary = "choose, group and sum up the symbols of a size file or a diff",
+    .summary = "select, group and sum up the symbols of a size file or a diff",
     .description =
-        "Chooses symbols by a filter, groups them, and prints what they take. A QUERY is a filter and stages:\n"
+        "Selects symbols by a filter, groups them, and prints their sizes. A QUERY is a filter and stages:\n"
         "\n"
         "  FILTER | group KEY[:DEPTH][, KEY...] | where FILTER | sort WHAT [asc|desc] | limit N\n"
         "\n"
@@ -36,7 +36,7 @@ const struct cli_verb cli_query = {
         "flags:hot status:added is:template has:path, joined by and, or, not and parentheses. Keys: path,\n"
         "directory, source, object, component, section, container, name, template, full, namespace,\n"
         "aliases, status, flags, crate, package, generated. Named queries begin with '@'; --list prints\n"
-        "them. docs/query.md describes the language. The size of a group counts each list of aliases once; its\n"
+        "them. See docs/query.md for the language. The size of a group counts each list of aliases once; its\n"
         "pss divides their bytes among them.",
     .options = options,
     .examples = examples,
@@ -80,7 +80,7 @@ static int run(const struct cli_arguments *arguments)
     if (arguments->word_count < 2)
         return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "no query given");
     if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
-        return cli_usage(arguments->verb, "--json and --csv exclude each other");
+        return cli_usage(arguments->verb, "--json and --csv cannot be used together");
     uint64_t limit;
     struct sxt_buffer text;
     int status = cli_count_option(arguments, "limit", UINT64_MAX, &limit);

@@ -23,16 +23,16 @@
 #define SETTLE_NS 20000000 /* enough to finish an event that is being written */
 
 static const struct cli_option options[] = {
-    {"output", 'o', "FILE", "write to FILE; %p becomes the process number (default:\nthe program's name with .mlyze)",
-     NULL},
+    {"output", 'o', "FILE",
+     "write to FILE; %p is replaced by the process ID (default:\nthe program's name with .mlyze)", NULL},
     {"compress", 0, NULL, "compress in blocks, with an index in FILE.idx", NULL},
     {"sample", 0, "BYTES", "record a sample: one allocation for every BYTES bytes", NULL},
     {"follow-fork", 0, NULL, "record child processes too, each into its own file", NULL},
-    {"duration", 0, "SECONDS", "stop recording after that time; the program goes on", NULL},
-    {"no-symbols", 0, NULL, "leave addresses unresolved", NULL},
-    {"mmap", 0, NULL, "also record mmap and munmap of the program", NULL},
+    {"duration", 0, "SECONDS", "stop recording after this time; the program continues", NULL},
+    {"no-symbols", 0, NULL, "store addresses, not names", NULL},
+    {"mmap", 0, NULL, "also record the program's own mmap and munmap calls", NULL},
     CLI_OPTION_THREADS,
-    {"quiet", 'q', NULL, "no summary", NULL},
+    {"quiet", 'q', NULL, "print no summary", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -52,7 +52,7 @@ const struct cli_verb cli_record = {
     .description =
         "Runs PROGRAM and records every allocation and every free, with time, thread and stack, into a trace\n"
         "that 'sextant heap' reads. The exit status is that of the program, or 128 plus the number of the\n"
-        "signal that ended it. SIGUSR1 stops the recording; the program goes on.",
+        "signal that ended it. SIGUSR1 stops the recording; the program continues.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -157,7 +157,7 @@ static int find_recorder(struct session *session)
     return CLI_DONE;
 }
 
-/* As the shell would find it. */
+/* Searches PATH as a shell does. */
 static bool search_path(const char *name, char found[PATH_MAX])
 {
     if (strchr(name, '/') != NULL) {
@@ -290,7 +290,7 @@ static bool make_pipe(int ends[2])
     return ends[0] >= 0 && ends[1] >= 0;
 }
 
-/* NAME=BEFORE<separator>VALUE, or the other way round. */
+/* Adds VALUE to the list in the variable NAME, at its beginning or at its end. */
 static bool add_to_list(const char *name, const char *value, bool comes_first)
 {
     const char *before = getenv(name);
@@ -352,7 +352,7 @@ static bool open_gate(const struct session *session, int gate)
     return write(gate, spool, size) == (ssize_t)size;
 }
 
-/* Ends the recording while the program goes on. */
+/* Ends the recording while the program continues. */
 static void stop_recording(struct session *session)
 {
     if (session->is_finished || session->recording == NULL)
@@ -405,7 +405,7 @@ static int watch(struct session *session, pid_t child, const sigset_t *signals)
     }
 }
 
-/* The program could not be started: leave nothing behind. */
+/* The program could not be started: removes the spool. */
 static int give_up(struct session *session, int reason)
 {
     sxt_recording_discard(session->recording);

@@ -37,7 +37,7 @@ static bool make_trace(const struct session *session, const char *spool, const c
     cli_progress_end(&progress);
     if (status != SXT_OK) {
         cli_fail(output, &error);
-        cli_warn(spool, "what was recorded is here; 'sextant convert --recover' makes a trace of it");
+        cli_warn(spool, "the recording is kept here; 'sextant convert --recover' makes a trace from it");
         return false;
     }
     if (unlink(spool) != 0)
@@ -87,7 +87,7 @@ static void summarise(const struct session *session, const char *path, const sxt
 
 /* --- children --- */
 
-/* Process numbers. */
+/* Process IDs. */
 struct processes {
     long *pids;
     size_t count, capacity;
@@ -128,7 +128,7 @@ static int by_number(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Finds those that have a spool in the folder. */
+/* Finds the children that have a spool in the folder. */
 static struct processes find_children(const struct session *session)
 {
     struct processes found = {0};
@@ -179,7 +179,7 @@ static void finish_child(const struct session *session, long pid)
         return;
     if (!session->is_stopped && kill((pid_t)pid, 0) == 0)
         cli_warn(spool,
-                 "process %ld is still running; when it has ended, 'sextant convert --recover' makes a trace of this",
+                 "process %ld is still running; when it has ended, 'sextant convert --recover' makes a trace from this",
                  pid);
     else if (make_trace(session, spool, output, &recorded))
         summarise(session, output, &recorded);

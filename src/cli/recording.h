@@ -24,7 +24,7 @@ struct session {
     sigset_t mask_before;
     struct sigaction children_before; /* what SIGCHLD did: while it is ignored, children cannot be waited for */
     pid_t child;
-    bool is_stopped; /* the recording; the program may go on */
+    bool is_stopped; /* the recording; the program may continue */
     bool is_finished;
 };
 

@@ -7,12 +7,12 @@
 
 static const struct cli_option options[] = {
     {"by", 0, "KEY",
-     "one table only, by section, symbol, path[:DEPTH], directory[:DEPTH],\n"
+     "print one table: by section, symbol, path[:DEPTH], directory[:DEPTH],\n"
      "component, name, template, namespace[:DEPTH], container, crate, ...;\n"
      "inlined: what inlined functions take, from a binary's DWARF",
      "section symbol path directory source object component name template full namespace container aliases flags "
      "crate package generated inlined"},
-    {"limit", 'n', "N", "rows of a table (default 10 each, 50 with --by)", NULL},
+    {"limit", 'n', "N", "print at most N rows per table (default: 10, or 50 with --by)", NULL},
     CLI_OPTION_JSON,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
@@ -32,10 +32,10 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_size = {
     .name = "size",
     .synopsis = "[OPTION...] FILE",
-    .summary = "what takes the space",
-    .description =
-        "Prints the sections of a binary with what they take in the file and in memory, its largest symbols\n"
-        "and its largest directories. 'sextant query' answers other questions.",
+    .summary = "print what takes the space in a binary",
+    .description = "Prints the sections of a binary with their sizes in the file and in memory, its largest symbols\n"
+                   "and its largest directories. FILE is a size file, a binary or a static library.\n"
+                   "'sextant query' answers other questions.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -132,7 +132,7 @@ static int print_query(struct sxt_emit *emit, const struct cli_size_input *input
     return CLI_DONE;
 }
 
-/* Paths may have a long beginning in common; the table is as deep as it takes to have several rows. */
+/* Paths may share a long beginning: the depth is the lowest that gives several rows. */
 static int print_directories(struct sxt_emit *emit, const struct cli_size_input *input, uint64_t limit, double whole)
 {
     sxt_size_result *result = NULL;
@@ -173,7 +173,7 @@ static int print_by(struct sxt_emit *emit, const struct cli_size_input *input, c
     return print_query(emit, input, text, NULL, 0);
 }
 
-/* --by takes what group does, and nothing after it. */
+/* --by takes the keys of a group stage, and no further stage. */
 static int check_by(const struct cli_arguments *arguments, const char *by)
 {
     char text[200];
@@ -183,8 +183,7 @@ static int check_by(const struct cli_arguments *arguments, const char *by)
         return CLI_DONE;
     int size = snprintf(text, sizeof text, "| group %s", by);
     if (strchr(by, '|') != NULL || size >= 100 || sxt_size_query_parse(text, (size_t)size, &query, &error) != SXT_OK)
-        return cli_usage(arguments->verb, "--by takes symbol, section, path:2, component, name and the like, not '%s'",
-                         by);
+        return cli_usage(arguments->verb, "unknown key for --by: '%s'", by);
     sxt_size_query_free(&query);
     return CLI_DONE;
 }
@@ -196,7 +195,7 @@ static int print(const struct cli_arguments *arguments, struct sxt_emit *emit, c
     struct cli_size_input input;
     int status = cli_size_open(arguments, arguments->words[0], &input);
     if (status == CLI_DONE && input.info == NULL)
-        status = cli_fail_text(input.path, "this is a diff; 'sextant diff %s' shows it", input.path);
+        status = cli_fail_text(input.path, "a diff, not a size file; 'sextant diff %s' prints it", input.path);
     if (status == CLI_DONE)
         status = by != NULL ? print_by(emit, &input, by, limit) : print_screen(emit, &input, limit);
     cli_size_close(&input);

@@ -1,4 +1,4 @@
-/* size_input.c: files of sizes and binaries, as the verbs over sizes open and ask them. */
+/* size_input.c: opening and querying size files and binaries. */
 #include "cli/size_input.h"
 
 #include <string.h>

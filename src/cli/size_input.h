@@ -1,4 +1,4 @@
-/* size_input.h: what the verbs over sizes share: opening files, asking queries, printing rows. */
+/* size_input.h: what the verbs for sizes share: opening files, running queries, printing rows. */
 #ifndef SXT_CLI_SIZE_INPUT_H
 #define SXT_CLI_SIZE_INPUT_H
 
@@ -17,7 +17,7 @@ struct cli_size_input {
         "max-size", 0, "SIZE", "the most that a compressed file may expand to (default 4G)", NULL                      \
     }
 
-/* These print what is wrong and return the exit status; cli_size_close is right in any case. */
+/* These print what is wrong and return the exit status. Call cli_size_close also after a failure. */
 int cli_size_open(const struct cli_arguments *arguments, const char *path, struct cli_size_input *out);
 int cli_size_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
                       const sxt_size_diff_options *options, struct cli_size_input *out);
@@ -38,7 +38,7 @@ int cli_run_query(const struct cli_size_input *input, const char *text, sxt_size
 /* Symbol INDEX of the input, which must exist. */
 void cli_size_symbol(const struct cli_size_input *input, size_t index, sxt_size_symbol *out);
 
-/* The rows of a result, in the form that is asked for. WHOLE is what percentages are of; 0: of the rows. */
+/* The rows of a result, in the form given. Percentages are of WHOLE; if it is 0, of the sum of the rows. */
 void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_size_input *input,
                     const sxt_size_result *result, double whole);
 

@@ -1,4 +1,4 @@
-/* symbolize.c: fills names into a profile, or adds them to text. */
+/* symbolize.c: adds names to a profile or to text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +46,10 @@ static int run(const struct cli_arguments *arguments);
 const struct cli_verb cli_symbolize = {
     .name = "symbolize",
     .synopsis = "[OPTION...] PROFILE -o OUTPUT | --text [FILE]",
-    .summary = "fill functions, files and lines into a profile or text",
+    .summary = "add functions, files and lines to a profile or text",
     .description = "PROFILE is a pprof profile, plain or gzipped (- for standard input). Its locations get the\n"
                    "functions, files and lines of their addresses, with inlined calls; everything else is\n"
-                   "unchanged. Locations that are not found stay without names, and are counted.\n"
+                   "unchanged. Locations that are not found get no names; the summary counts them.\n"
                    "With --text, lines of FILE or standard input that contain addresses are printed with names,\n"
                    "files and lines, and all others unchanged, as they come.",
     .options = options,
@@ -59,7 +59,7 @@ const struct cli_verb cli_symbolize = {
 
 #define DEFAULT_MAX_MIB 512
 #define MOST_MIB        ((unsigned long)1 << 20)
-/* Mappings that get a warning of their own. */
+/* Mappings that get a warning each. */
 #define COMPLAINTS_MAX 10
 
 struct symbolizing {
@@ -102,7 +102,7 @@ static int check_words(const struct cli_arguments *arguments)
     const char *output = cli_value(arguments, "output");
     bool is_text = cli_given(arguments, "text");
     if (arguments->word_count > 1)
-        return cli_usage(arguments->verb, "only one input can be given, not '%s' too", arguments->words[1]);
+        return cli_usage(arguments->verb, "unexpected second input: '%s'", arguments->words[1]);
     if (is_text && (cli_given(arguments, "json") || cli_given(arguments, "force") || cli_given(arguments, "url")))
         return cli_usage(arguments->verb, "--json, --force and --url are for profiles, not for --text");
     if (cli_given(arguments, "api-key") && !cli_given(arguments, "url"))
@@ -334,7 +334,7 @@ static bool write_text(void *data, const char *text, size_t size)
     return sxt_output_write(&stream->output, text, size, &stream->error) == SXT_OK;
 }
 
-/* Input that is there is filtered before more is waited for. */
+/* Filters all input that has arrived before it waits for more. */
 static int filter_stdin(struct stream *stream, sxt_error *error)
 {
     char data[READ_SIZE];
@@ -366,7 +366,7 @@ static int filter_file(struct stream *stream, const char *input, uint64_t limit,
     return status;
 }
 
-/* Warns of a module, unless its name is not that of a file: text may contain anything. */
+/* Warns about a module if its name looks like that of a file: text may contain anything. */
 static bool complain_of_module(void *data, const sxt_missing_module *missing)
 {
     static const char *const no_files[] = {"//", "/dev/", "/memfd:", "/SYSV", "/proc/"};

@@ -65,7 +65,7 @@ void cli_warn_cut_off(const char *path, const sxt_trace *trace)
     sxt_trace_get_info(trace, &info);
     if (info.is_cut_off)
         cli_warn(path, "the recording was cut off; reading what is complete "
-                       "('sextant convert --recover' makes a whole trace of it)");
+                       "('sextant convert --recover' makes a complete trace from it)");
 }
 
 /* --- traces --- */

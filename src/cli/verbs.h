@@ -1,4 +1,4 @@
-/* verbs.h: one verb a file. */
+/* verbs.h: the verbs, one per file, and what they share. */
 #ifndef SXT_CLI_VERBS_H
 #define SXT_CLI_VERBS_H
 

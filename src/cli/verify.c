@@ -9,7 +9,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"sextant verify app.lidia", "structure, checksums and references; exit status 1 when anything is wrong"},
-    {"sextant verify --json *.lidia", "one JSON object a problem"},
+    {"sextant verify --json *.lidia", "one JSON object per problem"},
     {NULL, NULL},
 };
 

@@ -577,7 +577,7 @@ class Metadata(sextant.ProgramTest):
 @unittest.skipUnless(RECORDER.exists(), "the recorder is not built here")
 class Unclean(sextant.ProgramTest):
     WARNING = ("warning: the recording was cut off; reading what is complete "
-               "('sextant convert --recover' makes a whole trace of it)")
+               "('sextant convert --recover' makes a complete trace from it)")
 
     def start(self, *arguments):
         """A recording under way; (process of record, number of the program)."""
