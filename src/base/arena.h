@@ -29,8 +29,7 @@ extern const bool sxt_arena_separate_default;
 /* An empty arena that hands out at most LIMIT bytes (0: no limit). Cannot fail. */
 void sxt_arena_init(struct sxt_arena *arena, size_t limit, bool separate);
 
-/* SIZE bytes, aligned for any type, not cleared; NULL when the limit is reached or memory is short. SIZE 0 gives a
- * valid pointer. */
+/* SIZE bytes, aligned for any type, not cleared; not NULL for 0. NULL when the limit is reached or memory is short. */
 void *sxt_arena_alloc(struct sxt_arena *arena, size_t size);
 
 /* COUNT objects of SIZE bytes, cleared; NULL also when the product overflows. */

@@ -8,8 +8,10 @@
 
 #include "base/bytes.h"
 
-/* The array at ITEMS with room for at least WANTED items of ITEM_SIZE bytes, moved if need be; NULL when memory is
- * short, and then the old array and *CAPACITY are untouched. Doubles, so that appending one by one stays linear. */
+/*
+ * The array at ITEMS with room for at least WANTED items of ITEM_SIZE bytes, moved if necessary. NULL when memory is
+ * short; the old array and *CAPACITY are then unchanged. The capacity doubles, so that appending one by one is linear.
+ */
 static inline void *sxt_array_grow(void *items, size_t *capacity, size_t wanted, size_t item_size)
 {
     if (wanted <= *capacity)

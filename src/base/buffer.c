@@ -136,7 +136,7 @@ int sxt_buffer_status(const struct sxt_buffer *buffer, sxt_error *error)
         return SXT_OK;
     if (buffer->memory_was_short)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory after %zu bytes", buffer->size);
-    return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more than the %zu bytes that are allowed", buffer->maximum);
+    return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "larger than the limit of %zu bytes", buffer->maximum);
 }
 
 uint8_t *sxt_buffer_take(struct sxt_buffer *buffer, size_t *size)

@@ -1,6 +1,6 @@
 /*
  * crc32c.h: the Castagnoli CRC (reflected polynomial 0x82F63B78). The first call picks the processor's instruction
- * where there is one (SSE4.2, ARMv8) and the table otherwise. Each variant is a file of its own.
+ * (SSE4.2, ARMv8) or, without one, the table. Each variant is in its own file.
  */
 #ifndef SXT_BASE_CRC32C_H
 #define SXT_BASE_CRC32C_H

@@ -13,7 +13,7 @@ struct sxt_cursor sxt_cursor_make(const void *data, size_t size, uint64_t base, 
     return (struct sxt_cursor){.data = data, .size = size, .base = base, .big_endian = big_endian};
 }
 
-/* The numbers of a cursor that failed are not to be trusted: slices of it have failed too. */
+/* The numbers of a failed cursor cannot be trusted, so slices of it have failed too. */
 struct sxt_cursor sxt_cursor_slice(const struct sxt_cursor *parent, uint64_t at, uint64_t length)
 {
     struct sxt_cursor slice = sxt_cursor_make(parent->data, 0, parent->base, parent->big_endian);
@@ -144,8 +144,8 @@ void sxt_cursor_seek(struct sxt_cursor *cursor, uint64_t at)
 }
 
 /*
- * Moves over LENGTH bytes and returns where they begin; NULL when they are not there, and then the cursor stays where
- * it is, for the message. No bytes are there even when there is no data at all.
+ * Moves over LENGTH bytes and returns where they begin. NULL when there are fewer; the cursor then stays where it is,
+ * for the message. 0 bytes never fail, even without data.
  */
 static const uint8_t *claim(struct sxt_cursor *cursor, uint64_t length)
 {

@@ -5,7 +5,7 @@
  * records costs a few copies per field and few system calls. Keys are the program's own words and are not escaped;
  * values come from files and always are.
  *
- * In text, `depth` says where the next value goes: TEXT_RECORD a line of its own, TEXT_ARRAY a list of scalars on one
+ * In text, `depth` says where the next value goes: TEXT_RECORD its own line, TEXT_ARRAY a list of scalars on one
  * line; each level of something that text does not show adds HIDDEN to it.
  */
 #include "base/emit.h"

@@ -67,8 +67,10 @@ void sxt_emit_array_end(struct sxt_emit *emit);
 void sxt_emit_object(struct sxt_emit *emit, const char *key);
 void sxt_emit_object_end(struct sxt_emit *emit);
 
-/* Text form only. sxt_emit_text prints without escapes, sxt_emit_name escapes the control characters of an untrusted
- * string, sxt_emit_digits is a fast "%llu". */
+/*
+ * Text form only. sxt_emit_text prints without escapes, sxt_emit_name escapes the control characters of an untrusted
+ * string, sxt_emit_digits is a fast "%llu".
+ */
 void sxt_emit_text(struct sxt_emit *emit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sxt_emit_name(struct sxt_emit *emit, sxt_string name);
 void sxt_emit_digits(struct sxt_emit *emit, uint64_t value);

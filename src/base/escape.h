@@ -1,4 +1,4 @@
-/* escape.h: strings of others, as they may be shown on a terminal or put between the quotes of JSON. */
+/* escape.h: untrusted strings, escaped for a terminal or for JSON. */
 #ifndef SXT_BASE_ESCAPE_H
 #define SXT_BASE_ESCAPE_H
 
@@ -12,8 +12,7 @@ size_t sxt_escape_plain_size(const char *data, size_t size);
 /* For a terminal: control characters, and bytes that are not UTF-8, become \xNN. */
 void sxt_escape_text(struct sxt_buffer *out, sxt_string text);
 
-/* For JSON in UTF-8: control characters, DEL and U+0080 to U+009F are escaped; bytes that are not UTF-8 become U+FFFD.
- */
+/* For JSON in UTF-8: escapes control characters, DEL and U+0080 to U+009F. Bytes that are not UTF-8 become U+FFFD. */
 void sxt_escape_json(struct sxt_buffer *out, sxt_string text);
 
 /* For JSON in ASCII, as Python's json.dumps writes it. Bytes that are not UTF-8 become U+0080 to U+00FF. */

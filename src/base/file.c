@@ -98,7 +98,7 @@ int sxt_file_open_inflated(struct sxt_file *file, const char *path, uint64_t lim
 
 void sxt_file_close(struct sxt_file *file)
 {
-    /* The memory is ours, so it may lose the const that it has for everybody else. */
+    /* The memory belongs to the file, so it may be freed; the const is for callers. */
     void *memory = (void *)(uintptr_t)file->data;
     if (file->owner == SXT_FILE_MAPPED)
         munmap(memory, file->size);
@@ -107,7 +107,7 @@ void sxt_file_close(struct sxt_file *file)
     make_empty(file);
 }
 
-/* Leaves *MAPPED false, without an error, where the file system has no mapping to give. */
+/* Leaves *MAPPED false, without an error, if the file system does not support mappings. */
 static int map_regular(struct sxt_file *file, int fd, uint64_t size, bool *mapped, sxt_error *error)
 {
     if (size > PTRDIFF_MAX)
@@ -158,7 +158,7 @@ static int read_to_end(struct sxt_file *file, int fd, bool from_start, sxt_error
         else
             sxt_buffer_extend(&buffer, (size_t)count);
         if (buffer.size == buffer.maximum)
-            status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more than %llu bytes come out of it",
+            status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "the input is larger than the limit of %llu bytes",
                               (unsigned long long)SXT_FILE_STREAM_LIMIT);
     }
     if (status == SXT_OK && buffer.size > 0) {

@@ -1,6 +1,6 @@
 /*
  * file.h: the bytes of an input, whatever it is: a mapped regular file, a pipe that was read to its end, or memory of
- * the caller's. A compressed input (gzip, xz, zstd, told by its content) can be inflated in place.
+ * the caller's. A compressed input (gzip, xz or zstd, detected from the content) can be inflated in place.
  */
 #ifndef SXT_BASE_FILE_H
 #define SXT_BASE_FILE_H

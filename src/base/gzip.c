@@ -1,4 +1,4 @@
-/* gzip.c: zlib for bytes that have to be those of others, libdeflate for speed. */
+/* gzip.c: zlib where the bytes must equal those of other programs, libdeflate for speed. */
 #define ZLIB_CONST
 #include "base/gzip.h"
 

@@ -9,10 +9,10 @@
 
 #include "base/buffer.h"
 
-/* Appends DATA to OUT as one member, with the very bytes that Python's gzip module gives at its best compression. */
+/* Appends DATA to OUT as one member, with the same bytes as Python's gzip module at its best compression. */
 int sxt_gzip_stock(const uint8_t *data, size_t size, struct sxt_buffer *out, sxt_error *error);
 
-/* The same in a tenth of the time and a quarter more bytes: any reader takes it. */
+/* The same in a tenth of the time and a quarter more bytes; every reader accepts it. */
 int sxt_gzip_fast(const uint8_t *data, size_t size, struct sxt_buffer *out, sxt_error *error);
 
 #endif

@@ -38,8 +38,10 @@ static inline size_t sxt_hex_encode(char *to, const void *data, size_t size)
     return 2 * size;
 }
 
-/* The number that all of TEXT is, without "0x" before it. False when it is empty, has other characters, or does not fit
- * in 64 bits; then *VALUE is undefined. */
+/*
+ * Parses all of TEXT, which has no "0x". False when it is empty, has other characters, or does not fit in 64 bits;
+ * *VALUE is then undefined.
+ */
 static inline bool sxt_hex_parse(sxt_string text, uint64_t *value)
 {
     uint64_t sum = 0;

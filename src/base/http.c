@@ -65,9 +65,9 @@ int sxt_http_open(struct sxt_http **out, sxt_error *error)
     int status = SXT_OK;
     if (!load(http))
         status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                          "libcurl.so.4 cannot be loaded (Debian: apt-get install libcurl4)");
+                          "cannot load libcurl.so.4 (Debian: apt-get install libcurl4)");
     else if ((http->handle = http->init()) == NULL)
-        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "libcurl does not start");
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "cannot initialise libcurl");
     if (status != SXT_OK)
         sxt_http_close(out);
     return status;
@@ -135,12 +135,13 @@ static bool is_busy(long status)
     return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/* For as long as the service says; otherwise longer each time. */
+/* Waits as long as the service asks for (Retry-After); otherwise longer each time. */
 static void wait_for(struct sxt_http *http, unsigned attempt)
 {
-    curl_off_t told = 0;
-    http->get(http->handle, CURLINFO_RETRY_AFTER, &told);
-    struct timespec time = {.tv_sec = told > 0 ? (told < WAIT_MAX ? (time_t)told : WAIT_MAX) : (time_t)1 << attempt};
+    curl_off_t seconds = 0;
+    http->get(http->handle, CURLINFO_RETRY_AFTER, &seconds);
+    struct timespec time = {.tv_sec =
+                                seconds > 0 ? (seconds < WAIT_MAX ? (time_t)seconds : WAIT_MAX) : (time_t)1 << attempt};
     while (nanosleep(&time, &time) != 0)
         continue;
 }

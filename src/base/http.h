@@ -1,5 +1,5 @@
 /*
- * http.h: asking a web service. The network is used by nothing else, and only where the user names an address.
+ * http.h: requests to a web service. Nothing else uses the network, and this does only if the user gives a URL.
  *
  * libcurl is loaded when the first sxt_http is opened: linked in the usual way it would cost every run of the program
  * more than most of its work takes. One thread at a time; the connection is kept from one request to the next.
@@ -30,8 +30,8 @@ struct sxt_http_request {
 
 /*
  * POSTs REQUEST; the answer is appended to ANSWER, up to its maximum, and its status is *STATUS. A service that is busy
- * (429, 502, 503, 504) is asked again a few times, after the time that it names. Fails when there is no answer. Answers
- * that lead elsewhere (3xx) are not followed.
+ * (429, 502, 503, 504) is asked again a few times, after the time that it asks for. Fails when there is no answer.
+ * Redirects (3xx) are not followed.
  */
 int sxt_http_post(struct sxt_http *http, const struct sxt_http_request *request, struct sxt_buffer *answer,
                   long *status, sxt_error *error);

@@ -1,9 +1,9 @@
 /*
- * inflate.c: zlib, liblzma and libzstd behind one loop.
+ * inflate.c: zlib, liblzma and libzstd, driven by one loop.
  *
  * A job reads one member (gzip member, zlib stream, xz stream, zstd frame) after another from memory. A decoder takes
  * one step at a time into a window of the sink. The sink owns the limit: when it is full, its window is a single spare
- * byte, so that a stream that ends exactly there is told from one that goes on.
+ * byte, which distinguishes a stream that ends exactly there from one that continues.
  */
 #define ZLIB_CONST
 #include "base/inflate.h"
@@ -295,7 +295,7 @@ static bool gzip_begins(const uint8_t *data, size_t size)
     return sxt_compression_of(data, size) == SXT_COMPRESSION_GZIP;
 }
 
-/* A zlib stream has no magic that would tell a second one from garbage. */
+/* A zlib stream has no magic number, so a second one cannot be distinguished from garbage. */
 static bool zlib_begins(const uint8_t *data, size_t size)
 {
     (void)data;
@@ -368,7 +368,7 @@ static int zstd_open(struct job *job)
     return stream_error(job, SXT_ERROR_UNSUPPORTED, ZSTD_getErrorName(result));
 }
 
-/* The decoder goes on to the next frame by itself. */
+/* The decoder continues with the next frame by itself. */
 static int zstd_restart(struct job *job)
 {
     (void)job;

@@ -1,4 +1,4 @@
-/* inflate.h: decompression with a limit. The first bytes of a stream say how it is compressed. */
+/* inflate.h: decompression with a limit. The format is detected from the first bytes. */
 #ifndef SXT_BASE_INFLATE_H
 #define SXT_BASE_INFLATE_H
 
@@ -15,7 +15,7 @@ enum sxt_compression {
     SXT_COMPRESSION_ZSTD
 };
 
-/* What the first bytes say: gzip, xz or zstd; otherwise none. */
+/* The format by its first bytes: gzip, xz or zstd; otherwise none. */
 enum sxt_compression sxt_compression_of(const void *data, size_t size);
 
 /* "gzip", "xz", ... */

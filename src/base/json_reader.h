@@ -1,7 +1,7 @@
 /*
  * json_reader.h: a pull reader for JSON (RFC 8259) in untrusted text.
  *
- * The caller asks for what it expects next, and gets views of the text: nothing is copied but strings with escapes. So
+ * The caller asks for what it expects next, and gets views of the text: only strings with escapes are copied. So
  * it reads metadata of hundreds of megabytes without a tree. base/json.h makes a tree where one is convenient.
  *
  *     bool more;

@@ -68,7 +68,7 @@ int sxt_output_write(struct sxt_output *output, const void *data, size_t size, s
     if (output->fd <= 0)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "the output is not open");
     int status = sxt_write_all(output->fd, data, size, error);
-    /* Given up at once: a commit that follows by mistake must not give a half-written file its name. */
+    /* Abandoned immediately: a commit by mistake must not publish a half-written file. */
     if (status != SXT_OK)
         sxt_output_abandon(output);
     else
@@ -96,7 +96,7 @@ int sxt_output_commit(struct sxt_output *output, sxt_error *error)
     if (rename(output->temporary, output->path) != 0) {
         reason = errno;
         sxt_output_abandon(output);
-        return sxt_fail_errno(error, reason, "cannot give the file its name");
+        return sxt_fail_errno(error, reason, "cannot rename the temporary file");
     }
     sync_directory_of(output->path);
     forget(output);
@@ -266,7 +266,7 @@ static void forget(struct sxt_output *output)
     output->fd = -1;
 }
 
-/* The file has its name already, so a file system that cannot do this is not a failure. */
+/* Best effort: the file has its name already, so failure is ignored. */
 static void sync_directory_of(const char *path)
 {
     size_t length = directory_length(path);

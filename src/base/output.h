@@ -1,5 +1,5 @@
 /*
- * output.h: a file that appears whole or not at all.
+ * output.h: a file that is written completely or not at all.
  *
  * The content goes to a temporary name in the same folder; commit flushes, fsyncs, gives it the mode that a plain
  * create would have given (or the mode of the file it replaces) and renames it. Anything else leaves what was there
@@ -34,7 +34,7 @@ int sxt_output_commit(struct sxt_output *output, sxt_error *error);
 /* Gives up: removes the temporary file. Does nothing after commit or on a zeroed output. */
 void sxt_output_abandon(struct sxt_output *output);
 
-/* The whole of it for content that is in memory already: open, write, commit. */
+/* Open, write and commit in one call, for content that is in memory. */
 int sxt_output_save(const char *path, const void *data, size_t size, sxt_error *error);
 
 /* Writes all SIZE bytes to FD. */

@@ -50,7 +50,7 @@ int sxt_pool_run(unsigned threads, size_t count, sxt_pool_work *work, void *cont
     return pool.failure;
 }
 
-/* The number in SEXTANT_THREADS; 0 if it is not set, or not a number from 1 on. */
+/* The number in SEXTANT_THREADS; 0 if it is not set, or not a number of 1 or more. */
 static unsigned threads_of_environment(void)
 {
     const char *text = getenv("SEXTANT_THREADS");

@@ -4,7 +4,8 @@
  * sxt_pool_run calls work(context, worker, item) once for each item from 0 to count - 1. Items are handed out in order,
  * each to one worker; worker is a number below the thread count, for memory that belongs to a thread. When a call
  * returns non-zero, no further items are handed out, and that value (of the lowest item that failed) is returned.
- * The calling thread is worker 0, so thread count 1 starts no thread. A thread that cannot be started is done without.
+ * The calling thread is worker 0, so thread count 1 starts no thread. If a thread cannot be started, the others do its
+ * work.
  */
 #ifndef SXT_BASE_POOL_H
 #define SXT_BASE_POOL_H

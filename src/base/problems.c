@@ -1,4 +1,4 @@
-/* problems.c: counting and handing on. */
+/* problems.c: counts problems and passes them to the callback. */
 #include "base/problems.h"
 
 #include <stdarg.h>

@@ -10,11 +10,11 @@ struct sxt_problems {
     uint64_t count;
 };
 
-/* Counts a problem and hands it on. The text is cut after 240 bytes. */
+/* Counts a problem and calls `found`. The text is cut after 240 bytes. */
 void sxt_problems_add(struct sxt_problems *problems, uint64_t offset, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for what a reader complained of; the offset leaves its text, because it is reported on its own. */
+/* The same for the error of a reader. The offset is removed from its text, because it is reported separately. */
 void sxt_problems_add_error(struct sxt_problems *problems, const char *rule, const sxt_error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * progress.c: draws the bar.
  *
- * `drawing` is a tiny lock around label, total and the stream. A thread that only advances never waits for it: when
- * another thread is drawing, that is good enough.
+ * `drawing` is a small lock for label, total and the stream. A thread that only advances never waits for it: another
+ * thread is drawing then.
  */
 #include "base/progress.h"
 
@@ -99,7 +99,7 @@ static void draw_when_due(struct sxt_progress *progress)
         return;
     if (atomic_flag_test_and_set(&progress->drawing))
         return;
-    /* Somebody may have drawn between the look above and the lock. */
+    /* Another thread may have drawn between the check above and the lock. */
     if (atomic_load(&progress->drawn_at) == last) {
         draw(progress, time - progress->started_at);
         atomic_store(&progress->drawn_at, time);

@@ -3,8 +3,8 @@
  *
  *     size_t next = sxt_search_above(mappings, count, sizeof *mappings, offsetof(struct mapping, start), 64, address);
  *
- * All is inlined: with constants for size, place and width of the field, this compiles to the loop that one would write
- * by hand. Searches whose key is not a field (it is decoded, or two fields count) have their own loop.
+ * Everything is inlined: with constants for size, place and width of the field, this compiles to a plain loop.
+ * Searches whose key is not a field (it is decoded, or two fields count) have their own loop.
  */
 #ifndef SXT_BASE_SEARCH_H
 #define SXT_BASE_SEARCH_H

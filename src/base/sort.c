@@ -1,6 +1,6 @@
 /*
- * sort.c: one pass over the keys counts all eight of their bytes; then the items are dealt out byte by byte, lowest
- * first. A byte that is the same in all keys needs no dealing, so addresses of one program take three or four rounds.
+ * sort.c: one pass over the keys counts all eight of their bytes; then the items are distributed byte by byte, lowest
+ * first. A byte that is the same in all keys is skipped, so addresses of one program take three or four rounds.
  */
 #include "base/sort.h"
 

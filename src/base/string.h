@@ -18,14 +18,14 @@ static inline bool sxt_string_equal(sxt_string a, sxt_string b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Is TEXT the same as WORD? With a literal, the length of WORD costs nothing. */
+/* Is TEXT the same as WORD? For a literal, the compiler computes the length of WORD. */
 static inline bool sxt_string_is(sxt_string text, const char *word)
 {
     size_t size = strlen(word);
     return text.size == size && (size == 0 || memcmp(text.data, word, size) == 0);
 }
 
-/* Less than, equal to or greater than 0, by bytes; a string comes before those that continue it. */
+/* Less than, equal to or greater than 0, by bytes; a prefix comes before longer strings. */
 static inline int sxt_string_compare(sxt_string a, sxt_string b)
 {
     size_t shorter = a.size < b.size ? a.size : b.size;

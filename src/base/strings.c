@@ -1,6 +1,6 @@
 /*
  * strings.c: a hash table with open addressing and linear probing. A slot holds only a number; the hash of each string
- * is kept beside its view, so that growing reads no string and a probe rarely compares bytes in vain.
+ * is kept beside its view, so that growing reads no string and a probe rarely compares bytes.
  */
 #include "base/strings.h"
 
@@ -71,7 +71,8 @@ uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, s
     return strings->slots[slot] == 0 ? SXT_STRINGS_FULL : strings->slots[slot] - 1;
 }
 
-/* The system gives every process 16 random bytes. Names of hostile files must not all meet in one slot. */
+/* The system gives every process 16 random bytes. A hostile file must not be able to put all its names into one slot.
+ */
 static void draw_secrets(uint64_t secrets[2])
 {
     const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address */

@@ -28,7 +28,7 @@ size_t sxt_varint_decode(const uint8_t *from, size_t size, uint64_t *value)
     size_t most = size < SXT_VARINT_MAX ? size : SXT_VARINT_MAX;
     for (size_t i = 0; i < most; i++) {
         uint8_t byte = from[i];
-        /* Nine bytes hold 63 bits: the tenth has one bit to give and may not announce an eleventh. */
+        /* Nine bytes hold 63 bits: the tenth has one bit of the value, and an eleventh is not allowed. */
         if (i == SXT_VARINT_MAX - 1 && byte > 1)
             return 0;
         result |= (uint64_t)(byte & 0x7f) << (7 * i);

@@ -1,4 +1,4 @@
-/* version.c: what the library says about itself, and the way to free what it gave out. */
+/* version.c: the version of the library, and the function that frees its results. */
 #include <stdlib.h>
 
 #include <sextant/string.h>

@@ -271,7 +271,7 @@ TEST(removes_the_temporary_file_when_the_name_is_taken)
     assert_int_equal(sxt_output_open(&output, in_folder("out"), NULL), SXT_OK);
     assert_int_equal(mkdir(in_folder("out"), 0777), 0);
     assert_int_equal(sxt_output_commit(&output, &error), SXT_ERROR_IO);
-    assert_string_equal(error.text, "cannot give the file its name: Is a directory");
+    assert_string_equal(error.text, "cannot rename the temporary file: Is a directory");
     assert_int_equal(count_entries(folder), 1);
 }
 
