@@ -220,8 +220,7 @@ int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, u
 {
     const struct sxt_symbols *symbols = archive->symbols;
     if (symbols == NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                        "an archive does not know file offsets; give the ELF file itself");
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "archives have no file offsets; use the ELF file");
     for (size_t i = 0; i < symbols->segment_count; i++) {
         const struct sxt_model_segment *segment = &symbols->segments[i];
         if (offset < segment->offset || offset - segment->offset >= segment->file_size)

@@ -282,8 +282,10 @@ static int check_result(const struct text_reader *reader, sxt_error *error)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no symbols: the text is empty");
     if (symbols == 0)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET,
-                        "no symbols in %" PRIu64 " lines: not the format of /proc/kallsyms or nm", report->lines);
+                        "no symbols in %" PRIu64 " line%s: not the format of /proc/kallsyms or nm", report->lines,
+                        report->lines == 1 ? "" : "s");
     return sxt_fail_reason(error, SXT_ERROR_NOT_FOUND, SXT_REASON_SYMBOL_TYPES, SXT_NO_OFFSET,
-                           "no symbols of the types %s in %" PRIu64 " lines",
-                           reader->options->types != NULL ? reader->options->types : DEFAULT_TYPES, report->lines);
+                           "no symbols of the types %s in %" PRIu64 " line%s",
+                           reader->options->types != NULL ? reader->options->types : DEFAULT_TYPES, report->lines,
+                           report->lines == 1 ? "" : "s");
 }
