@@ -95,9 +95,11 @@ int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const
         sxt_elf_close(&pads.elf);
     }
     sxt_file_close(&file);
-    result.return_pads = pads.written;
-    if (status == SXT_OK && written != NULL)
+    if (status == SXT_OK && written != NULL) {
+        result.return_pads = pads.written;
+        sxt_symbfile_count_ranges(symbols, &result);
         sxt_result_give(written, &result, sizeof result);
+    }
     return status;
 }
 

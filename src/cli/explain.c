@@ -185,7 +185,8 @@ static void describe_reasons(const struct cli_explanation *explanation, struct s
 {
     const sxt_explanation *found = explanation->found;
     if (found == NULL) {
-        sxt_buffer_print(out, "%s", explanation->why != NULL ? explanation->why : "");
+        if (explanation->why != NULL)
+            sxt_buffer_print(out, "%s", explanation->why);
         return;
     }
     if (found->lacks == SXT_LACKS_LINE)
@@ -195,6 +196,13 @@ static void describe_reasons(const struct cli_explanation *explanation, struct s
             sxt_buffer_print(out, "; ");
         describe_reason(found, i, out);
     }
+}
+
+/* The reasons in TEXT, absent if there are none. */
+static sxt_string reasons_text(const struct cli_explanation *explanation, struct sxt_buffer *text)
+{
+    describe_reasons(explanation, text);
+    return text->size > 0 ? (sxt_string){(const char *)text->data, text->size} : (sxt_string){NULL, 0};
 }
 
 /* Where an option helps, the option is named. */
@@ -349,8 +357,7 @@ static void print_json(struct sxt_emit *emit, const struct cli_explanation *expl
     } else {
         sxt_emit_null(emit, "line");
     }
-    describe_reasons(explanation, text);
-    sxt_emit_string(emit, "why", (sxt_string){(const char *)text->data, text->size});
+    sxt_emit_string(emit, "why", reasons_text(explanation, text));
     put_strings(emit, "tried", found->tried, found->tried_count);
     sxt_emit_array(emit, "todo");
     for (size_t i = 0; i < advice_count(explanation); i++)
@@ -457,8 +464,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_explanation *expl
     const sxt_explanation *found = explanation->found;
     if (found != NULL)
         print_records(emit, found);
-    describe_reasons(explanation, text);
-    print_labelled(emit, "why", (sxt_string){(const char *)text->data, text->size});
+    print_labelled(emit, "why", reasons_text(explanation, text));
     for (size_t i = 0; found != NULL && i < found->tried_count; i++)
         print_labelled(emit, "tried", found->tried[i]);
     for (size_t i = 0; i < advice_count(explanation); i++)

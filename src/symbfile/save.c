@@ -110,7 +110,7 @@ static int write_ranges(void *context, struct sxt_symbfile_writer *writer, sxt_e
     return sxt_symbfile_write_ranges(ranges->symbols, ranges->settings, writer, error);
 }
 
-static void count_ranges(const sxt_symbols *symbols, sxt_written *out)
+void sxt_symbfile_count_ranges(const sxt_symbols *symbols, sxt_written *out)
 {
     for (size_t i = 0; i < symbols->range_count; i++) {
         *(symbols->ranges[i].depth == 0 ? &out->functions : &out->inlines) += 1;
@@ -128,7 +128,7 @@ int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_opti
     if (status == SXT_OK)
         status = sxt_symbfile_save(target, write_ranges, &ranges, &result.size, error);
     if (status == SXT_OK && written != NULL) {
-        count_ranges(symbols, &result);
+        sxt_symbfile_count_ranges(symbols, &result);
         sxt_result_give(written, &result, sizeof result);
     }
     return status;

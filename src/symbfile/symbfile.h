@@ -179,6 +179,9 @@ typedef int sxt_symbfile_fill(void *context, struct sxt_symbfile_writer *writer,
 int sxt_symbfile_save(const struct sxt_symbfile_target *target, sxt_symbfile_fill *write, void *context, uint64_t *size,
                       sxt_error *error);
 
+/* Adds the functions, inlined calls and lines of a model to *OUT. */
+void sxt_symbfile_count_ranges(const sxt_symbols *symbols, sxt_written *out);
+
 /* The ranges of a model as a file. WRITTEN may be NULL. */
 int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_options *options,
                              const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);

@@ -181,6 +181,14 @@ class Pads(SymbfileTest):
         self.run_ok("archive", "-q", program, "-o", alone)
         self.assertEqual(alone.read_bytes(), pads.read_bytes())
 
+    def test_the_summary_of_pads_counts_what_they_are_made_from(self):
+        program = self.compile("-O2")
+        keys = ("functions", "inlines", "lines")
+        made = [self.run_ok("archive", "--json", program, "-o", self.folder / name).json_lines()[0]
+                for name in ("a.symbfile", "a.returnpads")]
+        self.assertEqual([made[1][key] for key in keys], [made[0][key] for key in keys])
+        self.assertTrue(all(made[1][key] > 0 for key in keys), made[1])
+
     def test_standard_input_has_no_code_to_read_again(self):
         self.run_usage("archive", "-", "-o", self.folder / "x.returnpads")
 
