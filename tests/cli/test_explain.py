@@ -515,9 +515,9 @@ class Archives(ExplainTest):
     def test_an_archive_that_cannot_be_explained_has_no_reason(self):
         ranges = self.folder / "rows.symbfile"
         self.run_ok("convert", self.path, "-o", ranges)
-        answer, = self.run_ok("lookup", "--explain", "--json", ranges, "0x1034").json_lines()
+        answer, = sextant.run("lookup", "--explain", "--json", ranges, "0x1034").json_lines()
         self.assertIsNone(answer["explanation"]["why"])
-        self.assertNotIn(b"why", self.run_ok("lookup", "--explain", ranges, "0x1034").out)
+        self.assertNotIn(b"why", sextant.run("lookup", "--explain", ranges, "0x1034").out)
 
     def test_around_the_rows(self):
         self.assert_mentions(self.reason(self.path, 0x10)["why"], "before the first row", "0x1000", "'outer'")
