@@ -47,11 +47,11 @@ const struct cli_verb cli_addr2line = {
     .name = "addr2line",
     .synopsis = "[OPTION...] [ADDRESS...]",
     .summary = "a faster replacement for GNU addr2line",
-    .description =
-        "A drop-in replacement for GNU addr2line: the same options, input and output. sextant does\n"
-        "the same when it is started under the name addr2line. An address is a hexadecimal number or a symbol,\n"
-        "with or without +OFFSET. Without addresses, they are read from standard input, one per line,\n"
-        "and each is answered immediately. @FILE is replaced by the words in FILE. FILE may be an archive.",
+    .description = "A drop-in replacement for GNU addr2line: the same options, input and output. sextant does the\n"
+                   "same when it is started under the name addr2line. An address is a hexadecimal number or a\n"
+                   "symbol, with or without +OFFSET. Without addresses, they are read from standard input, one per\n"
+                   "line, and each is answered immediately. @FILE is replaced by the words in FILE. FILE may be an\n"
+                   "archive.",
     .options = options,
     .examples = examples,
     .run_words = run_words,

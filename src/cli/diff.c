@@ -42,11 +42,11 @@ const struct cli_verb cli_diff = {
     .name = "diff",
     .synopsis = "[OPTION...] BEFORE AFTER",
     .summary = "print what changed between two size files, binaries or heap traces",
-    .description =
-        "Matches the symbols of two size files or binaries and prints what was added, removed and changed. One\n"
-        ".sizediff in place of two files is shown the same way. Totals are of the bytes in the file: .bss and the\n"
-        "like are shown but not counted. The exit status is 1 if something grew by more than its budget.\n"
-        "For two heap traces, or FILE@MOMENT for what was live then, it prints which stacks hold more or less.",
+    .description = "Matches the symbols of two size files or binaries and prints what was added, removed and\n"
+                   "changed. One .sizediff in place of two files is shown the same way. Totals are of the bytes in\n"
+                   "the file: .bss and the like are shown but not counted. The exit status is 1 if something grew\n"
+                   "by more than its budget. For two heap traces, or FILE@MOMENT for what was live then, it prints\n"
+                   "which stacks hold more or less.",
     .options = options,
     .examples = examples,
     .run = run,
