@@ -30,7 +30,7 @@ void sxt_ar_open(struct sxt_ar *ar, const uint8_t *data, size_t size);
 
 /*
  * Gets the next member, skipping the tables of the library. After the last member, *MEMBER has no name. Fails if there
- * is no valid member.
+ * is not a valid member.
  */
 int sxt_ar_next(struct sxt_ar *ar, struct sxt_ar_member *member, sxt_error *error);
 
