@@ -170,12 +170,13 @@ def timed(command, environment=None):
 
 def real_programs(folder):
     """name -> (command, environment) of real programs."""
-    source, unit = HERE.parent / "src" / "mlyze" / "heap.c", folder / "unit.i"
+    source = max((HERE.parent / "src").rglob("*.c"), key=lambda path: path.stat().st_size)
+    unit = folder / "unit.i"
     subprocess.run(["gcc", "-E", "-D_GNU_SOURCE", f"-I{HERE.parent / 'src'}", f"-I{HERE.parent / 'include'}", source,
                     "-o", unit], check=True)
     compiler = subprocess.run(["gcc", "-print-prog-name=cc1"], check=True, capture_output=True, text=True).stdout.strip()
     return {
-        "cc1 -O2 heap.c": ([compiler, "-quiet", "-O2", unit, "-o", folder / "unit.s"], dict(os.environ)),
+        f"cc1 -O2 {source.name}": ([compiler, "-quiet", "-O2", unit, "-o", folder / "unit.s"], dict(os.environ)),
         "python3, json": ([os.path.realpath(sys.executable), "-c", WORKLOAD], {**os.environ, "PYTHONMALLOC": "malloc"}),
     }
 
