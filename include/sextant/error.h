@@ -55,11 +55,18 @@ typedef struct sxt_error {
     char text[240];    /* one line without a newline, UTF-8; ends with the offset if there is one */
 } sxt_error;
 
-/* One thing that is wrong in a file. */
+/* How bad it is that a check found. The values are part of the ABI. */
+typedef enum sxt_severity {
+    SXT_SEVERITY_PROBLEM = 0, /* wrong */
+    SXT_SEVERITY_NOTE = 1     /* worth knowing, but not wrong: a part that this version does not know; not counted */
+} sxt_severity;
+
+/* One thing that a check of a file found. The library passes it by pointer; more fields may be added at the end. */
 typedef struct sxt_problem {
     uint64_t offset;     /* of the byte where it is wrong */
     const char *rule;    /* short stable name of the rule that is broken, e.g. "va-order" */
     const char *message; /* one line; valid during the call only */
+    sxt_severity severity;
 } sxt_problem;
 
 /* A short name for a code ("damaged input"). Never NULL; the text is static. May be called from any thread. */

@@ -67,7 +67,8 @@ static void pass_problem(void *data, const sxt_ksym_problem *problem)
         return;
     problems->count++;
     if (problems->problem != NULL)
-        problems->problem(problems->data, &(sxt_problem){problem->offset, problem->rule, problem->text});
+        problems->problem(problems->data,
+                          &(sxt_problem){.offset = problem->offset, .rule = problem->rule, .message = problem->text});
 }
 
 uint64_t sxt_archive_verify_ksym(const sxt_ksym *ksym, void (*problem)(void *data, const sxt_problem *problem),

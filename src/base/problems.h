@@ -14,7 +14,12 @@ struct sxt_problems {
 void sxt_problems_add(struct sxt_problems *problems, uint64_t offset, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for the error of a reader. The offset is removed from its text, because it is reported separately. */
+/* Calls `found` with a note: something that is worth knowing, but not wrong. It is not counted. */
+void sxt_problems_add_note(struct sxt_problems *problems, uint64_t offset, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same as sxt_problems_add for the error of a reader. The offset is removed from its text, because it is reported
+ * separately. */
 void sxt_problems_add_error(struct sxt_problems *problems, const char *rule, const sxt_error *error);
 
 #endif

@@ -20,7 +20,8 @@ const struct cli_verb cli_verify = {
     .synopsis = "[OPTION...] FILE...",
     .summary = "check files completely",
     .description = "Checks that every table lies inside the file, that checksums agree, that addresses are in order\n"
-                   "and that every reference leads somewhere, and lists all problems with the byte where each is.",
+                   "and that every reference leads somewhere, and lists all problems with the byte where each is.\n"
+                   "A part that this version does not know is noted; it is not a problem.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -28,6 +29,7 @@ const struct cli_verb cli_verify = {
 
 struct report {
     const char *file;
+    bool quiet;
     struct sxt_emit emit;
 };
 
@@ -35,6 +37,7 @@ static void print_problem(void *data, const sxt_problem *problem)
 {
     struct report *report = data;
     struct sxt_emit *emit = &report->emit;
+    bool is_note = problem->severity == SXT_SEVERITY_NOTE;
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit)) {
         sxt_emit_cstring(emit, "file", report->file);
@@ -44,9 +47,11 @@ static void print_problem(void *data, const sxt_problem *problem)
             sxt_emit_null(emit, "offset");
         sxt_emit_cstring(emit, "rule", problem->rule);
         sxt_emit_cstring(emit, "message", problem->message);
+        sxt_emit_cstring(emit, "severity", is_note ? "note" : "problem");
     }
-    sxt_emit_text(emit, "%s: %s (offset 0x%llx, rule %s)\n", report->file, problem->message,
-                  (unsigned long long)problem->offset, problem->rule);
+    if (!is_note || !report->quiet)
+        sxt_emit_text(emit, "%s: %s%s (offset 0x%llx, rule %s)\n", report->file, is_note ? "note: " : "",
+                      problem->message, (unsigned long long)problem->offset, problem->rule);
     sxt_emit_record_end(emit);
 }
 
@@ -54,7 +59,7 @@ static int run(const struct cli_arguments *arguments)
 {
     if (arguments->word_count == 0)
         return cli_usage(arguments->verb, "no file given");
-    struct report report = {0};
+    struct report report = {.quiet = cli_given(arguments, "quiet")};
     sxt_emit_init(&report.emit, stdout, cli_given(arguments, "json"));
     int status = CLI_DONE;
     for (size_t i = 0; i < arguments->word_count; i++) {
@@ -64,10 +69,11 @@ static int run(const struct cli_arguments *arguments)
         if (sxt_verify_path(report.file, print_problem, &report, &problems, &error) != SXT_OK) {
             status = cli_fail(report.file, &error);
             if (sxt_emit_is_json(&report.emit))
-                print_problem(&report, &(sxt_problem){error.offset, "readable", error.text});
+                print_problem(&report,
+                              &(sxt_problem){.offset = error.offset, .rule = "readable", .message = error.text});
         } else if (problems > 0) {
             status = CLI_NO;
-        } else if (!cli_given(arguments, "quiet")) {
+        } else if (!report.quiet) {
             sxt_emit_text(&report.emit, "%s: good\n", report.file);
         }
     }

@@ -7,6 +7,7 @@
  *           strings         u32 length + bytes, one after another; offset 0 is "", offset 4 is "[overflow]"
  *           lines           (offset in the range, line) pairs, each of 2 or 4 bytes
  *           index           optional, sextant only; other readers ignore what comes after the lines
+ *           chunks          any number, the same
  *
  *     header                                           row
  *     0x00 4  magic ".dia"       0x04 4  version 1      0  length
@@ -28,6 +29,14 @@
  *             name sizes, 2 bytes per row
  *             parents, one per row
  *
+ *     chunk
+ *     0x00 4  magic "sxtc"       0x04 4  tag, four letters
+ *     0x08 4  version, counted   0x0c 4  0
+ *             for each tag
+ *     0x10 8  size of content    0x18 4  CRC32C of the content
+ *     0x1c 4  CRC32C of the 28 bytes before
+ *     0x20    content
+ *
  * (each CRC in the header is followed by 4 bytes of 0)
  *
  * Rows are ordered by (address, depth). A reader finds the last row at or before an address and walks back to the first
@@ -38,6 +47,8 @@
  * - name sizes (65535: longer, see the string) save a read of the string itself
  * - a parent says how many rows before this row the nearest row is that covers its address (0: none), so that only
  *   enclosing rows are visited; a file without inlined calls has no parents
+ *
+ * A reader skips chunks whose tag or version it does not know.
  */
 #ifndef SXT_LIDIA_LIDIA_H
 #define SXT_LIDIA_LIDIA_H
@@ -53,6 +64,7 @@
 
 #define SXT_LIDIA_HEADER_SIZE       128
 #define SXT_LIDIA_INDEX_HEADER_SIZE 32
+#define SXT_LIDIA_CHUNK_HEADER_SIZE 32
 #define SXT_LIDIA_FIELDS            8
 #define SXT_LIDIA_LONG_NAME         UINT16_MAX
 
@@ -78,6 +90,17 @@ struct sxt_lidia {
     uint8_t parent_size;       /* 1, 2 or 4 */
     uint8_t shift;             /* of the index: a bucket has 2^shift addresses */
     bool nul_strings;          /* strings end with NUL and have no length, as the published description says */
+    uint64_t chunks_at;        /* where chunks begin: after the index, or after the lines; the size if unknown */
+};
+
+/* An extra part of a file. DATA points into the file. */
+struct sxt_lidia_chunk {
+    char tag[4];
+    uint32_t version;
+    const uint8_t *data;
+    uint64_t size;
+    uint32_t crc;    /* as its header says; see sxt_lidia_chunk_is_whole */
+    uint64_t offset; /* of its header in the file */
 };
 
 /* The fields of a row, as stored. */
@@ -130,6 +153,22 @@ static inline uint64_t sxt_lidia_index_size(uint64_t count, uint64_t bucket_coun
 
 /* Entry INDEX of the parents. */
 uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index);
+
+/*
+ * Iterates over the chunks of a file: *AT is lidia->chunks_at at first, and then the end of what was read. False at the
+ * end, and at the first bytes that are not a whole chunk with an intact header. The content is not checked.
+ */
+bool sxt_lidia_next_chunk(const struct sxt_lidia *lidia, uint64_t *at, struct sxt_lidia_chunk *chunk);
+
+/* The first chunk with that tag and version. O(chunks), of which a bounded number is visited. */
+bool sxt_lidia_find_chunk(const struct sxt_lidia *lidia, const char *tag, uint32_t version,
+                          struct sxt_lidia_chunk *chunk);
+
+/* Whether the content has the CRC of the header. O(size). */
+bool sxt_lidia_chunk_is_whole(const struct sxt_lidia_chunk *chunk);
+
+/* Appends a chunk with its header to the chunks of a file that is being written. */
+void sxt_lidia_add_chunk(struct sxt_buffer *chunks, const char *tag, uint32_t version, const void *data, size_t size);
 
 /* How to write. */
 struct sxt_lidia_settings {

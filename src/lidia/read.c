@@ -11,6 +11,7 @@
 
 static int place_tables(struct sxt_lidia *lidia, sxt_error *error);
 static int check_sums(const struct sxt_lidia *lidia, sxt_error *error);
+static int check_extra_sums(const struct sxt_lidia *lidia, sxt_error *error);
 static bool strings_have_lengths(const struct sxt_lidia *lidia);
 static void find_index(struct sxt_lidia *lidia);
 
@@ -112,15 +113,26 @@ static int check_sums(const struct sxt_lidia *lidia, sxt_error *error)
             return sxt_fail(error, SXT_ERROR_FORMAT, tables[i].field, "%s: CRC32C is %08x, the header says %08x",
                             tables[i].what, found, wanted);
     }
-    if (lidia->buckets == NULL)
-        return SXT_OK;
-    uint32_t wanted = sxt_load_u32le(lidia->buckets - 8);
-    uint32_t found =
-        sxt_crc32c(0, lidia->buckets, sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size));
-    if (found == wanted)
-        return SXT_OK;
-    return sxt_fail(error, SXT_ERROR_FORMAT, (uint64_t)(lidia->buckets - 8 - lidia->data),
-                    "index: CRC32C is %08x, its header says %08x", found, wanted);
+    return check_extra_sums(lidia, error);
+}
+
+/* The sums of the index and of the chunks. */
+static int check_extra_sums(const struct sxt_lidia *lidia, sxt_error *error)
+{
+    if (lidia->buckets != NULL) {
+        uint32_t wanted = sxt_load_u32le(lidia->buckets - 8);
+        uint32_t found =
+            sxt_crc32c(0, lidia->buckets, sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size));
+        if (found != wanted)
+            return sxt_fail(error, SXT_ERROR_FORMAT, (uint64_t)(lidia->buckets - 8 - lidia->data),
+                            "index: CRC32C is %08x, its header says %08x", found, wanted);
+    }
+    struct sxt_lidia_chunk chunk;
+    for (uint64_t at = lidia->chunks_at; sxt_lidia_next_chunk(lidia, &at, &chunk);)
+        if (!sxt_lidia_chunk_is_whole(&chunk))
+            return sxt_fail(error, SXT_ERROR_FORMAT, chunk.offset + 0x18,
+                            "chunk: CRC32C is not %08x as its header says", chunk.crc);
+    return SXT_OK;
 }
 
 /*
@@ -139,15 +151,19 @@ static bool strings_have_lengths(const struct sxt_lidia *lidia)
     return true;
 }
 
-/* An index that does not fit the file is ignored: lookups work without it. */
+/* An index that does not fit the file is ignored: lookups work without it. The chunks after it cannot be found then. */
 static void find_index(struct sxt_lidia *lidia)
 {
     uint64_t line_bytes = lidia->line_count * 2 * lidia->line_size;
     uint64_t end;
-    if (!sxt_add_u64(sxt_load_u64le(lidia->data + 0x70), line_bytes, &end) ||
-        !sxt_fits(end, 1, SXT_LIDIA_INDEX_HEADER_SIZE, lidia->size))
+    lidia->chunks_at = lidia->size;
+    if (!sxt_add_u64(sxt_load_u64le(lidia->data + 0x70), line_bytes, &end) || end >= lidia->size)
         return;
     const uint8_t *header = lidia->data + end;
+    if (lidia->size - end < 4 || memcmp(header, "sxti", 4) != 0)
+        lidia->chunks_at = end;
+    if (lidia->size - end < SXT_LIDIA_INDEX_HEADER_SIZE)
+        return;
     uint32_t parent_size = sxt_load_u32le(header + 0x10);
     uint32_t shift = sxt_load_u32le(header + 0x14);
     if (memcmp(header, "sxti", 4) != 0 || sxt_load_u32le(header + 4) != 1 || lidia->count == 0 ||
@@ -171,6 +187,7 @@ static void find_index(struct sxt_lidia *lidia)
     lidia->name_sizes = lidia->buckets + (buckets + 1) * 4;
     lidia->parents = parent_size != 0 ? lidia->name_sizes + lidia->count * 2 : NULL;
     lidia->parent_size = (uint8_t)parent_size;
+    lidia->chunks_at = end + SXT_LIDIA_INDEX_HEADER_SIZE + sxt_lidia_index_size(lidia->count, buckets, parent_size);
 }
 
 uint64_t sxt_lidia_parent(const struct sxt_lidia *lidia, uint64_t index)

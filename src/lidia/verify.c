@@ -27,6 +27,7 @@ static void check_strings(struct check *check);
 static void find_line_breaks(struct check *check);
 static void check_rows(struct check *check);
 static void check_index(struct check *check);
+static void check_chunks(struct check *check);
 
 uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void *context, const sxt_problem *problem),
                           void *context)
@@ -39,6 +40,7 @@ uint64_t sxt_lidia_verify(const uint8_t *data, size_t size, void (*problem)(void
         find_line_breaks(&check);
         check_rows(&check);
         check_index(&check);
+        check_chunks(&check);
         free(check.string_starts);
         free(check.line_breaks);
     }
@@ -403,32 +405,71 @@ static void check_index_rows(struct check *check)
     free(open.rows);
 }
 
-static void check_index(struct check *check)
+/* Where the index begins, if there is one; the size of the file if nothing comes after the lines. */
+static uint64_t end_of_lines(const struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
     uint64_t end;
+    bool fits = sxt_add_u64(header_word(check, 0x70), lidia->line_count * 2 * lidia->line_size, &end);
+    return fits && end < lidia->size ? end : lidia->size;
+}
+
+static void check_index(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    uint64_t end = end_of_lines(check);
     /* An index of addresses that are in no order can only be wrong. */
-    if (!sxt_add_u64(header_word(check, 0x70), lidia->line_count * 2 * lidia->line_size, &end) || end >= lidia->size ||
-        check->unordered)
+    if (check->unordered || lidia->size - end < 4 || memcmp(lidia->data + end, "sxti", 4) != 0)
         return;
-    uint64_t left = lidia->size - end;
     const uint8_t *header = lidia->data + end;
     if (lidia->buckets == NULL) {
-        bool ours = left >= 4 && memcmp(header, "sxti", 4) == 0;
-        sxt_problems_add(&check->problems, end, ours ? "index" : "trailing-bytes",
-                         ours ? "the header of the index is damaged (%llu bytes)"
-                              : "%llu bytes of unknown content after the line table",
-                         (unsigned long long)left);
+        sxt_problems_add(&check->problems, end, "index", "the header of the index is damaged (%llu bytes)",
+                         (unsigned long long)(lidia->size - end));
         return;
     }
-    uint64_t size = sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size);
-    if (left != SXT_LIDIA_INDEX_HEADER_SIZE + size)
-        sxt_problems_add(&check->problems, end + SXT_LIDIA_INDEX_HEADER_SIZE + size, "trailing-bytes",
-                         "%llu bytes after the index", (unsigned long long)(left - SXT_LIDIA_INDEX_HEADER_SIZE - size));
-    uint32_t found = sxt_crc32c(0, lidia->buckets, size);
+    uint32_t found =
+        sxt_crc32c(0, lidia->buckets, sxt_lidia_index_size(lidia->count, lidia->bucket_count, lidia->parent_size));
     if (found != sxt_load_u32le(header + 0x18))
         sxt_problems_add(&check->problems, end + 0x18, "crc", "index: CRC32C is %08x, its header says %08x", found,
                          sxt_load_u32le(header + 0x18));
     check_buckets(check);
     check_index_rows(check);
+}
+
+/* The tag of a chunk as text: the bytes of an unknown one may be anything. */
+static const char *tag_text(const struct sxt_lidia_chunk *chunk, char text[5])
+{
+    for (unsigned i = 0; i < 4; i++)
+        text[i] = chunk->tag[i] > ' ' && chunk->tag[i] < 0x7f ? chunk->tag[i] : '?';
+    text[4] = '\0';
+    return text;
+}
+
+static void check_chunks(struct check *check)
+{
+    const struct sxt_lidia *lidia = &check->lidia;
+    struct sxt_lidia_chunk chunk;
+    char tag[5];
+    uint64_t at = lidia->chunks_at;
+    while (sxt_lidia_next_chunk(lidia, &at, &chunk)) {
+        tag_text(&chunk, tag);
+        if (sxt_load_u32le(lidia->data + chunk.offset + 0x0c) != 0)
+            sxt_problems_add(&check->problems, chunk.offset + 0x0c, "reserved", "reserved word of chunk '%s' is not 0",
+                             tag);
+        if (!sxt_lidia_chunk_is_whole(&chunk))
+            sxt_problems_add(&check->problems, chunk.offset + 0x18, "crc",
+                             "chunk '%s': CRC32C is not %08x as its header says", tag, chunk.crc);
+        else
+            sxt_problems_add_note(&check->problems, chunk.offset + 4, "unknown-chunk",
+                                  "chunk '%s' of version %u is unknown and is skipped", tag, chunk.version);
+    }
+    uint64_t left = lidia->size - at;
+    if (left == 0 || check->unordered)
+        return;
+    if (left >= 4 && memcmp(lidia->data + at, "sxtc", 4) == 0)
+        sxt_problems_add(&check->problems, at, "chunk", "the header of a chunk is damaged (%llu bytes)",
+                         (unsigned long long)left);
+    else
+        sxt_problems_add(&check->problems, at, "trailing-bytes", "%llu bytes of unknown content at the end",
+                         (unsigned long long)left);
 }

@@ -34,6 +34,19 @@ TEST(counts_also_when_nobody_listens)
     assert_int_equal(problems.count, 2);
 }
 
+TEST(a_note_is_handed_on_but_not_counted)
+{
+    unsigned calls = 0;
+    struct sxt_problems problems = {.found = note, .context = &calls};
+    sxt_problems_add_note(&problems, 0x20, "unknown-chunk", "chunk '%s' is unknown", "abcd");
+    assert_string_equal(last, "unknown-chunk@20: chunk 'abcd' is unknown");
+    assert_int_equal(calls, 1);
+    assert_int_equal(problems.count, 0);
+    problems.found = NULL;
+    sxt_problems_add_note(&problems, 0x20, "unknown-chunk", "unheard");
+    assert_int_equal(problems.count, 0);
+}
+
 TEST(cuts_a_text_that_is_too_long)
 {
     unsigned calls = 0;
