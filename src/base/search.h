@@ -1,10 +1,18 @@
 /*
- * search.h: binary search in an array of structs that ascends by a field of 32 or 64 bits.
+ * search.h: binary search.
  *
- *     size_t next = sxt_search_above(mappings, count, sizeof *mappings, offsetof(struct mapping, start), 64, address);
+ * In an array that ascends by a field of 32 or 64 bits, without sign:
  *
- * Everything is inlined: with constants for size, place and width of the field, this compiles to a plain loop.
- * Searches whose key is not a field (it is decoded, or two fields count) have their own loop.
+ *     size_t next = SXT_SEARCH_ABOVE(mappings, count, start, address);
+ *
+ * Where the key is decoded, or made of several fields, the caller compares:
+ *
+ *     struct sxt_bisection search = {.high = count};
+ *     while (sxt_bisect(&search))
+ *         sxt_bisect_after(&search, strcmp(files[search.middle].name, name) < 0);
+ *     size_t first = search.low;
+ *
+ * Everything is inlined: both compile to a plain loop.
  */
 #ifndef SXT_BASE_SEARCH_H
 #define SXT_BASE_SEARCH_H
@@ -14,41 +22,63 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline size_t sxt_search(const void *items, size_t count, size_t item_size, size_t field, unsigned bits,
-                                uint64_t value, bool above)
+/* The index of the first of COUNT items whose FIELD is greater than VALUE; COUNT when there is none. */
+#define SXT_SEARCH_ABOVE(items, count, field, value)                                                                   \
+    sxt_search_above((count) > 0 ? &(items)->field : NULL, count, sizeof *(items), sizeof(items)->field, value)
+
+/* The index of the first of COUNT items whose FIELD is VALUE or greater; COUNT when there is none. */
+#define SXT_SEARCH_FROM(items, count, field, value)                                                                    \
+    sxt_search_from((count) > 0 ? &(items)->field : NULL, count, sizeof *(items), sizeof(items)->field, value)
+
+/* The items from LOW to HIGH are not decided yet; MIDDLE is the one to look at. */
+struct sxt_bisection {
+    size_t low, high, middle;
+};
+
+/* Picks the next MIDDLE; false when the search is done: LOW is then the first item that is not before the place. */
+static inline bool sxt_bisect(struct sxt_bisection *search)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *place = (const char *)items + middle * item_size + field;
-        uint64_t found;
-        if (bits == 32) {
-            uint32_t narrow;
-            memcpy(&narrow, place, sizeof narrow);
-            found = narrow;
-        } else {
-            memcpy(&found, place, sizeof found);
-        }
-        if (above ? found <= value : found < value)
-            low = middle + 1;
-        else
-            high = middle;
+    search->middle = search->low + (search->high - search->low) / 2;
+    return search->low < search->high;
+}
+
+/* Continues after MIDDLE if that item IS_BEFORE the place, and up to it otherwise. */
+static inline void sxt_bisect_after(struct sxt_bisection *search, bool is_before)
+{
+    if (is_before)
+        search->low = search->middle + 1;
+    else
+        search->high = search->middle;
+}
+
+static inline uint64_t sxt_search_key(const void *first, size_t index, size_t distance, size_t width)
+{
+    const char *place = (const char *)first + index * distance;
+    uint32_t narrow;
+    uint64_t wide;
+    if (width == sizeof narrow) {
+        memcpy(&narrow, place, sizeof narrow);
+        return narrow;
     }
-    return low;
+    memcpy(&wide, place, sizeof wide);
+    return wide;
 }
 
-/* The index of the first item whose field is greater than VALUE; COUNT when there is none. */
-static inline size_t sxt_search_above(const void *items, size_t count, size_t item_size, size_t field, unsigned bits,
-                                      uint64_t value)
+/* The same for keys of WIDTH bytes, 4 or 8, that are DISTANCE bytes apart, from FIRST on. */
+static inline size_t sxt_search_above(const void *first, size_t count, size_t distance, size_t width, uint64_t value)
 {
-    return sxt_search(items, count, item_size, field, bits, value, true);
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, sxt_search_key(first, search.middle, distance, width) <= value);
+    return search.low;
 }
 
-/* The index of the first item whose field is VALUE or greater; COUNT when there is none. */
-static inline size_t sxt_search_from(const void *items, size_t count, size_t item_size, size_t field, unsigned bits,
-                                     uint64_t value)
+static inline size_t sxt_search_from(const void *first, size_t count, size_t distance, size_t width, uint64_t value)
 {
-    return sxt_search(items, count, item_size, field, bits, value, false);
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, sxt_search_key(first, search.middle, distance, width) < value);
+    return search.low;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* rows.c: which rows and line entries of an archive gave an answer, or what is around an address without one. */
 #include "base/bytes.h"
+#include "base/search.h"
 #include "explain/private.h"
 
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row);
@@ -16,17 +17,13 @@ static uint64_t end_of(const struct sxt_lidia_row *row)
 /* The first row after ADDRESS. */
 static uint64_t row_after(const struct sxt_lidia *lidia, uint64_t address)
 {
-    uint64_t low = 0, high = lidia->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
+    struct sxt_bisection search = {.high = lidia->count};
+    while (sxt_bisect(&search)) {
         struct sxt_lidia_row row;
-        sxt_lidia_row(lidia, middle, &row);
-        if (row.address <= address)
-            low = middle + 1;
-        else
-            high = middle;
+        sxt_lidia_row(lidia, search.middle, &row);
+        sxt_bisect_after(&search, row.address <= address);
     }
-    return low;
+    return search.low;
 }
 
 static void describe_row(struct sxt_explainer *explainer, uint64_t index, const struct sxt_lidia_row *row,
@@ -71,22 +68,18 @@ void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
-    uint64_t low = 0, high = row->line_count < lidia->line_count ? row->line_count : lidia->line_count;
+    struct sxt_bisection search = {.high = row->line_count < lidia->line_count ? row->line_count : lidia->line_count};
     uint32_t offset, line;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (sxt_lidia_line(lidia, row, middle, &offset, &line) && offset <= address - row->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && sxt_lidia_line(lidia, row, low - 1, &offset, &line)) {
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search,
+                         sxt_lidia_line(lidia, row, search.middle, &offset, &line) && offset <= address - row->address);
+    if (search.low > 0 && sxt_lidia_line(lidia, row, search.low - 1, &offset, &line)) {
         explainer->out.has_line = true;
         explainer->out.line = (sxt_explained_line){
             .file = sxt_explain_string(explainer->path),
             .section = sxt_explain_string("lines"),
-            .table =
-                (uint64_t)(lidia->lines - lidia->data) + (row->first_line + low - 1) * 2 * (uint64_t)lidia->line_size,
+            .table = (uint64_t)(lidia->lines - lidia->data) +
+                     (row->first_line + search.low - 1) * 2 * (uint64_t)lidia->line_size,
             .address = row->address + offset,
             .source = sxt_lidia_optional_string(lidia, row->file),
             .line = line,

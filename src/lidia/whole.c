@@ -6,6 +6,7 @@
  *
  * The pieces of a range are contiguous and differ only in the file. Rows of other depths come between them.
  */
+#include "base/search.h"
 #include "lidia/lidia.h"
 
 /* The most rows that are visited on either side: a range is cut a few times, not thousands of times. */
@@ -20,19 +21,15 @@ static bool is_same(const struct sxt_lidia_row *a, const struct sxt_lidia_row *b
 /* The row with that address and depth; COUNT when there is none. */
 static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32_t depth, struct sxt_lidia_row *row)
 {
-    uint64_t low = 0, high = lidia->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        sxt_lidia_row(lidia, middle, row);
-        if (row->address < address || (row->address == address && row->depth < depth))
-            low = middle + 1;
-        else
-            high = middle;
+    struct sxt_bisection search = {.high = lidia->count};
+    while (sxt_bisect(&search)) {
+        sxt_lidia_row(lidia, search.middle, row);
+        sxt_bisect_after(&search, row->address < address || (row->address == address && row->depth < depth));
     }
-    if (low == lidia->count)
-        return low;
-    sxt_lidia_row(lidia, low, row);
-    return row->address == address && row->depth == depth ? low : lidia->count;
+    if (search.low == lidia->count)
+        return lidia->count;
+    sxt_lidia_row(lidia, search.low, row);
+    return row->address == address && row->depth == depth ? search.low : lidia->count;
 }
 
 /* The nearest row of that depth before INDEX; COUNT if none is near. The parents in the index lead past deeper rows. */

@@ -157,8 +157,7 @@ static int collect_names(struct sxt_listing *listing, sxt_error *error)
 /* The last name that begins at or before ADDRESS and ends after it; NULL if there is none. */
 static const struct sxt_listing_name *find_name(const struct sxt_listing *listing, uint64_t address)
 {
-    size_t low = sxt_search_above(listing->names, listing->name_count, sizeof *listing->names,
-                                  offsetof(struct sxt_listing_name, start), 64, address);
+    size_t low = SXT_SEARCH_ABOVE(listing->names, listing->name_count, start, address);
     if (low == 0 || listing->names[low - 1].end <= address)
         return NULL;
     while (low > 1 && listing->names[low - 2].start == listing->names[low - 1].start &&

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "measure/private.h"
 
 /* How many inlined calls are read to find the file of a function without lines. */
@@ -64,15 +65,10 @@ void sxt_measure_sources_free(struct measure_sources *sources)
 
 size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t address)
 {
-    size_t low = 0, high = sources->root_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sources->symbols->ranges[sources->roots[middle]].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct sxt_bisection search = {.high = sources->root_count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, sources->symbols->ranges[sources->roots[search.middle]].address < address);
+    return search.low;
 }
 
 /* A function without lines that has inlined calls is in the file of the first of them. */
@@ -107,16 +103,13 @@ static uint32_t file_of_data(const struct measure_sources *sources, uint64_t add
         .address = is_thread_local ? address - sources->thread_local_data : address,
         .is_thread_local = is_thread_local,
     };
-    size_t low = 0, high = symbols->variable_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_address(&symbols->variables[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool is_there = low < symbols->variable_count && by_address(&symbols->variables[low], &wanted) == 0;
-    return is_there ? symbols->variables[low].file : 0;
+    struct sxt_bisection search = {.high = symbols->variable_count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, by_address(&symbols->variables[search.middle], &wanted) < 0);
+    if (search.low == symbols->variable_count)
+        return 0;
+    const struct sxt_model_variable *found = &symbols->variables[search.low];
+    return by_address(found, &wanted) == 0 ? found->file : 0;
 }
 
 sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address)

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "base/string.h"
 #include "mlyze/analysis_private.h"
 
@@ -375,15 +376,7 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
 
 static size_t count_before(const sxt_trace_event *events, size_t count, uint64_t time)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (events[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SXT_SEARCH_FROM(events, count, time, time);
 }
 
 /* Times never decrease, so a window that begins or ends at a time cuts a batch in two. */

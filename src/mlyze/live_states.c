@@ -28,6 +28,7 @@
 #include "base/crc32c.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "mlyze/analysis.h"
 #include "mlyze/live.h"
 
@@ -437,15 +438,10 @@ static const uint8_t *find_state(const struct sxt_mlyze *trace, const uint8_t *d
     uint32_t crc = sxt_crc32c(0, data, AT_CRC);
     if (sxt_crc32c(crc, data + HEADER_SIZE, count * ENTRY_SIZE) != sxt_load_u32le(data + AT_CRC))
         return NULL;
-    uint64_t low = 0, high = count;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (sxt_load_u64le(data + HEADER_SIZE + middle * ENTRY_SIZE + 16) <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    const uint8_t *entry = data + HEADER_SIZE + low * ENTRY_SIZE;
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, sxt_load_u64le(data + HEADER_SIZE + search.middle * ENTRY_SIZE + 16) <= time);
+    const uint8_t *entry = data + HEADER_SIZE + (search.low > 0 ? search.low - 1 : 0) * ENTRY_SIZE;
     uint64_t at = sxt_load_u64le(entry + 32), length = sxt_load_u64le(entry + 40);
     if (!sxt_fits(at, length, 1, size) || sxt_crc32c(0, data + at, length) != sxt_load_u32le(entry + 48))
         return NULL;

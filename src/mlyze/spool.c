@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "mlyze/spool_private.h"
 
 /* Instead of a number: the stack is used, but its frames were not found yet. */
@@ -422,16 +423,11 @@ static void end_files(struct sxt_spool *spool, const struct remainder *rest)
     for (size_t i = 0; i < spool->facts.file_count && rest->unload_count > 0; i++) {
         struct sxt_spool_file *file = &spool->files[i];
         struct unload own = {file->start, file->first_generation};
-        size_t low = 0, high = rest->unload_count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (by_start(&rest->unloads[middle], &own) <= 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < rest->unload_count && rest->unloads[low].start == file->start)
-            file->end_generation = rest->unloads[low].generation;
+        struct sxt_bisection search = {.high = rest->unload_count};
+        while (sxt_bisect(&search))
+            sxt_bisect_after(&search, by_start(&rest->unloads[search.middle], &own) <= 0);
+        if (search.low < rest->unload_count && rest->unloads[search.low].start == file->start)
+            file->end_generation = rest->unloads[search.low].generation;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/search.h"
 
 #define FILES_MAX ((size_t)1 << 22)
 
@@ -111,15 +112,10 @@ static bool add_path(struct sxt_file_index *index, struct pending *pending, cons
 
 size_t sxt_file_index_at(const struct sxt_file_index *index, const char *name)
 {
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(index->files[middle].base, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct sxt_bisection search = {.high = index->count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, strcmp(index->files[search.middle].base, name) < 0);
+    return search.low;
 }
 
 const struct sxt_elf_summary *sxt_file_index_summary(struct sxt_file_index *index, size_t number)
@@ -172,17 +168,8 @@ size_t sxt_file_index_next_build_id(struct sxt_file_index *index, const uint8_t 
     if (index->by_id == NULL)
         return index->count;
     uint64_t key = id_key(id, size);
-    if (*at == 0) {
-        size_t low = 0, high = index->by_id_count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (index->by_id[middle].key < key)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        *at = low + 1;
-    }
+    if (*at == 0)
+        *at = SXT_SEARCH_FROM(index->by_id, index->by_id_count, key, key) + 1;
     for (; *at <= index->by_id_count && index->by_id[*at - 1].key == key; ++*at) {
         size_t number = index->by_id[*at - 1].index;
         const struct sxt_elf_summary *summary = index->files[number].summary;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "source/elf/elf.h"
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
@@ -61,15 +62,11 @@ void sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive
     if (sxt_archive_row(archive, count - 1, &range) == SXT_OK)
         layout->end = range.address + range.length;
     /* A kernel has symbols at low addresses too: those of per-CPU variables. */
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sxt_archive_row(archive, middle, &range) == SXT_OK && range.address < KERNEL_HALF)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < count && sxt_archive_row(archive, low, &range) == SXT_OK)
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search,
+                         sxt_archive_row(archive, search.middle, &range) == SXT_OK && range.address < KERNEL_HALF);
+    if (search.low < count && sxt_archive_row(archive, search.low, &range) == SXT_OK)
         layout->first = range.address;
 }
 

@@ -257,8 +257,7 @@ static uint32_t find_id(const struct id_table *table, uint64_t id)
 {
     if (id - 1 < table->count && table->items[id - 1].key == id)
         return table->items[id - 1].index;
-    size_t low =
-        sxt_search_from(table->items, table->count, sizeof *table->items, offsetof(struct sxt_sort_item, key), 64, id);
+    size_t low = SXT_SEARCH_FROM(table->items, table->count, key, id);
     return low < table->count && table->items[low].key == id ? table->items[low].index : SXT_PPROF_NONE;
 }
 

@@ -143,8 +143,7 @@ static bool read_line(struct sxt_process *process, const char *line, size_t size
 
 static const struct mapping *mapping_at(const struct sxt_process *process, uint64_t address)
 {
-    size_t low = sxt_search_above(process->mappings, process->mapping_count, sizeof *process->mappings,
-                                  offsetof(struct mapping, range.start), 64, address);
+    size_t low = SXT_SEARCH_ABOVE(process->mappings, process->mapping_count, range.start, address);
     return low > 0 && address < process->mappings[low - 1].range.limit ? &process->mappings[low - 1] : NULL;
 }
 

@@ -269,9 +269,7 @@ static bool has_disassembly(const struct sxt_size_query_item *item)
     if (item->symbol == NULL)
         return false;
     uint32_t wanted = (uint32_t)(item->symbol - item->owner->symbols);
-    size_t low =
-        sxt_search_from(item->owner->disassemblies, item->owner->disassembly_count, sizeof *item->owner->disassemblies,
-                        offsetof(struct sxt_size_model_disassembly, symbol), 32, wanted);
+    size_t low = SXT_SEARCH_FROM(item->owner->disassemblies, item->owner->disassembly_count, symbol, wanted);
     return low < item->owner->disassembly_count && item->owner->disassemblies[low].symbol == wanted;
 }
 

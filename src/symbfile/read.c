@@ -116,7 +116,6 @@ uint32_t sxt_symbfile_line_at(const struct sxt_symbfile_range *range, uint64_t a
 {
     if (address < range->address)
         return 0;
-    size_t low = sxt_search_above(range->lines, range->line_count, sizeof *range->lines,
-                                  offsetof(struct sxt_symbfile_line, offset), 32, address - range->address);
+    size_t low = SXT_SEARCH_ABOVE(range->lines, range->line_count, offset, address - range->address);
     return low > 0 ? range->lines[low - 1].line : 0;
 }

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/priority_queue.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "symbols/alias_rule.h"
 #include "symbols/nameless.h"
@@ -327,16 +328,11 @@ static bool emit_parts(struct merge *merge, const struct sxt_model_range *range,
 {
     uint64_t range_end = sxt_range_end(range);
     /* The first piece that ends after the start of the range. */
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (merge->pieces[pieces[middle].index].end <= range->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && merge->pieces[pieces[low].index].start < range_end; low++) {
-        const struct piece *piece = &merge->pieces[pieces[low].index];
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, merge->pieces[pieces[search.middle].index].end <= range->address);
+    for (size_t i = search.low; i < count && merge->pieces[pieces[i].index].start < range_end; i++) {
+        const struct piece *piece = &merge->pieces[pieces[i].index];
         struct sxt_model_range part;
         if (!sxt_range_cut(merge->symbols, range, piece->start > range->address ? piece->start : range->address,
                            piece->end < range_end ? piece->end : range_end, &part) ||

@@ -72,8 +72,8 @@ static uint32_t line_near(const struct sxt_symbols *symbols, const struct sxt_mo
 {
     if (lender->line_count == 0)
         return 0;
-    size_t low = sxt_search_above(symbols->lines + lender->first_line, lender->line_count, sizeof *symbols->lines,
-                                  offsetof(struct sxt_model_line, offset), 32, address - lender->address);
+    size_t low =
+        SXT_SEARCH_ABOVE(symbols->lines + lender->first_line, lender->line_count, offset, address - lender->address);
     return low > 0 ? (uint32_t)low - 1 : 0;
 }
 
@@ -101,8 +101,7 @@ static bool lend(struct sxt_symbols *symbols, const struct sxt_model_range *lend
 /* The first part that ends after ADDRESS. */
 static size_t part_near(const struct sxt_nameless *nameless, uint64_t address)
 {
-    return sxt_search_above(nameless->parts, nameless->count, sizeof *nameless->parts,
-                            offsetof(struct sxt_nameless_part, end), 64, address);
+    return SXT_SEARCH_ABOVE(nameless->parts, nameless->count, end, address);
 }
 
 uint64_t sxt_nameless_end(const struct sxt_nameless *nameless, uint64_t address)

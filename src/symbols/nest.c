@@ -66,8 +66,7 @@ static uint32_t lines_until(const struct sxt_symbols *symbols, const struct sxt_
 {
     if (range->line_count == 0)
         return 0;
-    return (uint32_t)sxt_search_above(symbols->lines + range->first_line, range->line_count, sizeof *symbols->lines,
-                                      offsetof(struct sxt_model_line, offset), 32, offset);
+    return (uint32_t)SXT_SEARCH_ABOVE(symbols->lines + range->first_line, range->line_count, offset, offset);
 }
 
 bool sxt_range_cut(struct sxt_symbols *symbols, const struct sxt_model_range *range, uint64_t start, uint64_t end,

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "symbols/symbols.h"
 
 struct split {
@@ -102,13 +103,9 @@ static void find_cuts(struct split *split, const struct sxt_model_range *range, 
 {
     const struct sxt_symbols *symbols = split->symbols;
     /* The first cut of the parent that is inside. */
-    for (size_t high = parent_end; parent < high;) {
-        size_t middle = parent + (high - parent) / 2;
-        if (split->cuts[middle] <= range->address)
-            parent = middle + 1;
-        else
-            high = middle;
-    }
+    if (parent < parent_end)
+        parent += sxt_search_above(split->cuts + parent, parent_end - parent, sizeof *split->cuts, sizeof *split->cuts,
+                                   range->address);
     uint32_t file = 0;
     uint64_t before = 0; /* offset of its last own cut */
     uint32_t line_count = changes_file(symbols, range) ? range->line_count : 0;

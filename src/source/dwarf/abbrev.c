@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "source/dwarf/unit.h"
 
 /* An entry of one byte can have any number of attributes without bytes; valid ones have at most some dozens. */
@@ -48,15 +49,8 @@ static void sort(struct dwarf_abbrevs *abbrevs)
 
 const struct dwarf_abbrev *sxt_dwarf_abbrev_search(const struct dwarf_abbrevs *abbrevs, uint64_t code)
 {
-    size_t low = 0, high = abbrevs->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (abbrevs->list[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < abbrevs->count && abbrevs->list[low].code == code ? &abbrevs->list[low] : NULL;
+    size_t at = SXT_SEARCH_FROM(abbrevs->list, abbrevs->count, code, code);
+    return at < abbrevs->count && abbrevs->list[at].code == code ? &abbrevs->list[at] : NULL;
 }
 
 bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file, const struct dwarf_unit *unit)

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/priority_queue.h"
+#include "base/search.h"
 
 /* State while one function is processed. */
 struct sweep {
@@ -239,17 +240,10 @@ static void add_within_extents(struct sweep *sweep, uint64_t start, uint64_t end
         add_nameless(sweep, start, end);
         return;
     }
-    size_t low = 0, high = extents->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (extents->list[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < extents->count && extents->list[low].start < end && !sweep->out->no_memory; low++) {
-        uint64_t from = extents->list[low].start > start ? extents->list[low].start : start;
-        uint64_t until = extents->list[low].end < end ? extents->list[low].end : end;
+    size_t i = SXT_SEARCH_ABOVE(extents->list, extents->count, end, start);
+    for (; i < extents->count && extents->list[i].start < end && !sweep->out->no_memory; i++) {
+        uint64_t from = extents->list[i].start > start ? extents->list[i].start : start;
+        uint64_t until = extents->list[i].end < end ? extents->list[i].end : end;
         if (from < until)
             add_nameless(sweep, from, until);
         start = until > start ? until : start;
@@ -382,20 +376,6 @@ static void add_line(struct sweep *sweep, uint32_t range, uint64_t offset, const
     };
 }
 
-/* Returns the index of the first row after ADDRESS. */
-static size_t first_row_after(const struct dwarf_lines *lines, uint64_t address)
-{
-    size_t low = 0, high = lines->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Adds the rows from START to END to RANGE. */
 static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint64_t end)
 {
@@ -405,7 +385,7 @@ static void add_lines(struct sweep *sweep, uint32_t range, uint64_t start, uint6
     size_t row = sweep->row;
     /* Segments are sorted by address, so the row is usually close to the last one. */
     if (row == 0 || lines->rows[row - 1].address > start)
-        row = first_row_after(lines, start);
+        row = dwarf_first_row_after(lines, start);
     while (row < lines->row_count && lines->rows[row].address <= start)
         row++;
     add_line(sweep, range, start - base, row > 0 ? &lines->rows[row - 1] : &unknown);

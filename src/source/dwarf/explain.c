@@ -436,15 +436,7 @@ static const struct dwarf_row *row_at(struct explainer *explainer)
     if (!sxt_dwarf_lines_read_header(lines, &worker->context, worker->root.lines))
         return NULL;
     sxt_dwarf_lines_run(lines, true, is_dead, &explainer->dwarf->dead);
-    size_t low = 0, high = lines->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->rows[middle].address <= explainer->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && lines->rows[low - 1].file != 0 ? &lines->rows[low - 1] : NULL;
+    return dwarf_row_at(lines, explainer->address);
 }
 
 /* Returns false if the current unit has no row for the address. */

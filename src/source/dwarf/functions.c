@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "symbols/symbols.h"
 
 /* The maximum nesting of functions and scopes; a deeper file wastes memory. */
@@ -71,16 +72,9 @@ bool sxt_dwarf_has_scopes(uint16_t language)
 
 uint32_t sxt_dwarf_scope_of(const struct dwarf_functions *functions, uint64_t entry)
 {
-    size_t low = 0, high = functions->scoped_function_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (functions->scoped_functions[middle].entry < entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < functions->scoped_function_count && functions->scoped_functions[low].entry == entry
-               ? functions->scoped_functions[low].scope
+    size_t at = SXT_SEARCH_FROM(functions->scoped_functions, functions->scoped_function_count, entry, entry);
+    return at < functions->scoped_function_count && functions->scoped_functions[at].entry == entry
+               ? functions->scoped_functions[at].scope
                : 0;
 }
 

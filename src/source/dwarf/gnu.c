@@ -192,21 +192,6 @@ bool sxt_gnu_dwarf_enter(struct sxt_gnu_dwarf *view, const struct dwarf_unit *un
 
 /* --- lookups --- */
 
-/* Returns the row for ADDRESS, or NULL if no sequence contains it. */
-static const struct dwarf_row *row_at(const struct gnu_unit *unit, uint64_t address)
-{
-    const struct dwarf_row *rows = unit->lines.rows;
-    size_t low = 0, high = unit->lines.row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && rows[low - 1].file != 0 ? &rows[low - 1] : NULL;
-}
-
 sxt_string sxt_gnu_dwarf_path(struct sxt_gnu_dwarf *view, struct gnu_unit *unit, uint32_t number)
 {
     if (number == 0)
@@ -232,7 +217,7 @@ static bool find_in_unit(struct sxt_gnu_dwarf *view, struct gnu_unit *unit, uint
         return false;
     unit->was_searched = true;
     uint32_t function = sxt_gnu_dwarf_function_at(unit, address);
-    const struct dwarf_row *row = row_at(unit, address);
+    const struct dwarf_row *row = dwarf_row_at(&unit->lines, address);
     if (function == DWARF_NONE && row == NULL)
         return false;
     if (function != DWARF_NONE)

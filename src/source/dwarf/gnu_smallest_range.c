@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/priority_queue.h"
+#include "base/search.h"
 #include "source/dwarf/gnu.h"
 
 /* How many lookups search all ranges before pieces are made. */
@@ -114,13 +115,6 @@ uint32_t sxt_gnu_dwarf_function_at(struct gnu_unit *unit, uint64_t address)
         make_pieces(unit);
     if (unit->pieces == NULL)
         return search_all_ranges(unit, address);
-    size_t low = 0, high = unit->piece_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->pieces[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? unit->pieces[low - 1].function : DWARF_NONE;
+    size_t next = SXT_SEARCH_ABOVE(unit->pieces, unit->piece_count, start, address);
+    return next > 0 ? unit->pieces[next - 1].function : DWARF_NONE;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "base/search.h"
 #include "source/dwarf/gnu.h"
 #include "source/dwarf/variables.h"
 
@@ -192,17 +193,10 @@ bool sxt_gnu_dwarf_variable(struct sxt_gnu_dwarf *view, uint64_t address, sxt_st
         return false;
     view->has_variables = true;
     const struct gnu_variables *variables = &view->variables;
-    size_t low = 0, high = variables->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (variables->list[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < variables->count && variables->list[low].address == address; low++) {
+    size_t i = SXT_SEARCH_FROM(variables->list, variables->count, address, address);
+    for (; i < variables->count && variables->list[i].address == address; i++) {
         struct declaration declaration;
-        read_declaration(view, variables->list[low].entry, &declaration);
+        read_declaration(view, variables->list[i].entry, &declaration);
         struct gnu_unit *unit = declaration.has_file ? sxt_gnu_dwarf_unit_at(view, declaration.unit) : NULL;
         if (unit == NULL || !contains(symbol, declaration.name))
             continue;

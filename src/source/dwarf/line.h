@@ -10,6 +10,7 @@
 #ifndef SXT_SOURCE_DWARF_LINE_H
 #define SXT_SOURCE_DWARF_LINE_H
 
+#include "base/search.h"
 #include "source/dwarf/unit.h"
 
 struct dwarf_row {
@@ -72,6 +73,19 @@ void sxt_dwarf_lines_run(struct dwarf_lines *lines, bool details, dwarf_is_dead 
 
 /* Adds a file, as a program of DWARF 2 to 4 may define one. */
 bool sxt_dwarf_lines_add_file(struct dwarf_lines *lines, sxt_string name, uint64_t directory);
+
+/* Returns the index of the first row after ADDRESS. */
+static inline size_t dwarf_first_row_after(const struct dwarf_lines *lines, uint64_t address)
+{
+    return SXT_SEARCH_ABOVE(lines->rows, lines->row_count, address, address);
+}
+
+/* Returns the row for ADDRESS, or NULL if no sequence contains it. */
+static inline const struct dwarf_row *dwarf_row_at(const struct dwarf_lines *lines, uint64_t address)
+{
+    size_t next = dwarf_first_row_after(lines, address);
+    return next > 0 && lines->rows[next - 1].file != 0 ? &lines->rows[next - 1] : NULL;
+}
 
 void sxt_dwarf_lines_free(struct dwarf_lines *lines);
 

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "source/dwarf/private.h"
 
 /* State while the root entries are read. */
@@ -18,15 +19,7 @@ static int read_all_extents(struct sxt_dwarf *dwarf, sxt_error *error);
 
 size_t sxt_dwarf_first_extent_after(const struct sxt_dwarf *dwarf, uint64_t address)
 {
-    size_t low = 0, high = dwarf->extent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->extents[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SXT_SEARCH_ABOVE(dwarf->extents, dwarf->extent_count, start, address);
 }
 
 int sxt_dwarf_select_units(struct sxt_dwarf *dwarf, const uint64_t *addresses, size_t count, bool *wanted,

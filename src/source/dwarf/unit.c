@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "source/elf/elf.h"
 
 /* A unit has at least a header of 11 bytes. */
@@ -183,15 +184,8 @@ int sxt_dwarf_find_units(struct dwarf_file *file, sxt_error *error)
 
 const struct dwarf_unit *sxt_dwarf_unit_at(const struct dwarf_file *file, uint64_t offset)
 {
-    size_t low = 0, high = file->info_unit_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->units[middle].end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < file->info_unit_count && offset >= file->units[low].root ? &file->units[low] : NULL;
+    size_t at = SXT_SEARCH_ABOVE(file->units, file->info_unit_count, end, offset);
+    return at < file->info_unit_count && offset >= file->units[at].root ? &file->units[at] : NULL;
 }
 
 /* Values that need the bases of the unit (indexes in a table), or may need them, are read after the bases. */

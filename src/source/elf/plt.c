@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "source/elf/elf.h"
 
@@ -99,17 +100,10 @@ static bool collect_slots(struct sxt_elf *elf, const struct sxt_elf_section *dyn
 
 static bool find_slot(const struct slots *slots, uint64_t address, uint32_t *symbol)
 {
-    size_t low = 0, high = slots->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots->items[middle].key < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == slots->count || slots->items[low].key != address)
+    size_t at = SXT_SEARCH_FROM(slots->items, slots->count, key, address);
+    if (at == slots->count || slots->items[at].key != address)
         return false;
-    *symbol = slots->items[low].index;
+    *symbol = slots->items[at].index;
     return true;
 }
 

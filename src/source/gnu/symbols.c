@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #define NO_SECTION UINT32_MAX
@@ -202,15 +203,7 @@ static bool make_index(struct sxt_gnu_symbols *symbols)
 /* Returns the index of the first of COUNT symbols that begins after OFFSET. */
 static size_t first_after(const struct sxt_gnu_function *list, size_t count, uint64_t offset)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SXT_SEARCH_ABOVE(list, count, offset, offset);
 }
 
 static const struct sxt_gnu_function *search(struct sxt_gnu_symbols *symbols, uint32_t section, uint64_t offset)

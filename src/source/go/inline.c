@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "source/go/reader.h"
 
 /* How many functions with inlined calls are tried with a layout, and how many functions are examined to find them. */
@@ -196,15 +197,8 @@ static const struct sxt_go_span *span_at(const struct sxt_go_reader *reader, uin
 {
     if (pc >= reader->spans_end || reader->span_count == 0)
         return NULL;
-    size_t low = 0, high = reader->span_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->spans[middle].offset <= pc)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &reader->spans[low];
+    size_t next = SXT_SEARCH_ABOVE(reader->spans, reader->span_count, offset, pc);
+    return &reader->spans[next > 0 ? next - 1 : 0];
 }
 
 static bool read_node(struct sxt_go_reader *reader, int32_t index, struct sxt_go_node *node)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "source/linker_map/builder.h"
 
 /* How many bytes are checked for NUL, which a text does not contain, before the text is searched. */
@@ -71,32 +72,18 @@ const char *sxt_linker_name(enum sxt_linker linker)
 
 const struct sxt_linker_map_piece *sxt_linker_map_piece_at(const struct sxt_linker_map *map, uint64_t address)
 {
-    size_t low = 0, high = map->cover_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->covers[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || map->covers[low - 1].piece == SXT_LINKER_MAP_NONE)
+    size_t next = SXT_SEARCH_ABOVE(map->covers, map->cover_count, address, address);
+    if (next == 0 || map->covers[next - 1].piece == SXT_LINKER_MAP_NONE)
         return NULL;
-    return &map->pieces[map->covers[low - 1].piece];
+    return &map->pieces[map->covers[next - 1].piece];
 }
 
 const struct sxt_linker_map_common *sxt_linker_map_common_named(const struct sxt_linker_map *map, const char *name,
                                                                 size_t size)
 {
     uint32_t number = sxt_strings_find(&map->strings, name, size);
-    size_t low = 0, high = map->common_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->commons[middle].name < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < map->common_count && map->commons[low].name == number ? &map->commons[low] : NULL;
+    size_t at = SXT_SEARCH_FROM(map->commons, map->common_count, name, number);
+    return at < map->common_count && map->commons[at].name == number ? &map->commons[at] : NULL;
 }
 
 /*
