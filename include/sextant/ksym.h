@@ -1,10 +1,10 @@
 /*
  * sextant/ksym.h: a reader of ksym blobs: symbol tables that a kernel can map and search without allocating memory.
  *
- * The reader is this header and one C file, src/ksym/reader.c. It is freestanding C99 (no C library), allocates
- * nothing, has no global state, and no function takes more than 512 bytes of stack. It reads both published layouts, at
- * any alignment and on hosts of either byte order. It is part of libsextant, and can also be copied into a kernel: put
- * the header where <sextant/ksym.h> finds it and compile the C file.
+ * The reader is this header and one C file, src/ksym/reader.c, which is installed as share/sextant/ksym_reader.c. It is
+ * freestanding C99 (no C library), allocates nothing, has no global state, and no function takes more than 512 bytes of
+ * stack. It reads both published layouts, at any alignment and on hosts of either byte order. It is part of libsextant,
+ * and can also be copied into a kernel: put the header where <sextant/ksym.h> finds it and compile the C file.
  *
  *     static sxt_ksym symbols;
  *     const char *wrong = sxt_ksym_open(&symbols, blob, blob_size, (uintptr_t)text_start, (uintptr_t)text_end, NULL);
@@ -226,7 +226,7 @@ typedef struct sxt_ksym_problem {
 } sxt_ksym_problem;
 
 /*
- * This function is in a separate file, src/ksym/check.c, because a kernel has no use for it.
+ * This function is in a separate file, ksym_check.c, because a kernel has no use for it.
  *
  * Checks what sxt_ksym_open does not: the order of names, and whether other readers can read them. Calls PROBLEM (may
  * be NULL) for each problem. Returns the number of problems without the harmless ones. sxt_ksym_find is certain to find

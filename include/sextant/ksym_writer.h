@@ -67,15 +67,18 @@ SXT_API int sxt_ksym_writer_add(sxt_ksym_writer *writer, uint64_t address, char 
                                 sxt_error *error);
 
 /*
- * Adds the symbols of a text in the format of /proc/kallsyms or nm; by default those of the types T and t, which are
- * code. SXT_ERROR_NOT_FOUND if there are none, with SXT_REASON_SYMBOL_TYPES if there are some of other types.
- * SXT_ERROR_UNSUPPORTED if all addresses are 0, as the kernel shows them to users who may not see them.
+ * Adds the symbols of a text in the format of /proc/kallsyms or nm; by default those of the types T and t, as the
+ * format has it. Weak (W, w) and indirect functions (i) are code too: the types "TtWwi" include them, and without them
+ * their addresses get the name of the symbol before them. sxt_ksym_writer_left_out counts them. SXT_ERROR_NOT_FOUND if
+ * there are none, with SXT_REASON_SYMBOL_TYPES if there are some of other types. SXT_ERROR_UNSUPPORTED if all addresses
+ * are 0, as the kernel shows them to users who may not see them.
  */
 SXT_API int sxt_ksym_writer_add_text(sxt_ksym_writer *writer, const void *text, size_t size, sxt_error *error);
 
 /*
- * Adds the symbols of a binary that nm would list, by default those of the types T and t. If it has no such symbols,
- * its functions are added, with the type T. SXT_ERROR_NOT_FOUND with SXT_REASON_SYMBOL_TYPES if nothing is left.
+ * Adds the symbols of a binary that nm would list; by default all code: the types T and t, weak functions (W) and
+ * indirect ones (i). If it has no such symbols, its functions are added, with the type T. SXT_ERROR_NOT_FOUND with
+ * SXT_REASON_SYMBOL_TYPES if nothing is left.
  */
 SXT_API int sxt_ksym_writer_add_symbols(sxt_ksym_writer *writer, const sxt_symbols *symbols, sxt_error *error);
 
@@ -87,6 +90,12 @@ SXT_API int sxt_ksym_writer_add_ksym(sxt_ksym_writer *writer, const sxt_ksym *ks
  * functions, as type T), or a ksym blob. "-" is standard input.
  */
 SXT_API int sxt_ksym_writer_add_file(sxt_ksym_writer *writer, const char *path, sxt_error *error);
+
+/*
+ * How many symbols of TYPE, a letter as nm prints it, were left out so far because it is not among the types. A weak
+ * symbol of a binary that is not code counts as V, although nm prints W if it has no type.
+ */
+SXT_API uint64_t sxt_ksym_writer_left_out(const sxt_ksym_writer *writer, char type);
 
 /*
  * Writes the blob. The same symbols in the same order always give the same bytes. Names that do not fit into a blob

@@ -5,7 +5,8 @@
 
 static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options *options,
                          sxt_extract_options *extract);
-static int summarise(const struct cli_arguments *arguments, const sxt_written *written);
+static void warn_of_functions(const struct cli_arguments *arguments, const sxt_ksym_writer *writer);
+static int summarise(const struct cli_arguments *arguments, const sxt_ksym_writer *writer, const sxt_written *written);
 
 static void show_warning(void *data, const char *path, const char *text)
 {
@@ -23,7 +24,8 @@ static int make(const struct cli_arguments *arguments, sxt_ksym_writer *writer)
             return cli_fail(arguments->words[i], &error);
     if (sxt_ksym_writer_write_path(writer, output, &written, &error) != SXT_OK)
         return cli_fail(output, &error);
-    return summarise(arguments, &written);
+    warn_of_functions(arguments, writer);
+    return summarise(arguments, writer, &written);
 }
 
 int cli_make_ksym(const struct cli_arguments *arguments, bool archives_only)
@@ -76,23 +78,67 @@ static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options
     return status;
 }
 
-static void print_summary(const char *output, const sxt_written *written)
+/* Functions that the default leaves out; whoever gives --types has decided. */
+static void warn_of_functions(const struct cli_arguments *arguments, const sxt_ksym_writer *writer)
 {
+    unsigned long long weak = sxt_ksym_writer_left_out(writer, 'W') + sxt_ksym_writer_left_out(writer, 'w');
+    unsigned long long indirect = sxt_ksym_writer_left_out(writer, 'i');
+    char what[128];
+    int size = 0;
+    if (cli_given(arguments, "types") || weak + indirect == 0)
+        return;
+    if (weak > 0)
+        size = snprintf(what, sizeof what, "%llu weak function%s (W)", weak, weak == 1 ? "" : "s");
+    if (indirect > 0)
+        snprintf(what + size, sizeof what - (size_t)size, "%s%llu indirect function%s (i)", weak > 0 ? " and " : "",
+                 indirect, indirect == 1 ? "" : "s");
+    cli_warn(arguments->word_count == 1 ? arguments->words[0] : NULL, "%s left out; keep with --types Tt%s%s", what,
+             weak > 0 ? "Ww" : "", indirect > 0 ? "i" : "");
+}
+
+static uint64_t count_left_out(const sxt_ksym_writer *writer)
+{
+    uint64_t count = 0;
+    for (int type = '!'; type <= '~'; type++)
+        count += sxt_ksym_writer_left_out(writer, (char)type);
+    return count;
+}
+
+static void print_summary(const char *output, const sxt_ksym_writer *writer, const sxt_written *written)
+{
+    uint64_t left_out = count_left_out(writer);
     cli_print_name(output);
     fputs(": ", stderr);
     cli_print_count(written->symbols, "symbol");
     fputs(", ", stderr);
     cli_print_count(written->tokens, "token");
-    fprintf(stderr, " that save%s %llu bytes, %llu bytes\n", written->tokens == 1 ? "s" : "",
+    fprintf(stderr, " that save%s %llu bytes, %llu bytes", written->tokens == 1 ? "s" : "",
             (unsigned long long)written->saved, (unsigned long long)written->size);
+    if (left_out > 0) {
+        fputs("; ", stderr);
+        cli_print_count(left_out, "symbol");
+        fputs(" of other types left out", stderr);
+    }
+    fputc('\n', stderr);
 }
 
-static int summarise(const struct cli_arguments *arguments, const sxt_written *written)
+static void emit_left_out(struct sxt_emit *emit, const sxt_ksym_writer *writer)
+{
+    sxt_emit_object(emit, "left_out");
+    for (int type = '!'; type <= '~'; type++) {
+        const char key[2] = {(char)type, 0};
+        if (sxt_ksym_writer_left_out(writer, (char)type) > 0)
+            sxt_emit_number(emit, key, sxt_ksym_writer_left_out(writer, (char)type));
+    }
+    sxt_emit_object_end(emit);
+}
+
+static int summarise(const struct cli_arguments *arguments, const sxt_ksym_writer *writer, const sxt_written *written)
 {
     const char *output = cli_value(arguments, "output");
     if (!cli_given(arguments, "json")) {
         if (!cli_given(arguments, "quiet"))
-            print_summary(output, written);
+            print_summary(output, writer, written);
         return CLI_DONE;
     }
     struct sxt_emit emit;
@@ -104,6 +150,7 @@ static int summarise(const struct cli_arguments *arguments, const sxt_written *w
     sxt_emit_number(&emit, "tokens", written->tokens);
     sxt_emit_number(&emit, "saved", written->saved);
     sxt_emit_number(&emit, "size", written->size);
+    emit_left_out(&emit, writer);
     sxt_emit_record_end(&emit);
     return cli_finish(&emit, CLI_DONE);
 }

@@ -98,7 +98,7 @@ struct sxt_ksym_text_report {
     uint64_t lines;
     uint64_t blank;
     uint64_t kept;
-    uint64_t other_types; /* not asked for */
+    uint64_t other_types; /* not asked for; of_other_type counts them by type */
     uint64_t undefined;   /* "U name": no address */
     uint64_t markers;     /* mapping symbols of Arm and RISC-V ($x, $d, ...), which mark code and data */
     struct sxt_ksym_lines malformed;
@@ -106,6 +106,7 @@ struct sxt_ksym_text_report {
     struct sxt_ksym_lines not_utf8;
     struct sxt_ksym_lines too_long; /* for a record */
     uint64_t long_names;            /* longer than SXT_KSYM_NAME_SIZE_MOST, in the form in which they are kept */
+    uint64_t of_other_type[SXT_KSYM_TYPES];
 };
 
 /*
@@ -148,7 +149,8 @@ int sxt_ksym_encode(const struct sxt_ksym_list *list, const struct sxt_ksym_enco
 struct sxt_ksym_writer {
     sxt_ksym_options options;
     struct sxt_ksym_list list;
-    const char *path; /* the file that is being added, for warnings; NULL if there is none */
+    const char *path;                  /* the file that is being added, for warnings; NULL if there is none */
+    uint64_t left_out[SXT_KSYM_TYPES]; /* symbols whose type is not wanted, by type */
 };
 
 /* Adds the functions of a model, with the type T. */

@@ -115,6 +115,7 @@ static int read_line(struct text_reader *reader, sxt_string line, sxt_error *err
         count_line(reader, &report->malformed);
     } else if (!reader->wanted[(uint8_t)second.data[0]]) {
         report->other_types++;
+        report->of_other_type[(uint8_t)second.data[0]]++;
     } else {
         return add_symbol(reader, address, second.data[0], line, error);
     }

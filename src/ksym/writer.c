@@ -1,8 +1,8 @@
 /*
  * writer.c: the public writer: collects symbols from several inputs and makes a blob of them.
  *
- * A binary gives the symbols that nm lists. If its symbol table has no code, its functions are taken instead, as type
- * 'T', because nothing says whether they are local.
+ * A binary gives the symbols that nm lists; by default its code, weak and indirect functions included. If its symbol
+ * table has no code, its functions are taken instead, as type 'T', because nothing says whether they are local.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,11 @@ static bool is_wanted(const char *types, char letter)
     return types == NULL || strcmp(types, "all") == 0 || strchr(types, letter) != NULL;
 }
 
+uint64_t sxt_ksym_writer_left_out(const sxt_ksym_writer *writer, char type)
+{
+    return writer->left_out[(uint8_t)type];
+}
+
 static void warn(const sxt_ksym_writer *writer, const char *text)
 {
     const sxt_ksym_options *options = &writer->options;
@@ -93,7 +98,11 @@ int sxt_ksym_writer_add_text(sxt_ksym_writer *writer, const void *text, size_t s
         .warning = pass_text_warning,
         .warning_data = writer,
     };
-    return sxt_ksym_read_text(&writer->list, text, size, &options, NULL, error);
+    struct sxt_ksym_text_report report;
+    int status = sxt_ksym_read_text(&writer->list, text, size, &options, &report, error);
+    for (size_t i = 0; i < SXT_KSYM_TYPES; i++)
+        writer->left_out[i] += report.of_other_type[i];
+    return status;
 }
 
 /* A function of depth 0 may be several rows, if its lines come from several files. */
@@ -116,18 +125,54 @@ int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symb
     return status;
 }
 
+/* The sections that have symbols of the types T and t, as bits by the number of their name. NULL if memory is short. */
+static uint8_t *find_code_sections(const struct sxt_symbols *symbols)
+{
+    uint8_t *sections = calloc(symbols->strings.count / 8 + 1, 1);
+    for (size_t i = 0; i < symbols->symbol_count && sections != NULL; i++) {
+        const struct sxt_model_symbol *symbol = &symbols->symbols[i];
+        if (symbol->letter == 'T' || symbol->letter == 't')
+            sections[symbol->section / 8] |= (uint8_t)(1 << symbol->section % 8);
+    }
+    return sections;
+}
+
+/*
+ * Whether a symbol is code. The letters 'W' and 'u' do not say it: nm prints 'W' for a weak symbol without a type too,
+ * such as data_start in .data, and 'u' for data of C++ templates.
+ */
+static bool is_code(const struct sxt_model_symbol *symbol, const uint8_t *code_sections)
+{
+    if (symbol->letter == 'T' || symbol->letter == 't' || symbol->type == 'F' || symbol->type == 'I')
+        return true;
+    return symbol->letter == 'W' && symbol->section != 0 &&
+           (code_sections[symbol->section / 8] >> symbol->section % 8 & 1) != 0;
+}
+
+/* The letter that a symbol is counted under when it is left out. Whatever is counted as 'W' is a function. */
+static char counted_as(const struct sxt_model_symbol *symbol, const uint8_t *code_sections)
+{
+    return symbol->letter == 'W' && !is_code(symbol, code_sections) ? 'V' : symbol->letter;
+}
+
 /* Only one table is used: nm lists .symtab, or if that was stripped, .dynsym. */
 static int add_table(sxt_ksym_writer *writer, const struct sxt_symbols *symbols, sxt_error *error)
 {
-    const char *types = writer->options.types != NULL ? writer->options.types : "Tt";
+    const char *types = writer->options.types;
     uint8_t source = symbols->sources & SXT_SOURCE_SYMTAB ? SXT_SOURCE_SYMTAB : SXT_SOURCE_DYNSYM;
-    int status = SXT_OK;
+    uint8_t *code_sections = find_code_sections(symbols);
+    int status = code_sections != NULL ? SXT_OK : sxt_fail_memory(error, symbols->strings.count / 8 + 1);
     for (size_t i = 0; i < symbols->symbol_count && status == SXT_OK; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
-        if (symbol->source == source && symbol->letter != 0 && is_wanted(types, symbol->letter))
+        if (symbol->source != source || symbol->letter == 0)
+            continue;
+        if (types != NULL ? is_wanted(types, symbol->letter) : is_code(symbol, code_sections))
             status = sxt_ksym_list_add(&writer->list, symbol->address, symbol->letter,
                                        sxt_symbols_view(symbols, symbol->name), error);
+        else
+            writer->left_out[(uint8_t)counted_as(symbol, code_sections)]++;
     }
+    free(code_sections);
     return status;
 }
 
@@ -157,6 +202,8 @@ static bool add_ksym_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_strin
     struct adding *adding = data;
     if (is_wanted(adding->writer->options.types, symbol->type))
         adding->status = sxt_ksym_list_add(&adding->writer->list, symbol->address, symbol->type, name, adding->error);
+    else
+        adding->writer->left_out[(uint8_t)symbol->type]++;
     return adding->status == SXT_OK;
 }
 

@@ -5,7 +5,7 @@ support/ksym_writer.py is a second writer of the format; nm is the judge of what
 
 import gzip
 
-from support import ksym_writer, samples, sextant, tap
+from support import elf_reader, ksym_writer, samples, sextant, tap
 
 TEXT = """\
 0000000000001000 T _start
@@ -24,8 +24,14 @@ ALIASES = [(0x1000, "T", "first"), (0x1000, "t", "second"), (0x1000, "T", "third
 
 class KsymTest(sextant.ProgramTest):
     def make(self, text, *options, name="out.ksym"):
-        self.run_ok("archive", "-q", self.file("in.txt", text.encode()), "-o", self.folder / name, *options)
+        self.run_done("archive", "-q", self.file("in.txt", text.encode()), "-o", self.folder / name, *options)
         return self.folder / name
+
+    def run_done(self, *arguments):
+        """A run that may warn."""
+        done = sextant.run(*arguments)
+        self.assertEqual(done.status, 0, done)
+        return done
 
     def written(self, symbols, name="in.ksym", **keywords):
         return self.file(name, ksym_writer.write(symbols, **keywords))
@@ -52,6 +58,26 @@ class Making(KsymTest):
         for options, names in (((), ["code", "own"]), (("--types", "Db"), ["data", "bss"]),
                                (("--types", "all"), ["code", "own", "data", "bss", "weak", "absolute"])):
             self.assertEqual([one[2] for one in self.symbols(self.make(text, *options))], names)
+
+    def test_functions_that_are_left_out_are_counted(self):
+        text = "1000 T code\n1100 W weak\n1200 w own_weak\n1300 W other\n2000 D data\n2100 V weak_data\n2200 u unique\n"
+        for extra, options, warning in (
+                ("", (), "3 weak functions (W) left out; keep with --types TtWw"),
+                ("1400 i f\n", (), "3 weak functions (W) and 1 indirect function (i) left out; keep with --types TtWwi"),
+                ("", ("--types", "Tt"), None), ("", ("--types", "TtWw"), None)):
+            source = self.file("in.txt", (text + extra).encode())
+            done = self.run_done("archive", "-q", source, "-o", self.folder / "out.ksym", *options)
+            self.assertEqual(done.err, f"sextant: {source}: warning: {warning}\n" if warning else "")
+        self.assertEqual([one[2] for one in self.symbols(self.folder / "out.ksym")], ["code", "weak", "own_weak", "other"])
+        only = self.file("in.txt", b"1000 T code\n1400 i chosen\n1500 D data\n")
+        done = self.run_done("archive", only, "-o", self.folder / "out.ksym")
+        self.assertIn("1 indirect function (i) left out; keep with --types Tti\n", done.err)
+        self.assertIn("; 2 symbols of other types left out\n", done.err)
+        done = self.run_done("archive", "--json", only, "-o", self.folder / "out.ksym")
+        self.assertEqual(done.json_lines()[0]["left_out"], {"D": 1, "i": 1})
+        done = self.run_ok("convert", "--json", self.written([(0x1000, "T", "a"), (0x1100, "W", "b")]), "-o",
+                           self.folder / "out.ksym")
+        self.assertEqual((done.json_lines()[0]["left_out"], done.err), ({}, ""))
 
     def test_standard_input_and_output(self):
         made = self.run_ok("archive", "-q", "-f", "ksym", "-", "-o", "-", stdin=TEXT)
@@ -101,8 +127,11 @@ class Binaries(KsymTest):
         return ksym_writer.read_text(sextant.tool("nm", "-n", *options, path).decode())
 
     def check(self, path, *nm_options):
+        code = {one.name.decode() for one in elf_reader.ElfFile.open(path).symbols(elf_reader.SHT_SYMTAB)
+                if one.type in (elf_reader.STT_FUNC, elf_reader.STT_GNU_IFUNC)}
         for types, wanted in (((), "Tt"), (("--types", "all"), None), (("--types", "WV"), "WV")):
-            expected = [one for one in self.nm(path, *nm_options) if wanted is None or one[1] in wanted]
+            expected = [one for one in self.nm(path, *nm_options)
+                        if wanted is None or one[1] in wanted or (wanted == "Tt" and one[2] in code)]
             if not expected:
                 continue
             blob = self.folder / "out.ksym"
@@ -127,11 +156,40 @@ class Binaries(KsymTest):
         self.run_ok("archive", "-q", path, "-o", blob)
         self.assertEqual(self.symbols(blob), [one for one in self.nm(path, "-D", "--defined-only") if one[1] in "Tt"])
 
+    def test_weak_and_indirect_functions_of_a_binary(self):
+        path = samples.compile_c(self.folder, "program", "-static", "-O1", source="""
+            static int one(void) { return 1; } static int (*choose(void))(void) { return one; }
+            int indirect(void) __attribute__((ifunc("choose"))); __attribute__((weak)) int weak_data = 1;
+            __attribute__((weak, noinline)) int weak(int x) { return x * 3 + weak_data; }
+            __asm__(".text; .weak bare; bare: nop; nop; .data; .weak bare_data; bare_data: .long 1; .text");
+            int main(int n, char **v) { (void)v; return weak(n) + indirect(); }""")
+        blob = self.folder / "out.ksym"
+        self.run_ok("archive", "-q", path, "-o", blob)
+        types = {name: kind for _, kind, name in self.symbols(blob)}
+        self.assertEqual([types.get(name) for name in ("weak", "bare", "indirect", "main")], ["W", "W", "i", "T"])
+        for name in ("weak_data", "bare_data", "data_start"):
+            self.assertNotIn(name, types)
+        start = next(address for address, _, name in self.symbols(blob) if name == "weak")
+        self.assertEqual(self.lookup(blob, [start + 1])[0]["frames"][0]["function"], "weak")
+
+    def test_instances_of_templates(self):
+        path = samples.compile_c(self.folder, "cpp", language="cpp", source="""
+            template <typename T> __attribute__((noinline)) T twice(T x) { static T sum; sum += x; return 2 * sum; }
+            int main(int count, char **) { return twice(count) + (int)twice(count * 1.5); }""")
+        blob = self.folder / "out.ksym"
+        self.run_ok("archive", "-q", path, "-o", blob)
+        names = [one[2] for one in self.symbols(blob)]
+        self.assertIn("int twice<int>(int)", names)
+        self.assertIn("double twice<double>(double)", names)
+        self.assertFalse([name for name in names if "sum" in name], "static data of a template (u) is not code")
+        done = self.run_done("archive", "-q", self.file("nm.txt", sextant.tool("nm", path)), "-o", blob)
+        self.assertRegex(done.err, r"warning: \d+ weak functions \(W\) left out; keep with --types TtWw\n$")
+
     def test_one_from_text_and_one_from_the_binary_are_the_same(self):
         path = samples.compile_c(self.folder, "program")
         sextant.need_tool("nm")
-        text = self.make(sextant.tool("nm", "-n", path).decode(), name="text.ksym")
-        self.run_ok("archive", "-q", path, "-o", self.folder / "binary.ksym")
+        text = self.make(sextant.tool("nm", "-n", path).decode(), "--types", "Tt", name="text.ksym")
+        self.run_ok("archive", "-q", "--types", "Tt", path, "-o", self.folder / "binary.ksym")
         self.assertEqual(sorted(self.symbols(text)), sorted(self.symbols(self.folder / "binary.ksym")))
 
     def test_functions_of_archives(self):
