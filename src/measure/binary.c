@@ -16,7 +16,6 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hex.h"
 #include "base/string.h"
 #include "demangle/demangle.h"
 #include "measure/private.h"
@@ -438,63 +437,6 @@ static int add_symbols(struct binary *binary, sxt_error *error)
     return binary->no_memory ? sxt_fail_memory(error, symbols->symbol_count) : SXT_OK;
 }
 
-/* The properties of the file, for the header of the result. */
-static struct sxt_json *describe(struct binary *binary)
-{
-    static const struct {
-        const char *ours, *theirs;
-    } machines[] = {{"x86_64", "x64"}, {"i386", "x86"}, {"aarch64", "arm64"}, {"arm", "arm"}};
-    struct sxt_arena *arena = &binary->maker->size->arena;
-    const struct sxt_symbols *symbols = binary->symbols;
-    struct sxt_json *metadata = sxt_json_object(arena);
-    const char *machine = symbols->arch;
-    for (size_t i = 0; machine != NULL && i < sizeof machines / sizeof *machines; i++)
-        if (strcmp(machine, machines[i].ours) == 0)
-            machine = machines[i].theirs;
-    char id[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
-    sxt_hex_encode(id, symbols->build_id, symbols->build_id_size);
-    const char *algorithm = binary->map != NULL                   ? "linker_map"
-                            : symbols->sources & SXT_SOURCE_DWARF ? "dwarf"
-                                                                  : "sections";
-    bool fine = metadata != NULL && sxt_json_add_string(arena, metadata, "elf_algorithm", sxt_string_of(algorithm));
-    if (fine && machine != NULL)
-        fine = sxt_json_add_string(arena, metadata, "elf_arch", sxt_string_of(machine));
-    if (fine && *id != 0)
-        fine = sxt_json_add_string(arena, metadata, "elf_build_id", sxt_string_of(id));
-    if (fine)
-        fine = sxt_json_add_string(arena, metadata, "elf_file_name", binary->maker->containers[binary->container].name);
-    return fine ? metadata : NULL;
-}
-
-/* A section that is named like one with a segment, but has none, is stored under a name that readers do not know. */
-static sxt_string counted_name(const struct measure_section *section)
-{
-    return section->place == MEASURE_OTHER && sxt_size_is_known(section->name) ? (sxt_string){"?", 1} : section->name;
-}
-
-/* Counts the sizes of sections and the relocations for the container. Returns the bytes in the file. */
-static uint64_t count_sections(struct binary *binary)
-{
-    uint64_t relocations = 0, in_file = 0;
-    for (size_t i = 1; i < binary->elf.section_count; i++) {
-        const struct measure_section *section = &binary->sections[i];
-        const struct sxt_elf_section *elf = section->elf;
-        if (section->place == MEASURE_LEFT_OUT)
-            continue;
-        if (section->place == MEASURE_MEMORY)
-            sxt_measure_maker_count_memory(binary->maker, binary->container, section->name, section->size);
-        else
-            sxt_measure_maker_count(binary->maker, binary->container, counted_name(section),
-                                    section->size + section->gap);
-        if (!section->is_bss)
-            in_file += section->size;
-        if ((elf->type == SHT_REL || elf->type == SHT_RELA) && elf->entry_size > 0)
-            relocations += elf->size / elf->entry_size;
-    }
-    sxt_measure_maker_count(binary->maker, binary->container, (sxt_string){"", 0}, relocations);
-    return in_file;
-}
-
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error)
 {
     struct binary binary = {.maker = maker, .map = input->map, .member = input->member, .container = input->container};
@@ -507,10 +449,16 @@ int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_inp
         sxt_measure_lay_out(maker, &binary.elf, binary.sections);
     if (status == SXT_OK) {
         binary.other = sxt_measure_maker_segment(maker, binary.container, (sxt_string){".other", 6});
-        if (maker->containers[binary.container].metadata == NULL)
-            maker->containers[binary.container].metadata = describe(&binary);
-        maker->no_memory |= maker->containers[binary.container].metadata == NULL;
-        in_file = count_sections(&binary);
+        struct measure_described described = {.path = input->path,
+                                              .map_path = input->map_path,
+                                              .elf = &binary.elf,
+                                              .symbols = binary.symbols,
+                                              .has_file_time = !input->is_inside};
+        struct sxt_size_container *container = &maker->containers[binary.container];
+        if (container->metadata == NULL)
+            container->metadata = sxt_measure_metadata(maker, &described);
+        maker->no_memory |= container->metadata == NULL;
+        in_file = sxt_measure_count_sections(maker, binary.container, &described, binary.sections);
         status = add_symbols(&binary, error);
     }
     static const char overhead[] = "Overhead: ELF file";

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/string.h"
 #include "measure/measure.h"
 #include "measure/private.h"
 #include "source/ar.h"
@@ -82,14 +83,12 @@ static int add_container(struct measure_maker *maker, const char *path, sxt_erro
         sxt_array_grow(maker->containers, &maker->container_capacity, maker->container_count + 1, sizeof *containers);
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
     char *name = sxt_arena_copy(arena, base, strlen(base));
-    struct sxt_json *sections = sxt_json_object(arena), *metrics = sxt_json_object(arena),
-                    *counts = sxt_json_object(arena);
+    struct sxt_json *sections = sxt_json_object(arena), *metrics = sxt_json_object(arena);
     if (name != NULL)
         sxt_measure_make_utf8(name, strlen(base));
     if (containers != NULL)
         maker->containers = containers;
-    if (containers == NULL || name == NULL || sections == NULL || metrics == NULL || counts == NULL ||
-        !sxt_json_add(arena, metrics, name, counts))
+    if (containers == NULL || name == NULL || sections == NULL || metrics == NULL)
         return sxt_fail_memory(error, sizeof *containers);
     containers[maker->container_count++] =
         (struct sxt_size_container){.name = {name, strlen(name)}, .sections = sections, .metrics = metrics};
@@ -158,8 +157,11 @@ static int add_file(struct measure_maker *maker, const char *path, struct sxt_fi
                                 : sxt_file_open_inflated(file, path, SXT_MEASURE_INFLATE_LIMIT, error);
     if (status != SXT_OK)
         return status;
-    struct measure_input input = {
-        .path = path, .file = file, .map = map, .container = (uint32_t)maker->container_count};
+    struct measure_input input = {.path = path,
+                                  .file = file,
+                                  .map = map,
+                                  .map_path = map != NULL ? maker->options->map_path : NULL,
+                                  .container = (uint32_t)maker->container_count};
     if (sxt_elf_is(file->data, file->size) || sxt_ar_is(file->data, file->size))
         status = add_container(maker, path, error);
     else
@@ -209,18 +211,63 @@ static bool put_number(struct sxt_arena *arena, struct sxt_json *object, const c
     return true;
 }
 
+/* The metrics of a file; made when they are new. NULL when memory is short. */
+static struct sxt_json *metrics_of(struct sxt_arena *arena, struct sxt_json *files, sxt_string file)
+{
+    for (struct sxt_json *one = files->child; one != NULL; one = one->next)
+        if (sxt_string_equal(one->key, file))
+            return one;
+    struct sxt_json *made = sxt_json_object(arena);
+    char *name = sxt_arena_copy(arena, file.data, file.size);
+    return name != NULL && sxt_json_add(arena, files, name, made) ? made : NULL;
+}
+
 /* Stores what was counted in the containers. */
 static bool keep_counts(struct measure_maker *maker)
 {
     struct sxt_arena *arena = &maker->size->arena;
     bool fine = true;
     for (uint32_t i = 1; fine && i < maker->count_keys.count; i++) {
-        const char *key = sxt_strings_get(&maker->count_keys, i).data, *section = strchr(key, '\t') + 1;
+        const char *key = sxt_strings_get(&maker->count_keys, i).data, *name = strchr(key, '\t') + 1;
+        const char *tab = strchr(name, '\t');
         struct sxt_size_container *container = &maker->containers[strtoul(key, NULL, 10)];
-        fine = *section != 0 ? put_number(arena, container->sections, section, maker->counts[i])
-                             : put_number(arena, container->metrics->child, "COUNT/Relocations", maker->counts[i]);
+        struct sxt_json *object = tab == NULL
+                                      ? container->sections
+                                      : metrics_of(arena, container->metrics, (sxt_string){name, (size_t)(tab - name)});
+        fine = object != NULL && put_number(arena, object, tab == NULL ? name : tab + 1, maker->counts[i]);
     }
     return fine;
+}
+
+/*
+ * The section ".other" is the sum of its symbols: sections without a letter, what they do not cover, and overhead.
+ * Readers that add up section_sizes skip the sections that it stands for.
+ */
+static void count_others(struct measure_maker *maker)
+{
+    sxt_string other = sxt_string_of(".other");
+    uint64_t *sums = calloc(maker->segment_count + 1, sizeof *sums);
+    maker->no_memory |= sums == NULL;
+    for (size_t i = 0; sums != NULL && i < maker->symbol_count; i++) {
+        const struct sxt_size_model_symbol *symbol = &maker->symbols[i];
+        if (symbol->group == 0 || maker->groups[symbol->group - 1].first == i)
+            sums[symbol->segment] += (uint64_t)symbol->size;
+    }
+    for (size_t i = 0; sums != NULL && i < maker->segment_count; i++)
+        if (sxt_string_equal(maker->segments[i].section, other) && sums[i] > 0)
+            sxt_measure_maker_count(maker, maker->segments[i].container, other, sums[i]);
+    free(sums);
+}
+
+static void set_name_flags(struct measure_maker *maker)
+{
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, (size_t)64 << 20);
+    for (size_t i = 0; i < maker->symbol_count; i++) {
+        struct sxt_size_model_symbol *symbol = &maker->symbols[i];
+        symbol->flags |= sxt_size_name_flags(&maker->segments[symbol->segment], sxt_size_full_name(symbol), &buffer);
+    }
+    sxt_buffer_free(&buffer);
 }
 
 /* Moves everything that was collected into the arena. */
@@ -311,6 +358,8 @@ static int finish(struct measure_maker *maker, sxt_error *error)
 {
     struct sxt_size_info *size = maker->size;
     struct sxt_arena *arena = &size->arena;
+    count_others(maker);
+    set_name_flags(maker);
     if (maker->no_memory || !keep_names(maker) || !keep_counts(maker) || !order_containers(maker))
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting symbols");
     int status = sxt_measure_assign_components(maker, error);

@@ -77,11 +77,9 @@ uint32_t sxt_measure_maker_segment(struct measure_maker *maker, uint32_t contain
     return (uint32_t)maker->segment_count++;
 }
 
-void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value)
+/* Adds to what is counted under the key that is in maker->key. */
+static void count_key(struct measure_maker *maker, uint64_t value)
 {
-    sxt_buffer_clear(&maker->key);
-    sxt_buffer_print(&maker->key, "%u\t", container);
-    sxt_buffer_append(&maker->key, section.data, section.size);
     sxt_measure_make_utf8((char *)maker->key.data, maker->key.size);
     uint32_t number = maker->key.failed
                           ? SXT_STRINGS_FULL
@@ -97,6 +95,32 @@ void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sx
     for (; maker->count_count <= number; maker->count_count++)
         counts[maker->count_count] = 0;
     counts[number] += value;
+}
+
+/* Appends a name to the key: a tab or a NUL would end it. */
+static void put_key(struct measure_maker *maker, sxt_string name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        sxt_buffer_u8(&maker->key, name.data[i] == '\t' || name.data[i] == 0 ? ' ' : (uint8_t)name.data[i]);
+}
+
+void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value)
+{
+    sxt_buffer_clear(&maker->key);
+    sxt_buffer_print(&maker->key, "%u\t", container);
+    put_key(maker, section);
+    count_key(maker, value);
+}
+
+void sxt_measure_maker_metric(struct measure_maker *maker, uint32_t container, sxt_string file, const char *prefix,
+                              sxt_string name, uint64_t value)
+{
+    sxt_buffer_clear(&maker->key);
+    sxt_buffer_print(&maker->key, "%u\t", container);
+    put_key(maker, file);
+    sxt_buffer_print(&maker->key, "\t%s", prefix);
+    put_key(maker, name);
+    count_key(maker, value);
 }
 
 void sxt_measure_maker_count_memory(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value)

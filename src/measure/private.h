@@ -32,7 +32,7 @@ struct measure_maker {
     struct sxt_strings windows;   /* names of sections of object files; number N has the Nth window of addresses */
     uint64_t *used;               /* by window: how much of it is taken */
     size_t used_count, used_capacity;
-    struct sxt_strings count_keys; /* "CONTAINER\tSECTION", and without a section: relocations */
+    struct sxt_strings count_keys; /* "CONTAINER\tSECTION", and of metrics "CONTAINER\tFILE\tMETRIC" */
     uint64_t *counts;              /* by their number */
     size_t count_count, count_capacity;
     struct sxt_buffer key; /* for paths */
@@ -62,8 +62,10 @@ struct measure_input {
     const char *path;
     const struct sxt_file *file;
     const struct sxt_linker_map *map; /* NULL for none */
+    const char *map_path;             /* NULL for none */
     sxt_string member;                /* of a library: its name; absent otherwise */
     uint32_t container;
+    bool is_inside; /* of another file: PATH is not the path of a file */
 };
 
 /*
@@ -81,6 +83,27 @@ int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_inp
  * files, follow one another.
  */
 void sxt_measure_lay_out(struct measure_maker *maker, const struct sxt_elf *elf, struct measure_section *sections);
+
+/* --- describe_elf.c --- */
+
+/* What is known of an ELF file. */
+struct measure_described {
+    const char *path;
+    const char *map_path; /* NULL for none */
+    const struct sxt_elf *elf;
+    const struct sxt_symbols *symbols;
+    bool has_file_time; /* PATH is the path of a file, and its time is stored */
+};
+
+/* The metadata of the container; NULL when memory is short. */
+struct sxt_json *sxt_measure_metadata(struct measure_maker *maker, const struct measure_described *of);
+
+/* Counts the sizes of sections and the relocations for the container. Returns the bytes in the file. */
+uint64_t sxt_measure_count_sections(struct measure_maker *maker, uint32_t container, const struct measure_described *of,
+                                    const struct measure_section *sections);
+
+/* How many relocations a section holds; 0 for one that holds none. */
+uint64_t sxt_measure_count_relocations(const struct sxt_elf *elf, const struct sxt_elf_section *section);
 
 /* --- sources.c --- */
 
@@ -178,8 +201,12 @@ uint32_t sxt_measure_maker_path(struct measure_maker *maker, sxt_string object, 
 /* The segment of a container and a section; made when it is new. */
 uint32_t sxt_measure_maker_segment(struct measure_maker *maker, uint32_t container, sxt_string section);
 
-/* Adds to the size of a section of a container; to the number of its relocations when SECTION is "". */
+/* Adds to the size of a section of a container. That of ".other" is added up at the end. */
 void sxt_measure_maker_count(struct measure_maker *maker, uint32_t container, sxt_string section, uint64_t value);
+
+/* Adds to a metric of a file of a container; its name is PREFIX ("SIZE/", "COUNT/") and NAME. */
+void sxt_measure_maker_metric(struct measure_maker *maker, uint32_t container, sxt_string file, const char *prefix,
+                              sxt_string name, uint64_t value);
 
 /* The same for a section that is not in the file and has no symbols; readers skip names with a bracket. */
 void sxt_measure_maker_count_memory(struct measure_maker *maker, uint32_t container, sxt_string section,

@@ -85,9 +85,12 @@ static sxt_string flags_label(const struct sxt_size_query_item *item, struct sxt
 {
     static const char *const names[] = {"anon",  "startup", "unlikely", "rel",          "rel.loc", "gen",
                                         "clone", "hot",     "covered",  "uncompressed", "feature"};
+    uint32_t flags = item->symbol == NULL ? 0
+                                          : item->symbol->flags | sxt_size_name_flags(sxt_size_query_segment(item),
+                                                                                      item->full_name, buffer);
     sxt_buffer_clear(buffer);
-    for (size_t i = 0; item->symbol != NULL && i < sizeof names / sizeof *names; i++)
-        if ((item->symbol->flags >> i & 1) != 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((flags >> i & 1) != 0)
             sxt_buffer_print(buffer, "%s%s", buffer->size > 0 ? "," : "", names[i]);
     return text_in(buffer);
 }

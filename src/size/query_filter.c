@@ -87,6 +87,25 @@ static const struct sxt_size_derived_names *names_of(struct filter *filter, cons
     return &filter->names;
 }
 
+/* The stored flags, and those that follow from the name: not every maker of files stores them. */
+static uint32_t flags_of(struct filter *filter, const struct sxt_size_query_item *item)
+{
+    if (item->symbol == NULL)
+        return 0;
+    filter->has_names = false; /* they share the buffer */
+    return item->symbol->flags | sxt_size_name_flags(sxt_size_query_segment(item), item->full_name, &filter->buffer);
+}
+
+/* The reference takes numbered closures of Go for clones. */
+static bool is_clone(struct filter *filter, const struct sxt_size_query_item *item)
+{
+    if (names_of(filter, item)->flags & SXT_SIZE_CLONE)
+        return true;
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
+    return segment != NULL && (item->symbol->flags & SXT_SIZE_CLONE) != 0 &&
+           (sxt_size_name_flags(segment, item->full_name, &filter->buffer) & SXT_SIZE_CLONE) == 0;
+}
+
 /* --- texts --- */
 
 /* Section names may be given by SuperSize's letters, and several in a list: "section:t,.rodata". */
@@ -256,8 +275,7 @@ static bool is(struct filter *filter, enum is_bit bit, const struct sxt_size_que
     case IS_ON_DEMAND:
         return item->container.size > 0 && item->container.data[item->container.size - 1] == '?';
     case IS_CLONE:
-        return (item->symbol != NULL && (item->symbol->flags & SXT_SIZE_CLONE) != 0) ||
-               (names_of(filter, item)->flags & SXT_SIZE_CLONE) != 0;
+        return is_clone(filter, item);
     case IS_ATTRIBUTED:
         return is_attributed(item);
     }
@@ -273,7 +291,7 @@ static bool has_disassembly(const struct sxt_size_query_item *item)
     return low < item->owner->disassembly_count && item->owner->disassemblies[low].symbol == wanted;
 }
 
-static bool has(enum has_bit bit, const struct sxt_size_query_item *item)
+static bool has(struct filter *filter, enum has_bit bit, const struct sxt_size_query_item *item)
 {
     switch (bit) {
     case HAS_PATH:
@@ -289,7 +307,7 @@ static bool has(enum has_bit bit, const struct sxt_size_query_item *item)
     case HAS_PADDING:
         return item->padding != 0;
     case HAS_FLAGS:
-        return item->symbol != NULL && item->symbol->flags != 0;
+        return flags_of(filter, item) != 0;
     case HAS_DISASSEMBLY:
         return has_disassembly(item);
     }
@@ -299,12 +317,12 @@ static bool has(enum has_bit bit, const struct sxt_size_query_item *item)
 static bool words_pass(struct filter *filter, const struct query_test *test, const struct sxt_size_query_item *item)
 {
     if (test->field == FIELD_FLAGS)
-        return item->symbol != NULL && (item->symbol->flags & test->bits) != 0;
+        return (flags_of(filter, item) & test->bits) != 0;
     if (test->field == FIELD_STATUS)
         return (1U << item->status & test->bits) != 0;
     for (uint32_t bits = test->bits; bits != 0; bits &= bits - 1) {
         uint32_t bit = bits & -bits;
-        if (test->field == FIELD_IS ? is(filter, bit, item) : has(bit, item))
+        if (test->field == FIELD_IS ? is(filter, bit, item) : has(filter, bit, item))
             return true;
     }
     return false;

@@ -210,6 +210,11 @@ struct sxt_size_derived_names {
 void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string stored, struct sxt_buffer *buffer,
                            struct sxt_size_derived_names *out);
 
+/* --- name_flags.c --- */
+
+/* CLONE and ANONYMOUS as the reference sets them when it makes or loads a file. BUFFER as above. */
+uint32_t sxt_size_name_flags(const struct sxt_size_segment *segment, sxt_string stored, struct sxt_buffer *buffer);
+
 /* --- order.c --- */
 
 /*
