@@ -6,17 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hex.h"
 #include "base/string.h"
 #include "cli/cli.h"
 
 void cli_print_name(const char *name)
 {
-    for (; *name != 0; name++)
-        if ((unsigned char)*name < 0x20 || *name == 0x7f)
-            fprintf(stderr, "\\x%02x", (unsigned char)*name);
-        else
-            fputc(*name, stderr);
+    struct sxt_buffer text;
+    sxt_buffer_init(&text, SIZE_MAX);
+    sxt_escape_text(&text, sxt_string_of(name));
+    if (!text.failed)
+        fwrite(text.data, 1, text.size, stderr);
+    /* Out of memory, where the message is needed most. */
+    for (size_t i = 0; text.failed && name[i] != 0; i++)
+        fputc(name[i] >= ' ' && name[i] <= '~' ? name[i] : '?', stderr);
+    sxt_buffer_free(&text);
 }
 
 void cli_print_count(uint64_t count, const char *noun)
@@ -108,7 +113,7 @@ static uint32_t parse_sources(const char *list)
         size_t size = end != NULL ? (size_t)(end - list) : strlen(list);
         uint32_t source = 0;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (strlen(known[i].name) == size && memcmp(known[i].name, list, size) == 0)
+            if (sxt_string_is((sxt_string){list, size}, known[i].name))
                 source = known[i].source;
         if (source == 0)
             return 0;

@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/output.h"
 #include "profile/modules.h"
 #include "profile/profile.h"
@@ -164,28 +165,12 @@ int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *e
     return status;
 }
 
-/* Escapes control characters: a name from a file must not control the terminal. */
-static void put_name(struct sxt_buffer *out, sxt_string name)
-{
-    size_t done = 0;
-    for (size_t i = 0; i < name.size; i++) {
-        unsigned char byte = (unsigned char)name.data[i];
-        if (byte >= 0x20 && byte != 0x7f)
-            continue;
-        sxt_buffer_append(out, name.data + done, i - done);
-        sxt_buffer_print(out, "\\x%02x", byte);
-        done = i + 1;
-    }
-    if (done < name.size)
-        sxt_buffer_append(out, name.data + done, name.size - done);
-}
-
 static void put_frame(struct sxt_buffer *out, const sxt_frame *frame)
 {
-    put_name(out, frame->function);
+    sxt_escape_text(out, frame->function);
     if (frame->file.size > 0) {
         sxt_buffer_u8(out, ' ');
-        put_name(out, frame->file);
+        sxt_escape_text(out, frame->file);
         if (frame->line != 0)
             sxt_buffer_print(out, ":%u", (unsigned)frame->line);
     }

@@ -95,6 +95,10 @@ class WrongUsage(sextant.ProgramTest):
                 result = self.run_usage(*words)
                 self.assertIn("\\x1b", result.err)
                 self.assertRegex(result.err, r"\A[ -~]+\n\Z")
+        # A terminal also obeys U+009B, and some obey the byte alone.
+        self.assertIn("\\xc2\\x9b31mred", self.run_usage("\x9b31mred").err)
+        self.assertIn("\\x9b31mred", self.run_usage("\udc9b31mred").err)
+        self.assertIn("'h\xe9'", self.run_usage("h\xe9").err)
 
     def test_values_that_make_no_sense(self):
         path = self.file("in.elf", symbol_file(THREE))

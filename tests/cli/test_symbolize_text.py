@@ -376,6 +376,16 @@ class PassedOn(TextTest):
         out = self.run_ok("symbolize", "--text", "-q", stdin=b"a " + place + b" b " + place + b" c\n").out
         self.assertRegex(out, rb"^a \(.*\) racer \S+:\d+ b \(.*\) racer \S+:\d+ c\n$")
 
+    def test_names_that_would_drive_the_terminal_are_shown_as_numbers(self):
+        writer = ElfWriter()
+        section = writer.text(address=0x1000, size=0x40)
+        for i, name in enumerate((b"red\x1b[31m", "red\x9b31m".encode(), b"red\x9b31m", "h\xe9".encode())):
+            writer.symbol(name, 0x1000 + i * 0x10, 0x10, section=section)
+        path = self.file("names.elf", writer.build())
+        for i, shown in enumerate((rb"red\x1b[31m", rb"red\xc2\x9b31m", rb"red\x9b31m", "h\xe9".encode())):
+            place = f"({path}+0x{0x1000 + i * 0x10:x})".encode()
+            self.assertEqual(self.run_ok("symbolize", "--text", "-q", stdin=place).out, place + b" " + shown)
+
     def test_outer_frames_end_as_the_line_does(self):
         path = self.program()
         symbols = elf_reader.ElfFile.open(path).symbols(elf_reader.SHT_SYMTAB)
