@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/string.h"
 #include "code/code.h"
 #include "source/elf/elf.h"
 
@@ -166,10 +167,7 @@ static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *e
 static bool add_goexit(struct pads *pads, const struct sxt_model_range *range)
 {
     sxt_string name = sxt_symbols_view(pads->symbols, range->function);
-    static const char go_exit[] = "runtime.goexit";
-    size_t size = sizeof go_exit - 1;
-    bool is_goexit = name.size >= size && memcmp(name.data, go_exit, size) == 0 &&
-                     (name.size == size || (name.size == size + 5 && memcmp(name.data + size, ".abi0", 5) == 0));
+    bool is_goexit = sxt_string_is(name, "runtime.goexit") || sxt_string_is(name, "runtime.goexit.abi0");
     return !is_goexit || add_call(pads, range->address, pads->elf.machine == EM_AARCH64 ? 4 : 1);
 }
 

@@ -158,8 +158,7 @@ static void describe_plt(struct sxt_explainer *explainer, const struct sxt_expla
     out->section = sxt_symbols_view(table->symbols, symbol->section);
     for (size_t i = 0; i < explainer->elf.section_count; i++)
         if (symbol->address - explainer->elf.sections[i].address < explainer->elf.sections[i].size &&
-            explainer->elf.sections[i].name.size == out->section.size &&
-            memcmp(explainer->elf.sections[i].name.data, out->section.data, out->section.size) == 0)
+            sxt_string_equal(explainer->elf.sections[i].name, out->section))
             out->entry = symbol->address - explainer->elf.sections[i].address;
     out->name_from = sxt_explain_print(explainer, "the .dynsym symbol whose address goes into its slot");
 }

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/string.h"
 #include "base/utf8.h"
 #include "ksym/ksym.h"
 
@@ -170,7 +171,7 @@ static bool is_marker(sxt_string name)
 {
     if (name.size < 2 || name.data[0] != '$' || memchr("atxd", name.data[1], 4) == NULL)
         return false;
-    bool is_instruction_set = name.size > 3 && memcmp(name.data + 1, "xrv", 3) == 0;
+    bool is_instruction_set = sxt_string_begins(name, "$xrv");
     return name.size == 2 || name.data[2] == '.' || is_instruction_set;
 }
 

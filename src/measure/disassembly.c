@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 #include "code/code.h"
 #include "measure/listing.h"
 
@@ -111,7 +112,7 @@ static bool is_candidate(const struct disassembling *work, const struct sxt_size
     const struct sxt_size_model_symbol *symbol = &after->symbols[pair->after];
     const struct sxt_size_segment *segment = &after->segments[symbol->segment];
     sxt_string name = sxt_size_full_name(symbol);
-    if (name.size > 1 && memcmp(name.data, "**", 2) == 0)
+    if (sxt_string_begins(name, "**"))
         return false;
     return segment->letter == 't' && segment->container == work->after.container && symbol->address != 0 &&
            fabs(change_of(work->delta, pair)) >= CHANGE_MIN;

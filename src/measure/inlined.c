@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/string.h"
 #include "demangle/demangle.h"
 #include "measure/private.h"
 
@@ -90,9 +91,7 @@ static int by_size(const void *a, const void *b)
     const sxt_inlined_function *second = b;
     if (first->size != second->size)
         return first->size > second->size ? -1 : 1;
-    size_t size = first->function.size < second->function.size ? first->function.size : second->function.size;
-    int order = memcmp(first->function.data, second->function.data, size);
-    return order != 0 ? order : first->function.size < second->function.size ? -1 : 1;
+    return sxt_string_compare(first->function, second->function);
 }
 
 static bool demangle_names(sxt_inlined_list *out)

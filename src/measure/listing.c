@@ -123,7 +123,7 @@ static void add_symbol_names(struct sxt_listing *listing)
         const struct sxt_size_model_symbol *symbol = &listing->size->symbols[i];
         const struct sxt_size_segment *segment = &listing->size->segments[symbol->segment];
         sxt_string name = sxt_size_full_name(symbol);
-        bool is_remark = (name.size > 1 && memcmp(name.data, "**", 2) == 0) || sxt_size_is_overhead(symbol);
+        bool is_remark = sxt_string_begins(name, "**") || sxt_size_is_overhead(symbol);
         int64_t size;
         if (segment->container != listing->container || !segment->is_native || symbol->address == 0 || is_remark ||
             __builtin_sub_overflow(symbol->size, symbol->padding, &size) || size <= 0)

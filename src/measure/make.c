@@ -316,8 +316,7 @@ static uint32_t rank_of(const struct sxt_size_container *container)
     static const char *const algorithms[] = {"linker_map", "dwarf", "sections"};
     const struct sxt_json *found = sxt_json_member(container->metadata, "elf_algorithm");
     uint32_t rank = 0;
-    while (rank < 3 && (found == NULL || found->string.size != strlen(algorithms[rank]) ||
-                        memcmp(found->string.data, algorithms[rank], found->string.size) != 0))
+    while (rank < 3 && (found == NULL || !sxt_string_is(found->string, algorithms[rank])))
         rank++;
     return rank;
 }

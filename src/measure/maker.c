@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/string.h"
 #include "base/utf8.h"
 #include "measure/private.h"
 
@@ -59,8 +60,7 @@ uint32_t sxt_measure_maker_segment(struct measure_maker *maker, uint32_t contain
 {
     for (size_t i = maker->segment_count; i-- > 0;) {
         const struct sxt_size_segment *segment = &maker->segments[i];
-        if (segment->container == container && segment->section.size == section.size &&
-            memcmp(segment->section.data, section.data, section.size) == 0)
+        if (segment->container == container && sxt_string_equal(segment->section, section))
             return (uint32_t)i;
     }
     struct sxt_size_segment *segments =

@@ -16,11 +16,6 @@
 
 #define METADATA_MAX ((size_t)1 << 20)
 
-static bool begins_with(sxt_string text, const char *prefix, size_t size)
-{
-    return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 /* What is left of a path below the source directory. */
 static sxt_string below_source(const struct measure_maker *maker, sxt_string path)
 {
@@ -28,7 +23,8 @@ static sxt_string below_source(const struct measure_maker *maker, sxt_string pat
     size_t size = directory != NULL ? strlen(directory) : 0;
     while (size > 1 && directory[size - 1] == '/')
         size--;
-    if (size > 0 && path.size > size + 1 && begins_with(path, directory, size) && path.data[size] == '/')
+    if (size > 0 && path.size > size + 1 && sxt_string_has_prefix(path, (sxt_string){directory, size}) &&
+        path.data[size] == '/')
         return (sxt_string){path.data + size + 1, path.size - size - 1};
     return path;
 }
@@ -36,7 +32,7 @@ static sxt_string below_source(const struct measure_maker *maker, sxt_string pat
 void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out)
 {
     path = below_source(maker, path);
-    while (begins_with(path, "../", 3) || begins_with(path, "./", 2)) {
+    while (sxt_string_begins(path, "../") || sxt_string_begins(path, "./")) {
         size_t skipped = path.data[1] == '.' ? 3 : 2;
         path = (sxt_string){path.data + skipped, path.size - skipped};
     }
@@ -87,7 +83,7 @@ static int by_length(const void *a, const void *b)
     const struct prefix *second = b;
     if (first->path.size != second->path.size)
         return first->path.size > second->path.size ? -1 : 1;
-    return memcmp(first->path.data, second->path.data, first->path.size);
+    return sxt_string_compare(first->path, second->path);
 }
 
 /* "PREFIX COMPONENT" a line, with blanks or a tab between; # begins a comment. */
@@ -158,7 +154,7 @@ static uint32_t read_metadata(struct components *all, const char *path, unsigned
     if (name.size > 0) {
         component = sxt_strings_add(&all->names, name.data, name.size);
         all->no_memory |= component == SXT_STRINGS_FULL;
-    } else if (mixin.size > 2 && memcmp(mixin.data, "//", 2) == 0 && depth < 4) {
+    } else if (mixin.size > 2 && sxt_string_begins(mixin, "//") && depth < 4) {
         struct sxt_buffer other;
         sxt_buffer_init(&other, 1 << 16);
         sxt_buffer_print(&other, "%s/%.*s", all->maker->options->source_directory, (int)mixin.size - 2, mixin.data + 2);
@@ -209,7 +205,7 @@ static uint32_t component_of_path(struct components *all, sxt_string path)
 {
     for (size_t i = 0; i < all->prefix_count; i++) {
         sxt_string prefix = all->prefixes[i].path;
-        bool fits = begins_with(path, prefix.data, prefix.size) &&
+        bool fits = sxt_string_has_prefix(path, prefix) &&
                     (path.size == prefix.size || prefix.data[prefix.size - 1] == '/' || path.data[prefix.size] == '/');
         if (!fits)
             continue;

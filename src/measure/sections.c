@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "measure/private.h"
 
 /* Names of sections may overlap in the file, and so be more than it has bytes. */
@@ -21,17 +22,12 @@
 /* Of all sections. Sizes are signed later, and added up. */
 #define MOST_BYTES ((uint64_t)1 << 60)
 
-static bool begins_with(sxt_string text, const char *prefix)
-{
-    size_t size = strlen(prefix);
-    return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 static bool is_debug(sxt_string name)
 {
-    return begins_with(name, ".debug") || begins_with(name, ".zdebug") || begins_with(name, ".gnu.debuglto_") ||
-           begins_with(name, ".gnu.linkonce.wi.") || begins_with(name, ".stab") || begins_with(name, ".line") ||
-           begins_with(name, ".gdb_index") || begins_with(name, ".gnu.build.attributes");
+    return sxt_string_begins(name, ".debug") || sxt_string_begins(name, ".zdebug") ||
+           sxt_string_begins(name, ".gnu.debuglto_") || sxt_string_begins(name, ".gnu.linkonce.wi.") ||
+           sxt_string_begins(name, ".stab") || sxt_string_begins(name, ".line") ||
+           sxt_string_begins(name, ".gdb_index") || sxt_string_begins(name, ".gnu.build.attributes");
 }
 
 /* Whether it is removed when the file is stripped. */
@@ -64,7 +60,7 @@ static sxt_string merged_name(sxt_string name)
                                         ".tdata", ".tbss"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         size_t size = strlen(whole[i]);
-        if (begins_with(name, whole[i]) && (name.size == size || name.data[size] == '.'))
+        if (sxt_string_begins(name, whole[i]) && (name.size == size || name.data[size] == '.'))
             return (sxt_string){whole[i], size};
     }
     return name;
@@ -164,8 +160,7 @@ static uint64_t names_size(const struct sxt_elf *elf, const struct measure_secti
     qsort(names, count, sizeof *names, by_reversed_name);
     for (size_t i = 0; i < count; i++) {
         const sxt_string *longer = i + 1 < count ? &names[i + 1] : NULL;
-        bool is_tail = longer != NULL && longer->size >= names[i].size &&
-                       memcmp(longer->data + longer->size - names[i].size, names[i].data, names[i].size) == 0;
+        bool is_tail = longer != NULL && sxt_string_has_suffix(*longer, names[i]);
         if (!is_tail)
             size += names[i].size + 1;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/string.h"
 #include "measure/private.h"
 
 /* How many inlined calls are read to find the file of a function without lines. */
@@ -20,9 +21,7 @@ static int by_address(const void *a, const void *b)
 
 static bool is_before(sxt_string a, sxt_string b)
 {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
-    return order != 0 ? order < 0 : a.size < b.size;
+    return sxt_string_compare(a, b) < 0;
 }
 
 /*

@@ -244,8 +244,8 @@ static bool is_marker(const sxt_heap_usage *usage, const sxt_heap_moment *moment
         return true;
     /* A marker whose name is not in the metadata. */
     int size = snprintf(room, sizeof room, "marker_%u", name);
-    return name >= sxt_mlyze_metadata(usage->trace)->function_count && (size_t)size == moment->marker.size &&
-           memcmp(room, moment->marker.data, (size_t)size) == 0;
+    return name >= sxt_mlyze_metadata(usage->trace)->function_count &&
+           sxt_string_equal((sxt_string){room, (size_t)size}, moment->marker);
 }
 
 static void take_marker(struct heap_pass *pass, const sxt_trace_event *event)

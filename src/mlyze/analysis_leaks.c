@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "mlyze/analysis_private.h"
 
 #define PATTERNS_MOST 100000
@@ -146,7 +147,7 @@ static int read_patterns(struct patterns *patterns, struct sxt_arena *arena, sxt
         start = end + 1;
         if (line.size == 0 || line.data[0] == '#')
             continue;
-        if (line.size <= 5 || memcmp(line.data, "leak:", 5) != 0 || patterns->count >= PATTERNS_MOST)
+        if (line.size <= 5 || !sxt_string_begins(line, "leak:") || patterns->count >= PATTERNS_MOST)
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "line %zu is not of the form 'leak:PATTERN'",
                             number + 1);
         if (!add_pattern(patterns, arena, (sxt_string){line.data + 5, line.size - 5}))

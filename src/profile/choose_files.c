@@ -3,6 +3,7 @@
  *
  * Candidates come from the index of the user's directories and from this machine, by build ID, FileID and name.
  */
+#include "base/string.h"
 #include "profile/modules.h"
 
 #include <stdio.h>
@@ -87,8 +88,7 @@ static void prepare(struct wanted *wanted, struct sxt_modules *modules, struct s
     static const char deleted[] = " (deleted)";
     *wanted = (struct wanted){.modules = modules, .module = module};
     size_t size = module->name.size;
-    if (size > sizeof deleted - 1 &&
-        memcmp(module->name.data + size - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0)
+    if (size > sizeof deleted - 1 && sxt_string_ends(module->name, deleted))
         size -= sizeof deleted - 1;
     if (size < sizeof wanted->path)
         memcpy(wanted->path, module->name.data, size);

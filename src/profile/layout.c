@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/string.h"
 #include "source/elf/elf.h"
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
@@ -76,12 +77,6 @@ void sxt_layout_free(struct sxt_layout *layout)
     *layout = (struct sxt_layout){0};
 }
 
-static bool begins_with(sxt_string text, const char *prefix)
-{
-    size_t size = strlen(prefix);
-    return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 bool sxt_layout_is_kernel(sxt_string name)
 {
     for (size_t i = name.size; i > 0; i--)
@@ -89,7 +84,8 @@ bool sxt_layout_is_kernel(sxt_string name)
             name = (sxt_string){name.data + i, name.size - i};
             break;
         }
-    return begins_with(name, "[kernel") || begins_with(name, "[guest.kernel") || begins_with(name, "vmlinux");
+    return sxt_string_begins(name, "[kernel") || sxt_string_begins(name, "[guest.kernel") ||
+           sxt_string_begins(name, "vmlinux");
 }
 
 static uint64_t kernel_bias(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
@@ -98,7 +94,7 @@ static uint64_t kernel_bias(const struct sxt_layout *layout, const struct sxt_la
     sxt_string rest = {"", 0};
     if (bracket != NULL)
         rest = (sxt_string){bracket + 1, mapping->name.size - (size_t)(bracket + 1 - mapping->name.data)};
-    bool is_named = begins_with(rest, "_text") || begins_with(rest, "_stext");
+    bool is_named = sxt_string_begins(rest, "_text") || sxt_string_begins(rest, "_stext");
     uint64_t first = layout->first & ~(KERNEL_STEP - 1);
     uint64_t beginning = is_named && mapping->offset >= first ? mapping->offset : mapping->start;
     return beginning >= first ? (beginning - first) & ~(KERNEL_STEP - 1) : 0;

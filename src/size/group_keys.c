@@ -217,7 +217,7 @@ static sxt_string cut_name(sxt_string name, int depth)
 sxt_string sxt_group_namespace(sxt_string name, int depth)
 {
     size_t parts = count_parts(name);
-    if (parts < 2 || sxt_size_query_is_literal(name) || sxt_size_query_begins(name, "**"))
+    if (parts < 2 || sxt_size_query_is_literal(name) || sxt_string_begins(name, "**"))
         return (sxt_string){"", 0};
     return cut_name(first_parts(name, parts - 1), depth);
 }
@@ -231,7 +231,7 @@ static sxt_string crate_of(sxt_string name)
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < sizeof before / sizeof *before && !found; i++) {
-            found = sxt_size_query_begins(name, before[i]);
+            found = sxt_string_begins(name, before[i]);
             if (found)
                 name = (sxt_string){name.data + strlen(before[i]), name.size - strlen(before[i])};
         }

@@ -6,6 +6,8 @@
  */
 #include "size/names.h"
 
+#include "base/string.h"
+
 #define PREFIX_WINDOW 30 /* "vtable for " and the like are within this many bytes */
 
 static bool derive(const struct sxt_size_segment *segment, sxt_string stored, bool full_only, struct sxt_buffer *buffer,
@@ -19,9 +21,7 @@ static bool is_full_name(char letter, sxt_string stored);
 
 bool sxt_size_is_string_literal(sxt_string name)
 {
-    static const char unnamed[] = "string literal";
-    return sxt_size_starts(name, 0, "\"") ||
-           (name.size == sizeof unnamed - 1 && memcmp(name.data, unnamed, name.size) == 0);
+    return sxt_string_begins(name, "\"") || sxt_string_is(name, "string literal");
 }
 
 void sxt_size_derive_names(const struct sxt_size_segment *segment, sxt_string stored, struct sxt_buffer *buffer,

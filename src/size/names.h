@@ -23,12 +23,6 @@ static inline bool sxt_size_starts(sxt_string text, size_t at, const char *word)
     return at <= text.size && text.size - at >= size && memcmp(text.data + at, word, size) == 0;
 }
 
-static inline bool sxt_size_ends(sxt_string text, const char *word)
-{
-    size_t size = strlen(word);
-    return text.size >= size && memcmp(text.data + text.size - size, word, size) == 0;
-}
-
 static inline sxt_string sxt_size_slice(sxt_string text, size_t from, size_t to)
 {
     return (sxt_string){text.data + from, to - from};

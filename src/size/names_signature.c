@@ -8,6 +8,7 @@
  * emptied. The rules are those of SuperSize, which looks at characters one by one where this knows operators, braces
  * and other languages than C++; docs/formats/size-names.md lists where the results differ.
  */
+#include "base/string.h"
 #include "size/names.h"
 
 /* The parts of a signature, as places in its text. */
@@ -123,14 +124,14 @@ static sxt_string lambda_head(sxt_string text, const struct signature *signature
 {
     sxt_string head = sxt_size_slice(text, signature->head, signature->head_end);
     size_t end = head.size, from = 0, number = 0;
-    if (sxt_size_ends(head, "}::_FUN") && signature->brace != SIZE_MAX && signature->brace >= signature->head) {
+    if (sxt_string_ends(head, "}::_FUN") && signature->brace != SIZE_MAX && signature->brace >= signature->head) {
         end -= strlen("}::_FUN");
         from = signature->brace - signature->head;
         number = sxt_size_find_last(head, end, '#');
         if (number == SIZE_MAX || number < from || !sxt_size_starts(head, from, "{lambda("))
             return head;
         number++;
-    } else if (sxt_size_ends(head, "::__invoke")) {
+    } else if (sxt_string_ends(head, "::__invoke")) {
         end -= strlen("::__invoke");
         for (number = end; number > 0 && sxt_size_is_digit(head.data[number - 1]);)
             number--;

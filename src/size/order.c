@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/sort.h"
+#include "base/string.h"
 #include "size/private.h"
 
 struct sorter {
@@ -37,7 +38,7 @@ static void finish(struct sorter *sorter);
 
 static bool is_placeholder(const struct sxt_size_model_symbol *symbol)
 {
-    return sxt_size_begins(sxt_size_full_name(symbol), "**", 2);
+    return sxt_string_begins(sxt_size_full_name(symbol), "**");
 }
 
 /* Overhead is nothing but padding, whatever the file says. */

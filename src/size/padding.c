@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
+#include "base/string.h"
 #include "size/private.h"
 
 bool sxt_size_is_overhead(const struct sxt_size_model_symbol *symbol)
 {
-    static const char prefix[] = "Overhead: ";
-    return symbol->full_name_size >= sizeof prefix - 1 && memcmp(symbol->full_name, prefix, sizeof prefix - 1) == 0;
+    return sxt_string_begins(sxt_size_full_name(symbol), "Overhead: ");
 }
 
 void sxt_size_derive_padding(struct sxt_size_info *size, uint64_t *conflicts)

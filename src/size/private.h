@@ -7,11 +7,6 @@
 
 #define SXT_SIZE_VANITY "# Created by //tools/binary_size\n"
 
-static inline bool sxt_size_begins(sxt_string text, const char *beginning, size_t size)
-{
-    return text.size >= size && __builtin_memcmp(text.data, beginning, size) == 0;
-}
-
 /* Compares by object path, then by source path. */
 static inline int sxt_size_compare_paths(const struct sxt_size_path *a, const struct sxt_size_path *b)
 {

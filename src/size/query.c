@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/priority_queue.h"
+#include "base/string.h"
 #include "size/query_private.h"
 
 static const char padding_name[] = "Overhead: aggregate padding of diff'ed symbols";
@@ -179,29 +180,22 @@ static int choose_groups(struct run *run, sxt_error *error)
 
 /* --- order --- */
 
-static int compare_texts(sxt_string a, sxt_string b)
-{
-    size_t shorter = a.size < b.size ? a.size : b.size;
-    int order = shorter > 0 ? memcmp(a.data, b.data, shorter) : 0;
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_names(const struct run *run, const struct sxt_size_result_row *a,
                          const struct sxt_size_result_row *b)
 {
     const struct sxt_size_result *result = run->result;
     int order = 0;
     for (size_t i = 0; i < result->key_count && order == 0; i++)
-        order = compare_texts(sxt_size_row_label(result, a, i), sxt_size_row_label(result, b, i));
+        order = sxt_string_compare(sxt_size_row_label(result, a, i), sxt_size_row_label(result, b, i));
     if (result->key_count > 0)
         return order;
     struct sxt_size_query_item left, right;
     sxt_size_query_get_item(run->subject, a->item, &left);
     sxt_size_query_get_item(run->subject, b->item, &right);
-    order = compare_texts(left.full_name, right.full_name);
+    order = sxt_string_compare(left.full_name, right.full_name);
     if (order == 0)
-        order = compare_texts(sxt_size_query_object(&left), sxt_size_query_object(&right));
-    return order != 0 ? order : compare_texts(left.section, right.section);
+        order = sxt_string_compare(sxt_size_query_object(&left), sxt_size_query_object(&right));
+    return order != 0 ? order : sxt_string_compare(left.section, right.section);
 }
 
 /* What a row is sorted by, when that is a number: how much it is, or how much it changed. */

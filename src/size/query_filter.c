@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/string.h"
 #include "size/query_private.h"
 
 enum { UNKNOWN, NO, YES };
@@ -62,8 +63,7 @@ sxt_string sxt_size_query_component(const struct sxt_size_query_item *item)
 
 bool sxt_size_query_is_literal(sxt_string full_name)
 {
-    return sxt_size_query_begins(full_name, "\"") ||
-           (full_name.size == 14 && sxt_size_query_begins(full_name, "string literal"));
+    return sxt_string_begins(full_name, "\"") || sxt_string_is(full_name, "string literal");
 }
 
 bool sxt_size_query_is_generated(const struct sxt_size_query_item *item)
@@ -118,7 +118,7 @@ static bool is_in_section_list(sxt_string list, const struct sxt_size_query_item
         sxt_string one = {list.data + start, end - start};
         bool are_letters =
             one.size > 0 && one.data[0] != '.' && segment != NULL && strspn(one.data, "atrRdbxmpPo*") >= one.size;
-        if (sxt_size_query_equal(one, item->section) ||
+        if (sxt_string_equal(one, item->section) ||
             (are_letters && memchr(one.data, segment->letter, one.size) != NULL))
             return true;
         start = end + 1;
@@ -130,7 +130,7 @@ static bool text_passes(const struct query_test *test, sxt_string text)
 {
     switch (test->kind) {
     case TEST_EQUAL:
-        return sxt_size_query_equal(text, test->text);
+        return sxt_string_equal(text, test->text);
     case TEST_CONTAINS:
         return test->text.size == 0 ||
                (text.size > 0 && memmem(text.data, text.size, test->text.data, test->text.size) != NULL);
@@ -223,7 +223,7 @@ static bool name_passes(struct filter *filter, const struct query_test *test, co
 static bool is_template(struct filter *filter, const struct sxt_size_query_item *item)
 {
     const struct sxt_size_derived_names *names = names_of(filter, item);
-    return !sxt_size_query_equal(names->template_name, names->name) &&
+    return !sxt_string_equal(names->template_name, names->name) &&
            memchr(names->name.data, '<', names->name.size) != NULL;
 }
 
@@ -251,7 +251,7 @@ static bool is(struct filter *filter, enum is_bit bit, const struct sxt_size_que
     case IS_TEMPLATE:
         return is_template(filter, item);
     case IS_OVERHEAD:
-        return sxt_size_query_begins(name, "Overhead: ");
+        return sxt_string_begins(name, "Overhead: ");
     case IS_PADDING_ONLY:
         return item->size == item->padding;
     case IS_LITERAL:
@@ -259,7 +259,7 @@ static bool is(struct filter *filter, enum is_bit bit, const struct sxt_size_que
     case IS_GENERATED:
         return sxt_size_query_is_generated(item);
     case IS_PLACEHOLDER:
-        return sxt_size_query_begins(name, "**");
+        return sxt_string_begins(name, "**");
     case IS_BSS:
         return item->is_bss;
     case IS_NATIVE:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 #include "size/query_private.h"
 
 struct pattern_check {
@@ -21,7 +22,7 @@ static int check(struct pattern_check *check, sxt_error *error);
 
 int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error)
 {
-    bool ignore_case = sxt_size_query_begins(text, "(?i)");
+    bool ignore_case = sxt_string_begins(text, "(?i)");
     if (ignore_case)
         text = (sxt_string){text.data + 4, text.size - 4};
     if (text.size > PATTERN_SIZE_MAX)

@@ -205,17 +205,6 @@ const struct sxt_size_segment *sxt_size_query_segment(const struct sxt_size_quer
 bool sxt_size_query_is_literal(sxt_string full_name);
 bool sxt_size_query_is_generated(const struct sxt_size_query_item *item);
 
-static inline bool sxt_size_query_begins(sxt_string text, const char *start)
-{
-    size_t size = __builtin_strlen(start);
-    return text.size >= size && __builtin_memcmp(text.data, start, size) == 0;
-}
-
-static inline bool sxt_size_query_equal(sxt_string a, sxt_string b)
-{
-    return a.size == b.size && (a.size == 0 || __builtin_memcmp(a.data, b.data, a.size) == 0);
-}
-
 /* --- group_keys.c --- */
 
 /* A group key by its name; false for none. */

@@ -85,7 +85,7 @@ const struct field sxt_size_query_fields[] = {
 const struct field *sxt_size_query_find_field(sxt_string name)
 {
     for (const struct field *field = sxt_size_query_fields; field->name != NULL; field++)
-        if (name.size == strlen(field->name) && memcmp(name.data, field->name, name.size) == 0)
+        if (sxt_string_is(name, field->name))
             return field;
     return NULL;
 }

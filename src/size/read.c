@@ -26,6 +26,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "size/private.h"
 
 #define VERSION_1   "Size File Format v1"
@@ -157,7 +158,7 @@ static int read_header(struct sxt_size_reader *reader)
         return status;
     bool is_multiple = sxt_string_is(line, VERSION_1_1);
     if (!is_multiple && !sxt_string_is(line, VERSION_1)) {
-        bool is_size = sxt_size_begins(line, "Size File Format", strlen("Size File Format"));
+        bool is_size = sxt_string_begins(line, "Size File Format");
         return sxt_fail(text->error, is_size ? SXT_ERROR_UNSUPPORTED : SXT_ERROR_FORMAT,
                         (uint64_t)(line.data - text->start), "line 2: %s'%.*s', not '" VERSION_1 "' or v1.1",
                         is_size ? "the version is " : "", (int)(line.size < 40 ? line.size : 40), line.data);

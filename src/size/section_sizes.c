@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/string.h"
 #include "base/strings.h"
 #include "size/private.h"
 
@@ -94,7 +95,7 @@ static bool is_loaded(sxt_string name)
                                              ".shstrtab", ".gnu_deb", ".stab",    ".dex",    ".pak",
                                              ".arsc",     ".other",   ".ARM.att", ".riscv."};
     for (size_t i = 0; i < sizeof not_loaded / sizeof *not_loaded; i++)
-        if (sxt_size_begins(name, not_loaded[i], strlen(not_loaded[i])))
+        if (sxt_string_begins(name, not_loaded[i]))
             return false;
     return true;
 }

@@ -7,6 +7,7 @@
  */
 #include "base/bytes.h"
 #include "base/problems.h"
+#include "base/string.h"
 #include "symbfile/decode.h"
 #include "symbfile/fields.h"
 
@@ -102,8 +103,8 @@ static void check_message(struct check *check, const struct sxt_symbfile_message
 /* Does RANGE, which is a function, continue where the last one ended, with the same name? */
 static bool is_next_piece(const struct check *check, const struct sxt_symbfile_range *range)
 {
-    return check->has_function && range->address == check->end && range->function.size == check->name.size &&
-           (check->name.size == 0 || memcmp(range->function.data, check->name.data, check->name.size) == 0);
+    const sxt_string name = {(const char *)check->name.data, check->name.size};
+    return check->has_function && range->address == check->end && sxt_string_equal(range->function, name);
 }
 
 static void check_nesting(struct check *check, uint64_t offset, const struct sxt_symbfile_range *range, uint64_t end)

@@ -1,6 +1,7 @@
 /* path_map.c: replaces the prefixes of paths. */
 #include <string.h>
 
+#include "base/string.h"
 #include "symbols/symbols.h"
 
 /* A prefix ends where a component of the path does. */
@@ -9,7 +10,7 @@ bool sxt_map_path(const struct sxt_path_maps *maps, sxt_string path, struct sxt_
     for (size_t i = 0; i < maps->count; i++) {
         const sxt_path_map *map = &maps->list[i];
         size_t size = strlen(map->old_prefix);
-        if (size == 0 || size > path.size || memcmp(path.data, map->old_prefix, size) != 0 ||
+        if (size == 0 || !sxt_string_has_prefix(path, (sxt_string){map->old_prefix, size}) ||
             (size < path.size && map->old_prefix[size - 1] != '/' && path.data[size] != '/'))
             continue;
         sxt_buffer_append(out, map->new_prefix, strlen(map->new_prefix));

@@ -104,8 +104,7 @@ static int read_modules(struct sxt_naming *naming, sxt_error *error)
 /* "0x12ab" */
 static bool parse_address(sxt_string text, uint64_t *out)
 {
-    return text.size > 2 && memcmp(text.data, "0x", 2) == 0 &&
-           sxt_hex_parse((sxt_string){text.data + 2, text.size - 2}, out);
+    return sxt_string_begins(text, "0x") && sxt_hex_parse((sxt_string){text.data + 2, text.size - 2}, out);
 }
 
 bool sxt_naming_parse_id(sxt_string text, uint32_t *number)

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 
 #define CHAIN_MOST 64 /* inlined calls at one address */
 
@@ -66,8 +67,7 @@ bool sxt_is_operator_new(sxt_string function)
     static const char *const names[] = {"operator new", "operator new[]", "operator new []"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size = strlen(names[i]);
-        if (function.size >= size && memcmp(function.data, names[i], size) == 0 &&
-            (function.size == size || function.data[size] == '('))
+        if (sxt_string_begins(function, names[i]) && (function.size == size || function.data[size] == '('))
             return true;
     }
     return false;

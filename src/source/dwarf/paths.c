@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/string.h"
 #include "source/dwarf/names.h"
 
 static bool is_absolute(sxt_string path)
@@ -24,8 +25,7 @@ static sxt_string first_component(sxt_string path)
 static bool begins_alike(sxt_string a, sxt_string b)
 {
     sxt_string first = first_component(a), second = first_component(b);
-    return first.size > 0 && second.size < b.size && first.size == second.size &&
-           memcmp(first.data, second.data, first.size) == 0 && !(first.size == 2 && memcmp(first.data, "..", 2) == 0);
+    return first.size > 0 && second.size < b.size && sxt_string_equal(first, second) && !sxt_string_is(first, "..");
 }
 
 static void append_path(struct sxt_buffer *text, sxt_string part)

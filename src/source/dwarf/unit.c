@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/search.h"
+#include "base/string.h"
 #include "source/elf/elf.h"
 
 /* A unit has at least a header of 11 bytes. */
@@ -52,11 +53,11 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
         strcpy(full + size, name);
         if (split)
             strcat(full, ".dwo");
-        size_t length = strlen(full);
+        const sxt_string wanted = sxt_string_of(full);
         const struct sxt_elf_section *found = NULL;
         for (size_t k = 0; k < elf->section_count; k++) {
             const struct sxt_elf_section *section = &elf->sections[k];
-            if (section->name.size != length || memcmp(section->name.data, full, length) != 0)
+            if (!sxt_string_equal(section->name, wanted))
                 continue;
             /*
              * An object or .dwo file has a section with this name for each type that it shares with others. These have

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/inflate.h"
+#include "base/string.h"
 
 #define SECTION_NAME_MAX 4096
 
@@ -251,9 +252,9 @@ static void assign_addresses(struct sxt_elf *elf)
 
 const struct sxt_elf_section *sxt_elf_section_named(const struct sxt_elf *elf, const char *name)
 {
-    size_t size = strlen(name);
+    const sxt_string wanted = sxt_string_of(name);
     for (size_t i = 0; i < elf->section_count; i++)
-        if (elf->sections[i].name.size == size && memcmp(elf->sections[i].name.data, name, size) == 0)
+        if (sxt_string_equal(elf->sections[i].name, wanted))
             return &elf->sections[i];
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/sort.h"
+#include "base/string.h"
 #include "source/linker_map/builder.h"
 
 /* If the map does not give the alignment, a gap longer than this is not padding. */
@@ -295,11 +296,11 @@ static void mark_preferred(struct sxt_linker_map *map)
 /* Ranks names as the reference does: local labels, other names not from source code, plain names, mangled names. */
 static unsigned name_score(sxt_string name)
 {
-    if (sxt_map_begins(name, ".L"))
+    if (sxt_string_begins(name, ".L"))
         return 1;
     if (name.data[0] == '.' || name.data[0] == '$')
         return 2;
-    return sxt_map_begins(name, "_Z") || sxt_map_begins(name, "_R") ? 4 : 3;
+    return sxt_string_begins(name, "_Z") || sxt_string_begins(name, "_R") ? 4 : 3;
 }
 
 static int compare_commons(const void *a, const void *b)

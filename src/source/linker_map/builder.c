@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/string.h"
 
 static bool is_allocated(sxt_string name, uint64_t address);
 static bool is_thread_local(sxt_string name);
@@ -40,7 +41,7 @@ int sxt_map_open_section(struct sxt_map_builder *builder, sxt_string name, uint6
         .size = size,
         .name = number,
         .allocated = is_allocated(name, address),
-        .own_space = sxt_map_equals(name, ".tbss") || sxt_map_begins(name, ".tbss."),
+        .own_space = sxt_string_is(name, ".tbss") || sxt_string_begins(name, ".tbss."),
     };
     return SXT_OK;
 }
@@ -142,7 +143,7 @@ static bool is_allocated(sxt_string name, uint64_t address)
     if (address != 0)
         return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (sxt_map_begins(name, names[i]))
+        if (sxt_string_begins(name, names[i]))
             return false;
     }
     return true;
@@ -151,7 +152,7 @@ static bool is_allocated(sxt_string name, uint64_t address)
 /* lld and gold print the offset of a variable from the start of these sections instead of its address. */
 static bool is_thread_local(sxt_string name)
 {
-    return sxt_map_begins(name, ".tdata") || sxt_map_begins(name, ".tbss");
+    return sxt_string_begins(name, ".tdata") || sxt_string_begins(name, ".tbss");
 }
 
 /*
@@ -171,7 +172,7 @@ static void end_last_piece(struct sxt_map_builder *builder, uint64_t at)
 static int add_object(struct sxt_map_builder *builder, sxt_string object, uint32_t *number)
 {
     sxt_string last = builder->last_object;
-    if (object.size != last.size || object.size == 0 || memcmp(object.data, last.data, object.size) != 0) {
+    if (object.size == 0 || !sxt_string_equal(object, last)) {
         int status = add_string(builder, object, &builder->last_object_number);
         if (status != SXT_OK)
             return status;

@@ -56,11 +56,6 @@ int sxt_map_add_common(struct sxt_map_builder *builder, sxt_string name, uint64_
 /* Fails with "line 12 of the linker map: WHAT". */
 int sxt_map_fail(struct sxt_map_builder *builder, const char *what);
 
-/* Compare a string with a literal. */
-bool sxt_map_begins(sxt_string string, const char *with);
-bool sxt_map_ends(sxt_string string, const char *with);
-bool sxt_map_equals(sxt_string string, const char *to);
-
 /* Return the string without spaces at either end, or without the first COUNT bytes (which must exist). */
 sxt_string sxt_map_trim(sxt_string string);
 sxt_string sxt_map_cut(sxt_string string, size_t count);

@@ -22,6 +22,7 @@
  */
 #include <string.h>
 
+#include "base/string.h"
 #include "source/linker_map/builder.h"
 
 #define NAME_COLUMNS   16
@@ -55,7 +56,7 @@ int sxt_map_read_gnu(struct sxt_map_builder *builder)
             waiting.name.size = 0;
             continue;
         }
-        if (line.data[0] == 'C' && sxt_map_equals(line, "Cross Reference Table"))
+        if (line.data[0] == 'C' && sxt_string_is(line, "Cross Reference Table"))
             break;
         int status = read_line(builder, line, &waiting);
         if (status != SXT_OK)
@@ -106,7 +107,7 @@ static int read_input(struct sxt_map_builder *builder, sxt_string line, struct w
     *waiting = (struct waiting){{NULL, 0}, false};
     sxt_string text = sxt_map_cut(line, 1);
     bool gold = builder->map->linker == SXT_LINKER_GOLD;
-    if (text.data[0] == '*' && !sxt_map_begins(text, gold ? "** " : "*fill*"))
+    if (text.data[0] == '*' && !sxt_string_begins(text, gold ? "** " : "*fill*"))
         return SXT_OK;
     if (has_number_at(line, NAME_COLUMNS)) {
         waiting->name = sxt_map_trim((sxt_string){text.data, NAME_COLUMNS - 1});
@@ -114,7 +115,7 @@ static int read_input(struct sxt_map_builder *builder, sxt_string line, struct w
         waiting->name.size = 0;
         return status;
     }
-    bool script = !gold && (memchr(text.data, '(', text.size) != NULL || sxt_map_begins(text, "FILL mask"));
+    bool script = !gold && (memchr(text.data, '(', text.size) != NULL || sxt_string_begins(text, "FILL mask"));
     if (!script)
         waiting->name = text;
     return SXT_OK;
@@ -143,7 +144,7 @@ static int read_numbers(struct sxt_map_builder *builder, sxt_string line, const 
 static int read_size(struct sxt_map_builder *builder, sxt_string *line, uint64_t *address, uint64_t *size, bool *sized)
 {
     int found = sxt_map_number(line, 16, address);
-    if (found > 0 && sxt_map_begins(sxt_map_trim(*line), "0x")) {
+    if (found > 0 && sxt_string_begins(sxt_map_trim(*line), "0x")) {
         found = sxt_map_number(line, 16, size);
         *sized = found != 0;
     }
@@ -160,11 +161,11 @@ static int add_input(struct sxt_map_builder *builder, sxt_string name, uint64_t 
         .input_section = name,
         .kind = SXT_PIECE_PLAIN,
     };
-    if (sxt_map_begins(name, "** ")) {
+    if (sxt_string_begins(name, "** ")) {
         entry.object.size = 0;
         entry.input_section = sxt_map_cut(name, 3);
         entry.kind = gold_kind(builder, entry.input_section);
-    } else if (sxt_map_equals(name, "*fill*")) {
+    } else if (sxt_string_is(name, "*fill*")) {
         entry.kind = SXT_PIECE_FILL;
     }
     return sxt_map_add_piece(builder, &entry);
@@ -196,18 +197,17 @@ static int read_common(struct sxt_map_builder *builder, sxt_string name, sxt_str
 /* Gold also calls it fill when it generates the content: the name of the interpreter, and notes. */
 static enum sxt_linker_map_kind gold_kind(const struct sxt_map_builder *builder, sxt_string name)
 {
-    if (sxt_map_equals(name, "merge strings"))
+    if (sxt_string_is(name, "merge strings"))
         return SXT_PIECE_MERGED_STRINGS;
-    if (sxt_map_equals(name, "merge constants"))
+    if (sxt_string_is(name, "merge constants"))
         return SXT_PIECE_MERGED_CONSTANTS;
-    if (sxt_map_ends(name, "common"))
+    if (sxt_string_ends(name, "common"))
         return SXT_PIECE_COMMON;
-    if (builder->section == SXT_LINKER_MAP_NONE ||
-        (!sxt_map_equals(name, "fill") && !sxt_map_equals(name, "zero fill")))
+    if (builder->section == SXT_LINKER_MAP_NONE || (!sxt_string_is(name, "fill") && !sxt_string_is(name, "zero fill")))
         return SXT_PIECE_INTERNAL;
     const struct sxt_linker_map *map = builder->map;
     sxt_string section = sxt_linker_map_string(map, map->sections[builder->section].name);
-    bool content = sxt_map_equals(section, ".interp") || sxt_map_begins(section, ".note");
+    bool content = sxt_string_is(section, ".interp") || sxt_string_begins(section, ".note");
     return content ? SXT_PIECE_INTERNAL : SXT_PIECE_FILL;
 }
 
@@ -219,7 +219,8 @@ static bool has_number_at(sxt_string line, size_t column)
 /* "_end = .", ". += 0x40", "PROVIDE (etext = .)", "ASSERT (...)". In a symbol, the second word is never an operator. */
 static bool is_assignment(sxt_string text)
 {
-    if (sxt_map_begins(text, "PROVIDE") || sxt_map_begins(text, "HIDDEN (") || sxt_map_begins(text, "ASSERT ("))
+    if (sxt_string_begins(text, "PROVIDE") || sxt_string_begins(text, "HIDDEN (") ||
+        sxt_string_begins(text, "ASSERT ("))
         return true;
     const char *space = text.size == 0 ? NULL : memchr(text.data, ' ', text.size);
     if (space == NULL)

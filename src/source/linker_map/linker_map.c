@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/search.h"
+#include "base/string.h"
 #include "source/linker_map/builder.h"
 
 /* How many bytes are checked for NUL, which a text does not contain, before the text is searched. */
@@ -103,13 +104,13 @@ static bool find_linker(const uint8_t *text, size_t size, enum sxt_linker *linke
         if (lines.number <= 2 && sxt_map_columns_header(line, linker))
             return true;
         char first = line.data[0];
-        if (first == 'M' && sxt_map_equals(line, "Memory map")) {
+        if (first == 'M' && sxt_string_is(line, "Memory map")) {
             *linker = SXT_LINKER_GOLD;
             return true;
         }
-        bool heading = first == 'L' && sxt_map_equals(line, "Linker script and memory map");
-        loads = loads || (first == 'L' && sxt_map_begins(line, "LOAD "));
-        if (heading || (loads && first == 'O' && sxt_map_begins(line, "OUTPUT("))) {
+        bool heading = first == 'L' && sxt_string_is(line, "Linker script and memory map");
+        loads = loads || (first == 'L' && sxt_string_begins(line, "LOAD "));
+        if (heading || (loads && first == 'O' && sxt_string_begins(line, "OUTPUT("))) {
             *linker = SXT_LINKER_GNU_LD;
             return true;
         }

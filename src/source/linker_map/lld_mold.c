@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "base/string.h"
 #include "source/linker_map/builder.h"
 
 struct columns {
@@ -120,7 +121,7 @@ static int add_section(struct sxt_map_builder *builder, const struct row *row)
     if (name.size == 0 || memchr(name.data, '(', name.size) != NULL || memchr(name.data, '=', name.size) != NULL)
         return SXT_OK;
     if (builder->map->linker == SXT_LINKER_MOLD &&
-        (sxt_map_equals(name, "EHDR") || sxt_map_equals(name, "PHDR") || sxt_map_equals(name, "SHDR")))
+        (sxt_string_is(name, "EHDR") || sxt_string_is(name, "PHDR") || sxt_string_is(name, "SHDR")))
         return SXT_OK;
     return sxt_map_open_section(builder, name, row->address, row->size);
 }
@@ -142,7 +143,7 @@ static int add_input(struct sxt_map_builder *builder, const struct row *row)
         .alignment = row->alignment > UINT32_MAX ? UINT32_MAX : (uint32_t)row->alignment,
         .kind = SXT_PIECE_PLAIN,
     };
-    if (sxt_map_equals(object, "<internal>")) {
+    if (sxt_string_is(object, "<internal>")) {
         entry.object = (sxt_string){NULL, 0};
         classify_internal(row, &entry);
     }
@@ -157,7 +158,7 @@ static int add_expression(struct sxt_map_builder *builder, const struct row *row
     struct sxt_map_entry entry = {.address = row->address, .size = row->size, .kind = SXT_PIECE_FILL};
     static const char *const data[] = {"BYTE", "SHORT", "LONG", "QUAD", "SQUAD"};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
-        if (sxt_map_begins(row->text, data[i])) {
+        if (sxt_string_begins(row->text, data[i])) {
             entry.kind = SXT_PIECE_INTERNAL;
             entry.input_section = (sxt_string){data[i], strlen(data[i])};
         }
@@ -175,7 +176,7 @@ static void classify_internal(const struct row *row, struct sxt_map_entry *entry
     if (entry->kind != SXT_PIECE_PLAIN)
         return;
     entry->kind = SXT_PIECE_INTERNAL;
-    if (!sxt_map_begins(entry->input_section, ".rodata"))
+    if (!sxt_string_begins(entry->input_section, ".rodata"))
         return;
     bool constants = row->alignment > 1 && row->size % row->alignment == 0;
     entry->kind = constants ? SXT_PIECE_MERGED_CONSTANTS : SXT_PIECE_MERGED_STRINGS;
@@ -189,7 +190,7 @@ static void classify_internal(const struct row *row, struct sxt_map_entry *entry
  */
 static size_t find_parenthesis(sxt_string text)
 {
-    if (!sxt_map_ends(text, ")"))
+    if (!sxt_string_ends(text, ")"))
         return text.size;
     for (size_t at = text.size - 1; at >= 1; at--) {
         if (text.data[at] == '(' && text.data[at - 1] == ':')
@@ -224,7 +225,7 @@ static bool next_word(sxt_string *text, const char *wanted)
     while (rest.size > 0 && rest.data[0] == ' ')
         rest = sxt_map_cut(rest, 1);
     size_t size = strlen(wanted);
-    if (!sxt_map_begins(rest, wanted) || (rest.size > size && rest.data[size] != ' '))
+    if (!sxt_string_begins(rest, wanted) || (rest.size > size && rest.data[size] != ' '))
         return false;
     *text = sxt_map_cut(rest, size);
     return true;

@@ -1,6 +1,7 @@
 /* section_names.c: what the name of an input section says about its content. */
 #include <string.h>
 
+#include "base/string.h"
 #include "source/linker_map/builder.h"
 
 static uint8_t kind_of(const struct sxt_linker_map *map, sxt_string name, sxt_string object);
@@ -19,24 +20,24 @@ void sxt_map_classify(const struct sxt_linker_map *map, sxt_string name, sxt_str
 
 static uint8_t kind_of(const struct sxt_linker_map *map, sxt_string name, sxt_string object)
 {
-    if (sxt_map_ends(name, "COMMON") || sxt_map_equals(name, ".common") || sxt_map_equals(name, ".scommon") ||
-        sxt_map_equals(name, ".tls_common") || sxt_map_equals(name, ".tcommon"))
+    if (sxt_string_ends(name, "COMMON") || sxt_string_is(name, ".common") || sxt_string_is(name, ".scommon") ||
+        sxt_string_is(name, ".tls_common") || sxt_string_is(name, ".tcommon"))
         return SXT_PIECE_COMMON;
     enum sxt_linker_map_kind merged = sxt_map_merged_kind(name);
     if (merged != SXT_PIECE_PLAIN)
         return (uint8_t)merged;
-    if (map->linker == SXT_LINKER_GNU_LD && (made_by_gnu_ld(name) || sxt_map_equals(object, "linker stubs")))
+    if (map->linker == SXT_LINKER_GNU_LD && (made_by_gnu_ld(name) || sxt_string_is(object, "linker stubs")))
         return SXT_PIECE_INTERNAL;
     return SXT_PIECE_PLAIN;
 }
 
 enum sxt_linker_map_kind sxt_map_merged_kind(sxt_string name)
 {
-    if (ends_with_string_size(name) || sxt_map_equals(name, ".rodata.str") || sxt_map_equals(name, ".comment") ||
-        sxt_map_equals(name, ".debug_str") || sxt_map_equals(name, ".debug_line_str"))
+    if (ends_with_string_size(name) || sxt_string_is(name, ".rodata.str") || sxt_string_is(name, ".comment") ||
+        sxt_string_is(name, ".debug_str") || sxt_string_is(name, ".debug_line_str"))
         return SXT_PIECE_MERGED_STRINGS;
     sxt_string constants = {name.data, name.size - digits_at_end(name)};
-    return sxt_map_ends(constants, ".cst") ? SXT_PIECE_MERGED_CONSTANTS : SXT_PIECE_PLAIN;
+    return sxt_string_ends(constants, ".cst") ? SXT_PIECE_MERGED_CONSTANTS : SXT_PIECE_PLAIN;
 }
 
 /* ".rodata.f.str1.8": strings of characters of one byte, aligned to eight. */
@@ -48,7 +49,7 @@ static bool ends_with_string_size(sxt_string name)
     sxt_string rest = {name.data, name.size - alignment - 1};
     size_t width = digits_at_end(rest);
     rest.size -= width;
-    return width > 0 && sxt_map_ends(rest, ".str");
+    return width > 0 && sxt_string_ends(rest, ".str");
 }
 
 static size_t digits_at_end(sxt_string name)
@@ -68,12 +69,12 @@ static bool made_by_gnu_ld(sxt_string name)
         ".gnu.version",  ".gnu.version_d",     ".gnu.version_r",     ".relr.dyn",   ".interp", ".dynbss",   ".dynlbss",
         ".eh_frame_hdr", ".note.gnu.build-id", ".note.gnu.property", ".MIPS.stubs", ".glink",  ".branch_lt"};
     if (name.size < 2 || name.size > sizeof ".note.gnu.build-id" || memchr("pigdhrneMb", name.data[1], 10) == NULL)
-        return sxt_map_begins(name, ".rela.") || sxt_map_begins(name, ".rel.");
+        return sxt_string_begins(name, ".rela.") || sxt_string_begins(name, ".rel.");
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        if (sxt_map_equals(name, whole[i]))
+        if (sxt_string_is(name, whole[i]))
             return true;
     }
-    return sxt_map_begins(name, ".rela.") || sxt_map_begins(name, ".rel.");
+    return sxt_string_begins(name, ".rela.") || sxt_string_begins(name, ".rel.");
 }
 
 /*
@@ -112,7 +113,7 @@ static void find_stem(sxt_string name, struct sxt_linker_map_piece *piece)
         return;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         size_t size = strlen(prefixes[i].prefix);
-        if (prefixes[i].prefix[1] != name.data[1] || !sxt_map_begins(name, prefixes[i].prefix) ||
+        if (prefixes[i].prefix[1] != name.data[1] || !sxt_string_begins(name, prefixes[i].prefix) ||
             (name.size > size && name.data[size] != '.'))
             continue;
         piece->flags |= prefixes[i].flag;

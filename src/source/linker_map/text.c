@@ -1,6 +1,7 @@
 /* text.c: lines, words and numbers of a linker map. */
 #include <string.h>
 
+#include "base/hex.h"
 #include "source/linker_map/builder.h"
 
 bool sxt_map_lines_next(struct sxt_map_lines *lines, sxt_string *line)
@@ -16,23 +17,6 @@ bool sxt_map_lines_next(struct sxt_map_lines *lines, sxt_string *line)
     if (size > 0 && line->data[size - 1] == '\r')
         line->size--;
     return true;
-}
-
-bool sxt_map_begins(sxt_string string, const char *with)
-{
-    size_t size = strlen(with);
-    return string.size >= size && memcmp(string.data, with, size) == 0;
-}
-
-bool sxt_map_ends(sxt_string string, const char *with)
-{
-    size_t size = strlen(with);
-    return string.size >= size && memcmp(string.data + string.size - size, with, size) == 0;
-}
-
-bool sxt_map_equals(sxt_string string, const char *to)
-{
-    return string.size == strlen(to) && sxt_map_begins(string, to);
 }
 
 sxt_string sxt_map_trim(sxt_string string)
@@ -61,10 +45,9 @@ int sxt_map_number(sxt_string *text, unsigned base, uint64_t *value)
     uint64_t number = 0;
     bool overflow = false;
     for (; at < end && *at != ' '; at++) {
-        unsigned digit = (unsigned char)*at - (unsigned)'0';
-        if (digit > 9)
-            digit = ((unsigned char)*at | 0x20U) - (unsigned)'a' + 10;
-        if (digit >= base || (digit >= 10 && !((*at >= 'a' && *at <= 'f') || (*at >= 'A' && *at <= 'F'))))
+        /* -1 becomes a large number. */
+        unsigned digit = (unsigned)sxt_hex_digit(*at);
+        if (digit >= base)
             return 0;
         overflow = overflow || number > (UINT64_MAX - digit) / base;
         number = number * base + digit;
