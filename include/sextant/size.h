@@ -418,7 +418,7 @@ SXT_API int sxt_size_disassembly_get(const sxt_size_disassembly *disassembly, si
 
 typedef struct sxt_size_write_options {
     size_t struct_size;                      /* set by sxt_size_write_options_init */
-    bool fast;                               /* compress 8 times as fast; the bytes differ from SuperSize's */
+    bool fast;                               /* compress 10 times as fast; the bytes differ from SuperSize's */
     const sxt_size_disassembly *disassembly; /* stored with the diff that it was made from; NULL: none */
     uintptr_t reserved[4];
 } sxt_size_write_options;

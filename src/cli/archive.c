@@ -24,7 +24,7 @@ static const struct cli_option options[] = {
     {"git-revision", 0, "ID", "size: git revision of the build", NULL},
     {"build-config", 0, "KEY=VALUE", "size: a setting of the build; may be repeated", NULL},
     {"with-debug", 0, NULL, "size: count debug information and symbols too", NULL},
-    {"deflate", 0, "stock|fast", "size: the bytes of SuperSize (default), or 8 times as fast", "stock fast"},
+    {"deflate", 0, "stock|fast", "size: the bytes of SuperSize (default), or 10 times as fast", "stock fast"},
     CLI_OPTIONS_EXTRACT,
     {"no-lines", 0, NULL, "leave out line numbers", NULL},
     {"no-files", 0, NULL, "leave out file names", NULL},
@@ -100,9 +100,11 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     const char *input = arguments->words[0];
-    const char *output = cli_value(arguments, "output");
-    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use -o FILE");
+    status = cli_check_binary(arguments, "output", "-o");
+    if (status == CLI_DONE)
+        status = cli_check_binary(arguments, "returnpads", "--returnpads");
+    if (status != CLI_DONE)
+        return status;
     if (strcmp(format_of(arguments), "ksym") == 0)
         return cli_make_ksym(arguments, false);
     if (strcmp(format_of(arguments), "size") == 0)
@@ -219,15 +221,18 @@ static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_op
     lidia->path_maps = maps;
     for (size_t i = 0; i < count; i++) {
         const char *text = cli_value_at(arguments, "path-map", i);
+        const char *equals = strchr(text, '=');
         char *copy = strdup(text);
-        char *equals = copy != NULL ? strchr(copy, '=') : NULL;
-        if (equals == NULL || equals == copy) {
+        if (copy == NULL || equals == NULL || equals == text) {
+            bool is_wrong = equals == NULL || equals == text;
             free(copy);
             free_path_maps(lidia);
-            return cli_usage(arguments->verb, "--path-map takes OLD=NEW, not '%s'", text);
+            return is_wrong ? cli_usage(arguments->verb, "--path-map takes OLD=NEW, not '%s'", text)
+                            : cli_fail_text(NULL, "out of memory");
         }
-        *equals = 0;
-        maps[i] = (sxt_path_map){copy, equals + 1};
+        size_t size = (size_t)(equals - text);
+        copy[size] = 0;
+        maps[i] = (sxt_path_map){copy, copy + size + 1};
         lidia->path_map_count++;
     }
     return CLI_DONE;

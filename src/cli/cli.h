@@ -85,6 +85,12 @@ int cli_fail_text(const char *file, const char *format, ...) __attribute__((form
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Is the value of OPTION a file to write binary data to? Not if it is standard output and that is a terminal. FLAG is
+ * how the user gives the option: "-o", "--pprof".
+ */
+int cli_check_binary(const struct cli_arguments *arguments, const char *option, const char *flag);
+
 /* Parts of a summary on stderr. A file's name may hold anything: control bytes are printed as \xNN. */
 void cli_print_name(const char *name);
 /* "1 block", "2 blocks" */

@@ -27,6 +27,8 @@ int cli_convert_trace(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "--compress and --decompress cannot be used together");
     if (arguments->word_count != 1)
         return cli_usage(arguments->verb, "one heap trace at a time");
+    if (cli_check_binary(arguments, "output", "-o") != CLI_DONE)
+        return CLI_NO;
     int status = sxt_trace_convert_path(input, output, &options, &converted, &error);
     cli_progress_end(&progress);
     if (status != SXT_OK)

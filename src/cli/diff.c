@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
     {"before-binary", 0, "FILE", "the binary of BEFORE, if that is a .size file", NULL},
     {"after-binary", 0, "FILE", "the binary of AFTER, if that is a .size file", NULL},
     {"objdump", 0, "PROGRAM", "accepted and ignored: no program is needed to disassemble", NULL},
-    {"deflate", 0, "stock|fast", "for -o: the bytes of SuperSize (default), or 8 times as fast", "stock fast"},
+    {"deflate", 0, "stock|fast", "for -o: the bytes of SuperSize (default), or 10 times as fast", "stock fast"},
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},
@@ -221,7 +221,9 @@ static int check_usage(const struct cli_arguments *arguments)
     if (arguments->word_count == 1 && output != NULL)
         return cli_usage(arguments->verb, "-o needs two files");
     int status = check_disassembling(arguments);
-    return status == CLI_DONE ? check_budgets(arguments, NULL) : status;
+    if (status == CLI_DONE)
+        status = check_budgets(arguments, NULL);
+    return status == CLI_DONE ? cli_check_binary(arguments, "output", "-o") : status;
 }
 
 static int show(const struct cli_arguments *arguments, const struct diff *diff)

@@ -438,8 +438,11 @@ static int open_trace(const struct cli_arguments *arguments, struct cli_heap *he
 
 static int parse_options(const struct cli_arguments *arguments, struct request *request)
 {
+    unsigned threads; /* those of --symbolize, but a bad number is always an error */
     sxt_heap_options_init(&request->options);
-    int status = choose_cost(arguments, request);
+    int status = cli_threads(arguments, &threads);
+    if (status == CLI_DONE)
+        status = choose_cost(arguments, request);
     if (status == CLI_DONE)
         status = choose_key(arguments, request);
     if (status == CLI_DONE)
@@ -450,6 +453,8 @@ static int parse_options(const struct cli_arguments *arguments, struct request *
         status = check_symbolizing(arguments);
     if (status == CLI_DONE)
         status = check_leaks(arguments, request->table.cost);
+    if (status == CLI_DONE)
+        status = cli_check_binary(arguments, "pprof", "--pprof");
     return status;
 }
 

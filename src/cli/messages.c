@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/hex.h"
@@ -90,6 +91,14 @@ int cli_usage(const struct cli_verb *verb, const char *format, ...)
     fprintf(stderr, "; see 'sextant %s%s--help'\n", verb != NULL ? verb->name : "", verb != NULL ? " " : "");
     va_end(arguments);
     return CLI_USAGE;
+}
+
+int cli_check_binary(const struct cli_arguments *arguments, const char *option, const char *flag)
+{
+    const char *output = cli_value(arguments, option);
+    if (output == NULL || strcmp(output, "-") != 0 || !isatty(STDOUT_FILENO))
+        return CLI_DONE;
+    return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use %s FILE", flag);
 }
 
 static void show_warning(void *data, const sxt_error *problem)

@@ -113,9 +113,7 @@ static int check_words(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "no profile given");
     if (output == NULL)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
-    if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail_text("-", "refusing to write binary data to a terminal; redirect or use -o FILE");
-    return CLI_DONE;
+    return cli_check_binary(arguments, "output", "-o");
 }
 
 static void show_warning(void *data, const char *path, const sxt_error *problem)

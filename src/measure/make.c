@@ -165,7 +165,8 @@ static int add_file(struct measure_maker *maker, const char *path, struct sxt_fi
     if (sxt_elf_is(file->data, file->size) || sxt_ar_is(file->data, file->size))
         status = add_container(maker, path, error);
     else
-        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither an ELF file nor a static library");
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither %san ELF file nor a static library",
+                          opened != NULL ? "a size file, " : "");
     if (status == SXT_OK)
         status = sxt_ar_is(file->data, file->size) ? add_library(maker, &input, error)
                                                    : sxt_measure_add_binary(maker, &input, error);

@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import unittest
 
 from support import elf_reader as elf
 from support import go_table, lidia_reference, samples, sextant, tap
@@ -239,7 +240,16 @@ class Sources(ArchiveTest):
                 self.assertEqual(len(self.rows(self.path, flag)), 3)
 
     def test_a_path_map_without_an_equals_sign_is_wrong_usage(self):
-        self.run_usage("archive", self.path, "--path-map", "nothing", "-o", self.folder / "o.lidia")
+        for wrong in ("nothing", "", "=", "=new"):
+            self.run_usage("archive", self.path, "--path-map", wrong, "-o", self.folder / "o.lidia")
+
+    @unittest.skipIf(sextant.SANITIZED, "a sanitizer wants to be loaded first")
+    def test_a_path_map_that_memory_is_too_short_for(self):
+        library = samples.compile_c(self.folder, "short.so", "-shared", "-fPIC", "-fno-builtin",
+                                    source="char *strdup(const char *text) { return (void)text, (char *)0; }\n")
+        result = sextant.run("archive", self.path, "--path-map", "/old=/new", "-o", self.folder / "o.lidia",
+                             env={"LD_PRELOAD": os.fspath(library)})
+        self.assertEqual((result.status, result.err), (1, "sextant: out of memory\n"))
 
 
 class GoFunctions(ArchiveTest):

@@ -217,6 +217,35 @@ class Streams(sextant.ProgramTest):
             self.assertTrue(text)
             self.assertIsNone(re.search(rb"\x1b\[[0-9;]*m", text), text[:200])
 
+    def test_binary_data_is_not_written_to_a_terminal(self):
+        trace, archive, sizes = (self.folder / name for name in ("true.mlyze", "three.lidia", "three.size"))
+        binary = self.file("three", symbol_file(THREE))
+        self.run_ok("record", "-q", "-o", trace, "--", "/bin/true")
+        self.run_ok("archive", "-q", binary, "-o", archive)
+        self.run_ok("archive", "-q", binary, "-o", sizes)
+        for flag, *command in (
+            ("-o", "archive", "-f", "lidia", binary, "-o", "-"),
+            ("-o", "archive", "-f", "ksym", binary, "-o", "-"),
+            ("-o", "archive", "-f", "size", binary, "-o", "-"),
+            ("--returnpads", "archive", binary, "-o", self.folder / "out.symbfile", "--returnpads", "-"),
+            ("-o", "convert", "-f", "symbfile", archive, "-o", "-"),
+            ("-o", "convert", "-f", "size", sizes, "-o", "-"),
+            ("-o", "convert", trace, "-o", "-"),
+            ("-o", "convert", "--recover", trace, "-o", "-"),
+            ("-o", "diff", sizes, sizes, "-o", "-"),
+            ("--pprof", "heap", trace, "--pprof", "-"),
+            ("-o", "symbolize", trace, "-o", "-"),
+        ):
+            with self.subTest(command=command):
+                message = f"sextant: -: refusing to write binary data to a terminal; redirect or use {flag} FILE\r\n"
+                self.assertEqual(run_on_a_terminal(list(map(str, command)), {}).decode(errors="replace"), message)
+        self.assertFalse((self.folder / "out.symbfile").exists())
+        # Text is welcome there, and binary data anywhere else.
+        self.assertIn(b"speedscope", run_on_a_terminal(["heap", str(trace), "--speedscope", "-"], {}))
+        self.assertTrue(self.run_ok("convert", "-q", trace, "-o", "-").out.startswith(b"MTRC"))
+        self.run_ok("heap", trace, "--pprof", self.folder / "true.pb")
+        self.assertEqual(self.run_ok("heap", trace, "--pprof", "-").out, (self.folder / "true.pb").read_bytes())
+
 
 def run_on_a_terminal(command, env):
     """What the program writes to a terminal."""
@@ -267,6 +296,8 @@ class Threads(sextant.ProgramTest):
         for words in (
             ("record", "-o", self.folder / "other.mlyze", "--threads=0", "--", "/bin/true"),
             ("heap", "--symbolize", "--threads=0", trace),
+            ("heap", "--threads=0", trace),
+            ("heap", "--threads=x", "--leaks", trace),
             ("convert", "--compress", "--threads=0", trace, "-o", self.folder / "other.mlyze"),
         ):
             self.assertIn("--threads takes a number", self.run_usage(*words).err)
