@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
 #include "demangle/demangle.h"
 
 /* An explanation is small, except for a hostile file. */
@@ -203,9 +204,16 @@ static void add_dwarf_frames(struct sxt_explainer *explainer)
             .name_from = describe_naming(explainer, frame),
         };
     }
-    if (frames != NULL && from->frames[from->frame_count - 1].end != 0)
-        sxt_explain_aliases(explainer, from->frames[from->frame_count - 1].start,
-                            frames[from->frame_count - 1].function, &frames[from->frame_count - 1]);
+    if (frames == NULL)
+        return;
+    sxt_explained_frame *outermost = &frames[from->frame_count - 1];
+    sxt_string answer = explainer->frames[explainer->count - 1].function;
+    if (!sxt_string_equal(answer, outermost->function)) {
+        outermost->function = answer;
+        outermost->name_from = sxt_explain_entry_symbol(explainer, outermost->start, answer);
+    }
+    if (outermost->end != 0)
+        sxt_explain_aliases(explainer, outermost->start, outermost->function, outermost);
 }
 
 /* Code that no function of DWARF has may have lines too; then the line must be that of the answer. */

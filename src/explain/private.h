@@ -107,6 +107,9 @@ void sxt_explain_close_tables(struct sxt_explainer *explainer);
 /* The symbol that gave the outermost frame of the answer. False if no table has it. */
 bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_explained_frame *out);
 
+/* Which symbol gave a function of DWARF, whose code starts at START, the name that it has in the answer; in words. */
+sxt_string sxt_explain_entry_symbol(struct sxt_explainer *explainer, uint64_t start, sxt_string name);
+
 /* A symbol of one of SOURCES that has ADDRESS: a function, or if DATA is set a variable. NULL if there is none. */
 const struct sxt_model_symbol *sxt_explain_symbol_at(const struct sxt_explainer *explainer, uint64_t address,
                                                      uint32_t sources, bool data,

@@ -190,6 +190,17 @@ bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_e
     return true;
 }
 
+sxt_string sxt_explain_entry_symbol(struct sxt_explainer *explainer, uint64_t start, sxt_string name)
+{
+    struct sxt_explain_table *table = NULL;
+    const struct sxt_model_symbol *symbol = find_symbol(explainer, start, name, &table);
+    uint64_t index = symbol != NULL && !table->is_plt ? index_of(table, symbol) : SXT_NO_INDEX;
+    if (symbol == NULL || symbol->address != start || index == SXT_NO_INDEX)
+        return sxt_explain_print(explainer, "the symbol where the function begins");
+    return sxt_explain_print(explainer, "the symbol where its code begins, %llu of %s of %s", (unsigned long long)index,
+                             table->section, table->path);
+}
+
 void sxt_explain_aliases(struct sxt_explainer *explainer, uint64_t start, sxt_string name, sxt_explained_frame *out)
 {
     sxt_string *aliases = sxt_arena_calloc(&explainer->arena, ALIASES_MAX, sizeof *aliases);

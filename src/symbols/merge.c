@@ -19,6 +19,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "symbols/alias_rule.h"
+#include "symbols/entry_names.h"
 #include "symbols/nameless.h"
 #include "symbols/nest.h"
 
@@ -58,6 +59,7 @@ struct merge {
 
 static int order_symbols(struct sxt_symbols *symbols, sxt_error *error);
 static int collect_candidates(struct merge *merge, sxt_error *error);
+static void name_functions(struct merge *merge);
 static bool sweep(struct merge *merge);
 static int emit_pieces(struct merge *merge, sxt_error *error);
 static void note_sources(struct sxt_symbols *symbols);
@@ -74,7 +76,9 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
 
     struct merge merge = {.symbols = symbols};
     status = collect_candidates(&merge, error);
-    if (status == SXT_OK && !sweep(&merge))
+    if (status == SXT_OK)
+        name_functions(&merge);
+    if (status == SXT_OK && (symbols->failed || !sweep(&merge)))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
     if (status == SXT_OK)
         status = emit_pieces(&merge, error);
@@ -252,6 +256,34 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
         merge->order[i] = (struct sxt_sort_item){merge->candidates[i].start, (uint32_t)i};
     sxt_sort(merge->order, merge->scratch, merge->candidate_count);
     return SXT_OK;
+}
+
+/* Gives functions of DWARF the names of the symbols at their addresses. Both lists are in order of address. */
+static void name_functions(struct merge *merge)
+{
+    struct sxt_symbols *symbols = merge->symbols;
+    size_t first = 0, end = 0;
+    bool unnamed = false;
+    for (size_t i = 0; i < merge->candidate_count; i++) {
+        const struct candidate *candidate = &merge->candidates[merge->order[i].index];
+        if (candidate->range == NO_RANGE || symbols->ranges[candidate->range].source != SXT_SOURCE_DWARF)
+            continue;
+        if (end == 0 || symbols->symbols[end - 1].address != candidate->start) {
+            for (first = end; first < symbols->symbol_count && symbols->symbols[first].address < candidate->start;)
+                first++;
+            for (end = first; end < symbols->symbol_count && symbols->symbols[end].address == candidate->start;)
+                end++;
+        }
+        struct sxt_model_range *range = &symbols->ranges[candidate->range];
+        uint32_t name = first < end ? sxt_entry_name(symbols, range, &symbols->symbols[first], end - first) : 0;
+        if (name != 0) {
+            range->function = name;
+            range->flags |= SXT_RANGE_SYMBOL_NAME;
+        }
+        unnamed |= name == 0 && !(range->flags & (SXT_RANGE_LINKAGE_NAME | SXT_RANGE_ENTRY));
+    }
+    if (unnamed)
+        sxt_entry_names_spread(symbols);
 }
 
 /* Which of two candidates that cover the same address wins? */

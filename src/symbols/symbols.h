@@ -46,6 +46,14 @@ struct sxt_model_symbol {
     uint64_t section_end; /* how far a zero-size symbol may be extended; 0 when unknown */
 };
 
+/* What a source says about a range besides its fields. */
+enum sxt_range_flags {
+    SXT_RANGE_LINKAGE_NAME = 1, /* the function name is a linkage name, not one made of plain names */
+    SXT_RANGE_ENTRY = 2,        /* depth 0: the function is entered at the start of the range */
+    SXT_RANGE_PART = 4,         /* depth 0: belongs to the same function as the range of depth 0 added before it */
+    SXT_RANGE_SYMBOL_NAME = 8,  /* depth 0: the name is that of a symbol at its start */
+};
+
 struct sxt_model_range {
     uint64_t address;
     uint64_t length;
@@ -57,6 +65,7 @@ struct sxt_model_range {
     uint32_t first_line; /* index in `lines` */
     uint32_t line_count;
     uint8_t source;
+    uint8_t flags; /* a set of sxt_range_flags */
 };
 
 struct sxt_model_line {
@@ -137,6 +146,7 @@ void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model
  *
  * - Symbols are sorted by address; several at one address by the rule of alias_rule.h (sized before zero-size, then
  *   global, weak, local, then the order they were added in).
+ * - Functions of DWARF take the names of symbols at their entries (see entry_names.h).
  * - Every function symbol becomes a range of depth 0 at the addresses that no better source covers.
  * - For each address the best source that covers it wins (DWARF, Go, symbol tables); inside a source the range that
  *   starts last, and among those that start together the one that the alias rule or the order of adding puts first. The

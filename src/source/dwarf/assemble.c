@@ -300,6 +300,13 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
     uint32_t name =
         sxt_dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
                                 node->origin, node->origin_is_alternate, &is_linkage);
+    unsigned flags = is_linkage ? SXT_RANGE_LINKAGE_NAME : 0;
+    if (node->depth == 0) {
+        /* The ranges are in the order of the entry's list, which begins with the one that the function is entered at.
+         */
+        flags |= sweep->unit->functions->ranges.list[node->first_range].start == start ? SXT_RANGE_ENTRY : 0;
+        flags |= out->range_count > sweep->first_range ? SXT_RANGE_PART : 0;
+    }
     sweep->assembly->open_nodes[sweep->open_count] = number;
     sweep->assembly->open_ranges[sweep->open_count] = (uint32_t)out->range_count;
     sweep->open_count++;
@@ -310,6 +317,7 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
         .call_file = node->depth > 0 ? path_of(sweep, node->call_file) : 0,
         .call_line = node->depth > 0 && !sweep->unit->no_lines ? node->call_line : 0,
         .source = SXT_SOURCE_DWARF,
+        .flags = (uint8_t)flags,
     };
 }
 

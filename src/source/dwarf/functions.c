@@ -83,7 +83,7 @@ static struct dwarf_open *innermost(const struct walk *walk)
     return &walk->functions->open[walk->functions->open_count - 1];
 }
 
-static bool push(struct walk *walk, uint64_t level, uint32_t node, uint32_t scope)
+static bool push(struct walk *walk, uint64_t function, uint32_t node, uint32_t scope)
 {
     struct dwarf_functions *functions = walk->functions;
     struct dwarf_open *open =
@@ -93,11 +93,13 @@ static bool push(struct walk *walk, uint64_t level, uint32_t node, uint32_t scop
         return false;
     }
     functions->open = open;
-    open[functions->open_count++] = (struct dwarf_open){level, node, scope};
+    open[functions->open_count] = (struct dwarf_open){
+        .level = functions->open_count == 0 ? 0 : walk->level + 1, .function = function, .node = node, .scope = scope};
+    functions->open_count++;
     return true;
 }
 
-static uint32_t add_scope(struct walk *walk, uint32_t parent, uint16_t tag, sxt_string name)
+static uint32_t add_scope(struct walk *walk, const struct dwarf_scope *scope)
 {
     struct dwarf_functions *functions = walk->functions;
     struct dwarf_scope *scopes =
@@ -107,7 +109,9 @@ static uint32_t add_scope(struct walk *walk, uint32_t parent, uint16_t tag, sxt_
         functions->no_memory = true;
         return 0;
     }
-    scopes[functions->scope_count] = (struct dwarf_scope){parent, tag, name};
+    scopes[functions->scope_count] = *scope;
+    if (scope->name.size == 0 && scope->function == 0 && functions->scope_count > 0)
+        scopes[functions->scope_count].ordinal = ++scopes[scope->parent].nameless;
     return (uint32_t)functions->scope_count++;
 }
 
@@ -126,7 +130,7 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
                         .base = root->low.class == DWARF_ADDRESS ? root->low.number : 0,
                         .section = section->data,
                         .end = section->data + context->unit->end};
-    add_scope(&walk, 0, 0, (sxt_string){NULL, 0});
+    add_scope(&walk, &(struct dwarf_scope){.parent = 0});
     if (!push(&walk, 0, DWARF_NONE, 0))
         return context->unit->root;
 
@@ -326,7 +330,7 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
     }
     if (functions->open_count < OPEN_MAX) {
         *opened = (uint32_t)functions->open_count;
-        push(walk, walk->level + 1, node, scope);
+        push(walk, entry, node, scope);
     }
     return next;
 }
@@ -348,9 +352,15 @@ static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *
     }
     if (next == NULL || functions->open_count >= OPEN_MAX)
         return next;
-    uint32_t scope = add_scope(walk, innermost(walk)->scope, abbrev->tag, name);
-    uint32_t node = innermost(walk)->node;
+    struct dwarf_open *around = innermost(walk);
+    if (around->function != 0 && around->function_scope == 0)
+        around->function_scope = add_scope(
+            walk,
+            &(struct dwarf_scope){.parent = around->scope, .tag = DW_TAG_subprogram, .function = around->function});
+    uint32_t parent = around->function != 0 ? around->function_scope : around->scope;
+    uint32_t scope = add_scope(walk, &(struct dwarf_scope){.parent = parent, .tag = abbrev->tag, .name = name});
+    uint32_t node = around->node;
     *opened = (uint32_t)functions->open_count;
-    push(walk, walk->level + 1, node, scope);
+    push(walk, 0, node, scope);
     return next;
 }

@@ -22,11 +22,14 @@ struct dwarf_node {
     uint32_t call_line;
 };
 
-/* A namespace or class. Scope 0 is the unit itself. */
+/* A namespace, a class, or a function with a class in it. Scope 0 is the unit itself. */
 struct dwarf_scope {
     uint32_t parent;
     uint16_t tag;
-    sxt_string name;
+    uint32_t nameless; /* how many classes without a name are in it */
+    uint32_t ordinal;  /* of a class without a name: its number among those of the parent, from 1 */
+    sxt_string name;   /* absent for a function */
+    uint64_t function; /* of a function: its entry; 0 otherwise */
 };
 
 /* A function without a linkage name that is in a scope. */
@@ -38,8 +41,10 @@ struct dwarf_scoped_function {
 /* An open entry on the stack of the walk. */
 struct dwarf_open {
     uint64_t level;
+    uint64_t function; /* the entry of a function; 0 for anything else */
     uint32_t node;
-    uint32_t scope;
+    uint32_t scope;          /* of the functions directly in it */
+    uint32_t function_scope; /* of the classes in a function; 0 if there is none yet */
 };
 
 struct dwarf_functions {

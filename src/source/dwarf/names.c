@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/string.h"
+
 /* The maximum length of a chain of references; in valid files it is three. */
 #define CHAIN_MAX 16
 /* The maximum number of nested scopes in a name; outer scopes beyond that are omitted. */
 #define SCOPE_MAX  64
+#define PARTS_MAX  (SCOPE_MAX + 1)
 #define KNOWN_MAX  ((size_t)1 << 19)
 #define KNOWN_KEPT ((size_t)1 << 14)
 
@@ -26,12 +29,20 @@ struct place {
     struct dwarf_cached_unit *cached;        /* NULL for the current unit */
 };
 
+/* What the references of an entry lead to. */
+struct chain {
+    struct place place; /* of the last entry */
+    uint64_t last;
+    sxt_string linkage;
+    sxt_string name;
+};
+
 static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
                           bool *is_linkage);
 static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
                    struct place *out);
 static bool read_naming(const struct dwarf_context *context, uint64_t entry, bool gnu, struct naming *out);
-static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name);
+static uint32_t qualified(struct dwarf_names *names, const struct place *here, struct chain *chain);
 
 bool sxt_dwarf_names_init(struct dwarf_names *names, bool gnu, struct dwarf_budget *budget, sxt_error *error)
 {
@@ -163,40 +174,54 @@ static bool gnu_is_linkage(uint16_t language)
     }
 }
 
-static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
-                          bool *is_linkage)
+/*
+ * Follows the references from ENTRY of FILE. OUT gets the first linkage name and the first plain one; absent if
+ * there is none. If a linkage name is wanted, the chain ends with it. False if not even ENTRY can be read.
+ */
+static bool follow(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
+                   bool wants_linkage, struct chain *out)
 {
-    struct place place = here;
-    uint64_t last = entry; /* the last entry of the chain that can be read */
-    sxt_string name = {NULL, 0};
-    const struct dwarf_file *file = alternate ? here.context->file->alternate : here.context->file;
-    *is_linkage = false;
+    *out = (struct chain){.last = entry};
     for (int i = 0; i < CHAIN_MAX; i++) {
         struct place there;
         struct naming naming;
-        if (file == NULL || !locate(names, &here, file, entry, &there) ||
+        if (file == NULL || !locate(names, here, file, entry, &there) ||
             !read_naming(there.context, entry, names->gnu, &naming))
             break;
-        place = there;
-        last = entry;
-        if (naming.linkage.size > 0) {
-            *is_linkage = true;
-            return add_string(names, naming.linkage);
+        out->place = there;
+        out->last = entry;
+        if (out->name.size == 0)
+            out->name = naming.name;
+        if (wants_linkage && naming.linkage.size > 0) {
+            out->linkage = naming.linkage;
+            break;
         }
-        if (name.size == 0)
-            name = naming.name;
         if (naming.next.class != DWARF_REFERENCE && naming.next.class != DWARF_ALTERNATE)
             break;
         if (naming.next.class == DWARF_ALTERNATE)
             file = file->alternate;
         entry = naming.next.number;
     }
-    if (name.size == 0)
+    return out->place.context != NULL;
+}
+
+static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t entry, bool alternate,
+                          bool *is_linkage)
+{
+    struct chain chain;
+    const struct dwarf_file *file = alternate ? here.context->file->alternate : here.context->file;
+    *is_linkage = false;
+    if (!follow(names, &here, file, entry, true, &chain))
         return 0;
-    *is_linkage = names->gnu ? gnu_is_linkage(place.root->language) : !sxt_dwarf_has_scopes(place.root->language);
-    if (*is_linkage || names->gnu)
-        return add_string(names, name);
-    return qualified(names, &place, last, name);
+    *is_linkage = chain.linkage.size > 0;
+    if (*is_linkage)
+        return add_string(names, chain.linkage);
+    if (chain.name.size == 0)
+        return 0;
+    *is_linkage = names->gnu && gnu_is_linkage(chain.place.root->language);
+    if (names->gnu || !sxt_dwarf_has_scopes(chain.place.root->language))
+        return add_string(names, chain.name);
+    return qualified(names, &here, &chain);
 }
 
 /* Prepares for reading ENTRY of FILE, which may be in the current unit or in another one. */
@@ -267,55 +292,94 @@ static bool read_naming(const struct dwarf_context *context, uint64_t entry, boo
     return true;
 }
 
-static const char *anonymous(uint16_t tag)
+/* A part of a qualified name. */
+struct name_part {
+    sxt_string name;
+    uint16_t tag;
+    uint32_t ordinal; /* of a class without a name */
+};
+
+/* What stands for a scope without a name. A class whose function is NEXT may be that of a lambda. */
+static void append_nameless(struct sxt_buffer *text, const struct name_part *part, sxt_string next)
 {
-    switch (tag) {
-    case DW_TAG_namespace:
-        return "(anonymous namespace)";
-    case DW_TAG_union_type:
-        return "(anonymous union)";
-    case DW_TAG_class_type:
-        return "(anonymous class)";
-    default:
-        return "(anonymous struct)";
-    }
+    bool is_lambda = part->tag != DW_TAG_namespace && part->tag != DW_TAG_union_type &&
+                     (sxt_string_is(next, "operator()") || sxt_string_is(next, "_FUN"));
+    if (is_lambda)
+        sxt_buffer_print(text, "{lambda#%u}", part->ordinal);
+    else if (part->tag == DW_TAG_namespace)
+        sxt_buffer_print(text, "(anonymous namespace)");
+    else if (part->tag == DW_TAG_union_type)
+        sxt_buffer_print(text, "(anonymous union)");
+    else if (part->tag == DW_TAG_class_type)
+        sxt_buffer_print(text, "(anonymous class)");
+    else
+        sxt_buffer_print(text, "(anonymous struct)");
 }
 
-/* Returns NAME preceded by the scopes around ENTRY. */
-static uint32_t qualified(struct dwarf_names *names, struct place *place, uint64_t entry, sxt_string name)
+/* The scopes of the unit of PLACE; NULL if they cannot be read. */
+static const struct dwarf_functions *scopes_of(struct dwarf_names *names, const struct place *place)
 {
-    if (place->functions == NULL) {
-        struct dwarf_cached_unit *cached = place->cached;
-        uint64_t cost = cached->unit->end - cached->unit->offset;
-        if (!cached->has_scopes && dwarf_budget_spend(names->budget, cost)) {
-            static const struct dwarf_dead nothing = {.narrow = false};
-            sxt_dwarf_walk(&cached->context, &cached->root, &nothing, DWARF_WALK_SCOPES, &cached->scopes);
-            cached->has_scopes = true;
-            names->no_memory = names->no_memory || cached->scopes.no_memory;
+    struct dwarf_cached_unit *cached = place->cached;
+    if (place->functions != NULL || cached == NULL)
+        return place->functions;
+    uint64_t cost = cached->unit->end - cached->unit->offset;
+    if (!cached->has_scopes && dwarf_budget_spend(names->budget, cost)) {
+        static const struct dwarf_dead nothing = {.narrow = false};
+        sxt_dwarf_walk(&cached->context, &cached->root, &nothing, DWARF_WALK_SCOPES, &cached->scopes);
+        cached->has_scopes = true;
+        names->no_memory = names->no_memory || cached->scopes.no_memory;
+    }
+    return cached->has_scopes ? &cached->scopes : NULL;
+}
+
+/*
+ * Lists the parts of a qualified name from the last to the first; the last is the name at the end of CHAIN. A class in
+ * a function has the name of the function before it, which may itself be in a class: CHAIN then goes on from there.
+ */
+static size_t list_parts(struct dwarf_names *names, const struct place *here, struct chain *chain,
+                         struct name_part parts[PARTS_MAX])
+{
+    size_t count = 0;
+    parts[count++] = (struct name_part){.name = chain->name, .tag = DW_TAG_subprogram};
+    const struct dwarf_functions *functions = scopes_of(names, &chain->place);
+    uint32_t number = functions != NULL ? sxt_dwarf_scope_of(functions, chain->last) : 0;
+    while (number != 0 && count < PARTS_MAX) {
+        const struct dwarf_scope *scope = &functions->scopes[number];
+        if (scope->function == 0) {
+            parts[count++] = (struct name_part){scope->name, scope->tag, scope->ordinal};
+            number = scope->parent;
+            continue;
         }
-        place->functions = cached->has_scopes ? &cached->scopes : NULL;
+        if (!follow(names, here, chain->place.context->file, scope->function, false, chain) || chain->name.size == 0)
+            break;
+        parts[count++] = (struct name_part){.name = chain->name, .tag = DW_TAG_subprogram};
+        functions = scopes_of(names, &chain->place);
+        number = functions != NULL ? sxt_dwarf_scope_of(functions, chain->last) : 0;
     }
-    uint32_t scope = place->functions != NULL ? sxt_dwarf_scope_of(place->functions, entry) : 0;
-    if (scope == 0)
-        return add_string(names, name);
-    uint32_t path[SCOPE_MAX];
-    size_t count = 0, size = name.size;
-    for (; scope != 0 && count < SCOPE_MAX; scope = place->functions->scopes[scope].parent) {
-        path[count++] = scope;
-        size += place->functions->scopes[scope].name.size;
-    }
+    return count;
+}
+
+/* Returns the name at the end of CHAIN, preceded by the scopes around it. */
+static uint32_t qualified(struct dwarf_names *names, const struct place *here, struct chain *chain)
+{
+    struct name_part parts[PARTS_MAX];
+    size_t count = list_parts(names, here, chain, parts), size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].name.size;
+    if (count == 1)
+        return add_string(names, parts[0].name);
     if (!dwarf_budget_spend(names->budget, size))
         return 0;
     names->text.size = 0;
     while (count > 0) {
-        const struct dwarf_scope *around = &place->functions->scopes[path[--count]];
-        if (around->name.size > 0)
-            sxt_buffer_append(&names->text, around->name.data, around->name.size);
+        const struct name_part *part = &parts[--count];
+        if (part->name.size > 0)
+            sxt_buffer_append(&names->text, part->name.data, part->name.size);
         else
-            sxt_buffer_append(&names->text, anonymous(around->tag), strlen(anonymous(around->tag)));
-        sxt_buffer_append(&names->text, "::", 2);
+            append_nameless(&names->text, part, parts[count - 1].name);
+        if (count > 0)
+            sxt_buffer_append(&names->text, "::", 2);
     }
-    sxt_buffer_append(&names->text, name.data, name.size);
     if (names->text.failed) {
         names->no_memory = true;
         return 0;

@@ -51,7 +51,8 @@ void sxt_dwarf_names_forget(struct dwarf_names *names);
 
 /*
  * Returns the number of the name of the function at ENTRY (of CONTEXT's file, or of its alternate file); 0 if it has
- * none. FUNCTIONS has the scopes of CONTEXT's unit. *IS_LINKAGE says whether it is the linkage name.
+ * none. FUNCTIONS has the scopes of CONTEXT's unit. *IS_LINKAGE says whether it is a linkage
+ * name; GNU addr2line takes plain names of C and similar languages for linkage names.
  */
 uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_context *context,
                                  const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,

@@ -102,7 +102,8 @@ static void add_tree(struct trial *trial, uint8_t source, uint32_t depth, uint64
                                                                   .depth = depth,
                                                                   .function = item->name,
                                                                   .call_line = (uint32_t)self,
-                                                                  .source = source});
+                                                                  .source = source,
+                                                                  .flags = SXT_RANGE_LINKAGE_NAME});
     uint32_t offset = below(trial, 3);
     for (unsigned wanted = below(trial, LINES_MAX + 1); item->line_count < wanted; offset += 1 + below(trial, 6)) {
         struct sxt_model_line line = {offset, 1 + below(trial, 3), 1 + below(trial, 100), below(trial, 9),

@@ -171,7 +171,7 @@ TEST(a_function_is_not_a_scope)
     debug_close(&debug);
     debug_close(&debug);
     ENTRY(&debug, DW_TAG_subprogram, SPECIFICATION(method), LOW(TEXT + 0x10), HIGH(4));
-    expect(&debug, "n::f@0-10 n::Local::method@10-14 n::nested@20-24");
+    expect(&debug, "n::f@0-10 n::f::Local::method@10-14 n::nested@20-24");
 }
 
 TEST(languages_without_scopes_have_none)
