@@ -18,34 +18,8 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "demangle/demangle.h"
-#include "measure/private.h"
+#include "measure/binary.h"
 #include "source/extract.h"
-
-/* The most bytes that a linker skips to align the next symbol. A larger gap is something without a name. */
-#define PADDING_MAX 64
-
-/* A file while it is added. */
-struct binary {
-    struct measure_maker *maker;
-    struct sxt_elf elf;
-    struct measure_section *sections;
-    struct sxt_symbols *symbols;
-    const struct sxt_linker_map *map; /* NULL for none */
-    sxt_string member;                /* of a library: its path; absent otherwise */
-    uint32_t container;
-    uint32_t other;         /* the segment .other */
-    uint32_t *section_of;   /* by the number of a name in the model: the first section that has it */
-    uint32_t *next_section; /* the next one of the same name; 0 at the end */
-    uint32_t *readable;     /* by the number of a name in the model: that in the maker + 1; 0: not known yet */
-    uint64_t *seen_at;      /* by the number of a name in the model: where it was last, plus 1 */
-    struct sxt_buffer text;
-    uint64_t tls; /* the base of thread-local addresses */
-    struct measure_sources sources;
-    struct measure_claim *claims;
-    size_t claim_count, claim_capacity;
-    struct measure_pieces pieces;
-    bool no_memory;
-};
 
 static bool list_sections(struct binary *binary);
 
@@ -57,6 +31,7 @@ static void release(struct binary *binary)
     free(binary->readable);
     free(binary->seen_at);
     sxt_measure_sources_free(&binary->sources);
+    sxt_measure_free_literal_index(&binary->literals);
     free(binary->claims);
     free(binary->pieces.list);
     sxt_buffer_free(&binary->text);
@@ -122,12 +97,8 @@ static void replace_separators(struct sxt_buffer *name)
             name->data[i] = ' ';
 }
 
-/* The name of a symbol as it is stored. */
-static uint32_t name_of(struct binary *binary, uint32_t number)
+uint32_t sxt_measure_readable_name(struct binary *binary, sxt_string name)
 {
-    if (binary->readable[number] != 0)
-        return binary->readable[number] - 1;
-    sxt_string name = sxt_symbols_view(binary->symbols, number);
     sxt_buffer_clear(&binary->text);
     if (!sxt_demangle(name, &binary->text)) {
         binary->no_memory |= binary->text.memory_was_short;
@@ -136,10 +107,15 @@ static uint32_t name_of(struct binary *binary, uint32_t number)
     }
     binary->no_memory |= binary->text.memory_was_short;
     replace_separators(&binary->text);
-    uint32_t made =
-        sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
-    binary->readable[number] = made + 1;
-    return made;
+    return sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
+}
+
+/* The name of a symbol of the model. */
+static uint32_t name_of(struct binary *binary, uint32_t number)
+{
+    if (binary->readable[number] == 0)
+        binary->readable[number] = sxt_measure_readable_name(binary, sxt_symbols_view(binary->symbols, number)) + 1;
+    return binary->readable[number] - 1;
 }
 
 /* The section that a symbol is in, by its name and its address; 0 for none. */
@@ -260,131 +236,82 @@ static void claim_ranges(struct binary *binary, const struct sxt_elf_section *se
     }
 }
 
-/* The path of a piece: the object from the map, or the member of the library; the source from DWARF. */
-static uint32_t path_of(struct binary *binary, const struct sxt_elf_section *section, uint64_t address)
+const struct sxt_linker_map_piece *sxt_measure_map_piece(const struct binary *binary,
+                                                         const struct measure_section *section, uint64_t address)
 {
-    sxt_string object = binary->member.data != NULL ? binary->member : (sxt_string){"", 0};
-    if (binary->map != NULL)
-        object = sxt_measure_object_at(binary->map, address);
+    return binary->map != NULL ? sxt_linker_map_piece_in(binary->map, section->elf->name, address) : NULL;
+}
+
+uint32_t sxt_measure_path_at(struct binary *binary, const struct measure_section *section,
+                             const struct sxt_linker_map_piece *piece, uint64_t address)
+{
+    sxt_string object = piece != NULL                 ? sxt_linker_map_string(binary->map, piece->object)
+                        : binary->member.data != NULL ? binary->member
+                                                      : (sxt_string){"", 0};
     return sxt_measure_maker_path(binary->maker, object,
-                                  sxt_measure_source_at(&binary->sources, section->flags, address));
+                                  sxt_measure_source_at(&binary->sources, section->elf->flags, address));
 }
 
-/* A made-up name: BEFORE, the name of a section, AFTER. */
-static uint32_t made_up_name(struct binary *binary, const char *before, sxt_string section, const char *after)
+uint32_t sxt_measure_map_flags(const struct sxt_linker_map_piece *piece)
 {
-    sxt_buffer_clear(&binary->text);
-    sxt_buffer_append(&binary->text, before, strlen(before));
-    sxt_buffer_append(&binary->text, section.data, section.size);
-    sxt_buffer_append(&binary->text, after, strlen(after));
-    binary->no_memory |= binary->text.memory_was_short;
-    replace_separators(&binary->text);
-    return sxt_measure_maker_name(binary->maker, (sxt_string){(const char *)binary->text.data, binary->text.size});
+    static const struct {
+        uint8_t of_map;
+        uint32_t of_symbol;
+    } flags[] = {{SXT_PIECE_STARTUP, SXT_SIZE_STARTUP},
+                 {SXT_PIECE_UNLIKELY, SXT_SIZE_UNLIKELY},
+                 {SXT_PIECE_HOT, SXT_SIZE_HOT},
+                 {SXT_PIECE_REL, SXT_SIZE_REL},
+                 {SXT_PIECE_REL_LOCAL, SXT_SIZE_REL_LOCAL}};
+    uint32_t found = 0;
+    for (size_t i = 0; piece != NULL && i < sizeof flags / sizeof *flags; i++)
+        found |= piece->flags & flags[i].of_map ? flags[i].of_symbol : 0;
+    return found;
 }
 
-static void add_made_up(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
-                        uint64_t end, uint32_t name)
+/* A piece that a symbol claims. */
+static void add_piece(struct binary *binary, const struct measure_section *section, uint32_t segment,
+                      const struct measure_piece *piece)
 {
-    sxt_measure_maker_add(binary->maker, segment, section->address + (start - section->elf->address), end - start, name,
-                          path_of(binary, section->elf, start), 0, false);
-}
-
-/* Bytes that nothing claims. A linker map may say which object they are from. */
-static void add_filler(struct binary *binary, const struct measure_section *section, uint32_t segment, uint64_t start,
-                       uint64_t end)
-{
-    uint32_t unknown = made_up_name(binary, "** ", section->name, " (unattributed)");
-    while (start < end && binary->map != NULL && !binary->no_memory) {
-        const struct sxt_linker_map_piece *piece = sxt_linker_map_piece_at(binary->map, start);
-        if (piece == NULL)
-            break;
-        uint64_t until = piece->address + piece->size < end ? piece->address + piece->size : end;
-        if (until <= start)
-            break;
-        sxt_string input = piece->input_section;
-        if (piece->kind == SXT_PIECE_MERGED_STRINGS)
-            sxt_measure_add_literals(binary->maker, &(struct measure_literals){
-                                                        .elf = &binary->elf,
-                                                        .segment = segment,
-                                                        .shift = section->address - section->elf->address,
-                                                        .path = path_of(binary, section->elf, start),
-                                                        .start = start,
-                                                        .end = until,
-                                                    });
-        else if (piece->kind == SXT_PIECE_MERGED_CONSTANTS)
-            add_made_up(binary, section, segment, start, until,
-                        made_up_name(binary, "** merge constants", (sxt_string){"", 0}, ""));
-        else if (piece->kind == SXT_PIECE_PLAIN && piece->stem > 0 && piece->stem < input.size)
-            add_made_up(binary, section, segment, start, until,
-                        made_up_name(binary, "", (sxt_string){input.data + piece->stem, input.size - piece->stem}, ""));
-        else
-            add_made_up(binary, section, segment, start, until, unknown);
-        start = until;
-    }
-    if (start < end)
-        add_made_up(binary, section, segment, start, end, unknown);
-}
-
-/* Does the gap align what follows? */
-static bool is_padding(const struct binary *binary, uint64_t start, uint64_t gap)
-{
-    const struct sxt_linker_map_piece *piece = binary->map != NULL ? sxt_linker_map_piece_at(binary->map, start) : NULL;
-    if (piece != NULL && piece->kind != SXT_PIECE_PLAIN)
-        return piece->kind == SXT_PIECE_FILL;
-    return gap < PADDING_MAX;
+    const struct sxt_linker_map_piece *of_map = sxt_measure_map_piece(binary, section, piece->start);
+    sxt_measure_maker_add(binary->maker, segment, section->address + (piece->start - section->elf->address),
+                          piece->end - piece->start, piece->name,
+                          sxt_measure_path_at(binary, section, of_map, piece->start),
+                          piece->flags | sxt_measure_map_flags(of_map), piece->joins);
 }
 
 /* The pieces of a section that has a segment, and what is between them. */
 static void add_native(struct binary *binary, const struct measure_section *section)
 {
     const struct sxt_elf_section *elf = section->elf;
-    uint32_t segment = sxt_measure_maker_segment(binary->maker, binary->container, section->name);
-    uint64_t done = elf->address, end = elf->address + elf->size;
+    struct measure_gap gap = {.section = section, .start = elf->address, .is_first = true};
+    gap.segment = sxt_measure_maker_segment(binary->maker, binary->container, section->name);
     for (size_t i = 0; i < binary->pieces.count; i++) {
         struct measure_piece *piece = &binary->pieces.list[i];
-        uint64_t gap = piece->joins ? 0 : piece->start - done;
-        /* The first symbol has no padding: a reader would not know where it begins. */
-        if (gap > 0 && (i == 0 || !is_padding(binary, done, gap)))
-            add_filler(binary, section, segment, done, piece->start);
-        sxt_measure_maker_add(binary->maker, segment, section->address + (piece->start - elf->address),
-                              piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
-                              piece->joins);
-        done = piece->end;
+        gap.end = piece->start;
+        if (!piece->joins && gap.end > gap.start)
+            sxt_measure_add_gap(binary, &gap);
+        add_piece(binary, section, gap.segment, piece);
+        gap.start = piece->end;
+        gap.is_first = false;
     }
-    if (done < end)
-        add_filler(binary, section, segment, done, end);
+    gap.end = elf->address + elf->size;
+    gap.is_last = true;
+    if (gap.start < gap.end)
+        sxt_measure_add_gap(binary, &gap);
 }
 
 /* The pieces of another section, and the rest of it. */
 static void add_other(struct binary *binary, const struct measure_section *section)
 {
     uint64_t rest = section->is_bss ? 0 : section->size;
-    const struct sxt_elf_section *elf = section->elf;
     for (size_t i = 0; i < binary->pieces.count && !section->is_bss; i++) {
         struct measure_piece *piece = &binary->pieces.list[i];
         if (!piece->joins)
             rest -= piece->end - piece->start;
-        sxt_measure_maker_add(binary->maker, binary->other, section->address + (piece->start - elf->address),
-                              piece->end - piece->start, piece->name, path_of(binary, elf, piece->start), piece->flags,
-                              piece->joins);
+        add_piece(binary, section, binary->other, piece);
     }
-    bool is_literals = (elf->flags & SHF_ALLOC) && (elf->flags & SHF_MERGE) && (elf->flags & SHF_STRINGS) &&
-                       elf->entry_size <= 1 && binary->pieces.count == 0;
-    if (is_literals)
-        sxt_measure_add_literals(binary->maker, &(struct measure_literals){
-                                                    .elf = &binary->elf,
-                                                    .segment = binary->other,
-                                                    .shift = section->address - elf->address,
-                                                    .path = path_of(binary, elf, elf->address),
-                                                    .start = elf->address,
-                                                    .end = elf->address + elf->size,
-                                                });
-    else if (rest > 0)
-        sxt_measure_maker_add(
-            binary->maker, binary->other, 0, rest, made_up_name(binary, "** ELF Section: ", section->name, ""),
-            sxt_measure_maker_path(binary->maker, binary->member.data != NULL ? binary->member : (sxt_string){"", 0},
-                                   (sxt_string){"", 0}),
-            0, false);
+    if (rest > 0)
+        sxt_measure_add_whole_section(binary, section, rest);
 }
 
 /* ITEMS are the symbols of the section, in the order of the model. */
@@ -437,11 +364,32 @@ static int add_symbols(struct binary *binary, sxt_error *error)
     return binary->no_memory ? sxt_fail_memory(error, symbols->symbol_count) : SXT_OK;
 }
 
+/* Writes the folder of PATH to OUT: "." for a plain name. */
+static void folder_of(const char *path, char *out, size_t capacity)
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    snprintf(out, capacity, "%.*s", slash != NULL && size < capacity ? (int)size : 1, slash != NULL ? path : ".");
+}
+
+static void index_literals(struct binary *binary, const struct measure_input *input)
+{
+    char of_map[4096], of_binary[4096];
+    const char *source = binary->maker->options->source_directory;
+    folder_of(input->map_path, of_map, sizeof of_map);
+    folder_of(input->path, of_binary, sizeof of_binary);
+    const char *folders[] = {"", of_map, of_binary, source};
+    sxt_measure_index_literals(&binary->literals, &binary->elf, binary->map, folders, source != NULL ? 4 : 3);
+    binary->no_memory |= binary->literals.no_memory;
+}
+
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error)
 {
     struct binary binary = {.maker = maker, .map = input->map, .member = input->member, .container = input->container};
     sxt_buffer_init(&binary.text, (size_t)2 << 20);
     int status = read_binary(&binary, input->file, input->path, error);
+    if (status == SXT_OK && input->map != NULL)
+        index_literals(&binary, input);
     uint64_t stripped = 0, in_file = 0;
     if (status == SXT_OK && !sxt_measure_strip(&binary.elf, binary.sections, &stripped))
         status = sxt_fail_memory(error, binary.elf.section_count);

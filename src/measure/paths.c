@@ -48,12 +48,6 @@ void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, st
     }
 }
 
-sxt_string sxt_measure_object_at(const struct sxt_linker_map *map, uint64_t address)
-{
-    const struct sxt_linker_map_piece *piece = sxt_linker_map_piece_at(map, address);
-    return piece != NULL ? sxt_linker_map_string(map, piece->object) : (sxt_string){"", 0};
-}
-
 /* --- components --- */
 
 struct prefix {

@@ -124,27 +124,10 @@ size_t sxt_measure_first_root(const struct measure_sources *sources, uint64_t ad
 /* The source file of what is at ADDRESS, in a section with these flags; "" when it is not known. */
 sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t section_flags, uint64_t address);
 
-/* --- literals.c --- */
-
-/* Where string literals are, one after the other. */
-struct measure_literals {
-    const struct sxt_elf *elf;
-    uint32_t segment;
-    uint64_t shift; /* to be added to addresses */
-    uint32_t path;
-    uint64_t start, end;
-};
-
-/* Adds a symbol for each literal, named by its text in quotes; or one for all bytes that cannot be read. */
-void sxt_measure_add_literals(struct measure_maker *maker, const struct measure_literals *literals);
-
 /* --- paths.c --- */
 
 /* Appends a path in the form in which it is stored: "liba.a(b.o)" as "liba.a/b.o", relative to the source directory. */
 void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out);
-
-/* The object that the bytes at ADDRESS come from; "" when the map does not know. */
-sxt_string sxt_measure_object_at(const struct sxt_linker_map *map, uint64_t address);
 
 /* Fills the components of all symbols, by their paths, as the options say. */
 int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error);

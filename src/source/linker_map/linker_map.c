@@ -79,6 +79,32 @@ const struct sxt_linker_map_piece *sxt_linker_map_piece_at(const struct sxt_link
     return &map->pieces[map->covers[next - 1].piece];
 }
 
+/* The pieces that cannot be looked up by address alone are sorted by section and address. */
+static const struct sxt_linker_map_piece *find_in_section(const struct sxt_linker_map *map, uint32_t section,
+                                                          uint64_t address)
+{
+    struct sxt_bisection search = {.low = map->located_count, .high = map->piece_count};
+    while (sxt_bisect(&search)) {
+        const struct sxt_linker_map_piece *piece = &map->pieces[search.middle];
+        sxt_bisect_after(&search, piece->section < section || (piece->section == section && piece->address <= address));
+    }
+    const struct sxt_linker_map_piece *found = search.low > map->located_count ? &map->pieces[search.low - 1] : NULL;
+    bool is_there = found != NULL && found->section == section && address - found->address < found->size;
+    return is_there ? found : NULL;
+}
+
+const struct sxt_linker_map_piece *sxt_linker_map_piece_in(const struct sxt_linker_map *map, sxt_string section,
+                                                           uint64_t address)
+{
+    const struct sxt_linker_map_piece *piece = sxt_linker_map_piece_at(map, address);
+    if (piece != NULL && sxt_string_equal(sxt_linker_map_string(map, map->sections[piece->section].name), section))
+        return piece;
+    for (uint32_t i = 0; i < map->section_count; i++)
+        if (map->sections[i].own_space && sxt_string_equal(sxt_linker_map_string(map, map->sections[i].name), section))
+            return find_in_section(map, i, address);
+    return NULL;
+}
+
 const struct sxt_linker_map_common *sxt_linker_map_common_named(const struct sxt_linker_map *map, const char *name,
                                                                 size_t size)
 {

@@ -134,6 +134,10 @@ const char *sxt_linker_name(enum sxt_linker linker);
  */
 const struct sxt_linker_map_piece *sxt_linker_map_piece_at(const struct sxt_linker_map *map, uint64_t address);
 
+/* The same in the section with this name, also if its addresses overlap those of other sections. */
+const struct sxt_linker_map_piece *sxt_linker_map_piece_in(const struct sxt_linker_map *map, sxt_string section,
+                                                           uint64_t address);
+
 /* Returns the common symbol with this name, or NULL. */
 const struct sxt_linker_map_common *sxt_linker_map_common_named(const struct sxt_linker_map *map, const char *name,
                                                                 size_t size);
