@@ -188,7 +188,7 @@ SXT_API sxt_kind sxt_archive_kind(const sxt_archive *archive);
 /* The name of the format: the name of the kind, or "returnpads" for a symbfile with return pads. O(1). */
 SXT_API const char *sxt_archive_format(const sxt_archive *archive);
 
-/* The build ID in lower-case hexadecimal, "" if there is none. Lives as long as the archive. O(1). */
+/* The build ID of the binary in lower-case hexadecimal, "" if unknown. Lives as long as the archive. O(1). */
 SXT_API const char *sxt_archive_build_id(const sxt_archive *archive);
 
 /*
@@ -200,8 +200,8 @@ typedef struct sxt_info {
     const char *format; /* "elf", "lidia", ... */
     uint32_t version;   /* of the format; 0 for ELF */
     const char *arch;   /* "x86_64", ...; NULL if the archive does not say */
-    char build_id[130]; /* lower-case hex, "" if there is none */
-    char file_id[33];   /* lower-case hex, of the file as opened */
+    char build_id[130]; /* of the binary: lower-case hex, "" if it has none or the archive does not say */
+    char file_id[33];   /* of the binary, not of an archive made from it: lower-case hex, "" if unknown */
     uint32_t sources;   /* the set of sxt_source that contributed; 0 if the archive does not say */
     uint64_t symbols;
     uint64_t functions;    /* ranges of depth 0 */
@@ -219,7 +219,20 @@ typedef struct sxt_info {
     uint64_t return_pads;        /* symbfile: how many it has */
     uint64_t tokens;             /* ksym: how many shared prefixes of names it has */
     const char *layout;          /* ksym: "seed" or "0.6"; NULL otherwise */
+    const char *path;            /* of the binary, as it was given; NULL if the archive does not say */
+    uint32_t segment_count;      /* of the binary: parts that are loaded; for sxt_archive_segment */
+    bool has_offsets;            /* sxt_archive_address_of_offset can be used */
 } sxt_info;
+
+/* A part of a binary that is loaded: a PT_LOAD segment, or a section of a relocatable file. */
+typedef struct sxt_segment {
+    uint64_t offset; /* in the file */
+    uint64_t file_size;
+    uint64_t address;
+    uint64_t memory_size;
+    uint32_t flags; /* PF_R, PF_W and PF_X of ELF */
+    uint32_t reserved;
+} sxt_segment;
 
 /*
  * Computes the FileID of a file, which identifies executables in the OpenTelemetry profiler: 16 bytes as lower-case
@@ -233,9 +246,13 @@ SXT_API void sxt_archive_info(const sxt_archive *archive, sxt_info *out);
 /* Relocatable ELF files: where section INDEX (0 to section_base_count - 1) was laid out. */
 SXT_API int sxt_archive_section_base(const sxt_archive *archive, size_t index, sxt_string *name, uint64_t *base);
 
+/* Segment INDEX (0 to segment_count - 1) of the binary. SXT_ERROR_USAGE when there is none. */
+SXT_API int sxt_archive_segment(const sxt_archive *archive, size_t index, sxt_segment *out);
+
 /*
- * Translates an offset in an ELF file to the virtual address where that byte is loaded. SXT_ERROR_NOT_FOUND when no
- * segment covers it, SXT_ERROR_USAGE when the archive was not opened from an ELF file.
+ * Translates an offset in the binary to the virtual address where that byte is loaded. SXT_ERROR_NOT_FOUND when no
+ * segment covers it. SXT_ERROR_USAGE with SXT_REASON_NO_SEGMENTS for an archive that does not have the segments of its
+ * binary: one that was made by another program or from a debug file.
  */
 SXT_API int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address,
                                           sxt_error *error);

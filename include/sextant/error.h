@@ -42,7 +42,8 @@ typedef enum sxt_reason {
     SXT_REASON_NOT_AUTHORIZED = 5, /* the symbol service refused the API key */
     SXT_REASON_NOT_A_FILE = 6,     /* the input is a stream, but has to be read more than once */
     SXT_REASON_HEAP_TRACE = 7,     /* the input is a heap trace, which has no addresses: see sextant/trace.h */
-    SXT_REASON_BINARY = 8          /* the input is a binary, but a file made from one is needed */
+    SXT_REASON_BINARY = 8,         /* the input is a binary, but a file made from one is needed */
+    SXT_REASON_NO_SEGMENTS = 9     /* the archive cannot turn offsets in its binary into addresses: make it again */
 } sxt_reason;
 
 /* The value of sxt_error.offset when the failure does not concern a place in a file. */

@@ -42,6 +42,13 @@ int sxt_archive_open_file(struct sxt_file *file, const char *path, sxt_error *er
 /* Sets ERROR for a file of unknown kind, and returns its code. */
 int sxt_fail_unknown_kind(const struct sxt_file *file, sxt_error *error);
 
+/* The facts about the binary that the addresses of ARCHIVE belong to; all zero if it does not say. Never NULL. */
+struct sxt_model_module;
+const struct sxt_model_module *sxt_archive_module(const sxt_archive *archive);
+
+/* Whether offsets in that binary can be turned into addresses. */
+bool sxt_archive_has_offsets(const sxt_archive *archive);
+
 /* The FileID of the bytes of a file, in hexadecimal. */
 void sxt_file_id_of(const struct sxt_file *file, char hex[33]);
 

@@ -39,6 +39,12 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
         for (uint64_t k = 0; k < row.line_count && sxt_lidia_line(&lidia, &row, k, &offset, &line); k++)
             sxt_symbols_add_line(symbols, &(struct sxt_model_line){.offset = offset, .file = path, .line = line});
     }
+    struct sxt_model_module module = {0};
+    if (status == SXT_OK)
+        status = sxt_lidia_read_module(&lidia, &module, error);
+    if (status == SXT_OK && !sxt_module_merge(&symbols->module, &module))
+        symbols->failed = true;
+    sxt_module_free(&module);
     return status;
 }
 

@@ -4,35 +4,15 @@
 
 #include "archive/private.h"
 #include "base/base64.h"
+#include "base/file_id.h"
 #include "base/hex.h"
 #include "base/options.h"
-#include "base/sha256.h"
 #include "size/size.h"
-
-#define FILE_ID_BLOCK 4096
-#define FILE_ID_SIZE  16
-
-/* The first and the last 4 KiB and the size, hashed: an identity that profilers can compute quickly. */
-static void compute_file_id(const struct sxt_file *file, uint8_t id[FILE_ID_SIZE])
-{
-    size_t block = file->size < FILE_ID_BLOCK ? file->size : FILE_ID_BLOCK;
-    uint8_t size[8];
-    for (unsigned i = 0; i < 8; i++)
-        size[i] = (uint8_t)((uint64_t)file->size >> (56 - 8 * i));
-    struct sxt_sha256 hash;
-    uint8_t digest[SXT_SHA256_SIZE];
-    sxt_sha256_init(&hash);
-    sxt_sha256_add(&hash, file->data, block);
-    sxt_sha256_add(&hash, file->data + file->size - block, block);
-    sxt_sha256_add(&hash, size, sizeof size);
-    sxt_sha256_end(&hash, digest);
-    memcpy(id, digest, FILE_ID_SIZE);
-}
 
 void sxt_file_id_of(const struct sxt_file *file, char hex[33])
 {
-    uint8_t id[FILE_ID_SIZE];
-    compute_file_id(file, id);
+    uint8_t id[SXT_FILE_ID_SIZE];
+    sxt_file_id_compute(file->data, file->size, id);
     sxt_hex_encode(hex, id, sizeof id);
 }
 
@@ -42,8 +22,8 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
     int status = sxt_file_open(&file, path, error);
     if (status != SXT_OK)
         return status;
-    uint8_t id[FILE_ID_SIZE];
-    compute_file_id(&file, id);
+    uint8_t id[SXT_FILE_ID_SIZE];
+    sxt_file_id_compute(file.data, file.size, id);
     sxt_hex_encode(hex, id, sizeof id);
     sxt_base64url_encode(base64url, id, sizeof id);
     sxt_file_close(&file);
@@ -67,7 +47,23 @@ const char *sxt_archive_build_id(const sxt_archive *archive)
 
 void sxt_archive_note_build_id(sxt_archive *archive)
 {
-    sxt_hex_encode(archive->build_id, archive->symbols->build_id, archive->symbols->build_id_size);
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    sxt_hex_encode(archive->build_id, module->build_id, module->build_id_size);
+}
+
+/* The identity of the binary: of the file itself, or as an archive that was made from it says. */
+static void describe_module(const sxt_archive *archive, sxt_info *out)
+{
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    if (archive->kind == SXT_KIND_ELF || archive->kind == SXT_KIND_SIZE || archive->kind == SXT_KIND_SIZEDIFF)
+        sxt_file_id_of(&archive->file, out->file_id);
+    else if (module->has_file_id)
+        sxt_hex_encode(out->file_id, module->file_id, SXT_FILE_ID_SIZE);
+    out->arch = module->arch[0] != '\0' ? module->arch : NULL;
+    memcpy(out->build_id, archive->build_id, sizeof archive->build_id);
+    out->path = module->path;
+    out->segment_count = module->segment_count < UINT32_MAX ? (uint32_t)module->segment_count : UINT32_MAX;
+    out->has_offsets = sxt_archive_has_offsets(archive);
 }
 
 static void fill_info(const sxt_archive *archive, sxt_info *out)
@@ -78,9 +74,7 @@ static void fill_info(const sxt_archive *archive, sxt_info *out)
     out->version = symbols != NULL ? 0 : 1;
     out->return_pads = archive->pads;
     out->size = archive->file.size;
-    uint8_t id[FILE_ID_SIZE];
-    compute_file_id(&archive->file, id);
-    sxt_hex_encode(out->file_id, id, sizeof id);
+    describe_module(archive, out);
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -116,11 +110,9 @@ static void fill_info(const sxt_archive *archive, sxt_info *out)
         return;
     }
     out->symbols = symbols->symbol_count;
-    out->arch = symbols->arch;
     out->sources = symbols->sources;
     out->units = symbols->units;
     out->section_base_count = (uint32_t)symbols->base_count;
-    memcpy(out->build_id, archive->build_id, sizeof archive->build_id);
 }
 
 void sxt_archive_info(const sxt_archive *archive, sxt_info *out)

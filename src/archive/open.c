@@ -23,6 +23,7 @@ static int refuse_trace(sxt_error *error)
 
 static int open_file(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
 static int open_elf(sxt_archive *archive, const char *path, const sxt_open_options *options, sxt_error *error);
+static int open_lidia(sxt_archive *archive, const sxt_open_options *options, sxt_error *error);
 
 void sxt_open_options_init(sxt_open_options *options)
 {
@@ -91,6 +92,7 @@ void sxt_archive_close(sxt_archive **archive)
     free((*archive)->image);
     sxt_archive_close_size(*archive);
     sxt_symbols_free(&(*archive)->symbols);
+    sxt_module_free(&(*archive)->stored);
     sxt_file_close(&(*archive)->file);
     free(*archive);
     *archive = NULL;
@@ -115,12 +117,22 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
     case SXT_KIND_TRACE:
         return refuse_trace(error);
     case SXT_KIND_LIDIA:
-        return sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
+        return open_lidia(archive, options, error);
     case SXT_KIND_ELF:
         return open_elf(archive, path, options, error);
     default:
         return sxt_fail_unknown_kind(&archive->file, error);
     }
+}
+
+/* Facts that cannot be read are as if they were absent. */
+static int open_lidia(sxt_archive *archive, const sxt_open_options *options, sxt_error *error)
+{
+    int status = sxt_lidia_open(&archive->lidia, archive->file.data, archive->file.size, options->check_crc, error);
+    if (status == SXT_OK && sxt_lidia_read_module(&archive->lidia, &archive->stored, NULL) != SXT_OK)
+        sxt_module_free(&archive->stored);
+    sxt_archive_note_build_id(archive);
+    return status;
 }
 
 int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, sxt_error *error)
@@ -132,6 +144,9 @@ int sxt_archive_take_model(sxt_archive *archive, struct sxt_symbols **symbols, s
         status = sxt_lidia_encode(*symbols, &settings, &archive->image, &size, NULL, error);
     if (status == SXT_OK)
         status = sxt_lidia_open(&archive->lidia, archive->image, size, false, error);
+    archive->stored = (*symbols)->module;
+    (*symbols)->module = (struct sxt_model_module){0};
+    sxt_archive_note_build_id(archive);
     sxt_symbols_free(symbols);
     return status;
 }
@@ -216,17 +231,41 @@ int sxt_archive_line(const sxt_archive *archive, size_t row, size_t index, sxt_l
     return sxt_lidia_line(&archive->lidia, &fields, index, &out->offset, &out->line) ? SXT_OK : SXT_ERROR_USAGE;
 }
 
+const struct sxt_model_module *sxt_archive_module(const sxt_archive *archive)
+{
+    return archive->symbols != NULL ? &archive->symbols->module : &archive->stored;
+}
+
+bool sxt_archive_has_offsets(const sxt_archive *archive)
+{
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    return module->segment_count > 0 && !module->no_offsets;
+}
+
+int sxt_archive_segment(const sxt_archive *archive, size_t index, sxt_segment *out)
+{
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    if (index >= module->segment_count)
+        return SXT_ERROR_USAGE;
+    const struct sxt_model_segment *segment = &module->segments[index];
+    *out = (sxt_segment){.offset = segment->offset,
+                         .file_size = segment->file_size,
+                         .address = segment->address,
+                         .memory_size = segment->memory_size,
+                         .flags = segment->flags};
+    return SXT_OK;
+}
+
 int sxt_archive_address_of_offset(const sxt_archive *archive, uint64_t offset, uint64_t *address, sxt_error *error)
 {
-    const struct sxt_symbols *symbols = archive->symbols;
-    if (symbols == NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "archives have no file offsets; use the ELF file");
-    for (size_t i = 0; i < symbols->segment_count; i++) {
-        const struct sxt_model_segment *segment = &symbols->segments[i];
-        if (offset < segment->offset || offset - segment->offset >= segment->file_size)
-            continue;
-        *address = segment->address + (offset - segment->offset);
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    if (archive->symbols == NULL && module->segment_count == 0)
+        return sxt_fail_reason(error, SXT_ERROR_USAGE, SXT_REASON_NO_SEGMENTS, SXT_NO_OFFSET,
+                               "the archive does not say where the parts of its binary are loaded");
+    if (module->no_offsets)
+        return sxt_fail_reason(error, SXT_ERROR_USAGE, SXT_REASON_NO_SEGMENTS, SXT_NO_OFFSET,
+                               "made from a debug file, whose offsets are not those of the binary");
+    if (sxt_module_address_of(module, offset, address))
         return SXT_OK;
-    }
     return sxt_fail(error, SXT_ERROR_NOT_FOUND, offset, "no segment is loaded from there");
 }

@@ -21,10 +21,11 @@ struct sxt_archive {
     struct sxt_size_info *size;  /* SuperSize: what is in it */
     struct sxt_sizediff *sizediff;
     uint64_t pads;                           /* symbfile: how many return pads it has */
-    char build_id[2 * SXT_BUILD_ID_MAX + 1]; /* ELF: lower-case hexadecimal; "" for none */
+    struct sxt_model_module stored;          /* archives: the facts about the binary that they hold */
+    char build_id[2 * SXT_BUILD_ID_MAX + 1]; /* of the binary, in lower-case hexadecimal; "" for none */
 };
 
-/* Fills `build_id` from the model. */
+/* Fills `build_id` from the facts about the binary. */
 void sxt_archive_note_build_id(sxt_archive *archive);
 
 /* Fills `lidia` from a model whose ranges are final, and frees the model. */

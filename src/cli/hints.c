@@ -15,6 +15,7 @@ const char *cli_hint(sxt_reason reason)
         {SXT_REASON_NOT_A_FILE, "give it as a file"},
         {SXT_REASON_HEAP_TRACE, "'sextant heap' shows what is in it"},
         {SXT_REASON_BINARY, "'sextant archive' makes an archive from a binary"},
+        {SXT_REASON_NO_SEGMENTS, "make the archive again from the binary, or use --assume-linear"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (hints[i].reason == reason)

@@ -71,6 +71,15 @@ static void print_section_bases(const sxt_archive *archive, const sxt_info *info
     }
 }
 
+/* The segments that an archive has of its binary. */
+static void print_segments(const sxt_archive *archive, const sxt_info *info, struct sxt_emit *emit)
+{
+    if (archive == NULL || sxt_archive_kind(archive) == SXT_KIND_ELF || info->segment_count == 0)
+        return;
+    sxt_emit_number(emit, "segments", info->segment_count);
+    sxt_emit_bool(emit, "file_offsets", info->has_offsets);
+}
+
 static sxt_info describe(const struct cli_input *input)
 {
     sxt_info info = {.struct_size = sizeof info, .format = "mlyze"};
@@ -101,6 +110,8 @@ static int print_info(const struct cli_input *input, const char *file, struct sx
     print_optional(emit, "build_id", info.build_id);
     print_optional(emit, "file_id", info.file_id);
     print_optional(emit, "arch", info.arch);
+    if (!elf && info.path != NULL)
+        sxt_emit_cstring(emit, "path", info.path);
     if (elf || sxt_emit_is_json(emit))
         print_sources(info.sources, emit);
     sxt_emit_number(emit, "symbols", info.symbols);
@@ -122,6 +133,7 @@ static int print_info(const struct cli_input *input, const char *file, struct sx
         sxt_emit_number(emit, "line_field_size", info.line_field_size);
         sxt_emit_bool(emit, "indexed", info.indexed);
     }
+    print_segments(input->archive, &info, emit);
     if (info.units.read > 0) {
         sxt_emit_number(emit, "units", info.units.read);
         sxt_emit_number(emit, "damaged_units", info.units.damaged);

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/error.h"
 #include "lidia/lidia.h"
 
 /* More than any file has; a damaged one could be full of empty chunks. */
@@ -54,4 +55,16 @@ void sxt_lidia_add_chunk(struct sxt_buffer *chunks, const char *tag, uint32_t ve
     sxt_store_u32le(header + 0x1c, sxt_crc32c(0, header, 0x1c));
     sxt_buffer_append(chunks, header, sizeof header);
     sxt_buffer_append(chunks, data, size);
+}
+
+int sxt_lidia_read_module(const struct sxt_lidia *lidia, struct sxt_model_module *out, sxt_error *error)
+{
+    *out = (struct sxt_model_module){0};
+    struct sxt_lidia_chunk chunk;
+    if (!sxt_lidia_find_chunk(lidia, SXT_LIDIA_MODULE, SXT_LIDIA_MODULE_VERSION, &chunk))
+        return SXT_OK;
+    if (!sxt_lidia_chunk_is_whole(&chunk))
+        return sxt_fail(error, SXT_ERROR_FORMAT, chunk.offset + 0x18,
+                        "facts about the module: CRC32C is not %08x as the header says", chunk.crc);
+    return sxt_module_decode(chunk.data, chunk.size, chunk.offset + SXT_LIDIA_CHUNK_HEADER_SIZE, out, error);
 }

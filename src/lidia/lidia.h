@@ -170,6 +170,14 @@ bool sxt_lidia_chunk_is_whole(const struct sxt_lidia_chunk *chunk);
 /* Appends a chunk with its header to the chunks of a file that is being written. */
 void sxt_lidia_add_chunk(struct sxt_buffer *chunks, const char *tag, uint32_t version, const void *data, size_t size);
 
+/*
+ * Chunk "modl", version 1: facts about the binary, in the encoding of symbols/module.h. *OUT, which the caller frees
+ * even after a failure, is all zero if there is none.
+ */
+#define SXT_LIDIA_MODULE         "modl"
+#define SXT_LIDIA_MODULE_VERSION 1
+int sxt_lidia_read_module(const struct sxt_lidia *lidia, struct sxt_model_module *out, sxt_error *error);
+
 /* How to write. */
 struct sxt_lidia_settings {
     bool demangle; /* function names */
@@ -177,7 +185,8 @@ struct sxt_lidia_settings {
     unsigned threads; /* for demangling; see sxt_pool_threads */
     bool nul_strings;
     bool no_index;
-    bool reference; /* ranges and strings in the order of adding, as the reference writer does */
+    bool reference; /* ranges and strings in the order of adding, as the reference writer does; no extra parts */
+    bool module;    /* write the facts about the binary, if any are known */
 };
 
 /* What is in a file that was written. */

@@ -31,6 +31,7 @@ int sxt_lidia_write_memory(const sxt_symbols *symbols, const sxt_lidia_options *
         .nul_strings = known.nul_strings,
         .no_index = known.no_index,
         .reference = symbols->reference,
+        .module = true,
     };
     struct sxt_lidia_counts counts;
     uint8_t *bytes;

@@ -445,6 +445,16 @@ static const char *tag_text(const struct sxt_lidia_chunk *chunk, char text[5])
     return text;
 }
 
+static void check_module(struct check *check, const struct sxt_lidia_chunk *chunk)
+{
+    struct sxt_model_module module;
+    sxt_error error;
+    if (sxt_module_decode(chunk->data, chunk->size, chunk->offset + SXT_LIDIA_CHUNK_HEADER_SIZE, &module, &error) !=
+        SXT_OK)
+        sxt_problems_add_error(&check->problems, "module", &error);
+    sxt_module_free(&module);
+}
+
 static void check_chunks(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -459,6 +469,8 @@ static void check_chunks(struct check *check)
         if (!sxt_lidia_chunk_is_whole(&chunk))
             sxt_problems_add(&check->problems, chunk.offset + 0x18, "crc",
                              "chunk '%s': CRC32C is not %08x as its header says", tag, chunk.crc);
+        else if (memcmp(chunk.tag, SXT_LIDIA_MODULE, 4) == 0 && chunk.version == SXT_LIDIA_MODULE_VERSION)
+            check_module(check, &chunk);
         else
             sxt_problems_add_note(&check->problems, chunk.offset + 4, "unknown-chunk",
                                   "chunk '%s' of version %u is unknown and is skipped", tag, chunk.version);

@@ -22,11 +22,14 @@ struct layout {
     bool indexed;
     unsigned shift; /* of the index's buckets */
     uint64_t bucket_count;
-    uint64_t rows_at, strings_at, lines_at, index_at, size;
+    struct sxt_buffer chunks;
+    uint64_t rows_at, strings_at, lines_at, index_at, chunks_at, size;
 };
 
 static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
                    sxt_error *error);
+static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
+                          struct sxt_buffer *chunks, sxt_error *error);
 static uint32_t *find_parents(const struct sxt_range_list *list);
 static void choose_sizes(struct layout *layout, const uint32_t *parents);
 static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file);
@@ -38,7 +41,10 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     *size = 0;
     struct layout layout = {0};
     uint32_t *parents = NULL;
+    sxt_buffer_init(&layout.chunks, SIZE_MAX);
     int status = collect(symbols, settings, &layout, error);
+    if (status == SXT_OK && !settings->reference)
+        status = collect_chunks(symbols, settings, &layout.chunks, error);
     if (status == SXT_OK && !settings->no_index && !settings->reference) {
         parents = find_parents(&layout.list);
         if (parents == NULL)
@@ -60,6 +66,7 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     free(parents);
     sxt_range_list_free(&layout.list);
     sxt_lidia_pool_close(&layout.pool);
+    sxt_buffer_free(&layout.chunks);
     return status;
 }
 
@@ -99,6 +106,21 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
     if (status != SXT_OK)
         return status;
     return settings->reference ? sxt_ranges_sort(list->ranges, list->range_count, error) : SXT_OK;
+}
+
+/* All extra parts, as they will be in the file. */
+static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
+                          struct sxt_buffer *chunks, sxt_error *error)
+{
+    struct sxt_buffer content;
+    sxt_buffer_init(&content, SIZE_MAX);
+    if (settings->module && sxt_module_is_known(&symbols->module)) {
+        sxt_module_encode_mapped(&symbols->module, &settings->path_maps, &content);
+        sxt_lidia_add_chunk(chunks, SXT_LIDIA_MODULE, SXT_LIDIA_MODULE_VERSION, content.data, content.size);
+    }
+    int status = sxt_buffer_status(content.failed ? &content : chunks, error);
+    sxt_buffer_free(&content);
+    return status;
 }
 
 /* For each row, how many rows before it the nearest one is that covers its address; 0 if there is none. */
@@ -183,6 +205,8 @@ static void choose_sizes(struct layout *layout, const uint32_t *parents)
         layout->size += SXT_LIDIA_INDEX_HEADER_SIZE +
                         sxt_lidia_index_size(list->range_count, layout->bucket_count, layout->parent_size);
     }
+    layout->chunks_at = layout->size;
+    layout->size += layout->chunks.size;
 }
 
 static uint8_t *put(uint8_t *to, uint64_t value, unsigned width)
@@ -301,4 +325,6 @@ static void write_tables(const struct layout *layout, const uint32_t *parents, u
                sxt_crc32c(0, file + layout->lines_at, layout->index_at - layout->lines_at));
     if (layout->indexed)
         write_index(layout, parents, file);
+    if (layout->chunks.size > 0)
+        memcpy(file + layout->chunks_at, layout->chunks.data, layout->chunks.size);
 }

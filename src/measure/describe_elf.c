@@ -36,12 +36,12 @@ struct sxt_json *sxt_measure_metadata(struct measure_maker *maker, const struct 
     struct sxt_json *metadata = sxt_json_object(arena);
     const struct sxt_symbols *symbols = of->symbols;
     char id[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
-    sxt_hex_encode(id, symbols->build_id, symbols->build_id_size);
+    sxt_hex_encode(id, symbols->module.build_id, symbols->module.build_id_size);
     const struct {
         const char *key, *value;
     } texts[] = {
         {"elf_algorithm", algorithm_name(of)},
-        {"elf_arch", symbols->arch != NULL ? machine_name(symbols->arch) : NULL},
+        {"elf_arch", symbols->module.arch[0] != '\0' ? machine_name(symbols->module.arch) : NULL},
         {"elf_build_id", *id != 0 ? id : NULL},
         {"elf_file_name", base_name(of->path)},
         {"map_file_name", of->map_path != NULL ? base_name(of->map_path) : NULL},

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file_id.h"
 #include "base/inflate.h"
 #include "base/options.h"
 #include "source/debug_file.h"
@@ -33,7 +34,7 @@ struct extraction {
 };
 
 static int read_all(struct extraction *extraction, const char *path, sxt_error *error);
-static void describe_file(struct extraction *extraction);
+static void describe_file(struct extraction *extraction, const char *path);
 static bool wants_debug_file(const struct extraction *extraction);
 static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error);
 static void read_symbol_tables(struct extraction *extraction);
@@ -126,7 +127,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
 {
     const sxt_extract_options *options = extraction->options;
     struct sxt_symbols *symbols = extraction->symbols;
-    describe_file(extraction);
+    describe_file(extraction, path);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
         int status = sxt_lidia_reference_read(extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
@@ -150,19 +151,54 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     return sxt_symbols_finish(symbols, error);
 }
 
-static void describe_file(struct extraction *extraction)
+/* The identity of the file. Lookups, which know their addresses, do not need it. */
+static void identify_file(struct extraction *extraction, const char *path)
+{
+    const struct sxt_elf *elf = extraction->elf;
+    struct sxt_symbols *symbols = extraction->symbols;
+    struct sxt_model_module *module = &symbols->module;
+    const char *arch = sxt_elf_arch(elf);
+    if (arch != NULL)
+        memcpy(module->arch, arch, strlen(arch));
+    module->build_id_size = sxt_elf_build_id(elf, module->build_id, sizeof module->build_id);
+    module->is_relocatable = elf->type == ET_REL;
+    const struct sxt_elf_section *text = sxt_elf_section_named(elf, ".text");
+    if (module->is_relocatable && text != NULL)
+        module->text = text->address;
+    /* A debug file has no bytes of code. Its offsets and its FileID are not those of the binary. */
+    module->no_offsets = text != NULL && text->type == SHT_NOBITS;
+    if (extraction->options->addresses != NULL)
+        return;
+    if (!module->no_offsets) {
+        sxt_file_id_compute(elf->data, elf->size, module->file_id);
+        module->has_file_id = true;
+    }
+    if (path != NULL && path[0] != '\0' && (module->path = strdup(path)) == NULL)
+        symbols->failed = true;
+}
+
+/* The flags of a segment with this section. */
+static uint32_t flags_of(const struct sxt_elf_section *section)
+{
+    return PF_R | (section->flags & SHF_WRITE ? PF_W : 0) | (section->flags & SHF_EXECINSTR ? PF_X : 0);
+}
+
+static void describe_file(struct extraction *extraction, const char *path)
 {
     struct sxt_elf *elf = extraction->elf;
     struct sxt_symbols *symbols = extraction->symbols;
-    symbols->arch = sxt_elf_arch(elf);
-    symbols->build_id_size = sxt_elf_build_id(elf, symbols->build_id, sizeof symbols->build_id);
+    identify_file(extraction, path);
     if (sxt_dwarf_is_in(elf))
         symbols->sources |= SXT_SOURCE_DWARF;
-    for (size_t i = 0; i < elf->segment_count; i++)
-        if (elf->segments[i].type == PT_LOAD)
-            sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = elf->segments[i].offset,
-                                                                         .file_size = elf->segments[i].file_size,
-                                                                         .address = elf->segments[i].address});
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct sxt_elf_segment *segment = &elf->segments[i];
+        if (segment->type == PT_LOAD)
+            sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = segment->offset,
+                                                                         .file_size = segment->file_size,
+                                                                         .address = segment->address,
+                                                                         .memory_size = segment->memory_size,
+                                                                         .flags = segment->flags});
+    }
     if (elf->type != ET_REL)
         return;
     for (size_t i = 0; i < elf->section_count; i++) {
@@ -175,7 +211,9 @@ static void describe_file(struct extraction *extraction)
         if (section->type != SHT_NOBITS)
             sxt_symbols_add_segment(symbols, &(struct sxt_model_segment){.offset = section->offset,
                                                                          .file_size = section->size,
-                                                                         .address = section->address});
+                                                                         .address = section->address,
+                                                                         .memory_size = section->size,
+                                                                         .flags = flags_of(section)});
     }
 }
 

@@ -19,3 +19,17 @@ bool sxt_map_path(const struct sxt_path_maps *maps, sxt_string path, struct sxt_
     }
     return false;
 }
+
+void sxt_module_encode_mapped(const struct sxt_model_module *module, const struct sxt_path_maps *maps,
+                              struct sxt_buffer *out)
+{
+    struct sxt_buffer mapped;
+    sxt_buffer_init(&mapped, SIZE_MAX);
+    const char *path = module->path;
+    if (path != NULL && sxt_map_path(maps, (sxt_string){path, strlen(path)}, &mapped)) {
+        sxt_buffer_u8(&mapped, 0);
+        path = mapped.failed ? NULL : (const char *)mapped.data;
+    }
+    sxt_module_encode(module, path, out);
+    sxt_buffer_free(&mapped);
+}

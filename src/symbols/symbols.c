@@ -32,7 +32,7 @@ void sxt_symbols_free(sxt_symbols **symbols)
     free(all->lines);
     free(all->variables);
     free(all->bases);
-    free(all->segments);
+    sxt_module_free(&all->module);
     free(all);
     *symbols = NULL;
 }
@@ -88,7 +88,8 @@ void sxt_symbols_add_base(struct sxt_symbols *symbols, uint32_t name, uint64_t b
 
 void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model_segment *segment)
 {
-    APPEND(symbols, segments, segment_count, segment_capacity, *segment);
+    if (!sxt_module_add_segment(&symbols->module, segment))
+        symbols->failed = true;
 }
 
 int sxt_symbols_finish_raw(struct sxt_symbols *symbols, sxt_error *error)

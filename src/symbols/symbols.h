@@ -28,6 +28,7 @@
 #include "base/buffer.h"
 #include "base/strings.h"
 #include "demangle/demangle.h"
+#include "symbols/module.h"
 
 /* The deepest nesting that is kept; deeper ranges are dropped. */
 #define SXT_SYMBOLS_MAX_DEPTH 1000
@@ -89,14 +90,6 @@ struct sxt_model_base {
     uint64_t base;
 };
 
-struct sxt_model_segment {
-    uint64_t offset; /* in the file */
-    uint64_t file_size;
-    uint64_t address;
-};
-
-#define SXT_BUILD_ID_MAX 64
-
 struct sxt_symbols {
     struct sxt_strings strings;
 
@@ -110,15 +103,11 @@ struct sxt_symbols {
     size_t variable_count, variable_capacity;
 
     /* Facts about the file as a whole. */
-    const char *arch; /* static text, or NULL */
-    uint8_t build_id[SXT_BUILD_ID_MAX];
-    size_t build_id_size;
+    struct sxt_model_module module;
     uint32_t sources; /* those that gave at least one symbol or range */
     sxt_units units;
     struct sxt_model_base *bases;
     size_t base_count, base_capacity;
-    struct sxt_model_segment *segments;
-    size_t segment_count, segment_capacity;
 
     bool reference;        /* the reference writer's rows, in its order: not sorted, not merged */
     bool extend_zero_size; /* set before finish: see SXT_EXTRACT_EXTEND_ZERO_SIZE */
@@ -207,5 +196,9 @@ struct sxt_path_maps {
 
 /* Appends PATH with its prefix replaced by the first map that matches, or returns false if none does. */
 bool sxt_map_path(const struct sxt_path_maps *maps, sxt_string path, struct sxt_buffer *out);
+
+/* Appends the encoding of facts about a binary, with its path changed. */
+void sxt_module_encode_mapped(const struct sxt_model_module *module, const struct sxt_path_maps *maps,
+                              struct sxt_buffer *out);
 
 #endif

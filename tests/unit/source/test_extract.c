@@ -247,13 +247,13 @@ TEST(facts_about_the_file_are_recorded)
     sxt_builder_build_id(&extraction.builder, "abcdef", 6);
     sxt_builder_function(&extraction.builder, SHT_SYMTAB, "f", 0, 4, 1);
     assert_int_equal(extract(&extraction), SXT_OK);
-    assert_string_equal(extraction.symbols->arch, "x86_64");
-    assert_int_equal(extraction.symbols->build_id_size, 6);
-    assert_memory_equal(extraction.symbols->build_id, "abcdef", 6);
+    assert_string_equal(extraction.symbols->module.arch, "x86_64");
+    assert_int_equal(extraction.symbols->module.build_id_size, 6);
+    assert_memory_equal(extraction.symbols->module.build_id, "abcdef", 6);
     assert_int_equal(extraction.symbols->sources, SXT_SOURCE_SYMTAB);
     assert_int_equal(extraction.symbols->base_count, 2);
     assert_int_equal(extraction.symbols->bases[1].base, 4096);
-    assert_int_equal(extraction.symbols->segment_count, 2);
+    assert_int_equal(extraction.symbols->module.segment_count, 2);
     end(&extraction);
 }
 
