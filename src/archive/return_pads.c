@@ -32,6 +32,7 @@ struct pads {
     struct sxt_elf_mapping_symbols marks; /* mark data among the code */
     sxt_frame *frames;                    /* of a batch of calls */
     struct sxt_symbfile_frame *turned;
+    struct sxt_path_maps path_maps;
     uint64_t written;
     bool no_memory;
 };
@@ -90,6 +91,7 @@ int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const
         status = sxt_archive_open_file(&file, binary, error);
     if (status != SXT_OK)
         return status;
+    pads.path_maps = settings.path_maps;
     status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
         status = save_pads(&pads, &settings, target, &result.size, error);
@@ -221,6 +223,8 @@ static int write_pads(void *context, struct sxt_symbfile_writer *writer, sxt_err
     sxt_frame *frames = pads->frames;
     size_t first[BATCH + 1];
     int status = SXT_OK;
+    if (pads->count > 0)
+        status = sxt_symbfile_add_module(writer, &pads->symbols->module, &pads->path_maps, error);
     for (size_t at = 0; at < pads->count && status == SXT_OK;) {
         size_t size = pads->count - at < BATCH ? pads->count - at : BATCH;
         size_t answered = sxt_lidia_lookup_batch(&pads->lidia, pads->calls + at, size, frames, FRAMES, first);

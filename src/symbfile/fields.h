@@ -12,6 +12,7 @@ enum {
     SXT_SYMBFILE_TYPE_RANGE = 2,
     SXT_SYMBFILE_TYPE_PAD = 3,
     SXT_SYMBFILE_TYPE_STRINGS = 4,
+    SXT_SYMBFILE_TYPE_MODULE = 0x7378, /* sextant only */
 };
 
 enum {

@@ -164,6 +164,8 @@ int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symb
             break;
         }
     }
+    if (status == SXT_OK && !sxt_module_merge(&symbols->module, sxt_symbfile_module(reader)))
+        status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading ranges");
     free(import);
     return status;
 }

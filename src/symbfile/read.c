@@ -4,11 +4,13 @@
 #include "base/search.h"
 #include "symbfile/decode.h"
 #include "symbfile/fields.h"
+#include "symbfile/module.h"
 
 struct sxt_symbfile_reader {
     struct sxt_symbfile_input input;
     struct sxt_symbfile_decoder decoder;
     struct sxt_symbfile_failure failure; /* its code is SXT_OK until something failed */
+    struct sxt_model_module module;
 };
 
 static int open_reader(struct sxt_symbfile_reader **out, struct sxt_symbfile_input input, sxt_error *error);
@@ -33,6 +35,7 @@ void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader)
         return;
     sxt_symbfile_decoder_free(&(*reader)->decoder);
     sxt_symbfile_input_free(&(*reader)->input);
+    sxt_module_free(&(*reader)->module);
     free(*reader);
     *reader = NULL;
 }
@@ -94,6 +97,24 @@ int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_re
     return status;
 }
 
+/* Records do not depend on it, so damage in it is no reason to refuse them. */
+static int take_module(struct sxt_symbfile_reader *reader, const struct sxt_symbfile_message *message)
+{
+    struct sxt_symbfile_failure failure;
+    struct sxt_model_module module;
+    bool is_known;
+    bool fine = true;
+    if (sxt_symbfile_decode_module(message, &module, &is_known, &failure) == SXT_OK)
+        fine = sxt_module_merge(&reader->module, &module);
+    sxt_module_free(&module);
+    return fine ? SXT_OK : sxt_symbfile_no_memory(&reader->failure, message->size);
+}
+
+const struct sxt_model_module *sxt_symbfile_module(const struct sxt_symbfile_reader *reader)
+{
+    return &reader->module;
+}
+
 static int take_message(struct sxt_symbfile_reader *reader, const struct sxt_symbfile_message *message,
                         struct sxt_symbfile_record *record)
 {
@@ -107,6 +128,8 @@ static int take_message(struct sxt_symbfile_reader *reader, const struct sxt_sym
         return sxt_symbfile_decode_pad(&reader->decoder, message, &record->pad, &reader->failure);
     case SXT_SYMBFILE_TYPE_STRINGS:
         return sxt_symbfile_decode_strings(&reader->decoder, message, &reader->failure);
+    case SXT_SYMBFILE_TYPE_MODULE:
+        return take_module(reader, message);
     default:
         return sxt_symbfile_check_type(message, false, &reader->failure);
     }

@@ -107,7 +107,12 @@ struct ranges {
 static int write_ranges(void *context, struct sxt_symbfile_writer *writer, sxt_error *error)
 {
     const struct ranges *ranges = context;
-    return sxt_symbfile_write_ranges(ranges->symbols, ranges->settings, writer, error);
+    const sxt_symbols *symbols = ranges->symbols;
+    int status = SXT_OK;
+    /* Without ranges there is nothing that the facts could be about: the file is the reference's empty one. */
+    if (symbols->range_count > 0)
+        status = sxt_symbfile_add_module(writer, &symbols->module, &ranges->settings->path_maps, error);
+    return status != SXT_OK ? status : sxt_symbfile_write_ranges(symbols, ranges->settings, writer, error);
 }
 
 void sxt_symbfile_count_ranges(const sxt_symbols *symbols, sxt_written *out)

@@ -8,6 +8,8 @@
  *     2 RangeV1        who owns these bytes, as in the model
  *     3 ReturnPadV1    a return address, less one, and the whole inline chain there
  *     4 StringTableV1  1 strings (string, repeated); replaces the table before it
+ *     0x7378 module    sextant only, the second message: a version (1) and the facts of symbols/module.h; each byte is
+ *                      written as two, its upper half and then 0x40 plus its lower half; see module.c
  *
  *     RangeV1                                     ReturnPadV1
  *      1 | 12  address: delta (sint64) | whole     1 | 5  address: delta (sint64) | whole
@@ -119,6 +121,12 @@ void sxt_symbfile_reader_close(struct sxt_symbfile_reader **reader);
  */
 int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_record *record, sxt_error *error);
 
+/*
+ * The facts about the binary in what was read so far; all zero if there are none. Writers put them before all records.
+ * Facts that cannot be read are as if they were absent. Lives as long as the reader.
+ */
+const struct sxt_model_module *sxt_symbfile_module(const struct sxt_symbfile_reader *reader);
+
 /* Calls PROBLEM (may be NULL) for everything that is wrong. Returns the number of problems. */
 uint64_t sxt_symbfile_verify(const uint8_t *data, size_t size,
                              void (*problem)(void *context, const sxt_problem *problem), void *context);
@@ -147,6 +155,10 @@ int sxt_symbfile_writer_open(struct sxt_symbfile_writer **out, struct sxt_symbfi
 int sxt_symbfile_add_range(struct sxt_symbfile_writer *writer, const struct sxt_symbfile_range *range,
                            sxt_error *error);
 int sxt_symbfile_add_pad(struct sxt_symbfile_writer *writer, const struct sxt_symbfile_pad *pad, sxt_error *error);
+
+/* Writes the facts about the binary, if any are known, before the first record. */
+int sxt_symbfile_add_module(struct sxt_symbfile_writer *writer, const struct sxt_model_module *module,
+                            const struct sxt_path_maps *maps, sxt_error *error);
 int sxt_symbfile_writer_finish(struct sxt_symbfile_writer *writer, sxt_error *error);
 void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
 
@@ -187,9 +199,9 @@ int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_opti
                              const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error);
 
 /*
- * Adds all ranges that are left in the stream to a model, in tree order; pads are skipped. The caller finishes the
- * model. The pieces of a range that was cut where its file changes are joined again, and if a depth is missing, deeper
- * ranges move up.
+ * Adds all ranges that are left in the stream, and the facts about the binary, to a model, in tree order; pads are
+ * skipped. The caller finishes the model. The pieces of a range that was cut where its file changes are joined again,
+ * and if a depth is missing, deeper ranges move up.
  */
 int sxt_symbfile_read_ranges(struct sxt_symbfile_reader *reader, struct sxt_symbols *symbols, sxt_error *error);
 

@@ -10,6 +10,7 @@
 #include "base/string.h"
 #include "symbfile/decode.h"
 #include "symbfile/fields.h"
+#include "symbfile/module.h"
 
 struct check {
     struct sxt_symbfile_decoder decoder;
@@ -65,6 +66,19 @@ static void check_messages(struct check *check, struct sxt_symbfile_input *input
     report(check, &failure);
 }
 
+static void check_module(struct check *check, const struct sxt_symbfile_message *message)
+{
+    struct sxt_symbfile_failure failure;
+    struct sxt_model_module module;
+    bool is_known;
+    if (sxt_symbfile_decode_module(message, &module, &is_known, &failure) != SXT_OK)
+        report(check, &failure);
+    else if (!is_known)
+        sxt_problems_add_note(&check->problems, message->offset, "unknown-version",
+                              "facts about the module in an unknown version, which are skipped");
+    sxt_module_free(&module);
+}
+
 static void check_message(struct check *check, const struct sxt_symbfile_message *message)
 {
     struct sxt_symbfile_decoder *decoder = &check->decoder;
@@ -87,10 +101,13 @@ static void check_message(struct check *check, const struct sxt_symbfile_message
         status = sxt_symbfile_decode_strings(decoder, message, &failure);
         decoder->table_is_lost = status != SXT_OK;
         break;
+    case SXT_SYMBFILE_TYPE_MODULE:
+        check_module(check, message);
+        break;
     default:
         if (message->type > SXT_SYMBFILE_TYPE_STRINGS && message->type <= INT32_MAX)
-            sxt_problems_add(&check->problems, message->offset, "unknown-type", "message of unknown type %llu",
-                             (unsigned long long)message->type);
+            sxt_problems_add_note(&check->problems, message->offset, "unknown-type",
+                                  "message of unknown type %llu, which is skipped", (unsigned long long)message->type);
     }
     if (status == SXT_OK)
         return;

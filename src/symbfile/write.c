@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "base/varint.h"
 #include "symbfile/fields.h"
+#include "symbfile/module.h"
 #include "symbfile/writer.h"
 
 /* When the reference ends a window: 16 MiB less 64 KiB of strings, or 64 MiB of records of 152 bytes. */
@@ -103,6 +104,17 @@ int sxt_symbfile_add_pad(struct sxt_symbfile_writer *writer, const struct sxt_sy
     int status = writer->failure.code;
     if (status == SXT_OK)
         status = add_pad(writer, pad, &writer->failure);
+    return conclude(writer, status, error);
+}
+
+int sxt_symbfile_add_module(struct sxt_symbfile_writer *writer, const struct sxt_model_module *module,
+                            const struct sxt_path_maps *maps, sxt_error *error)
+{
+    int status = writer->failure.code;
+    if (status == SXT_OK && sxt_module_is_known(module))
+        status = sxt_symbfile_encode_module(module, maps, &writer->output, &writer->failure);
+    if (status == SXT_OK)
+        status = sxt_symbfile_write_out(writer, 0, &writer->failure);
     return conclude(writer, status, error);
 }
 

@@ -133,7 +133,7 @@ TEST(a_file_that_is_cut_off_anywhere_says_so)
         /* What came before is as it was. */
         const char *end = strstr(text, "! ");
         assert_memory_equal(text, SAMPLE, end != NULL ? (size_t)(end - text) : strlen(text));
-        assert_int_equal(sxt_symbfile_verify(file.data, size, NULL, NULL) > 0, !between || size > ends[3]);
+        assert_int_equal(sxt_symbfile_verify(file.data, size, NULL, NULL) > 0, !between);
         free(text);
         free(streamed);
     }

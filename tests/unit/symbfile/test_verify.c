@@ -17,7 +17,8 @@ static void note(void *context, const sxt_problem *problem)
     assert_true(strlen(problem->message) > 5);
     assert_null(strchr(problem->message, '\n'));
     assert_null(strstr(problem->message, "(offset"));
-    fprintf(out, "%s%s@%llx", ftell(out) > 0 ? " " : "", problem->rule, (unsigned long long)problem->offset);
+    fprintf(out, "%s%s%s@%llx", ftell(out) > 0 ? " " : "", problem->severity == SXT_SEVERITY_NOTE ? "note:" : "",
+            problem->rule, (unsigned long long)problem->offset);
 }
 
 /* The problems are EXPECTED, as "rule@offset", in the order they are reported. The file begins anew. */
@@ -124,7 +125,6 @@ TEST(beginnings_of_messages)
     assert_message(HEADER, "", "header@1d");
     assert_message(0, "", "message-type@1d");
     assert_message(0x80000000, "00", "message-type@1d");
-    assert_message(5, "00", "unknown-type@1d");
     /* Behind a length that is wrong nothing can be found. */
     sxt_test_put_hex(&file, "81808008 02 6001");
     assert_problems("message-size@a");
@@ -134,6 +134,19 @@ TEST(beginnings_of_messages)
     assert_problems("truncated@b");
     sxt_test_put_hex(&file, "05 02 60");
     assert_problems("truncated@c");
+}
+
+TEST(an_unknown_type_is_noted_and_is_not_a_problem)
+{
+    sxt_test_put_hex(&file, "03 63 'abc' 00 05");
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(sxt_symbfile_verify(file.data, file.size, note, out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "note:unknown-type@a note:unknown-type@f");
+    free(text);
 }
 
 TEST(fields)
