@@ -358,10 +358,7 @@ static int summarise(const struct cli_arguments *arguments, const struct made *m
         return CLI_DONE;
     }
     struct sxt_emit emit;
-    sxt_emit_init(&emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
-    sxt_emit_record(&emit);
-    sxt_emit_cstring(&emit, "output", output);
-    sxt_emit_cstring(&emit, "format", format_of(arguments));
+    cli_begin_summary(&emit, output, format_of(arguments));
     sxt_emit_number(&emit, "functions", made->written.functions);
     sxt_emit_number(&emit, "inlines", made->written.inlines);
     sxt_emit_number(&emit, "lines", made->written.lines);

@@ -98,10 +98,7 @@ static int summarise(const struct cli_arguments *arguments, const sxt_size_info 
         return CLI_DONE;
     }
     struct sxt_emit emit;
-    sxt_emit_init(&emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
-    sxt_emit_record(&emit);
-    sxt_emit_cstring(&emit, "output", output);
-    sxt_emit_cstring(&emit, "format", "size");
+    cli_begin_summary(&emit, output, "size");
     sxt_emit_number(&emit, "symbols", summary.symbols);
     sxt_emit_number(&emit, "containers", summary.containers);
     sxt_emit_number(&emit, "paths", summary.paths);

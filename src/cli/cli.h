@@ -136,4 +136,10 @@ void cli_expect_much_memory(void);
 /* Ends a verb that printed results: a failed write is an error. */
 int cli_finish(struct sxt_emit *emit, int status);
 
+/*
+ * Begins the summary of a verb that wrote OUTPUT, as a JSON record with "output" and "format". It is on standard
+ * output, unless OUTPUT is.
+ */
+void cli_begin_summary(struct sxt_emit *emit, const char *output, const char *format);
+
 #endif

@@ -142,10 +142,7 @@ static int summarise(const struct cli_arguments *arguments, const sxt_ksym_write
         return CLI_DONE;
     }
     struct sxt_emit emit;
-    sxt_emit_init(&emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
-    sxt_emit_record(&emit);
-    sxt_emit_cstring(&emit, "output", output);
-    sxt_emit_cstring(&emit, "format", "ksym");
+    cli_begin_summary(&emit, output, "ksym");
     sxt_emit_number(&emit, "symbols", written->symbols);
     sxt_emit_number(&emit, "tokens", written->tokens);
     sxt_emit_number(&emit, "saved", written->saved);

@@ -195,3 +195,11 @@ int cli_finish(struct sxt_emit *emit, int status)
         return cli_fail_text(NULL, "standard output: %s", error.text);
     return status;
 }
+
+void cli_begin_summary(struct sxt_emit *emit, const char *output, const char *format)
+{
+    sxt_emit_init(emit, strcmp(output, "-") == 0 ? stderr : stdout, true);
+    sxt_emit_record(emit);
+    sxt_emit_cstring(emit, "output", output);
+    sxt_emit_cstring(emit, "format", format);
+}

@@ -100,9 +100,10 @@ static uint64_t kernel_bias(const struct sxt_layout *layout, const struct sxt_la
     return beginning >= first ? (beginning - first) & ~(KERNEL_STEP - 1) : 0;
 }
 
-bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
+/* In the first COUNT segments. */
+static bool place_offset(const struct sxt_layout *layout, size_t count, uint64_t offset, uint64_t *out)
 {
-    for (size_t i = 0; i < layout->segment_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct sxt_layout_segment *segment = &layout->segments[i];
         if (offset < segment->offset || offset - segment->offset >= segment->file_size)
             continue;
@@ -110,6 +111,17 @@ bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, u
         return true;
     }
     return false;
+}
+
+bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
+{
+    return place_offset(layout, layout->segment_count, offset, out);
+}
+
+/* The segments of code are the first ones. */
+bool sxt_layout_place_code_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
+{
+    return layout->has_offsets && place_offset(layout, layout->code_count, offset, out);
 }
 
 /* Whether the mapping has the size of the only code segment, and so is that segment. */

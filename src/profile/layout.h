@@ -59,8 +59,9 @@ void sxt_layout_free(struct sxt_layout *layout);
 /* Whether the name of a mapping is that of the kernel. */
 bool sxt_layout_is_kernel(sxt_string name);
 
-/* Rule 4: the virtual address of an offset in the file. False if no segment has it. */
+/* Rule 4: the virtual address of an offset in the file. False if no segment has it, or none of the code. */
 bool sxt_layout_place_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out);
+bool sxt_layout_place_code_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out);
 
 /* False if nothing of the file is loaded at ADDRESS. */
 bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping, uint64_t address,

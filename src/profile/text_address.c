@@ -276,19 +276,6 @@ static bool place_by_mapping(const struct sxt_module *module, const struct modul
     return false;
 }
 
-/* By an offset in the code of a file whose segments are known. */
-static bool place_by_offset(const struct sxt_layout *layout, uint64_t offset, uint64_t *out)
-{
-    for (size_t i = 0; i < layout->code_count && layout->has_offsets; i++) {
-        const struct sxt_layout_segment *segment = &layout->segments[i];
-        if (offset < segment->offset || offset - segment->offset >= segment->file_size)
-            continue;
-        *out = segment->address + (offset - segment->offset);
-        return true;
-    }
-    return false;
-}
-
 static bool place_unmoved(const struct sxt_layout *layout, uint64_t address, uint64_t *out)
 {
     *out = address;
@@ -320,7 +307,7 @@ static bool place_perf(struct sxt_text_addresses *addresses, struct sxt_module *
     if (is_kernel && has_symbol(match) && !match->has_offset)
         return false;
     bool is_placed = place_by_mapping(module, known, match->address, out) ||
-                     (!is_kernel && place_by_offset(layout, match->address, out)) ||
+                     (!is_kernel && sxt_layout_place_code_offset(layout, match->address, out)) ||
                      place_unmoved(layout, match->address, out);
     return is_placed && has_stated_offset(archive, match, *out);
 }

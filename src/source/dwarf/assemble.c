@@ -85,7 +85,7 @@ static void assemble_root(struct sweep *sweep, uint32_t root)
     sort_lines(sweep);
 }
 
-static int compare_starts(const void *a, const void *b)
+int sxt_dwarf_compare_node_ranges(const void *a, const void *b)
 {
     const struct dwarf_node_range *first = a;
     const struct dwarf_node_range *second = b;
@@ -128,7 +128,7 @@ static size_t collect_node_ranges(struct sweep *sweep, uint32_t root)
     }
     assembly->heap = heap;
     if (!ordered)
-        qsort(assembly->node_ranges, count, sizeof *assembly->node_ranges, compare_starts);
+        qsort(assembly->node_ranges, count, sizeof *assembly->node_ranges, sxt_dwarf_compare_node_ranges);
     return count;
 }
 
@@ -193,7 +193,7 @@ static size_t collect_roots(struct sweep *sweep)
             const struct dwarf_range *range = &functions->ranges.list[functions->nodes[i].first_range + k];
             node_ranges[count++] = (struct dwarf_node_range){range->start, range->end, i};
         }
-    qsort(node_ranges, count, sizeof *node_ranges, compare_starts);
+    qsort(node_ranges, count, sizeof *node_ranges, sxt_dwarf_compare_node_ranges);
     return count;
 }
 

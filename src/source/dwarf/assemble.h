@@ -30,6 +30,9 @@ struct dwarf_node_range {
     uint32_t node;
 };
 
+/* Orders node ranges by start, then by node, for qsort. */
+int sxt_dwarf_compare_node_ranges(const void *a, const void *b);
+
 /* A line entry and the range it belongs to. */
 struct dwarf_unsorted_line {
     uint32_t range;

@@ -226,13 +226,6 @@ static const struct dwarf_range *range_at(const struct explainer *explainer, con
     return NULL;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct dwarf_range *first = a;
-    const struct dwarf_range *second = b;
-    return first->start < second->start ? -1 : first->start > second->start;
-}
-
 /* Returns the start of the contiguous code of a function around the address: adjoining ranges count as one. */
 static uint64_t run_start(struct explainer *explainer, const struct dwarf_node *node)
 {
@@ -242,7 +235,7 @@ static uint64_t run_start(struct explainer *explainer, const struct dwarf_node *
         return 0;
     }
     memcpy(ranges, &explainer->worker.functions.ranges.list[node->first_range], node->range_count * sizeof *ranges);
-    qsort(ranges, node->range_count, sizeof *ranges, compare_starts);
+    qsort(ranges, node->range_count, sizeof *ranges, sxt_dwarf_compare_ranges);
     uint64_t start = 0, end = 0;
     for (uint32_t i = 0; i < node->range_count && ranges[i].start <= explainer->address; i++) {
         if (i == 0 || ranges[i].start > end)

@@ -23,15 +23,6 @@ struct sweep {
     size_t piece_count, piece_capacity;
 };
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct dwarf_node_range *first = a;
-    const struct dwarf_node_range *second = b;
-    if (first->start != second->start)
-        return first->start < second->start ? -1 : 1;
-    return first->node < second->node ? -1 : first->node > second->node;
-}
-
 /* Of two functions at an address, the one with the smaller range wins; if they are equal, the later one. */
 static bool is_better(const void *node_ranges, uint32_t a, uint32_t b)
 {
@@ -84,7 +75,7 @@ static bool make_list(struct sweep *sweep)
 static void make_pieces(struct gnu_unit *unit)
 {
     struct sweep sweep = {.node_ranges = unit->node_ranges, .node_range_count = unit->node_range_count};
-    qsort(unit->node_ranges, unit->node_range_count, sizeof *unit->node_ranges, compare_starts);
+    qsort(unit->node_ranges, unit->node_range_count, sizeof *unit->node_ranges, sxt_dwarf_compare_node_ranges);
     sweep.open.items = malloc((unit->node_range_count + 1) * sizeof *sweep.open.items);
     if (sweep.open.items != NULL && make_list(&sweep) && sweep.pieces != NULL) {
         unit->pieces = sweep.pieces;

@@ -19,13 +19,14 @@ static bool is_code(const struct sxt_elf *elf, uint64_t address)
             address - section->address < section->size)
             return true;
     }
-    for (size_t i = 0; i < elf->segment_count && elf->section_count == 0; i++) {
-        const struct sxt_elf_segment *segment = &elf->segments[i];
-        if (segment->type == PT_LOAD && (segment->flags & PF_X) && address >= segment->address &&
-            address - segment->address < segment->memory_size)
-            return true;
-    }
-    return false;
+    return elf->section_count == 0 && sxt_elf_in_code_segment(elf, address);
+}
+
+int sxt_dwarf_compare_ranges(const void *a, const void *b)
+{
+    const struct dwarf_range *first = a;
+    const struct dwarf_range *second = b;
+    return first->start < second->start ? -1 : first->start > second->start;
 }
 
 struct dwarf_dead sxt_dwarf_dead_of(const struct sxt_elf *elf)

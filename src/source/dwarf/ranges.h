@@ -30,6 +30,9 @@ struct dwarf_dead {
 
 struct dwarf_dead sxt_dwarf_dead_of(const struct sxt_elf *elf);
 
+/* Order ranges by start, for qsort. */
+int sxt_dwarf_compare_ranges(const void *a, const void *b);
+
 static inline bool dwarf_start_is_dead(const struct dwarf_dead *dead, uint64_t start)
 {
     if (start <= 1)

@@ -99,13 +99,6 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
     sxt_dwarf_names_forget(&worker->names);
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct dwarf_range *first = a;
-    const struct dwarf_range *second = b;
-    return first->start < second->start ? -1 : first->start > second->start;
-}
-
 /* Reads the ranges of code in the unit's root entry. */
 static void read_extents(struct dwarf_worker *worker)
 {
@@ -117,7 +110,7 @@ static void read_extents(struct dwarf_worker *worker)
                                &root->ranges, extents))
         extents->count = 0; /* ignore a damaged list */
     if (extents->count > 1)
-        qsort(extents->list, extents->count, sizeof *extents->list, compare_starts);
+        qsort(extents->list, extents->count, sizeof *extents->list, sxt_dwarf_compare_ranges);
     /* Make the ends ascend too, so that they can be searched. */
     for (size_t i = 1; i < extents->count; i++)
         if (extents->list[i].end < extents->list[i - 1].end)
