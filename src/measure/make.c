@@ -47,10 +47,14 @@ int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *o
         return status;
     struct measure_maker maker = {.options = &options, .extract = &extract};
     status = open_maker(&maker, error);
-    if (status == SXT_OK)
-        status = add_all(&maker, paths, count, opened, failed, error);
+    if (status == SXT_OK) {
+        *failed = options.source_directory != NULL ? options.source_directory : *failed;
+        status = sxt_measure_open_source_tree(&maker, error);
+    }
     if (status == SXT_OK)
         status = sxt_measure_describe_build(&maker, error);
+    if (status == SXT_OK)
+        status = add_all(&maker, paths, count, opened, failed, error);
     if (status == SXT_OK)
         status = finish(&maker, error);
     if (status == SXT_OK) {
@@ -75,23 +79,20 @@ static int open_maker(struct measure_maker *maker, sxt_error *error)
     return status == SXT_OK ? sxt_size_info_new(&maker->size, error) : status;
 }
 
-/* A container named like its file; its metadata is added with the binary. */
-static int add_container(struct measure_maker *maker, const char *path, sxt_error *error)
+/* A container named NAME, or that and a number if there is one of that name. Metadata is added with the binary. */
+static int add_container(struct measure_maker *maker, const char *name, sxt_error *error)
 {
     struct sxt_arena *arena = &maker->size->arena;
     struct sxt_size_container *containers =
         sxt_array_grow(maker->containers, &maker->container_capacity, maker->container_count + 1, sizeof *containers);
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    char *name = sxt_arena_copy(arena, base, strlen(base));
-    struct sxt_json *sections = sxt_json_object(arena), *metrics = sxt_json_object(arena);
-    if (name != NULL)
-        sxt_measure_make_utf8(name, strlen(base));
     if (containers != NULL)
         maker->containers = containers;
-    if (containers == NULL || name == NULL || sections == NULL || metrics == NULL)
+    struct sxt_size_container made = {.name = sxt_measure_unique_name(maker, name),
+                                      .sections = sxt_json_object(arena),
+                                      .metrics = sxt_json_object(arena)};
+    if (containers == NULL || made.name.data == NULL || made.sections == NULL || made.metrics == NULL)
         return sxt_fail_memory(error, sizeof *containers);
-    containers[maker->container_count++] =
-        (struct sxt_size_container){.name = {name, strlen(name)}, .sections = sections, .metrics = metrics};
+    containers[maker->container_count++] = made;
     return SXT_OK;
 }
 
@@ -147,8 +148,8 @@ static int add_library(struct measure_maker *maker, const struct measure_input *
     return SXT_OK;
 }
 
-/* Adds the file at PATH, or OPENED, which was read from there. */
-static int add_file(struct measure_maker *maker, const char *path, struct sxt_file *opened,
+/* Adds the file at PATH, or OPENED, which was read from there, as a container with that NAME. */
+static int add_file(struct measure_maker *maker, const char *path, const char *name, struct sxt_file *opened,
                     const struct sxt_linker_map *map, sxt_error *error)
 {
     struct sxt_file own;
@@ -163,7 +164,7 @@ static int add_file(struct measure_maker *maker, const char *path, struct sxt_fi
                                   .map_path = map != NULL ? maker->options->map_path : NULL,
                                   .container = (uint32_t)maker->container_count};
     if (sxt_elf_is(file->data, file->size) || sxt_ar_is(file->data, file->size))
-        status = add_container(maker, path, error);
+        status = add_container(maker, name, error);
     else
         status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither %san ELF file nor a static library",
                           opened != NULL ? "a size file, " : "");
@@ -192,7 +193,7 @@ static int add_all(struct measure_maker *maker, const char *const *paths, size_t
     }
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         *failed = paths[i];
-        status = add_file(maker, paths[i], opened, map, error);
+        status = add_file(maker, paths[i], sxt_measure_container_name(paths, count, i), opened, map, error);
     }
     sxt_linker_map_free(map);
     if (map_path != NULL)
@@ -388,6 +389,7 @@ static int finish(struct measure_maker *maker, sxt_error *error)
 
 static void release(struct measure_maker *maker)
 {
+    sxt_measure_close_source_tree(&maker->sources);
     free(maker->symbols);
     free(maker->segments);
     free(maker->containers);

@@ -1,11 +1,9 @@
 /*
- * paths.c: the paths of files in a SuperSize file, the components that they belong to, and the description of the
- * build.
+ * paths.c: the paths of files in a SuperSize file, and the components that they belong to.
  *
  * Components come from a list of prefixes, of which the longest match counts, and from the DIR_METADATA files of a
  * source tree: the nearest one above a file that names a component counts.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,22 +14,9 @@
 
 #define METADATA_MAX ((size_t)1 << 20)
 
-/* What is left of a path below the source directory. */
-static sxt_string below_source(const struct measure_maker *maker, sxt_string path)
+void sxt_measure_put_path(struct measure_maker *maker, sxt_string path, struct sxt_buffer *out)
 {
-    const char *directory = maker->options->source_directory;
-    size_t size = directory != NULL ? strlen(directory) : 0;
-    while (size > 1 && directory[size - 1] == '/')
-        size--;
-    if (size > 0 && path.size > size + 1 && sxt_string_has_prefix(path, (sxt_string){directory, size}) &&
-        path.data[size] == '/')
-        return (sxt_string){path.data + size + 1, path.size - size - 1};
-    return path;
-}
-
-void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out)
-{
-    path = below_source(maker, path);
+    path = sxt_measure_below_source(&maker->sources, path);
     while (sxt_string_begins(path, "../") || sxt_string_begins(path, "./")) {
         size_t skipped = path.data[1] == '.' ? 3 : 2;
         path = (sxt_string){path.data + skipped, path.size - skipped};
@@ -268,86 +253,4 @@ int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error)
     free(all.prefixes);
     free(all.found);
     return status;
-}
-
-/* --- the build --- */
-
-/* The first line of a file in the source directory's .git, without its end; "" when there is none. */
-static void read_git(const char *directory, const char *name, char *out, size_t capacity)
-{
-    char path[4096];
-    *out = 0;
-    if ((size_t)snprintf(path, sizeof path, "%s/.git/%s", directory, name) >= sizeof path)
-        return;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return;
-    if (fgets(out, (int)capacity, file) == NULL)
-        *out = 0;
-    out[strcspn(out, "\r\n")] = 0;
-    fclose(file);
-}
-
-/* The line of packed-refs that ends in the name of the branch. */
-static void read_packed(const char *directory, const char *branch, char *out, size_t capacity)
-{
-    char path[4096], line[1024];
-    *out = 0;
-    if ((size_t)snprintf(path, sizeof path, "%s/.git/packed-refs", directory) >= sizeof path)
-        return;
-    FILE *file = fopen(path, "re");
-    while (file != NULL && *out == 0 && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\r\n")] = 0;
-        char *space = strchr(line, ' ');
-        if (space != NULL && strcmp(space + 1, branch) == 0)
-            snprintf(out, capacity, "%.*s", (int)(space - line < 64 ? space - line : 64), line);
-    }
-    if (file != NULL)
-        fclose(file);
-}
-
-/* The revision that the source directory has checked out; "" when it is not known. */
-static void find_revision(const char *directory, char *out, size_t capacity)
-{
-    char head[1024];
-    *out = 0;
-    read_git(directory, "HEAD", head, sizeof head);
-    if (strncmp(head, "ref: ", 5) != 0) {
-        snprintf(out, capacity, "%.64s", head);
-    } else if (strstr(head, "..") == NULL) {
-        read_git(directory, head + 5, out, capacity);
-        if (*out == 0)
-            read_packed(directory, head + 5, out, capacity);
-    }
-    if (strspn(out, "0123456789abcdef") != strlen(out))
-        *out = 0;
-}
-
-int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error)
-{
-    const sxt_size_make_options *options = maker->options;
-    struct sxt_arena *arena = &maker->size->arena;
-    struct sxt_json *build = sxt_json_object(arena);
-    bool fine = build != NULL;
-    char revision[128] = "";
-    if (options->git_revision != NULL)
-        snprintf(revision, sizeof revision, "%s", options->git_revision);
-    else if (options->source_directory != NULL)
-        find_revision(options->source_directory, revision, sizeof revision);
-    const struct {
-        const char *key, *value;
-    } known[] = {{"git_revision", *revision != 0 ? revision : NULL}, {"title", options->title}, {"url", options->url}};
-    for (size_t i = 0; fine && i < sizeof known / sizeof *known; i++)
-        if (known[i].value != NULL)
-            fine =
-                sxt_json_add_string(arena, build, known[i].key, (sxt_string){known[i].value, strlen(known[i].value)});
-    for (size_t i = 0; fine && i < options->build_config_count; i++) {
-        const char *text = options->build_config[i], *equals = strchr(text, '=');
-        if (equals == NULL || equals == text)
-            return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a build setting (KEY=VALUE): '%s'", text);
-        char *key = sxt_arena_copy(arena, text, (size_t)(equals - text));
-        fine = key != NULL && sxt_json_add_string(arena, build, key, sxt_string_of(equals + 1));
-    }
-    maker->size->build_config = build;
-    return fine ? SXT_OK : sxt_fail_memory(error, sizeof *build);
 }

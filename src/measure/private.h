@@ -12,11 +12,19 @@
 /* What a compressed input may expand to. */
 #define SXT_MEASURE_INFLATE_LIMIT ((uint64_t)4 << 30)
 
+/* The directory of the sources, in the forms that paths may begin with; the root is "". */
+struct measure_source_tree {
+    char *forms[3]; /* absolute */
+    size_t form_count;
+    struct sxt_buffer text; /* a path that is looked at */
+};
+
 /* Everything that is collected from all inputs. */
 struct measure_maker {
     const sxt_size_make_options *options; /* complete */
     const sxt_extract_options *extract;   /* complete */
-    struct sxt_size_info *size;           /* containers and texts are in its arena; the rest is put there at the end */
+    struct measure_source_tree sources;
+    struct sxt_size_info *size; /* containers and texts are in its arena; the rest is put there at the end */
     struct sxt_size_model_symbol *symbols;
     size_t symbol_count, symbol_capacity;
     struct sxt_size_segment *segments;
@@ -127,13 +135,37 @@ sxt_string sxt_measure_source_at(const struct measure_sources *sources, uint64_t
 /* --- paths.c --- */
 
 /* Appends a path in the form in which it is stored: "liba.a(b.o)" as "liba.a/b.o", relative to the source directory. */
-void sxt_measure_put_path(const struct measure_maker *maker, sxt_string path, struct sxt_buffer *out);
+void sxt_measure_put_path(struct measure_maker *maker, sxt_string path, struct sxt_buffer *out);
 
 /* Fills the components of all symbols, by their paths, as the options say. */
 int sxt_measure_assign_components(struct measure_maker *maker, sxt_error *error);
 
+/* --- build_config.c --- */
+
 /* Fills in the description of the build: title, URL, revision, and the user's settings. */
 int sxt_measure_describe_build(struct measure_maker *maker, sxt_error *error);
+
+/* --- source_tree.c --- */
+
+/* Resolves the source directory of the options. Fails if it is relative and does not exist. */
+int sxt_measure_open_source_tree(struct measure_maker *maker, sxt_error *error);
+void sxt_measure_close_source_tree(struct measure_source_tree *tree);
+
+/* What is left of a path below the source directory; PATH if it is not below it. Valid until the next call. */
+sxt_string sxt_measure_below_source(struct measure_source_tree *tree, sxt_string path);
+
+/* The revision of git that DIRECTORY has checked out; "" when it is not known. */
+void sxt_measure_find_revision(const char *directory, char *out, size_t capacity);
+
+/* --- container_names.c --- */
+
+/* The name of the container of path INDEX: a part of the path that no other has. */
+const char *sxt_measure_container_name(const char *const *paths, size_t path_count, size_t index);
+
+/* WANTED, with a number if a container has that name, in the arena; absent when memory is short. */
+sxt_string sxt_measure_unique_name(struct measure_maker *maker, const char *wanted);
+
+/* --- sections.c --- */
 
 /* Which sections count, in the order of the file; the first is the null section. NULL when memory is short. */
 struct measure_section *sxt_measure_sections(const struct sxt_elf *elf, bool with_debug);
