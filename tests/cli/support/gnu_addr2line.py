@@ -14,6 +14,7 @@ from . import sextant
 
 FLAGS = "-afi"
 ADDRESS = re.compile(rb"0x[0-9a-f]{8,16}(: .*)?")
+MAPPING_SYMBOL = re.compile(rb"\$[adtx]([.].*)?")
 GNU_ENVIRONMENT = {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
 
 
@@ -91,6 +92,8 @@ def compare(file, words, flags=FLAGS, gnu="addr2line", against=None):
 
 def kind_of(word, gnu, ours, complaint):
     knows_nothing = gnu[-1].endswith((b":?", b":0"))
+    if MAPPING_SYMBOL.fullmatch(gnu[1]):
+        return "GNU takes a mapping symbol of another machine for a function"
     if complaint:
         return "GNU cannot read this debug information, and says so"
     if isinstance(word, int) and word & 0xFF == 0xFF and knows_nothing:
