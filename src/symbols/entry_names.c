@@ -21,6 +21,18 @@ static bool is_function(const struct sxt_model_symbol *symbol)
     return symbol->type == 'F' || symbol->type == 'I';
 }
 
+/* Is SYMBOL the symbol of NAME? Go's linker adds the calling convention to symbols; the runtime's table has no suffix. */
+static bool is_symbol_of(sxt_string symbol, sxt_string name)
+{
+    static const char *const conventions[] = {"", ".abi0", ".abiinternal"};
+    if (symbol.size < name.size || name.size == 0 || memcmp(symbol.data, name.data, name.size) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++)
+        if (sxt_string_is((sxt_string){symbol.data + name.size, symbol.size - name.size}, conventions[i]))
+            return true;
+    return false;
+}
+
 /* Is LONGER the name with a suffix that compilers add to clones and parts of a function? */
 static bool adds_suffix(sxt_string longer, sxt_string name)
 {
@@ -77,7 +89,7 @@ uint32_t sxt_entry_name(struct sxt_symbols *symbols, const struct sxt_model_rang
         if (symbol->name == range->function)
             return range->function;
         sxt_string called = without_version(sxt_symbols_view(symbols, symbol->name));
-        if (sxt_string_equal(called, name))
+        if (is_symbol_of(called, name))
             return range->function;
         if (clone == NULL && adds_suffix(called, name))
             clone = symbol;

@@ -91,6 +91,17 @@ TEST(versions_do_not_count)
     expect("f@0-8 _ZN2ns1gEv@8-10");
 }
 
+TEST(calling_conventions_of_go_do_not_count)
+{
+    plain("runtime.goexit", 0, 8);
+    plain("main.main", 8, 16);
+    plain("f", 16, 24);
+    symbol("runtime.goexit.abi0", 0, 8);
+    symbol("main.main.abiinternal", 8, 16);
+    symbol("f.abi0.cold", 16, 24);
+    expect("runtime.goexit@0-8 main.main@8-10 f.abi0.cold@10-18");
+}
+
 TEST(of_several_symbols_one_that_mentions_the_name_wins)
 {
     plain("ns::Box<a::b>::get<int>", 0, 8);
