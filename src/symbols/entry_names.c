@@ -21,8 +21,7 @@ static bool is_function(const struct sxt_model_symbol *symbol)
     return symbol->type == 'F' || symbol->type == 'I';
 }
 
-/* Is SYMBOL the symbol of NAME? Go's linker adds the calling convention to symbols; the runtime's table has no suffix.
- */
+/* Is SYMBOL the symbol of NAME? Go's linker adds the calling convention to a symbol; the runtime's table does not. */
 static bool is_symbol_of(sxt_string symbol, sxt_string name)
 {
     static const char *const conventions[] = {"", ".abi0", ".abiinternal"};
