@@ -35,7 +35,7 @@ func main() {
 	figures := map[string]any{}
 	var err error
 	if flag.NArg() > 0 || *lookups < 1 || *rounds < 1 || *archive == "" && *elf == "" {
-		err = errors.New("wrong usage; -help tells about the options")
+		err = errors.New("wrong usage; -help lists the options")
 	}
 	if err == nil && *archive != "" {
 		err = measureLookups(*archive, *lookups, *rounds, *seed, figures)

@@ -16,7 +16,7 @@ import unittest
 from support import dwarf_programs, sextant, tap
 
 ANSWER_SECONDS = 20
-# What perf writes behind each address: an answer to it means that the answer before it is complete.
+# What perf writes after each address: an answer to it means that the answer before it is complete.
 SENTINEL = b","
 # A program that takes its time in calls that are inlined two deep.
 SPIN = """
@@ -108,7 +108,7 @@ class Options(Addr2lineTest):
             with self.subTest(words=words):
                 self.check("-e", self.c, *words, name)
 
-    def test_options_may_stand_behind_addresses(self):
+    def test_options_may_come_after_addresses(self):
         self.check(hex(self.address("main")), "-e", self.c, "main", "-f")
         self.check("-e", self.c, "-f", "--", "main", "-s")
 
@@ -272,7 +272,7 @@ class Streams(Addr2lineTest):
         process.wait()
 
     def read_lines(self, process, until):
-        """Lines up to the one for which UNTIL is true. The other side has not been told that there is no more."""
+        """Lines up to the one for which UNTIL is true. The other side does not know that there is no more."""
         text, deadline = b"", time.monotonic() + ANSWER_SECONDS
         while not (text.endswith(b"\n") and until(text.splitlines())):
             left = deadline - time.monotonic()

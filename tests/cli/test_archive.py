@@ -35,7 +35,7 @@ class Outputs(ArchiveTest):
         self.assertEqual(by_name, by_option)
         self.assertEqual(by_name, by_long_option)
 
-    def test_a_name_that_tells_no_format_is_wrong_usage(self):
+    def test_a_name_without_a_format_is_wrong_usage(self):
         self.run_usage("archive", self.elf, "-o", self.folder / "out.xyz")
         self.run_usage("archive", self.elf, "-o", self.folder / "out")
         self.run_usage("archive", self.elf, "-f", "nonsense", "-o", self.folder / "out.lidia")

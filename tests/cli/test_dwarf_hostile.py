@@ -1,4 +1,4 @@
-"""Debug information that is cut, damaged, or asks for too much: what can be read is read, what cannot is told."""
+"""Debug information that is cut, damaged, or asks for too much: what can be read is read, what cannot is reported."""
 
 import os
 import random

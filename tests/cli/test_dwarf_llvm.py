@@ -1,5 +1,5 @@
 """Inline chains, files and lines against llvm-symbolizer: every instruction of programs that are built here, and random
-addresses of debug packages. What counts as equal is told in support/llvm_symbolizer.py.
+addresses of debug packages. What counts as equal is described in support/llvm_symbolizer.py.
 
 The default run has every form of debug information with one compiler, SEXTANT_TEST_ALL=1 with each. SEXTANT_TEST_BIG=1
 adds the whole product of compilers, languages, levels and versions, and large debug packages. SEXTANT_TEST_REPORT=1

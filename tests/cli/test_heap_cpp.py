@@ -1,5 +1,5 @@
-"""Stacks of C++ programs begin where `new` stands, and not in the library behind it; markers without a name; and the bar
-that is shown while a recording is finished."""
+"""Stacks of C++ programs begin where `new` is, and not in the library that implements it; markers without a name;
+and the bar that is shown while a recording is finished."""
 
 import json
 import os

@@ -136,7 +136,7 @@ class NamesTest(sextant.ProgramTest):
         return program, wanted
 
     def symbolize(self, *options, trace=None, said=None):
-        """The program's own line on standard error, which must be the only one, or the last behind those of SAID."""
+        """The program's own line on standard error, which must be the only one, or the last after those of SAID."""
         result = self.run_warned("heap", "--symbolize", trace or self.trace, *options)
         lines = result.err.splitlines()
         self.assertEqual(len(lines), 1 + len(said or []), f"\n{result}")

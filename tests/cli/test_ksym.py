@@ -95,7 +95,7 @@ class Making(KsymTest):
         self.assertEqual(self.run_ok("dump", blob).text, "ffffffffc0001000 t ext4_init [ext4]\n")
         self.assertEqual(self.run_ok("dump", "--json", blob).json_lines()[0]["module"], "ext4")
 
-    def test_what_is_lost_is_told(self):
+    def test_what_is_lost_is_reported(self):
         long = "x" * 70000
         text = b"1000 T fine\nnonsense here\n1100 T bad\xff\xfename\n1200 T\n1300 T " + long.encode() + b"\n"
         made = sextant.run("archive", "-q", self.file("in.txt", text), "-o", self.folder / "out.ksym")

@@ -109,8 +109,8 @@ class Kernel(sextant.ProgramTest):
         for frame in frames:
             self.assertEqual(frame[2], symbolized(symbols, text_end, int(frame[1], 16)))
         # The call that never returns is the last instruction: without a step back it would belong to what follows.
-        behind = int(frames[1][1], 16)
-        self.assertIn(behind, [address for address, _, _ in symbols])
+        following = int(frames[1][1], 16)
+        self.assertIn(following, [address for address, _, _ in symbols])
 
     def symbol_address(self, kernel, name):
         lines = sextant.tool(CROSS + "nm", kernel).decode().splitlines()

@@ -260,7 +260,7 @@ class SealedDamage(LidiaHostileTest):
         self.run_many("verify", written)
         self.assert_all_borne(written)
 
-    def test_random_bytes_behind_a_good_magic(self):
+    def test_random_bytes_after_a_good_magic(self):
         numbers = random.Random(8)
         variants = []
         for number in range(300):
@@ -292,7 +292,7 @@ class NulStrings(LidiaHostileTest):
 
 
 class Index(LidiaHostileTest):
-    """The section of ours that stands behind the line table in archives with inlined calls."""
+    """Our section after the line table in archives with inlined calls."""
 
     def setUp(self):
         super().setUp()

@@ -68,7 +68,7 @@ class Questions(LookupTest):
         self.assertEqual(self.names(answers), ["main"] * len(words))
         self.assertEqual(self.names(self.lookup(self.elf, words)), ["main"] * len(words))
 
-    def test_options_may_stand_behind_the_operands(self):
+    def test_options_may_come_after_the_operands(self):
         self.assertEqual(self.names(self.run_ok("lookup", self.elf, "401020", "--json").json_lines()), ["main"])
 
     def test_lines_on_standard_input_may_have_blanks_and_carriage_returns(self):

@@ -379,7 +379,7 @@ class Rules(MlyzeTest):
             ("metadata of 4 GiB", put(16, b"\xff\xff\xff\xff"), [("truncated", 583)]),
             ("no metadata", plain([], START, b""), [("metadata", 16)]),
             ("no object", plain([], START, b"[]"), [("metadata", 256)]),
-            ("text behind it", plain([], START, b"{} x"), [("metadata", 259)]),
+            ("text after it", plain([], START, b"{} x"), [("metadata", 259)]),
             ("not UTF-8", plain([], START, b'{"files": {"0": "\xff"}}'), [("metadata", 256 + 17)]),
             ("a key twice", plain([], START, b'{"files": {"0": "a", "0": "b"}}'), [("metadata", 256 + 21)]),
             ("an object twice", plain([], START, b'{"files": {}, "files": {}}'), [("metadata", 256 + 14)]),

@@ -17,7 +17,7 @@ from support.recording import RecordTest
 
 class Exactness(RecordTest):
     FAMILY = [("malloc", 100), ("calloc", 77), ("malloc zero", 0), ("realloc of nothing", 50), ("realloc in place", 52),
-              ("behind it", 24), ("realloc moving", 90000), ("freed by realloc", 33), ("survives", 34), ("reallocarray", 15),
+              ("after it", 24), ("realloc moving", 90000), ("freed by realloc", 33), ("survives", 34), ("reallocarray", 15),
               ("posix_memalign", 200), ("aligned_alloc", 128), ("memalign", 10), ("valloc", 300), ("pvalloc", 5)]
 
     def test_every_function_of_the_family(self):
@@ -69,7 +69,7 @@ class Exactness(RecordTest):
             self.assertIn("interrupted", stack)
             self.assertIn("main", stack)
 
-    def test_outer_frames_that_changed_behind_inner_ones(self):
+    def test_outer_frames_that_changed_below_inner_ones(self):
         for flags in ((), ("-fno-omit-frame-pointer",), ("-O2",)):
             trace = self.recorded(programs.CALLERS, flags=flags)
             stacks = [trace.functions(event[4])[:4] for event in trace.raw if event[0] == "alloc" and trace.site(event[4])]
@@ -93,7 +93,7 @@ class Exactness(RecordTest):
         self.assertEqual(found, [(size, [f"{name}_inner", "run", "main"])
                                  for size, name in ((101, "one"), (202, "two"), (303, "three"))] * 3)
 
-    def test_what_the_program_tells_itself(self):
+    def test_what_the_program_reports_itself(self):
         flags = (f"-I{sextant.ROOT / 'include'}", "-fPIE", "-pie")
         trace = self.recorded(programs.API, flags=flags)
         told = [event for event in trace.raw if event[0] in ("marker", "gc")]

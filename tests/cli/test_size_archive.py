@@ -60,7 +60,7 @@ class SizeTest(sextant.ProgramTest):
         for section in elf.sections:
             if section.name in KNOWN and section.size and section.flags & 2:
                 self.assertEqual(sums.get(section.name), sections[section.name], f"{path} {section.name}")
-                # What is not in the file and lies behind .bss is a part of it.
+                # What is not in the file and is after .bss is a part of it.
                 more = section.name == ".bss" and sections[section.name] > section.size
                 self.assertTrue(more or sections[section.name] == section.size, f"{path} {section.name}")
         in_file = sum(total for section, total in sums.items() if section not in size_writer.BSS)

@@ -235,7 +235,7 @@ class Tolerance(Case):
         text = self.text.replace(b"\n\t\n", b"\n\n")
         self.assertEqual(self.output("text", text), self.text)
 
-    def test_empty_lines_behind_the_end(self):
+    def test_empty_lines_after_the_end(self):
         self.assertEqual(self.output("text", self.text + b"\n\n"), self.text)
 
     def test_one_container_with_a_name(self):
@@ -300,7 +300,7 @@ class Diff(Case):
         self.assertEqual([size_writer.text_of(before), size_writer.text_of(after)], [*map(size_writer.text_of, halves)])
         self.assertEqual((removed, added), (["gone.cc"], ["new.cc"]))
 
-    def test_damage_is_told_with_its_half(self):
+    def test_damage_is_reported_with_its_half(self):
         good = size_writer.save(random_size(313, is_sparse=True))
         self.assertIn("after: ", self.refused(size_writer.save_diff(good, good[:-9])))
         self.assertIn("before: ", self.refused(size_writer.save_diff(good[:40], good)))

@@ -2,7 +2,7 @@
 instruction is that of llvm-symbolizer, and a pad is there for every call that objdump shows in a known function, with the
 chain at that call.
 
-What counts as equal to llvm-symbolizer is told in support/llvm_symbolizer.py. SEXTANT_TEST_BIG=1 adds more programs
+What counts as equal to llvm-symbolizer is described in support/llvm_symbolizer.py. SEXTANT_TEST_BIG=1 adds more programs
 and the debug packages of the C library and a kernel; SEXTANT_TEST_REPORT=1 prints the classes of every comparison.
 """
 
@@ -144,7 +144,7 @@ class Pads(ChainsTest):
 
     def check(self, *how):
         found = self.check_pads(self.program(*how))
-        self.assertGreater(len(found), 20, "too few calls to tell anything")
+        self.assertGreater(len(found), 20, "too few calls to compare")
         if "-O0" not in how[2]:
             self.assertGreater(max(map(len, found.values())), 1, "inlined calls are in the chains")
 

@@ -128,31 +128,31 @@ class Lines(SymbolizeTest):
 
 
 class ReturnAddresses(SymbolizeTest):
-    """The address behind a call that never returns belongs to another function."""
+    """The address after a call that never returns belongs to another function."""
 
     def setUp(self):
         super().setUp()
         self.path = self.program("-fno-pie", "-no-pie", "-fno-reorder-functions")
         self.caller = symbol(self.path, "last_call")
-        self.behind = self.caller.value + self.caller.size
+        self.after = self.caller.value + self.caller.size
 
     def frames(self, samples_of, packed=True):
         mapping = mapping_of(self.path, base=0)
-        profile = Profile([mapping], [Location(1, 1, self.behind), Location(2, 1, symbol(self.path, "main").value)],
+        profile = Profile([mapping], [Location(1, 1, self.after), Location(2, 1, symbol(self.path, "main").value)],
                           samples_of)
         return self.symbolize(profile, packed=packed).frames(1)
 
     def test_a_leaf_is_looked_up_as_it_is(self):
-        self.assertEqual(self.frames([([1, 2], [1])]), self.expected(self.path, self.behind))
+        self.assertEqual(self.frames([([1, 2], [1])]), self.expected(self.path, self.after))
 
     def test_a_caller_is_looked_up_minus_one(self):
-        expected = self.expected(self.path, self.behind - 1)
+        expected = self.expected(self.path, self.after - 1)
         self.assertEqual(expected[-1][0], "last_call")
         for packed in (True, False):
             self.assertEqual(self.frames([([2, 1], [1])], packed), expected)
 
     def test_one_that_is_both_is_a_caller(self):
-        expected = self.expected(self.path, self.behind - 1)
+        expected = self.expected(self.path, self.after - 1)
         self.assertEqual(self.frames([([1], [1]), ([2, 2, 1], [1])]), expected)
         self.assertEqual(self.frames([([2, 2, 1], [1]), ([1], [1])]), expected)
 

@@ -12,7 +12,7 @@ from support.symbolizing import SymbolizeTest, code_segment
 
 
 class Files(SymbolizeTest):
-    """Each file has one function, whose name tells which file was taken."""
+    """Each file has one function, whose name says which file was taken."""
 
     ID = "00112233445566778899aabbccddeeff00112233"
     OTHER = "ff112233445566778899aabbccddeeff00112233"

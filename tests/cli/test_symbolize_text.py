@@ -249,23 +249,23 @@ class Perf(TextTest):
         self.assertEqual(lines[first], "")
         self.assertIn("program 4711 12345.678901:     250000 cpu-clock:u: ", lines)
 
-    def behind(self, address):
+    def name_and_offset(self, address):
         name = next(name for name, one in self.symbols.items() if one.size and one.value <= address < one.value + one.size)
         return name, address - self.symbols[name].value
 
     def test_addresses_of_the_process_with_symbols(self):
-        self.check(lambda address: (self.base + address, "%s+0x%x" % self.behind(address)))
+        self.check(lambda address: (self.base + address, "%s+0x%x" % self.name_and_offset(address)))
 
     def test_offsets_in_the_file_with_symbols(self):
         offset = self.segment.offset - self.segment.vaddr
-        self.check(lambda address: (address + offset, "%s+0x%x" % self.behind(address)))
+        self.check(lambda address: (address + offset, "%s+0x%x" % self.name_and_offset(address)))
 
     def test_offsets_in_the_file_without_symbols(self):
         offset = self.segment.offset - self.segment.vaddr
         self.check(lambda address: (address + offset, "[unknown]"))
 
     def test_symbols_without_offsets(self):
-        self.check(lambda address: (self.base + address, self.behind(address)[0]))
+        self.check(lambda address: (self.base + address, self.name_and_offset(address)[0]))
 
     def test_mappings_that_were_printed_before(self):
         start = self.base + (self.segment.vaddr & ~0xFFF)
@@ -335,11 +335,11 @@ class Kernel(TextTest):
         for unchanged in (0, 2, 3, 4, 7):
             self.assertEqual(result[unchanged], text.splitlines()[unchanged])
 
-    def test_an_address_behind_the_last_call(self):
+    def test_an_address_after_the_last_call(self):
         self.assertEqual(self.kernel(" do_syscall_64+0x90/0x90\n"), " do_syscall_64+0x90/0x90 do_syscall_64\n")
         self.assertEqual(self.kernel("pc : next_one+0x0/0x10\n"), "pc : next_one+0x0/0x10 next_one\n")
 
-    def test_the_size_tells_functions_of_one_name_apart(self):
+    def test_the_size_distinguishes_functions_of_one_name(self):
         self.assertEqual(self.kernel(" twin+0x18/0x20\n"), " twin+0x18/0x20 twin\n")
         self.assertEqual(self.kernel(" twin+0x18/0x10\n"), " twin+0x18/0x10\n")
 

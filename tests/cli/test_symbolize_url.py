@@ -1,4 +1,4 @@
-"""`sextant symbolize --url`: what no file here knows, a symbol service tells.
+"""`sextant symbolize --url`: a symbol service answers what no file here knows.
 
 The service is a small one in this file, which answers from what `lookup` says and keeps what it was asked.
 """

@@ -1,6 +1,6 @@
 /*
  * fuzz_calls.c: any bytes as machine code. The first byte picks the machine. Calls come in order, do not overlap and
- * lie inside; a search that begins behind one finds those that are left; and the quick decoder of x86 says what the
+ * lie inside; a search that begins after one finds those that are left; and the quick decoder of x86 says what the
  * complete one says.
  */
 #include <elf.h>

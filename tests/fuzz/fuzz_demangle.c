@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool decoded = sxt_demangle((sxt_string){(const char *)data, size}, &out);
     SXT_HOLDS(!out.failed && out.size >= 6 && memcmp(out.data, "before", 6) == 0);
     SXT_HOLDS(decoded || out.size == 6);
-    /* What stands behind an at sign is added to the limit. */
+    /* What comes after an at sign is added to the limit. */
     SXT_HOLDS(out.size <= 6 + ((size_t)1 << 20) + size);
     sxt_buffer_free(&out);
     return 0;

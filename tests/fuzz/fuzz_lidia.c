@@ -91,7 +91,7 @@ static void correct_checksums(uint8_t *data, size_t size)
     sxt_store_u32le(header + 0x1c, sxt_crc32c(0, header, 0x1c));
 }
 
-/* The index lies behind everything else, so a shorter file is the same one without it. */
+/* The index is after everything else, so a shorter file is the same one without it. */
 static void compare_without_index(const uint8_t *data, size_t size)
 {
     struct sxt_lidia indexed, plain;

@@ -191,7 +191,7 @@ def texts():
     found = {"example": EXAMPLE, "made-up kernel": made_up_kernel()}
     found["sextant"] = run_program("nm", "-n", sextant.program())
     found["Rust program"] = run_program("nm", "-n", reference("0.6")[0])
-    # What a kernel's package has in /boot may be a note of a few lines that tells where to find it.
+    # What a kernel's package has in /boot may be a note of a few lines that says where to find it.
     maps = glob.glob("/usr/lib/debug/boot/System.map-*") + glob.glob("/boot/System.map-*")
     for path in [path for path in maps if os.path.getsize(path) > 100000][:1]:
         found["kernel"] = pathlib.Path(path).read_bytes()

@@ -6,7 +6,7 @@ environment variable SXT_BUILD names (build under the source root by default). E
 toolchain, or one that is too old, or where the module can be had neither from the cache nor from the registry.
 
 The reference does not follow call sites: the file of an outer frame is, to it, the file of that function, where sextant
-tells the file of the call. Therefore files are compared for the innermost frame, and functions for all.
+says the file of the call. Therefore files are compared for the innermost frame, and functions for all.
 """
 
 import array
@@ -408,7 +408,7 @@ class OurArchives(ReferenceTest):
         self.assertGreater(deepest, 2, "no archive had inlined calls within inlined calls")
         print(f"# {asked} addresses in {compared} archives, up to {deepest} frames deep")
 
-    def test_the_index_behind_the_lines_changes_no_answer_of_the_reference(self):
+    def test_the_index_after_the_lines_changes_no_answer_of_the_reference(self):
         for binary in go_binaries():
             with self.subTest(binary=os.fspath(binary)):
                 indexed, plain = ours(binary), ours(binary, "--no-index")

@@ -165,7 +165,7 @@ class DwarfWriter:
     # --- units
 
     def begin_unit(self, kind=1, extra=b""):
-        """A header; its length is filled in by end_unit. EXTRA: what some kinds of units have behind it."""
+        """A header; its length is filled in by end_unit. EXTRA: what some kinds of units have after it."""
         self.unit_start = len(self.info)
         if self.offset_size == 8:
             self.info.u32(0xFFFFFFFF)

@@ -1,7 +1,7 @@
 """Asks GNU addr2line and `sextant addr2line` the same and compares the answers, byte for byte.
 
 A difference belongs to a class that has a name. Most of them come from debug information in a form that GNU addr2line
-2.40 cannot read; docs/addr2line.md tells about each. The classes are told by what GNU says, never by what we say.
+2.40 cannot read; docs/addr2line.md describes each. The classes follow from what GNU says, never from what we say.
 """
 
 import collections

@@ -30,7 +30,7 @@ int main(void)
     free(NULL);
     kept[5] = realloc(NULL, 50);      /* realloc of nothing */
     kept[5] = realloc(kept[5], 52);   /* realloc in place */
-    kept[6] = malloc(24);             /* behind it */
+    kept[6] = malloc(24);             /* after it */
     kept[5] = realloc(kept[5], 90000); /* realloc moving */
     kept[7] = malloc(33);             /* freed by realloc */
     kept[7] = realloc(kept[7], 0);    /* realloc to nothing */

@@ -83,7 +83,7 @@ def write(rows, address_size=None, field_size=4, line_size=None, nul_strings=Fal
 
 
 def assemble(addresses, address_size, table, field_size, strings, lines, line_size):
-    """Puts the four parts behind a header that is true of them."""
+    """Puts the four parts after a header that is true of them."""
     at = HEADER_SIZE
     header = MAGIC + struct.pack("<I", 1)
     header += struct.pack("<QQQII", address_size, len(addresses) // address_size, at, crc32c(addresses), 0)

@@ -279,7 +279,7 @@ def zigzag(value):
 
 
 def make_columns(events, time):
-    """Columns that tell nothing from what was before: every address, stack, size and thread is there."""
+    """Columns that have nothing from before: every address, stack, size and thread is there."""
     columns = [b""] * 10
     last = {"alloc": 0, "free": 0}
     for event in events:
@@ -342,7 +342,7 @@ def read_index(data):
 
 
 def live(events):
-    """Bytes and blocks that are live behind EVENTS."""
+    """Bytes and blocks that are live after EVENTS."""
     sizes = {}
     for event in events:
         if event[0] == "alloc":

@@ -1,6 +1,6 @@
 """Programs that have children while they are recorded, or become another program; see record_programs.py."""
 
-# With a word behind the path it is the child.
+# With a word after the path it is the child.
 VFORK = r"""
 #define _GNU_SOURCE
 #include <spawn.h>

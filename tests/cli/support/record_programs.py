@@ -548,7 +548,7 @@ void *malloc(size_t size)
     return next(size + 16);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void report(void)
 {
     if (getenv("SEXTANT_RECORD") != NULL && write(1, count == 1 ? "one" : "odd", 3) != 3)
         count = 0;

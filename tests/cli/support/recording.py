@@ -21,7 +21,7 @@ class RecordTest(sextant.ProgramTest):
         self.addCleanup(self.kill_the_rest)
 
     def kill_the_rest(self):
-        """Programs that were recorded into the test's folder, and their children: the environment tells."""
+        """Programs that were recorded into the test's folder, and their children: by their environment."""
         mark = b"SEXTANT_RECORD=" + os.fsencode(self.folder)
         for entry in pathlib.Path("/proc").glob("[0-9]*/environ"):
             try:

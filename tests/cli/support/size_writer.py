@@ -230,7 +230,7 @@ def parse(data):
     if size.has_disassembly:
         for index in [int(index) for index in lines.line().split(" ") if index]:
             size.symbols[index].disassembly = lines.bytes(int(lines.line()))
-    assert not lines.data[lines.at :].strip(b"\n"), "more text behind the end"
+    assert not lines.data[lines.at :].strip(b"\n"), "more text after the end"
     return size
 
 

@@ -197,7 +197,7 @@ TEST(a_ksym_writer_says_why_nothing_is_left)
     sxt_ksym_writer_free(&writer);
 }
 
-TEST(kinds_are_told_apart_by_content)
+TEST(kinds_are_recognized_by_content)
 {
     char folder[200], path[240];
     sxt_test_make_folder(folder);

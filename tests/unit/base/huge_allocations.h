@@ -4,7 +4,7 @@
 
 #define HUGE_SIZE (SIZE_MAX / 2 + 1) /* more than any object can have */
 
-/* Sanitizers end the program at an allocation that is too large, unless told that NULL is an answer. */
+/* Sanitizers end the program at an allocation that is too large, unless an option says that NULL is an answer. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

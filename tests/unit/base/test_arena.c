@@ -87,7 +87,7 @@ TEST(keeps_cutting_from_a_block_after_a_large_object)
     sxt_arena_free(&arena);
 }
 
-TEST(copies_text_with_a_nul_behind_it)
+TEST(copies_text_with_a_nul_after_it)
 {
     struct sxt_arena arena;
     for (int separate = 0; separate < 2; separate++) {

@@ -237,7 +237,7 @@ TEST(finds_the_character_to_escape_at_every_place)
     static const char bad[] = {'"', '\\', '\x1f', '\x7f', '\x00', '\n'};
     for (size_t b = 0; b < sizeof bad; b++) {
         for (size_t at = 0; at < 40; at++) {
-            /* Memory that ends with the string, so that a sanitizer sees what is read behind it. */
+            /* Memory that ends with the string, so that a sanitizer sees what is read after it. */
             char *text = malloc(40);
             assert_non_null(text);
             memset(text, '~', 40);
@@ -320,7 +320,7 @@ TEST(escapes_long_strings_in_linear_time)
     free(text);
 }
 
-TEST(colours_keys_when_told_to)
+TEST(colours_keys_if_asked_to)
 {
     struct page page;
     struct sxt_emit *emit = open_page(&page, false);

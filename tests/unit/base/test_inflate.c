@@ -75,7 +75,7 @@ static struct bytes compressed(enum sxt_compression kind, const void *data, size
     return compress_deflate(kind == SXT_COMPRESSION_GZIP, data, size);
 }
 
-/* A copy that ends where its memory ends, so that a sanitizer sees the first byte read behind it. */
+/* A copy that ends where its memory ends, so that a sanitizer sees the first byte read after it. */
 static struct bytes joined(const void *first, size_t first_size, const void *second, size_t second_size)
 {
     struct bytes out = {malloc(first_size + second_size + (first_size + second_size == 0)), first_size + second_size};
@@ -208,7 +208,7 @@ TEST(accepts_zero_padding_of_gzip_and_xz_only)
     free(text.data);
 }
 
-TEST(refuses_other_bytes_behind_the_end)
+TEST(refuses_other_bytes_after_the_end)
 {
     static const char *const garbage[] = {"x", "\x1f", "\x1f\x8b", "\x28\xb5\x2f", "\xfd\x37zXZ", "longer garbage"};
     struct bytes text = sample(500);

@@ -99,7 +99,7 @@ TEST(reads_every_type)
     assert_null(item->next);
 }
 
-TEST(links_siblings_behind_nested_values)
+TEST(links_siblings_after_nested_values)
 {
     const struct sxt_json *value = parsed("[[1,[2,[]],{\"a\":{\"b\":3}}],4]");
     assert_int_equal(value->count, 2);

@@ -18,9 +18,9 @@
 struct tally {
     unsigned threads;
     _Atomic unsigned char seen[ITEMS_MAX];
-    size_t per_worker[64]; /* each belongs to one thread; TSan would tell if not */
+    size_t per_worker[64]; /* each belongs to one thread; TSan would report it if not */
     atomic_bool wrong;
-    size_t fail_at; /* this item and every third behind it fail */
+    size_t fail_at; /* this item and every third after it fail */
 };
 
 static int count_item(void *context, unsigned worker, size_t item)

@@ -18,8 +18,8 @@ TEST(hands_on_place_rule_and_text)
 {
     unsigned calls = 0;
     struct sxt_problems problems = {.found = note, .context = &calls};
-    sxt_problems_add(&problems, 0x80, "va-order", "address %d comes behind %d", 1, 2);
-    assert_string_equal(last, "va-order@80: address 1 comes behind 2");
+    sxt_problems_add(&problems, 0x80, "va-order", "address %d comes after %d", 1, 2);
+    assert_string_equal(last, "va-order@80: address 1 comes after 2");
     sxt_problems_add(&problems, UINT64_MAX - 1, "crc", "wrong");
     assert_string_equal(last, "crc@fffffffffffffffe: wrong");
     assert_int_equal(calls, 2);

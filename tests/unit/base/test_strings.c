@@ -176,7 +176,7 @@ TEST(spreads_names_that_differ_anywhere)
 }
 
 /* Puts OTHER where a search for TEXT begins, under the hash of TEXT, and searches for TEXT. */
-static uint32_t find_behind_a_collision(const char *text, const char *other)
+static uint32_t find_after_a_collision(const char *text, const char *other)
 {
     struct sxt_strings model = new_table(0), strings = new_table(0);
     uint32_t hash = model.hashes[add(&model, text)];
@@ -214,12 +214,12 @@ TEST(spreads_names_that_were_chosen)
     assert_in_range(count_collisions(&strings), 0, 12);
 }
 
-TEST(tells_strings_with_the_same_hash_apart)
+TEST(distinguishes_strings_with_the_same_hash)
 {
-    assert_int_equal(find_behind_a_collision("main", "main"), 1);
-    assert_int_equal(find_behind_a_collision("main", "mail"), SXT_STRINGS_FULL);
-    assert_int_equal(find_behind_a_collision("main", "main.c"), SXT_STRINGS_FULL);
-    assert_int_equal(find_behind_a_collision("main.c", "main"), SXT_STRINGS_FULL);
+    assert_int_equal(find_after_a_collision("main", "main"), 1);
+    assert_int_equal(find_after_a_collision("main", "mail"), SXT_STRINGS_FULL);
+    assert_int_equal(find_after_a_collision("main", "main.c"), SXT_STRINGS_FULL);
+    assert_int_equal(find_after_a_collision("main.c", "main"), SXT_STRINGS_FULL);
 }
 
 TEST(takes_no_more_than_its_limit)

@@ -61,7 +61,7 @@ static void check_all(uint16_t machine, const struct example *examples, size_t c
         check(machine, &examples[i]);
 }
 
-/* As they are, with enough behind them that the quick decoder has its turn, and cut off everywhere. */
+/* Unchanged, with enough bytes after them for the quick decoder, and cut off everywhere. */
 static void check_64(const struct example *examples, size_t count)
 {
     check_all(EM_X86_64, examples, count);
@@ -160,7 +160,7 @@ TEST(nothing_else_of_x86_is_a_call)
     CHECK_64(examples);
 }
 
-TEST(a_search_goes_on_behind_what_is_no_instruction)
+TEST(a_search_continues_after_invalid_bytes)
 {
     static const struct example examples[] = {
         {"bytes that mean nothing", BYTES("\x06\x07\x0e\xe8\x01\x02\x03\x04"), "3+5"},
@@ -187,7 +187,7 @@ TEST(what_is_cut_off_is_no_call)
         {"syscall", BYTES("\x90\x0f"), ""},
         {"int", BYTES("\x90\xcd"), ""},
         {"only prefixes", BYTES("\x66\x66\x48"), ""},
-        {"behind a whole one", BYTES("\xe8\x01\x02\x03\x04\xe8\x01\x02\x03"), "0+5"},
+        {"after a whole one", BYTES("\xe8\x01\x02\x03\x04\xe8\x01\x02\x03"), "0+5"},
         {"a new vector instruction", BYTES("\xc4\xe2\xf1\xb4\x90\x01\x02\x03"), ""},
         {"its SIB byte", BYTES("\xc4\xe2\xf1\xb4\x94"), ""},
         {"its ModRM", BYTES("\xc4\xe2\xf1\xb4"), ""},

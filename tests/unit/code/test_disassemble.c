@@ -54,7 +54,7 @@ TEST(addresses_get_names)
     check(EM_X86_64, BYTES("\xe8\xfb\x0f\x00\x00"), "     0:\tcall <402000>\n");
     check(EM_X86_64, BYTES("\x90\x74\xfe"), "     0:\tnop\n     1:\tjz <401001>\n");
     check(EM_X86_64, BYTES("\x48\x8d\x05\xf9\x2f\x00\x00"), "     0:\tlea <404000>(%rip), %rax\n");
-    /* The immediate behind the address belongs to what it is relative to. */
+    /* The address is relative to the end of the immediate after it. */
     check(EM_X86_64, BYTES("\xc7\x05\xf6\x2f\x00\x00\x07\x00\x00\x00"), "     0:\tmovl $0x7, <404000>(%rip)\n");
     check(EM_X86_64, BYTES("\xff\x25\xfa\x2f\x00\x00"), "     0:\tjmp *<404000>(%rip)\n");
     check(EM_X86_64, BYTES("\xff\x15\xfa\x2f\x00\x00"), "     0:\tcall *<404000>(%rip)\n");

@@ -70,7 +70,7 @@ TEST(the_suffix_of_a_clone_stays)
 
 /*
  * The OpenTelemetry profiler's own tools leave out template arguments and clone suffixes, and with them the sign of
- * `operator<`. Names here keep what tells functions apart: the comments have what those tools print.
+ * `operator<`. Names here keep what distinguishes functions: the comments have what those tools print.
  */
 TEST(more_is_kept_than_by_the_profilers_own_tools)
 {
@@ -327,7 +327,7 @@ TEST(doubling_types_of_rust_are_given_up_soon)
     for (unsigned levels = 18; levels <= 200; levels += levels < 30 ? 2 : 170) {
         char name[8192] = "_RINvC1a1bu";
         size_t at = strlen(name);
-        /* References count from behind "_R", and 0 is written as nothing. */
+        /* References count from the end of "_R", and 0 is written as nothing. */
         unsigned before = (unsigned)at - 3;
         for (unsigned i = 0; i < levels; i++) {
             unsigned here = (unsigned)at - 2;

@@ -156,7 +156,7 @@ TEST(every_address_between_symbols_is_found)
     }
 }
 
-TEST(both_layouts_are_told_apart)
+TEST(distinguishes_both_layouts)
 {
     static struct sxt_ksym_image image;
     static struct sxt_ksym_image_symbol zeros[64];
@@ -168,7 +168,7 @@ TEST(both_layouts_are_told_apart)
     assert_lookup(&blob.ksym, 0x2001, "b", 0x1000, 1);
     sxt_ksym_assert_found(&blob.ksym, "a", "1000");
     sxt_ksym_image_close(&blob);
-    /* In a section that goes on behind it. */
+    /* In a section that continues after it. */
     memset(image.bytes + image.size, 0, 4096);
     sxt_ksym_image_open(&blob, image.bytes, 4096, 0, 0);
     assert_int_equal(blob.ksym.layout, SXT_KSYM_0_6);
@@ -197,7 +197,7 @@ TEST(both_layouts_are_told_apart)
 }
 
 /* Whatever the token takes of a name and of its module, the name is found and given. */
-TEST(modules_are_told_apart)
+TEST(distinguishes_modules)
 {
     static struct sxt_ksym_image image;
     struct sxt_ksym_blob blob;

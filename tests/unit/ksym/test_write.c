@@ -266,7 +266,7 @@ TEST(takes_no_token_that_saves_nothing)
     sxt_ksym_list_free(&list);
 }
 
-/* What the best tokens save here, the padding behind them takes. */
+/* The padding after the tokens takes what the best ones save here. */
 TEST(takes_no_token_that_saves_nothing_in_the_end)
 {
     static const char *const names[] = {"_stext",

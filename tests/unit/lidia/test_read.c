@@ -217,7 +217,7 @@ TEST(without_line_entries_their_size_and_place_do_not_matter)
 TEST(parts_may_stand_in_another_order)
 {
     make_image((struct sxt_test_lidia){0});
-    /* The strings once more, behind everything. */
+    /* The strings once more, after everything. */
     size_t strings_at = sxt_test_strings_at(image), strings_size = (size_t)sxt_test_load(image + 0x48, 8);
     image = realloc(image, image_size + strings_size);
     assert_non_null(image);

@@ -179,7 +179,7 @@ TEST(each_rule_of_the_layout_is_reported_where_it_is_broken)
 
 TEST(parts_with_gaps_or_overlaps_are_reported)
 {
-    /* Everything behind the addresses is one byte later than it should be. */
+    /* Everything after the addresses is one byte later than it should be. */
     make_image((struct sxt_test_lidia){0});
     uint8_t *moved = malloc(image_size + 1);
     assert_non_null(moved);

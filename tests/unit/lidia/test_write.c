@@ -150,7 +150,7 @@ TEST(fields_take_four_bytes_until_a_length_needs_eight)
     assert_int_equal(field(1, 7), UINT32_MAX);
 }
 
-/* The line field size for a function with an entry {OFFSET, LINE} behind the first one. */
+/* The line field size for a function with an entry {OFFSET, LINE} after the first one. */
 static uint64_t line_size_for(uint32_t offset, uint32_t line)
 {
     sxt_symbols_free(&model);
@@ -295,7 +295,7 @@ TEST(a_name_that_is_too_long_for_the_index_is_marked)
     }
 }
 
-/* A function with CALLS calls side by side; the last one lies CALLS rows behind its function. */
+/* A function with CALLS calls side by side; the last one is CALLS rows after its function. */
 static void encode_calls(uint32_t calls)
 {
     sxt_symbols_free(&model);

@@ -74,7 +74,7 @@ TEST(equal_ones_are_aliases)
 {
     CHECK("a0-4 =b0-4 =c0-4", {'a', 0, 4}, {'b', 0, 4}, {'c', 0, 4});
     CHECK("b0-4 =a0-4", {'b', 0, 4}, {'a', 0, 4});
-    /* Cut by another, they share what is before it; what is behind it needs no more than one name. */
+    /* Cut by another, they share what is before it; what is after it needs only one name. */
     CHECK("a0-4 =b0-4 c4-8 a8-10", {'a', 0, 16}, {'b', 0, 16}, {'c', 4, 8});
     CHECK("c0-4 =d0-4 a4-8", {'a', 0, 8}, {'b', 0, 8}, {'c', 0, 4}, {'d', 0, 4});
 }

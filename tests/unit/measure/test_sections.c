@@ -127,28 +127,28 @@ TEST(sections_of_object_files_go_where_a_linker_puts_them)
     end(&sample);
 }
 
-TEST(memory_behind_bss_is_bss)
+TEST(memory_after_bss_is_bss)
 {
     struct sample sample;
     begin(&sample, ET_EXEC);
     unsigned before = add(&sample, ".early", SHT_NOBITS, SHF_ALLOC, 0x1000, 0x100);
     unsigned bss = add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0x2000, 0x100);
-    unsigned behind = add(&sample, ".noptrbss", SHT_NOBITS, SHF_ALLOC, 0x2120, 0x1000);
+    unsigned after = add(&sample, ".noptrbss", SHT_NOBITS, SHF_ALLOC, 0x2120, 0x1000);
     unsigned next = add(&sample, ".brk", SHT_NOBITS, SHF_ALLOC, 0x3120, 0x10);
     unsigned far = add(&sample, ".far", SHT_NOBITS, SHF_ALLOC, 0x3130 + 0x10000, 0x10);
     unsigned inside = add(&sample, ".inside", SHT_NOBITS, SHF_ALLOC, 0x2080, 0x10);
     finish(&sample, false);
     check(&sample, before, MEASURE_MEMORY, ".early");
     check(&sample, bss, MEASURE_NATIVE, ".bss");
-    check(&sample, behind, MEASURE_NATIVE, ".bss");
+    check(&sample, after, MEASURE_NATIVE, ".bss");
     assert_int_equal(sample.sections[bss].gap, 0);
-    assert_int_equal(sample.sections[behind].gap, 0x20);
+    assert_int_equal(sample.sections[after].gap, 0x20);
     check(&sample, next, MEASURE_NATIVE, ".bss");
     assert_int_equal(sample.sections[next].gap, 0);
     check(&sample, far, MEASURE_MEMORY, ".far");
     check(&sample, inside, MEASURE_MEMORY, ".inside");
     end(&sample);
-    /* In an object file nothing is behind anything yet, and thread-local data is elsewhere. */
+    /* In an object file nothing is after anything yet, and thread-local data is elsewhere. */
     begin(&sample, ET_REL);
     add(&sample, ".bss", SHT_NOBITS, SHF_ALLOC, 0, 0x100);
     unsigned unknown = add(&sample, ".unknown", SHT_NOBITS, SHF_ALLOC, 0, 0x100);

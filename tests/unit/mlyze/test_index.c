@@ -43,7 +43,7 @@ static void end(struct fixture *fixture)
     free(fixture->events);
 }
 
-/* What is live behind the first COUNT events, the slow way. */
+/* What is live after the first COUNT events, the slow way. */
 static void count_live(const sxt_trace_event *events, size_t count, uint64_t *bytes, uint32_t *blocks)
 {
     static uint64_t sizes[5000];
@@ -171,7 +171,7 @@ TEST(lies_are_noticed)
         {64 + 48, 258},               /* or where the first one is */
         {64 + 48 + 8, 0},             /* events go backwards */
         {64 + 48 + 16, 0},            /* time does */
-        {64 + 48 + 32, (uint64_t)-1}, /* reaches behind the end */
+        {64 + 48 + 32, (uint64_t)-1}, /* reaches beyond the end */
         {40, 1},                      /* fewer events than entries say */
         {56, 0},                      /* ends before it begins */
     };
@@ -184,7 +184,7 @@ TEST(lies_are_noticed)
         assert_useless(&fixture, fixture.bytes.size);
         sxt_store_u64le(data + lies[i].offset, truth);
     }
-    /* A block tells its own time and number. */
+    /* A block has its own time and number. */
     end(&fixture);
     make(&fixture, SXT_MLYZE_LZ4);
     struct sxt_mlyze_cursor *cursor;
@@ -201,7 +201,7 @@ TEST(lies_are_noticed)
     end(&fixture);
 }
 
-/* A file of EVENTS whose writer makes the index; what is live is told with each event. Returns what writing said. */
+/* A file of EVENTS whose writer makes the index; what is live is given with each event. Returns what writing said. */
 static int write_with_index(const sxt_trace_event *events, enum sxt_mlyze_codec codec, bool disk_is_full,
                             struct sxt_mlyze_index *index, sxt_error *error)
 {
@@ -258,7 +258,7 @@ TEST(the_writer_knows_the_index_too)
 }
 
 /* Also when another thread does the writing. */
-TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_reported)
 {
     static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
     sxt_trace_event *events = sxt_test_mlyze_events(1, COUNT);

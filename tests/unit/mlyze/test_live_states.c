@@ -61,7 +61,7 @@ TEST(states_agree_with_a_pass)
     for (size_t i = 0; i < 300; i++) {
         sxt_heap_usage slow, quick;
         uint64_t time = i < 2 ? HEAP_START + i : HEAP_START + sxt_test_below(&random, 100000);
-        /* Around the ends of blocks, where a state may be the one before or behind. */
+        /* Around the ends of blocks, where a state may be the one before or after. */
         if (i % 3 == 0 && i > 0)
             time = fixture.index.entries[i % fixture.index.count].time + sxt_test_below(&random, 3) - 1;
         run_until(fixture.trace, time, &slow);

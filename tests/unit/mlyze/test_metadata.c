@@ -1,4 +1,4 @@
-/* test_metadata.c: what is taken as metadata, what is refused and where, and how names are told. */
+/* test_metadata.c: what is taken as metadata, what is refused and where, and how names are given. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
  * test_read.c: traces are read as they were written, in batches of any size and from any block, by all codecs;
- * damage is reported where it is, behind everything before it.
+ * damage is reported where it is, after everything before it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -287,7 +287,7 @@ TEST(what_is_too_wide_for_a_word)
     expect(&made, "afff0000000001000 ffff0000000001000 a2000");
 }
 
-TEST(notes_tell_stacks_files_and_threads)
+TEST(notes_give_stacks_files_and_threads)
 {
     struct made made = make();
     struct {
@@ -339,7 +339,7 @@ TEST(only_the_last_image_counts)
     expect(&made, "a2000");
 }
 
-/* Every byte behind the first page becomes something else, one after another; and the file may end anywhere. */
+/* Every byte after the first page becomes something else, one after another; and the file may end anywhere. */
 TEST(damage_costs_events_and_nothing_else)
 {
     struct made made = make();

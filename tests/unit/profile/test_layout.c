@@ -29,7 +29,7 @@ TEST(addresses_that_are_file_relative_stay)
     assert_int_equal(place(&archive, "/bin/app", 0, 0, 0, 0x2345), 0x2345);
 }
 
-TEST(segments_tell_where_an_offset_is_loaded)
+TEST(segments_give_the_address_of_an_offset)
 {
     uint64_t start = 0x555500001000;
     assert_int_equal(place(&elf, "/bin/app", start, start + 0x1000, 0x1000, start + 0x234), 0x2234);

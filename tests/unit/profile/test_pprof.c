@@ -37,7 +37,7 @@ TEST(reads_mappings_locations_and_strings)
     sxt_pprof_free(&pprof);
 }
 
-TEST(a_location_behind_the_first_of_a_sample_is_a_return_address)
+TEST(a_location_after_the_first_of_a_sample_is_a_return_address)
 {
     static const struct {
         const char *data;

@@ -82,7 +82,7 @@ TEST(an_address_leads_through_the_map_to_its_file)
     assert_string_equal(place.module, binary);
     assert_int_equal(place.address, 0x401025);
     assert_null(place.problem);
-    /* Inside the mapping, but behind what the file loads. */
+    /* Inside the mapping, but after what the file loads. */
     assert_int_equal(sxt_process_lookup(process, 0x7f0000000fff, &frame, 1, &place), 0);
     assert_string_equal(place.module, binary);
     assert_null(place.problem);

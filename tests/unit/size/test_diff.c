@@ -7,7 +7,7 @@
 #include "support/size_model.h"
 #include "support/test.h"
 
-/* The pairs as text: "0=0 1~2 +3 -4", and the paddings behind: "a.text:5". */
+/* The pairs as text: "0=0 1~2 +3 -4", and the paddings after them: "a.text:5". */
 static void describe(const struct sxt_size_delta *delta, char *text, size_t size)
 {
     static const char signs[] = "=~+-";
@@ -210,7 +210,7 @@ static double total_of(const struct sxt_size_info *size)
     return total;
 }
 
-/* Each symbol is in one pair, and the pairs with the paddings tell all of the difference but for the rounding. */
+/* Each symbol is in one pair, and the pairs with the paddings are all of the difference but for the rounding. */
 TEST(nothing_is_lost)
 {
     struct sxt_test_random random = {11};

@@ -24,7 +24,7 @@ static void check(const char *section, const struct example *examples, size_t co
     struct sxt_buffer buffer;
     sxt_buffer_init(&buffer, SIZE_MAX);
     for (size_t i = 0; i < count; i++) {
-        /* A copy without a NUL, so that a sanitizer sees reading behind the end. */
+        /* A copy without a NUL, so that a sanitizer sees reading after the end. */
         size_t size = strlen(examples[i].stored);
         char *stored = malloc(size + (size == 0));
         assert_non_null(stored);
@@ -101,7 +101,7 @@ TEST(clones_are_their_originals)
           {"x [clone .1]", "x", NULL, NULL, SXT_SIZE_CLONE});
 }
 
-TEST(what_something_is_for_comes_behind)
+TEST(what_something_is_for_comes_last)
 {
     CHECK(".data.rel.ro", {"vtable for Shelf<long>", "Shelf<long> [vtable]", NULL, "Shelf<> [vtable]", 0},
           {"construction vtable for A-in-B", "A-in-B [construction vtable]", NULL, NULL, 0},

@@ -88,7 +88,7 @@ TEST(overhead_is_all_padding)
     assert_int_equal(ASSERT_PADDINGS(".text", native, "7(0) 9(9) 11(10)"), 0);
 }
 
-/* A symbol that is nothing but a gap may share its address with the one behind it. */
+/* A symbol that is nothing but a gap may share its address with the one after it. */
 TEST(symbol_gap)
 {
     const struct row rows[] = {{90, 5, "f", 0, 0}, {100, 0, "** symbol gap 1", 0, 0}, {100, 8, "g", 0, 0}};

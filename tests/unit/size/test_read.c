@@ -1,5 +1,5 @@
 /*
- * test_read.c: what a .size file holds comes out of it, and what is wrong in one is told in a line with its place.
+ * test_read.c: what a .size file holds comes out of it, and an error in one is reported in a line with its place.
  * Every beginning of a file is refused, and no byte that is changed does harm.
  */
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "support/size_model.h"
 #include "support/test.h"
 
-/* Segments and symbols as text: "a.text[f g*2 g'*2] a.bss[x]"; aliases have their number behind them. */
+/* Segments and symbols as text: "a.text[f g*2 g'*2] a.bss[x]"; aliases have their number after them. */
 static void assert_size(const struct sxt_size_info *size, const char *expected)
 {
     char text[1000] = "";

@@ -7,7 +7,7 @@
  *     main.empty  0x60 - 0x60
  *     main.last   0x60 - 0x80   a.go:30
  *
- * Addresses are file offsets plus IMAGE_BASE. C code comes first in .text, so the Go text starts behind its beginning.
+ * Addresses are file offsets plus IMAGE_BASE. C code comes first in .text, so the Go text starts after its beginning.
  */
 #ifndef SXT_TESTS_GOPCLNTAB_IMAGE_H
 #define SXT_TESTS_GOPCLNTAB_IMAGE_H
@@ -58,7 +58,7 @@ struct image {
     /* Where parts are in the file. */
     size_t names, file_lists, file_names, pc_values, functab;
     size_t records[4];
-    size_t main_nodes; /* the pc-value table of main.main that tells what was inlined */
+    size_t main_nodes; /* the pc-value table of main.main that says what was inlined */
 };
 
 struct image_step {
@@ -170,7 +170,7 @@ static void image_write_tree(struct image *image, const struct image_offsets *of
     }
 }
 
-/* The record of function INDEX at AT; returns what is behind it. */
+/* The record of function INDEX at AT; returns what is after it. */
 static size_t image_write_record(struct image *image, size_t at, unsigned index, const struct image_offsets *offsets)
 {
     int go = image->recipe.go;
@@ -225,7 +225,7 @@ static void image_write_texts(struct image *image, struct image_offsets *offsets
         offsets->names[i] = (uint32_t)(at - base);
         at = image_text(image, at, i < IMAGE_FUNCTIONS ? image_functions[i].name : inlined[i - IMAGE_FUNCTIONS]);
     }
-    /* Before 1.16 one list whose first entry is its length; since then one for each unit, here behind two entries. */
+    /* Before 1.16 one list whose first entry is its length; since then one for each unit, here after two entries. */
     unsigned first = old ? 1 : 2;
     image->file_lists = image_align(at);
     image->file_names = at = image->file_lists + (first + 3) * 4;
@@ -261,7 +261,7 @@ static size_t image_write_pc_values(struct image *image, struct image_offsets *o
     return image_align(at);
 }
 
-/* functab, and from AT on the records that it points to; returns what is behind them. */
+/* functab, and from AT on the records that it points to; returns what is after them. */
 static size_t image_write_functions(struct image *image, size_t at, const struct image_offsets *offsets)
 {
     int go = image->recipe.go;

@@ -127,7 +127,7 @@ void sxt_ksym_assert_found(const sxt_ksym *ksym, const char *name, const char *e
     char text[512] = "";
     sxt_ksym_matches matches;
     size_t index;
-    /* Of exactly its size, so that reading behind it is seen. */
+    /* Of exactly its size, so that reading after it is seen. */
     char *copy = malloc(strlen(name) + (name[0] == '\0'));
     assert_non_null(copy);
     memcpy(copy, name, strlen(name));

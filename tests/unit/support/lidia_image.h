@@ -16,7 +16,7 @@ struct sxt_test_strings {
     bool nul; /* end with NUL instead of beginning with a length */
 };
 
-/* Puts TEXT behind the others and returns its offset. */
+/* Puts TEXT after the others and returns its offset. */
 uint64_t sxt_test_put_string(struct sxt_test_strings *strings, const char *text);
 
 struct sxt_test_row {

@@ -1,4 +1,4 @@
-/* size_image.h: texts of .size files for tests, put together from a header and what comes behind it. */
+/* size_image.h: texts of .size files for tests, put together from a header and what comes after it. */
 #ifndef SXT_TESTS_SIZE_IMAGE_H
 #define SXT_TESTS_SIZE_IMAGE_H
 

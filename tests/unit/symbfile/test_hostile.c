@@ -210,7 +210,7 @@ TEST(many_groups_take_no_more_time_than_other_bytes)
     assert_true(sxt_test_seconds() - start < PATIENCE_SECONDS);
 }
 
-/* A message of the largest size, all of it BYTES again and again behind BEGINNING. */
+/* A message of the largest size, all of it BYTES again and again after BEGINNING. */
 static void put_largest(uint64_t type, const char *beginning, const char *bytes)
 {
     struct sxt_buffer body, part;

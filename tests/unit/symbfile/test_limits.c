@@ -10,7 +10,7 @@
 #include "support/test.h"
 #include "symbfile/symbfile.h"
 
-/* A name of SIZE letters, and a character of two bytes behind them. */
+/* A name of SIZE letters, and a character of two bytes after them. */
 static char *long_name(size_t size)
 {
     char *name = malloc(size + 3);
@@ -362,7 +362,7 @@ TEST(the_largest_line_table_fills_a_message)
 
 TEST(only_entries_that_a_lookup_finds_are_in_the_pieces)
 {
-    /* All pairs at one offset, and the last third behind the end. */
+    /* All pairs at one offset, and the last third after the end. */
     struct entries entries = make_entries(9000000, 2);
     for (size_t i = 1; i < entries.count; i += 2)
         entries.lines[i].offset = entries.lines[i - 1].offset;
@@ -370,7 +370,7 @@ TEST(only_entries_that_a_lookup_finds_are_in_the_pieces)
     write_one(&range);
     assert_int_equal(check_pieces(&range), 1);
 
-    /* All at one offset, and all behind the end. */
+    /* All at one offset, and all after the end. */
     for (size_t i = 0; i < entries.count; i++)
         entries.lines[i].offset = 4;
     range.length = 8;

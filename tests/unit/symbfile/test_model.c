@@ -197,7 +197,7 @@ TEST(what_only_looks_like_pieces_stays_apart)
         read_model(NULL);
         assert_int_equal(model->range_count, 2);
     }
-    /* The first has no lines, lines behind its end, or no file; offsets would not fit in 32 bits. */
+    /* The first has no lines, lines after its end, or no file; offsets would not fit in 32 bits. */
     static const char *const firsts[] = {
         "60 00 10 10 1a 01 'f' 22 01 'a'",
         "60 00 10 10 1a 01 'f' 22 01 'a' 42 06 0a 01 10 12 01 01",

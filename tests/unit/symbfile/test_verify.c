@@ -1,6 +1,6 @@
 /*
  * test_verify.c: every rule of the checker, with the byte where it is broken; one problem is one problem, and
- * what comes behind it is checked too; good files pass, the reference's among them.
+ * what comes after it is checked too; good files pass, the reference's among them.
  */
 #include <stdio.h>
 #include <stdlib.h>

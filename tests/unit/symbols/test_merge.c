@@ -249,7 +249,7 @@ TEST(a_cut_at_the_very_start_of_a_line_leaves_the_line_before_out)
     expect("d@10-18 f@18-30{0:f.c:2}");
 }
 
-TEST(lines_behind_a_cut_at_the_back_are_dropped)
+TEST(lines_after_a_cut_at_the_end_are_dropped)
 {
     range(GO, 0, "f", 0x10, 0x30);
     line(0, 1);
@@ -278,7 +278,7 @@ TEST(a_line_that_begins_late_stays_where_it_is)
     expect("d@10-18 f@18-30{8:f.c:1}");
 }
 
-TEST(lines_behind_the_end_of_their_range_say_nothing)
+TEST(lines_after_the_end_of_their_range_are_ignored)
 {
     range(DWARF, 0, "f", 0x10, 0x20);
     line(0, 1);

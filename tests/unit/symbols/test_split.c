@@ -128,7 +128,7 @@ TEST(entries_of_an_unknown_file_cut_nothing)
     expect_split("f@0-30{0:a.c:1 10::0 20:a.c:3}=a.c");
 }
 
-TEST(an_entry_behind_the_end_cuts_nothing)
+TEST(an_entry_after_the_end_cuts_nothing)
 {
     range(0, "f", 0, 0x10);
     line(0, "a.c", 1);

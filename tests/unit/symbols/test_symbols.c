@@ -251,7 +251,7 @@ TEST(symbols_of_one_name_but_another_type_or_module_are_no_doubles)
     sxt_symbols_free(&model);
 }
 
-TEST(doubles_are_found_behind_a_symbol_of_the_same_name_and_another_type)
+TEST(doubles_are_found_after_a_symbol_of_the_same_name_and_another_type)
 {
     struct sxt_symbols *model = sxt_test_model();
     add_symbol(model, "f", 0x10, 4, "FG", SXT_SOURCE_SYMTAB);

@@ -94,7 +94,7 @@ static bool see(void *context, const sxt_trace_event *events, size_t count)
     return seen->events < seen->most;
 }
 
-TEST(visits_events_until_told_to_stop)
+TEST(visits_events_until_asked_to_stop)
 {
     sxt_trace *trace = open_example();
     sxt_trace_oddities oddities = {0};

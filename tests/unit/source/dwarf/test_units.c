@@ -92,14 +92,14 @@ TEST(sections_in_the_older_compressed_format_are_found)
 TEST(padding_between_and_after_units_is_skipped)
 {
     for (unsigned between = 0; between <= 12; between += 4)
-        for (unsigned behind = 0; behind < 6; behind++) {
+        for (unsigned after = 0; after < 6; after++) {
             struct debug debug;
             debug_init(&debug, (struct debug_shape){.version = 5});
             put_unit(&debug, "f", TEXT);
             for (unsigned i = 0; i < between; i++)
                 debug_number(&debug, INFO, 0, 1);
             put_unit(&debug, "g", TEXT + 16);
-            for (unsigned i = 0; i < behind; i++)
+            for (unsigned i = 0; i < after; i++)
                 debug_number(&debug, INFO, 0, 1);
             debug_expect(&debug, "f@0-10 g@10-20");
             debug_free(&debug);
