@@ -7,8 +7,9 @@
 
 #define TEXT_SIZE 240
 
-static void report(const struct sxt_problems *problems, sxt_severity severity, uint64_t offset, const char *rule,
-                   const char *format, va_list arguments)
+__attribute__((format(printf, 5, 0))) static void report(const struct sxt_problems *problems, sxt_severity severity,
+                                                         uint64_t offset, const char *rule, const char *format,
+                                                         va_list arguments)
 {
     char text[TEXT_SIZE];
     vsnprintf(text, sizeof text, format, arguments);
