@@ -166,13 +166,22 @@ SXT_API int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, vo
                                  sxt_error *error);
 SXT_API void sxt_text_filter_close(sxt_text_filter **filter);
 
-/* Takes SIZE more bytes of input, and writes all lines that are complete. */
+/*
+ * Takes SIZE more bytes of input, and writes all lines that are complete. A line with a bare address of a kernel waits,
+ * with the lines after it, for a line that says where the kernel was loaded, until sxt_text_filter_flush.
+ */
 SXT_API int sxt_text_filter_feed(sxt_text_filter *filter, const char *text, size_t size, sxt_error *error);
+
+/* Writes the lines that wait: for when no more input comes for some time. */
+SXT_API int sxt_text_filter_flush(sxt_text_filter *filter, sxt_error *error);
 
 /* Ends the input: writes the last line if it has no newline. */
 SXT_API int sxt_text_filter_end(sxt_text_filter *filter, sxt_error *error);
 
-/* Filters everything from one descriptor to another. Complete lines are written before waiting for more input. */
+/*
+ * Filters everything from one descriptor to another. Complete lines are written before waiting for more input, those
+ * that wait for a later line after a fifth of a second.
+ */
 SXT_API int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *error);
 
 #ifdef __cplusplus

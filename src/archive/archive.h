@@ -49,6 +49,11 @@ const struct sxt_model_module *sxt_archive_module(const sxt_archive *archive);
 /* Whether offsets in that binary can be turned into addresses. */
 bool sxt_archive_has_offsets(const sxt_archive *archive);
 
+struct sxt_symbols;
+
+/* The symbols of an archive that was opened from an ELF file, as linked; NULL for any other. */
+const struct sxt_symbols *sxt_archive_model(const sxt_archive *archive);
+
 /* The FileID of the bytes of a file, in hexadecimal. */
 void sxt_file_id_of(const struct sxt_file *file, char hex[33]);
 

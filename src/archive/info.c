@@ -30,6 +30,11 @@ int sxt_file_id(const char *path, char hex[33], char base64url[23], sxt_error *e
     return SXT_OK;
 }
 
+const struct sxt_symbols *sxt_archive_model(const sxt_archive *archive)
+{
+    return archive->symbols;
+}
+
 sxt_kind sxt_archive_kind(const sxt_archive *archive)
 {
     return archive->kind;

@@ -1,5 +1,6 @@
 /* symbolize.c: adds names to a profile or to text. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -325,6 +326,8 @@ struct stream {
 };
 
 #define READ_SIZE ((size_t)64 << 10)
+/* Milliseconds without input after which lines that wait for a later one are printed. */
+#define IDLE_TIME 200
 
 static bool write_text(void *data, const char *text, size_t size)
 {
@@ -338,6 +341,11 @@ static int filter_stdin(struct stream *stream, sxt_error *error)
     char data[READ_SIZE];
     int status = SXT_OK;
     for (ssize_t got = 1; got > 0 && status == SXT_OK;) {
+        struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (poll(&ready, 1, IDLE_TIME) == 0)
+            status = sxt_text_filter_flush(stream->filter, error);
+        if (status != SXT_OK)
+            break;
         do
             got = read(STDIN_FILENO, data, sizeof data);
         while (got < 0 && errno == EINTR);

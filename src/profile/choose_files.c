@@ -16,7 +16,7 @@
 #define NAME_MAX_SIZE 4096
 
 /* An archive is named like its binary, or like the build ID, with one of these endings. */
-static const char *const archive_endings[] = {".lidia", ".symbfile"};
+static const char *const archive_endings[] = {".lidia", ".symbfile", ".ksym", ".size"};
 #define ARCHIVE_ENDINGS (sizeof archive_endings / sizeof *archive_endings)
 
 /* The module that files are chosen for. */
@@ -272,29 +272,120 @@ static bool take_named(struct wanted *wanted, const char *name)
     return take_elf(wanted, debug) || found;
 }
 
-/* A kernel is called vmlinux or vmlinux-RELEASE; its archive has an ending in addition. */
-static void find_kernel(struct wanted *wanted)
+static bool has_archive_ending(const char *base)
+{
+    size_t size = strlen(base);
+    for (size_t i = 0; i < ARCHIVE_ENDINGS; i++) {
+        size_t ending = strlen(archive_endings[i]);
+        if (size > ending && strcmp(base + size - ending, archive_endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Files whose names begin with BEGINNING: archives, and ELF files. */
+static void take_kernel_named(struct wanted *wanted, const char *beginning)
 {
     const struct sxt_file_index *index = &wanted->modules->index;
-    for (size_t at = sxt_file_index_at(index, "vmlinux"); at < index->count && !has_any(wanted->module); at++) {
+    size_t size = strlen(beginning);
+    for (size_t at = sxt_file_index_at(index, beginning); at < index->count && !has_any(wanted->module); at++) {
         const char *base = index->files[at].base;
-        size_t size = strlen(base);
-        if (strncmp(base, "vmlinux", 7) != 0)
+        if (strncmp(base, beginning, size) != 0)
             break;
-        for (size_t i = 0; i < ARCHIVE_ENDINGS; i++) {
-            size_t ending = strlen(archive_endings[i]);
-            if (size > ending && strcmp(base + size - ending, archive_endings[i]) == 0)
-                keep(&wanted->module->archive, index->files[at].path);
-        }
-        if (wanted->module->archive == NULL)
+        if (has_archive_ending(base))
+            keep(&wanted->module->archive, index->files[at].path);
+        else
             take_elf(wanted, base);
+    }
+}
+
+/* Whether an archive may be one of a kernel: it has addresses in the upper half. */
+static bool is_kernel_archive(const char *path)
+{
+    sxt_archive *archive;
+    if (sxt_archive_open_path(path, NULL, &archive, NULL) != SXT_OK)
+        return false;
+    size_t count = sxt_archive_row_count(archive);
+    sxt_range row = {.address = 0};
+    bool is_kernel = count > 0 && sxt_archive_row(archive, count - 1, &row) == SXT_OK && row.address >> 31 != 0;
+    sxt_archive_close(&archive);
+    return is_kernel;
+}
+
+/* Whether the user gave this very file, not a directory that it is in. */
+static bool is_given(const struct wanted *wanted, const char *path)
+{
+    const sxt_modules_options *options = &wanted->modules->options;
+    for (size_t i = 0; i < options->directory_count; i++)
+        if (strcmp(options->directories[i], path) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * A kernel is called vmlinux or vmlinux-RELEASE; its archive has an ending in addition. Otherwise any file that the
+ * user gave, or a ksym blob of any name: those are made for kernels.
+ */
+static void find_kernel(struct wanted *wanted)
+{
+    static const char *const beginnings[] = {"vmlinux", "kernel.", "kernel-", "kallsyms.", "System.map"};
+    const struct sxt_file_index *index = &wanted->modules->index;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        take_kernel_named(wanted, beginnings[i]);
+    for (size_t at = 0; at < index->count && !has_any(wanted->module); at++) {
+        const char *path = index->files[at].path;
+        size_t size = strlen(path);
+        bool is_blob = size > 5 && strcmp(path + size - 5, ".ksym") == 0;
+        if (is_blob && is_kernel_archive(path))
+            keep(&wanted->module->archive, path);
+    }
+    for (size_t at = 0; at < index->count && !has_any(wanted->module); at++) {
+        const char *path = index->files[at].path;
+        const struct sxt_elf_summary *summary =
+            is_given(wanted, path) ? sxt_file_index_summary(&wanted->modules->index, at) : NULL;
+        if (summary != NULL && summary->is_elf)
+            consider(wanted, path, summary);
+        else if (summary != NULL)
+            keep(&wanted->module->archive, path);
+    }
+}
+
+/* A kernel module: the kernel prints snd_hda_intel for snd-hda-intel.ko. NAME is as long as the module's name. */
+static bool is_same_module(const char *base, const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (base[i] != name[i] && !(base[i] == '-' && name[i] == '_'))
+            return false;
+    return base[size] == 0 || base[size] == '.';
+}
+
+/* NAME has SIZE bytes. */
+static void find_kernel_module(struct wanted *wanted, const char *name, size_t size)
+{
+    static const char *const endings[] = {"", ".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
+    const struct sxt_file_index *index = &wanted->modules->index;
+    char named[NAME_MAX_SIZE + 16];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(named, sizeof named, "%.*s%s", (int)size, name, endings[i]);
+        if (take_named(wanted, named))
+            return;
+    }
+    for (size_t at = 0; at < index->count && memchr(name, '_', size) != NULL; at++) {
+        const char *base = index->files[at].base;
+        if (!is_same_module(base, name, size) || strncmp(base, name, size) == 0)
+            continue;
+        if (has_archive_ending(base))
+            keep(&wanted->module->archive, index->files[at].path);
+        else
+            take_elf(wanted, base);
+        if (has_any(wanted->module))
+            return;
     }
 }
 
 static void find_by_name(struct wanted *wanted)
 {
     static const char *const vdso_names[] = {"vdso", "vdso64.so", "vdso.so", "linux-vdso.so.1", "vdso32.so"};
-    char name[NAME_MAX_SIZE + 16];
     size_t size = strlen(wanted->base);
     if (take_named(wanted, wanted->base) || needs_build_id(wanted))
         return;
@@ -305,13 +396,7 @@ static void find_by_name(struct wanted *wanted)
             if (take_named(wanted, vdso_names[i]))
                 return;
     } else if (size > 2 && wanted->base[0] == '[' && wanted->base[size - 1] == ']') {
-        /* A kernel module. */
-        static const char *const endings[] = {"", ".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
-        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-            snprintf(name, sizeof name, "%.*s%s", (int)size - 2, wanted->base + 1, endings[i]);
-            if (take_named(wanted, name))
-                return;
-        }
+        find_kernel_module(wanted, wanted->base + 1, size - 2);
     }
 }
 

@@ -7,6 +7,7 @@
  * The line keeps its text; the frames that the innermost one was inlined into follow, each on a line.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,10 @@
 #define FRAMES_MAX    1024
 #define READ_SIZE     ((size_t)64 << 10)
 #define OUTPUT_MAX    ((size_t)4 << 30)
+/* Lines that wait for one that says where the kernel was loaded. */
+#define HELD_MAX ((size_t)1 << 20)
+/* For how long, in milliseconds. */
+#define HELD_TIME 200
 /* Lines of outer frames are indented no further than this. */
 #define INDENT_MAX 40
 
@@ -38,10 +43,14 @@ struct sxt_text_filter {
     bool is_too_long;          /* the incomplete line is passed on unchanged */
     bool in_stack;             /* the line before was a frame of perf script */
     struct sxt_buffer outer;   /* lines of outer frames */
+    struct sxt_buffer held;    /* lines that wait for a later one */
+    uint64_t held_address;     /* the first address in them that cannot be placed yet */
+    bool is_releasing;         /* they wait no longer */
     sxt_frame frames[FRAMES_MAX];
 };
 
-static void filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out);
+static void take_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out);
+static void release(struct sxt_text_filter *text);
 
 int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, void *data, sxt_text_filter **out,
                          sxt_error *error)
@@ -56,6 +65,7 @@ int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, void *data
     sxt_buffer_init(&text->pending, LINE_MAX_SIZE);
     sxt_buffer_init(&text->outer, SIZE_MAX / 2);
     sxt_buffer_init(&text->out, OUTPUT_MAX);
+    sxt_buffer_init(&text->held, HELD_MAX);
     int status = sxt_text_addresses_open(modules, &text->addresses, error);
     if (status != SXT_OK)
         sxt_text_filter_close(out);
@@ -70,6 +80,7 @@ void sxt_text_filter_close(sxt_text_filter **filter)
     sxt_buffer_free(&(*filter)->pending);
     sxt_buffer_free(&(*filter)->outer);
     sxt_buffer_free(&(*filter)->out);
+    sxt_buffer_free(&(*filter)->held);
     free(*filter);
     *filter = NULL;
 }
@@ -94,6 +105,7 @@ static void keep_part(struct sxt_text_filter *text, const char *data, size_t siz
         sxt_buffer_append(&text->pending, data, size);
         return;
     }
+    release(text);
     sxt_buffer_append(out, text->pending.data, text->pending.size);
     sxt_buffer_append(out, data, size);
     sxt_buffer_clear(&text->pending);
@@ -109,10 +121,10 @@ int sxt_text_filter_feed(sxt_text_filter *text, const char *data, size_t size, s
         if (newline == NULL || text->pending.size > 0 || text->is_too_long || part > LINE_MAX_SIZE)
             keep_part(text, data, part, out);
         else
-            filter_line(text, data, part, out);
+            take_line(text, data, part, out);
         if (newline != NULL) {
             if (text->pending.size > 0)
-                filter_line(text, (const char *)text->pending.data, text->pending.size, out);
+                take_line(text, (const char *)text->pending.data, text->pending.size, out);
             sxt_buffer_clear(&text->pending);
             text->is_too_long = false;
         }
@@ -125,9 +137,15 @@ int sxt_text_filter_feed(sxt_text_filter *text, const char *data, size_t size, s
 int sxt_text_filter_end(sxt_text_filter *text, sxt_error *error)
 {
     if (text->pending.size > 0)
-        filter_line(text, (const char *)text->pending.data, text->pending.size, &text->out);
+        take_line(text, (const char *)text->pending.data, text->pending.size, &text->out);
     sxt_buffer_clear(&text->pending);
     text->is_too_long = false;
+    return sxt_text_filter_flush(text, error);
+}
+
+int sxt_text_filter_flush(sxt_text_filter *text, sxt_error *error)
+{
+    release(text);
     return flush(text, error);
 }
 
@@ -150,12 +168,15 @@ int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *e
     char data[READ_SIZE];
     int status = sxt_text_filter_open(modules, write_descriptor, &descriptor, &filter, error);
     for (ssize_t got = 1; got > 0 && status == SXT_OK;) {
+        struct pollfd ready = {.fd = input, .events = POLLIN};
+        if (filter->held.size > 0 && poll(&ready, 1, HELD_TIME) == 0)
+            status = sxt_text_filter_flush(filter, error);
         do
             got = read(input, data, sizeof data);
         while (got < 0 && errno == EINTR);
         if (got < 0)
             status = sxt_fail_errno(error, errno, "cannot read");
-        else
+        else if (status == SXT_OK)
             status =
                 got > 0 ? sxt_text_filter_feed(filter, data, (size_t)got, error) : sxt_text_filter_end(filter, error);
     }
@@ -227,19 +248,27 @@ static size_t answer(struct sxt_text_filter *text, const struct sxt_text_match *
     return count < FRAMES_MAX ? count : FRAMES_MAX;
 }
 
-/* LINE ends with a newline, unless it is the last one. */
-static void filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
+/*
+ * LINE ends with a newline, unless it is the last one. False, with nothing written, if the answer depends on a line
+ * that may come later.
+ */
+static bool filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
 {
     size_t end = size - (line[size - 1] == '\n');
     size_t content = end - (end > 0 && line[end - 1] == '\r');
     const char *newline = content < end ? "\r\n" : "\n";
-    size_t copied = 0;
+    size_t copied = 0, before = out->size;
     bool is_frame = false;
     sxt_buffer_clear(&text->outer);
     note_mapping(text, line, end);
     struct sxt_text_match match;
     for (size_t at = 0; sxt_text_match_next(line, content, at, &match);) {
         is_frame |= match.kind == SXT_TEXT_MATCH_PERF;
+        if (!text->is_releasing && sxt_text_address_may_change(text->addresses, &match)) {
+            text->held_address = match.address;
+            out->size = before;
+            return false;
+        }
         size_t count = answer(text, &match);
         at = count > 0 ? match.end : match.start + 1;
         if (count == 0)
@@ -258,9 +287,56 @@ static void filter_line(struct sxt_text_filter *text, const char *line, size_t s
     text->in_stack = is_frame;
     if (text->outer.size == 0) {
         sxt_buffer_append(out, line + copied, size - copied);
-        return;
+        return true;
     }
     sxt_buffer_append(out, line + copied, content - copied);
     sxt_buffer_append(out, text->outer.data, text->outer.size);
     sxt_buffer_append(out, line + content, size - content);
+    return true;
+}
+
+/* Filters the lines that wait. */
+static void release(struct sxt_text_filter *text)
+{
+    const char *data = (const char *)text->held.data;
+    text->is_releasing = true;
+    for (size_t at = 0; at < text->held.size;) {
+        const char *newline = memchr(data + at, '\n', text->held.size - at);
+        size_t size = newline != NULL ? (size_t)(newline - data) + 1 - at : text->held.size - at;
+        filter_line(text, data + at, size, &text->out);
+        at += size;
+    }
+    text->is_releasing = false;
+    sxt_buffer_clear(&text->held);
+}
+
+/* A line with both the address and the symbol of a place shows where the kernel was loaded. */
+static void learn(struct sxt_text_filter *text, const char *line, size_t size)
+{
+    struct sxt_text_match match;
+    uint64_t address;
+    for (size_t at = 0; sxt_text_match_next(line, size, at, &match); at = match.start + 1)
+        if (match.kind == SXT_TEXT_MATCH_KERNEL && match.has_address)
+            sxt_text_address(text->addresses, &match, false, &address);
+}
+
+/*
+ * A kernel prints where it was loaded at the end of a panic, after the addresses. A line that depends on it waits, and
+ * so do the lines after it.
+ */
+static void take_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
+{
+    if (text->held.size > HELD_MAX - LINE_MAX_SIZE)
+        release(text);
+    sxt_text_addresses_note_kernel(text->addresses, line, size);
+    if (text->held.size == 0) {
+        if (!filter_line(text, line, size, out))
+            sxt_buffer_append(&text->held, line, size);
+        return;
+    }
+    sxt_buffer_append(&text->held, line, size);
+    learn(text, line, size);
+    struct sxt_text_match match = {.kind = SXT_TEXT_MATCH_ADDRESS, .address = text->held_address};
+    if (!sxt_text_address_may_change(text->addresses, &match))
+        release(text);
 }

@@ -9,6 +9,7 @@
 #include "base/string.h"
 #include "base/strings.h"
 #include "demangle/demangle.h"
+#include "profile/text_kernel.h"
 
 #define PAGE       ((uint64_t)4096)
 #define FRAMES_MAX 64
@@ -17,6 +18,8 @@
 #define NAME_MAX_SIZE ((size_t)1 << 20)
 #define MODULES_MAX   ((size_t)1 << 16)
 #define NO_FUNCTION   UINT32_MAX
+/* No function of a kernel is larger. */
+#define KERNEL_FUNCTION_MAX ((uint64_t)1 << 20)
 /* A name that no row has is searched among all symbols, which is slow; so there is a limit. */
 #define ALIASES_MAX 2000
 
@@ -36,12 +39,14 @@ struct module_facts {
     size_t function_count, function_capacity;
     struct sxt_layout_mapping *mappings; /* a ring once it is full */
     size_t mapping_count, mapping_next, mapping_capacity;
+    struct sxt_text_kernel_module kernel;
 };
 
 struct sxt_text_addresses {
     struct sxt_modules *modules;
     struct module_facts *known; /* by number of the module */
     size_t known_count;
+    struct sxt_text_kernel kernel;
     struct sxt_buffer readable;
 };
 
@@ -68,6 +73,7 @@ void sxt_text_addresses_close(struct sxt_text_addresses **addresses)
         free(all->known[i].first);
         free(all->known[i].functions);
         free(all->known[i].mappings);
+        sxt_kernel_symbols_free(&all->known[i].kernel.symbols);
     }
     free(all->known);
     sxt_buffer_free(&all->readable);
@@ -312,6 +318,45 @@ static bool place_perf(struct sxt_text_addresses *addresses, struct sxt_module *
     return is_placed && has_stated_offset(archive, match, *out);
 }
 
+static bool is_kernel_address(uint64_t address)
+{
+    return address >> 63 != 0 || (address >= (uint64_t)1 << 31 && address <= UINT32_MAX);
+}
+
+static struct sxt_module *find_kernel(struct sxt_text_addresses *addresses)
+{
+    return sxt_modules_find(addresses->modules, (sxt_string){"[kernel.kallsyms]", 17}, (sxt_string){"", 0});
+}
+
+void sxt_text_addresses_note_kernel(struct sxt_text_addresses *addresses, const char *line, size_t size)
+{
+    sxt_text_kernel_note(&addresses->kernel, line, size);
+}
+
+bool sxt_text_address_may_change(struct sxt_text_addresses *addresses, const struct sxt_text_match *match)
+{
+    const struct sxt_text_kernel *kernel = &addresses->kernel;
+    if (match->kind != SXT_TEXT_MATCH_ADDRESS || kernel->has_bias || kernel->has_offset ||
+        !is_kernel_address(match->address))
+        return false;
+    const struct sxt_module *module = find_kernel(addresses);
+    return module != NULL && sxt_module_is_found(module);
+}
+
+/* A function of a kernel module, in a ksym blob that has the symbols of the kernel and all modules. */
+static const sxt_archive *place_in_blob(struct sxt_text_addresses *addresses, const struct sxt_text_match *match,
+                                        uint64_t *address)
+{
+    struct sxt_module *kernel = find_kernel(addresses);
+    const sxt_archive *archive = kernel != NULL ? sxt_module_keep(addresses->modules, kernel) : NULL;
+    struct module_facts *known = archive != NULL ? facts_of(addresses, kernel) : NULL;
+    bool is_blob = known != NULL && sxt_archive_kind(archive) == SXT_KIND_KSYM;
+    return is_blob && sxt_text_kernel_place(&addresses->kernel, addresses->modules, kernel, &known->kernel, archive,
+                                            match, match->module, address)
+               ? archive
+               : NULL;
+}
+
 static bool place_match(struct sxt_text_addresses *addresses, struct sxt_module *module, const sxt_archive *archive,
                         const struct sxt_text_match *match, uint64_t *out)
 {
@@ -325,33 +370,61 @@ static bool place_match(struct sxt_text_addresses *addresses, struct sxt_module 
     case SXT_TEXT_MATCH_ABSOLUTE:
         return place_unmoved(&module->layout, match->address, out);
     case SXT_TEXT_MATCH_SYMBOL:
-    case SXT_TEXT_MATCH_KERNEL:
         return place_by_symbol(addresses, known, archive, match, out);
+    case SXT_TEXT_MATCH_KERNEL:
+        return sxt_text_kernel_place(&addresses->kernel, addresses->modules, module, &known->kernel, archive, match,
+                                     (sxt_string){"", 0}, out);
+    case SXT_TEXT_MATCH_ADDRESS:
+        return sxt_text_kernel_place_address(&addresses->kernel, &module->layout, match->address, out);
     case SXT_TEXT_MATCH_PERF:
         return place_perf(addresses, module, known, archive, match, out);
     }
     return false;
 }
 
-const sxt_archive *sxt_text_address(struct sxt_text_addresses *addresses, const struct sxt_text_match *match,
-                                    bool is_return, uint64_t *address)
+/* In a ksym blob a symbol extends to the next one: the last one of a kernel up to the first module. */
+static bool is_in_gap(const sxt_archive *archive, uint64_t address)
+{
+    sxt_frame frame;
+    return sxt_archive_kind(archive) == SXT_KIND_KSYM && sxt_archive_lookup(archive, address, &frame, 1) > 0 &&
+           address - frame.start > KERNEL_FUNCTION_MAX;
+}
+
+/* The module that a match is about; "[ext4]" for a kernel module. */
+static struct sxt_module *module_of(struct sxt_text_addresses *addresses, const struct sxt_text_match *match)
 {
     char bracketed[256];
     sxt_string name = match->module;
-    if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size == 0) {
-        name = (sxt_string){"[kernel.kallsyms]", 17};
-    } else if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size + 2 < sizeof bracketed) {
+    if (match->kind == SXT_TEXT_MATCH_ADDRESS) {
+        /* A small number is hardly ever an address of a kernel: look only where the user says. */
+        bool is_likely = is_kernel_address(match->address) || addresses->modules->options.directory_count > 0;
+        return is_likely ? find_kernel(addresses) : NULL;
+    }
+    if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size == 0)
+        return find_kernel(addresses);
+    if (match->kind == SXT_TEXT_MATCH_KERNEL && name.size + 2 < sizeof bracketed) {
         bracketed[0] = '[';
         memcpy(bracketed + 1, name.data, name.size);
         bracketed[name.size + 1] = ']';
         name = (sxt_string){bracketed, name.size + 2};
     }
-    struct sxt_module *module = sxt_modules_find(addresses->modules, name, match->build_id);
+    return sxt_modules_find(addresses->modules, name, match->build_id);
+}
+
+const sxt_archive *sxt_text_address(struct sxt_text_addresses *addresses, const struct sxt_text_match *match,
+                                    bool is_return, uint64_t *address)
+{
+    struct sxt_module *module = module_of(addresses, match);
     const sxt_archive *archive = module != NULL ? sxt_module_keep(addresses->modules, module) : NULL;
-    if (archive == NULL || !sxt_module_lay_out(module, archive) ||
-        !place_match(addresses, module, archive, match, address))
-        return NULL;
-    if (is_return && *address > 0)
+    bool is_placed = archive != NULL && sxt_module_lay_out(module, archive) &&
+                     place_match(addresses, module, archive, match, address);
+    if (archive == NULL && match->kind == SXT_TEXT_MATCH_KERNEL && match->module.size > 0) {
+        archive = place_in_blob(addresses, match, address);
+        is_placed = archive != NULL;
+    }
+    if (is_placed && is_return && *address > 0)
         (*address)--;
-    return archive;
+    if (is_placed && match->kind == SXT_TEXT_MATCH_ADDRESS && is_in_gap(archive, *address))
+        is_placed = false;
+    return is_placed ? archive : NULL;
 }

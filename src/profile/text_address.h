@@ -21,6 +21,12 @@ void sxt_text_addresses_close(struct sxt_text_addresses **addresses);
 void sxt_text_addresses_add_mapping(struct sxt_text_addresses *addresses, sxt_string name, uint64_t start,
                                     uint64_t size, uint64_t offset);
 
+/* Reads what a line says about where the kernel was loaded. */
+void sxt_text_addresses_note_kernel(struct sxt_text_addresses *addresses, const char *line, size_t size);
+
+/* Whether a later line may say where the kernel was loaded, which decides what this match means. */
+bool sxt_text_address_may_change(struct sxt_text_addresses *addresses, const struct sxt_text_match *match);
+
 /*
  * The archive and the virtual address that MATCH means; NULL if unknown. IS_RETURN: it is the address that a call
  * returns to, so the one before it is looked up. The archive is open until the next call.

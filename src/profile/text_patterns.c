@@ -6,9 +6,11 @@
  *     blank  one or more blanks            ~   zero or more blanks
  *     ^ $    start and end of the line     |   start of a word
  *     %d     decimal digits                %x  address    %o  offset    %z  size, all hexadecimal
+ *     %X     an address of at least 8 digits
  *     %m     module, without parentheses   %w  the same without blanks and brackets
  *     %s     symbol, as short as the rest allows          %i  the same, only letters, digits and . _ $
  *     %b     optional "+0x", offset         %B  optional " (BuildId: ...)"    %K  optional " [module]"
+ *     %l     the name of a program counter or return address, ":" or "=", and 0x unless 8 digits or more follow
  *     { }    the answer goes here, in place of the text between them
  */
 #include "profile/text_patterns.h"
@@ -45,12 +47,26 @@ static const struct pattern patterns[] = {
     {"|%w(+0x%o){}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
     {"|%w(%i+0x%o){}", SXT_TEXT_MATCH_SYMBOL, true, " "},
 
-    /* The kernel's oopses and stack traces. */
+    /* The kernel's oopses and stack traces. In "[<address>] symbol+0x1/0x2" the address is that of the symbol. */
     {"RIP: %d:%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {"RIP: %d:0x%x{}", SXT_TEXT_MATCH_ADDRESS, false, " "},
     {"EIP: %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
     {"pc : %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {"[<%x>]~%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {"[<%x>] ? %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {"[<%x>] (%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {"[<%X>]{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
+    {"(%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
     {"|%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {"|%l%x{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
+    /* A kernel that knows no symbol for an address. */
+    {"|0x%X{}$", SXT_TEXT_MATCH_ADDRESS, true, " "},
 };
+
+/* What kernels, debuggers and runtimes call the address of an instruction; the rest is where a call returns to. */
+static const char *const counters[] = {"pc",  "PC",  "epc", "sepc", "mepc", "rip",
+                                       "RIP", "eip", "EIP", "ip",   "IP",   "NIP"};
+static const char *const returns[] = {"lr", "LR", "ra", "RA"};
 
 /* Limits keep the time small for a line full of partial matches. */
 #define MODULE_MAX 4096
@@ -63,6 +79,7 @@ struct matcher {
     struct sxt_text_match *match;
 };
 
+static bool follows_counter(const char *line, size_t at);
 static bool match_from(struct matcher *matcher, const char *pattern, size_t at);
 static bool match_sign(struct matcher *matcher, const char *pattern, size_t at);
 
@@ -86,6 +103,7 @@ static bool may_any_begin(const char *line, size_t at)
     case ':':
     case '#':
     case '(':
+    case '[':
     case 'R':
     case 'E':
     case 'p':
@@ -95,10 +113,16 @@ static bool may_any_begin(const char *line, size_t at)
     }
 }
 
-/* Every pattern contains one of these. */
+/* Every pattern contains one of these. Registers have no 0x: "epc : ffffffff80002a3c", "NIP:  c000000000123456". */
 static bool may_match(const char *line, size_t size)
 {
-    return size > 0 && (memchr(line, '(', size) != NULL || memmem(line, size, "0x", 2) != NULL);
+    static const char *const parts[] = {"0x", "[<", " : ", "IP:", "PC:", "pc:"};
+    if (size == 0 || memchr(line, '(', size) != NULL)
+        return size > 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (memmem(line, size, parts[i], strlen(parts[i])) != NULL)
+            return true;
+    return false;
 }
 
 bool sxt_text_match_next(const char *line, size_t size, size_t begin, struct sxt_text_match *match)
@@ -113,8 +137,10 @@ bool sxt_text_match_next(const char *line, size_t size, size_t begin, struct sxt
             *match = (struct sxt_text_match){.kind = patterns[i].kind, .is_return = patterns[i].is_return};
             match->separator = patterns[i].separator;
             match->start = matcher.begin = at;
-            if (match_from(&matcher, patterns[i].text, at))
+            if (match_from(&matcher, patterns[i].text, at)) {
+                match->is_return &= !follows_counter(line, at);
                 return true;
+            }
         }
     return false;
 }
@@ -122,6 +148,69 @@ bool sxt_text_match_next(const char *line, size_t size, size_t begin, struct sxt
 static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t';
+}
+
+/* 16 or more for what is not a digit. */
+static unsigned digit_value(char digit)
+{
+    return (unsigned)sxt_hex_digit(digit);
+}
+
+static bool is_in(const char *const *words, size_t count, const char *word, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0)
+            return true;
+    return false;
+}
+
+#define IS_IN(words, word, size) is_in(words, sizeof(words) / sizeof *(words), word, size)
+
+/* "[<ffffffff81234567>]", "[c000000000123456]", "0010:" and "0704c00180000000", which are between a name and a symbol.
+ */
+static bool is_number_word(const char *word, size_t size)
+{
+    bool has_digit = false;
+    for (size_t i = 0; i < size; i++) {
+        if (strchr("[]<>:()", word[i]) == NULL && digit_value(word[i]) >= 16)
+            return false;
+        has_digit |= word[i] >= '0' && word[i] <= '9';
+    }
+    return has_digit || size == 1;
+}
+
+/* "kernel/fork.c:123": a warning says where it is. */
+static bool is_place_word(const char *word, size_t size)
+{
+    const char *colon = memchr(word, ':', size);
+    return colon != NULL && memchr(word, '.', (size_t)(colon - word)) != NULL && colon + 1 < word + size &&
+           digit_value(colon[1]) < 10;
+}
+
+/*
+ * Whether the text before AT says that the address of an instruction follows: "RIP: 0010:[<...>] ", "PC is at ",
+ * "NIP [...] ", "Krnl PSW : ... (", "WARNING: ... at kernel/fork.c:123 ".
+ */
+static bool follows_counter(const char *line, size_t at)
+{
+    for (unsigned words = 0; words < 6; words++) {
+        while (at > 0 && (is_blank(line[at - 1]) || line[at - 1] == ':' || line[at - 1] == '='))
+            at--;
+        size_t end = at;
+        while (at > 0 && !is_blank(line[at - 1]))
+            at--;
+        const char *word = line + at;
+        size_t size = end - at;
+        if (size == 0)
+            return false;
+        /* "0010:[<ffffffff81234567>]" begins with the number of the segment. */
+        if (is_number_word(word, size))
+            continue;
+        if (size == 2 && memcmp(word, "at", 2) == 0)
+            return at >= 6 && memcmp(line + at - 6, "PC is ", 6) == 0;
+        return IS_IN(counters, word, size) || (size == 3 && memcmp(word, "PSW", 3) == 0) || is_place_word(word, size);
+    }
+    return false;
 }
 
 static size_t skip_blanks(const struct matcher *matcher, size_t at)
@@ -171,12 +260,6 @@ static bool match_from(struct matcher *matcher, const char *pattern, size_t at)
     return true;
 }
 
-/* 16 or more for what is not a digit. */
-static unsigned digit_value(char digit)
-{
-    return (unsigned)sxt_hex_digit(digit);
-}
-
 /* The number of at most 16 digits at AT, and its end; AT when there is none. */
 static size_t read_number(const struct matcher *matcher, size_t at, unsigned base, uint64_t *value)
 {
@@ -211,9 +294,9 @@ static bool match_number(struct matcher *matcher, const char *pattern, size_t at
     struct sxt_text_match *match = matcher->match;
     uint64_t value;
     size_t end = read_number(matcher, at, *pattern == 'd' ? 10 : 16, &value);
-    if (end == at)
+    if (end == at || (*pattern == 'X' && end - at < 8))
         return false;
-    if (*pattern == 'x') {
+    if (*pattern == 'x' || *pattern == 'X') {
         match->address = value;
         match->has_address = true;
     } else if (*pattern == 'o') {
@@ -255,6 +338,29 @@ static bool match_identifier(struct matcher *matcher, const char *pattern, size_
     while (end < matcher->size && is_identifier(matcher->line[end]))
         end++;
     return end > at && take(matcher, &matcher->match->symbol, at, end, pattern + 1);
+}
+
+/* "pc=0x", "epc : 0x", "NIP:  " */
+static bool match_label(struct matcher *matcher, const char *pattern, size_t at)
+{
+    const char *line = matcher->line;
+    size_t end = at;
+    while (end < matcher->size && end - at < 5 && is_identifier(line[end]))
+        end++;
+    bool is_counter = IS_IN(counters, line + at, end - at);
+    if (!is_counter && !IS_IN(returns, line + at, end - at))
+        return false;
+    end = skip_blanks(matcher, end);
+    if (end == matcher->size || (line[end] != ':' && line[end] != '='))
+        return false;
+    end = skip_blanks(matcher, end + 1);
+    uint64_t value;
+    if (begins(matcher, end, "0x"))
+        end += 2;
+    else if (read_number(matcher, end, 16, &value) < end + 8)
+        return false;
+    matcher->match->is_return = !is_counter;
+    return match_from(matcher, pattern + 1, end);
 }
 
 /* An optional "+0x12" after a symbol. */
@@ -299,6 +405,12 @@ static bool match_kernel_module(struct matcher *matcher, const char *pattern, si
         if (close != NULL) {
             matcher->match->module = (sxt_string){matcher->line + start, end - start};
             at = (size_t)(close - matcher->line) + 1;
+            /* The build ID is at the end, after flags such as (OE). */
+            size_t id = at - 1;
+            while (id > end && digit_value(matcher->line[id - 1]) < 16)
+                id--;
+            if (is_blank(matcher->line[id - 1]) && id + 1 < at)
+                matcher->match->build_id = (sxt_string){matcher->line + id, at - 1 - id};
         }
     }
     return match_from(matcher, pattern + 1, at);
@@ -313,6 +425,8 @@ static bool match_sign(struct matcher *matcher, const char *pattern, size_t at)
         return match_text(matcher, pattern, at);
     case 'i':
         return match_identifier(matcher, pattern, at);
+    case 'l':
+        return match_label(matcher, pattern, at);
     case 'b':
         return match_offset(matcher, pattern, at);
     case 'B':

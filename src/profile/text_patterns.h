@@ -14,6 +14,7 @@ enum sxt_text_match_kind {
     SXT_TEXT_MATCH_ABSOLUTE, /* `address` is one of the process; the module may be loaded where it is linked */
     SXT_TEXT_MATCH_SYMBOL,   /* `offset` counts from `symbol` of the module */
     SXT_TEXT_MATCH_KERNEL,   /* the same; the module is a kernel module, or absent for the kernel itself */
+    SXT_TEXT_MATCH_ADDRESS,  /* `address` is one of the running kernel, without a symbol */
     SXT_TEXT_MATCH_PERF      /* a frame of `perf script`: `address` is one of the process, or an offset in the file */
 };
 

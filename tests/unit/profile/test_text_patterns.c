@@ -5,11 +5,9 @@
 #include "profile/text_patterns.h"
 #include "support/test.h"
 
-static const char kinds[] = {[SXT_TEXT_MATCH_VIRTUAL] = 'V',
-                             [SXT_TEXT_MATCH_ABSOLUTE] = 'A',
-                             [SXT_TEXT_MATCH_SYMBOL] = 'S',
-                             [SXT_TEXT_MATCH_KERNEL] = 'K',
-                             [SXT_TEXT_MATCH_PERF] = 'P'};
+static const char kinds[] = {
+    [SXT_TEXT_MATCH_VIRTUAL] = 'V', [SXT_TEXT_MATCH_ABSOLUTE] = 'A', [SXT_TEXT_MATCH_SYMBOL] = 'S',
+    [SXT_TEXT_MATCH_KERNEL] = 'K',  [SXT_TEXT_MATCH_ADDRESS] = 'B',  [SXT_TEXT_MATCH_PERF] = 'P'};
 
 static void append(char *text, size_t size, const char *name, sxt_string value)
 {
@@ -82,9 +80,45 @@ TEST(forms_of_the_kernel)
     assert_string_equal(found("[ 1.2] RIP: 0010:oops+0x12/0x40 [ext4]"), "K o=12 z=40 m=ext4 s=oops");
     assert_string_equal(found("[ 1.2]  ? do_it.part.0+0x12/0x40"), "K- o=12 z=40 s=do_it.part.0");
     assert_string_equal(found(" f+0x1/0x2 [nvidia(OE)]"), "K- o=1 z=2 m=nvidia s=f");
-    assert_string_equal(found(" f+0x1/0x2 [xfs 0123abcd]"), "K- o=1 z=2 m=xfs s=f");
+    assert_string_equal(found(" f+0x1/0x2 [xfs 0123abcd]"), "K- o=1 z=2 m=xfs s=f b=0123abcd");
+    assert_string_equal(found(" f+0x1/0x2 [nvidia(OE) 0123abcd]"), "K- o=1 z=2 m=nvidia s=f b=0123abcd");
     assert_string_equal(found("pc : f+0x1/0x2"), "K o=1 z=2 s=f");
     assert_string_equal(found("lr : f+0x1/0x2"), "K- o=1 z=2 s=f");
+}
+
+TEST(forms_of_the_kernel_with_an_address)
+{
+    assert_string_equal(found(" [<ffffffff81001234>] ? f+0x1/0x2"), "K- a=ffffffff81001234 o=1 z=2 s=f");
+    assert_string_equal(found(" [<ffffffff81001234>] f+0x1/0x2 [ext4]"), "K- a=ffffffff81001234 o=1 z=2 m=ext4 s=f");
+    assert_string_equal(found("IP: [<ffffffff81001234>] f+0x1/0x2"), "K a=ffffffff81001234 o=1 z=2 s=f");
+    assert_string_equal(found("NIP [c000000000123456] .f+0x1/0x2"), "K o=1 z=2 s=.f");
+    assert_string_equal(found("LR [c000000000123456] .f+0x1/0x2"), "K- o=1 z=2 s=.f");
+    assert_string_equal(found("[<c0010f64>] (show_stack+0x10/0x14)"), "K- a=c0010f64 o=10 z=14 s=show_stack");
+    assert_string_equal(found("PSW : 0704c00180000000 (f+0x1/0x2)."), "K o=1 z=2 s=f");
+    assert_string_equal(found("PC is at f+0x1/0x2"), "K o=1 z=2 s=f");
+    assert_string_equal(found("LR is at f+0x1/0x2"), "K- o=1 z=2 s=f");
+    assert_string_equal(found("WARNING: CPU: 0 PID: 1 at kernel/fork.c:123 f+0x1/0x2"), "K o=1 z=2 s=f");
+    assert_string_equal(found("epc : f+0x1/0x2"), "K o=1 z=2 s=f");
+    assert_string_equal(found(" ra : f+0x1/0x2"), "K- o=1 z=2 s=f");
+    assert_string_equal(found("epc   : 8010a4bc f+0x1/0x2"), "B a=8010a4bc");
+}
+
+TEST(bare_addresses_of_the_kernel)
+{
+    assert_string_equal(found(" [<ffffffff81001234>]"), "B- a=ffffffff81001234");
+    assert_string_equal(found("RIP: 0010:[<ffffffff81001234>]"), "B a=ffffffff81001234");
+    assert_string_equal(found("RIP: 0010:0xffffffff81001234"), "B a=ffffffff81001234");
+    assert_string_equal(found("pc : [<c0012344>]    lr : [<c0012345>]"), "B a=c0012344");
+    assert_string_equal(found("lr : [<c0012345>]"), "B- a=c0012345");
+    assert_string_equal(found("goroutine: pc=0xffffffff81001234"), "B a=ffffffff81001234");
+    assert_string_equal(found(" PC: 0xffffffff81001234"), "B a=ffffffff81001234");
+    assert_string_equal(found(" epc : ffffffff80002a3c ra : ffffffff80002a10"), "B a=ffffffff80002a3c");
+    assert_string_equal(found(" ra : ffffffff80002a10"), "B- a=ffffffff80002a10");
+    assert_string_equal(found("NIP:  c000000000123456 LR: c000000000123460"), "B a=c000000000123456");
+    assert_string_equal(found("[    1.2]  ? 0xffffffff81001234"), "B- a=ffffffff81001234");
+    assert_string_equal(found("sp : ffffffff80002a3c"), "nothing");
+    assert_string_equal(found("pc : 1234"), "nothing");
+    assert_string_equal(found("npc=0xffffffff81001234 x"), "nothing");
 }
 
 TEST(text_that_only_looks_alike)
@@ -114,7 +148,11 @@ TEST(text_that_only_looks_alike)
         "(a(b)+0x1)",
         "x: y (z)",
         "RIP: 0010:f+1",
-        "pc : 0x1234",
+        "pc : 0x",
+        "pc : 1234567",
+        "[<>]",
+        "[<12>",
+        "[<12] >",
         "(a+0x1",
         "a[0x1",
         "#",
