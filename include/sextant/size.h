@@ -50,7 +50,7 @@ typedef struct sxt_size_make_options {
     size_t struct_size; /* set by sxt_size_make_options_init */
     /* How to read a binary; NULL: the defaults. Its callbacks are called on the thread that called the library. */
     const sxt_extract_options *extract;
-    const char *map_path;            /* the linker's map of a single binary; NULL: none */
+    const char *map_path;            /* the linker's map of a single binary; NULL: one beside it, if there is one */
     const char *components_path;     /* a file with lines "PREFIX COMPONENT"; NULL: none */
     const char *source_directory;    /* paths below it are stored relative to it; NULL: none */
     const char *title, *url;         /* stored with the build configuration; NULL: none */
@@ -59,6 +59,10 @@ typedef struct sxt_size_make_options {
     size_t build_config_count;
     bool with_debug; /* count debug information and symbol tables too */
     uintptr_t reserved[4];
+    bool no_map_search; /* without map_path: do not look for PATH.map and PATH.map.gz beside a binary */
+    /* Is told which linker map was found and used, or why it was not. NULL: nobody is. */
+    void (*note)(void *note_data, const char *path, const char *text);
+    void *note_data;
 } sxt_size_make_options;
 
 SXT_API void sxt_size_make_options_init(sxt_size_make_options *options);

@@ -15,7 +15,10 @@ static const struct cli_option options[] = {
     {"types", 0, "LETTERS",
      "ksym: only symbols with these type letters of nm, or all\n(default: Tt of text, all code of a binary)", NULL},
     {"layout", 0, "seed|0.6", "ksym: the published layout (default), or that of version 0.6", "seed 0.6"},
-    {"map", 0, "FILE", "size: the linker's map, for objects and literals", NULL},
+    {"map", 0, "FILE",
+     "size: the linker's map, for objects and literals (default:\nINPUT.map or INPUT.map.gz, if it is the map of INPUT)",
+     NULL},
+    {"no-map", 0, NULL, "size: do not look for a linker map", NULL},
     {"components", 0, "FILE", "size: which component owns a path, in lines of the form\nPREFIX COMPONENT", NULL},
     {"source-dir", 0, "DIR", "size: store paths relative to DIR; use its DIR_METADATA\nfiles and its git revision",
      NULL},
@@ -272,8 +275,8 @@ static int check_format(const struct cli_arguments *arguments, const char *forma
     for (size_t i = 0; i < sizeof of_ksym / sizeof *of_ksym; i++)
         if (strcmp(format, "ksym") != 0 && cli_given(arguments, of_ksym[i]))
             return cli_usage(arguments->verb, "--%s is for ksym, not %s", of_ksym[i], format);
-    static const char *const of_size[] = {"map",          "components",   "source-dir", "title",  "url",
-                                          "git-revision", "build-config", "with-debug", "deflate"};
+    static const char *const of_size[] = {"map", "no-map",       "components",   "source-dir", "title",
+                                          "url", "git-revision", "build-config", "with-debug", "deflate"};
     for (size_t i = 0; i < sizeof of_size / sizeof *of_size; i++)
         if (strcmp(format, "size") != 0 && cli_given(arguments, of_size[i]))
             return cli_usage(arguments->verb, "--%s is for size, not %s", of_size[i], format);

@@ -53,6 +53,8 @@ static int parse_options(const struct cli_arguments *arguments, struct making *o
         return status;
     make->extract = &out->extract;
     make->map_path = cli_value(arguments, "map");
+    make->no_map_search = cli_given(arguments, "no-map");
+    make->note = cli_given(arguments, "quiet") ? NULL : cli_note_map;
     make->components_path = cli_value(arguments, "components");
     make->source_directory = cli_value(arguments, "source-dir");
     make->title = cli_value(arguments, "title");
@@ -61,6 +63,8 @@ static int parse_options(const struct cli_arguments *arguments, struct making *o
     make->with_debug = cli_given(arguments, "with-debug");
     if (make->map_path != NULL && arguments->word_count > 1)
         return cli_usage(arguments->verb, "--map is for a single binary");
+    if (make->map_path != NULL && make->no_map_search)
+        return cli_usage(arguments->verb, "--map and --no-map cannot be used together");
     size_t count = 0;
     while (cli_value_at(arguments, "build-config", count) != NULL)
         count++;

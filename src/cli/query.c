@@ -7,6 +7,7 @@ static const struct cli_option options[] = {
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
     {"list", 0, NULL, "print the named queries", NULL},
+    CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},

@@ -14,6 +14,7 @@ static const struct cli_option options[] = {
      "crate package generated inlined"},
     {"limit", 'n', "N", "print at most N rows per table (default: 10, or 50 with --by)", NULL},
     CLI_OPTION_JSON,
+    CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
     {NULL, 0, NULL, NULL, NULL},

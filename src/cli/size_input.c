@@ -18,6 +18,12 @@ static void show_warning(void *data, const sxt_error *problem)
     cli_warn(*path, "%s", problem->text);
 }
 
+void cli_note_map(void *data, const char *path, const char *text)
+{
+    (void)data;
+    cli_note(path, "%s", text);
+}
+
 int cli_max_size(const struct cli_arguments *arguments, uint64_t *out)
 {
     const char *value = cli_value(arguments, "max-size");
@@ -44,6 +50,8 @@ static int prepare(const struct cli_arguments *arguments, struct reading *out)
     sxt_size_load_options_init(&out->load);
     out->extract.warning = show_warning;
     out->make.extract = &out->extract;
+    out->make.no_map_search = cli_given(arguments, "no-map");
+    out->make.note = cli_note_map;
     out->load.make = &out->make;
     int status = cli_max_size(arguments, &out->load.inflate_limit);
     return status == CLI_DONE ? cli_threads(arguments, &out->extract.threads) : status;

@@ -17,6 +17,14 @@ struct cli_size_input {
         "max-size", 0, "SIZE", "the most that a compressed file may expand to (default 4G)", NULL                      \
     }
 
+#define CLI_OPTION_NO_MAP                                                                                              \
+    {                                                                                                                  \
+        "no-map", 0, NULL, "do not look for a linker map beside a binary", NULL                                        \
+    }
+
+/* Says which linker map was found beside a binary, and whether it is used. DATA is not used. */
+void cli_note_map(void *data, const char *path, const char *text);
+
 /* These print what is wrong and return the exit status. Call cli_size_close also after a failure. */
 int cli_size_open(const struct cli_arguments *arguments, const char *path, struct cli_size_input *out);
 int cli_size_open_two(const struct cli_arguments *arguments, const char *before, const char *after,

@@ -150,54 +150,44 @@ static int add_library(struct measure_maker *maker, const struct measure_input *
 
 /* Adds the file at PATH, or OPENED, which was read from there, as a container with that NAME. */
 static int add_file(struct measure_maker *maker, const char *path, const char *name, struct sxt_file *opened,
-                    const struct sxt_linker_map *map, sxt_error *error)
+                    const char **failed, sxt_error *error)
 {
     struct sxt_file own;
     struct sxt_file *file = opened != NULL ? opened : &own;
+    struct measure_map map = {0};
     int status = opened != NULL ? sxt_file_inflate(file, SXT_MEASURE_INFLATE_LIMIT, error)
                                 : sxt_file_open_inflated(file, path, SXT_MEASURE_INFLATE_LIMIT, error);
     if (status != SXT_OK)
         return status;
-    struct measure_input input = {.path = path,
-                                  .file = file,
-                                  .map = map,
-                                  .map_path = map != NULL ? maker->options->map_path : NULL,
-                                  .container = (uint32_t)maker->container_count};
     if (sxt_elf_is(file->data, file->size) || sxt_ar_is(file->data, file->size))
         status = add_container(maker, name, error);
     else
         status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither %san ELF file nor a static library",
                           opened != NULL ? "a size file, " : "");
     if (status == SXT_OK)
+        status = sxt_measure_open_map(maker, path, file, &map, failed, error);
+    struct measure_input input = {.path = path,
+                                  .file = file,
+                                  .map = map.map,
+                                  .map_path = map.path,
+                                  .container = (uint32_t)maker->container_count - 1};
+    if (status == SXT_OK)
         status = sxt_ar_is(file->data, file->size) ? add_library(maker, &input, error)
                                                    : sxt_measure_add_binary(maker, &input, error);
+    sxt_measure_close_map(&map);
     if (opened == NULL)
         sxt_file_close(&own);
     return status;
 }
 
-/* The map points into the text of its file, so both stay open until all files are added. */
 static int add_all(struct measure_maker *maker, const char *const *paths, size_t count, struct sxt_file *opened,
                    const char **failed, sxt_error *error)
 {
-    struct sxt_linker_map *map = NULL;
-    struct sxt_file map_file;
-    const char *map_path = maker->options->map_path;
     int status = SXT_OK;
-    if (map_path != NULL) {
-        *failed = map_path;
-        status = sxt_file_open_inflated(&map_file, map_path, SXT_MEASURE_INFLATE_LIMIT, error);
-        if (status != SXT_OK)
-            return status;
-        status = sxt_linker_map_read(map_file.data, map_file.size, &map, error);
-    }
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         *failed = paths[i];
-        status = add_file(maker, paths[i], sxt_measure_container_name(paths, count, i), opened, map, error);
+        status = add_file(maker, paths[i], sxt_measure_container_name(paths, count, i), opened, failed, error);
     }
-    sxt_linker_map_free(map);
-    if (map_path != NULL)
-        sxt_file_close(&map_file);
     return status;
 }
 

@@ -157,6 +157,23 @@ sxt_string sxt_measure_below_source(struct measure_source_tree *tree, sxt_string
 /* The revision of git that DIRECTORY has checked out; "" when it is not known. */
 void sxt_measure_find_revision(const char *directory, char *out, size_t capacity);
 
+/* --- map_file.c --- */
+
+/* A linker map, and the text that it points into. */
+struct measure_map {
+    struct sxt_linker_map *map; /* NULL for none */
+    char *path;
+    struct sxt_file file;
+};
+
+/*
+ * Reads the map that the options name, which has to be that of the BINARY at PATH; or looks for one beside it. On
+ * failure *FAILED becomes the path of the map. MAP needs to stay open until the binary is added.
+ */
+int sxt_measure_open_map(struct measure_maker *maker, const char *path, const struct sxt_file *binary,
+                         struct measure_map *map, const char **failed, sxt_error *error);
+void sxt_measure_close_map(struct measure_map *map);
+
 /* --- container_names.c --- */
 
 /* The name of the container of path INDEX: a part of the path that no other has. */

@@ -1,8 +1,9 @@
 /*
  * unnamed.c: bytes of a section that no symbol claims. A linker map says what they are:
  *
- *   a section of an object         a symbol of its own, named after what the section is for: ".rodata._Z4picki" holds
- *                                  the jump tables of pick(int), ".text.startup" is "startup"
+ *   a section of an object         the symbols that the map has there; without any, a symbol of its own, named after
+ * what the section is for: ".rodata._Z4picki" holds the jump tables of pick(int),
+ *                                  ".text.startup" is "startup"
  *   merged strings                 a symbol for each literal
  *   merged constants               "** merge constants"
  *   fill                           padding of the next symbol
@@ -14,6 +15,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/string.h"
 #include "measure/binary.h"
 
@@ -23,6 +25,8 @@
 static bool is_padding(const struct sxt_linker_map_piece *piece, const struct measure_gap *gap, uint64_t size);
 static void add_bytes(struct binary *binary, const struct measure_gap *gap, const struct sxt_linker_map_piece *piece,
                       uint64_t start, uint64_t end);
+static uint64_t add_map_symbols(struct binary *binary, const struct measure_gap *gap,
+                                const struct sxt_linker_map_piece *piece, uint64_t start, uint64_t end);
 static bool add_literals(struct binary *binary, const struct measure_gap *gap, const struct sxt_linker_map_piece *piece,
                          uint64_t start, uint64_t end);
 static uint32_t name_bytes(struct binary *binary, const struct measure_gap *gap,
@@ -70,15 +74,68 @@ static bool is_padding(const struct sxt_linker_map_piece *piece, const struct me
     }
 }
 
+static void add_named(struct binary *binary, const struct measure_gap *gap, const struct sxt_linker_map_piece *piece,
+                      uint64_t start, uint64_t end, uint32_t name)
+{
+    const struct measure_section *section = gap->section;
+    sxt_measure_maker_add(binary->maker, gap->segment, section->address + (start - section->elf->address), end - start,
+                          name, sxt_measure_path_at(binary, section, piece, start), sxt_measure_map_flags(piece),
+                          false);
+}
+
 static void add_bytes(struct binary *binary, const struct measure_gap *gap, const struct sxt_linker_map_piece *piece,
                       uint64_t start, uint64_t end)
 {
     if (piece != NULL && add_literals(binary, gap, piece, start, end))
         return;
-    const struct measure_section *section = gap->section;
-    sxt_measure_maker_add(binary->maker, gap->segment, section->address + (start - section->elf->address), end - start,
-                          name_bytes(binary, gap, piece), sxt_measure_path_at(binary, section, piece, start),
-                          sxt_measure_map_flags(piece), false);
+    if (piece != NULL && (piece->kind == SXT_PIECE_PLAIN || piece->kind == SXT_PIECE_COMMON))
+        start = add_map_symbols(binary, gap, piece, start, end);
+    if (start < end)
+        add_named(binary, gap, piece, start, end, name_bytes(binary, gap, piece));
+}
+
+/* The first symbol of a piece in the map at or after ADDRESS. */
+static size_t first_symbol(const struct sxt_linker_map *map, uint32_t piece, uint64_t address)
+{
+    struct sxt_bisection search = {.high = map->symbol_count};
+    while (sxt_bisect(&search)) {
+        const struct sxt_linker_map_symbol *symbol = &map->symbols[search.middle];
+        sxt_bisect_after(&search, symbol->piece < piece || (symbol->piece == piece && symbol->address < address));
+    }
+    return search.low;
+}
+
+/*
+ * Adds the bytes up to the end of the last symbol that the map has there: those of a stripped binary, and labels of
+ * data. Returns the end.
+ */
+static uint64_t add_map_symbols(struct binary *binary, const struct measure_gap *gap,
+                                const struct sxt_linker_map_piece *piece, uint64_t start, uint64_t end)
+{
+    const struct sxt_linker_map *map = binary->map;
+    uint32_t number = (uint32_t)(piece - map->pieces);
+    uint64_t done = start;
+    for (size_t i = first_symbol(map, number, start); i < map->symbol_count; i++) {
+        const struct sxt_linker_map_symbol *symbol = &map->symbols[i];
+        if (symbol->piece != number || symbol->address >= end)
+            break;
+        if (!symbol->preferred || symbol->address < done || sxt_string_begins(symbol->name, "__typeid_"))
+            continue;
+        size_t next = i + 1;
+        while (next < map->symbol_count && map->symbols[next].piece == number &&
+               map->symbols[next].address == symbol->address)
+            next++;
+        bool has_next = next < map->symbol_count && map->symbols[next].piece == number;
+        uint64_t until = has_next && map->symbols[next].address < end ? map->symbols[next].address : end;
+        /* A label inside a function is not a symbol; what follows a function up to the next one may be padding. */
+        if (symbol->size > 0)
+            until = symbol->size < end - symbol->address ? symbol->address + symbol->size : end;
+        if (symbol->address > done && (symbol->address - done >= PADDING_MAX || done == start))
+            add_named(binary, gap, piece, done, symbol->address, name_bytes(binary, gap, piece));
+        add_named(binary, gap, piece, symbol->address, until, name_content(binary, symbol->name));
+        done = until;
+    }
+    return done > start && end - done < PADDING_MAX && !(gap->is_last && end == gap->end) ? end : done;
 }
 
 /* False if PIECE has no literals. */

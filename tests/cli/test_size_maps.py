@@ -1,5 +1,6 @@
 """`archive -f size --map`: sections of objects that have no symbol, and literals, with the maps of all linkers."""
 
+import gzip
 import os
 import re
 import shutil
@@ -208,6 +209,97 @@ class Literals(MapTest):
         (self.folder / "b.o").unlink()
         (self.folder / "b.o").mkdir()
         self.assertEqual(self.literals(self.sizes(path, linker_map))["only in b"], [""])
+
+
+class Beside(MapTest):
+    """A map beside the binary is found, if it is the map of the binary."""
+
+    def setUp(self):
+        super().setUp()
+        two_objects(self)
+        self.program, self.map = self.link("bfd", "a.o", "b.o")
+        os.unlink(self.folder / "program.text")
+
+    def used(self, path, *options, name=None, verb="archive"):
+        """Whether a map is used; checks what is said."""
+        output = self.folder / "out.size"
+        result = sextant.run("archive", path, "-o", output, *options)
+        self.assertEqual(result.status, 0, result.err)
+        header = self.run_ok("dump", "--json", output).json_lines()[0]["header"]
+        found = header["metadata"].get("map_file_name")
+        self.assertEqual(found is not None, header["metadata"]["elf_algorithm"] == "linker_map")
+        if found:
+            self.assertIn(f"{found}: this linker map is used", result.err)
+        self.err = result.err
+        return found
+
+    def test_names_that_are_tried(self):
+        text = self.map.read_bytes()
+        self.map.unlink()
+        self.assertIsNone(self.used(self.program))
+        for binary, names in (("program", ("program.map", "program.map.gz")),
+                              ("app.elf", ("app.elf.map", "app.elf.map.gz", "app.map", "app.map.gz")),
+                              ("x.so.1", ("x.so.1.map", "x.so.map"))):  # fmt: skip
+            path = self.folder / binary
+            if not path.exists():
+                shutil.copy(self.program, path)
+            for name in names:
+                self.file(name, gzip.compress(text) if name.endswith(".gz") else text)
+                self.assertEqual(self.used(path), name)
+                self.assertIsNone(self.used(path, "--no-map"))
+                os.unlink(self.folder / name)
+        self.file("other.map", text)
+        self.assertIsNone(self.used(self.program))
+
+    def test_maps_of_other_builds(self):
+        text = self.map.read_bytes()
+        self.compile("c", B.replace("only in b", "only in b, in another version of it") + "int more(int x) { return x; }")
+        other, of_other = self.link("bfd", "a.o", "c.o", output="second")
+        self.map.write_bytes(of_other.read_bytes())
+        self.assertIsNone(self.used(self.program))
+        self.assertIn("program.map: this linker map is not used: not the linker map of the binary: ", self.err)
+        self.run_error("archive", self.program, "--map", of_other, "-o", self.folder / "out.size", naming="second.map")
+        for content in (b"", b"{ global: f; local: *; };\n", b'{"version":3,"sources":[]}', b"\0" * 100):
+            self.map.write_bytes(content)
+            self.assertIsNone(self.used(self.program))
+            self.assertNotIn(".map", self.err)
+        self.map.write_bytes(text[: text.index(b".text")] + b"\n.text 0xfffffffffffffffff 0x1\n")
+        self.assertIsNone(self.used(self.program))
+        self.map.unlink()
+        self.map.mkdir()
+        self.assertIsNone(self.used(self.program))
+        self.map.rmdir()
+        os.mkfifo(self.map)
+        self.assertIsNone(self.used(self.program))
+
+    def test_every_verb_that_measures(self):
+        both = '"in both"'
+        for command in (["size", "--by", "symbol", "-n", "1000", "--json"], ["query", "--json"]):
+            more = ["is:literal"] if command[0] == "query" else []
+            found = sextant.run(*command, self.program, *more)
+            self.assertIn("program.map: this linker map is used", found.err)
+            self.assertIn("a.o", [one["object_path"] for one in found.json_lines() if one["full_name"] == both])
+            without = self.run_ok(*command, "--no-map", self.program, *more)
+            self.assertNotIn(both, [one["full_name"] for one in without.json_lines()])
+        self.run_usage("archive", self.program, "--map", self.map, "--no-map", "-o", self.folder / "out.size")
+
+    def test_each_of_several_binaries_has_its_map(self):
+        other, of_other = self.link("lld", "a.o", "b.o", output="second")
+        self.run_ok("archive", "-q", self.program, other, "-o", self.folder / "out.size")
+        header = self.run_ok("dump", "--json", self.folder / "out.size").json_lines()[0]["header"]
+        self.assertEqual([one["metadata"]["map_file_name"] for one in header["containers"]], ["program.map", "second.map"])
+
+    def test_stripped_binaries_keep_their_map(self):
+        sextant.need_tool("strip")
+        for linker in LINKERS:
+            path, linker_map = self.link(linker, "a.o", "b.o")
+            sextant.tool("strip", path)
+            self.assertEqual(self.used(path), "program.map")
+            found = {(one["full_name"], one["object_path"]): one
+                     for one in self.run_ok("dump", "--json", self.folder / "out.size").json_lines()[1:]}  # fmt: skip
+            for name, of_object in (("other(int)", "b.o"), ("main", "a.o"), ("never(int)", "a.o")):
+                self.assertEqual(found[name, of_object]["section"], ".text", linker)
+            self.run_ok("verify", "-q", self.folder / "out.size")
 
 
 for one in LINKERS:
