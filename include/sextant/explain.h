@@ -183,7 +183,12 @@ typedef struct sxt_explained_advice {
 } sxt_explained_advice;
 
 /* What an answer lacks. */
-typedef enum sxt_explain_lack { SXT_LACKS_NOTHING = 0, SXT_LACKS_NAME = 1, SXT_LACKS_LINE = 2 } sxt_explain_lack;
+typedef enum sxt_explain_lack {
+    SXT_LACKS_NOTHING = 0,
+    SXT_LACKS_NAME = 1, /* there is no answer, or one of its frames has no name */
+    SXT_LACKS_LINE = 2,
+    SXT_LACKS_CALLS = 3 /* inlined calls are unknown */
+} sxt_explain_lack;
 
 /* An address range that a file loads: a segment, or a section if the file has no segments. */
 typedef struct sxt_loaded_range {

@@ -42,7 +42,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
         if (i > 0)
             sxt_emit_text(emit, "\n%*s", (int)answer->text.size, "");
         sxt_emit_text(emit, "  ");
-        sxt_emit_name(emit, frame->function);
+        sxt_emit_name(emit, frame->function.size > 0 ? frame->function : (sxt_string){"??", 2});
         if (frame->file.data != NULL) {
             sxt_emit_text(emit, "  ");
             sxt_emit_name(emit, frame->file);

@@ -191,6 +191,10 @@ static void describe_reasons(const struct cli_explanation *explanation, struct s
     }
     if (found->lacks == SXT_LACKS_LINE)
         sxt_buffer_print(out, "no line: ");
+    else if (found->lacks == SXT_LACKS_CALLS)
+        sxt_buffer_print(out, "inlined calls are unknown: ");
+    else if (found->lacks == SXT_LACKS_NAME && found->frame_count > 0)
+        sxt_buffer_print(out, "no name: ");
     for (size_t i = 0; i < found->reason_count; i++) {
         if (i > 0)
             sxt_buffer_print(out, "; ");
@@ -376,7 +380,7 @@ static void put_label(struct sxt_emit *emit, const char *label)
 static void print_frame(struct sxt_emit *emit, const sxt_explained_frame *frame, bool is_archive)
 {
     put_label(emit, "frame");
-    sxt_emit_name(emit, frame->function);
+    sxt_emit_name(emit, frame->function.size > 0 ? frame->function : (sxt_string){"??", 2});
     sxt_emit_text(emit, ": %s ", record_word(frame->record));
     if (frame->index != SXT_NO_INDEX)
         sxt_emit_text(emit, "%llu ", (unsigned long long)frame->index);

@@ -22,7 +22,7 @@ static int open_elf(struct sxt_explainer *explainer, sxt_error *error);
 static void begin(struct sxt_explainer *explainer, uint64_t address);
 static int finish(struct sxt_explainer *explainer, const sxt_explanation **out, sxt_error *error);
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address);
-static void add_dwarf_frames(struct sxt_explainer *explainer);
+static void add_dwarf_frames(struct sxt_explainer *explainer, uint64_t address);
 static void add_dwarf_line(struct sxt_explainer *explainer);
 
 int sxt_explainer_open(const char *path, const sxt_open_options *options, struct sxt_explainer **out, sxt_error *error)
@@ -139,22 +139,46 @@ static void begin(struct sxt_explainer *explainer, uint64_t address)
     };
 }
 
+/* What the reasons of the explanation are about. */
+static sxt_explain_lack what_is_missing(const struct sxt_explainer *explainer)
+{
+    if (explainer->count == 0)
+        return SXT_LACKS_NAME;
+    if (explainer->frames[0].line == 0)
+        return SXT_LACKS_LINE;
+    return explainer->of_dwarf.missing_split.data != NULL ? SXT_LACKS_CALLS : SXT_LACKS_NAME;
+}
+
 static int finish(struct sxt_explainer *explainer, const sxt_explanation **out, sxt_error *error)
 {
     if (explainer->no_memory)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while explaining an address");
     if (explainer->out.reason_count > 0)
-        explainer->out.lacks = explainer->count > 0 ? SXT_LACKS_LINE : SXT_LACKS_NAME;
+        explainer->out.lacks = what_is_missing(explainer);
     *out = &explainer->out;
     return SXT_OK;
+}
+
+/* Says whether a file is missing that would have inlined calls at the address, or their names. */
+static bool lacks_a_file(const struct sxt_dwarf_explanation *dwarf)
+{
+    for (size_t i = 0; i < dwarf->frame_count; i++)
+        if (dwarf->frames[i].needs_alternate && (dwarf->frames[i].inlined || !dwarf->has_nameless))
+            return true;
+    return dwarf->missing_split.data != NULL;
 }
 
 static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
 {
     bool is_dwarf = sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && explainer->of_dwarf.frame_count > 0;
-    if (is_dwarf) {
-        add_dwarf_frames(explainer);
-    } else if (!sxt_explain_wants(explainer, SXT_SOURCE_GO) || !sxt_explain_go(explainer, address)) {
+    bool is_named = is_dwarf && !explainer->of_dwarf.has_nameless;
+    if (is_named) {
+        add_dwarf_frames(explainer, address);
+    } else if (sxt_explain_wants(explainer, SXT_SOURCE_GO) && sxt_explain_go(explainer, address)) {
+        /* Go comes before symbols. */
+    } else if (is_dwarf) {
+        add_dwarf_frames(explainer, address);
+    } else {
         sxt_explained_frame *frame = sxt_explain_frames(explainer, 1);
         if (frame != NULL && !sxt_explain_symbol(explainer, address, frame))
             explainer->out.frame_count = 0;
@@ -163,13 +187,17 @@ static void explain_answer(struct sxt_explainer *explainer, uint64_t address)
         add_dwarf_line(explainer);
     if (explainer->frames[0].line == 0)
         sxt_explain_no_line(explainer, address);
+    else if (sxt_explain_wants(explainer, SXT_SOURCE_DWARF) && lacks_a_file(&explainer->of_dwarf))
+        sxt_explain_dwarf_files(explainer);
 }
 
 /* "linkage name of the specification at 0x11 of its abstract origin at 0x2a" */
 static sxt_string describe_naming(struct sxt_explainer *explainer, const struct sxt_dwarf_frame *frame)
 {
     if (frame->name.size == 0)
-        return sxt_explain_print(explainer, "no name was found");
+        return sxt_explain_print(explainer, "%s",
+                                 frame->needs_alternate ? "the name is in the alternate file, which was not found"
+                                                        : "no name was found");
     if (frame->reference_count == 0 && !frame->qualified)
         return (sxt_string){NULL, 0};
     sxt_string text = sxt_explain_print(explainer, "%s", frame->reference_count == 0 ? " of the entry itself" : "");
@@ -184,7 +212,7 @@ static sxt_string describe_naming(struct sxt_explainer *explainer, const struct 
                              text.data != NULL ? text.data : "", frame->qualified ? ", with the scopes around it" : "");
 }
 
-static void add_dwarf_frames(struct sxt_explainer *explainer)
+static void add_dwarf_frames(struct sxt_explainer *explainer, uint64_t address)
 {
     const struct sxt_dwarf_explanation *from = &explainer->of_dwarf;
     sxt_explained_frame *frames = sxt_explain_frames(explainer, from->frame_count);
@@ -207,6 +235,11 @@ static void add_dwarf_frames(struct sxt_explainer *explainer)
     if (frames == NULL)
         return;
     sxt_explained_frame *outermost = &frames[from->frame_count - 1];
+    /* A symbol gives the name of a function that has none in DWARF. */
+    if (from->has_nameless) {
+        sxt_explain_symbol(explainer, address, outermost);
+        return;
+    }
     sxt_string answer = explainer->frames[explainer->count - 1].function;
     if (!sxt_string_equal(answer, outermost->function)) {
         outermost->function = answer;

@@ -315,7 +315,7 @@ static void explain_dwarf(struct sxt_explainer *explainer)
         sxt_explain_add_reason(
             explainer, (sxt_explained_reason){.reason = SXT_WHY_DWARF_UNREADABLE,
                                               .name = sxt_explain_string(explainer->origins.dwarf_problem.text)});
-    if (dwarf->has_nameless && dwarf->frame_count == 0)
+    if (dwarf->has_nameless)
         sxt_explain_add_reason(
             explainer, (sxt_explained_reason){
                            .reason = SXT_WHY_FUNCTION_UNNAMED,

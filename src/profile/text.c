@@ -188,7 +188,7 @@ int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *e
 
 static void put_frame(struct sxt_buffer *out, const sxt_frame *frame)
 {
-    sxt_escape_text(out, frame->function);
+    sxt_escape_text(out, frame->function.size > 0 ? frame->function : (sxt_string){"??", 2});
     if (frame->file.size > 0) {
         sxt_buffer_u8(out, ' ');
         sxt_escape_text(out, frame->file);

@@ -181,7 +181,8 @@ static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index, s
     return end > symbol->address ? end - symbol->address : 0;
 }
 
-#define LABEL_RANK 3
+#define LABEL_RANK    3
+#define NAMELESS_RANK 4
 
 static uint8_t source_rank(uint8_t source)
 {
@@ -233,10 +234,15 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     if (!sxt_nameless_collect(&merge->nameless, symbols))
         return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.parts);
 
-    for (size_t i = 0; i < symbols->range_count; i++)
-        if (symbols->ranges[i].depth == 0 && symbols->ranges[i].function != 0)
-            add_candidate(merge, symbols->ranges[i].address, symbols->ranges[i].length, (uint32_t)i, 0,
-                          source_rank(symbols->ranges[i].source));
+    for (size_t i = 0; i < symbols->range_count; i++) {
+        const struct sxt_model_range *range = &symbols->ranges[i];
+        bool has_calls = i + 1 < symbols->range_count && symbols->ranges[i + 1].depth > 0;
+        bool says_something =
+            range->function != 0 || ((range->flags & SXT_RANGE_KEEP) && (range->line_count > 0 || has_calls));
+        if (range->depth == 0 && says_something)
+            add_candidate(merge, range->address, range->length, (uint32_t)i, 0,
+                          range->function != 0 ? source_rank(range->source) : NAMELESS_RANK);
+    }
     size_t next = 0;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
@@ -266,7 +272,8 @@ static void name_functions(struct merge *merge)
     bool unnamed = false;
     for (size_t i = 0; i < merge->candidate_count; i++) {
         const struct candidate *candidate = &merge->candidates[merge->order[i].index];
-        if (candidate->range == NO_RANGE || symbols->ranges[candidate->range].source != SXT_SOURCE_DWARF)
+        if (candidate->range == NO_RANGE || candidate->rank == NAMELESS_RANK ||
+            symbols->ranges[candidate->range].source != SXT_SOURCE_DWARF)
             continue;
         if (end == 0 || symbols->symbols[end - 1].address != candidate->start) {
             for (first = end; first < symbols->symbol_count && symbols->symbols[first].address < candidate->start;)
@@ -394,12 +401,38 @@ static bool emit_candidate(struct merge *merge, const struct candidate *candidat
     }
     const struct piece *first = &merge->pieces[pieces[0].index];
     bool whole = count == 1 && first->start == candidate->start && first->end == candidate->end;
+    /* If symbols have some of its bytes, the rest is padding. */
+    if (candidate->rank == NAMELESS_RANK && !whole)
+        return true;
     for (size_t i = candidate->range; i < symbols->range_count; i++) {
         struct sxt_model_range range = symbols->ranges[i];
         if (i != candidate->range && range.depth == 0)
             break;
         if (whole ? !emit_range(merge, &range) : !emit_parts(merge, &range, pieces, count))
             return false;
+    }
+    return true;
+}
+
+/* Adds the calls inlined into nameless code to the symbols there. PIECES has room for all pieces. */
+static bool emit_nameless_calls(struct merge *merge, struct sxt_sort_item *pieces)
+{
+    const struct sxt_symbols *symbols = merge->symbols;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->piece_count; i++)
+        if (merge->candidates[merge->pieces[i].candidate].range == NO_RANGE)
+            pieces[count++].index = (uint32_t)i;
+    for (size_t i = 0; i < merge->nameless.count; i++) {
+        const struct sxt_nameless_part *part = &merge->nameless.parts[i];
+        for (size_t k = part->range + (size_t)1; k < symbols->range_count && symbols->ranges[k].depth > 0; k++) {
+            struct sxt_model_range call = symbols->ranges[k];
+            uint64_t end = sxt_range_end(&call), start = call.address;
+            start = start > part->start ? start : part->start;
+            end = end < part->end ? end : part->end;
+            if (start < end && (!sxt_range_cut(merge->symbols, &symbols->ranges[k], start, end, &call) ||
+                                !emit_parts(merge, &call, pieces, count)))
+                return false;
+        }
     }
     return true;
 }
@@ -422,6 +455,8 @@ static int emit_pieces(struct merge *merge, sxt_error *error)
             ;
         emitted = emit_candidate(merge, &merge->candidates[pieces[i].key], pieces + i, end - i);
     }
+    if (emitted && merge->nameless.has_calls)
+        emitted = emit_nameless_calls(merge, pieces);
     free(pieces);
     if (emitted)
         return SXT_OK;

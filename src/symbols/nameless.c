@@ -1,4 +1,4 @@
-/* nameless.c: lines for symbols that no function of a better source covers. */
+/* nameless.c: lines for symbols in code whose function has no name in a better source. */
 #include "symbols/nameless.h"
 
 #include <stdlib.h>
@@ -32,6 +32,8 @@ bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbol
     for (size_t i = 0; i < symbols->range_count; i++)
         if (is_nameless(&symbols->ranges[i]))
             items[count++] = (struct sxt_sort_item){symbols->ranges[i].address, (uint32_t)i};
+    for (size_t i = 1; i < symbols->range_count && !nameless->has_calls; i++)
+        nameless->has_calls = symbols->ranges[i].depth > 0 && is_nameless(&symbols->ranges[i - 1]);
     sxt_sort(items, items + count, count);
     uint64_t taken = 0;
     for (size_t i = 0; i < count; i++) {

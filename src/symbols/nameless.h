@@ -2,8 +2,9 @@
  * nameless.h: code that has lines but no function. Private to this room.
  *
  * An assembler writes a line table but often no functions; the symbol table has their names. A range of depth 0 without
- * a name represents a piece of such a line table: it never becomes a range of the model, but the symbols at its
- * addresses get its lines.
+ * a name represents a piece of such a line table, or a function whose name is unknown. The symbols at its addresses get
+ * its lines and the calls that were inlined into it. The range itself becomes part of the model only if no symbol has
+ * any of its bytes and SXT_RANGE_KEEP is set.
  */
 #ifndef SXT_SYMBOLS_NAMELESS_H
 #define SXT_SYMBOLS_NAMELESS_H
@@ -20,6 +21,7 @@ struct sxt_nameless_part {
 struct sxt_nameless {
     struct sxt_nameless_part *parts; /* disjoint, ascending */
     size_t count;
+    bool has_calls; /* one of them has inlined calls */
 };
 
 /* False when memory is short. */

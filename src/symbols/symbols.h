@@ -53,6 +53,7 @@ enum sxt_range_flags {
     SXT_RANGE_ENTRY = 2,        /* depth 0: the function is entered at the start of the range */
     SXT_RANGE_PART = 4,         /* depth 0: belongs to the same function as the range of depth 0 added before it */
     SXT_RANGE_SYMBOL_NAME = 8,  /* depth 0: the name is that of a symbol at its start */
+    SXT_RANGE_KEEP = 16,        /* depth 0 without a name: kept if no symbol has any of its bytes; see nameless.h */
 };
 
 struct sxt_model_range {

@@ -223,8 +223,10 @@ static void add_nameless(struct sweep *sweep, uint64_t start, uint64_t end)
         return;
     sweep->first_range = out->range_count;
     sweep->assembly->unsorted_count = 0;
-    out->ranges[out->range_count++] =
-        (struct sxt_model_range){.address = start, .length = end - start, .source = SXT_SOURCE_DWARF};
+    out->ranges[out->range_count++] = (struct sxt_model_range){.address = start,
+                                                               .length = end - start,
+                                                               .source = SXT_SOURCE_DWARF,
+                                                               .flags = sweep->unit->is_skeleton ? SXT_RANGE_KEEP : 0};
     add_lines(sweep, (uint32_t)sweep->first_range, start, end);
     sort_lines(sweep);
 }
@@ -300,7 +302,7 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
     uint32_t name =
         sxt_dwarf_function_name(sweep->names, sweep->unit->context, sweep->unit->root, sweep->unit->functions,
                                 node->origin, node->origin_is_alternate, &is_linkage);
-    unsigned flags = is_linkage ? SXT_RANGE_LINKAGE_NAME : 0;
+    unsigned flags = (is_linkage ? SXT_RANGE_LINKAGE_NAME : 0) | (node->depth == 0 ? SXT_RANGE_KEEP : 0);
     if (node->depth == 0) {
         /* The ranges are in the order of the entry's list, which begins with the one that the function is entered at.
          */

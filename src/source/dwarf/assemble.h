@@ -62,6 +62,7 @@ struct dwarf_unit_parts {
     const struct dwarf_functions *functions;
     const struct dwarf_lines *lines;    /* NULL if it has none */
     const struct dwarf_ranges *extents; /* the code of the unit by its root entry, ascending; NULL if unknown */
+    bool is_skeleton;                   /* its split unit is missing, so its functions are unknown */
     bool no_files;
     bool no_lines; /* each range only has the file of its first line */
 };

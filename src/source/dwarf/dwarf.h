@@ -123,8 +123,9 @@ struct sxt_dwarf_frame {
     const struct sxt_dwarf_reference *references; /* to the entry with the name; none if this entry has it */
     size_t reference_count;
     bool inlined;
-    bool linkage;   /* the name is a linkage name, */
-    bool qualified; /* or a plain name, preceded by namespaces and classes */
+    bool linkage;         /* the name is a linkage name, */
+    bool qualified;       /* or a plain name, preceded by namespaces and classes */
+    bool needs_alternate; /* the name is unknown because the alternate file is missing */
 };
 
 /* What DWARF says about an address, and where. Strings are in the caller's arena, or valid as long as the file. */
@@ -138,7 +139,7 @@ struct sxt_dwarf_explanation {
 
     struct sxt_dwarf_frame *frames; /* innermost first */
     size_t frame_count;
-    bool has_nameless; /* a function contains the address, but it has no name */
+    bool has_nameless; /* the function (the outermost frame) has no name */
     uint64_t nameless; /* its entry */
 
     bool has_lines; /* the unit has a line table */

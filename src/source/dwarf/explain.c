@@ -33,8 +33,10 @@ struct explainer {
 
     struct dwarf_abbrevs name_abbrevs; /* of a unit that is entered for a name */
     unsigned name_unit_count;
-    uint64_t best_start; /* start of the function found so far */
-    uint64_t rest_start; /* start of the code found so far that has lines but no function */
+    bool is_named;       /* a function with a name was found */
+    uint64_t best_start; /* its start */
+    bool has_rest;       /* code without a name was found */
+    uint64_t rest_start; /* its start */
     bool uses_alternate;
     struct sxt_dwarf_explanation *out;
     bool no_memory;
@@ -45,7 +47,7 @@ static int begin(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_arena *ar
 static int finish(struct explainer *explainer, int status, sxt_error *error);
 static bool enter_unit(struct explainer *explainer, size_t number);
 static void find_function(struct explainer *explainer);
-static void find_lines(struct explainer *explainer);
+static void find_nameless(struct explainer *explainer);
 static void describe_unit(struct explainer *explainer);
 static void describe_frames(struct explainer *explainer, uint32_t root);
 static void trace_name(struct explainer *explainer, const struct dwarf_node *node, struct sxt_dwarf_frame *frame);
@@ -73,8 +75,8 @@ int sxt_dwarf_explain(struct sxt_dwarf *dwarf, uint64_t address, struct sxt_aren
         }
         if (entered)
             find_function(explainer);
-        if (entered && out->frame_count == 0)
-            find_lines(explainer);
+        if (entered && !explainer->is_named)
+            find_nameless(explainer);
     }
     explainer->split_paths = tried;
     describe_missing(explainer, missing);
@@ -138,23 +140,24 @@ static sxt_string keep(struct explainer *explainer, sxt_string text)
     return (sxt_string){copy, copy != NULL ? text.size : 0};
 }
 
-static bool enter_split(struct explainer *explainer, uint64_t id)
+static void enter_split(struct explainer *explainer, uint64_t id)
 {
     struct dwarf_worker *worker = &explainer->worker;
     sxt_dwarf_split_paths(explainer->dwarf, &worker->root, explainer->arena, &explainer->split_paths);
     if (!sxt_dwarf_split_open(explainer->dwarf, &worker->root, id, &explainer->split)) {
         explainer->is_missing = true;
-        return false;
+        return;
     }
     /* The split unit adds its share to the budget. */
     worker->budget.left += (explainer->split.unit.end - explainer->split.unit.offset) * DWARF_BUDGET_UNIT_TIMES;
-    if (sxt_dwarf_enter_split(worker, &explainer->split))
-        return true;
-    explainer->damaged_at = explainer->split.unit.root;
-    return false;
+    if (!sxt_dwarf_enter_split(worker, &explainer->split))
+        explainer->damaged_at = explainer->split.unit.root;
 }
 
-/* Makes a unit the current one and walks over it. Returns false if there is nothing to find in it. */
+/*
+ * Makes a unit the current one and walks over it. Returns false if there is nothing to find in it. If a split unit is
+ * missing, its skeleton is the current unit.
+ */
 static bool enter_unit(struct explainer *explainer, size_t number)
 {
     struct sxt_dwarf *dwarf = explainer->dwarf;
@@ -175,15 +178,16 @@ static bool enter_unit(struct explainer *explainer, size_t number)
         return false;
     }
     if (unit->type == DW_UT_skeleton || worker->root.split_name.size > 0) {
-        if (!enter_split(explainer, unit->type == DW_UT_skeleton ? unit->id : worker->root.split_id))
-            return false;
+        enter_split(explainer, unit->type == DW_UT_skeleton ? unit->id : worker->root.split_id);
     } else if (worker->root.tag == DW_TAG_partial_unit && worker->root.low.class == DWARF_NOTHING &&
                worker->root.ranges.class == DWARF_NOTHING) {
         return false;
     }
     bool no_inlines = (dwarf->settings.options->flags & SXT_EXTRACT_NO_INLINES) != 0;
-    explainer->damaged_at = sxt_dwarf_walk(&worker->context, &worker->root, &dwarf->dead,
-                                           no_inlines ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS, &worker->functions);
+    uint64_t damaged_at = sxt_dwarf_walk(&worker->context, &worker->root, &dwarf->dead,
+                                         no_inlines ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS, &worker->functions);
+    if (explainer->damaged_at == UINT64_MAX)
+        explainer->damaged_at = damaged_at;
     return true;
 }
 
@@ -269,19 +273,15 @@ static void find_function(struct explainer *explainer)
         if (node->parent != DWARF_NONE || range_at(explainer, node) == NULL)
             continue;
         uint64_t start = run_start(explainer, node);
-        if ((best != DWARF_NONE || out->frame_count > 0) && start <= explainer->best_start)
+        if ((explainer->is_named && start <= explainer->best_start) || name_of(explainer, node).size == 0)
             continue;
-        if (name_of(explainer, node).size == 0) {
-            if (!out->has_nameless)
-                out->nameless = node->entry + offset_base(explainer);
-            out->has_nameless = true;
-            continue;
-        }
+        explainer->is_named = true;
         explainer->best_start = start;
         best = i;
     }
     if (best == DWARF_NONE)
         return;
+    out->has_nameless = false;
     describe_unit(explainer);
     describe_frames(explainer, best);
     describe_lines(explainer);
@@ -322,6 +322,7 @@ struct naming {
     sxt_string name;
     struct dwarf_value next;
     bool specification;
+    bool is_elsewhere; /* its name is in a missing alternate file */
 };
 
 /* Prepares for reading ENTRY of FILE. Its unit is the current one, a cached one, or is entered now. */
@@ -365,9 +366,10 @@ static bool read_naming(struct explainer *explainer, const struct dwarf_file *fi
             break;
         if (attribute->name == DW_AT_linkage_name || attribute->name == DW_AT_MIPS_linkage_name)
             out->linkage = value.text;
-        else if (attribute->name == DW_AT_name)
+        else if (attribute->name == DW_AT_name) {
             out->name = value.text;
-        else if (attribute->name == DW_AT_abstract_origin || attribute->name == DW_AT_specification) {
+            out->is_elsewhere = value.text.data == NULL && file->alternate == NULL;
+        } else if (attribute->name == DW_AT_abstract_origin || attribute->name == DW_AT_specification) {
             out->next = value;
             out->specification = attribute->name == DW_AT_specification;
         }
@@ -382,6 +384,7 @@ static void trace_name(struct explainer *explainer, const struct dwarf_node *nod
     struct sxt_dwarf_reference references[REFERENCES_MAX + 1];
     size_t count = 0, used = 0;
     sxt_string name = {NULL, 0};
+    bool is_elsewhere = false;
     uint64_t entry = node->origin;
     if (node->origin_is_alternate)
         file = file->alternate;
@@ -391,6 +394,7 @@ static void trace_name(struct explainer *explainer, const struct dwarf_node *nod
         struct naming naming;
         if (!read_naming(explainer, file, entry, &naming))
             break;
+        is_elsewhere = is_elsewhere || naming.is_elsewhere;
         if (naming.linkage.size > 0 || (name.size == 0 && naming.name.size > 0))
             used = count;
         frame->linkage = naming.linkage.size > 0;
@@ -404,6 +408,7 @@ static void trace_name(struct explainer *explainer, const struct dwarf_node *nod
         references[count++] = (struct sxt_dwarf_reference){entry, naming.specification, file != own};
     }
     frame->qualified = !frame->linkage && name.size > 0 && frame->name.size > name.size;
+    frame->needs_alternate = name.size == 0 && !frame->linkage && (file == NULL || is_elsewhere);
     struct sxt_dwarf_reference *kept = sxt_arena_calloc(explainer->arena, used, sizeof *kept);
     for (size_t i = 0; i < used && kept != NULL; i++) {
         kept[i] = references[i];
@@ -474,20 +479,47 @@ static uint64_t rest_start(const struct explainer *explainer)
     return start;
 }
 
-/* Of several units that have lines here but no function, the one whose lines begin first wins. */
-static void find_lines(struct explainer *explainer)
+/* Returns the function without a name at the address that starts first, or DWARF_NONE. */
+static uint32_t nameless_at(struct explainer *explainer, uint64_t *start)
+{
+    const struct dwarf_functions *functions = &explainer->worker.functions;
+    uint32_t first = DWARF_NONE;
+    for (uint32_t i = 0; i < functions->node_count && !explainer->no_memory; i++) {
+        if (functions->nodes[i].parent != DWARF_NONE || range_at(explainer, &functions->nodes[i]) == NULL)
+            continue;
+        uint64_t here = run_start(explainer, &functions->nodes[i]);
+        if (first != DWARF_NONE && here >= *start)
+            continue;
+        first = i;
+        *start = here;
+    }
+    return first;
+}
+
+/* Of code without a name, of functions or only of lines, what begins first wins. */
+static void find_nameless(struct explainer *explainer)
 {
     struct sxt_dwarf_explanation *out = explainer->out, before = *out;
+    uint64_t start = 0;
+    uint32_t node = nameless_at(explainer, &start);
     bool found = describe_lines(explainer);
-    uint64_t start = found ? rest_start(explainer) : 0;
-    if (before.has_row && (!found || start >= explainer->rest_start)) {
+    if (node == DWARF_NONE && found)
+        start = rest_start(explainer);
+    if (explainer->has_rest && ((node == DWARF_NONE && !found) || start >= explainer->rest_start)) {
         *out = before;
         return;
     }
-    if (!found)
+    if (node == DWARF_NONE && !found)
         return;
+    explainer->has_rest = true;
     explainer->rest_start = start;
     describe_unit(explainer);
+    out->frame_count = 0;
+    out->has_nameless = node != DWARF_NONE;
+    if (node == DWARF_NONE)
+        return;
+    out->nameless = explainer->worker.functions.nodes[node].entry + offset_base(explainer);
+    describe_frames(explainer, node);
 }
 
 /* Reports the files that were not found, and the path of the alternate file that was. */
@@ -496,13 +528,13 @@ static void describe_missing(struct explainer *explainer, sxt_string split_name)
     struct sxt_dwarf *dwarf = explainer->dwarf;
     struct sxt_dwarf_explanation *out = explainer->out;
     struct dwarf_paths paths = {.count = 0};
-    sxt_string alternate = {NULL, 0};
-    if (explainer->uses_alternate || !dwarf->alternate.is_open)
-        sxt_dwarf_alternate_paths(dwarf, explainer->arena, &alternate, &paths);
+    struct dwarf_link link = {.id_size = 0};
+    if ((explainer->uses_alternate || !dwarf->alternate.is_open) && sxt_dwarf_alternate_link(dwarf->elf, &link))
+        sxt_dwarf_alternate_paths(dwarf, &link, explainer->arena, &paths);
     if (dwarf->alternate.is_open)
         out->alternate = sxt_dwarf_external_path(&dwarf->alternate, &paths, dwarf->settings.options->inflate_limit);
     else
-        out->missing_alternate = alternate;
+        out->missing_alternate = link.path;
     out->missing_split = keep(explainer, split_name);
     sxt_string *tried = sxt_arena_calloc(explainer->arena, (size_t)2 * DWARF_PATHS_MAX, sizeof *tried);
     if (tried == NULL) {

@@ -10,11 +10,9 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
-#include "base/hex.h"
-#include "source/debug_file.h"
-#include "source/dwarf/private.h"
+#include "source/dwarf/external_paths.h"
 
-#define BUILD_ID_MAX 64
+#define PATHS_LIMIT ((size_t)DWARF_PATHS_MAX * 2 * PATH_MAX)
 /* A third of a package's hash table is empty, so a valid search takes only a few steps. */
 #define PROBES_MAX 1024
 
@@ -78,30 +76,7 @@ static bool folder_of(const struct sxt_dwarf *dwarf, char *out)
     return true;
 }
 
-/* .gnu_debugaltlink: a NUL-terminated path, and the build ID of the file. */
-struct alternate_link {
-    sxt_string path;
-    const uint8_t *id;
-    size_t id_size;
-};
-
-/* .debug_sup: version 5, whether this is the supplementary file, if not: its path, and its build ID. */
-static bool read_supplementary(struct sxt_elf *elf, bool is_supplementary, struct alternate_link *link)
-{
-    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_sup");
-    struct sxt_elf_bytes bytes;
-    if (section == NULL || sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
-        return false;
-    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
-    if (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != is_supplementary)
-        return false;
-    link->path = sxt_cursor_cstring(&at);
-    link->id_size = (size_t)sxt_cursor_uleb128(&at);
-    link->id = sxt_cursor_bytes(&at, link->id_size);
-    return !at.failed;
-}
-
-static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *link, const char *path)
+static bool try_alternate(struct sxt_dwarf *dwarf, const struct dwarf_link *link, const char *path)
 {
     if (!is_file(path))
         return false;
@@ -111,9 +86,9 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
         sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.80s' not used: %.80s", path, cause.text);
         return false;
     }
-    uint8_t id[BUILD_ID_MAX];
-    struct alternate_link own = {.id = id};
-    if (!read_supplementary(&dwarf->alternate.elf, true, &own)) {
+    uint8_t id[DWARF_ID_MAX];
+    struct dwarf_link own = {.id = id};
+    if (!sxt_dwarf_supplementary(&dwarf->alternate.elf, true, &own)) {
         own.id = id;
         own.id_size = sxt_elf_build_id(&dwarf->alternate.elf, id, sizeof id);
     }
@@ -129,51 +104,20 @@ static bool try_alternate(struct sxt_dwarf *dwarf, const struct alternate_link *
     return true;
 }
 
-static bool try_alternate_paths(struct sxt_dwarf *dwarf, const struct alternate_link *link)
-{
-    const char *directory = dwarf->settings.options->debug_directory;
-    if (directory == NULL)
-        directory = SXT_DEBUG_DIRECTORY;
-    char path[PATH_MAX], folder[PATH_MAX];
-    sxt_string beside = {folder, 0};
-    if (folder_of(dwarf, folder))
-        beside.size = strlen(folder);
-    if (join_path(path, beside, link->path) && try_alternate(dwarf, link, path))
-        return true;
-    if (link->id_size >= 2 && link->id_size <= BUILD_ID_MAX) {
-        char hex[SXT_HEX_ROOM(BUILD_ID_MAX)];
-        sxt_hex_encode(hex, link->id, link->id_size);
-        int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
-        if (length > 0 && (size_t)length < sizeof path && try_alternate(dwarf, link, path))
-            return true;
-    }
-    const char *name = link->path.data;
-    const char *slash = strrchr(name, '/');
-    int length = snprintf(path, sizeof path, "%s/.dwz/%s", directory, slash != NULL ? slash + 1 : name);
-    return length > 0 && length < PATH_MAX && try_alternate(dwarf, link, path);
-}
-
-static bool read_link(struct sxt_elf *elf, struct alternate_link *link)
-{
-    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
-    struct sxt_elf_bytes bytes;
-    if (section == NULL)
-        return read_supplementary(elf, false, link);
-    if (sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
-        return false;
-    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
-    link->path = sxt_cursor_cstring(&at);
-    link->id_size = sxt_cursor_left(&at);
-    link->id = sxt_cursor_bytes(&at, link->id_size);
-    return !at.failed;
-}
-
 void sxt_dwarf_open_alternate(struct sxt_dwarf *dwarf)
 {
-    struct alternate_link link;
-    if (!read_link(dwarf->elf, &link) || link.path.size == 0)
+    struct dwarf_link link;
+    if (!sxt_dwarf_alternate_link(dwarf->elf, &link))
         return;
-    if (!try_alternate_paths(dwarf, &link))
+    struct sxt_arena arena;
+    struct dwarf_paths paths;
+    bool found = false;
+    sxt_arena_init(&arena, PATHS_LIMIT, sxt_arena_separate_default);
+    sxt_dwarf_alternate_paths(dwarf, &link, &arena, &paths);
+    for (size_t i = 0; i < paths.count && !found; i++)
+        found = try_alternate(dwarf, &link, paths.list[i].data);
+    sxt_arena_free(&arena);
+    if (!found)
         sxt_dwarf_warn(dwarf, "DWARF: alternate file '%.100s' not found; names and functions in it are missing",
                        link.path.data);
 }

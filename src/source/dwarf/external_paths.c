@@ -15,7 +15,6 @@
 #include "base/hex.h"
 #include "source/debug_file.h"
 
-#define BUILD_ID_MAX 64
 /* Two files of equal size that agree up to here are considered equal. */
 #define COMPARE_MAX ((size_t)1 << 20)
 
@@ -87,50 +86,82 @@ static const char *last_component(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Reads the path and build ID in .gnu_debugaltlink, or in .debug_sup (DWARF 5) after a version and a flag. */
-static bool read_link(struct sxt_elf *elf, sxt_string *path, const uint8_t **id, size_t *id_size)
+bool sxt_dwarf_supplementary(struct sxt_elf *elf, bool is_supplementary, struct dwarf_link *link)
 {
-    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
-    bool supplementary = section == NULL;
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".debug_sup");
     struct sxt_elf_bytes bytes;
-    if (supplementary)
-        section = sxt_elf_section_named(elf, ".debug_sup");
     if (section == NULL || sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
         return false;
     struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
-    if (supplementary && (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != 0))
+    if (sxt_cursor_u16(&at) != 5 || sxt_cursor_u8(&at) != is_supplementary)
         return false;
-    *path = sxt_cursor_cstring(&at);
-    *id_size = supplementary ? (size_t)sxt_cursor_uleb128(&at) : (size_t)sxt_cursor_left(&at);
-    *id = sxt_cursor_bytes(&at, *id_size);
-    return !at.failed && path->size > 0 && path->size < PATH_MAX;
+    link->path = sxt_cursor_cstring(&at);
+    link->id_size = (size_t)sxt_cursor_uleb128(&at);
+    link->id = sxt_cursor_bytes(&at, link->id_size);
+    return !at.failed;
 }
 
-void sxt_dwarf_alternate_paths(const struct sxt_dwarf *dwarf, struct sxt_arena *arena, sxt_string *name,
-                               struct dwarf_paths *paths)
+/* .gnu_debugaltlink is a NUL-terminated path and the build ID of the file. */
+static bool read_gnu_link(struct sxt_elf *elf, const struct sxt_elf_section *section, struct dwarf_link *link)
 {
-    sxt_string path;
-    const uint8_t *id;
-    size_t id_size;
-    *name = (sxt_string){NULL, 0};
-    paths->count = 0;
-    if (!read_link(dwarf->elf, &path, &id, &id_size))
-        return;
-    *name = path;
-    const char *directory = dwarf->settings.options->debug_directory;
-    char folder[PATH_MAX];
-    if (directory == NULL)
-        directory = SXT_DEBUG_DIRECTORY;
-    if (path.data[0] == '/' || !folder_of(dwarf, folder))
-        add(paths, arena, "%s", path.data);
-    else
-        add(paths, arena, "%s/%s", folder, path.data);
-    if (id_size >= 2 && id_size <= BUILD_ID_MAX) {
-        char hex[SXT_HEX_ROOM(BUILD_ID_MAX)];
-        sxt_hex_encode(hex, id, id_size);
+    struct sxt_elf_bytes bytes;
+    if (sxt_elf_section_bytes(elf, section, &bytes, NULL) != SXT_OK)
+        return false;
+    struct sxt_cursor at = sxt_elf_cursor(elf, &bytes);
+    link->path = sxt_cursor_cstring(&at);
+    link->id_size = sxt_cursor_left(&at);
+    link->id = sxt_cursor_bytes(&at, link->id_size);
+    return !at.failed;
+}
+
+bool sxt_dwarf_alternate_link(struct sxt_elf *elf, struct dwarf_link *link)
+{
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".gnu_debugaltlink");
+    bool found = section != NULL ? read_gnu_link(elf, section, link) : sxt_dwarf_supplementary(elf, false, link);
+    return found && link->path.size > 0 && link->path.size < PATH_MAX;
+}
+
+/*
+ * Adds the places of a link below the debug directory. A link into the default directory of this system leads to the
+ * same place in DIRECTORY, whether that takes its place or contains a copy of a whole file system.
+ */
+static void add_below(const struct dwarf_link *link, const char *directory, struct sxt_arena *arena,
+                      struct dwarf_paths *paths)
+{
+    const char *path = link->path.data;
+    size_t length = strlen(SXT_DEBUG_DIRECTORY);
+    if (strncmp(path, SXT_DEBUG_DIRECTORY "/", length + 1) == 0)
+        add(paths, arena, "%s%s", directory, path + length);
+    if (path[0] == '/' && strcmp(directory, SXT_DEBUG_DIRECTORY) != 0)
+        add(paths, arena, "%s%s", directory, path);
+    if (link->id_size >= 2 && link->id_size <= DWARF_ID_MAX) {
+        char hex[SXT_HEX_ROOM(DWARF_ID_MAX)];
+        sxt_hex_encode(hex, link->id, link->id_size);
         add(paths, arena, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
     }
-    add(paths, arena, "%s/.dwz/%s", directory, last_component(path.data));
+    /* dwz files are in a directory of this name; the link may lead to it from elsewhere. */
+    const char *inside = strstr(path, ".dwz/");
+    if (inside != NULL && (inside == path || inside[-1] == '/'))
+        add(paths, arena, "%s/%s", directory, inside);
+    add(paths, arena, "%s/.dwz/%s", directory, last_component(path));
+}
+
+void sxt_dwarf_alternate_paths(const struct sxt_dwarf *dwarf, const struct dwarf_link *link, struct sxt_arena *arena,
+                               struct dwarf_paths *paths)
+{
+    const char *directory = dwarf->settings.options->debug_directory;
+    char folder[PATH_MAX];
+    paths->count = 0;
+    bool is_absolute = link->path.data[0] == '/';
+    if (!is_absolute && folder_of(dwarf, folder))
+        add(paths, arena, "%s/%s", folder, link->path.data);
+    /* A directory that the caller gave comes before this system's. */
+    if (directory != NULL)
+        add_below(link, directory, arena, paths);
+    if (is_absolute || paths->count == 0)
+        add(paths, arena, "%s", link->path.data);
+    if (directory == NULL)
+        add_below(link, SXT_DEBUG_DIRECTORY, arena, paths);
 }
 
 static bool has_content_of(const char *path, const struct sxt_file *file, uint64_t inflate_limit)

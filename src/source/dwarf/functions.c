@@ -347,8 +347,11 @@ static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *
         const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first + i];
         struct dwarf_value value;
         next = sxt_dwarf_read_value(walk->context, attribute, next, walk->end, &value);
-        if (attribute->name == DW_AT_name)
-            name = value.text;
+        if (attribute->name != DW_AT_name)
+            continue;
+        /* A name in a missing alternate file is unknown; the scope is not an anonymous one. */
+        static const sxt_string unknown = {"??", 2};
+        name = value.text.data != NULL ? value.text : unknown;
     }
     if (next == NULL || functions->open_count >= OPEN_MAX)
         return next;

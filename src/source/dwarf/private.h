@@ -88,11 +88,13 @@ struct dwarf_outcome {
     uint32_t worker;
     uint32_t first_range, range_count;
     uint32_t first_line, line_count;
-    uint64_t broken_at; /* offset in its section where it is damaged; UINT64_MAX if it is not */
-    bool broken_lines;  /* the line table is damaged */
-    bool broken_ranges; /* a list of ranges is damaged */
-    bool missing_split; /* its split unit was not found */
-    bool exhausted;     /* its budget was used up */
+    uint64_t broken_at;    /* offset in its section where it is damaged; UINT64_MAX if it is not */
+    bool broken_lines;     /* the line table is damaged */
+    bool broken_ranges;    /* a list of ranges is damaged */
+    bool is_skeleton;      /* only the skeleton was read */
+    bool missing_split;    /* its split unit was not found */
+    sxt_string split_name; /* then the path of its .dwo file, as the skeleton has it */
+    bool exhausted;        /* its budget was used up */
 };
 
 /* Sets the budget for a unit of the main file. */
@@ -103,7 +105,7 @@ void sxt_dwarf_worker_free(struct dwarf_worker *worker);
 
 /*
  * Enters the split unit of the skeleton that the worker has entered. The skeleton says where the code and the lines
- * are; the split unit, what they contain.
+ * are; the split unit, what they contain. Returns false if the split unit is damaged; the skeleton stays entered.
  */
 bool sxt_dwarf_enter_split(struct dwarf_worker *worker, const struct dwarf_split *split);
 

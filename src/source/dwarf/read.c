@@ -18,6 +18,8 @@
 #define WORTH_A_THREAD ((size_t)256 << 10)
 /* How many damaged units get a warning of their own. */
 #define WARNINGS_MAX 5
+/* Characters of the name of a missing file in a warning. */
+#define NAME_SHOWN ((size_t)100)
 
 /* State while units are read. */
 struct reading {
@@ -272,11 +274,32 @@ static int join(struct reading *reading, unsigned threads, struct sxt_symbols *s
     return status;
 }
 
+/* Reports the units whose split unit was not found, with the first of their files. Returns how many there are. */
+static uint64_t report_missing(const struct reading *reading)
+{
+    uint64_t missing = 0;
+    sxt_string name = {NULL, 0};
+    for (size_t i = 0; i < reading->dwarf->main.info_unit_count; i++) {
+        const struct dwarf_outcome *outcome = &reading->outcomes[i];
+        missing += outcome->missing_split;
+        if (outcome->missing_split && name.size == 0)
+            name = outcome->split_name;
+    }
+    /* The end of a long path says more than its start. */
+    size_t shown = name.size < NAME_SHOWN ? name.size : NAME_SHOWN;
+    if (missing > 0)
+        sxt_dwarf_warn(reading->dwarf,
+                       "DWARF: found no .dwo or .dwp file for %llu unit%s ('%s%.*s'%s): no inlined calls there",
+                       (unsigned long long)missing, missing == 1 ? "" : "s", shown < name.size ? "..." : "", (int)shown,
+                       shown > 0 ? name.data + (name.size - shown) : "", missing == 1 ? "" : " and others");
+    return missing;
+}
+
 /* Reports the first few damaged units, and how many there are. */
 static void report(const struct reading *reading, struct sxt_symbols *symbols)
 {
     const struct sxt_dwarf *dwarf = reading->dwarf;
-    uint64_t broken = dwarf->main.bad_count, missing = 0;
+    uint64_t broken = dwarf->main.bad_count;
     unsigned reported = 0;
     if (broken > 0)
         sxt_dwarf_warn(dwarf, "DWARF: the unit at 0x%llx of .debug_info has an invalid header",
@@ -285,7 +308,6 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
         const struct dwarf_outcome *outcome = &reading->outcomes[i];
         bool is_broken =
             outcome->broken_at != UINT64_MAX || outcome->broken_lines || outcome->broken_ranges || outcome->exhausted;
-        missing += outcome->missing_split;
         if (!is_broken)
             continue;
         broken++;
@@ -304,10 +326,7 @@ static void report(const struct reading *reading, struct sxt_symbols *symbols)
     }
     if (reported > WARNINGS_MAX || dwarf->main.bad_count > 1)
         sxt_dwarf_warn(dwarf, "DWARF: %llu damaged units in total", (unsigned long long)broken);
-    if (missing > 0)
-        sxt_dwarf_warn(dwarf, "DWARF: found no .dwo or .dwp file for %llu unit%s; the code there has no lines",
-                       (unsigned long long)missing, missing == 1 ? "" : "s");
     symbols->units.read += dwarf->main.info_unit_count;
     symbols->units.damaged += broken;
-    symbols->units.missing += missing;
+    symbols->units.missing += report_missing(reading);
 }

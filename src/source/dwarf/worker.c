@@ -66,14 +66,24 @@ bool sxt_dwarf_enter_split(struct dwarf_worker *worker, const struct dwarf_split
     struct dwarf_context skeleton = worker->context;
     struct dwarf_root of_skeleton = worker->root;
     if (!sxt_dwarf_enter(&worker->context, &worker->root, &worker->split_abbrevs, &split->part, &split->unit,
-                         &skeleton))
+                         &skeleton)) {
+        worker->context = skeleton;
+        worker->root = of_skeleton;
         return false;
+    }
     worker->root.has_lines = of_skeleton.has_lines;
     worker->root.lines = of_skeleton.lines;
     worker->root.low = of_skeleton.low;
     if (of_skeleton.directory.size > 0)
         worker->root.directory = of_skeleton.directory;
     return true;
+}
+
+/* Reads what a skeleton has itself: lines, and inlined calls if clang was told to write them twice. */
+static void walk_skeleton(struct dwarf_worker *worker, struct dwarf_outcome *outcome)
+{
+    outcome->is_skeleton = true;
+    walk_unit(worker, outcome);
 }
 
 static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_outcome *outcome)
@@ -85,16 +95,18 @@ static void read_split(struct dwarf_worker *worker, uint64_t id, struct dwarf_ou
         return;
     if (!sxt_dwarf_split_open(worker->dwarf, &worker->root, id, &split)) {
         outcome->missing_split = true;
+        outcome->split_name = worker->root.split_name;
+        walk_skeleton(worker, outcome);
         return;
     }
     /* The split unit adds its share to the budget. What was inflated for it is freed before the next unit. */
     worker->budget.left += (split.unit.end - split.unit.offset) * DWARF_BUDGET_UNIT_TIMES;
-    if (!dwarf_budget_spend(&worker->budget, split.external.elf.inflated))
-        outcome->broken_at = split.unit.root;
-    else if (!sxt_dwarf_enter_split(worker, &split))
-        outcome->broken_at = split.unit.root;
-    else
+    if (dwarf_budget_spend(&worker->budget, split.external.elf.inflated) && sxt_dwarf_enter_split(worker, &split)) {
         walk_unit(worker, outcome);
+    } else {
+        walk_skeleton(worker, outcome);
+        outcome->broken_at = split.unit.root;
+    }
     sxt_dwarf_split_close(&split);
     sxt_dwarf_names_forget(&worker->names);
 }
@@ -164,6 +176,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
         .functions = &worker->functions,
         .lines = lines,
         .extents = worker->extents.count > 0 ? &worker->extents : NULL,
+        .is_skeleton = outcome->is_skeleton,
         .no_files = (flags & SXT_EXTRACT_NO_FILES) != 0,
         .no_lines = (flags & SXT_EXTRACT_NO_LINES) != 0,
     };

@@ -89,6 +89,68 @@ TEST(labels_where_no_lines_are_own_nothing)
     expect(model, "f@200-204");
 }
 
+/* A function of 16 bytes without a name, and a call of 8 bytes that was inlined into it. */
+static void add_nameless_function(struct sxt_symbols *model)
+{
+    sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, NULL, 0x100, 0x10);
+    model->ranges[model->range_count - 1].flags |= SXT_RANGE_KEEP;
+    sxt_test_add_line(model, 0, "f.c", 9);
+    sxt_test_add_line(model, 0xc, "f.c", 10);
+    sxt_test_add_call(model, SXT_SOURCE_DWARF, 1, "call", 0x104, 8, "f.h", "f.c", 9);
+    sxt_test_add_line(model, 0, "f.h", 3);
+}
+
+TEST(a_symbol_gets_the_inlined_calls_at_its_addresses)
+{
+    struct sxt_symbols *model = sxt_test_model();
+    add_nameless_function(model);
+    sxt_test_add_function(model, "f", 0x100, 0x10, 'G');
+    expect(model, "f@100-110{0:f.c:9 c:f.c:10} >call@104-10c{0:f.h:3}");
+}
+
+TEST(two_symbols_share_an_inlined_call)
+{
+    struct sxt_symbols *model = sxt_test_model();
+    add_nameless_function(model);
+    sxt_test_add_function(model, "f", 0x100, 8, 'G');
+    sxt_test_add_function(model, "g", 0x108, 8, 'G');
+    expect(model, "f@100-108{0:f.c:9} >call@104-108{0:f.h:3} g@108-110{0:f.c:9 4:f.c:10} "
+                  ">call@108-10c{0:f.h:3}");
+}
+
+TEST(a_function_without_a_name_and_a_symbol_is_kept)
+{
+    struct sxt_symbols *model = sxt_test_model();
+    add_nameless_function(model);
+    sxt_test_add_function(model, "other", 0x110, 0x10, 'G');
+    expect(model, "@100-110{0:f.c:9 c:f.c:10} >call@104-10c{0:f.h:3} other@110-120");
+}
+
+TEST(what_symbols_leave_of_a_function_without_a_name_is_padding)
+{
+    struct sxt_symbols *model = sxt_test_model();
+    add_nameless_function(model);
+    sxt_test_add_function(model, "f", 0x100, 0xd, 'G');
+    expect(model, "f@100-10d{0:f.c:9 c:f.c:10} >call@104-10c{0:f.h:3}");
+}
+
+/* Many calls and many symbols: the time must not be the product. */
+TEST(many_symbols_share_many_inlined_calls)
+{
+    enum { COUNT = 60000 };
+    struct sxt_symbols *model = sxt_test_model();
+    sxt_test_add_range(model, SXT_SOURCE_DWARF, 0, NULL, 0x1000, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        sxt_test_add_range(model, SXT_SOURCE_DWARF, 1, "call", 0x1000 + i, 1);
+    for (uint32_t i = 0; i < COUNT; i++)
+        sxt_test_add_function(model, "f", 0x1000 + i, COUNT - i, 'G');
+    double before = sxt_test_seconds();
+    sxt_test_finish(model);
+    assert_true(sxt_test_seconds() - before < 3);
+    assert_int_equal(model->range_count, 2 * COUNT);
+    sxt_symbols_free(&model);
+}
+
 TEST(a_function_of_dwarf_keeps_its_own_lines)
 {
     struct sxt_symbols *model = sxt_test_model();

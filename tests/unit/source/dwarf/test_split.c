@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/dwarf_builder.h"
@@ -129,7 +130,15 @@ TEST(a_dwo_next_to_the_file_has_the_functions)
     }
 }
 
-TEST(a_missing_or_wrong_dwo_gives_a_warning)
+/* What the skeleton has itself: lines, but no name. */
+static const char *lines_only(void)
+{
+    static char text[1400];
+    snprintf(text, sizeof text, "@0-10{0:%s/a.c:5 4:%s/a.c:6 8:%s/a.c:7 c:%s/a.c:8}", folder, folder, folder, folder);
+    return text;
+}
+
+TEST(without_its_dwo_a_unit_has_the_lines_of_its_skeleton)
 {
     for (uint16_t version = 4; version <= 5; version++)
         for (unsigned other = 0; other < 2; other++) {
@@ -137,10 +146,29 @@ TEST(a_missing_or_wrong_dwo_gives_a_warning)
             make_skeleton(&skeleton, version, other ? "other.dwo" : "absent.dwo", ID);
             make_split(&split, version, ID + 1);
             save(&split, "other.dwo");
-            expect_file(&skeleton, 1, "found no .dwo or .dwp file for 1 unit;", "");
+            expect_file(&skeleton, 1,
+                        other ? "found no .dwo or .dwp file for 1 unit ('other.dwo')"
+                              : "found no .dwo or .dwp file for 1 unit ('absent.dwo')",
+                        lines_only());
             debug_free(&skeleton);
             debug_free(&split);
         }
+}
+
+TEST(a_damaged_split_unit_leaves_the_lines_of_its_skeleton)
+{
+    for (uint16_t version = 4; version <= 5; version++) {
+        struct debug skeleton, split;
+        make_skeleton(&skeleton, version, "part.dwo", ID);
+        make_split(&split, version, ID);
+        /* DWARF 4 has the number that a split unit is found by in the entries themselves. */
+        if (version >= 5)
+            debug_poke(&split, ABBREV, 0, 0, 1);
+        save(&split, "part.dwo");
+        expect_file(&skeleton, 0, version >= 5 ? "damaged" : "", version >= 5 ? lines_only() : whole());
+        debug_free(&skeleton);
+        debug_free(&split);
+    }
 }
 
 /* A package with one unit in row 2 of its index. */
@@ -269,6 +297,74 @@ TEST(an_alternate_file_with_another_build_id_is_refused)
         debug_free(&user);
     }
     debug_free(&alternate);
+}
+
+/* A function f in a namespace, with a call inlined into it; the names of both are in the alternate file. */
+static void make_caller(struct debug *debug, uint64_t origin, uint64_t string)
+{
+    debug_init(debug, (struct debug_shape){.version = 5});
+    uint64_t lines = debug_plain_lines(debug, 16, 5);
+    debug_begin_unit(debug, LOW(TEXT), HIGH(64), LANGUAGE(C_PLUS_PLUS), LINES(lines));
+    OPEN(debug, DW_TAG_subprogram, VALUE(DW_AT_abstract_origin, DW_FORM_GNU_ref_alt, origin), LOW(TEXT), HIGH(16));
+    ENTRY(debug, DW_TAG_inlined_subroutine, VALUE(DW_AT_abstract_origin, DW_FORM_GNU_ref_alt, origin), LOW(TEXT + 8),
+          HIGH(4), CALL(1, 9));
+    debug_close(debug);
+    OPEN(debug, DW_TAG_namespace, VALUE(DW_AT_name, DW_FORM_GNU_strp_alt, string));
+    ENTRY(debug, DW_TAG_subprogram, NAME("known"), LOW(TEXT + 20), HIGH(4));
+    debug_close(debug);
+    OPEN(debug, DW_TAG_namespace, VALUE(DW_AT_decl_line, DW_FORM_data1, 1));
+    ENTRY(debug, DW_TAG_subprogram, NAME("known"), LOW(TEXT + 24), HIGH(4));
+    debug_close(debug);
+    debug_end_unit(debug);
+}
+
+TEST(without_the_alternate_file_only_names_are_unknown)
+{
+    struct debug alternate, user;
+    uint64_t origin, string;
+    make_alternate(&alternate, BUILD_ID, &origin, &string);
+    save(&alternate, "common.debug");
+    for (unsigned missing = 0; missing < 2; missing++) {
+        make_caller(&user, origin, string);
+        put_link(&user, missing ? "missing.debug" : "common.debug", BUILD_ID);
+        if (missing)
+            expect_file(&user, 0, "alternate file 'missing.debug' not found",
+                        "@0-10{0:/src/a.c:5 4:/src/a.c:6 c:/src/a.c:8} >@8-c(/src/a.c:9){0:/src/a.c:7} ??::known@14-18 "
+                        "(anonymous namespace)::known@18-1c");
+        else
+            expect_file(&user, 0, "",
+                        "n::text@0-10{0:/src/a.c:5 4:/src/a.c:6 c:/src/a.c:8} "
+                        ">n::text@8-c(/src/a.c:9){0:/src/a.c:7} text::known@14-18 "
+                        "(anonymous namespace)::known@18-1c");
+        debug_free(&user);
+    }
+    debug_free(&alternate);
+}
+
+/* The directory that options name is searched for a link into the system's directory. */
+TEST(an_absolute_link_is_found_below_the_debug_directory)
+{
+    static const char *const places[] = {".dwz/x86/common.debug", "usr/lib/debug/.dwz/x86/common.debug",
+                                         ".dwz/common.debug", ".build-id/01/02030405060708.debug"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct debug alternate, user;
+        uint64_t origin, string;
+        char place[400];
+        snprintf(place, sizeof place, "%s/%s", folder, places[i]);
+        for (char *slash = strchr(place + strlen(folder) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+            *slash = 0;
+            (void)mkdir(place, 0777);
+            *slash = '/';
+        }
+        make_alternate(&alternate, BUILD_ID, &origin, &string);
+        save(&alternate, places[i]);
+        make_user(&user, origin, string);
+        put_link(&user, "/usr/lib/debug/.dwz/x86/common.debug", BUILD_ID);
+        expect_file(&user, 0, "", "n::text@0-4 text@4-8 n::text@8-c n::text@c-10 text@10-14 own@14-18");
+        debug_free(&user);
+        debug_free(&alternate);
+        assert_int_equal(unlink(place), 0);
+    }
 }
 
 TEST(accepts_references_to_anywhere_in_the_alternate_file)
