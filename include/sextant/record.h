@@ -98,6 +98,20 @@ SXT_API void sxt_recording_discard(sxt_recording *recording);
 SXT_API bool sxt_recording_has_child(const sxt_recording *recording, const char *path, long pid);
 SXT_API void sxt_recording_stop_child(const sxt_recording *recording, const char *path, long pid);
 
+/*
+ * Writes PATTERN to PATH, with PID for each %p. At most SIZE bytes including the NUL; false if that is too little, and
+ * PATH is then undefined.
+ */
+SXT_API bool sxt_recording_fill_in(const char *pattern, long pid, char *path, size_t size);
+
+/*
+ * Finds the children of this recording that have a spool: a file whose path is PATTERN with the number of the process
+ * for each %p, and the suffix of this recording. %p must be in the last component of PATTERN; without it there are no
+ * children. On success *PIDS has *COUNT numbers in ascending order; free it with sxt_free. On failure *PIDS is NULL.
+ */
+SXT_API int sxt_recording_find_children(const sxt_recording *recording, const char *pattern, long **pids, size_t *count,
+                                        sxt_error *error);
+
 /* Why a recording ended before the program did. */
 typedef enum sxt_recording_end {
     SXT_RECORDING_COMPLETE = 0,

@@ -208,23 +208,6 @@ static int find_program(struct session *session)
 
 /* --- names of files --- */
 
-bool cli_fill_in(const char *pattern, long pid, char path[PATH_MAX])
-{
-    size_t size = 0;
-    for (const char *at = pattern; *at != 0; at++) {
-        int written = 1;
-        if (size + 24 > PATH_MAX)
-            return false;
-        if (at[0] == '%' && at[1] == 'p')
-            written = sprintf(path + size, "%ld", pid), at++;
-        else
-            path[size] = *at;
-        size += (size_t)written;
-    }
-    path[size] = 0;
-    return true;
-}
-
 /* Children must not overwrite each other's files: "x.mlyze" becomes "x.%p.mlyze". */
 static bool name_children(const char *pattern, char children[PATH_MAX])
 {
@@ -260,7 +243,8 @@ static bool name_files(struct session *session, long pid)
     int size = given != NULL
                    ? snprintf(pattern, sizeof pattern, "%s", given)
                    : snprintf(pattern, sizeof pattern, "%s.mlyze", slash != NULL ? slash + 1 : session->program);
-    return size < PATH_MAX && make_absolute(pattern, absolute) && cli_fill_in(pattern, pid, session->output) &&
+    return size < PATH_MAX && make_absolute(pattern, absolute) &&
+           sxt_recording_fill_in(pattern, pid, session->output, sizeof session->output) &&
            (!session->recording_options.follow_children || name_children(absolute, session->children));
 }
 

@@ -1,5 +1,4 @@
 /* record_trace.c: from what was recorded to traces, for the program and its children. */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -90,74 +89,25 @@ static void summarise(const struct session *session, const char *path, const sxt
 /* Process IDs. */
 struct processes {
     long *pids;
-    size_t count, capacity;
+    size_t count;
 };
 
 static bool name_spool(const struct session *session, long pid, char output[PATH_MAX],
                        char spool[PATH_MAX + SUFFIX_MOST])
 {
-    if (!cli_fill_in(session->children, pid, output))
+    if (!sxt_recording_fill_in(session->children, pid, output, PATH_MAX))
         return false;
     snprintf(spool, PATH_MAX + SUFFIX_MOST, "%s%s", output, sxt_recording_suffix(session->recording));
     return true;
 }
 
-static bool is_spool_of(const struct session *session, long pid)
-{
-    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
-    return pid != (long)session->child && name_spool(session, pid, output, spool) &&
-           sxt_recording_has_child(session->recording, spool, pid);
-}
-
-static void add_process(struct processes *processes, long pid)
-{
-    if (processes->count == processes->capacity) {
-        size_t capacity = processes->capacity * 2 + 64;
-        long *moved = realloc(processes->pids, capacity * sizeof *moved);
-        if (moved == NULL)
-            return;
-        processes->pids = moved;
-        processes->capacity = capacity;
-    }
-    processes->pids[processes->count++] = pid;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    long first = *(const long *)a, second = *(const long *)b;
-    return first < second ? -1 : first > second;
-}
-
-/* Finds the children that have a spool in the folder. */
+/* Children that are not found are not finished, so a failure is reported. */
 static struct processes find_children(const struct session *session)
 {
     struct processes found = {0};
-    const char *name = strrchr(session->children, '/');
-    const char *number = name != NULL ? strstr(name, "%p") : NULL;
-    if (number == NULL)
-        return found;
-    name++;
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%.*s", (int)(name - session->children), session->children);
-    DIR *entries = opendir(folder);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        size_t before = (size_t)(number - name);
-        if (strncmp(entry->d_name, name, before) != 0)
-            continue;
-        char *end;
-        long pid = strtol(entry->d_name + before, &end, 10);
-        if (pid > 0 && end > entry->d_name + before && is_spool_of(session, pid))
-            add_process(&found, pid);
-    }
-    if (entries != NULL)
-        closedir(entries);
-    if (found.count > 1)
-        qsort(found.pids, found.count, sizeof *found.pids, by_number);
-    size_t kept = 0;
-    for (size_t i = 0; i < found.count; i++)
-        if (i == 0 || found.pids[i] != found.pids[i - 1])
-            found.pids[kept++] = found.pids[i];
-    found.count = kept;
+    sxt_error error;
+    if (sxt_recording_find_children(session->recording, session->children, &found.pids, &found.count, &error) != SXT_OK)
+        cli_fail(session->children, &error);
     return found;
 }
 
@@ -168,7 +118,7 @@ void cli_stop_children(const struct session *session)
     for (size_t i = 0; i < children.count; i++)
         if (name_spool(session, children.pids[i], output, spool))
             sxt_recording_stop_child(session->recording, spool, children.pids[i]);
-    free(children.pids);
+    sxt_free(children.pids);
 }
 
 static void finish_child(const struct session *session, long pid)
@@ -183,6 +133,12 @@ static void finish_child(const struct session *session, long pid)
                  pid);
     else if (make_trace(session, spool, output, &recorded))
         summarise(session, output, &recorded);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    long first = *(const long *)a, second = *(const long *)b;
+    return first < second ? -1 : first > second;
 }
 
 /* Warns about children that have no spool. */
@@ -217,5 +173,5 @@ void cli_finish_recording(struct session *session)
     }
     for (size_t i = 0; i < children.count; i++)
         finish_child(session, children.pids[i]);
-    free(children.pids);
+    sxt_free(children.pids);
 }

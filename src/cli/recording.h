@@ -28,9 +28,6 @@ struct session {
     bool is_finished;
 };
 
-/* PATTERN with the number for each %p; false if that is too long. */
-bool cli_fill_in(const char *pattern, long pid, char path[PATH_MAX]);
-
 /* --- record_trace.c --- */
 
 /* Asks the recorders of all children to stop. */

@@ -10,8 +10,10 @@
  */
 #include <sextant/record.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "mlyze/spool.h"
@@ -175,6 +178,102 @@ void sxt_recording_stop_child(const sxt_recording *recording, const char *path, 
         return;
     sxt_spool_head_stop(head);
     munmap(head, SXT_SPOOL_HEAD_SIZE);
+}
+
+bool sxt_recording_fill_in(const char *pattern, long pid, char *path, size_t size)
+{
+    char number[24];
+    size_t digits = (size_t)snprintf(number, sizeof number, "%ld", pid), used = 0;
+    for (const char *at = pattern; *at != 0; at++) {
+        bool is_number = at[0] == '%' && at[1] == 'p';
+        size_t more = is_number ? digits : 1;
+        if (used + more >= size)
+            return false;
+        memcpy(path + used, is_number ? number : at, more);
+        used += more;
+        at += is_number;
+    }
+    if (used >= size)
+        return false;
+    path[used] = 0;
+    return true;
+}
+
+static bool has_spool(const sxt_recording *recording, const char *pattern, long pid)
+{
+    char path[PATH_MAX];
+    if (!sxt_recording_fill_in(pattern, pid, path, sizeof path))
+        return false;
+    size_t size = strlen(path);
+    if (size + strlen(recording->suffix) >= sizeof path)
+        return false;
+    strcpy(path + size, recording->suffix);
+    return sxt_recording_has_child(recording, path, pid);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    long first = *(const long *)a, second = *(const long *)b;
+    return first < second ? -1 : first > second;
+}
+
+/* Sorts the numbers and removes those that occur twice. Returns how many are left. */
+static size_t sort_numbers(long *pids, size_t count)
+{
+    size_t kept = 0;
+    if (count > 1)
+        qsort(pids, count, sizeof *pids, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || pids[i] != pids[kept - 1])
+            pids[kept++] = pids[i];
+    return kept;
+}
+
+/* The process whose spool may be the file called NAME; 0 if there is none. BEFORE bytes of the name precede %p. */
+static long number_in(const char *name, const char *last, size_t before)
+{
+    if (strncmp(name, last, before) != 0 || name[before] < '1' || name[before] > '9')
+        return 0;
+    return strtol(name + before, NULL, 10);
+}
+
+int sxt_recording_find_children(const sxt_recording *recording, const char *pattern, long **pids, size_t *count,
+                                sxt_error *error)
+{
+    const char *slash = strrchr(pattern, '/'), *last = slash != NULL ? slash + 1 : pattern;
+    const char *number = strstr(last, "%p");
+    uint32_t own = sxt_spool_read_control(recording->head).pid;
+    size_t capacity = 0;
+    *pids = NULL;
+    *count = 0;
+    if (number == NULL)
+        return SXT_OK;
+    char *folder = slash != NULL ? strndup(pattern, (size_t)(last - pattern)) : strdup(".");
+    if (folder == NULL)
+        return sxt_fail_memory(error, strlen(pattern));
+    DIR *entries = opendir(folder);
+    int status = entries != NULL ? SXT_OK : sxt_fail_errno(error, errno, "cannot read the folder");
+    for (struct dirent *entry; status == SXT_OK && (entry = readdir(entries)) != NULL;) {
+        long pid = number_in(entry->d_name, last, (size_t)(number - last));
+        if (pid <= 0 || (uint64_t)pid == own || !has_spool(recording, pattern, pid))
+            continue;
+        long *moved = sxt_array_grow(*pids, &capacity, *count + 1, sizeof *moved);
+        if (moved == NULL) {
+            status = sxt_fail_memory(error, (*count + 1) * sizeof *moved);
+            break;
+        }
+        *pids = moved;
+        (*pids)[(*count)++] = pid;
+    }
+    if (entries != NULL)
+        closedir(entries);
+    free(folder);
+    *count = status == SXT_OK ? sort_numbers(*pids, *count) : 0;
+    if (status != SXT_OK) {
+        free(*pids);
+        *pids = NULL;
+    }
+    return status;
 }
 
 void sxt_recording_set_process(sxt_recording *recording, long pid)

@@ -138,6 +138,61 @@ TEST(a_child_is_known_by_its_number)
     sxt_recording_close(&recording);
 }
 
+/* Copies the spool to FOLDER/NAME, as that of process PID. */
+static void copy_spool(sxt_recording *recording, const char *name, long pid)
+{
+    char copy[SXT_TEST_FOLDER_MAX + 40];
+    struct sxt_file file;
+    snprintf(copy, sizeof copy, "%s/%s", folder, name);
+    sxt_recording_set_process(recording, pid);
+    assert_int_equal(sxt_file_open(&file, sxt_recording_path(recording), NULL), SXT_OK);
+    sxt_test_put_file(copy, file.data, file.size);
+    sxt_file_close(&file);
+}
+
+TEST(children_are_found_by_the_pattern_of_their_files)
+{
+    sxt_recording *recording = create(NULL);
+    char pattern[SXT_TEST_FOLDER_MAX + 40];
+    long *pids;
+    size_t count;
+    sxt_error error;
+    copy_spool(recording, "child.700.mlyze.part", 700);
+    copy_spool(recording, "child.12.mlyze.part", 12);
+    copy_spool(recording, "child.9.mlyze.part", 8);       /* of another process */
+    copy_spool(recording, "child.5.mlyze.part2", 5);      /* of another recording */
+    copy_spool(recording, "child.x3.mlyze.part", 3);      /* not a number */
+    copy_spool(recording, "child.4711.mlyze.part", 4711); /* the program itself */
+    snprintf(pattern, sizeof pattern, "%s/child.%%p.mlyze", folder);
+    assert_int_equal(sxt_recording_find_children(recording, pattern, &pids, &count, &error), SXT_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(pids[0], 12);
+    assert_int_equal(pids[1], 700);
+    sxt_free(pids);
+    snprintf(pattern, sizeof pattern, "%s/other.%%p.mlyze", folder);
+    assert_int_equal(sxt_recording_find_children(recording, pattern, &pids, &count, &error), SXT_OK);
+    assert_int_equal(count, 0);
+    sxt_free(pids);
+    assert_int_equal(sxt_recording_find_children(recording, "/%p/a.mlyze", &pids, &count, &error), SXT_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(sxt_recording_find_children(recording, "/none/%p", &pids, &count, &error), SXT_ERROR_IO);
+    assert_null(pids);
+    sxt_recording_close(&recording);
+}
+
+TEST(a_pattern_is_filled_in_if_there_is_room)
+{
+    char path[12];
+    assert_true(sxt_recording_fill_in("a%p.%p%", 123, path, sizeof path));
+    assert_string_equal(path, "a123.123%");
+    assert_true(sxt_recording_fill_in("abcdefgh%p", 123, path, sizeof path));
+    assert_string_equal(path, "abcdefgh123");
+    assert_false(sxt_recording_fill_in("abcdefghi%p", 123, path, sizeof path));
+    assert_false(sxt_recording_fill_in("abcdefghijkl", 1, path, sizeof path));
+    assert_false(sxt_recording_fill_in("", 1, path, 0));
+    assert_true(sxt_recording_fill_in("", 1, path, 1));
+}
+
 TEST(refuses_a_place_where_a_trace_cannot_be)
 {
     sxt_recording *recording;
