@@ -2,10 +2,10 @@
  * sextant/size.h: who owns each byte of a binary, and what changed between two builds.
  *
  * An sxt_size_info is a list of symbols that together cover a binary: functions, variables, string literals, and
- * entries for the bytes that no symbol covers. It is made from binaries, object files and static libraries, or loaded
- * from a .size file of Chromium's SuperSize. An sxt_size_diff is two of them with the symbols of one matched to those
- * of the other; it is made from two sxt_size_info, or loaded from a .sizediff file. Both answer queries (docs/query.md)
- * and can be written.
+ * entries for the bytes that no symbol covers. It is made from binaries, object files, static libraries and Android
+ * packages, or loaded from a .size file of Chromium's SuperSize. An sxt_size_diff is two of them with the symbols of
+ * one matched to those of the other; it is made from two sxt_size_info, or loaded from a .sizediff file. Both answer
+ * queries (docs/query.md) and can be written.
  *
  *     sxt_size_info *before, *after;
  *     sxt_size_diff *diff;
@@ -68,8 +68,9 @@ typedef struct sxt_size_make_options {
 SXT_API void sxt_size_make_options_init(sxt_size_make_options *options);
 
 /*
- * Measures binaries, object files and static libraries, each of which becomes a container. OPTIONS may be NULL. On
- * failure *FAILED is the path that could not be read, one of PATHS or of the options; FAILED may be NULL.
+ * Measures binaries, object files, static libraries and zip files (.apk, .aab), each of which becomes a container; a
+ * library in a zip file has a container of its own. OPTIONS may be NULL. On failure *FAILED is the path that could not
+ * be read, one of PATHS or of the options; FAILED may be NULL.
  */
 SXT_API int sxt_size_make(const char *const *paths, size_t count, const sxt_size_make_options *options,
                           sxt_size_info **out, const char **failed, sxt_error *error);
@@ -85,8 +86,8 @@ typedef struct sxt_size_load_options {
 SXT_API void sxt_size_load_options_init(sxt_size_load_options *options);
 
 /*
- * Loads a .size or .sizediff file, or measures a binary or static library. The format is detected from the content. One
- * of *INFO and *DIFF is set, the other one becomes NULL. DIFF may be NULL to refuse a .sizediff file
+ * Loads a .size or .sizediff file, or measures a binary, static library or zip file. The format is detected from the
+ * content. One of *INFO and *DIFF is set, the other one becomes NULL. DIFF may be NULL to refuse a .sizediff file
  * (SXT_ERROR_UNSUPPORTED), and INFO to refuse everything else. A binary that stored_only refuses fails with
  * SXT_REASON_BINARY. OPTIONS may be NULL. "-" is standard input, which cannot be a binary (SXT_REASON_NOT_A_FILE).
  */

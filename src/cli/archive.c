@@ -66,8 +66,8 @@ const struct cli_verb cli_archive = {
                    "tables, MiniDebugInfo and separate debug files, and writes them to an archive for\n"
                    "lookups. The output is written completely or not at all.\n"
                    "A ksym blob is also made from text as nm and /proc/kallsyms print it, and from archives.\n"
-                   "A size file shows who owns each byte of binaries, object files and static libraries; it\n"
-                   "is made from one or several of them.",
+                   "A size file shows who owns each byte of binaries, object files, static libraries and Android\n"
+                   "packages (.apk, .aab, and other zip files); it is made from one or several of them.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -35,7 +35,8 @@ const struct cli_verb cli_size = {
     .synopsis = "[OPTION...] FILE",
     .summary = "print what takes the space in a binary",
     .description = "Prints the sections of a binary with their sizes in the file and in memory, its largest symbols\n"
-                   "and its largest directories. FILE is a size file, a binary or a static library.\n"
+                   "and its largest directories. FILE is a size file, a binary, a static library or an\n"
+                   "Android package (.apk, .aab, or another zip file).\n"
                    "'sextant query' answers other questions.",
     .options = options,
     .examples = examples,

@@ -59,7 +59,7 @@ static int read_binary(struct binary *binary, const struct sxt_file *file, const
     if (status != SXT_OK)
         return status;
     binary->tls = find_tls(&binary->elf);
-    binary->sections = sxt_measure_sections(&binary->elf, binary->maker->options->with_debug);
+    binary->sections = sxt_measure_sections(&binary->elf, binary->maker->options->with_debug || binary->entry != NULL);
     if (binary->sections == NULL || !list_sections(binary) ||
         !sxt_measure_sources_init(&binary->sources, binary->symbols, binary->tls))
         return sxt_fail_memory(error, binary->elf.section_count * sizeof *binary->sections);
@@ -383,9 +383,27 @@ static void index_literals(struct binary *binary, const struct measure_input *in
     binary->no_memory |= binary->literals.no_memory;
 }
 
+/* "$NATIVE/libfoo.so (arm64)" for what has no symbol in a library of a package; otherwise no path. */
+static void find_package_path(struct binary *binary)
+{
+    const struct sxt_json *arch = sxt_json_member(binary->maker->containers[binary->container].metadata, "elf_arch");
+    const char *slash = binary->entry != NULL ? strrchr(binary->entry, '/') : NULL;
+    sxt_buffer_clear(&binary->text);
+    if (binary->entry != NULL)
+        sxt_buffer_print(&binary->text, "$NATIVE/%s (%.*s)", slash != NULL ? slash + 1 : binary->entry,
+                         arch != NULL ? (int)arch->string.size : 0, arch != NULL ? arch->string.data : "");
+    binary->no_memory |= binary->text.memory_was_short;
+    sxt_string path = {binary->text.size > 0 ? (const char *)binary->text.data : "", binary->text.size};
+    binary->package_path = sxt_measure_maker_path(binary->maker, (sxt_string){"", 0}, path);
+}
+
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error)
 {
-    struct binary binary = {.maker = maker, .map = input->map, .member = input->member, .container = input->container};
+    struct binary binary = {.maker = maker,
+                            .map = input->map,
+                            .member = input->member,
+                            .entry = input->entry,
+                            .container = input->container};
     sxt_buffer_init(&binary.text, (size_t)2 << 20);
     int status = read_binary(&binary, input->file, input->path, error);
     if (status == SXT_OK && input->map != NULL)
@@ -397,7 +415,7 @@ int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_inp
         sxt_measure_lay_out(maker, &binary.elf, binary.sections);
     if (status == SXT_OK) {
         binary.other = sxt_measure_maker_segment(maker, binary.container, (sxt_string){".other", 6});
-        struct measure_described described = {.path = input->path,
+        struct measure_described described = {.path = input->entry != NULL ? input->entry : input->path,
                                               .map_path = input->map_path,
                                               .elf = &binary.elf,
                                               .symbols = binary.symbols,
@@ -406,6 +424,7 @@ int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_inp
         if (container->metadata == NULL)
             container->metadata = sxt_measure_metadata(maker, &described);
         maker->no_memory |= container->metadata == NULL;
+        find_package_path(&binary);
         in_file = sxt_measure_count_sections(maker, binary.container, &described, binary.sections);
         status = add_symbols(&binary, error);
     }
@@ -413,7 +432,7 @@ int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_inp
     if (status == SXT_OK && stripped > in_file)
         sxt_measure_maker_add(maker, binary.other, 0, stripped - in_file,
                               sxt_measure_maker_name(maker, (sxt_string){overhead, sizeof overhead - 1}),
-                              sxt_measure_maker_path(maker, (sxt_string){"", 0}, (sxt_string){"", 0}), 0, false);
+                              binary.package_path, 0, false);
     release(&binary);
     return status;
 }

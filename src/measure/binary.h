@@ -12,6 +12,8 @@ struct binary {
     struct sxt_symbols *symbols;
     const struct sxt_linker_map *map; /* NULL for none */
     sxt_string member;                /* of a library: its path; absent otherwise */
+    const char *entry;                /* of a package: its name there; NULL otherwise */
+    uint32_t package_path;            /* of a package: the path of what has no symbol */
     uint32_t container;
     uint32_t other;         /* the segment .other */
     uint32_t *section_of;   /* by the number of a name in the model: the first section that has it */

@@ -17,7 +17,6 @@ static unsigned find_width(struct measure_literal_index *index, const struct mea
                            const uint8_t *bytes, uint64_t size);
 static unsigned width_at(struct measure_literal_index *index, const struct measure_literals *literals,
                          const uint8_t *bytes, uint64_t size, uint64_t at);
-static uint32_t name_of(struct measure_maker *maker, sxt_string text, unsigned width);
 static void add_one(struct measure_maker *maker, struct measure_literal_index *index,
                     const struct measure_literals *literals, sxt_string text, uint64_t at, uint64_t size);
 static uint32_t shared_path(struct measure_maker *maker, const struct measure_literal_index *index, uint32_t use);
@@ -143,8 +142,7 @@ static unsigned find_width(struct measure_literal_index *index, const struct mea
     return literals->is_guessed && found < size - found ? 0 : guess_width(bytes, size);
 }
 
-/* The name that the reference gives it: in quotes, without line ends and tabs, cut when it is long. */
-static uint32_t name_of(struct measure_maker *maker, sxt_string text, unsigned width)
+uint32_t sxt_measure_literal_name(struct measure_maker *maker, sxt_string text, unsigned width)
 {
     char shown[SHOWN_MOST + 8];
     size_t size = 0, kept = 0;
@@ -173,7 +171,7 @@ static void add_one(struct measure_maker *maker, struct measure_literal_index *i
                     const struct measure_literals *literals, sxt_string text, uint64_t at, uint64_t size)
 {
     sxt_string nothing = {"", 0};
-    uint32_t name = name_of(maker, text, literals->width);
+    uint32_t name = sxt_measure_literal_name(maker, text, literals->width);
     uint32_t number = index->has_objects ? sxt_measure_find_literal(index, text, literals->width) : SXT_STRINGS_FULL;
     uint32_t use = number != SXT_STRINGS_FULL ? index->first[number] : 0, count = 0;
     for (uint32_t i = use; i != 0 && count <= OBJECTS_MOST; i = index->uses[i - 1].next)

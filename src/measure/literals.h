@@ -53,6 +53,9 @@ unsigned sxt_measure_width_of(sxt_string section);
 /* The next literal of BYTES from AT on: its text without NULs, and where the next one begins. */
 sxt_string sxt_measure_next_literal(const uint8_t *bytes, uint64_t size, unsigned width, uint64_t *at);
 
+/* The name that the reference gives it: in quotes, without line ends and tabs, cut when it is long. */
+uint32_t sxt_measure_literal_name(struct measure_maker *maker, sxt_string text, unsigned width);
+
 /* The number of a literal of the index; SXT_STRINGS_FULL for one that it does not have. */
 uint32_t sxt_measure_find_literal(struct measure_literal_index *index, sxt_string text, unsigned width);
 

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/string.h"
 #include "measure/measure.h"
+#include "measure/package.h"
 #include "measure/private.h"
 #include "source/ar.h"
 
@@ -79,8 +80,7 @@ static int open_maker(struct measure_maker *maker, sxt_error *error)
     return status == SXT_OK ? sxt_size_info_new(&maker->size, error) : status;
 }
 
-/* A container named NAME, or that and a number if there is one of that name. Metadata is added with the binary. */
-static int add_container(struct measure_maker *maker, const char *name, sxt_error *error)
+int sxt_measure_add_container(struct measure_maker *maker, const char *name, sxt_error *error)
 {
     struct sxt_arena *arena = &maker->size->arena;
     struct sxt_size_container *containers =
@@ -159,10 +159,11 @@ static int add_file(struct measure_maker *maker, const char *path, const char *n
                                 : sxt_file_open_inflated(file, path, SXT_MEASURE_INFLATE_LIMIT, error);
     if (status != SXT_OK)
         return status;
-    if (sxt_elf_is(file->data, file->size) || sxt_ar_is(file->data, file->size))
-        status = add_container(maker, name, error);
+    bool is_library = sxt_ar_is(file->data, file->size), is_package = sxt_zip_is(file->data, file->size);
+    if (sxt_elf_is(file->data, file->size) || is_library || is_package)
+        status = sxt_measure_add_container(maker, name, error);
     else
-        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither %san ELF file nor a static library",
+        status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, 0, "neither %san ELF file, a static library nor a zip file",
                           opened != NULL ? "a size file, " : "");
     if (status == SXT_OK)
         status = sxt_measure_open_map(maker, path, file, &map, failed, error);
@@ -172,8 +173,9 @@ static int add_file(struct measure_maker *maker, const char *path, const char *n
                                   .map_path = map.path,
                                   .container = (uint32_t)maker->container_count - 1};
     if (status == SXT_OK)
-        status = sxt_ar_is(file->data, file->size) ? add_library(maker, &input, error)
-                                                   : sxt_measure_add_binary(maker, &input, error);
+        status = is_library   ? add_library(maker, &input, error)
+                 : is_package ? sxt_measure_add_package(maker, &input, error)
+                              : sxt_measure_add_binary(maker, &input, error);
     sxt_measure_close_map(&map);
     if (opened == NULL)
         sxt_file_close(&own);

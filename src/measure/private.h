@@ -72,6 +72,7 @@ struct measure_input {
     const struct sxt_linker_map *map; /* NULL for none */
     const char *map_path;             /* NULL for none */
     sxt_string member;                /* of a library: its name; absent otherwise */
+    const char *entry;                /* of a package: its name there, and all of it counts; NULL otherwise */
     uint32_t container;
     bool is_inside; /* of another file: PATH is not the path of a file */
 };
@@ -82,6 +83,9 @@ struct measure_input {
  */
 int sxt_measure_files(const char *const *paths, size_t count, struct sxt_file *opened,
                       const sxt_size_make_options *options, sxt_size_info **out, const char **failed, sxt_error *error);
+
+/* Adds a container named NAME, or that and a number if there is one of that name. It has no metadata yet. */
+int sxt_measure_add_container(struct measure_maker *maker, const char *name, sxt_error *error);
 
 /* Adds an ELF file to its container. */
 int sxt_measure_add_binary(struct measure_maker *maker, const struct measure_input *input, sxt_error *error);

@@ -78,9 +78,10 @@ static void add_named(struct binary *binary, const struct measure_gap *gap, cons
                       uint64_t start, uint64_t end, uint32_t name)
 {
     const struct measure_section *section = gap->section;
-    sxt_measure_maker_add(binary->maker, gap->segment, section->address + (start - section->elf->address), end - start,
-                          name, sxt_measure_path_at(binary, section, piece, start), sxt_measure_map_flags(piece),
-                          false);
+    sxt_measure_maker_add(
+        binary->maker, gap->segment, section->address + (start - section->elf->address), end - start, name,
+        binary->entry != NULL ? binary->package_path : sxt_measure_path_at(binary, section, piece, start),
+        sxt_measure_map_flags(piece), false);
 }
 
 static void add_bytes(struct binary *binary, const struct measure_gap *gap, const struct sxt_linker_map_piece *piece,
@@ -247,9 +248,11 @@ void sxt_measure_add_whole_section(struct binary *binary, const struct measure_s
     bool is_literals = (elf->flags & SHF_ALLOC) && (elf->flags & SHF_MERGE) && (elf->flags & SHF_STRINGS) &&
                        elf->entry_size <= 4 && elf->entry_size != 3 && size == elf->size;
     if (!is_literals) {
-        sxt_measure_maker_add(binary->maker, binary->other, 0, size,
-                              made_up_name(binary, "** ELF Section: ", section->name, ""),
-                              sxt_measure_maker_path(binary->maker, object, (sxt_string){"", 0}), 0, false);
+        sxt_measure_maker_add(
+            binary->maker, binary->other, 0, size, made_up_name(binary, "** ELF Section: ", section->name, ""),
+            binary->entry != NULL ? binary->package_path
+                                  : sxt_measure_maker_path(binary->maker, object, (sxt_string){"", 0}),
+            0, false);
         return;
     }
     const struct sxt_linker_map_piece *piece = sxt_measure_map_piece(binary, section, elf->address);

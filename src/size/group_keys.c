@@ -34,6 +34,7 @@ static sxt_string cut_path(sxt_string path, int depth);
 static sxt_string cut_name(sxt_string name, int depth);
 static sxt_string crate_of(sxt_string name);
 static sxt_string package_of(sxt_string name);
+static sxt_string java_package_of(sxt_string name);
 static sxt_string generated_class(const struct sxt_size_query_item *item);
 
 bool sxt_group_find_key(sxt_string name, struct group_key *out)
@@ -130,7 +131,8 @@ sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_qu
     case KEY_CRATE:
         return crate_of(item->full_name);
     case KEY_PACKAGE:
-        return package_of(item->full_name);
+        return sxt_string_begins(item->section, ".dex") ? java_package_of(item->full_name)
+                                                        : package_of(item->full_name);
     case KEY_GENERATED:
         return generated_class(item);
     }
@@ -222,7 +224,7 @@ sxt_string sxt_group_namespace(sxt_string name, int depth)
     return cut_name(first_parts(name, parts - 1), depth);
 }
 
-/* --- Rust and Go --- */
+/* --- Rust, Go and Java --- */
 
 /* The first part of a path: "core" of "<&mut core::fmt::Formatter as core::fmt::Write>::write_str". */
 static sxt_string crate_of(sxt_string name)
@@ -257,6 +259,17 @@ static sxt_string package_of(sxt_string name)
             slash = start;
     const char *dot = start > slash ? memchr(name.data + slash, '.', start - slash) : NULL;
     return dot != NULL && dot > name.data ? (sxt_string){name.data, (size_t)(dot - name.data)} : (sxt_string){"", 0};
+}
+
+/* "org.a" of "org.a.B$C#get(int): org.b.D". */
+static sxt_string java_package_of(sxt_string name)
+{
+    const char *hash = name.size > 0 ? memchr(name.data, '#', name.size) : NULL;
+    if (sxt_size_query_is_literal(name) || sxt_string_begins(name, "**"))
+        return (sxt_string){"", 0};
+    size_t size = hash != NULL ? (size_t)(hash - name.data) : name.size;
+    const char *dot = size > 0 ? memrchr(name.data, '.', size) : NULL;
+    return (sxt_string){name.data, dot != NULL ? (size_t)(dot - name.data) : 0};
 }
 
 /* --- generated code --- */

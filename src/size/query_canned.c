@@ -18,6 +18,7 @@ const struct sxt_size_canned_query sxt_size_canned_queries[] = {
     {"unattributed", "not has:path | group section, name", "bytes without a known file"},
     {"crates", "is:native | group crate", "Rust crates"},
     {"packages", "is:native | group package", "Go packages"},
+    {"methods", "section:.dex.method | group package | sort count desc", "methods of Java packages, defined and used"},
     {NULL, NULL, NULL},
 };
 

@@ -419,13 +419,13 @@ class Errors(QueryTest):
 
     def test_a_file_of_another_kind(self):
         path = self.file("text", b"some text\n")
-        message = "text: neither a size file, an ELF file nor a static library (offset 0x0)\n"
+        message = "text: neither a size file, an ELF file, a static library nor a zip file (offset 0x0)\n"
         for words in (("size", path), ("query", path, "size>1"), ("diff", path, path)):
             result = sextant.run(*words)
             self.assertEqual((result.status, result.err[-len(message):]), (1, message))
         # Only binaries become a size file.
         result = sextant.run("archive", path, "-o", self.folder / "out.size")
-        self.assertIn("text: neither an ELF file nor a static library", result.err)
+        self.assertIn("text: neither an ELF file, a static library nor a zip file", result.err)
 
     def test_a_file_that_grows_too_much(self):
         result = self.run_error("query", self.path, "all", "--max-size", "1k", naming=self.path)

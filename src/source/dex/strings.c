@@ -4,10 +4,10 @@
  * order. What is left (names of source files, annotations) has no owner.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "source/dex/private.h"
 
 static int by_string_and_class(const void *a, const void *b)
@@ -21,11 +21,7 @@ static int by_string_and_class(const void *a, const void *b)
 
 static int by_text(const void *a, const void *b)
 {
-    const sxt_string *first = a;
-    const sxt_string *second = b;
-    size_t shorter = first->size < second->size ? first->size : second->size;
-    int order = memcmp(first->data, second->data, shorter);
-    return order != 0 ? order : (first->size > second->size) - (first->size < second->size);
+    return sxt_string_compare(*(const sxt_string *)a, *(const sxt_string *)b);
 }
 
 /* The bytes of a string and of its entry in the table. TEXT becomes its text; 0 if it is counted already. */

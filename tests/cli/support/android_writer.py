@@ -168,8 +168,9 @@ class Dex:
             head += struct.pack("<HHI", self.type_of[owner], self.proto_of[proto], self.string_of[name])
         for one in self.classes:
             interfaces = lists.get(tuple(map(descriptor, one.interfaces)), 0)
-            head += struct.pack("<8I", self.type_of[descriptor(one.name)], one.flags(), self.type_of[descriptor(one.superclass)],
-                                interfaces, NO_INDEX, 0, data[one.name], values[one.name][0])  # fmt: skip
+            names = [self.type_of[descriptor(name)] for name in (one.name, one.superclass)]
+            head += struct.pack("<8I", names[0], one.flags(), names[1], interfaces,
+                                NO_INDEX, 0, data[one.name], values[one.name][0])  # fmt: skip
         self.items = {kind: (count, offset) for kind, count, offset in order}
         return self.seal(head, map_offset, [x for t, o in zip(tables, offsets) for x in (len(t), o)])
 
