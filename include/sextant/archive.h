@@ -128,6 +128,12 @@ typedef struct sxt_named {
 } sxt_named;
 
 /*
+ * The symbol of a ksym blob that ADDRESS belongs to, with the type and module that a frame does not have. Its strings
+ * live as long as the archive. False if nothing is known about the address, and for every other kind of archive.
+ */
+SXT_API bool sxt_archive_symbol_at(const sxt_archive *archive, uint64_t address, sxt_named *out);
+
+/*
  * Calls FOUND for every function or symbol named NAME, in order of address, until it returns false. *COUNT (may be
  * NULL) is the number of calls; 0 is not an error. Names are compared as the archive stores them, in an ELF file also
  * as linked, and in a ksym blob with or without the module after them. O(rows), except for a ksym blob, which has an

@@ -42,7 +42,7 @@ typedef struct sxt_explainer sxt_explainer;
 typedef enum sxt_record {
     SXT_RECORD_FUNCTION = 1,     /* of DWARF, or of the Go runtime's table */
     SXT_RECORD_INLINED_CALL = 2, /* the same */
-    SXT_RECORD_SYMBOL = 3,       /* of a symbol table */
+    SXT_RECORD_SYMBOL = 3,       /* of a symbol table, or of a ksym blob */
     SXT_RECORD_PLT_ENTRY = 4,
     SXT_RECORD_ROW = 5 /* of an archive */
 } sxt_record;
@@ -129,7 +129,11 @@ typedef enum sxt_explain_reason {
     /* An offset of the file has no address. */
     SXT_WHY_AFTER_FILE = 37, /* size (of the file) */
     SXT_WHY_OFFSET_NOT_LOADED = 38,
-    SXT_WHY_OFFSET_SECTION = 39 /* where the offset is: section */
+    SXT_WHY_OFFSET_SECTION = 39, /* where the offset is: section */
+
+    /* A ksym blob. */
+    SXT_WHY_NAMES_ONLY = 40,  /* it has names, and no lines */
+    SXT_WHY_OUTSIDE_TEXT = 41 /* lookups find nothing outside of its text: address (its start), size */
 } sxt_explain_reason;
 
 typedef struct sxt_explained_reason {

@@ -53,6 +53,20 @@ int sxt_archive_open_ksym(sxt_archive *archive, const sxt_open_options *options,
     return status;
 }
 
+bool sxt_archive_symbol_at(const sxt_archive *archive, uint64_t address, sxt_named *out)
+{
+    sxt_ksym_symbol symbol;
+    sxt_frame frame;
+    *out = (sxt_named){.address = 0};
+    if (archive->kind != SXT_KIND_KSYM || !sxt_ksym_lookup(&archive->ksym, address, NULL, 0, &symbol) ||
+        sxt_archive_lookup(archive, address, &frame, 1) == 0)
+        return false;
+    *out = (sxt_named){.name = frame.function, .address = symbol.address, .size = symbol.size, .letter = symbol.type};
+    if (symbol.module_size > 0 && symbol.name_size + 3 + symbol.module_size <= frame.function.size)
+        out->module = (sxt_string){frame.function.data + symbol.name_size + 2, symbol.module_size};
+    return true;
+}
+
 /* Passes problems on to the caller's function. */
 struct problems {
     void (*problem)(void *data, const sxt_problem *problem);

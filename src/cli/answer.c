@@ -5,6 +5,18 @@
 
 #include "cli/explain.h"
 
+/* What only a ksym blob has. */
+static void print_symbol(struct sxt_emit *emit, const sxt_archive *blob, uint64_t address)
+{
+    sxt_named symbol;
+    if (blob == NULL || !sxt_archive_symbol_at(blob, address, &symbol))
+        return;
+    sxt_emit_number(emit, "size", symbol.size);
+    sxt_emit_number(emit, "offset", address - symbol.address);
+    sxt_emit_string(emit, "type", (sxt_string){&symbol.letter, 1});
+    sxt_emit_string(emit, "module", symbol.module);
+}
+
 static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
 {
     if (answer->is_address)
@@ -23,6 +35,7 @@ static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
             sxt_emit_null(emit, "line");
         sxt_emit_address(emit, "start", frame->start);
         sxt_emit_bool(emit, "inlined", frame->depth > 0);
+        print_symbol(emit, answer->blob, answer->address);
         sxt_emit_object_end(emit);
     }
     sxt_emit_array_end(emit);

@@ -230,6 +230,8 @@ static bool print_named(void *data, const sxt_named *named)
             sxt_emit_cstring(emit, "type", type);
         else
             sxt_emit_null(emit, "type");
+        if (named->letter != 0 && named->type == 0)
+            sxt_emit_string(emit, "module", named->module);
     }
     sxt_emit_text(emit, "0x%llx %llu %s ", (unsigned long long)named->address, (unsigned long long)named->size,
                   type != NULL ? type : "-");
@@ -387,6 +389,8 @@ static void print(struct question *question, struct cli_answer *answer)
 {
     for (size_t i = 0; i < answer->count && question->archive != NULL && sxt_emit_is_json(&question->emit); i++)
         sxt_archive_whole_range(question->archive, &answer->frames[i]);
+    if (question->archive != NULL && sxt_archive_kind(question->archive) == SXT_KIND_KSYM)
+        answer->blob = question->archive;
     if (question->explain != NULL)
         answer->explanation = cli_explain(question->explain, question->file, answer);
     cli_print_answer(&question->emit, answer);

@@ -46,16 +46,18 @@ int sxt_explainer_open(const char *path, const sxt_open_options *options, struct
     if (status == SXT_OK)
         status = sxt_file_inflate(&explainer->file, extract->inflate_limit, error);
     if (status == SXT_OK) {
-        explainer->kind = sxt_kind_of(explainer->file.data, explainer->file.size, NULL);
+        explainer->kind = sxt_kind_of(explainer->file.data, explainer->file.size, &explainer->ksym);
         if (explainer->kind == SXT_KIND_LIDIA)
             status = sxt_lidia_open(&explainer->lidia, explainer->file.data, explainer->file.size, false, error);
         else if (explainer->kind == SXT_KIND_ELF)
             status = open_elf(explainer, error);
+        else if (explainer->kind == SXT_KIND_KSYM)
+            sxt_ksym_set_text(&explainer->ksym, explainer->options.open.text_start, explainer->options.open.text_end);
         else if (explainer->kind == SXT_KIND_UNKNOWN)
             status = sxt_fail_unknown_kind(&explainer->file, error);
         else
             status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
-                              "only answers from ELF files and Lidia archives can be explained");
+                              "only answers from ELF files, Lidia archives and ksym blobs can be explained");
     }
     if (status != SXT_OK)
         sxt_explainer_close(&explainer);
@@ -101,6 +103,10 @@ int sxt_explain_address(struct sxt_explainer *explainer, uint64_t address, const
         sxt_explain_rows(explainer, address);
         return finish(explainer, out, error);
     }
+    if (explainer->kind == SXT_KIND_KSYM) {
+        sxt_explain_ksym(explainer, address);
+        return finish(explainer, out, error);
+    }
     if (explainer->origins.dwarf != NULL) {
         int status =
             sxt_dwarf_explain(explainer->origins.dwarf, address, &explainer->arena, &explainer->of_dwarf, error);
@@ -132,7 +138,7 @@ static void begin(struct sxt_explainer *explainer, uint64_t address)
     explainer->of_dwarf = (struct sxt_dwarf_explanation){.damaged_at = UINT64_MAX};
     explainer->out = (sxt_explanation){
         .address = address,
-        .is_archive = explainer->kind == SXT_KIND_LIDIA,
+        .is_archive = explainer->kind != SXT_KIND_ELF,
         .reasons = explainer->reasons,
         .advice = explainer->advice,
         .tried = explainer->tried,

@@ -48,6 +48,7 @@ struct sxt_explainer {
     struct sxt_file file;
     sxt_kind kind;
     struct sxt_lidia lidia;
+    sxt_ksym ksym;
 
     struct sxt_elf elf;
     struct sxt_origins origins;
@@ -134,6 +135,9 @@ bool sxt_explain_go_find(struct sxt_explainer *explainer, uint64_t address, stru
 
 /* rows.c: answers of an archive, and why it has none. */
 void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address);
+
+/* ksym.c: the same for a ksym blob. */
+void sxt_explain_ksym(struct sxt_explainer *explainer, uint64_t address);
 
 /* no_name.c: why an address has no name, and why an offset of the file has no address. */
 void sxt_explain_no_name(struct sxt_explainer *explainer, uint64_t address);

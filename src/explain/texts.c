@@ -180,6 +180,13 @@ size_t sxt_explain_reason_text(const sxt_explanation *explanation, size_t index,
     case SXT_WHY_OFFSET_NOT_LOADED:
         length = snprintf(text, size, "nothing is loaded from offset 0x%" PRIx64 " of the file", asked);
         break;
+    case SXT_WHY_NAMES_ONLY:
+        length = snprintf(text, size, "a ksym blob has names and addresses only");
+        break;
+    case SXT_WHY_OUTSIDE_TEXT:
+        length = snprintf(text, size, "0x%" PRIx64 " is outside of the text of the blob, 0x%" PRIx64 "-0x%" PRIx64,
+                          asked, reason->address, reason->address + reason->size);
+        break;
     case SXT_WHY_OFFSET_SECTION:
         length = snprintf(text, size, "it is in the section %.*s", NAME(reason->section));
         break;

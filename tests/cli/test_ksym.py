@@ -4,6 +4,7 @@ support/ksym_writer.py is a second writer of the format; nm is the judge of what
 """
 
 import gzip
+import re
 
 from support import elf_reader, ksym_writer, samples, sextant, tap
 
@@ -245,9 +246,60 @@ class Looking(KsymTest):
         for name in ("", "a", "zzz", "f()", "in_modul", "first "):
             self.run_error("lookup", "--name", name, blob)
 
-    def test_explanations_are_elsewhere(self):
-        failed = sextant.run("lookup", "--explain", self.written(ALIASES), "1000")
-        self.assertIn("sextant convert", failed.err)
+    def test_a_frame_has_size_offset_type_and_module(self):
+        for layout in ("seed", "0.6"):
+            blob = self.written(ALIASES, layout=layout)
+            for address, wanted in ((0x1000, ("first", 0x400, 0, "T", None)), (0x13ff, ("first", 0x400, 0x3ff, "T", None)),
+                                    (0x1410, ("static_one", 0x400, 0x10, "t", None)),
+                                    (0x1804, ("in_module [ext4]", 0x100, 4, "T", "ext4")),
+                                    (0x1900, ("in_module [xfs]", 0x100, 0, "t", "xfs")),
+                                    (0x1a01, ("f() [clone .cold]", 0x100, 1, "T", None)),
+                                    (0x1b01, ("static_one", 0x500, 1, "t", None))):
+                frame, = self.lookup(blob, [address])[0]["frames"]
+                self.assertEqual(tuple(frame[key] for key in ("function", "size", "offset", "type", "module")), wanted)
+            self.assertEqual(self.lookup(blob, [0xfff])[0]["frames"], [])
+        found = self.run_ok("lookup", "--json", "--name", "in_module", self.written(ALIASES)).json_lines()
+        self.assertEqual([one["module"] for one in found], ["ext4", "xfs"])
+        elf = samples.compile_c(self.folder, "program")
+        main, = self.run_ok("lookup", "--json", "--name", "main", elf).json_lines()
+        self.assertNotIn("offset", self.lookup(elf, [int(main["address"], 16)])[0]["frames"][0])
+
+    def explained(self, blob, address, *options):
+        answer, = self.run_ok("lookup", "--json", "--explain", *options, blob, hex(address)).json_lines()
+        return answer["explanation"]
+
+    def test_explanations(self):
+        blob = self.written(ALIASES)
+        for address in (0x1000, 0x1123):
+            found = self.explained(blob, address)
+            frame, = found["frames"]
+            self.assertEqual((frame["function"], frame["record"], frame["start"], frame["end"], frame["index"]),
+                             ("first", "symbol", "0x1000", "0x1400", 0))
+            self.assertEqual(frame["aliases"], ["second", "third"])
+            content = blob.read_bytes()
+            entry = int(frame["entry"], 16)
+            self.assertEqual(int.from_bytes(content[entry:entry + 8], "little"), 0x1000)
+            record = int(re.search(r"record at (0x[0-9a-f]+)", frame["name_from"])[1], 16)
+            self.assertEqual(content[record:record + 1], b"T")
+            self.assertIn("names and addresses only", found["why"])
+        for address, options, words in ((0xfff, (), ("outside of the text", "'first' starts 0x1 bytes after it")),
+                                        (0x2345, (), ("outside of the text", "0x1000-0x2000", "'static_one' ends 0x345")),
+                                        (0x1404, ("--text", "1500-1600"), ("0x1500-0x1600",))):
+            found = self.explained(blob, address, *options)
+            self.assertEqual(found["frames"], [])
+            for word in words:
+                self.assertIn(word, found["why"])
+        self.assertIn("no rows", self.explained(self.written([], name="empty.ksym"), 0x1000)["why"])
+        self.assertIn("also   second, third\n", self.run_ok("lookup", "--explain", blob, "1000").text)
+
+    def test_explanations_of_every_symbol(self):
+        text = "".join(f"{0x1000 + 16 * (i // 3):x} t common_prefix_of_all_{i % 40}\n" for i in range(300))
+        blob = self.make(text)
+        self.assertIn("token", self.explained(blob, 0x1000)["frames"][0]["name_from"])
+        addresses = range(0xff8, 0x1700, 8)
+        for line in self.run_ok("lookup", "--json", "--explain", blob, *map(hex, addresses)).json_lines():
+            self.assertEqual([one["function"] for one in line["frames"]],
+                             [one["function"] for one in line["explanation"]["frames"]])
 
     def test_a_compressed_blob(self):
 
@@ -262,7 +314,9 @@ class Converting(KsymTest):
             out, again = self.folder / f"out.{format}", self.folder / "again.ksym"
             self.run_ok("convert", blob, "-o", out)
             for address in range(0xff0, 0x2010, 0x10):
-                self.assertEqual(self.lookup(out, [address]), self.lookup(blob, [address]))
+                self.assertEqual([one["frames"] for one in self.lookup(out, [address])],
+                                 [[{key: frame[key] for key in ("function", "file", "line", "start", "inlined")}
+                                   for frame in one["frames"]] for one in self.lookup(blob, [address])])
             self.run_ok("convert", "-q", out, "-o", again)
             self.assertEqual([(one[0], one[2]) for one in self.symbols(again)],
                              [(one[0], one[2]) for one in ALIASES if one[2] not in ("second", "third")])
