@@ -113,7 +113,8 @@ SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64
 /*
  * Extends START and LENGTH of a frame that a lookup returned to the whole contiguous range of its function or inlined
  * call. An archive stores a range whose lines come from several files as several rows, and a lookup returns the start
- * and length of one row.
+ * and length of one row. Only rows that the archive marks as pieces of one range are joined: neighbours of one name may
+ * be several functions.
  */
 SXT_API void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame);
 
@@ -136,9 +137,10 @@ SXT_API bool sxt_archive_symbol_at(const sxt_archive *archive, uint64_t address,
 /*
  * Calls FOUND for every function or symbol named NAME, in order of address, until it returns false. *COUNT (may be
  * NULL) is the number of calls; 0 is not an error. Names are compared as the archive stores them, in an ELF file also
- * as linked, and in a ksym blob with or without the module after them. O(rows), except for a ksym blob, which has an
- * index of names. What FOUND gets is valid only during the call. Fails only if memory is short; then FOUND was not
- * called.
+ * as linked, and in a ksym blob with or without the module after them. NAME may leave out the return type, the
+ * parameters, and template arguments: "ns::f" finds "ns::f(int)" and all other overloads. If no function has the name,
+ * its clones are reported ("f.constprop.0"). O(rows), except for a ksym blob, which has an index of whole names. What
+ * FOUND gets is valid only during the call. Fails only if memory is short; then FOUND was not called.
  */
 SXT_API int sxt_archive_find_name(const sxt_archive *archive, const char *name,
                                   bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,

@@ -33,6 +33,7 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
             .file = path,
             .call_file = add_string(symbols, sxt_lidia_optional_string(&lidia, row.call_file)),
             .call_line = clamp(row.call_line),
+            .flags = sxt_lidia_row_continues(&lidia, i) ? SXT_RANGE_CONTINUES : 0,
         };
         sxt_symbols_add_range(symbols, &range);
         uint32_t offset, line;

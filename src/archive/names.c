@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/match_name.h"
 #include "archive/private.h"
 #include "base/array.h"
 #include "base/bytes.h"
@@ -9,15 +10,20 @@
 #include "base/string.h"
 #include "demangle/demangle.h"
 
+/* How many functions that were listed last a piece may belong to: a function can lie inside another one. */
+#define PIECES_AMONG 16
+
 struct places {
     sxt_named *items;
     size_t count, capacity;
-    bool failed; /* memory is short */
+    enum sxt_name_match match; /* how well these fit */
+    bool failed;               /* memory is short */
 };
 
 static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places);
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places);
-static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names);
+static int find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names,
+                        sxt_error *error);
 
 static int by_address(const void *a, const void *b)
 {
@@ -25,8 +31,6 @@ static int by_address(const void *a, const void *b)
     const sxt_named *second = b;
     return first->address < second->address ? -1 : first->address > second->address;
 }
-
-static void add(struct places *places, const sxt_named *named);
 
 /* Reports the places to the caller, unless some are missing. */
 static int give(struct places *places, bool (*found)(void *data, const sxt_named *named), void *data, size_t *count,
@@ -39,7 +43,6 @@ static int give(struct places *places, bool (*found)(void *data, const sxt_named
         continue;
     if (count != NULL)
         *count = calls;
-    free(places->items);
     return places->failed ? sxt_fail_memory(error, places->capacity * sizeof *places->items) : SXT_OK;
 }
 
@@ -51,14 +54,17 @@ int sxt_archive_find_name(const sxt_archive *archive, const char *name,
     sxt_string wanted = {name, strlen(name)};
     struct sxt_buffer names;
     sxt_buffer_init(&names, SIZE_MAX / 2);
+    int status = SXT_OK;
     if (archive->kind == SXT_KIND_KSYM) {
-        find_in_ksym(&archive->ksym, wanted, &places, &names);
+        status = find_in_ksym(&archive->ksym, wanted, &places, &names, error);
     } else {
         if (archive->symbols != NULL)
             find_in_symbols(archive->symbols, wanted, &places);
         find_in_rows(&archive->lidia, wanted, &places);
     }
-    int status = give(&places, found, data, count, error);
+    if (status == SXT_OK)
+        status = give(&places, found, data, count, error);
+    free(places.items);
     sxt_buffer_free(&names);
     return status;
 }
@@ -74,6 +80,17 @@ static void add(struct places *places, const sxt_named *named)
     places->items[places->count++] = *named;
 }
 
+/* Adds what fits, unless something fits better. What fits better replaces everything. */
+static void add_match(struct places *places, enum sxt_name_match match, const sxt_named *named)
+{
+    if (match == SXT_NAME_DIFFERS || match < places->match)
+        return;
+    if (match > places->match)
+        places->count = 0;
+    places->match = match;
+    add(places, named);
+}
+
 static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, struct places *places)
 {
     struct sxt_buffer readable;
@@ -83,36 +100,69 @@ static void find_in_symbols(const struct sxt_symbols *symbols, sxt_string name, 
     for (size_t i = 0; i < symbols->symbol_count; i++) {
         const struct sxt_model_symbol *symbol = &symbols->symbols[i];
         sxt_string linked = sxt_symbols_view(symbols, symbol->name);
-        bool same = sxt_string_equal(linked, name);
+        enum sxt_name_match match = sxt_match_name(linked, name);
         sxt_buffer_clear(&readable);
         allowed += linked.size * 16;
-        if (!same && linked.size > 1 && linked.data[0] == '_' && made <= allowed && sxt_demangle(linked, &readable))
-            same = sxt_string_equal((sxt_string){(const char *)readable.data, readable.size}, name);
+        if (match != SXT_NAME_FITS && linked.size > 1 && linked.data[0] == '_' && made <= allowed &&
+            sxt_demangle(linked, &readable))
+            match = sxt_match_name((sxt_string){(const char *)readable.data, readable.size}, name);
         made += readable.size;
-        if (same)
-            add(places, &(sxt_named){.name = linked,
-                                     .address = symbol->address,
-                                     .size = symbol->size,
-                                     .type = symbol->type,
-                                     .letter = symbol->letter});
+        add_match(places, match,
+                  &(sxt_named){.name = linked,
+                               .address = symbol->address,
+                               .size = symbol->size,
+                               .type = symbol->type,
+                               .letter = symbol->letter});
     }
     sxt_buffer_free(&readable);
 }
 
-/* Is NAME the string at OFFSET? No more bytes are read than NAME has, because many rows may share a long string. */
-static bool is_called(const struct sxt_lidia *lidia, uint64_t offset, sxt_string name)
+/* Compares the names of rows. Rows of one function follow each other, and many rows may share a long string. */
+struct row_names {
+    const struct sxt_lidia *lidia;
+    sxt_string wanted;
+    uint64_t offset; /* of the name compared last */
+    enum sxt_name_match match;
+    uint64_t allowed; /* bytes that may still be read */
+};
+
+static enum sxt_name_match match_row(struct row_names *names, uint64_t offset)
 {
-    if (!lidia->nul_strings) {
-        sxt_string function = sxt_lidia_string(lidia, offset);
-        return function.data != NULL && sxt_string_equal(function, name);
+    if (offset == names->offset)
+        return names->match;
+    names->offset = offset;
+    names->match = SXT_NAME_DIFFERS;
+    if (names->allowed == 0)
+        return SXT_NAME_DIFFERS;
+    sxt_string function = sxt_lidia_string(names->lidia, offset);
+    names->allowed -= function.size < names->allowed ? function.size : names->allowed;
+    if (function.data != NULL)
+        names->match = sxt_match_name(function, names->wanted);
+    return names->match;
+}
+
+/* Does row INDEX continue the function that was listed last? Then that one is longer. */
+static bool extend_piece(const struct sxt_lidia *lidia, uint64_t index, const struct sxt_lidia_row *row,
+                         struct places *places)
+{
+    if (!sxt_lidia_row_continues(lidia, index))
+        return false;
+    sxt_string function = sxt_lidia_string(lidia, row->function);
+    for (size_t i = places->count; i > 0 && places->count - i < PIECES_AMONG; i--) {
+        sxt_named *named = &places->items[i - 1];
+        if (named->name.data == function.data && named->type == 0) {
+            named->size = row->address + row->length - named->address;
+            return true;
+        }
     }
-    return sxt_fits(offset, 1, (uint64_t)name.size + 1, lidia->strings_size) &&
-           memcmp(lidia->strings + offset, name.data, name.size) == 0 && lidia->strings[offset + name.size] == 0;
+    return false;
 }
 
 /* Functions that no symbol has; in an archive, all functions. */
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
 {
+    struct row_names names = {lidia, name, UINT64_MAX, SXT_NAME_DIFFERS,
+                              lidia->strings_size * 16 + ((uint64_t)64 << 20)};
     /* Symbols are in order of address, as rows are, so one pass over both is enough. */
     size_t symbols = places->count, next = 0;
     uint64_t listed_until = 0; /* the end of what the symbols before this row cover */
@@ -121,10 +171,12 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
         sxt_lidia_row(lidia, i, &row);
         if (row.depth != 0)
             continue;
-        if (!is_called(lidia, row.function, name))
+        enum sxt_name_match match = match_row(&names, row.function);
+        if (match == SXT_NAME_DIFFERS || match < places->match)
             continue;
-        sxt_string function = sxt_lidia_string(lidia, row.function);
-        /* Pieces of a symbol that is listed already are not places of their own. */
+        if (match > places->match)
+            symbols = next = listed_until = 0;
+        /* Pieces of what is listed already are not places of their own. */
         bool starts_there = false;
         for (; next < symbols && places->items[next].address <= row.address; next++) {
             uint64_t end;
@@ -133,31 +185,69 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
             listed_until = end > listed_until ? end : listed_until;
             starts_there = places->items[next].address == row.address;
         }
-        if (!starts_there && row.address >= listed_until)
-            add(places, &(sxt_named){.name = function, .address = row.address, .size = row.length});
+        if (starts_there || row.address < listed_until || extend_piece(lidia, i, &row, places))
+            continue;
+        add_match(
+            places, match,
+            &(sxt_named){.name = sxt_lidia_string(lidia, row.function), .address = row.address, .size = row.length});
     }
 }
 
-/* Stored names differ from NAME by their modules: they are collected in NAMES, and pointed to when it is complete. */
-static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names)
+/* Adds a symbol of a blob. Its name goes to NAMES, and is pointed to when NAMES is complete. */
+static void add_ksym(struct places *places, enum sxt_name_match match, const sxt_ksym_symbol *symbol, sxt_string name,
+                     struct sxt_buffer *names)
 {
-    struct sxt_buffer one;
+    if (match > places->match)
+        sxt_buffer_clear(names);
+    if (match >= places->match)
+        sxt_buffer_append(names, name.data, name.size);
+    add_match(places, match,
+              &(sxt_named){.name = {NULL, name.size},
+                           .address = symbol->address,
+                           .size = symbol->size,
+                           .module = {NULL, symbol->module_size},
+                           .letter = symbol->type});
+}
+
+struct ksym_search {
+    struct places *places;
+    struct sxt_buffer *names;
+    struct sxt_buffer readable;
+    sxt_string wanted;
+};
+
+static bool match_ksym(void *data, const sxt_ksym_symbol *symbol, sxt_string name)
+{
+    struct ksym_search *search = data;
+    sxt_string own = {name.data, symbol->module_size > 0 ? symbol->name_size : name.size};
+    enum sxt_name_match match = sxt_match_name(own, search->wanted);
+    sxt_buffer_clear(&search->readable);
+    if (match == SXT_NAME_DIFFERS && own.size > 1 && own.data[0] == '_' && sxt_demangle(own, &search->readable))
+        match =
+            sxt_match_name((sxt_string){(const char *)search->readable.data, search->readable.size}, search->wanted);
+    if (match != SXT_NAME_DIFFERS)
+        add_ksym(search->places, match, symbol, name, search->names);
+    return !search->places->failed;
+}
+
+/* The index of names finds a name as it is stored, with or without its module; otherwise all names are compared. */
+static int find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *places, struct sxt_buffer *names,
+                        sxt_error *error)
+{
+    struct ksym_search search = {.places = places, .names = names, .wanted = name};
     sxt_ksym_matches matches;
     size_t index;
-    sxt_buffer_init(&one, SIZE_MAX / 2);
+    int status = SXT_OK;
+    sxt_buffer_init(&search.readable, (size_t)2 << 20);
     sxt_ksym_find(ksym, name.data, name.size, &matches);
-    while (sxt_ksym_next(&matches, &index) && !one.failed) {
+    while (sxt_ksym_next(&matches, &index) && !search.readable.failed) {
         sxt_ksym_symbol symbol;
-        sxt_string called = sxt_ksym_name_of(ksym, index, &one);
-        if (called.data == NULL || !sxt_ksym_symbol_at(ksym, index, &symbol))
-            continue;
-        sxt_buffer_append(names, called.data, called.size);
-        add(places, &(sxt_named){.name = {NULL, called.size},
-                                 .address = symbol.address,
-                                 .size = symbol.size,
-                                 .module = {NULL, symbol.module_size},
-                                 .letter = symbol.type});
+        sxt_string called = sxt_ksym_name_of(ksym, index, &search.readable);
+        if (called.data != NULL && sxt_ksym_symbol_at(ksym, index, &symbol))
+            add_ksym(places, SXT_NAME_FITS, &symbol, called, names);
     }
+    if (places->count == 0)
+        status = sxt_ksym_visit(ksym, match_ksym, &search, error);
     const char *at = (const char *)names->data;
     for (size_t i = 0; i < places->count; i++) {
         sxt_named *item = &places->items[i];
@@ -166,6 +256,7 @@ static void find_in_ksym(const sxt_ksym *ksym, sxt_string name, struct places *p
         if (item->module.size > 0)
             item->module.data = at - 1 - item->module.size;
     }
-    places->failed |= names->failed || one.failed;
-    sxt_buffer_free(&one);
+    places->failed |= names->failed;
+    sxt_buffer_free(&search.readable);
+    return status;
 }

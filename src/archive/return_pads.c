@@ -61,7 +61,7 @@ static int make_pads(struct pads *pads, const struct sxt_symbfile_target *target
 
 /* Turns the model into a form for lookups, and writes the pads. */
 static int save_pads(struct pads *pads, const struct sxt_symbfile_settings *settings,
-                     const struct sxt_symbfile_target *target, uint64_t *size, sxt_error *error)
+                     const struct sxt_symbfile_target *target, sxt_written *written, sxt_error *error)
 {
     const struct sxt_lidia_settings lidia = {
         .demangle = settings->demangle, .path_maps = settings->path_maps, .threads = settings->threads};
@@ -70,11 +70,15 @@ static int save_pads(struct pads *pads, const struct sxt_symbfile_settings *sett
                         "return pads are known for x86-64, i386 and AArch64 only");
     uint8_t *image;
     size_t image_size;
-    int status = sxt_lidia_encode(pads->symbols, &lidia, &image, &image_size, NULL, error);
+    struct sxt_lidia_counts counts = {0};
+    int status = sxt_lidia_encode(pads->symbols, &lidia, &image, &image_size, &counts, error);
+    written->functions = counts.functions;
+    written->inlines = counts.inlines;
+    written->lines = counts.lines;
     if (status == SXT_OK)
         status = sxt_lidia_open(&pads->lidia, image, image_size, false, error);
     if (status == SXT_OK)
-        status = make_pads(pads, target, size, error);
+        status = make_pads(pads, target, &written->size, error);
     free(image);
     return status;
 }
@@ -94,13 +98,12 @@ int sxt_symbfile_save_pads(const sxt_symbols *symbols, const char *binary, const
     pads.path_maps = settings.path_maps;
     status = sxt_elf_open(&pads.elf, file.data, file.size, SXT_ARCHIVE_INFLATE_LIMIT, error);
     if (status == SXT_OK) {
-        status = save_pads(&pads, &settings, target, &result.size, error);
+        status = save_pads(&pads, &settings, target, &result, error);
         sxt_elf_close(&pads.elf);
     }
     sxt_file_close(&file);
     if (status == SXT_OK && written != NULL) {
         result.return_pads = pads.written;
-        sxt_symbfile_count_ranges(symbols, &result);
         sxt_result_give(written, &result, sizeof result);
     }
     return status;

@@ -90,7 +90,9 @@ struct sxt_lidia {
     uint8_t parent_size;       /* 1, 2 or 4 */
     uint8_t shift;             /* of the index: a bucket has 2^shift addresses */
     bool nul_strings;          /* strings end with NUL and have no length, as the published description says */
-    uint64_t chunks_at;        /* where chunks begin: after the index, or after the lines; the size if unknown */
+    const uint8_t *cuts;       /* of the chunk "cuts": row numbers, ascending; NULL when there is none */
+    uint64_t cut_count;
+    uint64_t chunks_at; /* where chunks begin: after the index, or after the lines; the size if unknown */
 };
 
 /* An extra part of a file. DATA points into the file. */
@@ -177,6 +179,22 @@ void sxt_lidia_add_chunk(struct sxt_buffer *chunks, const char *tag, uint32_t ve
 #define SXT_LIDIA_MODULE         "modl"
 #define SXT_LIDIA_MODULE_VERSION 1
 int sxt_lidia_read_module(const struct sxt_lidia *lidia, struct sxt_model_module *out, sxt_error *error);
+
+/*
+ * Chunk "cuts", version 1: the numbers (u32) of the rows that continue another row, ascending. Such a row and the last
+ * row before it that has its depth and function were cut out of one range. The two may not adjoin: a function can lie
+ * inside another one.
+ */
+#define SXT_LIDIA_CUTS         "cuts"
+#define SXT_LIDIA_CUTS_VERSION 1
+#define SXT_LIDIA_CUT_SIZE     4
+void sxt_lidia_find_cuts(struct sxt_lidia *lidia);
+
+/* Appends the chunk for the rows of LIST, which are in file order; nothing if no row continues another. */
+void sxt_lidia_add_cuts(struct sxt_buffer *chunks, const struct sxt_range_list *list);
+
+/* Does row INDEX continue another row? O(log cuts). */
+bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index);
 
 /* How to write. */
 struct sxt_lidia_settings {

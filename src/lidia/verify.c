@@ -455,6 +455,23 @@ static void check_module(struct check *check, const struct sxt_lidia_chunk *chun
     sxt_module_free(&module);
 }
 
+/* The numbers of rows that continue another one. */
+static void check_cuts(struct check *check, const struct sxt_lidia_chunk *chunk)
+{
+    uint64_t content = chunk->offset + SXT_LIDIA_CHUNK_HEADER_SIZE;
+    if (chunk->size % SXT_LIDIA_CUT_SIZE != 0)
+        sxt_problems_add(&check->problems, content, "cuts", "%llu bytes of row numbers, not a multiple of %d",
+                         (unsigned long long)chunk->size, SXT_LIDIA_CUT_SIZE);
+    uint64_t before = 0; /* row 0 has no row before it */
+    for (uint64_t i = 0; i + SXT_LIDIA_CUT_SIZE <= chunk->size; i += SXT_LIDIA_CUT_SIZE) {
+        uint64_t row = sxt_load_u32le(chunk->data + i);
+        if (row <= before || row >= check->lidia.count)
+            sxt_problems_add(&check->problems, content + i, "cuts", "row %llu cannot continue another row here",
+                             (unsigned long long)row);
+        before = row > before ? row : before;
+    }
+}
+
 static void check_chunks(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -471,6 +488,8 @@ static void check_chunks(struct check *check)
                              "chunk '%s': CRC32C is not %08x as its header says", tag, chunk.crc);
         else if (memcmp(chunk.tag, SXT_LIDIA_MODULE, 4) == 0 && chunk.version == SXT_LIDIA_MODULE_VERSION)
             check_module(check, &chunk);
+        else if (memcmp(chunk.tag, SXT_LIDIA_CUTS, 4) == 0 && chunk.version == SXT_LIDIA_CUTS_VERSION)
+            check_cuts(check, &chunk);
         else
             sxt_problems_add_note(&check->problems, chunk.offset + 4, "unknown-chunk",
                                   "chunk '%s' of version %u is unknown and is skipped", tag, chunk.version);

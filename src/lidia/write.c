@@ -29,7 +29,7 @@ struct layout {
 static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
                    sxt_error *error);
 static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
-                          struct sxt_buffer *chunks, sxt_error *error);
+                          const struct sxt_range_list *list, struct sxt_buffer *chunks, sxt_error *error);
 static uint32_t *find_parents(const struct sxt_range_list *list);
 static void choose_sizes(struct layout *layout, const uint32_t *parents);
 static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file);
@@ -44,7 +44,7 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     sxt_buffer_init(&layout.chunks, SIZE_MAX);
     int status = collect(symbols, settings, &layout, error);
     if (status == SXT_OK && !settings->reference)
-        status = collect_chunks(symbols, settings, &layout.chunks, error);
+        status = collect_chunks(symbols, settings, &layout.list, &layout.chunks, error);
     if (status == SXT_OK && !settings->no_index && !settings->reference) {
         parents = find_parents(&layout.list);
         if (parents == NULL)
@@ -110,7 +110,7 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
 
 /* All extra parts, as they will be in the file. */
 static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
-                          struct sxt_buffer *chunks, sxt_error *error)
+                          const struct sxt_range_list *list, struct sxt_buffer *chunks, sxt_error *error)
 {
     struct sxt_buffer content;
     sxt_buffer_init(&content, SIZE_MAX);
@@ -118,6 +118,7 @@ static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_li
         sxt_module_encode_mapped(&symbols->module, &settings->path_maps, &content);
         sxt_lidia_add_chunk(chunks, SXT_LIDIA_MODULE, SXT_LIDIA_MODULE_VERSION, content.data, content.size);
     }
+    sxt_lidia_add_cuts(chunks, list);
     int status = sxt_buffer_status(content.failed ? &content : chunks, error);
     sxt_buffer_free(&content);
     return status;

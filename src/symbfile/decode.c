@@ -15,7 +15,8 @@
 #define BIT(key) (1u << SXT_PROTOBUF_NUMBER(key))
 #define RANGE_NUMBERS                                                                                                  \
     (BIT(SXT_RANGE_DELTA) | BIT(SXT_RANGE_ADDRESS) | BIT(SXT_RANGE_LENGTH) | BIT(SXT_RANGE_CALL_LINE) |                \
-     BIT(SXT_RANGE_DEPTH) | BIT(SXT_RANGE_FUNCTION) | BIT(SXT_RANGE_FILE) | BIT(SXT_RANGE_CALL_FILE))
+     BIT(SXT_RANGE_DEPTH) | BIT(SXT_RANGE_IS_PIECE) | BIT(SXT_RANGE_FUNCTION) | BIT(SXT_RANGE_FILE) |                  \
+     BIT(SXT_RANGE_CALL_FILE))
 #define RANGE_TEXTS   (BIT(SXT_RANGE_FUNCTION_TEXT) | BIT(SXT_RANGE_FILE_TEXT) | BIT(SXT_RANGE_CALL_FILE_TEXT))
 #define RANGE_LINES   BIT(SXT_RANGE_LINES)
 #define LINES_COLUMNS (BIT(SXT_LINES_OFFSETS) | BIT(SXT_LINES_NUMBERS))
@@ -120,7 +121,7 @@ static bool take_range(const struct body *body, struct sxt_symbfile_decoder *dec
         } else if (key.wire == SXT_PROTOBUF_BYTES && RANGE_LINES >> key.field & 1) {
             at = take_lines(body, place, decoder);
         } else {
-            at = skip_field(body, place, &key, RANGE_NUMBERS | RANGE_TEXTS | RANGE_LINES);
+            at = skip_field(body, place, &key, (RANGE_NUMBERS | RANGE_TEXTS | RANGE_LINES) & ~BIT(SXT_RANGE_IS_PIECE));
             key.field = 0;
         }
         if (at == NULL)
@@ -159,6 +160,7 @@ int sxt_symbfile_decode_range(struct sxt_symbfile_decoder *decoder, const struct
         .length = number_of(&fields, SXT_RANGE_LENGTH),
         .depth = (uint32_t)number_of(&fields, SXT_RANGE_DEPTH),
         .call_line = (uint32_t)number_of(&fields, SXT_RANGE_CALL_LINE),
+        .continues = number_of(&fields, SXT_RANGE_IS_PIECE) != 0,
     };
     if (status == SXT_OK && !has(&fields, SXT_RANGE_FUNCTION) && !has(&fields, SXT_RANGE_FUNCTION_TEXT))
         status = SXT_SYMBFILE_DAMAGED(failure, "missing-field", body.offset, "range without a function");

@@ -57,6 +57,7 @@ int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sx
             .call_file = path_form(&forms, range->call_file),
             .lines = lines,
             .line_count = choose_lines(&list, range, lines),
+            .continues = (range->flags & SXT_RANGE_CONTINUES) != 0,
         };
         status = forms.scratch.failed ? sxt_buffer_status(&forms.scratch, error)
                                       : sxt_symbfile_add_range(writer, &record, error);
@@ -188,7 +189,7 @@ static uint32_t find_depth(struct import *import, const struct sxt_symbfile_rang
 /*
  * Does RANGE continue the range that was added last, in another source file? Then it is a piece of the same range.
  * Writers that cut a range like this put all its pieces before the ranges inlined into them, so that only the last
- * piece would be taken as the enclosing range.
+ * piece would be taken as the enclosing range. It may also be another function with the same name, so this is assumed.
  */
 static bool goes_on(const struct sxt_symbols *symbols, const struct sxt_model_range *range,
                     const struct sxt_symbfile_line *lines, size_t line_count)
@@ -224,12 +225,14 @@ static void add_range(struct import *import, const struct sxt_symbfile_range *ra
         .file = add_string(import, range->file),
         .call_file = add_string(import, range->call_file),
         .call_line = range->call_line,
+        .flags = range->continues ? SXT_RANGE_CONTINUES : 0,
     };
     uint32_t moved = 0;
-    if (goes_on(symbols, &added, range->lines, range->line_count)) {
+    if (!range->continues && goes_on(symbols, &added, range->lines, range->line_count)) {
         struct sxt_model_range *last = &symbols->ranges[symbols->range_count - 1];
         moved = (uint32_t)last->length;
         last->length += range->length;
+        last->flags |= SXT_RANGE_ASSUMED;
     } else {
         sxt_symbols_add_range(symbols, &added);
     }

@@ -102,6 +102,7 @@ int sxt_symbfile_save(const struct sxt_symbfile_target *target, sxt_symbfile_fil
 struct ranges {
     const sxt_symbols *symbols;
     const struct sxt_symbfile_settings *settings;
+    sxt_written *written;
 };
 
 static int write_ranges(void *context, struct sxt_symbfile_writer *writer, sxt_error *error)
@@ -112,15 +113,10 @@ static int write_ranges(void *context, struct sxt_symbfile_writer *writer, sxt_e
     /* Without ranges there is nothing that the facts could be about: the file is the reference's empty one. */
     if (symbols->range_count > 0)
         status = sxt_symbfile_add_module(writer, &symbols->module, &ranges->settings->path_maps, error);
-    return status != SXT_OK ? status : sxt_symbfile_write_ranges(symbols, ranges->settings, writer, error);
-}
-
-void sxt_symbfile_count_ranges(const sxt_symbols *symbols, sxt_written *out)
-{
-    for (size_t i = 0; i < symbols->range_count; i++) {
-        *(symbols->ranges[i].depth == 0 ? &out->functions : &out->inlines) += 1;
-        out->lines += symbols->ranges[i].line_count;
-    }
+    if (status == SXT_OK)
+        status = sxt_symbfile_write_ranges(symbols, ranges->settings, writer, error);
+    sxt_symbfile_writer_counts(writer, ranges->written);
+    return status;
 }
 
 int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_options *options,
@@ -128,14 +124,12 @@ int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_opti
 {
     struct sxt_symbfile_settings settings;
     int status = sxt_symbfile_settings_of(options, &settings, error);
-    struct ranges ranges = {symbols, &settings};
     sxt_written result = {.struct_size = 0};
+    struct ranges ranges = {symbols, &settings, &result};
     if (status == SXT_OK)
         status = sxt_symbfile_save(target, write_ranges, &ranges, &result.size, error);
-    if (status == SXT_OK && written != NULL) {
-        sxt_symbfile_count_ranges(symbols, &result);
+    if (status == SXT_OK && written != NULL)
         sxt_result_give(written, &result, sizeof result);
-    }
     return status;
 }
 

@@ -68,6 +68,7 @@ struct sxt_symbfile_range {
     sxt_string call_file; /* absent when unknown */
     const struct sxt_symbfile_line *lines;
     size_t line_count;
+    bool continues; /* a piece of one range with the last range before it of its depth and function */
 };
 
 struct sxt_symbfile_frame {
@@ -159,6 +160,9 @@ int sxt_symbfile_add_pad(struct sxt_symbfile_writer *writer, const struct sxt_sy
 /* Writes the facts about the binary, if any are known, before the first record. */
 int sxt_symbfile_add_module(struct sxt_symbfile_writer *writer, const struct sxt_model_module *module,
                             const struct sxt_path_maps *maps, sxt_error *error);
+
+/* The functions, inlined calls and lines that were added so far; other members of *OUT stay as they are. */
+void sxt_symbfile_writer_counts(const struct sxt_symbfile_writer *writer, sxt_written *out);
 int sxt_symbfile_writer_finish(struct sxt_symbfile_writer *writer, sxt_error *error);
 void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
 
@@ -190,9 +194,6 @@ struct sxt_symbfile_target {
 typedef int sxt_symbfile_fill(void *context, struct sxt_symbfile_writer *writer, sxt_error *error);
 int sxt_symbfile_save(const struct sxt_symbfile_target *target, sxt_symbfile_fill *write, void *context, uint64_t *size,
                       sxt_error *error);
-
-/* Adds the functions, inlined calls and lines of a model to *OUT. */
-void sxt_symbfile_count_ranges(const sxt_symbols *symbols, sxt_written *out);
 
 /* The ranges of a model as a file. WRITTEN may be NULL. */
 int sxt_symbfile_save_ranges(const sxt_symbols *symbols, const sxt_symbfile_options *options,

@@ -34,7 +34,7 @@
 #define TEXT_EXTRA 6
 
 /* The most bytes for the numbers of a record: address, length, line of the call, depth, each with its key. */
-#define NUMBERS_MAX (2 * (1 + SXT_VARINT_MAX) + 2 * (1 + 5))
+#define NUMBERS_MAX (2 * (1 + SXT_VARINT_MAX) + 2 * (1 + 5) + 2)
 
 /* The sizes of a line table: its columns, and all of it with its key. */
 struct line_sizes {
@@ -68,6 +68,13 @@ int sxt_symbfile_writer_open(struct sxt_symbfile_writer **out, struct sxt_symbfi
     }
     *out = writer;
     return SXT_OK;
+}
+
+void sxt_symbfile_writer_counts(const struct sxt_symbfile_writer *writer, sxt_written *out)
+{
+    out->functions = writer->functions;
+    out->inlines = writer->inlines;
+    out->lines = writer->lines;
 }
 
 void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer)
@@ -270,11 +277,17 @@ static int keep_range(struct sxt_symbfile_writer *writer, const struct sxt_symbf
     }
     if (range->line_count > 0)
         to = put_lines(to, range->lines, range->line_count, sizes);
+    if (range->continues) {
+        *to++ = SXT_RANGE_IS_PIECE;
+        *to++ = 1;
+    }
     pending.head_size = (uint8_t)(call_line - head);
     pending.call_line_size = (uint8_t)(tail - call_line);
     pending.tail_size = (uint32_t)(to - tail);
     memcpy(start, &pending, sizeof pending);
     writer->pending.size += (size_t)(to - start);
+    *(range->depth == 0 ? &writer->functions : &writer->inlines) += 1;
+    writer->lines += range->line_count;
     return end_record(writer, error);
 }
 
@@ -313,6 +326,7 @@ static int keep_pieces(struct sxt_symbfile_writer *writer, struct sxt_symbfile_r
         if (status == SXT_OK)
             status = keep_range(writer, &piece, &sizes, error);
         range.address = piece_end;
+        range.continues = true;
         first = next;
     } while (first < count && status == SXT_OK);
     return status;

@@ -32,7 +32,8 @@ struct sxt_symbfile_writer {
     struct sxt_buffer output;
     uint64_t address; /* of the record before */
     bool has_address;
-    sxt_error failure; /* its code is SXT_OK until something failed */
+    uint64_t functions, inlines, lines; /* written so far */
+    sxt_error failure;                  /* its code is SXT_OK until something failed */
 };
 
 /* Writes the table and all records of the window, and begins a new window. */

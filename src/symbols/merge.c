@@ -374,8 +374,11 @@ static bool emit_parts(struct merge *merge, const struct sxt_model_range *range,
         const struct piece *piece = &merge->pieces[pieces[i].index];
         struct sxt_model_range part;
         if (!sxt_range_cut(merge->symbols, range, piece->start > range->address ? piece->start : range->address,
-                           piece->end < range_end ? piece->end : range_end, &part) ||
-            !emit_range(merge, &part))
+                           piece->end < range_end ? piece->end : range_end, &part))
+            return false;
+        if (i > search.low)
+            part.flags |= SXT_RANGE_CONTINUES;
+        if (!emit_range(merge, &part))
             return false;
     }
     return true;
@@ -393,7 +396,8 @@ static bool emit_candidate(struct merge *merge, const struct candidate *candidat
             struct sxt_model_range range = {.address = piece->start,
                                             .length = piece->end - piece->start,
                                             .function = symbol->name,
-                                            .source = symbol->source};
+                                            .source = symbol->source,
+                                            .flags = i > 0 ? SXT_RANGE_CONTINUES : 0};
             if (!sxt_nameless_lend(&merge->nameless, merge->symbols, &range) || !emit_range(merge, &range))
                 return false;
         }

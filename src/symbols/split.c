@@ -146,6 +146,10 @@ static void add_piece(struct split *split, const struct sxt_model_range *range, 
     struct sxt_model_range piece = *range;
     piece.address = start;
     piece.length = end - start;
+    if (start != range->address) {
+        piece.flags &= (uint8_t)~SXT_RANGE_CONTINUES;
+        piece.flags |= range->flags & SXT_RANGE_ASSUMED ? 0 : SXT_RANGE_CONTINUES;
+    }
     piece.first_line = (uint32_t)list->line_count;
     uint64_t skipped = start - range->address;
     /* The entry in effect at the start of the piece may have begun before it. */

@@ -54,6 +54,8 @@ enum sxt_range_flags {
     SXT_RANGE_PART = 4,         /* depth 0: belongs to the same function as the range of depth 0 added before it */
     SXT_RANGE_SYMBOL_NAME = 8,  /* depth 0: the name is that of a symbol at its start */
     SXT_RANGE_KEEP = 16,        /* depth 0 without a name: kept if no symbol has any of its bytes; see nameless.h */
+    SXT_RANGE_CONTINUES = 32,   /* a piece of one range with the last range before it of its depth and function */
+    SXT_RANGE_ASSUMED = 64,     /* put together from ranges that may have been cut, or may have been several */
 };
 
 struct sxt_model_range {
@@ -161,7 +163,8 @@ int sxt_ranges_sort(struct sxt_model_range *ranges, size_t count, sxt_error *err
 
 /*
  * Some formats have room for one file per range. A range whose own lines come from several files is cut where the file
- * changes, and so is every deeper range that crosses the cut. *OUT gets all ranges and lines, cut where needed; string
+ * changes, and so is every deeper range that crosses the cut; the pieces after the first have the flag "continues",
+ * unless the range was only assumed to be one. *OUT gets all ranges and lines, cut where needed; string
  * numbers are those of SYMBOLS.
  */
 struct sxt_range_list {

@@ -299,7 +299,8 @@ class Index(LidiaHostileTest):
         found = [path for path in samples.go_files() if path.endswith("gofmt")]
         if not found:
             self.skipTest("no Go program to take inlined calls from")
-        self.data = self.archive(found[0]).read_bytes()
+        self.program = found[0]
+        self.data = self.archive(self.program).read_bytes()
         self.end = LidiaFile(self.data).parts()[3][2]
         if self.end == len(self.data):
             self.skipTest("the archive of a Go program has no index here")
@@ -318,7 +319,7 @@ class Index(LidiaHostileTest):
                                  for cut in sorted({*range(1, min(40, size)), *range(1, size, max(1, size // 40))})])
 
     def test_without_it_the_answers_are_the_same(self):
-        plain = self.file("plain.lidia", self.data[: self.end])
+        plain = self.archive(self.program, "--no-index", name="plain.lidia")
         indexed = self.file("indexed.lidia", self.data)
         addresses = LidiaFile(self.data).addresses
         questions = [address + 3 for address in addresses[:: max(1, len(addresses) // 2000)]]

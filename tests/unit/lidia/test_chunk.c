@@ -100,6 +100,33 @@ TEST(an_unknown_chunk_is_noted_and_is_not_a_problem)
     sxt_buffer_free(&chunks);
 }
 
+TEST(row_numbers_of_cuts_must_ascend_and_exist)
+{
+    static const struct {
+        uint8_t content[12];
+        size_t size;
+        unsigned problems;
+    } cases[] = {
+        {{1}, 4, 0},
+        {{0}, 4, 1},               /* row 0 has nothing before it */
+        {{1, 0, 0, 0, 1}, 8, 1},   /* twice */
+        {{1, 0, 0, 0, 200}, 8, 1}, /* no such row */
+        {{1, 0, 0, 0, 2}, 5, 1},   /* not whole */
+        {{0}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        sxt_lidia_add_chunk(&chunks, SXT_LIDIA_CUTS, SXT_LIDIA_CUTS_VERSION, cases[i].content, cases[i].size);
+        write_file(false);
+        struct found found = verify();
+        assert_int_equal(found.problems, cases[i].problems);
+        assert_int_equal(found.notes, 0);
+        if (cases[i].problems > 0)
+            assert_string_equal(found.rule, "cuts");
+        sxt_buffer_free(&chunks);
+    }
+}
+
 TEST(no_changed_byte_of_a_chunk_goes_unnoticed)
 {
     begin();

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "base/buffer.h"
 #include "lidia/lidia.h"
 #include "support/lidia_image.h"
 #include "support/test.h"
@@ -44,7 +45,9 @@ static void find_parents(const struct sxt_test_row *rows, size_t count, uint32_t
     }
 }
 
-static void open_rows(const struct sxt_test_row *rows, size_t count, bool with_index)
+/* CUTS are the numbers of the rows that continue another one. */
+static void open_cut_rows(const struct sxt_test_row *rows, size_t count, bool with_index, const uint32_t *cuts,
+                          size_t cut_count)
 {
     uint32_t parents[ROWS_MOST];
     size_t size;
@@ -55,9 +58,26 @@ static void open_rows(const struct sxt_test_row *rows, size_t count, bool with_i
         .rows = rows, .row_count = count, .strings = &strings, .parents = with_index ? parents : NULL};
     free(image);
     image = sxt_test_lidia_image(&content, &size);
+    struct sxt_buffer chunk, file;
+    sxt_buffer_init(&chunk, SIZE_MAX);
+    sxt_buffer_init(&file, SIZE_MAX);
+    for (size_t i = 0; i < cut_count; i++)
+        sxt_buffer_u32le(&chunk, cuts[i]);
+    sxt_buffer_append(&file, image, size);
+    if (cut_count > 0)
+        sxt_lidia_add_chunk(&file, SXT_LIDIA_CUTS, SXT_LIDIA_CUTS_VERSION, chunk.data, chunk.size);
+    sxt_buffer_free(&chunk);
+    free(image);
+    image = file.data;
+    size = file.size;
     if (sxt_lidia_open(&lidia, image, size, true, &error) != SXT_OK)
         fail_msg("%s", error.text);
     assert_int_equal(lidia.parents != NULL, with_index);
+}
+
+static void open_rows(const struct sxt_test_row *rows, size_t count, bool with_index)
+{
+    open_cut_rows(rows, count, with_index, NULL, 0);
 }
 
 /* The frame of DEPTH at ADDRESS is a part of START-END, and the rest of it stays as it was. */
@@ -87,8 +107,9 @@ TEST(pieces_are_found_from_each_of_them)
         {0x130, 0x10, 1, h, b_c, 0, 0, a_c, 8}, {0x140, 0x10, 0, f, a_c, 0, 0, 0, 0},
         {0x150, 0x10, 0, g, a_c, 0, 0, 0, 0},
     };
+    const uint32_t cuts[] = {3, 4, 5, 7};
     for (unsigned with_index = 0; with_index < 2; with_index++) {
-        open_rows(rows, sizeof rows / sizeof *rows, with_index);
+        open_cut_rows(rows, sizeof rows / sizeof *rows, with_index, cuts, 4);
         for (uint64_t address = 0x100; address < 0x150; address += 4)
             assert_whole(address, 0, 0x100, 0x150);
         for (uint64_t address = 0x110; address < 0x128; address += 4)
@@ -98,6 +119,53 @@ TEST(pieces_are_found_from_each_of_them)
         assert_whole(0x130, 1, 0x130, 0x140);
         assert_whole(0x158, 0, 0x150, 0x160);
     }
+}
+
+TEST(neighbours_of_one_name_are_not_joined)
+{
+    const struct sxt_test_row rows[] = {
+        {0x100, 0x10, 0, f, a_c, 0, 0, 0, 0},   {0x110, 0x10, 0, f, b_c, 0, 0, 0, 0},
+        {0x120, 0x20, 0, g, a_c, 0, 0, 0, 0},   {0x120, 0x10, 1, h, a_c, 0, 0, a_c, 7},
+        {0x130, 0x10, 1, h, b_c, 0, 0, a_c, 7}, {0x140, 0x10, 0, g, a_c, 0, 0, 0, 0},
+    };
+    const uint32_t cuts[] = {5};
+    for (unsigned with_index = 0; with_index < 2; with_index++) {
+        open_rows(rows, sizeof rows / sizeof *rows, with_index);
+        assert_whole(0x108, 0, 0x100, 0x110);
+        assert_whole(0x118, 0, 0x110, 0x120);
+        assert_whole(0x148, 0, 0x140, 0x150);
+        open_cut_rows(rows, sizeof rows / sizeof *rows, with_index, cuts, 1);
+        assert_whole(0x108, 0, 0x100, 0x110);
+        assert_whole(0x118, 0, 0x110, 0x120);
+        assert_whole(0x128, 1, 0x120, 0x130);
+        assert_whole(0x138, 1, 0x130, 0x140);
+        assert_whole(0x128, 0, 0x120, 0x150);
+        assert_whole(0x148, 0, 0x120, 0x150);
+    }
+}
+
+TEST(pieces_that_do_not_adjoin_are_not_contiguous)
+{
+    const struct sxt_test_row rows[] = {
+        {0x100, 0x10, 0, f, a_c, 0, 0, 0, 0},
+        {0x110, 0x10, 0, g, a_c, 0, 0, 0, 0},
+        {0x120, 0x10, 0, f, a_c, 0, 0, 0, 0},
+    };
+    const uint32_t cuts[] = {2};
+    open_cut_rows(rows, 3, true, cuts, 1);
+    assert_whole(0x108, 0, 0x100, 0x110);
+    assert_whole(0x128, 0, 0x120, 0x130);
+    assert_true(sxt_lidia_row_continues(&lidia, 2));
+    assert_false(sxt_lidia_row_continues(&lidia, 1));
+}
+
+TEST(wrong_row_numbers_do_no_harm)
+{
+    const struct sxt_test_row rows[] = {{0x100, 0x10, 0, f, a_c, 0, 0, 0, 0}, {0x110, 0x10, 0, g, b_c, 0, 0, 0, 0}};
+    const uint32_t cuts[] = {0, 1, 1, 7, UINT32_MAX};
+    open_cut_rows(rows, 2, true, cuts, 5);
+    assert_whole(0x108, 0, 0x100, 0x110);
+    assert_whole(0x118, 0, 0x110, 0x120);
 }
 
 TEST(what_differs_in_more_than_the_file_is_another_range)

@@ -289,6 +289,7 @@ static struct sxt_symbols *load_lidia(const uint8_t *data, size_t size)
             .file = sxt_symbols_string(loaded, path.data, path.size),
             .call_file = sxt_symbols_string(loaded, call_file.data, call_file.size),
             .call_line = (uint32_t)row.call_line,
+            .flags = sxt_lidia_row_continues(&lidia, i) ? SXT_RANGE_CONTINUES : 0,
         };
         sxt_symbols_add_range(loaded, &range);
         struct sxt_model_line line = {.file = range.file};

@@ -38,7 +38,7 @@ TEST(all_fields_of_a_range_stand_in_the_order_of_the_reference)
 {
     const struct sxt_symbfile_line lines[] = {{0, 10}, {4, 300}, {4, 11}, {0x84, 0}};
     struct sxt_symbfile_range range = {
-        0x401000, 0x1000, 2, 7, sxt_test_view("f"), sxt_test_view("f.c"), sxt_test_view("main.c"), lines, 4};
+        0x401000, 0x1000, 2, 7, sxt_test_view("f"), sxt_test_view("f.c"), sxt_test_view("main.c"), lines, 4, false};
     assert_int_equal(sxt_symbfile_add_range(sxt_test_out.writer, &range, NULL), SXT_OK);
     assert_int_equal(sxt_symbfile_writer_finish(sxt_test_out.writer, NULL), SXT_OK);
     sxt_test_assert_hex(&sxt_test_out.file,

@@ -281,3 +281,44 @@ TEST(random_models_say_the_same_before_and_after)
     }
     assert_true(cut > 10000);
 }
+
+/* Which of the pieces continue another one: a digit each. */
+static void expect_flags(const char *expected)
+{
+    struct sxt_range_list list = split();
+    char found[32] = "";
+    assert_true(list.range_count < sizeof found);
+    for (size_t i = 0; i < list.range_count; i++)
+        found[i] = list.ranges[i].flags & SXT_RANGE_CONTINUES ? '1' : '0';
+    assert_string_equal(found, expected);
+    sxt_range_list_free(&list);
+}
+
+TEST(pieces_after_the_first_continue_it)
+{
+    range(0, "f", 0, 16);
+    line(0, "a.c", 1);
+    line(8, "b.c", 2);
+    range(1, "g", 4, 12);
+    line(0, "a.h", 1);
+    range(0, "f", 16, 24);
+    line(0, "b.c", 1);
+    expect_flags("00110");
+}
+
+TEST(pieces_of_a_range_that_is_only_assumed_to_be_one_do_not)
+{
+    range(0, "f", 0, 16);
+    line(0, "a.c", 1);
+    line(8, "b.c", 2);
+    model->ranges[0].flags = SXT_RANGE_ASSUMED;
+    expect_flags("00");
+}
+
+TEST(what_is_left_of_a_function_around_another_continues_it)
+{
+    sxt_test_add_function(model, "outer", 0, 16, 'G');
+    sxt_test_add_function(model, "inner", 4, 4, 'G');
+    sxt_test_add_function(model, "outer", 16, 4, 'G');
+    expect_flags("0010");
+}
