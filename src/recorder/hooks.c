@@ -199,29 +199,31 @@ EXPORTED int dlclose(void *handle)
     return status;
 }
 
-/* A handler that interrupts the recorder may fork; the interrupted code then continues in the child, too. */
-static pid_t forked(pid_t child)
+/* The real fork calls functions of the program in the child, which may allocate: it then has a writer of its own. */
+static pid_t fork_with(pid_t (*real)(void))
 {
+    const struct writer *writer = sxt_thread.writer;
+    pid_t child = real();
     if (child == 0)
-        sxt_thread_detach();
+        sxt_thread_forked(writer);
     return child;
 }
 
 EXPORTED pid_t fork(void)
 {
     if (is_ready() && sxt_real.fork != NULL)
-        return forked(sxt_real.fork());
+        return fork_with(sxt_real.fork);
     errno = ENOSYS;
     return -1;
 }
 
 EXPORTED pid_t _Fork(void)
 {
-    return is_ready() && sxt_real._Fork != NULL ? forked(sxt_real._Fork()) : fork();
+    return is_ready() && sxt_real._Fork != NULL ? fork_with(sxt_real._Fork) : fork();
 }
 
 __attribute__((constructor)) static void start(void)
 {
     if (sxt_real_find())
-        sxt_start();
+        sxt_start_early();
 }

@@ -5,6 +5,9 @@
  * current one, which walks use, and the one that is being made. So walks need no lock; a reader that finds the lists
  * exchanged during its search repeats the search. Lists are made under the lock of the dynamic linker, by one thread at
  * a time, and under no other lock: a program may hold that one while it allocates.
+ *
+ * Signals are blocked under that lock. It belongs to a thread by the thread's number, which is another one in a forked
+ * child: if a signal handler forked while the lock is held, the child could neither take nor release it.
  */
 #include <elf.h>
 #include <errno.h>
@@ -37,8 +40,7 @@ static struct {
     struct module_list *lists; /* two; NULL until the first is made */
     uint32_t turn;             /* lists[turn % 2] is the current one */
     uint32_t generation;
-    bool is_known; /* is there a list? */
-    const struct thread *scanning;
+    bool is_known;                     /* is there a list? */
     unsigned long long added, removed; /* counters of the dynamic linker */
     bool is_written;                   /* is the list in the spool? */
     char *names;
@@ -119,15 +121,23 @@ static const struct module *look_up(struct writer *writer, uintptr_t address)
     }
 }
 
+/* Has the dynamic linker loaded or unloaded modules since the last scan? */
+static bool are_changed(void)
+{
+    struct scan scan = {0};
+    struct signal_mask mask = sxt_signals_block();
+    dl_iterate_phdr(read_counts, &scan);
+    sxt_signals_restore(&mask);
+    return scan.added != modules.added || scan.removed != modules.removed;
+}
+
 const struct module *sxt_module_at(struct writer *writer, uintptr_t address)
 {
     const struct module *found = look_up(writer, address);
     enum presence presence = presence_at(address, found);
     if (presence != OTHER)
         return presence == PRESENT ? found : NULL;
-    struct scan scan = {0};
-    dl_iterate_phdr(read_counts, &scan);
-    if (scan.added == modules.added && scan.removed == modules.removed)
+    if (sxt_recording.alive->is_alive == 0 || !are_changed()) /* perhaps a forked child, see sxt_modules_forget */
         return found;
     sxt_modules_scan(writer);
     return look_up(writer, address);
@@ -358,9 +368,7 @@ static void scan_all(struct writer *writer)
 static int scan_locked(struct dl_phdr_info *info, size_t size, void *writer)
 {
     (void)info, (void)size;
-    modules.scanning = &sxt_thread;
     scan_all(writer);
-    modules.scanning = NULL;
     return 1;
 }
 
@@ -375,12 +383,15 @@ static void write_all(struct writer *writer)
 
 void sxt_modules_scan(struct writer *writer)
 {
+    if (sxt_recording.alive->is_alive == 0) /* perhaps a forked child, see sxt_modules_forget */
+        return;
     int saved_errno = errno;
+    struct signal_mask mask = sxt_signals_block(); /* a handler may unload a library, and scan too */
     if (modules.is_known && !modules.is_written)
         write_all(writer);
-    /* A signal handler may have interrupted the scan of its own thread. */
-    else if (__atomic_load_n(&modules.scanning, __ATOMIC_RELAXED) != &sxt_thread)
+    else
         dl_iterate_phdr(scan_locked, writer);
+    sxt_signals_restore(&mask);
     errno = saved_errno;
 }
 
@@ -391,5 +402,4 @@ void sxt_modules_scan(struct writer *writer)
 void sxt_modules_forget(void)
 {
     modules.is_written = false;
-    modules.scanning = NULL;
 }

@@ -68,11 +68,13 @@ struct process {
 
 extern struct process sxt_recording;
 
-/* Reads the environment, once. Does nothing if the process is not to be recorded. */
-void sxt_start(void);
-
-/* Starts recording, if that has not happened yet or this is a forked child with its own spool. Is it active now? */
-bool sxt_start_late(void);
+/* Starts recording when the recorder is loaded, if the environment asks for it. */
+void sxt_start_early(void);
+/*
+ * Starts recording if that has not happened yet, or in a forked child with its own spool. Is it active now? To be
+ * called with signals blocked, by a thread that is busy.
+ */
+bool sxt_start(void);
 
 /* Stops recording; REASON goes to the control page. */
 void sxt_stop(enum sxt_spool_state reason);
@@ -116,7 +118,6 @@ struct writer {
     uint32_t window_size;
     uint32_t stream, sequence;
     uint32_t thread;
-    uint32_t fork_mark; /* of the process that it belongs to */
     int64_t until_sample;
     uint64_t random;
     uintptr_t stack_top, stack_low; /* all memory between them is readable */
@@ -144,53 +145,69 @@ void sxt_put_time(struct writer *writer, uint64_t ticks);
 
 /* --- thread.c --- */
 
+/* The signals that a thread had blocked before the recorder blocked all of them. */
+struct signal_mask {
+    uint64_t before;
+    bool is_changed; /* false: the kernel did not block them */
+};
+
 struct thread {
-    struct writer *writer;
-    struct writer *inner;    /* for signal handlers that interrupt the recorder; NULL until one did */
-    struct writer *upcoming; /* `writer`, while it is being made */
-    bool busy;               /* the recorder runs in this thread: what it calls is not recorded */
-    bool inner_busy;
+    struct writer *writer; /* NULL before the first event, and after the end of the thread */
+    struct writer *inner;  /* for signal handlers that interrupt the recorder; NULL until one did */
+    bool busy;             /* an event is being recorded: a handler that interrupts it uses `inner` */
+    bool is_blocked;       /* signals are blocked: whatever calls a hook now is the recorder itself */
+    bool is_inner;         /* the event with blocked signals interrupted another one */
+    bool is_stale;         /* forked while it was busy: the event belongs to the parent */
     bool ended;
-    bool leaves_slowly; /* it has ended, or the inner writer is in use */
+    struct signal_mask mask; /* to be restored after the event with blocked signals */
 };
 
 extern __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
 
-/* Makes the thread's writer at its first event; NULL on failure. Sets busy. */
-struct writer *sxt_writer_make(void);
-/* The second writer of a thread, for a signal handler that interrupted the recorder; NULL: not available. */
-struct writer *sxt_writer_inner(void);
-void sxt_writers_forget(void);
-/* In a forked child. The fork may have interrupted the recorder: what it still writes is discarded. */
-void sxt_thread_detach(void);
+/* Blocks the signals of this thread. Those of the C library by which all threads change their user are not blocked. */
+struct signal_mask sxt_signals_block(void);
+void sxt_signals_restore(const struct signal_mask *mask);
+
+/* sxt_enter if recording has not started, or the thread has no writer, or recording is to stop. */
+struct writer *sxt_enter_slow(void);
+/* sxt_enter in a signal handler that interrupted the recorder. */
+struct writer *sxt_enter_interrupted(void);
 void sxt_leave_slow(struct writer *writer);
 void sxt_thread_name(struct writer *writer);
+/* In a forked child: forgets the writers, which belong to the parent. */
+void sxt_writers_forget(void);
+/*
+ * In a forked child, whose parent had this WRITER. If the fork interrupted the recorder, the interrupted code
+ * continues, and what it writes is discarded.
+ */
+void sxt_thread_forked(const struct writer *writer);
 
-/* Begins recording an event; NULL: nothing is recorded. Otherwise sxt_leave must follow. */
+/*
+ * Begins recording an event; NULL: nothing is recorded. Otherwise sxt_leave must follow. The thread is busy before
+ * anything else is read, so a fork in a signal handler cannot separate what was read from what is used.
+ */
 static inline struct writer *sxt_enter(void)
 {
     struct thread *thread = &sxt_thread;
-    if (UNLIKELY(sxt_recording.alive->is_alive == 0) && (sxt_recording.is_disabled || !sxt_start_late()))
-        return NULL;
     if (UNLIKELY(thread->busy))
-        return sxt_writer_inner();
-    if (UNLIKELY(__atomic_load_n(&sxt_recording.control->stop, __ATOMIC_RELAXED) != 0)) {
-        sxt_stop(SXT_SPOOL_ASKED);
-        return NULL;
-    }
-    struct writer *writer = thread->writer;
-    if (UNLIKELY(writer == NULL))
-        return sxt_writer_make();
+        return sxt_enter_interrupted();
     thread->busy = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct writer *writer = thread->writer;
+    if (UNLIKELY(sxt_recording.alive->is_alive == 0) || UNLIKELY(writer == NULL) ||
+        UNLIKELY(__atomic_load_n(&sxt_recording.control->stop, __ATOMIC_RELAXED) != 0))
+        return sxt_enter_slow();
     return writer;
 }
 
 static inline void sxt_leave(struct writer *writer)
 {
-    if (UNLIKELY(sxt_thread.leaves_slowly))
+    if (UNLIKELY(sxt_thread.is_blocked)) {
         sxt_leave_slow(writer);
-    else
-        sxt_thread.busy = false;
+        return;
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    sxt_thread.busy = false;
 }
 
 /* --- memory.c: the recorder's own memory, from system calls that no hook sees --- */

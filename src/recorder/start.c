@@ -143,14 +143,11 @@ static bool take_variable(const char *name, char value[PATH_MOST])
     return true;
 }
 
-void sxt_start(void)
+static void read_environment(void)
 {
     if (is_started || environ == NULL)
         return;
     is_started = true;
-    int saved_errno = errno;
-    bool was_busy = sxt_thread.busy;
-    sxt_thread.busy = true; /* what is called here may allocate */
     const char *pid = getenv("SEXTANT_RECORD_PID");
     bool is_target = pid != NULL && strtol(pid, NULL, 10) == (long)getpid();
     sxt_recording.is_disabled = true;
@@ -164,8 +161,6 @@ void sxt_start(void)
         else if (control != NULL)
             begin_child(control, 0);
     }
-    sxt_thread.busy = was_busy;
-    errno = saved_errno;
 }
 
 /* A forked child has copies of the tables of its parent, but the windows are not mapped in it. */
@@ -183,19 +178,25 @@ static void after_fork(void)
         begin_child(of_first, parent);
 }
 
-bool sxt_start_late(void)
+bool sxt_start(void)
 {
-    if (sxt_thread.busy)
-        return false;
-    sxt_thread.busy = true;
-    int saved_errno = errno;
-    if (sxt_recording.control != NULL)
+    if (!sxt_recording.is_disabled && sxt_recording.control != NULL)
         after_fork();
-    else
-        sxt_start();
-    errno = saved_errno;
-    sxt_thread.busy = false;
+    else if (!sxt_recording.is_disabled)
+        read_environment();
     return sxt_recording.alive->is_alive != 0;
+}
+
+void sxt_start_early(void)
+{
+    int saved_errno = errno;
+    struct signal_mask mask = sxt_signals_block();
+    sxt_thread.busy = sxt_thread.is_blocked = true; /* what is called here may allocate */
+    if (sxt_recording.alive->is_alive == 0)
+        sxt_start();
+    sxt_thread.busy = sxt_thread.is_blocked = false;
+    sxt_signals_restore(&mask);
+    errno = saved_errno;
 }
 
 void sxt_stop(enum sxt_spool_state reason)

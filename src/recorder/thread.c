@@ -4,17 +4,23 @@
  * When a thread ends, the next new thread gets its writer, with the rest of its window. The destructor of a
  * thread-specific key notices the end; what a thread frees after that goes to a writer that all ended threads share. A
  * signal handler that interrupts the recorder and allocates uses a second writer of the thread.
+ *
+ * Signals are blocked wherever a handler could not record, or a fork in a handler would leave the child without what
+ * the interrupted code needs: while writers are made and returned, under locks, and while the second writer is in use.
+ * The usual event, with the thread's own writer, needs no system call.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "recorder/recorder.h"
 
-#define THREADS_MOST 65535 /* the format has 16 bits for them */
-#define ROUNDS       3     /* of destructors, in which those of other keys may still use memory */
+#define THREADS_MOST  65535 /* the format has 16 bits for them */
+#define ROUNDS        3     /* of destructors, in which those of other keys may still use memory */
+#define SIGNAL_SETXID 33    /* of the C library: a thread that changes its user waits until all threads did */
 
 __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
 
@@ -23,7 +29,6 @@ static struct {
     struct writer *unused;
     uint32_t streams;
     uint32_t threads;
-    uint32_t fork_mark;
     pthread_key_t key;
     bool has_key;
     int late_lock;
@@ -41,24 +46,26 @@ static void unlock(int *which)
     __atomic_store_n(which, 0, __ATOMIC_RELEASE);
 }
 
-/* The value of the key counts the rounds of destructors. */
-static void thread_ends(void *value)
+struct signal_mask sxt_signals_block(void)
 {
-    uintptr_t round = (uintptr_t)value;
-    struct writer *writer = sxt_thread.writer;
-    if (writer == NULL || writer->fork_mark != writers.fork_mark)
-        return;
-    sxt_thread.busy = true;
-    if (round < ROUNDS) {
-        pthread_setspecific(writers.key, (void *)(round + 1));
-        sxt_thread.busy = false;
-        return;
-    }
-    if (sxt_recording.alive->is_alive != 0)
-        sxt_thread_name(writer);
-    struct writer *inner = sxt_thread.inner;
-    sxt_thread.writer = sxt_thread.inner = NULL;
-    sxt_thread.ended = sxt_thread.leaves_slowly = true;
+    struct signal_mask mask = {0};
+    uint64_t most = ~((uint64_t)1 << (SIGNAL_SETXID - 1));
+    int saved_errno = errno;
+    mask.is_changed = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &most, &mask.before, sizeof most) == 0;
+    errno = saved_errno;
+    return mask;
+}
+
+void sxt_signals_restore(const struct signal_mask *mask)
+{
+    int saved_errno = errno;
+    if (mask->is_changed)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask->before, NULL, sizeof mask->before);
+    errno = saved_errno;
+}
+
+static void give_back(struct writer *writer, struct writer *inner)
+{
     lock(&writers.lock);
     writer->next_free = writers.unused;
     writers.unused = writer;
@@ -67,7 +74,28 @@ static void thread_ends(void *value)
         writers.unused = inner;
     }
     unlock(&writers.lock);
-    sxt_thread.busy = false;
+}
+
+/* The value of the key counts the rounds of destructors. */
+static void thread_ends(void *value)
+{
+    uintptr_t round = (uintptr_t)value;
+    struct thread *thread = &sxt_thread;
+    struct signal_mask mask = sxt_signals_block();
+    struct writer *writer = thread->writer, *inner = thread->inner;
+    if (sxt_recording.alive->is_alive != 0 && writer != NULL) { /* otherwise perhaps a forked child */
+        thread->busy = thread->is_blocked = true;
+        if (round < ROUNDS) {
+            pthread_setspecific(writers.key, (void *)(round + 1));
+        } else {
+            sxt_thread_name(writer);
+            thread->writer = thread->inner = NULL;
+            thread->ended = true;
+            give_back(writer, inner);
+        }
+        thread->busy = thread->is_blocked = false;
+    }
+    sxt_signals_restore(&mask);
 }
 
 void sxt_thread_name(struct writer *writer)
@@ -110,7 +138,6 @@ static struct writer *unused_writer(const struct writer *of)
         writer->stream = stream;
     }
     writer->thread = thread;
-    writer->fork_mark = writers.fork_mark;
     writer->frames_are_usable = false; /* they are from the stack of another thread */
     writer->stack_top = writer->stack_low = 0;
     uint64_t now = sxt_ticks();
@@ -121,71 +148,28 @@ static struct writer *unused_writer(const struct writer *of)
     return writer;
 }
 
+/* With late_lock held; NULL, without the lock: out of memory. */
 static struct writer *late_writer(void)
 {
     lock(&writers.late_lock);
-    if (writers.late == NULL) {
-        writers.late = unused_writer(NULL);
-        if (writers.late != NULL) {
-            uint32_t numbers[2] = {writers.late->thread, 0};
-            sxt_put_note(writers.late, SXT_SPOOL_THREAD, numbers, sizeof numbers, "(ended)", 7, NULL, 0);
-        }
+    struct writer *writer = writers.late;
+    if (writer == NULL && (writer = unused_writer(NULL)) != NULL) {
+        uint32_t numbers[2] = {writer->thread, 0};
+        sxt_put_note(writer, SXT_SPOOL_THREAD, numbers, sizeof numbers, "(ended)", 7, NULL, 0);
+        writers.late = writer;
     }
-    if (writers.late == NULL)
+    if (writer == NULL)
         unlock(&writers.late_lock);
-    return writers.late;
+    return writer;
 }
 
-/* A handler inside a handler, or while the thread begins or ends, gets no writer and is not recorded. */
-struct writer *sxt_writer_inner(void)
+static struct writer *first_writer(void)
 {
-    struct thread *thread = &sxt_thread;
-    const struct writer *outer = thread->writer;
-    if (outer == NULL || sxt_recording.control->stop != 0)
-        return NULL;
-    if (thread->inner_busy) {
-        __atomic_fetch_add(&sxt_recording.control->dropped, 1, __ATOMIC_RELAXED);
-        return NULL;
-    }
-    thread->inner_busy = true;
-    if (thread->inner == NULL) {
-        int saved_errno = errno;
-        thread->inner = unused_writer(outer);
-        if (thread->inner != NULL)
-            sxt_thread_name(thread->inner);
-        errno = saved_errno;
-    }
-    if (thread->inner == NULL || sxt_recording.alive->is_alive == 0) {
-        thread->inner_busy = false;
-        return NULL;
-    }
-    thread->leaves_slowly = true;
-    return thread->inner;
-}
-
-void sxt_leave_slow(struct writer *writer)
-{
-    struct thread *thread = &sxt_thread;
-    if (thread->inner_busy && writer == thread->inner) {
-        thread->leaves_slowly = false;
-        thread->inner_busy = false;
-        return;
-    }
-    if (writer == writers.late)
-        unlock(&writers.late_lock);
-    thread->busy = false;
-}
-
-static struct writer *first_event(void)
-{
-    if (sxt_thread.ended)
-        return late_writer();
     struct writer *writer = unused_writer(NULL);
     if (writer == NULL) {
         sxt_stop(SXT_SPOOL_NO_MEMORY);
         return NULL;
     }
-    sxt_thread.upcoming = writer;
     writer->stack_top = writer->stack_low = top_of_stack();
     sxt_thread_name(writer);
     if (!writers.has_key)
@@ -198,35 +182,105 @@ static struct writer *first_event(void)
     return writer;
 }
 
-struct writer *sxt_writer_make(void)
+static struct writer *inner_writer(struct thread *thread)
 {
-    sxt_thread.busy = true;
-    int saved_errno = errno;
-    struct writer *writer = first_event();
-    errno = saved_errno;
-    if (writer == NULL || sxt_recording.alive->is_alive == 0) {
-        sxt_thread.busy = false;
+    if (thread->inner == NULL) {
+        thread->inner = unused_writer(thread->writer);
+        if (thread->inner != NULL)
+            sxt_thread_name(thread->inner);
+        else
+            __atomic_fetch_add(&sxt_recording.control->dropped, 1, __ATOMIC_RELAXED);
+    }
+    return thread->inner;
+}
+
+/* The writer for an event, made if necessary; NULL: nothing is recorded. Signals are blocked. */
+static struct writer *find_writer(struct thread *thread, bool is_inner)
+{
+    if (sxt_recording.alive->is_alive == 0 && !sxt_start())
+        return NULL;
+    if (sxt_recording.control->stop != 0) {
+        sxt_stop(SXT_SPOOL_ASKED);
         return NULL;
     }
+    struct writer *writer;
+    if (thread->ended)
+        writer = late_writer();
+    else if ((writer = thread->writer) == NULL)
+        writer = first_writer();
+    if (is_inner && writer != NULL && !thread->ended)
+        writer = inner_writer(thread);
     return writer;
 }
 
-void sxt_thread_detach(void)
+/* Signals remain blocked until sxt_leave if the event needs a lock, or a writer that is not the thread's own. */
+static struct writer *enter_blocked(struct thread *thread, bool is_inner)
+{
+    struct signal_mask mask = sxt_signals_block();
+    int saved_errno = errno;
+    thread->is_blocked = true;
+    struct writer *writer = find_writer(thread, is_inner);
+    if (writer != NULL && sxt_recording.alive->is_alive == 0) { /* it has failed, and recording has stopped */
+        if (writer == writers.late)
+            unlock(&writers.late_lock);
+        writer = NULL;
+    }
+    errno = saved_errno;
+    if (writer != NULL && writer != thread->writer) {
+        thread->mask = mask;
+        thread->is_inner = is_inner;
+        return writer;
+    }
+    thread->is_blocked = false;
+    thread->busy = is_inner || writer != NULL;
+    sxt_signals_restore(&mask);
+    return writer;
+}
+
+struct writer *sxt_enter_slow(void)
+{
+    struct thread *thread = &sxt_thread;
+    if (sxt_recording.alive->is_alive == 0 && sxt_recording.is_disabled) {
+        thread->busy = false;
+        return NULL;
+    }
+    return enter_blocked(thread, false);
+}
+
+struct writer *sxt_enter_interrupted(void)
+{
+    struct thread *thread = &sxt_thread;
+    bool is_alive = sxt_recording.alive->is_alive != 0;
+    if (thread->is_blocked || (!is_alive && (thread->is_stale || sxt_recording.is_disabled)))
+        return NULL;
+    return enter_blocked(thread, true);
+}
+
+void sxt_leave_slow(struct writer *writer)
+{
+    struct thread *thread = &sxt_thread;
+    struct signal_mask mask = thread->mask;
+    if (writer == writers.late)
+        unlock(&writers.late_lock);
+    thread->busy = thread->is_inner;
+    thread->is_blocked = false;
+    sxt_signals_restore(&mask);
+}
+
+void sxt_thread_forked(const struct writer *writer)
 {
     int saved_errno = errno;
-    sxt_window_detach(sxt_thread.writer != NULL ? sxt_thread.writer : sxt_thread.upcoming);
-    sxt_window_detach(sxt_thread.inner);
-    sxt_window_detach(writers.late);
+    sxt_window_detach(writer);
+    sxt_thread.is_stale = sxt_thread.busy;
     errno = saved_errno;
 }
 
-/* In a forked child, which has only this thread. The windows belong to the parent and are not mapped here. */
+/* The child has only this thread, and the windows of the parent are not mapped in it. */
 void sxt_writers_forget(void)
 {
-    writers.fork_mark++;
     writers.lock = writers.late_lock = 0;
     writers.unused = writers.late = NULL;
     writers.streams = writers.threads = 0;
     sxt_thread.writer = sxt_thread.inner = NULL;
-    sxt_thread.inner_busy = sxt_thread.ended = sxt_thread.leaves_slowly = false;
+    sxt_thread.ended = sxt_thread.is_stale = false;
 }

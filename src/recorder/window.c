@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,6 +18,10 @@
 #include <unistd.h>
 
 #include "recorder/recorder.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* older kernels take the address as a hint */
+#endif
 
 #define HIGH_DESCRIPTOR 1000
 #define MAPPED_MOST     65536u /* bytes of a window */
@@ -220,7 +223,7 @@ static bool map_window(struct writer *writer, int fd)
     }
     uint8_t *before = writer->window;
     uint32_t size_before = writer->window_size;
-    writer->window = window; /* from here on, sxt_window_detach sees it */
+    writer->window = window;
     writer->window_size = size;
     syscall(SYS_madvise, window, (size_t)size, MADV_DONTFORK);
     begin_window(writer);
@@ -261,23 +264,21 @@ static bool next_window(struct writer *writer)
     return done;
 }
 
-/* Maps private memory where the window would be, which the child does not have. */
+/* Maps private memory where the window would be, which the child does not have; unless the child uses the addresses. */
 void sxt_window_detach(const struct writer *writer)
 {
     if (writer != NULL && writer->window != NULL)
         syscall(SYS_mmap, writer->window, (size_t)writer->window_size, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, (off_t)0);
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, (off_t)0);
 }
 
 /* Signals are blocked: a handler could fork, and the child would write the window of its parent a second time. */
 bool sxt_window_next(struct writer *writer)
 {
     int saved_errno = errno;
-    uint64_t all = UINT64_MAX, before = 0;
-    long blocked = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
+    struct signal_mask mask = sxt_signals_block();
     bool done = next_window(writer);
-    if (blocked == 0)
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    sxt_signals_restore(&mask);
     errno = saved_errno;
     return done;
 }

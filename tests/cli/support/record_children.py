@@ -144,7 +144,7 @@ FORKS_IN_HANDLERS = r"""
 
 #define FORKS 200
 
-static volatile int is_child, forks;
+static volatile int is_child, forks, failed;
 
 static void handler(int number)
 {
@@ -152,7 +152,9 @@ static void handler(int number)
     int kept = errno;
     if (is_child || forks == FORKS)
         return;
-    is_child = _Fork() == 0;
+    pid_t child = _Fork();
+    is_child = child == 0;
+    failed += child < 0;
     forks++;
     errno = kept;
 }
@@ -167,7 +169,7 @@ int main(void)
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (ended < FORKS) {
+    while (ended + failed < FORKS) {
         for (int i = 0; i < 20; i++) {
             void *volatile block = malloc(30); /* meanwhile */
             free(block);
@@ -227,5 +229,44 @@ int main(int argc, char **argv)
         clearenv();
     execv(argv[0], words);
     return 1;
+}
+"""
+
+# The C library calls functions of the program in the child before fork returns.
+FORKS_WITH_FUNCTIONS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *volatile mapped[8];
+
+static void in_child(void)
+{
+    for (size_t i = 0; i < 8; i++) {
+        mapped[i] = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mapped[i][100] = 1;
+    }
+    void *volatile block = malloc(31); /* before fork returns */
+    free(block);
+}
+
+int main(void)
+{
+    int status = 0;
+    void *volatile block = malloc(30); /* in the parent */
+    free(block);
+    pthread_atfork(NULL, NULL, in_child);
+    pid_t child = fork();
+    if (child == 0) {
+        block = malloc(32); /* after fork returns */
+        for (int i = 0; i < 8; i++)
+            if (mapped[i][100] != 1)
+                _exit(1);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status != 0;
 }
 """
