@@ -125,6 +125,24 @@ void sxt_escape_json(struct sxt_buffer *out, sxt_string text)
     put_escaped(out, true, text);
 }
 
+void sxt_escape_json_numbers(struct sxt_buffer *out, sxt_string text, bool with_delete)
+{
+    for (size_t at = 0, valid = 0; at < text.size; at++) {
+        unsigned char byte = (unsigned char)text.data[at];
+        if (at >= valid)
+            valid = at + sxt_utf8_valid(text.data + at, text.size - at);
+        if (at >= valid) {
+            sxt_buffer_append(out, "\xef\xbf\xbd", 3);
+        } else if (byte < 0x20 || (byte == 0x7f && with_delete)) {
+            put_hex(out, "\\u00", byte);
+        } else {
+            if (byte == '"' || byte == '\\')
+                sxt_buffer_u8(out, '\\');
+            sxt_buffer_u8(out, byte);
+        }
+    }
+}
+
 /* --- ASCII, as Python writes JSON --- */
 
 /* Decodes the character at TEXT[*AT] and steps over it. A byte that is not UTF-8 is a character. */

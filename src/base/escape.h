@@ -18,4 +18,10 @@ void sxt_escape_json(struct sxt_buffer *out, sxt_string text);
 /* For JSON in ASCII, as Python's json.dumps writes it. Bytes that are not UTF-8 become U+0080 to U+00FF. */
 void sxt_escape_json_ascii(struct sxt_buffer *out, sxt_string text);
 
+/*
+ * For JSON in UTF-8: characters below U+0020, and U+007F WITH_DELETE, become \u00NN. '"' and '\\' are escaped, and
+ * nothing else. Bytes that are not UTF-8 become U+FFFD.
+ */
+void sxt_escape_json_numbers(struct sxt_buffer *out, sxt_string text, bool with_delete);
+
 #endif

@@ -137,10 +137,17 @@ void sxt_json_write_string(struct sxt_json_writer *writer, const char *key, sxt_
     }
     begin_value(writer, key, 0);
     sxt_buffer_u8(writer->out, '"');
-    if (writer->is_ascii)
+    switch (writer->escapes) {
+    case SXT_JSON_ESCAPES_ASCII:
         sxt_escape_json_ascii(writer->out, value);
-    else
+        break;
+    case SXT_JSON_ESCAPES_NUMBERS:
+    case SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE:
+        sxt_escape_json_numbers(writer->out, value, writer->escapes == SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE);
+        break;
+    default:
         sxt_escape_json(writer->out, value);
+    }
     sxt_buffer_u8(writer->out, '"');
 }
 

@@ -27,10 +27,18 @@
 /* The layouts are those of Python's json.dumps: separators=(",", ":"), none given, and indent=2. */
 enum sxt_json_layout { SXT_JSON_COMPACT, SXT_JSON_SPACED, SXT_JSON_INDENTED };
 
+/* What is escaped in strings, besides '"' and '\\'; see escape.h. Files keep the spelling that they always had. */
+enum sxt_json_escapes {
+    SXT_JSON_ESCAPES_CONTROLS,            /* for output: control characters of any kind */
+    SXT_JSON_ESCAPES_ASCII,               /* everything that is not ASCII too, as Python does */
+    SXT_JSON_ESCAPES_NUMBERS,             /* only what JSON demands, by number */
+    SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE, /* the same, and U+007F */
+};
+
 struct sxt_json_writer {
     struct sxt_buffer *out;
     enum sxt_json_layout layout;
-    bool is_ascii; /* characters above ASCII are escaped, as Python does */
+    enum sxt_json_escapes escapes;
     unsigned depth;
     enum { SXT_JSON_AT_FIRST, SXT_JSON_AFTER_VALUE, SXT_JSON_AFTER_KEY } state;
 };

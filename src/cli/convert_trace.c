@@ -31,9 +31,9 @@ int cli_convert_trace(const struct cli_arguments *arguments)
         return CLI_NO;
     int status = sxt_trace_convert_path(input, output, &options, &converted, &error);
     cli_progress_end(&progress);
+    cli_warn_oddities(input, &converted.oddities);
     if (status != SXT_OK)
         return cli_fail(converted.output_failed ? output : input, &error);
-    cli_warn_oddities(input, &converted.oddities);
     if (converted.lost > 0)
         cli_warn(input, "%llu bytes cannot be read and were left out", (unsigned long long)converted.lost);
     return CLI_DONE;

@@ -1,4 +1,7 @@
 /* verify.c: the full check of files. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -33,11 +36,22 @@ struct report {
     struct sxt_emit emit;
 };
 
+/* The message, and what the user can do about a recording that was cut off. */
+static const char *message_of(const sxt_problem *problem, char *room, size_t size)
+{
+    if (strcmp(problem->rule, "unclean") != 0)
+        return problem->message;
+    snprintf(room, size, "%s; %s", problem->message, cli_hint(SXT_REASON_CUT_OFF));
+    return room;
+}
+
 static void print_problem(void *data, const sxt_problem *problem)
 {
     struct report *report = data;
     struct sxt_emit *emit = &report->emit;
     bool is_note = problem->severity == SXT_SEVERITY_NOTE;
+    char room[256];
+    const char *message = message_of(problem, room, sizeof room);
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit)) {
         sxt_emit_cstring(emit, "file", report->file);
@@ -46,12 +60,12 @@ static void print_problem(void *data, const sxt_problem *problem)
         else
             sxt_emit_null(emit, "offset");
         sxt_emit_cstring(emit, "rule", problem->rule);
-        sxt_emit_cstring(emit, "message", problem->message);
+        sxt_emit_cstring(emit, "message", message);
         sxt_emit_cstring(emit, "severity", is_note ? "note" : "problem");
     }
     if (!is_note || !report->quiet)
-        sxt_emit_text(emit, "%s: %s%s (offset 0x%llx, rule %s)\n", report->file, is_note ? "note: " : "",
-                      problem->message, (unsigned long long)problem->offset, problem->rule);
+        sxt_emit_text(emit, "%s: %s%s (offset 0x%llx, rule %s)\n", report->file, is_note ? "note: " : "", message,
+                      (unsigned long long)problem->offset, problem->rule);
     sxt_emit_record_end(emit);
 }
 

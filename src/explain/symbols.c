@@ -160,7 +160,7 @@ static void describe_plt(struct sxt_explainer *explainer, const struct sxt_expla
         if (symbol->address - explainer->elf.sections[i].address < explainer->elf.sections[i].size &&
             sxt_string_equal(explainer->elf.sections[i].name, out->section))
             out->entry = symbol->address - explainer->elf.sections[i].address;
-    out->name_from = sxt_explain_print(explainer, "the .dynsym symbol whose address goes into its slot");
+    out->name_from = sxt_explain_print(explainer, "the symbol of .dynsym whose address its slot gets");
 }
 
 bool sxt_explain_symbol(struct sxt_explainer *explainer, uint64_t address, sxt_explained_frame *out)

@@ -125,6 +125,7 @@ int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *o
 {
     struct speedscope scope = {.usage = usage, .json = sxt_json_writer_make(out, SXT_JSON_COMPACT)};
     struct sxt_json_writer *json = &scope.json;
+    json->escapes = SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE;
     int status = sxt_strings_init(&scope.frames, 0, error);
     if (status != SXT_OK)
         return status;

@@ -167,7 +167,7 @@ static int fill_container(struct sxt_size_container *container, struct sxt_json 
 void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out)
 {
     struct sxt_json_writer writer = sxt_json_writer_make(out, SXT_JSON_INDENTED);
-    writer.is_ascii = true;
+    writer.escapes = SXT_JSON_ESCAPES_ASCII;
     sxt_json_write_tree_sorted(&writer, value);
 }
 

@@ -105,6 +105,8 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
                 sxt_output_abandon(&output);
         }
     }
+    if (status != SXT_OK)
+        memset(&result->oddities, 0, sizeof result->oddities); /* they were counted in part */
     sxt_mlyze_close(&mlyze);
     return status;
 }

@@ -432,6 +432,7 @@ static void write_json(struct names *names, struct sxt_buffer *out)
 {
     const struct sxt_spool_facts *facts = names->facts;
     struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
+    json.escapes = SXT_JSON_ESCAPES_NUMBERS;
     const uint32_t *frames = names->frames;
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_begin(&json, "stack_traces", '{');

@@ -178,6 +178,7 @@ void sxt_naming_write(const struct sxt_naming *naming, sxt_string text, struct s
 {
     struct sxt_arena arena;
     struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
+    json.escapes = SXT_JSON_ESCAPES_NUMBERS;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
     struct sxt_json_reader reader = sxt_naming_open_text(text, &arena);
     sxt_json_write_begin(&json, NULL, '{');

@@ -1,5 +1,6 @@
 """`sextant archive`: what goes in, what comes out, and that an output appears whole or not at all."""
 
+import json
 import os
 import stat
 import subprocess
@@ -44,6 +45,12 @@ class Outputs(ArchiveTest):
         expected = self.archive(self.elf).read_bytes()
         result = sextant.run("archive", self.elf, "-f", "lidia", "-o", "-")
         self.assertEqual((result.status, result.out), (0, expected))
+
+    def test_the_summary_has_the_size_of_what_went_to_standard_output(self):
+        for form in ("lidia", "symbfile", "returnpads"):
+            result = sextant.run("archive", self.elf, "-f", form, "-o", "-", "--json")
+            self.assertEqual(result.status, 0, f"\n{result}")
+            self.assertEqual(json.loads(result.err)["size"], len(result.out))
 
     def test_standard_input(self):
         expected = self.archive(self.elf).read_bytes()

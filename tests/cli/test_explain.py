@@ -273,6 +273,7 @@ class Records(BuiltPrograms):
             record, = answer["explanation"]["frames"]
             self.assertEqual((record["record"], record["section"]), ("PLT entry", ".plt"))
             self.assertEqual(int(record["entry"], 16), int(answer["address"], 16) - plt.address)
+            self.assertEqual(record["name_from"], "the symbol of .dynsym whose address its slot gets")
 
 
 class Symbols(ExplainTest):

@@ -437,6 +437,15 @@ class Exports(HeapTest):
             self.assertEqual(found, expected)
             self.assertEqual(profile["endValue"], sum(expected.values()))
 
+    def test_control_characters_in_speedscope(self):
+        functions = ["main", "a\tb\n", "c\x7fd", "\x1f\x9b\\\""]
+        text = mlyze_writer.metadata([[(0, 1, 1), (0, 2, 2), (0, 3, 3), (0, 4, 0)]], ["/app/main.c"], functions)
+        path = self.file("named.mlyze", mlyze_writer.plain([("alloc", 1, 0x1000, 8, 0, 0)], 0, text))
+        out = self.folder / "out.json"
+        self.run_ok("heap", path, "--speedscope", out)
+        for spelling in (b'"a\\u0009b\\u000a"', b'"c\\u007fd"', b'"\\u001f\xc2\x9b\\\\\\""'):
+            self.assertIn(spelling, out.read_bytes())
+
     def test_csv(self):
         rows = list(csv.DictReader(io.StringIO(self.run_ok("heap", self.path, "--csv", "--leaks").text)))
         self.assertEqual({int(row["stack"]): (int(row["leaked_bytes"]), int(row["leaked_allocations"])) for row in rows},

@@ -630,7 +630,9 @@ class Unclean(sextant.ProgramTest):
         self.assertEqual(self.trace.read_bytes(), before)
         verified = sextant.run("verify", self.trace)
         self.assertEqual(verified.status, 1)
-        self.assertIn("unclean", verified.text + verified.err)
+        self.assertRegex(verified.text, r"cut off; 'sextant convert --recover' makes .* \(offset 0x14, rule unclean\)")
+        message = json.loads(sextant.run("verify", "--json", self.trace).text)["message"]
+        self.assertIn("sextant convert --recover", message)
         self.run_error("lookup", self.trace, "0x10", naming=self.trace)
 
     def test_a_program_that_still_runs(self):

@@ -334,6 +334,16 @@ class Reference(MlyzeTest):
         self.assertEqual(lines[-1], {"event": "marker", "time_us": START + 10, "name": "marker_3"})
         self.assertEqual(len(lines), 8)
 
+    def test_compressing_warns_before_it_fails(self):
+        events = [("alloc", START + i, 0x1000 + i, (1 << 64) - 1, i, 7) for i in range(5)]
+        path = self.file("huge.mlyze", plain(events, START, b'{"stack_traces": {}, "files": {}, "functions": {}}'))
+        result = sextant.run("convert", "--compress", path, "-o", self.folder / "out.mlyze")
+        self.assertEqual(result.status, 1, f"\n{result}")
+        self.assertRegex(result.err, r"^sextant: .*huge.mlyze: warning: 5 allocations have a stack .*\n"
+                                     r"sextant: .*out.mlyze: sizes add up to more than 64 bits can hold\n$")
+        cut = self.file("cut.mlyze", path.read_bytes()[:-1])
+        self.run_error("convert", "--compress", cut, "-o", self.folder / "cut", naming=cut)
+
     def test_an_error_is_the_only_line(self):
         path = self.file("cut.mlyze", self.content[:-1])
         for verb in ("info", "dump"):

@@ -250,6 +250,15 @@ class Surroundings(ProgramsTest):
             self.assertEqual(done.returncode, status, (closed, done))
             self.assertEqual(self.trace(sources.STANDARD_DESCRIPTORS).live(), {"once": [10]})
 
+    def test_control_characters_in_the_path_of_the_program(self):
+        program = programs.build(self.folder, "pro\tgram\x7f\u0085", programs.LEAKS)
+        self.record(program)
+        self.assertEqual(self.trace(programs.LEAKS).live(), {"leak": list(range(1, 11))})
+        self.assertIn(b"/pro\\u0009gram\x7f\xc2\x85\"", (self.folder / "out.mlyze").read_bytes())
+        self.record(program, options=["--no-symbols"])
+        self.run_warned("heap", "--symbolize", self.folder / "out.mlyze", "-o", self.folder / "named.mlyze")
+        self.assertIn(b"pro\\u0009gram\x7f\xc2\x85.c\"", (self.folder / "named.mlyze").read_bytes())
+
     def test_pipes(self):
         result = self.record("sh", "-c", "cat; echo end >&2", stdin=b"abc" * 100000, quiet=False)
         self.assertEqual((result.out, result.err), (b"abc" * 100000, "end\n"))

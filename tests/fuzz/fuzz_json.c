@@ -32,14 +32,14 @@ static size_t walk(const struct sxt_json *value, unsigned depth)
 }
 
 /* Members may have changed places, so the second text is compared with the third. */
-static void check_written(struct sxt_arena *arena, const struct sxt_json *value, bool is_ascii)
+static void check_written(struct sxt_arena *arena, const struct sxt_json *value, enum sxt_json_escapes escapes)
 {
     struct sxt_buffer texts[2];
     for (unsigned i = 0; i < 2; i++) {
         struct sxt_json *again;
         struct sxt_json_writer writer = sxt_json_writer_make(&texts[i], SXT_JSON_INDENTED);
         sxt_buffer_init(&texts[i], (size_t)64 << 20);
-        writer.is_ascii = is_ascii;
+        writer.escapes = escapes;
         sxt_json_write_tree_sorted(&writer, value);
         SXT_HOLDS(sxt_json_parse((const char *)texts[i].data, texts[i].size, (struct sxt_json_limits){DEPTH, VALUES},
                                  arena, &again, NULL) == SXT_OK);
@@ -75,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == SXT_OK) {
         SXT_HOLDS(value != NULL && walk(value, 0) <= VALUES);
         (void)sxt_json_member(value, "key");
-        check_written(&arena, value, false);
-        check_written(&arena, value, true);
+        for (unsigned escapes = 0; escapes <= SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE; escapes++)
+            check_written(&arena, value, (enum sxt_json_escapes)escapes);
     } else {
         SXT_HOLDS(error.text[0] != 0 && strchr(error.text, '\n') == NULL);
     }

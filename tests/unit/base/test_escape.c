@@ -49,6 +49,25 @@ TEST(escapes_for_json_in_ascii)
                    "\\u00e9\\u20ac\\ud83d\\ude00\\u00ff");
 }
 
+static void escape_numbers(struct sxt_buffer *out, sxt_string text)
+{
+    sxt_escape_json_numbers(out, text, false);
+}
+
+static void escape_numbers_with_delete(struct sxt_buffer *out, sxt_string text)
+{
+    sxt_escape_json_numbers(out, text, true);
+}
+
+TEST(escapes_for_json_by_number)
+{
+    assert_escaped(escape_numbers, "a\"b\\c/", "a\\\"b\\\\c/");
+    assert_escaped(escape_numbers, "\b\t\n\f\r\x01\x7f", "\\u0008\\u0009\\u000a\\u000c\\u000d\\u0001\x7f");
+    assert_escaped(escape_numbers_with_delete, "\t\x7f", "\\u0009\\u007f");
+    assert_escaped(escape_numbers, "\xc3\xa9\xc2\x9b\xff\xe2\x82",
+                   "\xc3\xa9\xc2\x9b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
 TEST(finds_the_end_of_plain_text_at_every_place)
 {
     static const char stops[] = "\"\\\x1f\x7f\x80\xff";

@@ -92,24 +92,24 @@ TEST(writes_trees_as_python_does)
     assert_int_equal(sxt_json_parse(text, sizeof text - 1, (struct sxt_json_limits){8, 50}, &arena, &value, NULL),
                      SXT_OK);
     struct sxt_json_writer json = sxt_json_writer_make(&buffer, SXT_JSON_INDENTED);
-    json.is_ascii = true;
+    json.escapes = SXT_JSON_ESCAPES_ASCII;
     sxt_json_write_tree_sorted(&json, value);
     assert_written("{\n  \"a\": [],\n  \"ab\": true,\n  \"b\": {\n    \"x\": \"\\u00e9\\ud83d\\ude00\\u007f\\t\",\n"
                    "    \"y\": null\n  },\n  \"z\": [\n    1.50,\n    -0,\n    1E5,\n    {}\n  ]\n}");
     sxt_arena_free(&arena);
 }
 
-/* Every byte as a string, in both alphabets, is read as itself or, when it is not UTF-8, as U+FFFD. */
+/* Every byte as a string, with every choice of escapes, is read as itself or, when it is not UTF-8, as U+FFFD. */
 TEST(writes_strings_that_read_back)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         char text[40];
         int size = snprintf(text, sizeof text, "sixteen bytes are%c plain \xc3\xa9", (char)byte);
-        for (int is_ascii = 0; is_ascii < 2; is_ascii++) {
-            if (is_ascii && byte >= 0x80)
+        for (unsigned escapes = 0; escapes <= SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE; escapes++) {
+            if (escapes == SXT_JSON_ESCAPES_ASCII && byte >= 0x80)
                 continue;
             struct sxt_json_writer json = sxt_json_writer_make(&buffer, SXT_JSON_COMPACT);
-            json.is_ascii = is_ascii;
+            json.escapes = (enum sxt_json_escapes)escapes;
             sxt_buffer_clear(&buffer);
             sxt_json_write_string(&json, NULL, (sxt_string){text, (size_t)size});
             struct sxt_arena arena;
