@@ -181,7 +181,8 @@ class Finding(NamesTest):
 
     def test_readable_names(self):
         _, wanted = self.recorded(source=CPP, language="cpp")
-        self.assertIn("deep::Pool<long>::get(long)", [frame[0] for frame in wanted[-1][1]])
+        names = [frame[0].split(" [clone")[0] for frame in wanted[-1][1]]  # whether there is a clone, the compiler decides
+        self.assertIn("deep::Pool<long>::get(long)", names)
         self.named(wanted)
 
     def test_a_binary_that_was_moved(self):

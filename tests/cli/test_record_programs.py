@@ -218,7 +218,7 @@ class Frames(ProgramsTest):
         sizes = collections.Counter(event[3] for event in trace.raw if event[0] == "alloc")
         self.assertEqual((sizes[19], sizes[23]), (55, 10))
         stacks = [trace.functions(event[4])[:2] for event in trace.raw if event[0] == "alloc" and event[3] == 23]
-        self.assertEqual(stacks, [["after", "main"]] * 10)
+        self.assertEqual(stacks, [["after()", "main"]] * 10)
 
     def test_frames_of_any_size(self):
         for flags in ((), ("-O2",), ("-fno-omit-frame-pointer",)):
