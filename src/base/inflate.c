@@ -4,10 +4,14 @@
  * A job reads one member (gzip member, zlib stream, xz stream, zstd frame) after another from memory. A decoder takes
  * one step at a time into a window of the sink. The sink owns the limit: when it is full, its window is a single spare
  * byte, which distinguishes a stream that ends exactly there from one that continues.
+ *
+ * libdeflate takes a third of zlib's time for a zlib stream of known size. What it refuses, zlib reads again, so that
+ * damage is reported as for any other stream.
  */
 #define ZLIB_CONST
 #include "base/inflate.h"
 
+#include <libdeflate.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdbool.h>
@@ -123,9 +127,24 @@ int sxt_inflate(enum sxt_compression kind, const void *data, size_t size, uint64
     return SXT_OK;
 }
 
+/* Reads a good zlib stream of EXPECTED bytes. */
+static bool inflate_fast(const void *data, size_t size, uint8_t *to, size_t expected)
+{
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    size_t taken = 0, given = 0;
+    bool good =
+        decompressor != NULL &&
+        libdeflate_zlib_decompress_ex(decompressor, data, size, to, expected, &taken, &given) == LIBDEFLATE_SUCCESS &&
+        taken == size && given == expected;
+    libdeflate_free_decompressor(decompressor);
+    return good;
+}
+
 int sxt_inflate_exactly(enum sxt_compression kind, const void *data, size_t size, uint8_t *to, size_t expected,
                         sxt_error *error)
 {
+    if (kind == SXT_COMPRESSION_ZLIB && inflate_fast(data, size, to, expected))
+        return SXT_OK;
     struct job job = {.kind = kind, .data = data, .size = size, .error = error, .exact = true};
     job.sink.data = to;
     job.sink.capacity = job.sink.limit = expected;

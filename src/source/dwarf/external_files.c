@@ -31,7 +31,7 @@ int sxt_dwarf_external_open(struct dwarf_external *external, const char *path, u
         return status;
     }
     external->is_open = true;
-    status = sxt_dwarf_load_sections(&external->dwarf, &external->elf, split, error);
+    status = sxt_dwarf_load_sections(&external->dwarf, &external->elf, split, 1, error);
     if (status != SXT_OK)
         sxt_dwarf_external_close(external);
     return status;

@@ -67,6 +67,10 @@ struct loading {
     struct sxt_gnu_dwarf *view;
     const bool *wanted;
     struct gnu_worker *workers;
+    /* The addresses whose names are needed, as a list for each unit. */
+    const uint64_t *addresses;
+    uint32_t *first; /* by unit: one more than the index of its first address; 0: none */
+    uint32_t *next;  /* by address: the same for the next one of the unit */
 };
 
 static int load_item(void *context, unsigned worker, size_t item)
@@ -78,12 +82,16 @@ static int load_item(void *context, unsigned worker, size_t item)
     if (!sxt_gnu_dwarf_unit_read(&loading->workers[worker], view->dwarf, item, &view->units[item]))
         return SXT_ERROR_MEMORY;
     view->is_read[item] = true;
+    for (uint32_t at = loading->first[item]; at != 0 && view->units[item] != NULL; at = loading->next[at - 1])
+        sxt_gnu_dwarf_name_frames(&loading->workers[worker], view->units[item], loading->addresses[at - 1]);
     return SXT_OK;
 }
 
 /* Reads the WANTED units. */
-static int load_units(struct sxt_gnu_dwarf *view, const bool *wanted, sxt_error *error)
+static int load_units(struct loading *loading, sxt_error *error)
 {
+    struct sxt_gnu_dwarf *view = loading->view;
+    const bool *wanted = loading->wanted;
     size_t count = view->dwarf->main.info_unit_count, bytes = 0;
     for (size_t i = 0; i < count; i++)
         if (wanted[i])
@@ -95,16 +103,15 @@ static int load_units(struct sxt_gnu_dwarf *view, const bool *wanted, sxt_error 
     if (threads > THREADS_WANTED)
         threads = THREADS_WANTED;
     threads = threads < worth ? threads : (unsigned)worth;
-    struct loading loading = {.view = view, .wanted = wanted};
-    loading.workers = calloc(threads, sizeof *loading.workers);
-    if (loading.workers == NULL)
-        return sxt_fail_memory(error, threads * sizeof *loading.workers);
+    loading->workers = calloc(threads, sizeof *loading->workers);
+    if (loading->workers == NULL)
+        return sxt_fail_memory(error, threads * sizeof *loading->workers);
     for (unsigned i = 0; i < threads; i++)
-        sxt_gnu_dwarf_worker_init(&loading.workers[i], view->dwarf);
-    int status = sxt_pool_run(threads, count, load_item, &loading);
+        sxt_gnu_dwarf_worker_init(&loading->workers[i], view->dwarf);
+    int status = sxt_pool_run(threads, count, load_item, loading);
     for (unsigned i = 0; i < threads; i++)
-        sxt_gnu_dwarf_worker_free(&loading.workers[i]);
-    free(loading.workers);
+        sxt_gnu_dwarf_worker_free(&loading->workers[i]);
+    free(loading->workers);
     return status == SXT_OK ? SXT_OK
                             : sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
 }
@@ -149,24 +156,43 @@ static int read_roots(struct sxt_gnu_dwarf *view, bool *scratch, sxt_error *erro
     return SXT_OK;
 }
 
+/* Finds the units that the addresses need. The first one that may have code at an address also gets it listed. */
+static void assign_addresses(struct sxt_gnu_dwarf *view, struct loading *loading, size_t count, bool *wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t units[UNITS_MAX];
+        size_t unit_count = units_at(view, loading->addresses[i], units);
+        for (size_t k = 0; k < unit_count; k++)
+            wanted[units[k]] = !view->is_read[units[k]];
+        if (unit_count == 0 || i >= UINT32_MAX - 1)
+            continue;
+        loading->next[i] = loading->first[units[0]];
+        loading->first[units[0]] = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < view->unknown_count; i++)
+        wanted[view->unknown[i]] = !view->is_read[view->unknown[i]];
+}
+
 int sxt_gnu_dwarf_load(struct sxt_gnu_dwarf *view, const uint64_t *addresses, size_t count, sxt_error *error)
 {
     size_t unit_count = view->dwarf->main.info_unit_count;
     bool *wanted = calloc(unit_count + 1, sizeof *wanted);
-    if (wanted == NULL)
-        return sxt_fail_memory(error, unit_count + 1);
-    int status = read_roots(view, wanted, error);
-    memset(wanted, 0, unit_count * sizeof *wanted);
-    for (size_t i = 0; i < count && status == SXT_OK; i++) {
-        uint32_t units[UNITS_MAX];
-        for (size_t k = units_at(view, addresses[i], units); k > 0; k--)
-            wanted[units[k - 1]] = !view->is_read[units[k - 1]];
-    }
-    for (size_t i = 0; i < view->unknown_count; i++)
-        wanted[view->unknown[i]] = !view->is_read[view->unknown[i]];
+    struct loading loading = {.view = view, .wanted = wanted, .addresses = addresses};
+    loading.first = calloc(unit_count + 1, sizeof *loading.first);
+    loading.next = calloc(count + 1, sizeof *loading.next);
+    int status = SXT_OK;
+    if (wanted == NULL || loading.first == NULL || loading.next == NULL)
+        status = sxt_fail_memory(error, (unit_count + count) * sizeof *loading.next);
     if (status == SXT_OK)
-        status = load_units(view, wanted, error);
+        status = read_roots(view, wanted, error);
+    if (status == SXT_OK) {
+        memset(wanted, 0, unit_count * sizeof *wanted);
+        assign_addresses(view, &loading, count, wanted);
+        status = load_units(&loading, error);
+    }
     free(wanted);
+    free(loading.first);
+    free(loading.next);
     return status;
 }
 
@@ -268,19 +294,21 @@ bool sxt_gnu_dwarf_find(struct sxt_gnu_dwarf *view, uint64_t address, struct sxt
 sxt_string sxt_gnu_dwarf_name(struct sxt_gnu_dwarf *view, struct sxt_gnu_dwarf_function which, bool *is_linkage)
 {
     struct gnu_function *function = &which.unit->functions[which.number];
-    if (!function->is_named && sxt_gnu_dwarf_enter(view, which.unit->header))
-        function->name = sxt_dwarf_function_name(&view->names, &view->context, &view->root, NULL, function->origin,
-                                                 function->origin_is_alternate, &function->is_linkage);
+    if (!function->is_named && sxt_gnu_dwarf_enter(view, which.unit->header)) {
+        uint32_t number = sxt_dwarf_function_name(&view->names, &view->context, &view->root, NULL, function->origin,
+                                                  function->origin_is_alternate, &function->is_linkage);
+        function->name = sxt_strings_get(&view->names.strings, number);
+    }
     function->is_named = true;
     *is_linkage = function->is_linkage;
-    return function->name != 0 ? sxt_strings_get(&view->names.strings, function->name) : (sxt_string){NULL, 0};
+    return function->name.size > 0 ? function->name : (sxt_string){NULL, 0};
 }
 
 void sxt_gnu_dwarf_set_name(struct sxt_gnu_dwarf *view, struct sxt_gnu_dwarf_function which, sxt_string name)
 {
     struct gnu_function *function = &which.unit->functions[which.number];
     uint32_t number = name.data != NULL ? sxt_strings_add(&view->names.strings, name.data, name.size) : 0;
-    function->name = number != SXT_STRINGS_FULL ? number : 0;
+    function->name = sxt_strings_get(&view->names.strings, number != SXT_STRINGS_FULL ? number : 0);
     function->is_linkage = true;
 }
 

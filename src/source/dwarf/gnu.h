@@ -16,7 +16,7 @@ struct gnu_function {
     uint32_t parent;    /* DWARF_NONE if it is not an inlined call */
     uint32_t call_file; /* as in dwarf_node */
     uint32_t call_line;
-    uint32_t name; /* number in the names, if is_named */
+    sxt_string name; /* if is_named */
     bool origin_is_alternate;
     bool is_named; /* the name was searched */
     bool is_linkage;
@@ -93,6 +93,9 @@ void sxt_gnu_dwarf_worker_free(struct gnu_worker *worker);
  */
 bool sxt_gnu_dwarf_unit_read(struct gnu_worker *worker, const struct sxt_dwarf *dwarf, size_t number,
                              struct gnu_unit **out);
+
+/* Finds the names of the frames at ADDRESS, as far as they are in UNIT, which the worker has just read. */
+void sxt_gnu_dwarf_name_frames(const struct gnu_worker *worker, struct gnu_unit *unit, uint64_t address);
 void sxt_gnu_dwarf_unit_free(struct gnu_unit *unit);
 
 /* Returns the function or inlined call with the smallest range at ADDRESS, or DWARF_NONE. */

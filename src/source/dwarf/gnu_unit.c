@@ -69,6 +69,19 @@ bool sxt_gnu_dwarf_unit_read(struct gnu_worker *worker, const struct sxt_dwarf *
     return *out != NULL;
 }
 
+void sxt_gnu_dwarf_name_frames(const struct gnu_worker *worker, struct gnu_unit *unit, uint64_t address)
+{
+    for (uint32_t number = sxt_gnu_dwarf_function_at(unit, address); number != DWARF_NONE;) {
+        struct gnu_function *function = &unit->functions[number];
+        if (function->is_named)
+            return;
+        if (!function->origin_is_alternate)
+            function->is_named = sxt_dwarf_gnu_name(&worker->context, &worker->root, function->origin, &function->name,
+                                                    &function->is_linkage);
+        number = function->parent;
+    }
+}
+
 /* Returns a copy of COUNT items; never NULL for 0 items, unless out of memory. */
 static void *copy_of(const void *items, size_t count, size_t size)
 {

@@ -224,6 +224,34 @@ static uint32_t find_name(struct dwarf_names *names, struct place here, uint64_t
     return qualified(names, &here, &chain);
 }
 
+bool sxt_dwarf_gnu_name(const struct dwarf_context *context, const struct dwarf_root *root, uint64_t entry,
+                        sxt_string *name, bool *is_linkage)
+{
+    *name = (sxt_string){NULL, 0};
+    *is_linkage = false;
+    for (int i = 0; i < CHAIN_MAX; i++) {
+        struct naming naming;
+        if (entry < context->unit->root || entry >= context->unit->end)
+            return false;
+        if (!read_naming(context, entry, true, &naming))
+            break;
+        if (naming.linkage.size > 0) {
+            *name = naming.linkage;
+            *is_linkage = true;
+            return true;
+        }
+        if (name->size == 0)
+            *name = naming.name;
+        if (naming.next.class == DWARF_ALTERNATE)
+            return false;
+        if (naming.next.class != DWARF_REFERENCE)
+            break;
+        entry = naming.next.number;
+    }
+    *is_linkage = name->size > 0 && gnu_is_linkage(root->language);
+    return true;
+}
+
 /* Prepares for reading ENTRY of FILE, which may be in the current unit or in another one. */
 static bool locate(struct dwarf_names *names, const struct place *here, const struct dwarf_file *file, uint64_t entry,
                    struct place *out)

@@ -58,6 +58,13 @@ uint32_t sxt_dwarf_function_name(struct dwarf_names *names, const struct dwarf_c
                                  const struct dwarf_root *root, const struct dwarf_functions *functions, uint64_t entry,
                                  bool alternate, bool *is_linkage);
 
+/*
+ * Gets the name of the function at ENTRY of CONTEXT's unit as GNU addr2line does; absent if it has none. Returns false
+ * if it may be in another unit. The name is valid as long as the file.
+ */
+bool sxt_dwarf_gnu_name(const struct dwarf_context *context, const struct dwarf_root *root, uint64_t entry,
+                        sxt_string *name, bool *is_linkage);
+
 /* Returns the number of the path of file NUMBER of the line table; 0 if there is none. */
 uint32_t sxt_dwarf_file_name(struct dwarf_names *names, const struct dwarf_lines *lines, const struct dwarf_root *root,
                              uint64_t number);

@@ -53,7 +53,8 @@ int sxt_dwarf_open(struct sxt_elf *elf, const struct sxt_dwarf_settings *setting
     dwarf->elf = elf;
     dwarf->settings = *settings;
     dwarf->dead = sxt_dwarf_dead_of(elf);
-    int status = sxt_dwarf_load_sections(&dwarf->main, elf, false, error);
+    unsigned threads = sxt_pool_threads(settings->options->threads);
+    int status = sxt_dwarf_load_sections(&dwarf->main, elf, false, threads, error);
     if (status == SXT_OK)
         status = sxt_dwarf_find_units(&dwarf->main, error);
     if (status != SXT_OK) {

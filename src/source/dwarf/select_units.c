@@ -47,7 +47,7 @@ static void read_extents(struct survey *survey, size_t number)
     if ((unit->type == DW_UT_type || unit->type == DW_UT_split_type) && dwarf->line_tables == NULL)
         return;
     sxt_dwarf_budget_begin(&survey->budget, dwarf, unit);
-    if (!sxt_dwarf_enter(&context, &root, &survey->abbrevs, &dwarf->main, unit, NULL)) {
+    if (!sxt_dwarf_enter_root(&context, &root, &survey->abbrevs, &dwarf->main, unit)) {
         /* Reading the unit will report the error. */
         dwarf->unknown[number] = true;
         return;

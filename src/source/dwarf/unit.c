@@ -8,12 +8,15 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/search.h"
 #include "base/string.h"
 #include "source/elf/elf.h"
 
 /* A unit has at least a header of 11 bytes. */
 #define NAME_MAX_SIZE 64
+/* Bytes to inflate that justify a second thread. One section has most of them, so a third one would be idle. */
+#define WORTH_A_THREAD ((size_t)256 << 10)
 
 static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_INFO] = "info",
@@ -72,8 +75,26 @@ static const struct sxt_elf_section *find_section(const struct sxt_elf *elf, con
     return NULL;
 }
 
-int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error)
+/* The sections of a file that are loaded, and what remains to be done for each. */
+struct section_loading {
+    struct sxt_elf_inflation inflations[DWARF_SECTION_COUNT];
+    int status[DWARF_SECTION_COUNT];
+};
+
+static int inflate_item(void *context, unsigned worker, size_t item)
 {
+    struct section_loading *loading = context;
+    (void)worker;
+    loading->status[item] = sxt_elf_inflate(&loading->inflations[item], NULL);
+    return SXT_OK;
+}
+
+int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, unsigned threads,
+                            sxt_error *error)
+{
+    struct section_loading loading;
+    size_t size = 0;
+    memset(&loading, 0, sizeof loading);
     memset(file, 0, sizeof *file);
     file->big_endian = elf->big_endian;
     file->split = split;
@@ -82,11 +103,22 @@ int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool s
         struct sxt_elf_bytes bytes;
         if (section == NULL || section->type == SHT_NOBITS)
             continue;
-        int status = sxt_elf_relocated_bytes(elf, section, &bytes, NULL, error);
+        /* Relocations are applied to inflated bytes. */
+        int status = elf->type == ET_REL
+                         ? sxt_elf_relocated_bytes(elf, section, &bytes, NULL, error)
+                         : sxt_elf_section_begin(elf, section, &bytes, &loading.inflations[kind], error);
         if (status == SXT_ERROR_MEMORY)
             return status;
         if (status == SXT_OK)
             file->sections[kind] = (struct dwarf_bytes){bytes.data, bytes.size};
+        size += loading.inflations[kind].expected;
+    }
+    sxt_pool_run(size >= WORTH_A_THREAD && threads > 1 ? 2 : 1, DWARF_SECTION_COUNT, inflate_item, &loading);
+    for (int kind = 0; kind < DWARF_SECTION_COUNT; kind++) {
+        if (loading.status[kind] == SXT_ERROR_MEMORY)
+            return sxt_fail_memory(error, loading.inflations[kind].expected);
+        if (loading.status[kind] != SXT_OK)
+            file->sections[kind] = (struct dwarf_bytes){NULL, 0};
     }
     return SXT_OK;
 }
@@ -300,4 +332,15 @@ bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, str
         context->ranges_base = skeleton->ranges_base;
     }
     return sxt_dwarf_abbrevs_read(abbrevs, file, unit) && read_root(context, root);
+}
+
+bool sxt_dwarf_enter_root(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
+                          const struct dwarf_file *file, const struct dwarf_unit *unit)
+{
+    *context = (struct dwarf_context){.file = file, .main = file, .unit = unit, .abbrevs = abbrevs};
+    *root = (struct dwarf_root){.tag = 0};
+    const uint8_t *section = dwarf_unit_section(file, unit)->data;
+    uint64_t code;
+    return dwarf_uleb(section + unit->root, section + unit->end, &code) != NULL &&
+           sxt_dwarf_abbrevs_read_one(abbrevs, file, unit, code) && read_root(context, root);
 }

@@ -111,6 +111,9 @@ struct dwarf_step {
     uint32_t form;
 };
 
+/* All forms of DWARF 5 are below. */
+#define DWARF_FORMS_MAX 0x30
+
 /* The abbreviations at one offset, for units with the same version and sizes. */
 struct dwarf_abbrevs {
     struct dwarf_abbrev *list;
@@ -128,6 +131,7 @@ struct dwarf_abbrevs {
     uint64_t offset;
     uint16_t version;
     uint8_t address_size, offset_size;
+    uint8_t sizes[DWARF_FORMS_MAX]; /* sxt_dwarf_fixed_size of the first forms, for such a unit */
 };
 
 /* Everything needed to read the entries of a unit. */
@@ -173,10 +177,11 @@ struct dwarf_root {
 };
 
 /*
- * Loads the sections of an ELF file: plain, .zdebug, or .dwo ones (SPLIT). A section that cannot be read is left empty.
- * Fails only if out of memory.
+ * Loads the sections of an ELF file: plain, .zdebug, or .dwo ones (SPLIT). At most THREADS threads inflate large ones.
+ * A section that cannot be read is left empty. Fails only if out of memory.
  */
-int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, sxt_error *error);
+int sxt_dwarf_load_sections(struct dwarf_file *file, struct sxt_elf *elf, bool split, unsigned threads,
+                            sxt_error *error);
 
 /*
  * Finds the units. A unit with an invalid header is skipped and counted; if even its length is invalid, nothing after
@@ -205,6 +210,10 @@ static inline const struct dwarf_bytes *dwarf_unit_section(const struct dwarf_fi
  */
 bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file,
                             const struct dwarf_unit *unit);
+
+/* Reads only the abbreviation CODE of UNIT. Returns false if there is none before any damage, or if out of memory. */
+bool sxt_dwarf_abbrevs_read_one(struct dwarf_abbrevs *abbrevs, const struct dwarf_file *file,
+                                const struct dwarf_unit *unit, uint64_t code);
 void sxt_dwarf_abbrevs_init(struct dwarf_abbrevs *abbrevs);
 void sxt_dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs);
 
@@ -328,5 +337,12 @@ bool sxt_dwarf_indexed_address(const struct dwarf_context *context, uint64_t ind
 bool sxt_dwarf_enter(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
                      const struct dwarf_file *file, const struct dwarf_unit *unit,
                      const struct dwarf_context *skeleton);
+
+/*
+ * Does the same for a unit that is not a split unit if only its root entry is needed: ABBREVS gets only the
+ * abbreviation of that entry.
+ */
+bool sxt_dwarf_enter_root(struct dwarf_context *context, struct dwarf_root *root, struct dwarf_abbrevs *abbrevs,
+                          const struct dwarf_file *file, const struct dwarf_unit *unit);
 
 #endif

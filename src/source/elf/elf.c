@@ -267,8 +267,9 @@ const struct sxt_elf_section *sxt_elf_section_typed(const struct sxt_elf *elf, u
     return NULL;
 }
 
-static int inflate_section(struct sxt_elf *elf, enum sxt_compression kind, const uint8_t *data, size_t size,
-                           uint64_t expected, struct sxt_elf_bytes *out, sxt_error *error)
+static int begin_inflation(struct sxt_elf *elf, enum sxt_compression kind, const uint8_t *data, size_t size,
+                           uint64_t expected, struct sxt_elf_bytes *out, struct sxt_elf_inflation *inflation,
+                           sxt_error *error)
 {
     if (expected > elf->inflate_limit)
         return sxt_fail(error, SXT_ERROR_LIMIT, out->offset,
@@ -287,19 +288,40 @@ static int inflate_section(struct sxt_elf *elf, enum sxt_compression kind, const
     uint8_t *to = sxt_arena_alloc(&elf->arena, expected);
     if (to == NULL)
         return sxt_fail_memory(error, expected);
-    sxt_error cause;
-    int status = sxt_inflate_exactly(kind, data, size, to, expected, &cause);
-    if (status != SXT_OK)
-        return sxt_fail(error, (sxt_status)status, out->offset, "compressed section: %.150s", cause.text);
+    *inflation = (struct sxt_elf_inflation){kind, data, size, to, expected, out->offset};
     out->data = to;
     out->size = expected;
     out->inflated = true;
     return SXT_OK;
 }
 
+int sxt_elf_inflate(const struct sxt_elf_inflation *inflation, sxt_error *error)
+{
+    sxt_error cause;
+    int status = inflation->to == NULL ? SXT_OK
+                                       : sxt_inflate_exactly(inflation->kind, inflation->data, inflation->size,
+                                                             inflation->to, inflation->expected, &cause);
+    if (status != SXT_OK)
+        return sxt_fail(error, (sxt_status)status, inflation->offset, "compressed section: %.150s", cause.text);
+    return SXT_OK;
+}
+
 int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
                           sxt_error *error)
 {
+    struct sxt_elf_inflation inflation;
+    struct sxt_elf_bytes bytes;
+    int status = sxt_elf_section_begin(elf, section, &bytes, &inflation, error);
+    if (status == SXT_OK)
+        status = sxt_elf_inflate(&inflation, error);
+    *out = status == SXT_OK ? bytes : (struct sxt_elf_bytes){.offset = section->offset};
+    return status;
+}
+
+int sxt_elf_section_begin(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
+                          struct sxt_elf_inflation *inflation, sxt_error *error)
+{
+    *inflation = (struct sxt_elf_inflation){.to = NULL};
     *out = (struct sxt_elf_bytes){.data = NULL, .size = 0, .offset = section->offset, .inflated = false};
     int name_size = section->name.size > 60 ? 60 : (int)section->name.size;
     const char *name = section->name.data != NULL ? section->name.data : "";
@@ -331,13 +353,13 @@ int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *sec
         if (kind != ELFCOMPRESS_ZLIB && kind != COMPRESS_ZSTD)
             return sxt_fail(error, SXT_ERROR_UNSUPPORTED, section->offset, "section '%.*s': unknown compression %u",
                             name_size, name, kind);
-        return inflate_section(elf, kind == COMPRESS_ZSTD ? SXT_COMPRESSION_ZSTD : SXT_COMPRESSION_ZLIB,
-                               out->data + at.at, sxt_cursor_left(&at), expected, out, error);
+        return begin_inflation(elf, kind == COMPRESS_ZSTD ? SXT_COMPRESSION_ZSTD : SXT_COMPRESSION_ZLIB,
+                               out->data + at.at, sxt_cursor_left(&at), expected, out, inflation, error);
     }
     /* The older GNU form: a name that begins with .zdebug, then "ZLIB" and a big-endian size. */
     if (name_size >= 7 && memcmp(name, ".zdebug", 7) == 0 && out->size >= 12 && memcmp(out->data, "ZLIB", 4) == 0)
-        return inflate_section(elf, SXT_COMPRESSION_ZLIB, out->data + 12, out->size - 12,
-                               sxt_load_u64(out->data + 4, true), out, error);
+        return begin_inflation(elf, SXT_COMPRESSION_ZLIB, out->data + 12, out->size - 12,
+                               sxt_load_u64(out->data + 4, true), out, inflation, error);
     return SXT_OK;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/cursor.h"
+#include "base/inflate.h"
 #include "symbols/symbols.h"
 
 struct sxt_elf_section {
@@ -92,6 +93,24 @@ const struct sxt_elf_section *sxt_elf_section_typed(const struct sxt_elf *elf, u
  */
 int sxt_elf_section_bytes(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
                           sxt_error *error);
+
+/* What remains to be done before the bytes of a compressed section can be used. */
+struct sxt_elf_inflation {
+    enum sxt_compression kind;
+    const uint8_t *data;
+    size_t size;
+    uint8_t *to; /* NULL: nothing */
+    size_t expected;
+    uint64_t offset; /* of the section, for messages */
+};
+
+/*
+ * The two halves of sxt_elf_section_bytes. The second one may be called from any thread, so that several sections can
+ * be inflated at a time. If it fails, the bytes must not be used.
+ */
+int sxt_elf_section_begin(struct sxt_elf *elf, const struct sxt_elf_section *section, struct sxt_elf_bytes *out,
+                          struct sxt_elf_inflation *inflation, sxt_error *error);
+int sxt_elf_inflate(const struct sxt_elf_inflation *inflation, sxt_error *error);
 
 /*
  * Returns SIZE bytes that are loaded at virtual ADDRESS, or NULL. Looks in segments, and in allocated sections if the
