@@ -24,6 +24,7 @@
 #include <sextant/archive.h>
 #include <sextant/error.h>
 #include <sextant/export.h>
+#include <sextant/profile.h>
 #include <sextant/string.h>
 
 #ifdef __cplusplus
@@ -39,6 +40,25 @@ typedef struct sxt_process sxt_process;
 SXT_API int sxt_process_open_pid(long pid, const sxt_open_options *options, sxt_process **out, sxt_error *error);
 SXT_API int sxt_process_open_maps(const char *path, const sxt_open_options *options, sxt_process **out,
                                   sxt_error *error);
+
+/* How to open a process. */
+typedef struct sxt_process_options {
+    size_t struct_size; /* set by sxt_process_options_init */
+    long pid;           /* a running process, or, if 0, ... */
+    const char *maps;   /* ...the path of a saved copy of its maps */
+    /*
+     * Directories with archives, binaries and debug files for the mapped files, which are preferred to those files
+     * themselves; see sextant/profile.h. Only directories, open, warning, warning_data and assume_linear are used.
+     * NULL: none. What they point to must live as long as the sxt_process.
+     */
+    const sxt_modules_options *modules;
+    uintptr_t reserved[4];
+} sxt_process_options;
+
+SXT_API void sxt_process_options_init(sxt_process_options *options);
+
+/* Opens what OPTIONS say; SXT_ERROR_USAGE if they name neither a process nor maps, or both. */
+SXT_API int sxt_process_open(const sxt_process_options *options, sxt_process **out, sxt_error *error);
 SXT_API void sxt_process_close(sxt_process **process);
 
 /* Where a run-time address comes from. The strings live as long as the sxt_process. */

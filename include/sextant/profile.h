@@ -47,7 +47,12 @@ typedef struct sxt_modules_options {
     /* Called for a problem in the file at PATH that costs only a part of the result. May be NULL. */
     void (*warning)(void *data, const char *path, const sxt_error *problem);
     void *warning_data;
-    uintptr_t reserved[4];
+    /*
+     * In a file whose segments are unknown (an archive that another program made, a debug file), take offsets for
+     * addresses. That is right if every segment is as far from the first in memory as in the file.
+     */
+    bool assume_linear;
+    uintptr_t reserved[3];
 } sxt_modules_options;
 
 SXT_API void sxt_modules_options_init(sxt_modules_options *options);
@@ -71,11 +76,12 @@ typedef enum sxt_unresolved {
     SXT_UNRESOLVED_BUILD_ID = 2, /* only a file with another build ID was found */
     SXT_UNRESOLVED_DAMAGED = 3,  /* the file cannot be read */
     SXT_UNRESOLVED_OUTSIDE = 4,  /* it is outside of its mapping, or the file loads nothing there */
-    SXT_UNRESOLVED_UNKNOWN = 5   /* the file has no symbol there */
+    SXT_UNRESOLVED_UNKNOWN = 5,  /* the file has no symbol there */
+    SXT_UNRESOLVED_SEGMENTS = 6  /* its offset in the file is known, but not where the file loads that offset */
 } sxt_unresolved;
 
 /* How many reasons there are, and how many the arrays below have room for. */
-#define SXT_UNRESOLVED_KINDS 6
+#define SXT_UNRESOLVED_KINDS 7
 #define SXT_UNRESOLVED_ROOM  12
 
 /* In words: "no file found". Static, never NULL. */

@@ -49,6 +49,12 @@ const struct sxt_model_module *sxt_archive_module(const sxt_archive *archive);
 /* Whether offsets in that binary can be turned into addresses. */
 bool sxt_archive_has_offsets(const sxt_archive *archive);
 
+/*
+ * The facts in a file, without reading its records. False if it is not an archive that has any. The caller frees *OUT
+ * in any case.
+ */
+bool sxt_archive_read_module(const struct sxt_file *file, struct sxt_model_module *out);
+
 struct sxt_symbols;
 
 /* The symbols of an archive that was opened from an ELF file, as linked; NULL for any other. */

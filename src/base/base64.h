@@ -2,6 +2,7 @@
 #ifndef SXT_BASE_BASE64_H
 #define SXT_BASE_BASE64_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,11 @@ void sxt_base64_encode(char *to, const uint8_t *bytes, size_t size);
 
 /* Without padding, and with - and _, as URLs and headers like it. NUL-terminated. */
 void sxt_base64url_encode(char *to, const uint8_t *bytes, size_t size);
+
+/*
+ * Decodes exactly SIZE bytes from TEXT, in the form for URLs, with or without padding. False if it is anything else.
+ * Bits of the last letter that belong to no byte must be 0, so that each value has one form.
+ */
+bool sxt_base64url_decode(uint8_t *to, size_t size, const char *text, size_t text_size);
 
 #endif

@@ -15,9 +15,13 @@ static const struct cli_option options[] = {
     {"name", 0, "NAME", "print the addresses of NAME instead", NULL},
     {"pid", 0, "PID", "look up run-time addresses of a process, without FILE", NULL},
     {"maps", 0, "FILE", "the same, with a saved copy of /proc/PID/maps", NULL},
+    {"search", 0, "DIR", "with --pid or --maps: search DIR and below for archives and\ndebug files; may be repeated",
+     NULL},
     {"load-bias", 0, "0xADDRESS", "addresses are run-time addresses of FILE, loaded at this bias", NULL},
     {"text", 0, "START-END", "in a ksym blob, look up only addresses in this range", NULL},
-    {"file-offset", 0, NULL, "addresses are offsets in the ELF file", NULL},
+    {"file-offset", 0, NULL, "addresses are offsets in the ELF file, or in that of an archive", NULL},
+    {"assume-linear", 0, NULL, "in an archive without the segments of its binary, take file\noffsets for addresses",
+     NULL},
     {"explain", 0, NULL, "print where each answer comes from, or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
     {"check", 0, NULL, "check the checksums of the archive first", NULL},
@@ -67,8 +71,10 @@ struct input {
 struct question {
     const struct cli_arguments *arguments;
     sxt_extract_options extract;
-    sxt_archive *archive; /* one file, or... */
-    sxt_process *process; /* ...the files of a process */
+    sxt_archive *archive;      /* one file, or... */
+    sxt_process *process;      /* ...the files of a process */
+    sxt_modules_options where; /* of the process: where to search files */
+    sxt_open_options open;     /* for `where` */
     const char *file;
     uint64_t bias;
     bool file_offsets;
@@ -82,6 +88,7 @@ struct question {
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
+static int open_process(struct question *question, const sxt_open_options *open);
 static int read_input(struct input *input);
 static void collect_addresses(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
@@ -101,6 +108,8 @@ static int run(const struct cli_arguments *arguments)
     if (process && (name != NULL || cli_given(arguments, "load-bias") || cli_given(arguments, "file-offset") ||
                     cli_given(arguments, "text")))
         return cli_usage(arguments->verb, "--pid and --maps take run-time addresses only");
+    if (!process && cli_given(arguments, "search"))
+        return cli_usage(arguments->verb, "--search is for --pid and --maps");
     if (!process && arguments->word_count == 0)
         return cli_usage(arguments->verb, "no file given");
     if (name != NULL && arguments->word_count > 1)
@@ -126,6 +135,7 @@ static int run(const struct cli_arguments *arguments)
     cli_explain_free(question.explain);
     sxt_archive_close(&question.archive);
     sxt_process_close(&question.process);
+    free((void *)(uintptr_t)question.where.directories);
     return status;
 }
 
@@ -145,7 +155,6 @@ static int open_question(struct question *question, const char *file, size_t *fi
     const struct cli_arguments *arguments = question->arguments;
     const char *bias = cli_value(arguments, "load-bias");
     const char *pid = cli_value(arguments, "pid");
-    const char *maps = cli_value(arguments, "maps");
     sxt_open_options open;
     sxt_error error;
     int status = cli_open_options(arguments, file, &open, &question->extract);
@@ -175,25 +184,53 @@ static int open_question(struct question *question, const char *file, size_t *fi
             question->extract.addresses = question->addresses;
             question->extract.address_count = question->address_count;
         }
-        if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK ||
-            (question->file_offsets &&
-             sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) == SXT_ERROR_USAGE))
+        if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK)
             return cli_fail(file, &error);
+        bool has_segments = !question->file_offsets ||
+                            sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) != SXT_ERROR_USAGE;
+        if (!has_segments && !cli_given(arguments, "assume-linear"))
+            cli_warn(file, "%s; %s", error.text, cli_hint(SXT_REASON_NO_SEGMENTS));
+        else
+            question->file_offsets &= has_segments;
         if (text != NULL && sxt_archive_kind(question->archive) != SXT_KIND_KSYM)
             return cli_usage(arguments->verb, "--text is for ksym blobs; not a ksym blob: '%s'", file);
         return CLI_DONE;
     }
-    if (maps != NULL)
-        return sxt_process_open_maps(maps, &open, &question->process, &error) == SXT_OK ? CLI_DONE
-                                                                                        : cli_fail(maps, &error);
-    char *end;
-    long number = strtol(pid, &end, 10);
-    if (*pid == 0 || *end != 0 || number <= 0)
+    return open_process(question, &open);
+}
+
+static void show_warning(void *data, const char *path, const sxt_error *problem)
+{
+    (void)data;
+    const char *hint = cli_hint(problem->reason);
+    cli_warn(path, "%s%s%s", problem->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
+}
+
+/* The files of a process, by --pid or --maps. */
+static int open_process(struct question *question, const sxt_open_options *open)
+{
+    const struct cli_arguments *arguments = question->arguments;
+    const char *pid = cli_value(arguments, "pid");
+    sxt_process_options how;
+    sxt_process_options_init(&how);
+    how.maps = cli_value(arguments, "maps");
+    how.modules = &question->where;
+    char *end, path[40];
+    if (pid != NULL)
+        how.pid = strtol(pid, &end, 10);
+    if (pid != NULL && (*pid == 0 || *end != 0 || how.pid <= 0))
         return cli_usage(arguments->verb, "not a process ID: '%s'", pid);
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%ld/maps", number);
-    return sxt_process_open_pid(number, &open, &question->process, &error) == SXT_OK ? CLI_DONE
-                                                                                     : cli_fail(path, &error);
+    snprintf(path, sizeof path, "/proc/%ld/maps", how.pid);
+    sxt_modules_options_init(&question->where);
+    question->open = *open;
+    question->where.open = &question->open;
+    question->where.warning = show_warning;
+    question->where.assume_linear = cli_given(arguments, "assume-linear");
+    int status = cli_search_options(arguments, &question->where);
+    sxt_error error;
+    if (status == CLI_DONE && sxt_process_open(&how, &question->process, &error) != SXT_OK)
+        status = cli_fail(how.maps != NULL ? how.maps : path, &error);
+    return status;
 }
 
 static const char *type_name(char type)

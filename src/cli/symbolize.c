@@ -21,6 +21,8 @@ static const struct cli_option options[] = {
      "search DIR and below for binaries, debug files and archives:\nby build ID, by FileID, by name; may be repeated",
      NULL},
     {"no-local", 0, NULL, "search only there, not by the paths in the profile", NULL},
+    {"assume-linear", 0, NULL, "in an archive without the segments of its binary, take file\noffsets for addresses",
+     NULL},
     {"url", 0, "URL", "ask the symbol service at URL for what is not found", NULL},
     {"api-key", 0, "KEY", "its API key, id:key (default: the variable SEXTANT_API_KEY)", NULL},
     {"force", 0, NULL, "also replace lines that the profile has", NULL},
@@ -120,7 +122,8 @@ static int check_words(const struct cli_arguments *arguments)
 static void show_warning(void *data, const char *path, const sxt_error *problem)
 {
     (void)data;
-    cli_warn(path, "%s", problem->text);
+    const char *hint = cli_hint(problem->reason);
+    cli_warn(path, "%s%s%s", problem->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
 }
 
 int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where)
@@ -154,6 +157,7 @@ static int read_options(struct symbolizing *work)
     work->open.mangled = cli_given(arguments, "mangled");
     work->extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
+    where->assume_linear = cli_given(arguments, "assume-linear");
     where->url = cli_value(arguments, "url");
     where->api_key = cli_value(arguments, "api-key");
     if (where->api_key == NULL && where->url != NULL)
@@ -221,6 +225,7 @@ static const char *const reason_keys[SXT_UNRESOLVED_KINDS] = {
     [SXT_UNRESOLVED_MAPPING] = "no_mapping",      [SXT_UNRESOLVED_FILE] = "no_file",
     [SXT_UNRESOLVED_BUILD_ID] = "other_build_id", [SXT_UNRESOLVED_DAMAGED] = "unreadable_file",
     [SXT_UNRESOLVED_OUTSIDE] = "not_loaded",      [SXT_UNRESOLVED_UNKNOWN] = "no_symbol",
+    [SXT_UNRESOLVED_SEGMENTS] = "no_segments",
 };
 
 static void emit_reasons(struct sxt_emit *emit, const uint64_t *counts)
@@ -231,7 +236,8 @@ static void emit_reasons(struct sxt_emit *emit, const uint64_t *counts)
     sxt_emit_number(emit, "unresolved", all);
     sxt_emit_object(emit, "reasons");
     for (size_t i = 0; i < SXT_UNRESOLVED_KINDS; i++)
-        sxt_emit_number(emit, reason_keys[i], counts[i]);
+        if (i != SXT_UNRESOLVED_SEGMENTS || counts[i] > 0)
+            sxt_emit_number(emit, reason_keys[i], counts[i]);
     sxt_emit_object_end(emit);
 }
 

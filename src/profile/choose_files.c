@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
+#include "base/file_id.h"
 #include "base/hex.h"
 #include "source/debug_file.h"
 
@@ -28,6 +30,8 @@ struct wanted {
     char hex[SXT_HEX_ROOM(SXT_ELF_SUMMARY_ID_MAX)]; /* the build ID in lower case; "" if it is not hexadecimal */
     uint8_t id[SXT_ELF_SUMMARY_ID_MAX];
     size_t id_size;
+    uint8_t file_id[SXT_FILE_ID_SIZE]; /* the build ID taken as a FileID, in hexadecimal or in base64url */
+    bool has_file_id;
     bool is_kernel;
     bool binary_has_dwarf, debug_has_dwarf;
     int binary_rank;
@@ -96,11 +100,16 @@ static void prepare(struct wanted *wanted, struct sxt_modules *modules, struct s
     wanted->base = slash != NULL ? slash + 1 : wanted->path;
     wanted->is_kernel = sxt_layout_is_kernel(module->name);
     parse_build_id(wanted, module->build_id);
+    if (wanted->id_size == SXT_FILE_ID_SIZE)
+        memcpy(wanted->file_id, wanted->id, SXT_FILE_ID_SIZE);
+    wanted->has_file_id = wanted->id_size == SXT_FILE_ID_SIZE ||
+                          (wanted->id_size == 0 && sxt_base64url_decode(wanted->file_id, SXT_FILE_ID_SIZE,
+                                                                        module->build_id.data, module->build_id.size));
 }
 
 static bool is_same_build(const struct wanted *wanted, const struct sxt_elf_summary *summary)
 {
-    return summary->is_elf && summary->build_id_size == wanted->id_size &&
+    return (summary->is_elf || summary->is_archive) && summary->build_id_size == wanted->id_size &&
            memcmp(summary->build_id, wanted->id, wanted->id_size) == 0;
 }
 
@@ -119,11 +128,16 @@ static void keep(char **where, const char *path)
     *where = strdup(path);
 }
 
-/* Takes a suitable ELF file if it is better than the one chosen so far. */
+/* Takes a suitable file if it is better than the one chosen so far. */
 static void consider(struct wanted *wanted, const char *path, const struct sxt_elf_summary *summary)
 {
     struct sxt_module *module = wanted->module;
     int rank = 2 * summary->has_dwarf + summary->has_symbols;
+    if (summary->is_archive) {
+        if (module->archive == NULL)
+            keep(&module->archive, path);
+        return;
+    }
     if (!summary->has_code) {
         if (module->debug == NULL || (summary->has_dwarf && !wanted->debug_has_dwarf)) {
             keep(&module->debug, path);
@@ -169,6 +183,23 @@ static bool has_name(const struct sxt_file_index *index, size_t number, const ch
     return number < index->count && strcmp(index->files[number].base, name) == 0;
 }
 
+/*
+ * Whether an archive that was found by name may be used. One that knows its build ID has to be of the wanted build; the
+ * wanted ID may be a FileID.
+ */
+static bool is_right_archive(struct wanted *wanted, size_t number)
+{
+    const struct sxt_elf_summary *summary = sxt_file_index_summary(&wanted->modules->index, number);
+    if (summary == NULL || !summary->is_archive)
+        return !needs_build_id(wanted);
+    if (wanted->has_file_id && sxt_file_index_has_file_id(&wanted->modules->index, number, wanted->file_id))
+        return true;
+    if (!is_other_build(wanted, summary))
+        return true;
+    wanted->module->is_other_build = true;
+    return false;
+}
+
 /* Takes the archive called NAME with an ending; of several, the one whose directories are most like the mapping's. */
 static bool take_archive(struct wanted *wanted, const char *name)
 {
@@ -179,6 +210,8 @@ static bool take_archive(struct wanted *wanted, const char *name)
         size_t best = 0;
         for (size_t at = sxt_file_index_at(index, base); has_name(index, at, base); at++) {
             size_t same = shared_directories(wanted->path, index->files[at].path);
+            if (!is_right_archive(wanted, at))
+                continue;
             if (wanted->module->archive == NULL || same > best)
                 keep(&wanted->module->archive, index->files[at].path);
             best = same > best ? same : best;
@@ -224,19 +257,46 @@ static void find_by_build_id(struct wanted *wanted)
         consider(wanted, index->files[i].path, index->files[i].summary);
 }
 
-/* A FileID in the place of the build ID: 32 hexadecimal digits, or 22 of base64url. */
+/* A FileID in the place of the build ID, in either form; the name of an archive may have the other. */
 static void find_by_file_id(struct wanted *wanted)
 {
     struct sxt_file_index *index = &wanted->modules->index;
-    const char *id = wanted->id_size > 0 ? wanted->hex : wanted->module->build_id.data;
-    size_t size = strlen(id);
-    if ((size != 22 && size != 32) || strchr(id, '/') != NULL || take_archive(wanted, id))
+    char hex[SXT_HEX_ROOM(SXT_FILE_ID_SIZE)], base64url[SXT_BASE64_ROOM(SXT_FILE_ID_SIZE)];
+    if (!wanted->has_file_id)
         return;
-    for (size_t i = 0; i < index->count; i++)
-        if (sxt_file_index_has_file_id(index, i, id)) {
+    sxt_hex_encode(hex, wanted->file_id, SXT_FILE_ID_SIZE);
+    sxt_base64url_encode(base64url, wanted->file_id, SXT_FILE_ID_SIZE);
+    if (take_archive(wanted, hex) || take_archive(wanted, base64url))
+        return;
+    for (size_t i = 0; i < index->count && !has_any(wanted->module); i++)
+        if (sxt_file_index_has_file_id(index, i, wanted->file_id))
             consider(wanted, index->files[i].path, index->files[i].summary);
-            return;
-        }
+}
+
+/*
+ * An archive of a binary that was called like the mapping, whatever its own name is. Only if no other build of that
+ * binary is there, since nothing else says which one is meant.
+ */
+static bool take_archive_of(struct wanted *wanted, const char *name)
+{
+    struct sxt_file_index *index = &wanted->modules->index;
+    size_t chosen = index->count;
+    if (*name == 0 || wanted->id_size > 0)
+        return false;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct sxt_elf_summary *summary = sxt_file_index_summary(index, i);
+        if (summary == NULL || !summary->is_archive || strcmp(summary->name, name) != 0)
+            continue;
+        const struct sxt_elf_summary *first = chosen < index->count ? index->files[chosen].summary : summary;
+        if (first->build_id_size != summary->build_id_size || first->has_file_id != summary->has_file_id ||
+            memcmp(first->build_id, summary->build_id, summary->build_id_size) != 0 ||
+            memcmp(first->file_id, summary->file_id, sizeof summary->file_id) != 0)
+            return false;
+        chosen = chosen < index->count ? chosen : i;
+    }
+    if (chosen < index->count)
+        consider(wanted, index->files[chosen].path, index->files[chosen].summary);
+    return chosen < index->count;
 }
 
 /* Takes the ELF file called NAME whose directories are most like the mapping's. */
@@ -266,8 +326,7 @@ static bool take_named(struct wanted *wanted, const char *name)
 {
     char debug[NAME_MAX_SIZE + 16];
     snprintf(debug, sizeof debug, "%s.debug", name);
-    /* An archive does not contain its build ID. */
-    bool found = !needs_build_id(wanted) && take_archive(wanted, name);
+    bool found = take_archive(wanted, name);
     found |= take_elf(wanted, name);
     return take_elf(wanted, debug) || found;
 }
@@ -292,9 +351,9 @@ static void take_kernel_named(struct wanted *wanted, const char *beginning)
         const char *base = index->files[at].base;
         if (strncmp(base, beginning, size) != 0)
             break;
-        if (has_archive_ending(base))
+        if (has_archive_ending(base) && is_right_archive(wanted, at))
             keep(&wanted->module->archive, index->files[at].path);
-        else
+        else if (!has_archive_ending(base))
             take_elf(wanted, base);
     }
 }
@@ -387,7 +446,7 @@ static void find_by_name(struct wanted *wanted)
 {
     static const char *const vdso_names[] = {"vdso", "vdso64.so", "vdso.so", "linux-vdso.so.1", "vdso32.so"};
     size_t size = strlen(wanted->base);
-    if (take_named(wanted, wanted->base) || needs_build_id(wanted))
+    if (take_named(wanted, wanted->base) || needs_build_id(wanted) || take_archive_of(wanted, wanted->base))
         return;
     if (wanted->is_kernel) {
         find_kernel(wanted);

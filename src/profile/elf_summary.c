@@ -6,12 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive/archive.h"
 #include "base/file.h"
 #include "base/string.h"
 #include "source/elf/elf.h"
+#include "symbols/symbols.h"
 
 #define INFLATE_LIMIT ((uint64_t)256 << 20)
 
+static void summarise_archive(const struct sxt_file *file, struct sxt_elf_summary *summary);
 static void summarise(struct sxt_elf *elf, struct sxt_elf_summary *summary, struct sxt_layout *layout);
 static void note_sections(const struct sxt_elf *elf, struct sxt_elf_summary *summary);
 
@@ -41,7 +44,24 @@ void sxt_elf_summary_read(const char *path, struct sxt_elf_summary *summary, str
         return;
     if (!may_be_compressed(path) || sxt_file_inflate(&file, INFLATE_LIMIT, NULL) == SXT_OK)
         sxt_elf_summary_of_memory(file.data, file.size, summary, layout);
+    if (!summary->is_elf && layout == NULL)
+        summarise_archive(&file, summary);
     sxt_file_close(&file);
+}
+
+static void summarise_archive(const struct sxt_file *file, struct sxt_elf_summary *summary)
+{
+    struct sxt_model_module module;
+    summary->is_archive = sxt_archive_read_module(file, &module);
+    memcpy(summary->build_id, module.build_id, module.build_id_size);
+    summary->build_id_size = module.build_id_size;
+    memcpy(summary->file_id, module.file_id, sizeof summary->file_id);
+    summary->has_file_id = module.has_file_id;
+    const char *slash = module.path != NULL ? strrchr(module.path, '/') : NULL;
+    const char *name = slash != NULL ? slash + 1 : module.path;
+    if (name != NULL && strlen(name) < sizeof summary->name)
+        memcpy(summary->name, name, strlen(name));
+    sxt_module_free(&module);
 }
 
 void sxt_elf_summary_of_memory(const void *data, size_t size, struct sxt_elf_summary *summary,

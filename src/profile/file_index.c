@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/file.h"
+#include "base/file_id.h"
 #include "base/search.h"
 
 #define FILES_MAX ((size_t)1 << 22)
@@ -147,7 +149,7 @@ static void make_id_index(struct sxt_file_index *index)
     size_t count = 0;
     for (size_t i = 0; i < index->count && items != NULL && scratch != NULL; i++) {
         const struct sxt_elf_summary *summary = sxt_file_index_summary(index, i);
-        if (summary != NULL && summary->is_elf && summary->build_id_size > 0)
+        if (summary != NULL && summary->build_id_size > 0)
             items[count++] = (struct sxt_sort_item){id_key(summary->build_id, summary->build_id_size), (uint32_t)i};
     }
     if (items == NULL || scratch == NULL) {
@@ -181,16 +183,24 @@ size_t sxt_file_index_next_build_id(struct sxt_file_index *index, const uint8_t 
     return index->count;
 }
 
-bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, const char *id)
+bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, const uint8_t *id)
 {
     struct sxt_indexed_file *file = &index->files[number];
     const struct sxt_elf_summary *summary = sxt_file_index_summary(index, number);
-    if (summary == NULL || !summary->is_elf)
+    if (summary == NULL)
+        return false;
+    if (summary->is_archive)
+        return summary->has_file_id && memcmp(summary->file_id, id, sizeof summary->file_id) == 0;
+    if (!summary->is_elf)
         return false;
     if (file->file_id == NULL) {
-        file->file_id = sxt_arena_calloc(&index->arena, 1, sizeof *file->file_id);
-        if (file->file_id == NULL || sxt_file_id(file->path, (*file->file_id)[0], (*file->file_id)[1], NULL) != SXT_OK)
+        uint8_t *computed = sxt_arena_calloc(&index->arena, 1, SXT_FILE_ID_SIZE);
+        struct sxt_file opened;
+        if (computed == NULL || sxt_file_open(&opened, file->path, NULL) != SXT_OK)
             return false;
+        sxt_file_id_compute(opened.data, opened.size, computed);
+        sxt_file_close(&opened);
+        file->file_id = computed;
     }
-    return strcmp((*file->file_id)[0], id) == 0 || strcmp((*file->file_id)[1], id) == 0;
+    return memcmp(file->file_id, id, SXT_FILE_ID_SIZE) == 0;
 }

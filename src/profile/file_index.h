@@ -18,7 +18,7 @@ struct sxt_indexed_file {
     const char *path;
     const char *base;                /* the last component of path */
     struct sxt_elf_summary *summary; /* NULL until it is needed */
-    char (*file_id)[2][40];          /* NULL until it is needed; in hexadecimal, and in base64url */
+    const uint8_t *file_id;          /* of the ELF file or of the archive's binary; NULL until it is needed */
 };
 
 struct sxt_file_index {
@@ -29,7 +29,7 @@ struct sxt_file_index {
     struct sxt_arena arena;
     struct sxt_indexed_file *files; /* in order of base, then path */
     size_t count, capacity;
-    struct sxt_sort_item *by_id; /* ELF files with a build ID, by its first bytes; NULL until it is needed */
+    struct sxt_sort_item *by_id; /* files with a build ID, by its first bytes; NULL until it is needed */
     size_t by_id_count;
 };
 
@@ -51,7 +51,7 @@ const struct sxt_elf_summary *sxt_file_index_summary(struct sxt_file_index *inde
  */
 size_t sxt_file_index_next_build_id(struct sxt_file_index *index, const uint8_t *id, size_t size, size_t *at);
 
-/* Whether file NUMBER is an ELF file with that FileID, given in hexadecimal or in base64url. */
-bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, const char *id);
+/* Whether file NUMBER is an ELF file with that FileID (16 bytes), or an archive of one. */
+bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, const uint8_t *id);
 
 #endif

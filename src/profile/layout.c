@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/search.h"
 #include "base/string.h"
 #include "source/elf/elf.h"
+#include "symbols/symbols.h"
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
 #define KERNEL_STEP ((uint64_t)2 << 20)
@@ -24,15 +26,9 @@ static void add_segments(struct sxt_layout *layout, const struct sxt_elf *elf, b
     }
 }
 
-bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf)
+/* The range of the code, and whether it has bytes in the file. */
+static void measure_code(struct sxt_layout *layout)
 {
-    *layout = (struct sxt_layout){.first = UINT64_MAX};
-    layout->segments = malloc((elf->segment_count + 1) * sizeof *layout->segments);
-    if (layout->segments == NULL)
-        return false;
-    add_segments(layout, elf, true);
-    layout->code_count = layout->segment_count;
-    add_segments(layout, elf, false);
     for (size_t i = 0; i < layout->code_count; i++) {
         const struct sxt_layout_segment *segment = &layout->segments[i];
         if (segment->file_size > 0)
@@ -42,6 +38,18 @@ bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf)
         if (segment->address + segment->memory_size > layout->end)
             layout->end = segment->address + segment->memory_size;
     }
+}
+
+bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf)
+{
+    *layout = (struct sxt_layout){.first = UINT64_MAX};
+    layout->segments = malloc((elf->segment_count + 1) * sizeof *layout->segments);
+    if (layout->segments == NULL)
+        return false;
+    add_segments(layout, elf, true);
+    layout->code_count = layout->segment_count;
+    add_segments(layout, elf, false);
+    measure_code(layout);
     /* A debug file has no bytes of code, and its offsets are not those of the binary. */
     const struct sxt_elf_section *text = sxt_elf_section_named(elf, ".text");
     if (text != NULL && text->type == SHT_NOBITS)
@@ -52,13 +60,42 @@ bool sxt_layout_of_elf(struct sxt_layout *layout, const struct sxt_elf *elf)
     return true;
 }
 
-void sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive)
+static void add_module_segments(struct sxt_layout *layout, const struct sxt_model_module *module, bool code)
 {
-    *layout = (struct sxt_layout){0};
+    for (size_t i = 0; i < module->segment_count; i++) {
+        const struct sxt_model_segment *segment = &module->segments[i];
+        if (((segment->flags & PF_X) != 0) == code)
+            layout->segments[layout->segment_count++] = (struct sxt_layout_segment){
+                segment->offset, segment->file_size, segment->address, segment->memory_size};
+    }
+}
+
+/* The layout of the binary, which the archive has. False when out of memory. */
+static bool take_module(struct sxt_layout *layout, const struct sxt_model_module *module)
+{
+    layout->segments = malloc((module->segment_count + 1) * sizeof *layout->segments);
+    if (layout->segments == NULL)
+        return false;
+    layout->first = UINT64_MAX;
+    add_module_segments(layout, module, true);
+    layout->code_count = layout->segment_count;
+    add_module_segments(layout, module, false);
+    measure_code(layout);
+    if (module->no_offsets)
+        layout->has_offsets = false;
+    return true;
+}
+
+bool sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive)
+{
+    const struct sxt_model_module *module = sxt_archive_module(archive);
+    *layout = (struct sxt_layout){.is_relocatable = module->is_relocatable, .text = module->text};
+    if (module->segment_count > 0 && !module->is_relocatable)
+        return take_module(layout, module);
     size_t count = sxt_archive_row_count(archive);
     sxt_range range;
     if (count == 0 || sxt_archive_row(archive, 0, &range) != SXT_OK)
-        return;
+        return true;
     layout->first = range.address;
     if (sxt_archive_row(archive, count - 1, &range) == SXT_OK)
         layout->end = range.address + range.length;
@@ -69,6 +106,7 @@ void sxt_layout_of_archive(struct sxt_layout *layout, const sxt_archive *archive
                          sxt_archive_row(archive, search.middle, &range) == SXT_OK && range.address < KERNEL_HALF);
     if (search.low < count && sxt_archive_row(archive, search.low, &range) == SXT_OK)
         layout->first = range.address;
+    return true;
 }
 
 void sxt_layout_free(struct sxt_layout *layout)
@@ -124,6 +162,11 @@ bool sxt_layout_place_code_offset(const struct sxt_layout *layout, uint64_t offs
     return layout->has_offsets && place_offset(layout, layout->code_count, offset, out);
 }
 
+static uint64_t page_of(uint64_t address)
+{
+    return address / PAGE * PAGE;
+}
+
 /* Whether the mapping has the size of the only code segment, and so is that segment. */
 static bool is_code_segment(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
 {
@@ -134,28 +177,72 @@ static bool is_code_segment(const struct sxt_layout *layout, const struct sxt_la
     return mapping->limit - mapping->start == size;
 }
 
-bool sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping, uint64_t address,
-                      uint64_t *out)
+/* The address of the first byte of the file; 0 if unknown, as in most files. */
+static uint64_t base_of(const struct sxt_layout *layout)
+{
+    uint64_t lowest = layout->segment_count > 0 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < layout->segment_count; i++)
+        if (layout->segments[i].address < lowest)
+            lowest = layout->segments[i].address;
+    return page_of(lowest);
+}
+
+/* Whether the mapping is at the offset where a code segment would be if the file were in memory as it is on disk. */
+static bool is_linear(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
+{
+    for (size_t i = 0; i < layout->code_count; i++)
+        if (mapping->offset == page_of(layout->segments[i].address) - base_of(layout))
+            return true;
+    return false;
+}
+
+/* Whether the mapping begins with the file and has all its code, so that the code is in memory as in the file. */
+static bool is_whole(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping)
+{
+    return mapping->offset == 0 &&
+           (mapping->limit == 0 || layout->end - base_of(layout) <= mapping->limit - mapping->start);
+}
+
+/* Rule 5. */
+static enum sxt_layout_answer place_without_offsets(const struct sxt_layout *layout,
+                                                    const struct sxt_layout_mapping *mapping, uint64_t address,
+                                                    uint64_t *out)
+{
+    *out = address;
+    if (mapping->start < layout->end && layout->first < mapping->limit)
+        return SXT_LAYOUT_PLACED;
+    uint64_t offset = address - mapping->start + mapping->offset;
+    *out = offset;
+    if (is_code_segment(layout, mapping))
+        *out = page_of(layout->segments[0].address) + (address - mapping->start);
+    else if (layout->assume_linear || is_whole(layout, mapping) || is_linear(layout, mapping))
+        *out = base_of(layout) + offset;
+    else
+        return SXT_LAYOUT_NO_SEGMENTS;
+    return SXT_LAYOUT_PLACED;
+}
+
+enum sxt_layout_answer sxt_layout_place(const struct sxt_layout *layout, const struct sxt_layout_mapping *mapping,
+                                        uint64_t address, uint64_t *out)
 {
     *out = address;
     if (mapping->start == 0 && mapping->offset == 0 && (mapping->limit == 0 || mapping->limit == UINT64_MAX))
-        return true;
+        return SXT_LAYOUT_PLACED;
     if (layout->is_unknown && (sxt_layout_is_kernel(mapping->name) || mapping->start < FIXED_END))
-        return true;
+        return SXT_LAYOUT_PLACED;
     if (sxt_layout_is_kernel(mapping->name) && !layout->is_relocatable) {
         *out = address - kernel_bias(layout, mapping);
-        return true;
+        return SXT_LAYOUT_PLACED;
     }
     if (layout->is_relocatable) {
         *out = layout->text + (address - mapping->start);
-        return true;
+        return SXT_LAYOUT_PLACED;
     }
     uint64_t offset = address - mapping->start + mapping->offset;
     if (layout->has_offsets)
-        return sxt_layout_place_offset(layout, offset, out);
-    if (mapping->start < layout->end && layout->first < mapping->limit)
-        return true;
-    *out = is_code_segment(layout, mapping) ? layout->segments[0].address / PAGE * PAGE + (address - mapping->start)
-                                            : offset;
-    return true;
+        return sxt_layout_place_offset(layout, offset, out) ? SXT_LAYOUT_PLACED : SXT_LAYOUT_NOT_LOADED;
+    if (!layout->is_unknown)
+        return place_without_offsets(layout, mapping, address, out);
+    *out = offset;
+    return layout->assume_linear ? SXT_LAYOUT_PLACED : SXT_LAYOUT_NO_SEGMENTS;
 }

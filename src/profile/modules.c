@@ -139,7 +139,22 @@ static void note_problem(struct sxt_module *module, const char *text)
     module->problem = strdup(text);
 }
 
-bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive)
+void sxt_module_warn_of_segments(const struct sxt_modules *modules, struct sxt_module *module)
+{
+    const sxt_modules_options *options = &modules->options;
+    if (module->lacks_segments)
+        return;
+    module->lacks_segments = true;
+    if (options->warning == NULL)
+        return;
+    sxt_error problem;
+    sxt_fail_reason(&problem, SXT_ERROR_NOT_FOUND, SXT_REASON_NO_SEGMENTS, SXT_NO_OFFSET,
+                    "does not say where parts of the binary are loaded, so addresses of '%.*s' get no names",
+                    (int)(module->name.size < 150 ? module->name.size : 150), module->name.data);
+    options->warning(options->warning_data, sxt_module_path(module), &problem);
+}
+
+bool sxt_module_lay_out(const struct sxt_modules *modules, struct sxt_module *module, const sxt_archive *archive)
 {
     if (module->has_layout)
         return true;
@@ -148,11 +163,11 @@ bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive)
         sxt_elf_summary_of_memory(module->image, module->image_size, &summary, &module->layout);
     else if (module->binary != NULL)
         sxt_elf_summary_read(module->binary, &summary, &module->layout);
-    if (!summary.is_elf && archive != NULL)
-        sxt_layout_of_archive(&module->layout, archive);
-    else if (!summary.is_elf)
-        note_problem(module, "not a readable ELF file");
-    module->has_layout = summary.is_elf || archive != NULL;
+    bool is_archive = !summary.is_elf && archive != NULL && sxt_layout_of_archive(&module->layout, archive);
+    if (!summary.is_elf && !is_archive)
+        note_problem(module, archive != NULL ? "out of memory" : "not a readable ELF file");
+    module->has_layout = summary.is_elf || is_archive;
+    module->layout.assume_linear = modules->options.assume_linear;
     return module->has_layout;
 }
 

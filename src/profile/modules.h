@@ -1,11 +1,12 @@
 /*
  * modules.h: the files that mappings come from, chosen in this order.
  *
- * 1. In the user's directories: an archive named like the build ID (`BUILDID.lidia`), an ELF file with that build ID,
- *    an ELF file with that FileID (some profilers store it in place of the build ID). A debug file with the build ID
- *    completes the binary, or replaces it.
+ * 1. In the user's directories: an archive named like the build ID (`BUILDID.lidia`), an ELF file with that build ID or
+ *    an archive of one, the same with that FileID (some profilers store it in place of the build ID). A debug file with
+ *    the build ID completes the binary, or replaces it.
  * 2. There, by name: an archive named like the file (`libfoo.so.1.lidia`), then the file itself; of several, the one
- *    whose directories are most like those of the mapping. A file with another build ID is not used.
+ *    whose directories are most like those of the mapping. A file with another build ID is not used. Then an archive of
+ *    a binary that had this name, if no build ID is known and there is only one.
  * 3. On this machine: the file by its path, unless its build ID differs; the debug file with the build ID.
  *
  * An archive is preferred to a binary that was found in the same way, because it opens faster. With the option `exact`,
@@ -36,6 +37,7 @@ struct sxt_module {
     bool has_layout;
     sxt_archive *opened; /* by sxt_module_keep */
     uint64_t last_use;
+    bool lacks_segments; /* an address could not be placed because its segments are unknown; a warning was given */
 };
 
 struct sxt_modules {
@@ -76,7 +78,10 @@ static inline const char *sxt_module_path(const struct sxt_module *module)
  * Fills module->layout from the binary, or without one from ARCHIVE, which must be open then. False if neither can be
  * read; module->problem says why.
  */
-bool sxt_module_lay_out(struct sxt_module *module, const sxt_archive *archive);
+bool sxt_module_lay_out(const struct sxt_modules *modules, struct sxt_module *module, const sxt_archive *archive);
+
+/* Warns, once for each module, that addresses cannot be placed in it because its segments are unknown. */
+void sxt_module_warn_of_segments(const struct sxt_modules *modules, struct sxt_module *module);
 
 /*
  * Opens it; *OUT is the caller's to close. If COUNT is not 0, only these addresses will be looked up. MANGLED: names as

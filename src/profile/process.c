@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/options.h"
 #include "base/search.h"
 #include "profile/modules.h"
@@ -40,7 +41,7 @@ static int read_maps(struct sxt_process *process, const char *path, sxt_error *e
 static bool read_line(struct sxt_process *process, const char *line, size_t size);
 static void open_module(struct sxt_process *process, const struct mapping *mapping);
 
-static int open_process(long pid, const char *maps, const sxt_open_options *options, sxt_process **out,
+static int open_process(long pid, const char *maps, const sxt_modules_options *where, sxt_process **out,
                         sxt_error *error)
 {
     *out = NULL;
@@ -48,13 +49,12 @@ static int open_process(long pid, const char *maps, const sxt_open_options *opti
     if (process == NULL)
         return sxt_fail_memory(error, sizeof *process);
     process->pid = pid;
-    sxt_modules_options where;
-    sxt_modules_options_init(&where);
-    where.open = options;
-    int status = sxt_modules_open(&where, &process->modules, error);
+    int status = sxt_modules_open(where, &process->modules, error);
     if (status == SXT_OK) {
         /* The strings of answers point into the archives, so all of them stay open. */
         process->modules->most_open = SIZE_MAX;
+        /* A file on this machine is opened as the process sees it: see choose_path. */
+        process->modules->options.no_local = true;
         status = read_maps(process, maps, error);
     }
     if (status != SXT_OK)
@@ -63,16 +63,46 @@ static int open_process(long pid, const char *maps, const sxt_open_options *opti
     return status;
 }
 
-int sxt_process_open_pid(long pid, const sxt_open_options *options, sxt_process **out, sxt_error *error)
+static int open_pid(long pid, const sxt_modules_options *where, sxt_process **out, sxt_error *error)
 {
     char maps[64];
     snprintf(maps, sizeof maps, "/proc/%ld/maps", pid);
-    return open_process(pid, maps, options, out, error);
+    return open_process(pid, maps, where, out, error);
+}
+
+int sxt_process_open_pid(long pid, const sxt_open_options *options, sxt_process **out, sxt_error *error)
+{
+    sxt_modules_options where;
+    sxt_modules_options_init(&where);
+    where.open = options;
+    return open_pid(pid, &where, out, error);
 }
 
 int sxt_process_open_maps(const char *path, const sxt_open_options *options, sxt_process **out, sxt_error *error)
 {
-    return open_process(0, path, options, out, error);
+    sxt_modules_options where;
+    sxt_modules_options_init(&where);
+    where.open = options;
+    return open_process(0, path, &where, out, error);
+}
+
+void sxt_process_options_init(sxt_process_options *options)
+{
+    *options = (sxt_process_options){.struct_size = sizeof *options};
+}
+
+int sxt_process_open(const sxt_process_options *given, sxt_process **out, sxt_error *error)
+{
+    *out = NULL;
+    sxt_process_options options;
+    sxt_process_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_process_options_init", error);
+    if (status == SXT_OK && (options.pid != 0) == (options.maps != NULL))
+        status = sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "either a process or saved maps must be given");
+    if (status != SXT_OK)
+        return status;
+    return options.maps != NULL ? open_process(0, options.maps, options.modules, out, error)
+                                : open_pid(options.pid, options.modules, out, error);
 }
 
 void sxt_process_close(sxt_process **process)
@@ -147,6 +177,25 @@ static const struct mapping *mapping_at(const struct sxt_process *process, uint6
     return low > 0 && address < process->mappings[low - 1].range.limit ? &process->mappings[low - 1] : NULL;
 }
 
+/* The virtual address in the module, which is laid out. */
+static bool place_address(const struct sxt_process *process, const struct mapping *mapping, const sxt_archive *archive,
+                          uint64_t address, uint64_t *out)
+{
+    struct sxt_module *module = mapping->module;
+    uint64_t offset = address - mapping->range.start + mapping->range.offset;
+    /* A mapped archive contains no code that could run. */
+    if (module->archive == NULL && sxt_archive_kind(archive) != SXT_KIND_ELF)
+        return false;
+    if (module->layout.has_offsets)
+        return sxt_layout_place_offset(&module->layout, offset, out);
+    if (module->archive == NULL)
+        return false;
+    enum sxt_layout_answer answer = sxt_layout_place(&module->layout, &mapping->range, address, out);
+    if (answer == SXT_LAYOUT_NO_SEGMENTS)
+        sxt_module_warn_of_segments(process->modules, module);
+    return answer == SXT_LAYOUT_PLACED;
+}
+
 static size_t look_up(struct sxt_process *process, const struct mapping *mapping, uint64_t address, sxt_frame *frames,
                       size_t capacity, sxt_process_place *place)
 {
@@ -159,10 +208,8 @@ static size_t look_up(struct sxt_process *process, const struct mapping *mapping
         place->problem = module->problem != NULL ? module->problem : "out of memory";
         return 0;
     }
-    /* A mapped archive contains no code that could run. */
-    uint64_t offset = address - mapping->range.start + mapping->range.offset;
-    if (!sxt_module_lay_out(module, archive) || !module->layout.has_offsets ||
-        !sxt_layout_place_offset(&module->layout, offset, &place->address))
+    if (!sxt_module_lay_out(process->modules, module, archive) ||
+        !place_address(process, mapping, archive, address, &place->address))
         return 0;
     return sxt_archive_lookup(archive, place->address, frames, capacity);
 }
@@ -247,7 +294,27 @@ static int choose_path(const struct sxt_process *process, const struct mapping *
     return status;
 }
 
-/* Gives the module its file, or the problem. */
+/*
+ * Searches the user's directories for the file at PATH, of which the build ID may be known, or, if PATH is NULL, by its
+ * name alone.
+ */
+static void search_module(const struct sxt_process *process, struct sxt_module *module, const char *path)
+{
+    struct sxt_elf_summary summary = {0};
+    char hex[SXT_HEX_ROOM(SXT_ELF_SUMMARY_ID_MAX)];
+    sxt_string build_id = module->build_id;
+    if (process->modules->options.directory_count == 0)
+        return;
+    if (path != NULL)
+        sxt_elf_summary_read(path, &summary, NULL);
+    if (summary.is_elf && summary.build_id_size > 0)
+        module->build_id = (sxt_string){hex, sxt_hex_encode(hex, summary.build_id, summary.build_id_size)};
+    sxt_module_choose_files(process->modules, module);
+    module->build_id = build_id;
+    module->is_other_build = false;
+}
+
+/* Gives the module its files, or the problem. */
 static void open_module(struct sxt_process *process, const struct mapping *mapping)
 {
     struct sxt_module *module = mapping->module;
@@ -258,9 +325,10 @@ static void open_module(struct sxt_process *process, const struct mapping *mappi
         status = read_vdso(process, mapping, &error);
     } else {
         status = choose_path(process, mapping, path, sizeof path, &error);
-        if (status == SXT_OK)
+        search_module(process, module, status == SXT_OK ? path : NULL);
+        if (status == SXT_OK && module->binary == NULL)
             module->binary = strdup(path);
     }
-    if (status != SXT_OK)
+    if (status != SXT_OK && !sxt_module_is_found(module))
         module->problem = strdup(error.text);
 }

@@ -1,6 +1,7 @@
 /* remote.c: requests to a symbol service and its answers, as JSON. */
 #include "profile/remote.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/http.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/string.h"
 
 /* Addresses in one request; an answer has some hundred bytes for each. */
 #define BATCH        2000
@@ -110,37 +112,71 @@ static bool is_id(sxt_string id)
     return id.size > 0 && id.size <= ID_MAX;
 }
 
-static int write_question(struct sxt_remote *remote, sxt_string id, const uint64_t *addresses, size_t count,
-                          sxt_error *error)
+static int write_question(struct sxt_remote *remote, const struct sxt_remote_question *question, size_t first,
+                          size_t count, sxt_error *error)
 {
-    struct sxt_buffer *question = &remote->question;
-    sxt_buffer_clear(question);
-    struct sxt_json_writer json = sxt_json_writer_make(question, SXT_JSON_COMPACT);
+    struct sxt_buffer *text = &remote->question;
+    sxt_buffer_clear(text);
+    struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
-    sxt_json_write_string(&json, "file_id", id);
+    sxt_json_write_string(&json, "file_id", question->id);
+    if (question->are_offsets)
+        sxt_json_write_string(&json, "kind", sxt_string_of("file_offset"));
     sxt_json_write_begin(&json, "addresses", '[');
     for (size_t i = 0; i < count; i++)
-        sxt_json_write_address(&json, NULL, addresses[i]);
+        sxt_json_write_address(&json, NULL, question->addresses[first + i]);
     sxt_json_write_end(&json, ']');
     sxt_json_write_end(&json, '}');
-    return sxt_buffer_status(question, error);
-}
-
-/* Fails with the reason that the service gives: {"error":{"Text":…}}, in the format of the profiler's service. */
-static int fail_refused(const struct sxt_remote *remote, long status, const struct sxt_json *reply, sxt_error *error)
-{
-    const struct sxt_json *text = sxt_json_member(sxt_json_member(reply, "error"), "Text");
-    bool has_text = text != NULL && text->type == SXT_JSON_STRING;
-    sxt_reason reason = status == 401 || status == 403 ? SXT_REASON_NOT_AUTHORIZED : SXT_REASON_NONE;
-    return sxt_fail_reason(error, SXT_ERROR_IO, reason, SXT_NO_OFFSET, "%s answers with status %ld%s%.*s", remote->url,
-                           status, has_text ? ": " : "",
-                           has_text ? (int)(text->string.size < 300 ? text->string.size : 300) : 0,
-                           has_text ? text->string.data : "");
+    return sxt_buffer_status(text, error);
 }
 
 static sxt_string string_of(const struct sxt_json *value)
 {
     return value != NULL && value->type == SXT_JSON_STRING ? value->string : (sxt_string){NULL, 0};
+}
+
+/* Appends at most MOST bytes of TEXT after BEFORE. Does nothing if TEXT is absent or empty. */
+static void add_part(struct sxt_buffer *to, const char *before, sxt_string text, size_t most)
+{
+    if (text.size == 0)
+        return;
+    sxt_buffer_append(to, before, strlen(before));
+    sxt_buffer_append(to, text.data, text.size < most ? text.size : most);
+}
+
+/* The code of an error is a string; a number is taken too. */
+static sxt_string code_of(const struct sxt_json *value, char room[32])
+{
+    if (value != NULL && value->is_unsigned) {
+        int size = snprintf(room, 32, "%llu", (unsigned long long)value->unsigned_value);
+        return (sxt_string){room, (size_t)size};
+    }
+    return string_of(value);
+}
+
+/*
+ * Fails with what the service says about the refusal, in the format of the profiler's service:
+ * {"success":false,"uuid":…,"error":{"Code":…,"Text":…},"status":…}. The uuid names the request in the service's log.
+ */
+static int fail_refused(const struct sxt_remote *remote, long status, const struct sxt_json *reply, sxt_error *error)
+{
+    const struct sxt_json *problem = sxt_json_member(reply, "error");
+    sxt_string text = string_of(sxt_json_member(problem, "Text"));
+    char room[32];
+    struct sxt_buffer details;
+    sxt_buffer_init(&details, 1024);
+    sxt_string code = code_of(sxt_json_member(problem, "Code"), room);
+    sxt_string uuid = string_of(sxt_json_member(reply, "uuid"));
+    /* The text comes last: it may be cut. */
+    add_part(&details, "code ", code, 40);
+    add_part(&details, details.size > 0 ? ", uuid " : "uuid ", uuid, 40);
+    sxt_buffer_print(&details, "%sstatus %ld", details.size > 0 ? ", " : "", status);
+    add_part(&details, ": ", text.data != NULL ? text : string_of(problem), 200);
+    sxt_reason reason = status == 401 || status == 403 ? SXT_REASON_NOT_AUTHORIZED : SXT_REASON_NONE;
+    int failed = sxt_fail_reason(error, SXT_ERROR_IO, reason, SXT_NO_OFFSET, "%.90s answers with %.*s", remote->url,
+                                 (int)details.size, details.size > 0 ? (const char *)details.data : "");
+    sxt_buffer_free(&details);
+    return failed;
 }
 
 /* One chain as frames. */
@@ -213,26 +249,33 @@ static int send_request(struct sxt_remote *remote, struct sxt_arena *arena, stru
     return SXT_OK;
 }
 
-int sxt_remote_ask(struct sxt_remote *remote, sxt_string id, const uint64_t *addresses, size_t count,
-                   sxt_remote_answer *answer, void *data, bool *is_known, sxt_error *error)
+/* Whether the service says that it did not answer, whatever the status. */
+static bool is_refused(long status, const struct sxt_json *reply)
+{
+    const struct sxt_json *success = sxt_json_member(reply, "success");
+    return status != 200 || (success != NULL && success->type == SXT_JSON_BOOL && !success->boolean);
+}
+
+int sxt_remote_ask(struct sxt_remote *remote, const struct sxt_remote_question *question, sxt_remote_answer *answer,
+                   void *data, bool *is_known, sxt_error *error)
 {
     int status = SXT_OK;
-    *is_known = is_id(id);
-    for (size_t done = 0; done < count && *is_known && status == SXT_OK;) {
-        size_t batch = count - done < BATCH ? count - done : BATCH;
+    *is_known = is_id(question->id);
+    for (size_t done = 0; done < question->count && *is_known && status == SXT_OK;) {
+        size_t batch = question->count - done < BATCH ? question->count - done : BATCH;
         struct sxt_arena arena;
         struct sxt_json *reply;
         long answer_status = 0;
         sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-        status = write_question(remote, id, addresses + done, batch, error);
+        status = write_question(remote, question, done, batch, error);
         if (status == SXT_OK)
             status = send_request(remote, &arena, &reply, &answer_status, error);
         if (status == SXT_OK && answer_status == 404 && done == 0)
             *is_known = false;
-        else if (status == SXT_OK && answer_status != 200)
+        else if (status == SXT_OK && is_refused(answer_status, reply))
             status = fail_refused(remote, answer_status, reply, error);
         else if (status == SXT_OK)
-            status = read_answer(remote, reply, addresses + done, done, batch, answer, data, error);
+            status = read_answer(remote, reply, question->addresses + done, done, batch, answer, data, error);
         sxt_arena_free(&arena);
         done += batch;
     }

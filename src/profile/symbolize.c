@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/gzip.h"
+#include "base/hex.h"
 #include "base/inflate.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -22,6 +23,7 @@
 #include "demangle/demangle.h"
 #include "profile/modules.h"
 #include "profile/pprof.h"
+#include "symbols/symbols.h"
 
 /* With more addresses than this, nearly all of an ELF file has to be read. */
 #define FEW_ADDRESSES   10000
@@ -50,6 +52,16 @@ struct work {
     sxt_error *error;
 };
 
+#define IDS 3
+
+/* What a service may know a file by, best first; an ID may be absent. */
+struct identity {
+    sxt_string ids[IDS];
+    const char *binary; /* its FileID is the last one; NULL: see ids */
+    char build_id[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
+    char file_id[SXT_HEX_ROOM(SXT_FILE_ID_SIZE)];
+};
+
 static int prepare(struct work *work);
 static int symbolize_groups(struct work *work);
 static int report_mappings(struct work *work);
@@ -64,6 +76,7 @@ const char *sxt_unresolved_text(sxt_unresolved reason)
         [SXT_UNRESOLVED_DAMAGED] = "file cannot be read",
         [SXT_UNRESOLVED_OUTSIDE] = "not loaded from the file",
         [SXT_UNRESOLVED_UNKNOWN] = "no symbol there",
+        [SXT_UNRESOLVED_SEGMENTS] = "segments of the file unknown",
     };
     return (size_t)reason < SXT_UNRESOLVED_KINDS ? texts[reason] : "unknown reason";
 }
@@ -260,11 +273,14 @@ static void note_all_unresolved(struct work *work, const struct sxt_sort_item *i
         note_unresolved(work, &work->pprof->locations[items[i].index], reason);
 }
 
-/* Sets the keys of ITEMS to virtual addresses, and sorts. Removes those without one. Returns how many are left. */
+/*
+ * Sets the keys of ITEMS to virtual addresses, and sorts. Returns how many have one. After them come *OFFSETS items of
+ * which only the offset in the file is known; the others are removed.
+ */
 static size_t set_virtual_addresses(struct work *work, const struct sxt_layout *layout, struct sxt_sort_item *items,
-                                    size_t count)
+                                    size_t count, size_t *offsets)
 {
-    size_t placed = 0;
+    size_t placed = 0, unplaced = 0;
     for (size_t i = 0; i < count; i++) {
         const struct sxt_pprof_location *location = &work->pprof->locations[items[i].index];
         const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[location->mapping];
@@ -274,12 +290,21 @@ static size_t set_virtual_addresses(struct work *work, const struct sxt_layout *
         if (location->is_return && address > mapping->start)
             address--;
         struct sxt_sort_item item = {0, items[i].index};
-        if (is_inside && address < limit && sxt_layout_place(layout, &from, address, &item.key))
+        enum sxt_layout_answer answer = SXT_LAYOUT_NOT_LOADED;
+        if (is_inside && address < limit)
+            answer = sxt_layout_place(layout, &from, address, &item.key);
+        if (answer == SXT_LAYOUT_PLACED)
             items[placed++] = item;
+        else if (answer == SXT_LAYOUT_NO_SEGMENTS)
+            work->scratch[unplaced++] = item;
         else
             note_unresolved(work, location, SXT_UNRESOLVED_OUTSIDE);
     }
+    if (unplaced > 0)
+        memcpy(items + placed, work->scratch, unplaced * sizeof *items);
     sxt_sort(items, work->scratch, placed);
+    sxt_sort(items + placed, work->scratch, unplaced);
+    *offsets = unplaced;
     return placed;
 }
 
@@ -291,39 +316,64 @@ static void list_addresses(struct work *work, const struct sxt_sort_item *items,
 
 static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
                    size_t *left);
-static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
-                       sxt_unresolved reason);
+static void identify(struct identity *identity, const struct sxt_module *module, const sxt_archive *archive);
+static int ask_service(struct work *work, const struct identity *identity, struct sxt_sort_item *items, size_t count,
+                       bool are_offsets, sxt_unresolved reason);
+
+/* Asks the service for locations of which only the offset in the file is known, and warns of what stays unknown. */
+static int ask_for_offsets(struct work *work, struct sxt_module *module, const struct identity *identity,
+                           struct sxt_sort_item *items, size_t count)
+{
+    uint64_t before = work->report->unresolved[SXT_UNRESOLVED_SEGMENTS];
+    int status = ask_service(work, identity, items, count, true, SXT_UNRESOLVED_SEGMENTS);
+    if (work->report->unresolved[SXT_UNRESOLVED_SEGMENTS] > before)
+        sxt_module_warn_of_segments(work->modules, module);
+    return status;
+}
+
+static int symbolize_unknown(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items,
+                             size_t count)
+{
+    const struct sxt_layout unknown = {.is_unknown = true, .assume_linear = work->modules->options.assume_linear};
+    sxt_unresolved reason = module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE;
+    struct identity identity;
+    size_t offsets = 0;
+    identify(&identity, module, NULL);
+    if (work->modules->remote != NULL)
+        count = set_virtual_addresses(work, &unknown, items, count, &offsets);
+    int status = ask_service(work, &identity, items, count, false, reason);
+    return status == SXT_OK ? ask_service(work, &identity, items + count, offsets, true, reason) : status;
+}
 
 /* An archive is opened first, to know its addresses; an ELF file last, when it is known what to read. */
 static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count)
 {
-    if (!sxt_module_is_found(module)) {
-        const struct sxt_layout unknown = {.is_unknown = true};
-        if (work->modules->remote != NULL)
-            count = set_virtual_addresses(work, &unknown, items, count);
-        return ask_service(work, module, items, count,
-                           module->is_other_build ? SXT_UNRESOLVED_BUILD_ID : SXT_UNRESOLVED_FILE);
-    }
+    if (!sxt_module_is_found(module))
+        return symbolize_unknown(work, module, items, count);
     sxt_archive *archive = NULL;
     bool fine = module->archive == NULL || sxt_module_open(work->modules, module, NULL, 0, true, &archive) == SXT_OK;
-    if (!fine || !sxt_module_lay_out(module, archive)) {
+    if (!fine || !sxt_module_lay_out(work->modules, module, archive)) {
         sxt_archive_close(&archive);
         note_all_unresolved(work, items, count, SXT_UNRESOLVED_DAMAGED);
         return SXT_OK;
     }
-    count = set_virtual_addresses(work, &module->layout, items, count);
+    size_t left = 0, offsets;
+    count = set_virtual_addresses(work, &module->layout, items, count, &offsets);
     list_addresses(work, items, count);
     if (archive == NULL && count > 0)
         fine = sxt_module_open(work->modules, module, work->addresses, count <= FEW_ADDRESSES ? count : 0, true,
                                &archive) == SXT_OK;
     int status = SXT_OK;
-    size_t left = 0;
     if (!fine)
         note_all_unresolved(work, items, count, SXT_UNRESOLVED_DAMAGED);
     else if (count > 0)
         status = look_up(work, archive, items, count, &left);
+    struct identity identity;
+    identify(&identity, module, archive);
     sxt_archive_close(&archive);
-    return status == SXT_OK ? ask_service(work, module, items, left, SXT_UNRESOLVED_UNKNOWN) : status;
+    if (status == SXT_OK)
+        status = ask_service(work, &identity, items, left, false, SXT_UNRESOLVED_UNKNOWN);
+    return status == SXT_OK ? ask_for_offsets(work, module, &identity, items + count, offsets) : status;
 }
 
 static int add_chain(struct work *work, size_t location, const sxt_frame *frames, size_t count);
@@ -381,27 +431,42 @@ static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t
 }
 
 /*
- * Asks the service for what no file has. The file is named by its build ID in the profile (which may be a FileID), and
- * if the service does not know that, by its FileID, if the file is here. REASON is for what stays unknown.
+ * The service knows the file by its build ID in the profile (which may be a FileID), by that in the archive, or by its
+ * FileID, if the file or an archive of it is here.
  */
-static int ask_service(struct work *work, const struct sxt_module *module, struct sxt_sort_item *items, size_t count,
-                       sxt_unresolved reason)
+static void identify(struct identity *identity, const struct sxt_module *module, const sxt_archive *archive)
+{
+    const struct sxt_model_module *facts = archive != NULL ? sxt_archive_module(archive) : NULL;
+    *identity = (struct identity){.ids = {module->build_id}, .binary = module->binary};
+    if (facts != NULL && facts->build_id_size > 0) {
+        sxt_hex_encode(identity->build_id, facts->build_id, facts->build_id_size);
+        if (!sxt_hex_equals(module->build_id, facts->build_id, facts->build_id_size))
+            identity->ids[1] = (sxt_string){identity->build_id, 2 * facts->build_id_size};
+    }
+    if (facts != NULL && facts->has_file_id && module->binary == NULL)
+        identity->ids[2] =
+            (sxt_string){identity->file_id, sxt_hex_encode(identity->file_id, facts->file_id, SXT_FILE_ID_SIZE)};
+}
+
+/* Asks the service for what no file has. REASON is for what stays unknown. */
+static int ask_service(struct work *work, const struct identity *identity, struct sxt_sort_item *items, size_t count,
+                       bool are_offsets, sxt_unresolved reason)
 {
     char hex[33], base64url[23];
-    sxt_string ids[2] = {module->build_id, {NULL, 0}};
-    if (count > 0 && work->modules->remote != NULL && module->binary != NULL &&
-        sxt_file_id(module->binary, hex, base64url, NULL) == SXT_OK)
-        ids[1] = (sxt_string){hex, sizeof hex - 1};
+    sxt_string ids[IDS] = {identity->ids[0], identity->ids[1], identity->ids[2]};
+    if (count > 0 && work->modules->remote != NULL && identity->binary != NULL &&
+        sxt_file_id(identity->binary, hex, base64url, NULL) == SXT_OK)
+        ids[2] = (sxt_string){hex, sizeof hex - 1};
     struct asking asking = {work, items, count};
     int status = SXT_OK;
     list_addresses(work, items, count);
-    for (size_t i = 0; i < 2 && asking.left == count && count > 0 && status == SXT_OK; i++) {
+    for (size_t i = 0; i < IDS && asking.left == count && count > 0 && status == SXT_OK; i++) {
         bool is_known = false;
         if (work->modules->remote == NULL || ids[i].size == 0)
             continue;
         asking.left = 0;
-        status = sxt_remote_ask(work->modules->remote, ids[i], work->addresses, count, take_answer, &asking, &is_known,
-                                work->error);
+        const struct sxt_remote_question question = {ids[i], work->addresses, count, are_offsets};
+        status = sxt_remote_ask(work->modules->remote, &question, take_answer, &asking, &is_known, work->error);
         if (!is_known)
             asking.left = count;
     }

@@ -270,14 +270,23 @@ static bool place_by_symbol(struct sxt_text_addresses *addresses, struct module_
     return place_by_name(known, readable, match, out);
 }
 
-static bool place_by_mapping(const struct sxt_module *module, const struct module_facts *known, uint64_t address,
-                             uint64_t *out)
+static bool place_in(const struct sxt_modules *modules, struct sxt_module *module,
+                     const struct sxt_layout_mapping *mapping, uint64_t address, uint64_t *out)
+{
+    enum sxt_layout_answer answer = sxt_layout_place(&module->layout, mapping, address, out);
+    if (answer == SXT_LAYOUT_NO_SEGMENTS)
+        sxt_module_warn_of_segments(modules, module);
+    return answer == SXT_LAYOUT_PLACED;
+}
+
+static bool place_by_mapping(const struct sxt_text_addresses *addresses, struct sxt_module *module,
+                             const struct module_facts *known, uint64_t address, uint64_t *out)
 {
     for (size_t i = 0; i < known->mapping_count; i++) {
         size_t newest = (known->mapping_next + MAPPINGS_MAX - 1 - i) % MAPPINGS_MAX;
         const struct sxt_layout_mapping *mapping = &known->mappings[newest];
         if (address >= mapping->start && address < mapping->limit)
-            return sxt_layout_place(&module->layout, mapping, address, out);
+            return place_in(addresses->modules, module, mapping, address, out);
     }
     return false;
 }
@@ -312,7 +321,7 @@ static bool place_perf(struct sxt_text_addresses *addresses, struct sxt_module *
     bool is_kernel = sxt_layout_is_kernel(module->name);
     if (is_kernel && has_symbol(match) && !match->has_offset)
         return false;
-    bool is_placed = place_by_mapping(module, known, match->address, out) ||
+    bool is_placed = place_by_mapping(addresses, module, known, match->address, out) ||
                      (!is_kernel && sxt_layout_place_code_offset(layout, match->address, out)) ||
                      place_unmoved(layout, match->address, out);
     return is_placed && has_stated_offset(archive, match, *out);
@@ -416,7 +425,7 @@ const sxt_archive *sxt_text_address(struct sxt_text_addresses *addresses, const 
 {
     struct sxt_module *module = module_of(addresses, match);
     const sxt_archive *archive = module != NULL ? sxt_module_keep(addresses->modules, module) : NULL;
-    bool is_placed = archive != NULL && sxt_module_lay_out(module, archive) &&
+    bool is_placed = archive != NULL && sxt_module_lay_out(addresses->modules, module, archive) &&
                      place_match(addresses, module, archive, match, address);
     if (archive == NULL && match->kind == SXT_TEXT_MATCH_KERNEL && match->module.size > 0) {
         archive = place_in_blob(addresses, match, address);

@@ -268,10 +268,14 @@ class Finding(NamesTest):
         identity = next(module["build_id"] for module in read(self.trace)[0]["modules"]
                         if module["path"] == str(program))
         archive = self.archive(program)
+        named = self.elsewhere / "program.lidia"
+        shutil.copy(self.archive(program, "--compat", name="plain.lidia"), named)
         program.unlink()
-        shutil.copy(archive, self.elsewhere / "program.lidia")
         self.assertIn("program+0x", self.symbolize("--search", self.elsewhere, "-o", self.folder / "other.mlyze").text,
-                      "an archive called like the file may be of any build")
+                      "an archive called like the file that does not know its build ID may be of any build")
+        shutil.copy(archive, named)
+        self.named(wanted, "--search", self.elsewhere, trace=pathlib.Path(shutil.copy(self.trace, self.folder / "a.mlyze")))
+        named.unlink()
         shutil.move(archive, self.elsewhere / f"{identity}.lidia")
         self.named(wanted, "--search", self.elsewhere)
 

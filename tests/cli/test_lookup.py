@@ -289,7 +289,7 @@ class Translation(LookupTest):
         self.assertEqual(self.names(answers), [symbol.name.decode() for symbol in functions])
 
     def test_an_archive_does_not_know_file_offsets_and_says_so(self):
-        result = sextant.run("lookup", self.archive(self.elf), "--file-offset", "20")
+        result = sextant.run("lookup", self.archive(self.elf, "--compat"), "--file-offset", "20")
         self.assert_no_crash(result)
         self.assertIn("offset", result.err, f"\n{result}")
         self.assertNotIn(b"main", result.out)

@@ -98,7 +98,8 @@ class Answers(UrlTest):
         self.assertEqual(asked, "/api/symbolize")
         self.assertEqual(headers["Content-Type"], "application/json")
         self.assertNotIn("Authorization", headers)
-        self.assertEqual(set(question), {"file_id", "addresses"})
+        self.assertEqual(set(question), {"file_id", "addresses", "kind"})
+        self.assertEqual(question["kind"], "file_offset", "nothing is known of the file but offsets")
 
     def test_a_file_at_a_fixed_address(self):
         path = self.program("-no-pie")
@@ -107,6 +108,7 @@ class Answers(UrlTest):
         given = leaf_profile(path, addresses, mapping_of(path, base=0, build_id=build_id), 0)
         path.unlink()
         self.check(self.symbolize(given, "--url", self.service.url), build_id, addresses)
+        self.assertEqual(set(self.service.requests[0][2]), {"file_id", "addresses"})
 
     def test_a_stripped_file_is_known_by_its_file_id(self):
         path = self.program("-fPIE", "-pie")
@@ -206,6 +208,31 @@ class Failures(UrlTest):
         done = self.fails()
         self.assertEqual(done.status, 1)
         self.assertRegex(done.err, r"status 403: unknown.key; see --api-key")
+
+    def test_a_refusal_has_its_code_and_uuid(self):
+        uuid = "c0ffee00-1234-4321-aaaa-0123456789ab"
+        for code in (b'"1000"', b"1000"):
+            body = b'{"success":false,"uuid":"%s","error":{"Code":%s,"Text":"%s"},"status":400}' % (
+                uuid.encode(), code, b"no such thing " * 40)
+            self.service.reply = lambda count, question, body=body: (400, {}, body)
+            done = self.fails()
+            self.assertEqual(done.status, 1)
+            self.assertEqual(done.err.count("\n"), 1, done.err)
+            for expected in ("1000", uuid, "status 400", "no such thing"):
+                self.assertIn(expected, done.err)
+
+    def test_a_refusal_with_status_200(self):
+        self.service.reply = lambda count, question: (
+            200, {}, b'{"success":false,"uuid":"u-1","error":{"Code":"7","Text":"busy"}}')
+        self.assertRegex(self.fails().err, "code 7, uuid u-1, .*busy")
+
+    def test_a_refusal_without_details(self):
+        for body in (b"", b"nonsense", b"[]", b'{"uuid":5,"error":{"Code":{},"Text":[]}}', b'{"error":"plain text"}'):
+            self.service.reply = lambda count, question, body=body: (500, {}, body)
+            done = self.fails()
+            self.assertEqual(done.status, 1)
+            self.assertIn("status 500", done.err)
+        self.assertIn("plain text", done.err)
 
     def test_it_is_not_led_elsewhere(self):
         self.service.reply = lambda count, question: (302, {"Location": "http://127.0.0.1:1/"}, b"")

@@ -4,14 +4,22 @@
 #include "profile/layout.h"
 #include "support/test.h"
 
-#define NOWHERE UINT64_MAX
+#define NOWHERE  UINT64_MAX
+#define UNPLACED (UINT64_MAX - 1)
 
 static uint64_t place(const struct sxt_layout *layout, const char *name, uint64_t start, uint64_t limit,
                       uint64_t offset, uint64_t address)
 {
     struct sxt_layout_mapping mapping = {start, limit, offset, {name, strlen(name)}};
     uint64_t out;
-    return sxt_layout_place(layout, &mapping, address, &out) ? out : NOWHERE;
+    switch (sxt_layout_place(layout, &mapping, address, &out)) {
+    case SXT_LAYOUT_PLACED:
+        return out;
+    case SXT_LAYOUT_NO_SEGMENTS:
+        return UNPLACED;
+    default:
+        return NOWHERE;
+    }
 }
 
 static struct sxt_layout_segment segments[] = {
@@ -40,13 +48,25 @@ TEST(segments_give_the_address_of_an_offset)
     assert_int_equal(place(&elf, "/bin/app", start, start + 0x4000, 0, start + 0x1800), NOWHERE);
 }
 
-TEST(an_archive_is_where_it_is_linked_or_as_in_the_file)
+TEST(an_archive_without_segments_is_where_it_is_linked)
 {
     assert_int_equal(place(&archive, "/bin/app", 0x401000, 0x403000, 0x1000, 0x401234), 0x401234);
     assert_int_equal(place(&archive, "/bin/app", 0x400000, 0x401001, 0, 0x400500), 0x400500);
+    /* Elsewhere, only a mapping of everything is known to be in memory as in the file. */
     uint64_t start = 0x555500001000;
-    assert_int_equal(place(&archive, "/bin/app", start, start + 0x1000, 0x401000, start + 0x34), 0x401034);
-    assert_int_equal(place(&archive, "/bin/app", 0x402000, 0x403000, 0x5000, 0x402010), 0x5010);
+    assert_int_equal(place(&archive, "/bin/app", start, start + 0x402000, 0, start + 0x401034), 0x401034);
+    assert_int_equal(place(&archive, "/bin/app", start, start + 0x401000, 0, start + 0x34), UNPLACED);
+    assert_int_equal(place(&archive, "/bin/app", start, start + 0x1000, 0x401000, start + 0x34), UNPLACED);
+    assert_int_equal(place(&archive, "/bin/app", 0x402000, 0x403000, 0x5000, 0x402010), UNPLACED);
+}
+
+TEST(the_user_may_say_that_an_archive_is_in_memory_as_in_the_file)
+{
+    struct sxt_layout linear = archive;
+    linear.assume_linear = true;
+    uint64_t start = 0x555500001000;
+    assert_int_equal(place(&linear, "/bin/app", start, start + 0x1000, 0x401000, start + 0x34), 0x401034);
+    assert_int_equal(place(&linear, "/bin/app", 0x402000, 0x403000, 0x5000, 0x402010), 0x5010);
 }
 
 TEST(a_debug_file_knows_how_large_its_code_is)
@@ -55,7 +75,21 @@ TEST(a_debug_file_knows_how_large_its_code_is)
     struct sxt_layout debug = {.segments = &code, .segment_count = 1, .code_count = 1, .first = 0x2340, .end = 0x4001};
     uint64_t start = 0x555500001000;
     assert_int_equal(place(&debug, "/bin/app", start, start + 0x3000, 0x1000, start + 0x345), 0x2345);
-    assert_int_equal(place(&debug, "/bin/app", start, start + 0x4000, 0x1000, start + 0x345), 0x1345);
+    assert_int_equal(place(&debug, "/bin/app", start, start + 0x4000, 0x1000, start + 0x345), UNPLACED);
+}
+
+TEST(a_debug_file_knows_where_its_code_would_be_if_all_is_as_in_the_file)
+{
+    struct sxt_layout_segment parts[] = {{.address = 0x3000002340, .memory_size = 0x1cc1},
+                                         {.address = 0x3000000000, .memory_size = 0x1000}};
+    struct sxt_layout debug = {
+        .segments = parts, .segment_count = 2, .code_count = 1, .first = 0x3000002340, .end = 0x3000004001};
+    uint64_t start = 0x555500001000;
+    assert_int_equal(place(&debug, "/bin/app", start, start + 0x1000, 0x2000, start + 0x345), 0x3000002345);
+    assert_int_equal(place(&debug, "/bin/app", start, start + 0x1000, 0x1000, start + 0x345), UNPLACED);
+    assert_int_equal(place(&debug, "/bin/app", start, start + 0x9000, 0, start + 0x2345), 0x3000002345);
+    debug.assume_linear = true;
+    assert_int_equal(place(&debug, "/bin/app", start, start + 0x1000, 0x1000, start + 0x345), 0x3000001345);
 }
 
 TEST(a_relocatable_file_begins_with_its_text)
