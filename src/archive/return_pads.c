@@ -165,27 +165,38 @@ static int find_in(struct pads *pads, uint64_t start, uint64_t end, sxt_error *e
     return status;
 }
 
-/*
- * Go's stacks end in runtime.goexit, as if its first instruction, a no-op, were a call: the address after that
- * instruction is on every stack.
- */
-static bool add_goexit(struct pads *pads, const struct sxt_model_range *range)
+static bool is_goexit(const struct pads *pads, const struct sxt_model_range *range)
 {
     sxt_string name = sxt_symbols_view(pads->symbols, range->function);
-    bool is_goexit = sxt_string_is(name, "runtime.goexit") || sxt_string_is(name, "runtime.goexit.abi0");
-    return !is_goexit || add_call(pads, range->address, pads->elf.machine == EM_AARCH64 ? 4 : 1);
+    return sxt_string_is(name, "runtime.goexit") || sxt_string_is(name, "runtime.goexit.abi0");
+}
+
+/*
+ * Go's stacks end in runtime.goexit, as if its first instruction, a no-op, were a call: the address after that
+ * instruction is on every stack. BEFORE is the function before it, or NULL: the padding after the function may be a
+ * range of its own, with its name.
+ */
+static bool add_goexit(struct pads *pads, const struct sxt_model_range *range, const struct sxt_model_range *before)
+{
+    if (!is_goexit(pads, range))
+        return true;
+    if (before != NULL && range->address - before->address == before->length && is_goexit(pads, before))
+        return true;
+    return add_call(pads, range->address, pads->elf.machine == EM_AARCH64 ? 4 : 1);
 }
 
 static int find_calls(struct pads *pads, sxt_error *error)
 {
     size_t mark = 0;
     bool data = false;
+    const struct sxt_model_range *before = NULL;
     for (size_t i = 0; i < pads->symbols->range_count; i++) {
         const struct sxt_model_range *range = &pads->symbols->ranges[i];
         if (range->depth != 0)
             continue;
-        if (!add_goexit(pads, range))
+        if (!add_goexit(pads, range, before))
             return sxt_fail_memory(error, pads->count * sizeof *pads->calls);
+        before = range;
         uint64_t at = range->address, end = range->address + range->length;
         for (; mark < pads->marks.count && pads->marks.list[mark].address <= at; mark++)
             data = pads->marks.list[mark].is_data;

@@ -50,6 +50,21 @@ runtime.goexit:
 .size runtime.goexit,.-runtime.goexit
 """
 
+GOEXIT_PADDED = """
+.globl _start
+_start:
+.type runtime.goexit.abi0,@function
+runtime.goexit.abi0:
+    nop
+    call _start
+    nop
+.size runtime.goexit.abi0,.-runtime.goexit.abi0
+.type runtime.goexit,@function
+runtime.goexit:
+    .fill 25, 1, 0xcc
+.size runtime.goexit,.-runtime.goexit
+"""
+
 CALL = re.compile(r"^\s*([0-9a-f]+):\s+(?:bnd |notrack )?(call|bl|blr|blraa|blraaz|syscall|svc)\S*\s")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+\S")
 
@@ -158,6 +173,15 @@ class Pads(SymbfileTest):
         start = int(self.run_ok("lookup", "--json", "--name", "runtime.goexit", program).json_lines()[0]["address"], 16)
         self.assertEqual([(record.va, record.frames[0][0]) for record in symbfile.records(pads.read_bytes())],
                          [(start, "runtime.goexit"), (start + 5, "runtime.goexit")])
+
+    def test_the_padding_after_the_end_of_go_stacks_has_no_pad(self):
+        """Go's table of functions lets a function reach to the next; the symbol and DWARF end where its code does."""
+        source = self.file("goexit.s", GOEXIT_PADDED.encode())
+        program = self.folder / "goexit"
+        sextant.tool("gcc", "-nostdlib", "-static", "-o", program, source)
+        _, pads = self.make(program)
+        start = int(self.run_ok("lookup", "--json", "--name", "runtime.goexit.abi0", program).json_lines()[0]["address"], 16)
+        self.assertEqual([record.va - start for record in symbfile.records(pads.read_bytes())], [0, 5])
 
     def test_dump_of_standard_input(self):
         for path in self.make(self.compile("-O2")):
@@ -276,6 +300,21 @@ class Damage(SymbfileTest):
         data = ranges.read_bytes()
         more = self.file("more", data[:10] + b"\x05\x63hello" + data[10:])
         self.assertEqual(self.run_ok("dump", more).text, self.run_ok("dump", ranges).text)
+
+    def test_an_unknown_message_is_noted_by_verify(self):
+        ranges, pads = self.make(self.compile("-O2"))
+        for path in (ranges, pads):
+            data = path.read_bytes()
+            for kind in (b"\x05", b"\x63", b"\xff\xff\xff\xff\x07"):
+                more = self.file("more", data[:10] + b"\x05" + kind + b"hello" + data[10:])
+                line, = self.run_ok("verify", "--json", more).json_lines()
+                self.assertEqual((line["severity"], line["offset"], line["file"]), ("note", 10, str(more)))
+                self.assertIn("note: ", self.run_ok("verify", more).text)
+                self.assertEqual(self.run_ok("verify", "-q", more).text, "")
+            damaged = self.file("damaged", data[:10] + b"\x05\x00hello" + data[10:])
+            result = sextant.run("verify", "--json", damaged)
+            self.assertEqual(result.status, 1)
+            self.assertEqual({line["severity"] for line in result.json_lines()}, {"problem"})
 
 
 def encode(number):
