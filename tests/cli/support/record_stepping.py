@@ -204,6 +204,8 @@ static int step_child(void)
         _exit(0);
     }
     waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_TRACE)
+        _exit(CANNOT_TRACE);
     return status != 0;
 }
 
