@@ -173,6 +173,9 @@ typedef struct sxt_size_symbol {
 SXT_API size_t sxt_size_info_symbol_count(const sxt_size_info *info);
 SXT_API int sxt_size_info_symbol(const sxt_size_info *info, size_t index, sxt_size_symbol *out);
 
+/* The disassembly that is stored with symbol INDEX. SXT_ERROR_USAGE, and *TEXT is absent, if there is none. */
+SXT_API int sxt_size_info_disassembly(const sxt_size_info *info, size_t index, sxt_string *text);
+
 /* The names that SuperSize derives from the stored name of a symbol. */
 typedef struct sxt_size_names {
     size_t struct_size;
@@ -203,13 +206,15 @@ typedef struct sxt_size_summary {
     size_t containers;
     size_t sections; /* that have symbols, counted in each container */
     size_t paths;
-    uint64_t file_bytes; /* that the symbols cover, without those that are only in memory */
-    bool is_sparse;      /* has only some symbols of a build; see sxt_size_info_select */
+    uint64_t file_bytes;  /* that the symbols cover, without those that are only in memory */
+    bool is_sparse;       /* has only some symbols of a build; see sxt_size_info_select */
+    size_t components;    /* that paths belong to, with "" for none */
+    size_t disassemblies; /* symbols with a stored disassembly */
 } sxt_size_summary;
 
 #define SXT_SIZE_SUMMARY_INIT                                                                                          \
     {                                                                                                                  \
-        sizeof(sxt_size_summary), 0, 0, 0, 0, 0, false                                                                 \
+        sizeof(sxt_size_summary), 0, 0, 0, 0, 0, false, 0, 0                                                           \
     }
 
 SXT_API void sxt_size_info_summary(const sxt_size_info *info, sxt_size_summary *out);
@@ -219,6 +224,12 @@ SXT_API void sxt_size_info_summary(const sxt_size_info *info, sxt_size_summary *
  * *TEXT with sxt_free.
  */
 SXT_API int sxt_size_info_header(const sxt_size_info *info, char **text, size_t *size, sxt_error *error);
+
+/*
+ * The header of a .size or .sizediff file that is open as an archive: what the file itself has, as JSON on one line.
+ * SXT_ERROR_USAGE for another archive. The caller frees *TEXT with sxt_free.
+ */
+SXT_API int sxt_archive_size_header(const sxt_archive *archive, char **text, size_t *size, sxt_error *error);
 
 /* The sizes of the sections of an sxt_size_info, which must outlive this list. */
 typedef struct sxt_size_sections sxt_size_sections;
@@ -273,6 +284,9 @@ SXT_API const sxt_size_info *sxt_size_diff_after(const sxt_size_diff *diff);
  */
 SXT_API size_t sxt_size_diff_symbol_count(const sxt_size_diff *diff);
 SXT_API int sxt_size_diff_symbol(const sxt_size_diff *diff, size_t index, sxt_size_symbol *out);
+
+/* The disassembly that is stored with the later side of symbol INDEX; see sxt_size_info_disassembly. */
+SXT_API int sxt_size_diff_disassembly(const sxt_size_diff *diff, size_t index, sxt_string *text);
 
 /* How many symbols have a status. */
 SXT_API uint64_t sxt_size_diff_status_count(const sxt_size_diff *diff, sxt_size_status status);

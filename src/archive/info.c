@@ -78,7 +78,8 @@ static void fill_info(const sxt_archive *archive, sxt_info *out)
     out->format = sxt_archive_format(archive);
     out->version = symbols != NULL ? 0 : 1;
     out->return_pads = archive->pads;
-    out->size = archive->file.size;
+    bool is_size = archive->kind == SXT_KIND_SIZE || archive->kind == SXT_KIND_SIZEDIFF;
+    out->size = is_size ? archive->stored_size : archive->file.size;
     describe_module(archive, out);
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;

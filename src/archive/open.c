@@ -102,6 +102,7 @@ static int open_file(sxt_archive *archive, const char *path, const sxt_open_opti
 {
     if (sxt_kind_of_compressed(&archive->file) == SXT_KIND_TRACE)
         return refuse_trace(error);
+    archive->stored_size = archive->file.size;
     int status = sxt_file_inflate(&archive->file, options->extract->inflate_limit, error);
     if (status != SXT_OK)
         return status;

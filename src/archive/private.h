@@ -14,6 +14,7 @@
 struct sxt_archive {
     sxt_kind kind;
     struct sxt_file file;
+    uint64_t stored_size;        /* of the file before it was inflated */
     struct sxt_lidia lidia;      /* what lookups read */
     struct sxt_symbols *symbols; /* ELF: the model; NULL otherwise */
     uint8_t *image;              /* all but Lidia: the bytes that `lidia` points to */

@@ -15,6 +15,25 @@ const sxt_size_info *sxt_archive_size_info(const sxt_archive *archive, sxt_size_
     return part == SXT_SIZE_BEFORE ? archive->sizediff->before : archive->sizediff->after;
 }
 
+int sxt_archive_size_header(const sxt_archive *archive, char **text, size_t *size, sxt_error *error)
+{
+    *text = NULL;
+    *size = 0;
+    if (archive->size != NULL)
+        return sxt_size_info_header(archive->size, text, size, error);
+    if (archive->sizediff == NULL)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a SuperSize file");
+    struct sxt_buffer buffer;
+    sxt_buffer_init(&buffer, PTRDIFF_MAX);
+    sxt_buffer_append(&buffer, archive->sizediff->header.data, archive->sizediff->header.size);
+    sxt_size_put_on_one_line(&buffer);
+    int status = buffer.failed ? sxt_buffer_status(&buffer, error) : SXT_OK;
+    if (status == SXT_OK)
+        *text = (char *)sxt_buffer_take(&buffer, size);
+    sxt_buffer_free(&buffer);
+    return status;
+}
+
 /* The code of all symbols; of several aliases, only the first. */
 static void add_functions(const struct sxt_size_info *size, struct sxt_symbols *symbols)
 {

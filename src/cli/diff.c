@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
     {"after-binary", 0, "FILE", "the binary of AFTER, if that is a .size file", NULL},
     {"objdump", 0, "PROGRAM", "accepted and ignored: no program is needed to disassemble", NULL},
     {"deflate", 0, "stock|fast", "for -o: the bytes of SuperSize (default), or 10 times as fast", "stock fast"},
+    CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,

@@ -106,7 +106,8 @@ static void print_initializers(struct sxt_emit *emit, const struct diff *diff)
         return;
     if (sxt_size_result_row_count(result) > 0) {
         sxt_emit_text(emit, "static initializers\n");
-        cli_print_rows(emit, CLI_TABLE, diff->input, result, diff->total.before);
+        cli_print_rows(emit, &(struct cli_row_options){.form = CLI_TABLE, .whole = diff->total.before}, diff->input,
+                       result);
         sxt_emit_text(emit, "\n");
     }
     sxt_size_result_free(&result);
@@ -132,7 +133,7 @@ static void print_text(struct sxt_emit *emit, const struct diff *diff, const sxt
     sxt_emit_text(emit, "%13s  %13s  %11s  %8s  total\n\n", cli_thousands(total->before).text,
                   cli_thousands(total->after).text, cli_change(total->change).text, share.text);
     print_initializers(emit, diff);
-    cli_print_rows(emit, CLI_TABLE, diff->input, result, total->before);
+    cli_print_rows(emit, &(struct cli_row_options){.form = CLI_TABLE, .whole = total->before}, diff->input, result);
 }
 
 /* --- Markdown --- */

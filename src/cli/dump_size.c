@@ -5,22 +5,21 @@
 struct dumping {
     struct sxt_emit *emit;
     sxt_size_names names;
-    const char *side; /* NULL for a .size file */
+    const char *side;       /* NULL for a .size file */
+    sxt_string disassembly; /* of the symbol; absent for none */
 };
 
-static bool dump_header(struct dumping *dumping, const sxt_size_info *info)
+/* The header of the file itself; the halves of a diff have their own, which are not printed. */
+static bool dump_header(struct dumping *dumping, const sxt_archive *archive)
 {
     struct sxt_emit *emit = dumping->emit;
     char *header;
     size_t size;
-    if (sxt_size_info_header(info, &header, &size, NULL) != SXT_OK)
+    if (sxt_archive_size_header(archive, &header, &size, NULL) != SXT_OK)
         return false;
     sxt_emit_record(emit);
-    if (sxt_emit_is_json(emit)) {
+    if (sxt_emit_is_json(emit))
         sxt_emit_raw(emit, "header", (sxt_string){header, size});
-        if (dumping->side != NULL)
-            sxt_emit_cstring(emit, "side", dumping->side);
-    }
     sxt_emit_text(emit, "# %.*s\n", (int)(size < 1 << 20 ? size : 1 << 20), header);
     sxt_emit_record_end(emit);
     sxt_free(header);
@@ -46,6 +45,8 @@ static void dump_json(struct dumping *dumping, const sxt_size_symbol *symbol)
     sxt_emit_string(emit, "object_path", symbol->object_path);
     sxt_emit_string(emit, "source_path", symbol->source_path);
     sxt_emit_string(emit, "component", symbol->component);
+    if (dumping->disassembly.data != NULL)
+        sxt_emit_string(emit, "disassembly", dumping->disassembly);
     if (dumping->side != NULL)
         sxt_emit_cstring(emit, "side", dumping->side);
 }
@@ -72,8 +73,9 @@ static bool dump_one(struct dumping *dumping, const sxt_size_info *info, const c
         return false;
     sxt_size_symbol symbol = SXT_SIZE_SYMBOL_INIT;
     dumping->side = side;
-    bool more = dump_header(dumping, info);
+    bool more = true;
     for (size_t i = 0; more && sxt_size_info_symbol(info, i, &symbol) == SXT_OK; i++) {
+        sxt_size_info_disassembly(info, i, &dumping->disassembly);
         sxt_emit_record(dumping->emit);
         if (sxt_emit_is_json(dumping->emit))
             dump_json(dumping, &symbol);
@@ -90,8 +92,10 @@ bool cli_dump_size(const sxt_archive *archive, struct sxt_emit *emit)
     const sxt_size_info *whole = sxt_archive_size_info(archive, SXT_SIZE_WHOLE);
     const sxt_size_info *before = sxt_archive_size_info(archive, SXT_SIZE_BEFORE);
     struct dumping dumping = {.emit = emit, .names = SXT_SIZE_NAMES_INIT};
-    dump_one(&dumping, whole, NULL);
-    if (dump_one(&dumping, before, "before"))
+    bool more = dump_header(&dumping, archive);
+    if (more)
+        dump_one(&dumping, whole, NULL);
+    if (more && dump_one(&dumping, before, "before"))
         dump_one(&dumping, sxt_archive_size_info(archive, SXT_SIZE_AFTER), "after");
     sxt_size_names_free(&dumping.names);
     return whole != NULL || before != NULL;

@@ -142,6 +142,8 @@ static int print_info(const struct cli_input *input, const char *file, struct sx
     if (input->trace != NULL)
         status = cli_info_trace(input->trace, file, emit);
     sxt_emit_number(emit, "size", info.size);
+    if (input->archive != NULL)
+        cli_info_size(input->archive, emit);
     if (info.section_base_count > 0)
         print_section_bases(input->archive, &info, emit);
     sxt_emit_record_end(emit);

@@ -5,8 +5,10 @@
 static const struct cli_option options[] = {
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
+    {"disassembly", 0, NULL, "print the disassembly that is stored with the symbols too", NULL},
     {"limit", 'n', "N", "print at most N rows, whatever the query says", NULL},
     {"list", 0, NULL, "print the named queries", NULL},
+    CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
@@ -18,6 +20,7 @@ static const struct cli_example examples[] = {
      "what the large symbols of each directory there take"},
     {"sextant query app.size @templates", "C++ templates, all instances together"},
     {"sextant query --csv d.sizediff 'status:added section:.text | sort size'", "the code that is new"},
+    {"sextant query --disassembly d.sizediff has:disassembly", "how the code of functions changed"},
     {NULL, NULL},
 };
 
@@ -69,8 +72,15 @@ static int answer(const struct cli_arguments *arguments, struct cli_size_input *
         return status;
     struct sxt_emit emit;
     sxt_emit_init(&emit, stdout, form == CLI_JSON);
-    cli_print_rows(&emit, form, input, result, 0);
+    bool with_disassembly = cli_given(arguments, "disassembly");
+    if (with_disassembly && sxt_size_result_key_count(result) > 0)
+        status = cli_usage(arguments->verb, "--disassembly is for symbols, not for groups");
+    else
+        cli_print_rows(&emit, &(struct cli_row_options){.form = form, .with_disassembly = with_disassembly}, input,
+                       result);
     sxt_size_result_free(&result);
+    if (status != CLI_DONE)
+        return status;
     return cli_finish(&emit, CLI_DONE);
 }
 
@@ -82,6 +92,8 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "no query given");
     if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
         return cli_usage(arguments->verb, "--json and --csv cannot be used together");
+    if (cli_given(arguments, "disassembly") && cli_given(arguments, "csv"))
+        return cli_usage(arguments->verb, "--disassembly and --csv cannot be used together");
     uint64_t limit;
     struct sxt_buffer text;
     int status = cli_count_option(arguments, "limit", UINT64_MAX, &limit);

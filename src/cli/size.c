@@ -14,6 +14,7 @@ static const struct cli_option options[] = {
      "crate package generated inlined"},
     {"limit", 'n', "N", "print at most N rows per table (default: 10, or 50 with --by)", NULL},
     CLI_OPTION_JSON,
+    CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
     CLI_OPTION_THREADS,
@@ -120,6 +121,13 @@ static int print_sections(struct sxt_emit *emit, const struct cli_size_input *in
 
 /* --- tables by query --- */
 
+static void print_rows(struct sxt_emit *emit, const struct cli_size_input *input, const sxt_size_result *result,
+                       double whole)
+{
+    struct cli_row_options how = {.form = sxt_emit_is_json(emit) ? CLI_JSON : CLI_TABLE, .whole = whole};
+    cli_print_rows(emit, &how, input, result);
+}
+
 static int print_query(struct sxt_emit *emit, const struct cli_size_input *input, const char *text, const char *title,
                        double whole)
 {
@@ -129,7 +137,7 @@ static int print_query(struct sxt_emit *emit, const struct cli_size_input *input
         return status;
     if (title != NULL)
         sxt_emit_text(emit, "\n%s\n", title);
-    cli_print_rows(emit, sxt_emit_is_json(emit) ? CLI_JSON : CLI_TABLE, input, result, whole);
+    print_rows(emit, input, result, whole);
     sxt_size_result_free(&result);
     return CLI_DONE;
 }
@@ -148,7 +156,7 @@ static int print_directories(struct sxt_emit *emit, const struct cli_size_input 
             return status;
     }
     sxt_emit_text(emit, "\nlargest directories\n");
-    cli_print_rows(emit, sxt_emit_is_json(emit) ? CLI_JSON : CLI_TABLE, input, result, whole);
+    print_rows(emit, input, result, whole);
     sxt_size_result_free(&result);
     return CLI_DONE;
 }

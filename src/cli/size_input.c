@@ -68,7 +68,7 @@ static int load(const char *path, struct reading *reading, sxt_size_info **info,
 
 int cli_size_open(const struct cli_arguments *arguments, const char *path, struct cli_size_input *out)
 {
-    *out = (struct cli_size_input){.path = path};
+    *out = (struct cli_size_input){.path = path, .width = cli_terminal_width(arguments)};
     struct reading reading;
     int status = prepare(arguments, &reading);
     return status == CLI_DONE ? load(path, &reading, &out->info, &out->diff) : status;
@@ -88,7 +88,7 @@ static int open_side(const char *path, struct reading *reading, sxt_size_info **
 int cli_size_open_two(const struct cli_arguments *arguments, const char *before, const char *after,
                       const sxt_size_diff_options *options, struct cli_size_input *out)
 {
-    *out = (struct cli_size_input){.path = after};
+    *out = (struct cli_size_input){.path = after, .width = cli_terminal_width(arguments)};
     struct reading reading;
     sxt_error error;
     int status = prepare(arguments, &reading);
@@ -150,4 +150,14 @@ void cli_size_symbol(const struct cli_size_input *input, size_t index, sxt_size_
         sxt_size_info_symbol(input->info, index, out);
     else
         sxt_size_diff_symbol(input->diff, index, out);
+}
+
+sxt_string cli_size_stored_disassembly(const struct cli_size_input *input, size_t index)
+{
+    sxt_string text;
+    if (input->info != NULL)
+        sxt_size_info_disassembly(input->info, index, &text);
+    else
+        sxt_size_diff_disassembly(input->diff, index, &text);
+    return text;
 }

@@ -3,6 +3,7 @@
 #define SXT_CLI_SIZE_INPUT_H
 
 #include "cli/numbers.h"
+#include "cli/terminal.h"
 
 /* The sizes of one build, or a diff. */
 struct cli_size_input {
@@ -10,6 +11,7 @@ struct cli_size_input {
     sxt_size_info *info;           /* NULL for a diff */
     sxt_size_diff *diff;           /* NULL for the sizes of one build */
     sxt_size_info *before, *after; /* of a diff of two files */
+    size_t width;                  /* of the terminal, to which names in tables are cut; 0: they are not */
 };
 
 #define CLI_OPTION_MAX_SIZE                                                                                            \
@@ -46,11 +48,20 @@ int cli_run_query(const struct cli_size_input *input, const char *text, sxt_size
 /* Symbol INDEX of the input, which must exist. */
 void cli_size_symbol(const struct cli_size_input *input, size_t index, sxt_size_symbol *out);
 
-/* The rows of a result, in the form given. Percentages are of WHOLE; if it is 0, of the sum of the rows. */
-void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_size_input *input,
-                    const sxt_size_result *result, double whole);
+/* How rows are printed. */
+struct cli_row_options {
+    enum cli_form form;
+    double whole;          /* what percentages are of; 0: the sum of the rows */
+    bool with_disassembly; /* of rows that are symbols, if it is stored */
+};
+
+void cli_print_rows(struct sxt_emit *emit, const struct cli_row_options *options, const struct cli_size_input *input,
+                    const sxt_size_result *result);
 
 /* What inlined functions take in the binary at PATH: at most LIMIT functions. */
 int cli_print_inlined(const struct cli_arguments *arguments, struct sxt_emit *emit, const char *path, uint64_t limit);
+
+/* The disassembly that is stored with symbol INDEX of the input; absent if there is none. */
+sxt_string cli_size_stored_disassembly(const struct cli_size_input *input, size_t index);
 
 #endif

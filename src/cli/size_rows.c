@@ -12,18 +12,22 @@ struct printer {
     const sxt_size_result *result;
     size_t key_count;
     double whole;
+    const struct cli_row_options *options;
     int pss_width, size_width, count_width;
     size_t text_widths[KEYS_MAX];
 };
 
 static void print_table(struct printer *printer);
+static void print_disassembly(const struct printer *printer, size_t index);
 static void print_json(struct printer *printer);
 static void print_csv(struct printer *printer);
 
-void cli_print_rows(struct sxt_emit *emit, enum cli_form form, const struct cli_size_input *input,
-                    const sxt_size_result *result, double whole)
+void cli_print_rows(struct sxt_emit *emit, const struct cli_row_options *options, const struct cli_size_input *input,
+                    const sxt_size_result *result)
 {
-    struct printer printer = {.emit = emit, .input = input, .result = result, .whole = whole};
+    enum cli_form form = options->form;
+    struct printer printer = {
+        .emit = emit, .input = input, .result = result, .whole = options->whole, .options = options};
     printer.key_count = sxt_size_result_key_count(result);
     printer.key_count = printer.key_count < KEYS_MAX ? printer.key_count : KEYS_MAX;
     if (form == CLI_JSON)
@@ -92,6 +96,8 @@ static void print_symbol_json(struct printer *printer, const sxt_size_row *row, 
     sxt_emit_string(emit, "object_path", symbol.object_path);
     sxt_emit_string(emit, "source_path", symbol.source_path);
     sxt_emit_string(emit, "component", symbol.component);
+    if (printer->options->with_disassembly)
+        sxt_emit_string(emit, "disassembly", cli_size_stored_disassembly(printer->input, row->symbol));
 }
 
 static void print_json(struct printer *printer)
@@ -170,10 +176,14 @@ static void widen(int *width, struct cli_number number)
         *width = (int)strlen(number.text);
 }
 
-static void widen_text(size_t *width, sxt_string text)
+/* A longer text is cut on a terminal, and elsewhere moves the rest of its line. */
+static void widen_text(const struct printer *printer, size_t *width, sxt_string text)
 {
-    if (text.size > *width && text.size <= PATH_WIDTH_MAX)
-        *width = text.size;
+    size_t columns = cli_columns(text);
+    if (printer->input->width > 0 && columns > PATH_WIDTH_MAX)
+        columns = PATH_WIDTH_MAX;
+    if (columns > *width && columns <= PATH_WIDTH_MAX)
+        *width = columns;
 }
 
 static void measure_numbers(struct printer *printer, const sxt_size_row *row)
@@ -195,25 +205,52 @@ static void print_numbers(const struct printer *printer, const sxt_size_row *row
         sxt_emit_text(printer->emit, "%*s  ", printer->count_width, cli_thousands((double)row->count).text);
 }
 
+/* The columns that are left of the terminal for the last column of text; 0 for any number. */
+static size_t room_for_name(const struct printer *printer, size_t columns)
+{
+    size_t used = (is_diff(printer) ? 2 : 0) + (size_t)printer->pss_width + 2 + 8 + 2 + (size_t)printer->size_width + 2;
+    if (printer->input->width == 0)
+        return 0;
+    if (printer->key_count > 0)
+        used += (size_t)printer->count_width + 2;
+    for (size_t i = 0; i < columns; i++)
+        used += printer->text_widths[i] + 2;
+    return printer->input->width > used ? printer->input->width - used : 1;
+}
+
+/* A path or a label in a column, with spaces up to its width. */
+static void print_column(const struct printer *printer, sxt_string text, size_t width)
+{
+    size_t cut = printer->input->width > 0 ? width : 0, columns = cli_columns(text);
+    cli_print_cut_path(printer->emit, text, cut);
+    if (columns < width)
+        sxt_emit_text(printer->emit, "%*s", (int)(width - columns), "");
+    sxt_emit_text(printer->emit, "  ");
+}
+
 static void print_group_row(const struct printer *printer, size_t index)
 {
     size_t last = printer->key_count - 1;
-    for (size_t i = 0; i <= last; i++) {
-        cli_print_padded(printer->emit, sxt_size_result_label(printer->result, index, i),
-                         i < last ? printer->text_widths[i] : 0);
-        sxt_emit_text(printer->emit, i < last ? "  " : "\n");
-    }
+    for (size_t i = 0; i < last; i++)
+        print_column(printer, sxt_size_result_label(printer->result, index, i), printer->text_widths[i]);
+    sxt_string label = sxt_size_result_label(printer->result, index, last);
+    const char *key = sxt_size_result_key(printer->result, last);
+    bool is_path = strcmp(key, "path") == 0 || strcmp(key, "directory") == 0 || strcmp(key, "source") == 0 ||
+                   strcmp(key, "object") == 0;
+    if (is_path)
+        cli_print_cut_path(printer->emit, label, room_for_name(printer, last));
+    else
+        cli_print_cut(printer->emit, label, room_for_name(printer, last));
+    sxt_emit_text(printer->emit, "\n");
 }
 
 static void print_symbol_row(const struct printer *printer, const sxt_size_row *row)
 {
     sxt_size_symbol symbol;
     cli_size_symbol(printer->input, row->symbol, &symbol);
-    cli_print_padded(printer->emit, symbol.section, printer->text_widths[0]);
-    sxt_emit_text(printer->emit, "  ");
-    cli_print_padded(printer->emit, path_of(&symbol), printer->text_widths[1]);
-    sxt_emit_text(printer->emit, "  ");
-    sxt_emit_name(printer->emit, symbol.full_name);
+    print_column(printer, symbol.section, printer->text_widths[0]);
+    print_column(printer, path_of(&symbol), printer->text_widths[1]);
+    cli_print_cut(printer->emit, symbol.full_name, room_for_name(printer, 2));
     sxt_emit_text(printer->emit, "\n");
 }
 
@@ -223,13 +260,13 @@ static void measure_row(struct printer *printer, size_t index)
     get_row(printer, index, &row);
     measure_numbers(printer, &row);
     for (size_t i = 0; i < printer->key_count; i++)
-        widen_text(&printer->text_widths[i], sxt_size_result_label(printer->result, index, i));
+        widen_text(printer, &printer->text_widths[i], sxt_size_result_label(printer->result, index, i));
     if (printer->key_count > 0)
         return;
     sxt_size_symbol symbol;
     cli_size_symbol(printer->input, row.symbol, &symbol);
-    widen_text(&printer->text_widths[0], symbol.section);
-    widen_text(&printer->text_widths[1], path_of(&symbol));
+    widen_text(printer, &printer->text_widths[0], symbol.section);
+    widen_text(printer, &printer->text_widths[1], path_of(&symbol));
 }
 
 static void measure_all(struct printer *printer, const sxt_size_row *total)
@@ -246,6 +283,12 @@ static void measure_all(struct printer *printer, const sxt_size_row *total)
     measure_numbers(printer, total);
     for (size_t i = 0; i < sxt_size_result_row_count(printer->result); i++)
         measure_row(printer, i);
+    /* On a terminal, the path leaves more than half of the line to the name. */
+    size_t room = room_for_name(printer, 0) * 2 / 5;
+    size_t columns = printer->key_count > 0 ? printer->key_count - 1 : 2;
+    for (size_t i = 0; room > 0 && i < columns; i++)
+        if (printer->text_widths[i] > room / columns + 8)
+            printer->text_widths[i] = room / columns + 8;
 }
 
 static void print_head(const struct printer *printer)
@@ -289,4 +332,29 @@ static void print_table(struct printer *printer)
     else
         sxt_emit_text(printer->emit, "total of %s row%s\n", cli_thousands((double)all_rows).text,
                       all_rows == 1 ? "" : "s");
+    for (size_t i = 0; printer->options->with_disassembly && i < rows; i++)
+        print_disassembly(printer, i);
+}
+
+/* The name of the symbol, and the lines of its disassembly. */
+static void print_disassembly(const struct printer *printer, size_t index)
+{
+    sxt_size_row row;
+    sxt_size_symbol symbol;
+    get_row(printer, index, &row);
+    sxt_string text = cli_size_stored_disassembly(printer->input, row.symbol);
+    if (text.data == NULL)
+        return;
+    cli_size_symbol(printer->input, row.symbol, &symbol);
+    sxt_emit_text(printer->emit, "\n");
+    sxt_emit_name(printer->emit, symbol.full_name);
+    sxt_emit_text(printer->emit, "\n");
+    for (size_t at = 0; at < text.size;) {
+        size_t end = at;
+        while (end < text.size && text.data[end] != '\n' && text.data[end] != '\t')
+            end++;
+        sxt_emit_name(printer->emit, (sxt_string){text.data + at, end - at});
+        sxt_emit_text(printer->emit, end < text.size && text.data[end] == '\t' ? "\t" : "\n");
+        at = end + 1;
+    }
 }

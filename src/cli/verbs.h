@@ -47,6 +47,9 @@ void cli_input_close(struct cli_input *input);
 /* What dump, info and convert do for heap traces; FILE is named in warnings. */
 int cli_dump_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit);
 int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit);
+
+/* The containers, paths and metadata of a SuperSize file; nothing for another archive. */
+void cli_info_size(const sxt_archive *archive, struct sxt_emit *emit);
 int cli_convert_trace(const struct cli_arguments *arguments);
 
 /* One warning for each kind of oddity, with a count. */

@@ -82,6 +82,15 @@ static void view_pair(const struct sxt_size_delta *delta, const struct sxt_size_
     out->size_after = pair->after != SXT_SIZE_NONE ? delta->after->symbols[pair->after].size : 0;
 }
 
+int sxt_size_diff_disassembly(const sxt_size_diff *diff, size_t index, sxt_string *text)
+{
+    const struct sxt_size_delta *delta = &diff->delta;
+    *text = (sxt_string){NULL, 0};
+    if (index >= delta->pair_count || delta->pairs[index].after == SXT_SIZE_NONE)
+        return SXT_ERROR_USAGE;
+    return sxt_size_info_disassembly(delta->after, delta->pairs[index].after, text);
+}
+
 int sxt_size_diff_symbol(const sxt_size_diff *diff, size_t index, sxt_size_symbol *out)
 {
     if (index >= sxt_size_diff_symbol_count(diff))

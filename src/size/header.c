@@ -159,6 +159,9 @@ static int fill_container(struct sxt_size_container *container, struct sxt_json 
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
                             "header: the size of section '%.*s' is not a number",
                             (int)(section->key.size < 60 ? section->key.size : 60), section->key.data);
+        else if (section->number < 0)
+            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "header: the size of section '%.*s' is negative",
+                            (int)(section->key.size < 60 ? section->key.size : 60), section->key.data);
     return SXT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "base/search.h"
 #include "size/private.h"
 
 size_t sxt_size_info_symbol_count(const sxt_size_info *info)
@@ -43,6 +44,16 @@ int sxt_size_info_symbol(const sxt_size_info *info, size_t index, sxt_size_symbo
     sxt_size_symbol symbol;
     sxt_size_view_symbol(info, index, &symbol);
     sxt_result_give(out, &symbol, sizeof symbol);
+    return SXT_OK;
+}
+
+int sxt_size_info_disassembly(const sxt_size_info *info, size_t index, sxt_string *text)
+{
+    *text = (sxt_string){NULL, 0};
+    size_t found = SXT_SEARCH_FROM(info->disassemblies, info->disassembly_count, symbol, index);
+    if (found == info->disassembly_count || info->disassemblies[found].symbol != index)
+        return SXT_ERROR_USAGE;
+    *text = info->disassemblies[found].text;
     return SXT_OK;
 }
 
@@ -97,12 +108,13 @@ void sxt_size_info_summary(const sxt_size_info *info, sxt_size_summary *out)
                                 .sections = info->segment_count,
                                 .paths = info->path_count,
                                 .file_bytes = file_bytes(info),
-                                .is_sparse = info->is_sparse};
+                                .is_sparse = info->is_sparse,
+                                .components = info->component_count,
+                                .disassemblies = info->disassembly_count};
     sxt_result_give(out, &summary, sizeof summary);
 }
 
-/* Removes line ends and the blanks after them, which are outside of JSON's strings. */
-static void put_on_one_line(struct sxt_buffer *text)
+void sxt_size_put_on_one_line(struct sxt_buffer *text)
 {
     size_t out = 0;
     for (size_t i = 0; i < text->size; i++) {
@@ -124,7 +136,7 @@ int sxt_size_info_header(const sxt_size_info *info, char **text, size_t *size, s
     sxt_buffer_init(&buffer, (size_t)1 << 30);
     int status = sxt_size_print_header(info, &buffer, error);
     if (status == SXT_OK) {
-        put_on_one_line(&buffer);
+        sxt_size_put_on_one_line(&buffer);
         *text = (char *)sxt_buffer_take(&buffer, size);
     }
     sxt_buffer_free(&buffer);

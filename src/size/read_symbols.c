@@ -79,9 +79,14 @@ static int read_segment(struct sxt_size_reader *reader, size_t number, struct pr
     for (size_t i = first; progress->left > 0; i++, progress->left--) {
         struct sxt_size_model_symbol *symbol = &size->symbols[i];
         symbol->segment = (uint32_t)number;
+        const char *size_at = progress->at[SIZES];
         int status = read_numbers(reader, progress, symbol);
+        bool is_negative = symbol->size < 0;
         if (status == SXT_OK)
             status = read_name(reader, progress, i);
+        /* What padding lost in a diff is stored as overhead of a negative size. */
+        if (status == SXT_OK && is_negative && !(size->is_sparse && sxt_size_is_overhead(symbol)))
+            return sxt_size_text_error(&reader->text, size_at, "a negative size");
         if (status != SXT_OK)
             return status;
         if (!size->is_sparse)

@@ -157,6 +157,7 @@ struct sxt_sizediff {
     sxt_string *added_sources; /* in the arena of `after` */
     size_t added_source_count;
     struct sxt_json *extra; /* what else the header has, in the arena of `before`; NULL for nothing */
+    sxt_string header;      /* the JSON of the file that was read, in that arena; absent for one that was made */
 };
 
 int sxt_sizediff_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_sizediff *out,
@@ -189,6 +190,9 @@ void sxt_size_print_json(const struct sxt_json *value, struct sxt_buffer *out);
 
 /* Appends the header of the file that SIZE would be. */
 int sxt_size_print_header(const struct sxt_size_info *size, struct sxt_buffer *out, sxt_error *error);
+
+/* Removes line ends and the blanks after them, which are outside of JSON's strings. */
+void sxt_size_put_on_one_line(struct sxt_buffer *json);
 
 /* --- padding.c --- */
 

@@ -56,6 +56,15 @@ static int open_parts(const uint8_t *data, const struct parts *parts, const stru
     return sxt_size_error_in(error, status, part_names[ADDED], 0);
 }
 
+/* The JSON in the first SIZE bytes of a file: what follows three lines. */
+static sxt_string copy_header(struct sxt_arena *arena, const uint8_t *data, size_t size)
+{
+    const char *at = (const char *)data, *end = at + size;
+    for (int line = 0; line < 3; line++)
+        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+    return (sxt_string){sxt_arena_copy(arena, at, (size_t)(end - at) - 1), (size_t)(end - at) - 1};
+}
+
 int sxt_sizediff_open(const uint8_t *data, size_t size, const struct sxt_size_limits *limits, struct sxt_sizediff *out,
                       sxt_error *error)
 {
@@ -70,6 +79,10 @@ int sxt_sizediff_open(const uint8_t *data, size_t size, const struct sxt_size_li
         status = find_parts(root, header_size, size, &parts, error);
     if (status == SXT_OK)
         status = open_parts(data, &parts, limits, out, error);
+    if (status == SXT_OK) {
+        out->header = copy_header(&out->before->arena, data, header_size);
+        status = out->header.data == NULL ? sxt_fail_memory(error, header_size) : SXT_OK;
+    }
     if (status == SXT_OK && root->count > 0) {
         out->extra = sxt_json_copy(&out->before->arena, root);
         status = out->extra == NULL ? sxt_fail_memory(error, sizeof *root) : SXT_OK;

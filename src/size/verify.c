@@ -228,9 +228,6 @@ static void check_symbols(const struct check *check)
             check_aliases(check, i);
         if (!size->is_sparse && i > 0)
             check_neighbour(check, i, is_alias);
-        if (!size->is_sparse && sxt_size_stored_size(symbol) < 0)
-            sxt_problems_add(check->problems, offset_of_symbol(check, i), "symbol-size",
-                             "%ssymbol %zu has a negative size", check->where, i);
         if (symbol->flags > KNOWN_FLAGS)
             sxt_problems_add(check->problems, offset_of_symbol(check, i), "symbol-flags",
                              "%ssymbol %zu has unknown flags: %x", check->where, i, symbol->flags);

@@ -92,7 +92,7 @@ def add_segment(size, chance, container, section):
                         chance.choice((0, 0, 1, 64, 0x500)), container)  # fmt: skip
         if size.is_sparse:
             symbol.padding = chance.randrange(-20, 50)
-            symbol.size = chance.randrange(-5, 500)
+            symbol.size = chance.randrange(-5 if symbol.is_overhead else 0, 500)
             symbol.address = chance.choice((chance.randrange(1 << 45), chance.randrange(1 << 64)))
         if chance.random() < 0.1:
             symbol.disassembly = chance.choice(("", "push\npop\n", "\u2192 jump"))

@@ -76,7 +76,7 @@ TEST(symbols)
     assert_problems(with("4096 24 0 8", "4096 24 0 0"), "symbol-overlap", "last\t");
     assert_problems(with("4096 24 0 8", "4096 24 1 7"), "alias-differs section-sum", NULL);
     assert_problems(with("16 8 8 4\n", "16 8 7 4\n"), "alias-differs section-sum", NULL);
-    assert_problems(with("\n100\n", "\n-1\n"), "symbol-size", "counter");
+    assert_problems(with("\n100\n", "\n-1\n"), "unreadable", "-1\n");
     assert_problems(with("g\t02\t1\nh\n", "h\t02\t1\ng\n"), "symbol-order", "g\nlast");
 }
 
@@ -118,8 +118,10 @@ TEST(containers)
 TEST(sparse_file)
 {
     static const char json[] = "{\"has_padding\": true, \"section_sizes\": {\".text\": 300}}";
-    char *text = sxt_test_size_text("1", json, "1\n\t\n.text\n2\n9 -3\n-5 6\n1 -1\n0 0\nz\na\n");
+    char *text = sxt_test_size_text("1", json, "1\n\t\n.text\n2\n9 -3\n-5 6\n-5 -1\n0 0\nOverhead: x\na\n");
     assert_problems(text, "", NULL);
+    text = sxt_test_size_text("1", json, "1\n\t\n.text\n2\n9 -3\n-5 6\n1 -1\n0 0\nz\na\n");
+    assert_problems(text, "unreadable", "-5 6");
 }
 
 TEST(halves_of_a_diff)
