@@ -165,6 +165,7 @@ static void read_library(struct reading *reading, sxt_string library)
         sxt_buffer_u8(&reading->path, '(');
         sxt_buffer_append(&reading->path, member.name.data, member.name.size);
         sxt_buffer_u8(&reading->path, ')');
+        reading->index->no_memory |= reading->path.memory_was_short;
         uint32_t number = reading->path.failed ? SXT_STRINGS_FULL
                                                : sxt_strings_find(&reading->index->map->strings,
                                                                   (const char *)reading->path.data, reading->path.size);
@@ -200,7 +201,10 @@ static void add_uses(struct measure_literal_index *index, uint32_t object, const
 static void read_elf(struct reading *reading, uint32_t number, const uint8_t *data, size_t size)
 {
     struct sxt_elf elf;
-    if (!sxt_elf_is(data, size) || sxt_elf_open(&elf, data, size, SXT_MEASURE_INFLATE_LIMIT, NULL) != SXT_OK)
+    int status =
+        sxt_elf_is(data, size) ? sxt_elf_open(&elf, data, size, SXT_MEASURE_INFLATE_LIMIT, NULL) : SXT_ERROR_FORMAT;
+    reading->index->no_memory |= status == SXT_ERROR_MEMORY;
+    if (status != SXT_OK)
         return;
     for (size_t i = 1; i < elf.section_count; i++) {
         const struct sxt_elf_section *section = &elf.sections[i];
@@ -208,7 +212,9 @@ static void read_elf(struct reading *reading, uint32_t number, const uint8_t *da
         unsigned width = section->entry_size > 1 ? (unsigned)section->entry_size : 1;
         bool has_literals = (section->flags & SHF_ALLOC) && (section->flags & SHF_MERGE) &&
                             (section->flags & SHF_STRINGS) && (width == 1 || width == 2 || width == 4);
-        if (has_literals && sxt_elf_section_bytes(&elf, section, &bytes, NULL) == SXT_OK)
+        status = has_literals ? sxt_elf_section_bytes(&elf, section, &bytes, NULL) : SXT_ERROR_FORMAT;
+        reading->index->no_memory |= status == SXT_ERROR_MEMORY;
+        if (status == SXT_OK)
             add_uses(reading->index, number, bytes.data, bytes.size, width);
     }
     reading->index->has_objects = true;
@@ -225,11 +231,16 @@ static bool open_object(struct reading *reading, sxt_string name, struct sxt_fil
             sxt_buffer_print(&reading->path, "%s/", reading->folders[i]);
         sxt_buffer_append(&reading->path, name.data, name.size);
         sxt_buffer_u8(&reading->path, 0);
+        reading->index->no_memory |= reading->path.memory_was_short;
         if (reading->path.failed || memchr(name.data, 0, name.size) != NULL)
             return false;
         const char *path = (const char *)reading->path.data;
         struct stat of_file;
-        if (stat(path, &of_file) == 0 && S_ISREG(of_file.st_mode) && sxt_file_open(file, path, NULL) == SXT_OK)
+        if (stat(path, &of_file) != 0 || !S_ISREG(of_file.st_mode))
+            continue;
+        int status = sxt_file_open(file, path, NULL);
+        reading->index->no_memory |= status == SXT_ERROR_MEMORY;
+        if (status == SXT_OK)
             return true;
     }
     return false;

@@ -14,7 +14,8 @@
 #include "measure/private.h"
 
 static int check(const struct sxt_linker_map *map, const struct sxt_file *binary, sxt_error *error);
-static void find(struct measure_maker *maker, const char *path, const struct sxt_file *binary, struct measure_map *out);
+static int find(struct measure_maker *maker, const char *path, const struct sxt_file *binary, struct measure_map *out,
+                sxt_error *error);
 
 static int read_map(const char *path, struct measure_map *out, sxt_error *error)
 {
@@ -34,9 +35,8 @@ int sxt_measure_open_map(struct measure_maker *maker, const char *path, const st
     *out = (struct measure_map){0};
     const char *given = maker->options->map_path;
     if (given == NULL) {
-        if (!maker->options->no_map_search && sxt_elf_is(binary->data, binary->size))
-            find(maker, path, binary, out);
-        return SXT_OK;
+        bool is_searched = !maker->options->no_map_search && sxt_elf_is(binary->data, binary->size);
+        return is_searched ? find(maker, path, binary, out, error) : SXT_OK;
     }
     const char *of_binary = *failed;
     *failed = given;
@@ -107,8 +107,8 @@ static int check(const struct sxt_linker_map *map, const struct sxt_file *binary
 {
     struct sxt_elf elf;
     int status = sxt_elf_open(&elf, binary->data, binary->size, SXT_MEASURE_INFLATE_LIMIT, error);
-    if (status != SXT_OK)
-        return SXT_OK; /* the binary is refused later, under its own name */
+    if (status != SXT_OK) /* the binary is refused later, under its own name */
+        return status == SXT_ERROR_MEMORY ? status : SXT_OK;
     if (elf.type != ET_REL)
         status = compare_sections(map, &elf, error);
     sxt_elf_close(&elf);
@@ -123,33 +123,36 @@ static void note(const struct measure_maker *maker, const char *path, const char
         maker->options->note(maker->options->note_data, path, text);
 }
 
-/* Tries the map at PATH; false if it is not a map, or that of another binary. */
-static bool try_map(struct measure_maker *maker, const char *path, const struct sxt_file *binary,
-                    struct measure_map *out)
+/* Tries the map at PATH. OUT has none afterwards if it is not a map, or that of another binary. */
+static int try_map(struct measure_maker *maker, const char *path, const struct sxt_file *binary,
+                   struct measure_map *out, sxt_error *error)
 {
     struct stat of_map;
-    sxt_error error;
-    char text[sizeof error.text + 64];
+    sxt_error problem;
+    char text[sizeof problem.text + 64];
     if (stat(path, &of_map) != 0 || !S_ISREG(of_map.st_mode))
-        return false;
-    int status = read_map(path, out, &error);
+        return SXT_OK;
+    int status = read_map(path, out, &problem);
     /* A version script and a map of JavaScript sources have such names too. */
     bool is_map = status == SXT_OK || (out->path != NULL && sxt_linker_map_is(out->file.data, out->file.size));
     if (status == SXT_OK)
-        status = check(out->map, binary, &error);
+        status = check(out->map, binary, &problem);
     if (status == SXT_OK) {
         note(maker, path, "this linker map is used");
-        return true;
+        return SXT_OK;
     }
-    snprintf(text, sizeof text, "this linker map is not used: %s", error.text);
+    sxt_measure_close_map(out);
+    if (status == SXT_ERROR_MEMORY)
+        return sxt_fail_memory(error, (uint64_t)of_map.st_size);
+    snprintf(text, sizeof text, "this linker map is not used: %s", problem.text);
     if (is_map)
         note(maker, path, text);
-    sxt_measure_close_map(out);
-    return false;
+    return SXT_OK;
 }
 
 /* Looks for "app.map" and "app.map.gz" beside "app", and beside "app.elf". */
-static void find(struct measure_maker *maker, const char *path, const struct sxt_file *binary, struct measure_map *out)
+static int find(struct measure_maker *maker, const char *path, const struct sxt_file *binary, struct measure_map *out,
+                sxt_error *error)
 {
     static const char *const endings[] = {".map", ".map.gz"};
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
@@ -158,8 +161,11 @@ static void find(struct measure_maker *maker, const char *path, const struct sxt
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         for (size_t j = 0; stems[i] > 0 && j < sizeof endings / sizeof *endings; j++) {
             int size = snprintf(candidate, sizeof candidate, "%.*s%s", (int)stems[i], path, endings[j]);
-            if (size > 0 && (size_t)size < sizeof candidate && strcmp(candidate, path) != 0 &&
-                try_map(maker, candidate, binary, out))
-                return;
+            if (size <= 0 || (size_t)size >= sizeof candidate || strcmp(candidate, path) == 0)
+                continue;
+            int status = try_map(maker, candidate, binary, out, error);
+            if (status != SXT_OK || out->map != NULL)
+                return status;
         }
+    return SXT_OK;
 }

@@ -406,12 +406,16 @@ static char *make_map(void)
     size_t size = (size_t)snprintf(text, ROOM,
                                    "Allocating common symbols\nCommon symbol       size              file\n\n"
                                    "common              0x190             a.o\n\nLinker script and memory map\n\n"
-                                   "LOAD a.o\n\n.text           0x0000000000401000      0x1000\n");
+                                   "LOAD a.o\n\n.text           0x%016x      0x%x\n",
+                                   SXT_TEST_CODE_ADDRESS, SXT_TEST_CODE_SIZE);
     for (unsigned i = 0; i < 120; i++)
         size += (size_t)snprintf(text + size, ROOM - size,
                                  " .text.f%u      0x%016x       0x10 lib%u.a(m%u.o)\n"
                                  "                0x%016x                f%u\n",
                                  i, 0x401000 + 32 * i, i % 7, i, 0x401000 + 32 * i, i);
+    /* Literals are looked for in the objects that a map names. */
+    snprintf(text + size, ROOM - size, " .text.str1.1   0x%016x       0x20 %s\n", SXT_TEST_CODE_ADDRESS + 0xe0,
+             size_input);
     return text;
 }
 
@@ -455,8 +459,8 @@ static void make_size(struct outcome *outcome)
 TEST(making_sizes_survives_every_failure)
 {
     make_elf();
-    char *map = make_map();
     write_file(size_input, elf, elf_size);
+    char *map = make_map();
     write_file(map_input, map, strlen(map));
     fail_each_allocation(make_size);
     unlink(size_input);
