@@ -74,6 +74,8 @@ static size_t name_users(struct dex_file *file, const struct dex_use *uses, size
 static void report_literals(struct dex_file *file)
 {
     struct sxt_buffer text;
+    if (file->use_count == 0)
+        return;
     sxt_string *users = malloc((file->tables[DEX_CLASSES].count + (size_t)1) * sizeof *users);
     if (users == NULL) {
         file->status = sxt_fail_memory(file->error, file->tables[DEX_CLASSES].count * sizeof *users);
