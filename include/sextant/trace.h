@@ -46,6 +46,7 @@ typedef struct sxt_trace_options {
     uint64_t inflate_limit; /* the most bytes that a compressed file may expand to; default 16 GiB */
     bool no_index;          /* ignore FILE.idx and FILE.live */
     bool no_recovery;       /* refuse a recording that was cut off, with SXT_REASON_CUT_OFF */
+    bool root_first;        /* stacks are stored from the root to the leaf, whatever "stack_order" says */
     uintptr_t reserved[4];
 } sxt_trace_options;
 
@@ -62,6 +63,9 @@ SXT_API int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace
 
 /* Frees *TRACE and sets it to NULL. *TRACE may be NULL. */
 SXT_API void sxt_trace_close(sxt_trace **trace);
+
+/* The newest version of the format that this library knows. Of a newer trace, it reads what it knows. */
+#define SXT_TRACE_VERSION 1
 
 /* What the header and the metadata of a trace say. */
 typedef struct sxt_trace_info {
@@ -98,8 +102,12 @@ typedef struct sxt_trace_frame {
     uint32_t reserved[3];
 } sxt_trace_frame;
 
-/* All ids of stacks are below this number; there may be gaps. */
+/*
+ * All ids of stacks are below this number (but 2^32 - 1, if that is one); there may be large gaps. next_stack sets *ID
+ * to the first id that is not below it; false if there is none.
+ */
 SXT_API uint32_t sxt_trace_stack_limit(const sxt_trace *trace);
+SXT_API bool sxt_trace_next_stack(const sxt_trace *trace, uint32_t *id);
 
 /* The number of frames of a stack. False if the metadata has no stack with this id. */
 SXT_API bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *frame_count);
@@ -122,7 +130,7 @@ typedef enum sxt_trace_kind {
     SXT_TRACE_FREE = 1,
     SXT_TRACE_GC = 2,
     SXT_TRACE_MARKER = 3,
-    SXT_TRACE_OTHER = 4 /* of a type that this version does not know */
+    SXT_TRACE_OTHER = 4 /* of another type: object types, references, snapshots (4 to 6), and what is not known */
 } sxt_trace_kind;
 
 typedef struct sxt_trace_event {
@@ -131,7 +139,7 @@ typedef struct sxt_trace_event {
     uint16_t thread;
     uint32_t stack; /* ALLOC: id of the stack; MARKER: id of the function that names it */
     uint64_t time;
-    uint64_t address;
+    uint64_t address;       /* OTHER, in sxt_trace_visit_events: offset of the event, or of its block, in the file */
     uint64_t size;          /* ALLOC and GC: bytes; OTHER: bytes of the payload */
     uint64_t objects;       /* GC */
     const uint8_t *payload; /* OTHER; valid during the call only */
@@ -142,13 +150,13 @@ typedef struct sxt_trace_oddities {
     uint64_t dangling_stacks; /* allocations whose stack is not in the metadata */
     uint64_t dangling_names;  /* markers whose name is not in the metadata */
     uint64_t zero_addresses;
-    uint64_t unknown_types;
+    uint64_t unknown_types; /* events of types above 6 */
     uint64_t reserved[4];
 } sxt_trace_oddities;
 
 /*
  * Calls VISIT for all events, in order and many at a time, until it returns false. If a part of the trace cannot be
- * read, the events before it are visited, then the call fails. Adds to *ODDITIES; ODDITIES may be NULL.
+ * read, what can be read before and after it is visited, then the call fails. Adds to *ODDITIES; ODDITIES may be NULL.
  */
 SXT_API int sxt_trace_visit_events(const sxt_trace *trace,
                                    bool (*visit)(void *data, const sxt_trace_event *events, size_t count), void *data,
@@ -215,7 +223,8 @@ typedef struct sxt_heap_usage sxt_heap_usage;
 
 /*
  * Reads all events of the window. Memory grows with the blocks that are live at once and with the stacks, not with the
- * events. A trace that is damaged is analysed up to the damage: sxt_heap_summary says so. SXT_ERROR_NOT_FOUND if the
+ * events. A damaged block is left out and counted; a plain trace is analysed up to the damage: sxt_heap_summary says
+ * so. SXT_ERROR_NOT_FOUND if the
  * trace has no marker of a given name. OPTIONS may be NULL.
  */
 SXT_API int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out,
@@ -243,9 +252,24 @@ typedef struct sxt_heap_summary {
     bool is_saturated;                           /* sizes add up to more than 64 bits can hold; sums stop there */
     bool is_damaged;                             /* the events after these cannot be read, */
     const char *damage;                          /* because of this; lives as long as the usage */
+    uint64_t damaged_blocks;                     /* that were left out; see sxt_heap_get_damage */
+    uint64_t lost_events;                        /* in them */
 } sxt_heap_summary;
 
 SXT_API void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out);
+
+/* Blocks of a trace that cannot be read, one after the other. The analysis goes on after them. */
+typedef struct sxt_heap_damage {
+    uint64_t offset;  /* in the file */
+    uint64_t block;   /* number of the first of them; the first of the file is 1 */
+    uint64_t blocks;  /* how many */
+    uint64_t events;  /* that are lost */
+    const char *text; /* what is wrong with the first */
+} sxt_heap_damage;
+
+/* At most the first SXT_HEAP_DAMAGES_MOST. NULL if there is no such index. */
+#define SXT_HEAP_DAMAGES_MOST 100
+SXT_API const sxt_heap_damage *sxt_heap_get_damage(const sxt_heap_usage *usage, size_t index);
 
 /* Sums over the whole window. */
 SXT_API const sxt_heap_sums *sxt_heap_total(const sxt_heap_usage *usage);
@@ -419,6 +443,7 @@ typedef struct sxt_trace_converted {
     uint64_t lost;      /* bytes of the input that cannot be read and were left out */
     bool output_failed; /* on failure: the output could not be written */
     sxt_trace_oddities oddities;
+    uint32_t version; /* of the input; if it is above SXT_TRACE_VERSION, only what is known of it was read */
 } sxt_trace_converted;
 
 /* Writes a copy of the trace at INPUT, plain or compressed, to OUTPUT. RESULT may be NULL. */

@@ -31,6 +31,7 @@ int cli_convert_trace(const struct cli_arguments *arguments)
         return CLI_NO;
     int status = sxt_trace_convert_path(input, output, &options, &converted, &error);
     cli_progress_end(&progress);
+    cli_warn_version(input, converted.version);
     cli_warn_oddities(input, &converted.oddities);
     if (status != SXT_OK)
         return cli_fail(converted.output_failed ? output : input, &error);

@@ -4,6 +4,7 @@
 static const struct cli_option options[] = {
     CLI_OPTIONS_EXTRACT,
     {"check", 0, NULL, "check the checksums of the archive first", NULL},
+    {"root-first", 0, NULL, "stacks of a heap trace begin with main, whatever its metadata says", NULL},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -152,7 +153,7 @@ static int run(const struct cli_arguments *arguments)
     open.check_crc = cli_given(arguments, "check");
     struct cli_input input;
     sxt_error error;
-    status = cli_input_open(file, &open, &input);
+    status = cli_input_open(file, &open, cli_given(arguments, "root-first"), &input);
     if (status != CLI_DONE)
         return status;
     const sxt_archive *archive = input.archive;

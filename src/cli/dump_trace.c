@@ -76,7 +76,7 @@ static sxt_string marker_name(const sxt_trace *trace, uint32_t id, char room[24]
 
 static void dump_json(const sxt_trace *trace, const sxt_trace_event *event, struct sxt_emit *emit)
 {
-    static const char *const names[] = {"alloc", "free", "gc", "marker", "other"};
+    static const char *const names[] = {"alloc", "free", "gc", "marker", "raw"};
     char room[24];
     sxt_emit_cstring(emit, "event", names[event->kind]);
     sxt_emit_number(emit, "time_us", event->time);
@@ -99,7 +99,8 @@ static void dump_json(const sxt_trace *trace, const sxt_trace_event *event, stru
         break;
     default:
         sxt_emit_number(emit, "type", event->type);
-        sxt_emit_number(emit, "size", event->size);
+        sxt_emit_number(emit, "offset", event->address);
+        sxt_emit_number(emit, "length", event->size);
     }
 }
 
@@ -124,7 +125,8 @@ static void dump_text(const sxt_trace *trace, const sxt_trace_event *event, stru
         sxt_emit_text(emit, "\n");
         break;
     default:
-        sxt_emit_text(emit, "%llu type %u %llu bytes\n", (number)event->time, event->type, (number)event->size);
+        sxt_emit_text(emit, "%llu type %u %llu bytes at offset 0x%llx\n", (number)event->time, event->type,
+                      (number)event->size, (number)event->address);
     }
 }
 
@@ -163,12 +165,13 @@ int cli_dump_trace(const sxt_trace *trace, const char *file, struct sxt_emit *em
 {
     struct dumping dumping = {emit, trace};
     sxt_trace_info info = {.struct_size = sizeof info};
-    uint32_t limit = sxt_trace_stack_limit(trace), count;
     sxt_trace_get_info(trace, &info);
     dump_header(&info, emit);
-    for (uint32_t i = 0; i < limit && !emit->failed; i++)
-        if (sxt_trace_stack(trace, i, &count))
-            dump_stack(trace, i, emit);
+    uint32_t stack = 0;
+    for (bool is_last = false; !is_last && !emit->failed && sxt_trace_next_stack(trace, &stack); stack++) {
+        dump_stack(trace, stack, emit);
+        is_last = stack == UINT32_MAX;
+    }
     return visit_events(trace, file, dump_events, &dumping);
 }
 

@@ -40,6 +40,7 @@ static const struct cli_option options[] = {
     {"speedscope", 0, "FILE", "write a profile for speedscope", NULL},
     {"cost", 0, "COST", "what counts: bytes, count, live, peak, leaked, temporary",
      "bytes count live peak leaked temporary"},
+    {"root-first", 0, NULL, "stacks of FILE begin with main, whatever its metadata says", NULL},
     CLI_OPTION_JSON,
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     CLI_OPTION_THREADS,
@@ -423,12 +424,12 @@ static int open_trace(const struct cli_arguments *arguments, struct cli_heap *he
     const char *path = arguments->words[0];
     sxt_error error;
     bool is_indexed = cli_given(arguments, "index");
-    int status = cli_heap_open(path, heap);
+    int status = cli_heap_open(path, cli_given(arguments, "root-first"), heap);
     if (status != CLI_DONE)
         return status;
     /* A trace that was cut off cannot be indexed; the error says so, and a warning would repeat it. */
     if (!is_indexed || cli_given(arguments, "symbolize"))
-        cli_warn_cut_off(path, heap->trace);
+        cli_warn_state(path, heap->trace);
     if (cli_given(arguments, "symbolize"))
         status = cli_heap_symbolize(arguments, heap);
     if (status == CLI_DONE && is_indexed && sxt_trace_save_caches(heap->trace, SXT_TRACE_LIVE, &error) != SXT_OK)

@@ -9,6 +9,7 @@
 struct cli_heap {
     const char *path;
     sxt_trace *trace;
+    bool root_first; /* how it was opened */
     sxt_trace_info info;
     sxt_heap_options options;
     sxt_heap_usage *usage;    /* NULL until it is analysed */
@@ -18,7 +19,7 @@ struct cli_heap {
 /* --- trace.c: print what is wrong and return the exit status; call cli_heap_close also after a failure --- */
 
 /* The options are the defaults, for the caller to change. */
-int cli_heap_open(const char *path, struct cli_heap *out);
+int cli_heap_open(const char *path, bool root_first, struct cli_heap *out);
 void cli_heap_close(struct cli_heap *heap);
 
 /* Reads the events, with a progress bar. */

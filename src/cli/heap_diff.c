@@ -22,7 +22,7 @@ static int open_side(const char *text, struct side *side)
     side->path = strndup(text, side->is_moment ? (size_t)(at - text) : strlen(text));
     if (side->path == NULL)
         return cli_fail_text(text, "out of memory");
-    int status = cli_heap_open(side->path, &side->heap);
+    int status = cli_heap_open(side->path, false, &side->heap);
     if (status != CLI_DONE)
         return status;
     if (side->is_moment)
@@ -178,7 +178,7 @@ int cli_diff_heap(const struct cli_arguments *arguments, const char *before, con
         status = open_side(after, &sides[1]);
     for (int i = 0; i < 2 && status == CLI_DONE; i++)
         if (i == 0 || strcmp(sides[0].path, sides[1].path) != 0)
-            cli_warn_cut_off(sides[i].path, sides[i].heap.trace);
+            cli_warn_state(sides[i].path, sides[i].heap.trace);
     if (status == CLI_DONE)
         status = compare(arguments, sides);
     if (status == CLI_DONE)

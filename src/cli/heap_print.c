@@ -152,6 +152,8 @@ static void emit_summary(struct sxt_emit *emit, const struct cli_heap *heap)
     sxt_emit_number(emit, "start_us", summary->start);
     sxt_emit_number(emit, "end_us", summary->end);
     sxt_emit_number(emit, "duration_us", summary->end - summary->start);
+    sxt_emit_number(emit, "damaged_blocks", summary->damaged_blocks);
+    sxt_emit_number(emit, "lost_events", summary->lost_events);
     sxt_emit_bool(emit, "estimated", summary->is_sampled);
     if (summary->is_sampled) {
         sxt_emit_number(emit, "sample_period", heap->info.sample_period);

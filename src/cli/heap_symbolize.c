@@ -116,8 +116,9 @@ static int reopen(struct cli_heap *heap, const char *path)
     unsigned caches = (has_beside(before, ".idx") || has_beside(path, ".idx") ? SXT_TRACE_IDX : 0u) |
                       (has_beside(before, ".live") || has_beside(path, ".live") ? SXT_TRACE_LIVE : 0u);
     sxt_error error;
+    bool root_first = heap->root_first;
     cli_heap_close(heap);
-    int status = cli_heap_open(path, heap);
+    int status = cli_heap_open(path, root_first, heap);
     if (status == CLI_DONE && caches != 0 && sxt_trace_save_caches(heap->trace, caches, &error) != SXT_OK)
         cli_warn(path, "%s", error.text);
     return status;

@@ -166,7 +166,7 @@ static int run(const struct cli_arguments *arguments)
         if (usage != CLI_DONE)
             return usage;
         open.check_crc = cli_given(arguments, "check");
-        if (cli_input_open(file, &open, &input) != CLI_DONE) {
+        if (cli_input_open(file, &open, false, &input) != CLI_DONE) {
             status = CLI_NO;
             continue;
         }

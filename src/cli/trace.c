@@ -9,9 +9,12 @@
 
 /* --- files of any kind --- */
 
-int cli_input_open(const char *path, const sxt_open_options *options, struct cli_input *out)
+int cli_input_open(const char *path, const sxt_open_options *options, bool root_first, struct cli_input *out)
 {
     sxt_error error;
+    sxt_trace_options of_trace;
+    sxt_trace_options_init(&of_trace);
+    of_trace.root_first = root_first;
     bool is_stream = strcmp(path, "-") == 0;
     *out = (struct cli_input){0};
     sxt_file_from_memory(&out->stream, "", 0);
@@ -23,10 +26,10 @@ int cli_input_open(const char *path, const sxt_open_options *options, struct cli
         status = is_stream ? sxt_archive_open_memory(out->stream.data, out->stream.size, options, &out->archive, &error)
                            : sxt_archive_open_path(path, options, &out->archive, &error);
     if (status != SXT_OK && error.reason == SXT_REASON_HEAP_TRACE) {
-        status = is_stream ? sxt_trace_open_memory(out->stream.data, out->stream.size, NULL, &out->trace, &error)
-                           : sxt_trace_open_path(path, NULL, &out->trace, &error);
+        status = is_stream ? sxt_trace_open_memory(out->stream.data, out->stream.size, &of_trace, &out->trace, &error)
+                           : sxt_trace_open_path(path, &of_trace, &out->trace, &error);
         if (status == SXT_OK)
-            cli_warn_cut_off(path, out->trace);
+            cli_warn_state(path, out->trace);
     }
     if (status == SXT_OK)
         return CLI_DONE;
@@ -59,10 +62,17 @@ bool cli_is_trace(const char *file)
     return is_trace;
 }
 
-void cli_warn_cut_off(const char *path, const sxt_trace *trace)
+void cli_warn_version(const char *path, uint32_t version)
+{
+    if (version > SXT_TRACE_VERSION)
+        cli_warn(path, "version %u is newer than version %d; reading what that has", version, SXT_TRACE_VERSION);
+}
+
+void cli_warn_state(const char *path, const sxt_trace *trace)
 {
     sxt_trace_info info = {.struct_size = sizeof info};
     sxt_trace_get_info(trace, &info);
+    cli_warn_version(path, info.version);
     if (info.is_cut_off)
         cli_warn(path, "the recording was cut off; reading what is complete "
                        "('sextant convert --recover' makes a complete trace from it)");
@@ -70,13 +80,18 @@ void cli_warn_cut_off(const char *path, const sxt_trace *trace)
 
 /* --- traces --- */
 
-int cli_heap_open(const char *path, struct cli_heap *out)
+int cli_heap_open(const char *path, bool root_first, struct cli_heap *out)
 {
     sxt_error error;
-    *out = (struct cli_heap){
-        .path = path, .info.struct_size = sizeof out->info, .summary.struct_size = sizeof out->summary};
+    sxt_trace_options options;
+    sxt_trace_options_init(&options);
+    options.root_first = root_first;
+    *out = (struct cli_heap){.path = path,
+                             .root_first = root_first,
+                             .info.struct_size = sizeof out->info,
+                             .summary.struct_size = sizeof out->summary};
     sxt_heap_options_init(&out->options);
-    if (sxt_trace_open_path(path, NULL, &out->trace, &error) != SXT_OK)
+    if (sxt_trace_open_path(path, &options, &out->trace, &error) != SXT_OK)
         return cli_fail(path, &error);
     sxt_trace_get_info(out->trace, &out->info);
     return CLI_DONE;
@@ -140,6 +155,27 @@ void cli_warn_oddities(const char *path, const sxt_trace_oddities *oddities)
     warn_count(path, oddities->unknown_types, "event is of an unknown type", "events are of unknown types");
 }
 
+/* Blocks that were left out. */
+static void warn_damages(const struct cli_heap *heap)
+{
+    const sxt_heap_damage *damage;
+    uint64_t blocks = 0;
+    for (size_t i = 0; (damage = sxt_heap_get_damage(heap->usage, i)) != NULL; i++) {
+        blocks += damage->blocks;
+        if (damage->blocks > 1)
+            cli_warn(heap->path,
+                     "blocks %" PRIu64 " to %" PRIu64 " are damaged: %s; %" PRIu64 " events are lost (offset 0x%" PRIx64
+                     ")",
+                     damage->block, damage->block + damage->blocks - 1, damage->text, damage->events, damage->offset);
+        else
+            cli_warn(heap->path, "block %" PRIu64 " is damaged: %s; %" PRIu64 " %s lost (offset 0x%" PRIx64 ")",
+                     damage->block, damage->text, damage->events, damage->events == 1 ? "event is" : "events are",
+                     damage->offset);
+    }
+    if (blocks < heap->summary.damaged_blocks)
+        cli_warn(heap->path, "%" PRIu64 " more blocks are damaged", heap->summary.damaged_blocks - blocks);
+}
+
 int cli_heap_warn(const struct cli_heap *heap)
 {
     const sxt_heap_summary *summary = &heap->summary;
@@ -157,6 +193,7 @@ int cli_heap_warn(const struct cli_heap *heap)
     if (summary->is_saturated)
         cli_warn(heap->path, "sizes add up to more than 64 bits can hold; sums stop there");
     warn_count(heap->path, heap->info.dropped, "event was lost while recording", "events were lost while recording");
+    warn_damages(heap);
     if (!summary->is_damaged)
         return CLI_DONE;
     if (summary->events == 1)

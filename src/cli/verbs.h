@@ -40,8 +40,8 @@ struct cli_input {
     struct sxt_file stream; /* standard input */
 };
 
-/* Prints what is wrong and returns the exit status. OPTIONS are for an archive. */
-int cli_input_open(const char *path, const sxt_open_options *options, struct cli_input *out);
+/* Prints what is wrong and returns the exit status. OPTIONS are for an archive, ROOT_FIRST for a trace. */
+int cli_input_open(const char *path, const sxt_open_options *options, bool root_first, struct cli_input *out);
 void cli_input_close(struct cli_input *input);
 
 /* What dump, info and convert do for heap traces; FILE is named in warnings. */
@@ -55,8 +55,9 @@ int cli_convert_trace(const struct cli_arguments *arguments);
 /* One warning for each kind of oddity, with a count. */
 void cli_warn_oddities(const char *path, const sxt_trace_oddities *oddities);
 
-/* Warns if the recording of a heap trace was cut off. */
-void cli_warn_cut_off(const char *path, const sxt_trace *trace);
+/* Warns if the recording of a heap trace was cut off, and if its version is newer than what is known. */
+void cli_warn_state(const char *path, const sxt_trace *trace);
+void cli_warn_version(const char *path, uint32_t version);
 
 /* Fills in the directories of --search, which the caller frees. Prints what is wrong and returns the exit status. */
 int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where);

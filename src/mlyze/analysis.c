@@ -244,7 +244,7 @@ static bool is_marker(const sxt_heap_usage *usage, const sxt_heap_moment *moment
         return true;
     /* A marker whose name is not in the metadata. */
     int size = snprintf(room, sizeof room, "marker_%u", name);
-    return name >= sxt_mlyze_metadata(usage->trace)->function_count &&
+    return sxt_mlyze_find_function(sxt_mlyze_metadata(usage->trace), name).data == NULL &&
            sxt_string_equal((sxt_string){room, (size_t)size}, moment->marker);
 }
 
@@ -282,7 +282,7 @@ static void take_rare(struct heap_pass *pass, const sxt_trace_event *event)
         usage->gc_objects += event->objects;
         usage->gc_bytes += event->size;
     } else {
-        usage->others++;
+        usage->others += event->type > SXT_MLYZE_TYPE_LAST;
     }
 }
 

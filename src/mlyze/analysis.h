@@ -63,6 +63,10 @@ struct sxt_heap_usage {
     bool is_saturated;                  /* sizes add up to more than 64 bits hold; sums stop there */
     bool is_damaged;                    /* the rest cannot be read: `damage` says why */
     sxt_error damage;
+    sxt_heap_damage *damages; /* blocks that were left out; the first SXT_HEAP_DAMAGES_MOST */
+    size_t damage_count, damage_capacity;
+    uint64_t damaged_blocks, lost_events;
+    struct sxt_arena damage_texts;
 };
 
 /* Called now and then: the events before OFFSET of the file are not needed any more. */

@@ -76,13 +76,14 @@ struct verdicts {
     uint8_t *functions, *files;
 };
 
-static bool judge(uint8_t *verdicts, size_t count, uint32_t id, sxt_string name, const struct patterns *patterns)
+/* PLACE is that of the name in its table, or SIZE_MAX. */
+static bool judge(uint8_t *verdicts, size_t place, sxt_string name, const struct patterns *patterns)
 {
-    if (id >= count)
+    if (place == SIZE_MAX)
         return matches(patterns, name);
-    if (verdicts[id] == 0)
-        verdicts[id] = matches(patterns, name) ? 1 : 2;
-    return verdicts[id] == 1;
+    if (verdicts[place] == 0)
+        verdicts[place] = matches(patterns, name) ? 1 : 2;
+    return verdicts[place] == 1;
 }
 
 static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
@@ -92,10 +93,11 @@ static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_st
     for (uint32_t i = 0; i < stack->count; i++) {
         const struct sxt_mlyze_frame *frame = &stack->frames[i];
         char room[24];
-        if (judge(verdicts->functions, metadata->function_count, frame->function,
+        if (judge(verdicts->functions,
+                  sxt_mlyze_place(metadata->function_ids, metadata->function_count, frame->function),
                   sxt_mlyze_function(metadata, frame->function, room), patterns) ||
-            judge(verdicts->files, metadata->file_count, frame->file, sxt_mlyze_file(metadata, frame->file, room),
-                  patterns))
+            judge(verdicts->files, sxt_mlyze_place(metadata->file_ids, metadata->file_count, frame->file),
+                  sxt_mlyze_file(metadata, frame->file, room), patterns))
             return true;
     }
     return false;

@@ -9,10 +9,8 @@ static uint64_t count_nameless(const sxt_heap_usage *usage)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
     uint64_t nameless = 0;
-    for (size_t i = 0; i < usage->marker_count; i++) {
-        uint32_t name = usage->markers[i].name;
-        nameless += name >= metadata->function_count || metadata->functions[name].data == NULL;
-    }
+    for (size_t i = 0; i < usage->marker_count; i++)
+        nameless += sxt_mlyze_find_function(metadata, usage->markers[i].name).data == NULL;
     return nameless;
 }
 
@@ -40,6 +38,8 @@ void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out)
         .is_saturated = usage->is_saturated,
         .is_damaged = usage->is_damaged,
         .damage = usage->is_damaged ? usage->damage.text : NULL,
+        .damaged_blocks = usage->damaged_blocks,
+        .lost_events = usage->lost_events,
     };
     sxt_heap_suppressed(usage, &summary.suppressed_bytes, &summary.suppressed_count);
     sxt_result_give(out, &summary, sizeof summary);
@@ -63,6 +63,11 @@ const sxt_heap_marker *sxt_heap_get_marker(const sxt_heap_usage *usage, size_t i
     return index < usage->marker_count ? &usage->markers[index] : NULL;
 }
 
+const sxt_heap_damage *sxt_heap_get_damage(const sxt_heap_usage *usage, size_t index)
+{
+    return index < usage->damage_count ? &usage->damages[index] : NULL;
+}
+
 const sxt_heap_interval *sxt_heap_get_point(const sxt_heap_usage *usage, size_t index)
 {
     return index < usage->timeline.count ? &usage->timeline.items[index] : NULL;
@@ -80,6 +85,5 @@ const sxt_heap_lifetimes *sxt_heap_get_lifetimes(const sxt_heap_usage *usage)
 
 const struct sxt_mlyze_stack *sxt_heap_frames(const sxt_heap_usage *usage, uint32_t stack)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    return stack < metadata->stack_count && metadata->stacks[stack].exists ? &metadata->stacks[stack] : NULL;
+    return sxt_mlyze_find_stack(sxt_mlyze_metadata(usage->trace), stack);
 }

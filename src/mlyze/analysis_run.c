@@ -1,6 +1,8 @@
 /* analysis_run.c: a pass over the events of a trace, from the first to the last. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "mlyze/analysis_private.h"
 
@@ -46,6 +48,37 @@ static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor 
     watcher->passed(watcher->data, offset);
 }
 
+/* Adds blocks that cannot be read to the list. */
+static void add_damage(sxt_heap_usage *usage, const struct sxt_mlyze_loss *loss)
+{
+    usage->damaged_blocks += loss->blocks;
+    usage->lost_events += loss->events;
+    if (usage->damage_count == SXT_HEAP_DAMAGES_MOST)
+        return;
+    sxt_heap_damage *list =
+        sxt_array_grow(usage->damages, &usage->damage_capacity, usage->damage_count + 1, sizeof *list);
+    const char *end = strstr(usage->damage.text, " (offset 0x");
+    size_t size = end != NULL ? (size_t)(end - usage->damage.text) : strlen(usage->damage.text);
+    const char *text = sxt_arena_copy(&usage->damage_texts, usage->damage.text, size);
+    if (list != NULL)
+        usage->damages = list;
+    /* The sums are right, whether or not there is memory for the details. */
+    if (list != NULL && text != NULL)
+        list[usage->damage_count++] = (sxt_heap_damage){loss->offset, loss->block, loss->blocks, loss->events, text};
+}
+
+/* Goes on after blocks that cannot be read. False if the rest of the trace is lost, and it is not known how much. */
+static bool pass_damage(sxt_heap_usage *usage, struct sxt_mlyze_cursor *cursor)
+{
+    struct sxt_mlyze_loss loss;
+    bool goes_on = sxt_mlyze_skip_damage(cursor, &loss);
+    if (goes_on || (loss.is_bounded && loss.events != SXT_MLYZE_NOT_KNOWN))
+        add_damage(usage, &loss);
+    else
+        usage->is_damaged = true;
+    return goes_on;
+}
+
 static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt_error *error)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -59,8 +92,7 @@ static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt
                 *error = usage->damage;
             status = read;
         } else if (read != SXT_OK) {
-            usage->is_damaged = true;
-            count = 0;
+            count = pass_damage(usage, cursor);
         } else {
             sxt_heap_take_batch(pass, events, count);
             report_passed(pass, cursor);
@@ -97,6 +129,7 @@ int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *
     struct heap_pass pass = {.usage = out, .watcher = watcher};
     struct sxt_mlyze_cursor *cursor = NULL;
     *out = (sxt_heap_usage){.trace = trace, .options = *options};
+    sxt_arena_init(&out->damage_texts, 0, sxt_arena_separate_default);
     int status = prepare(&pass) ? SXT_OK : sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
     if (status == SXT_OK)
         status = sxt_mlyze_cursor_open(trace, &cursor, error);
@@ -128,5 +161,7 @@ void sxt_heap_free(sxt_heap_usage *usage)
     free(usage->markers);
     free(usage->timeline.items);
     free(usage->windows.items);
+    free(usage->damages);
+    sxt_arena_free(&usage->damage_texts);
     *usage = (sxt_heap_usage){0};
 }

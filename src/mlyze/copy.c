@@ -75,7 +75,7 @@ static int copy_all(struct copying *copying, uint64_t end, uint64_t *lost, sxt_e
             return damage;
         }
         uint64_t from = sxt_mlyze_offset(copying->cursor);
-        bool goes_on = sxt_mlyze_skip_damage(copying->cursor);
+        bool goes_on = sxt_mlyze_skip_damage(copying->cursor, NULL);
         *lost += (goes_on ? sxt_mlyze_offset(copying->cursor) : end) - from;
         if (!goes_on)
             break;

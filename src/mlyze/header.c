@@ -8,7 +8,7 @@
  *      20  u32 flags          56  u64 number of events         92  0
  *      24  u32 codec          64  u32 CRC32C of the header    256  metadata, events
  *
- * Version 1 has the first five fields; the others are 0 in a plain file.
+ * Version 1 has the first five fields; the others are 0 in a plain file. Of a newer version, what is known is read.
  */
 #include <string.h>
 
@@ -92,9 +92,12 @@ int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_hea
         .dropped = sxt_load_u64le(data + SXT_MLYZE_AT_DROPPED),
         .pid = sxt_load_u32le(data + SXT_MLYZE_AT_PID),
     };
-    if (out->version != 1)
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version %u is not supported, only version 1", out->version);
+    if (out->version == 0)
+        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, 4, "version 0 is not supported, only version 1");
     out->unknown_offset = find_unknown(data, out);
+    /* A newer version may use bytes that version 1 leaves at 0. Flags and codecs decide how events are read. */
+    if (out->version > SXT_MLYZE_VERSION && out->unknown_offset >= SXT_MLYZE_AT_UNKNOWN)
+        out->unknown_offset = 0;
     out->has_unknown = out->unknown_offset != 0;
     uint64_t events = sxt_load_u64le(data + SXT_MLYZE_AT_EVENTS);
     bool is_at_end = (out->flags & SXT_MLYZE_METADATA_END) != 0;

@@ -4,7 +4,7 @@
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...], ...},
  *      "files": {"0": "/path/file.py", ...}, "functions": {"0": "main", ...}, ...}
  *
- * Ids are keys: decimal, without leading zeros. Other members are kept as trees.
+ * Ids are keys: decimal, without leading zeros, any number of 32 bits. Other members are kept as trees.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/search.h"
 #include "base/string.h"
 #include "mlyze/private.h"
 
-/* Tables are indexed by id, so the largest id must not be much larger than the number of ids. */
+/* Tables are indexed by id unless the largest id is much larger than the number of ids. */
 #define ID_ROOM      ((uint64_t)1 << 20)
 #define ID_GAP       16
 
@@ -36,7 +37,6 @@ struct entries {
     struct entry *list;
     size_t count, capacity;
     uint64_t largest;
-    size_t largest_position; /* in the text */
 };
 
 struct reading {
@@ -52,8 +52,10 @@ struct reading {
 
 static int read_root(struct reading *reading);
 
-static int read_text(const char *text, size_t size, struct sxt_mlyze_metadata *out, size_t wanted_frame,
-                     size_t *position, sxt_error *error)
+static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error);
+
+static int read_text(const char *text, size_t size, bool root_first, struct sxt_mlyze_metadata *out,
+                     size_t wanted_frame, size_t *position, sxt_error *error)
 {
     memset(out, 0, sizeof *out);
     sxt_arena_init(&out->arena, 0, sxt_arena_separate_default);
@@ -71,23 +73,26 @@ static int read_text(const char *text, size_t size, struct sxt_mlyze_metadata *o
     reading.reader.replace_surrogates = true; /* Python writes lone surrogates for bytes that are not text */
     if (status == SXT_OK && size > 0)
         status = read_root(&reading);
+    if (status == SXT_OK)
+        status = turn_stacks(out, root_first, error);
     if (status != SXT_OK)
         sxt_mlyze_metadata_free(out);
     *position = reading.wanted_position;
     return status;
 }
 
-int sxt_mlyze_metadata_read(const char *text, size_t size, struct sxt_mlyze_metadata *out, sxt_error *error)
+int sxt_mlyze_metadata_read(const char *text, size_t size, bool root_first, struct sxt_mlyze_metadata *out,
+                            sxt_error *error)
 {
     size_t ignored;
-    return read_text(text, size, out, SIZE_MAX, &ignored, error);
+    return read_text(text, size, root_first, out, SIZE_MAX, &ignored, error);
 }
 
 size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index)
 {
     struct sxt_mlyze_metadata metadata;
     size_t position = 0;
-    if (read_text(text, size, &metadata, index, &position, NULL) == SXT_OK)
+    if (read_text(text, size, false, &metadata, index, &position, NULL) == SXT_OK)
         sxt_mlyze_metadata_free(&metadata);
     return position;
 }
@@ -98,6 +103,10 @@ void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
     free(metadata->functions);
     free(metadata->stacks);
     free(metadata->frames);
+    free(metadata->leaf_first);
+    free(metadata->file_ids);
+    free(metadata->function_ids);
+    free(metadata->stack_ids);
     sxt_arena_free(&metadata->arena);
     memset(metadata, 0, sizeof *metadata);
 }
@@ -177,7 +186,7 @@ static int read_stack(struct reading *reading, struct entry *entry)
 
 /* --- the three objects --- */
 
-/* No leading zeros, no sign, and less than SXT_MLYZE_NO_ID. */
+/* No leading zeros, no sign, and no more than 32 bits. */
 static bool parse_id(sxt_string key, uint32_t *id)
 {
     uint64_t value = 0;
@@ -189,7 +198,7 @@ static bool parse_id(sxt_string key, uint32_t *id)
         value = value * 10 + (uint64_t)(key.data[i] - '0');
     }
     *id = (uint32_t)value;
-    return value < SXT_MLYZE_NO_ID;
+    return value <= UINT32_MAX;
 }
 
 static int read_entries(struct reading *reading, const char *what, bool are_stacks, struct entries *entries)
@@ -211,23 +220,10 @@ static int read_entries(struct reading *reading, const char *what, bool are_stac
         *entry = (struct entry){.position = position};
         if (!parse_id(key, &entry->id))
             return sxt_json_read_fail(reader, position, "a key of %s is not an id", what);
-        if (entry->id > entries->largest) {
-            entries->largest = entry->id;
-            entries->largest_position = position;
-        }
+        entries->largest = entry->id > entries->largest ? entry->id : entries->largest;
         status = are_stacks ? read_stack(reading, entry) : sxt_json_read_string(reader, what, &entry->value);
     }
     return status;
-}
-
-/* How large a table by id is. */
-static int table_size(struct sxt_json_reader *reader, const struct entries *entries, const char *what, size_t *out)
-{
-    *out = entries->count == 0 ? 0 : entries->largest + 1;
-    if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
-        return SXT_OK;
-    return sxt_fail(reader->error, SXT_ERROR_LIMIT, entries->largest_position,
-                    "metadata: the ids of %s are too far apart", what);
 }
 
 static int fail_twice(struct sxt_json_reader *reader, const struct entry *entry, const char *what)
@@ -235,19 +231,52 @@ static int fail_twice(struct sxt_json_reader *reader, const struct entry *entry,
     return sxt_json_read_fail(reader, entry->position, "%s has id %u twice", what, entry->id);
 }
 
-static int read_strings(struct reading *reading, const char *what, sxt_string **out, size_t *count)
+static int by_id(const void *a, const void *b)
+{
+    const struct entry *first = a;
+    const struct entry *second = b;
+    if (first->id != second->id)
+        return first->id < second->id ? -1 : 1;
+    return first->position < second->position ? -1 : first->position > second->position;
+}
+
+/*
+ * Decides how large the table is. If it is not indexed by id, sorts the entries, so that they are at their places, and
+ * makes the list of ids.
+ */
+static int arrange(struct sxt_json_reader *reader, struct entries *entries, const char *what, uint32_t **ids,
+                   size_t *count)
+{
+    *count = entries->count == 0 ? 0 : entries->largest + 1;
+    if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
+        return SXT_OK;
+    *count = entries->count;
+    *ids = malloc(entries->count * sizeof **ids);
+    if (*ids == NULL)
+        return sxt_fail_memory(reader->error, entries->count * sizeof **ids);
+    qsort(entries->list, entries->count, sizeof *entries->list, by_id);
+    for (size_t i = 0; i < entries->count; i++) {
+        (*ids)[i] = entries->list[i].id;
+        if (i > 0 && (*ids)[i] == (*ids)[i - 1])
+            return fail_twice(reader, &entries->list[i], what);
+    }
+    return SXT_OK;
+}
+
+static int read_strings(struct reading *reading, const char *what, sxt_string **out, size_t *count, uint32_t **ids)
 {
     struct entries entries = {0};
     int status = read_entries(reading, what, false, &entries);
     if (status == SXT_OK)
-        status = table_size(&reading->reader, &entries, what, count);
+        status = arrange(&reading->reader, &entries, what, ids, count);
     if (status == SXT_OK && (*out = calloc(*count + 1, sizeof **out)) == NULL)
         status = sxt_fail_memory(reading->reader.error, *count * sizeof **out);
     for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
         const struct entry *entry = &entries.list[i];
-        if ((*out)[entry->id].data != NULL)
+        size_t place = *ids != NULL ? i : entry->id;
+        if ((*out)[place].data != NULL)
             status = fail_twice(&reading->reader, entry, what);
-        (*out)[entry->id] = entry->value;
+        (*out)[place] = entry->value;
     }
     free(entries.list);
     return status;
@@ -260,12 +289,12 @@ static int read_stacks(struct reading *reading)
     struct entries entries = {0};
     int status = read_entries(reading, what, true, &entries);
     if (status == SXT_OK)
-        status = table_size(&reading->reader, &entries, what, &metadata->stack_count);
+        status = arrange(&reading->reader, &entries, what, &metadata->stack_ids, &metadata->stack_count);
     if (status == SXT_OK && (metadata->stacks = calloc(metadata->stack_count + 1, sizeof *metadata->stacks)) == NULL)
         status = sxt_fail_memory(reading->reader.error, metadata->stack_count * sizeof *metadata->stacks);
     for (size_t i = 0; status == SXT_OK && i < entries.count; i++) {
         const struct entry *entry = &entries.list[i];
-        struct sxt_mlyze_stack *stack = &metadata->stacks[entry->id];
+        struct sxt_mlyze_stack *stack = &metadata->stacks[metadata->stack_ids != NULL ? i : entry->id];
         if (stack->exists)
             status = fail_twice(&reading->reader, entry, what);
         *stack = (struct sxt_mlyze_stack){
@@ -276,6 +305,27 @@ static int read_stacks(struct reading *reading)
     }
     free(entries.list);
     return status;
+}
+
+/* Makes the stacks begin with the leaf, if the metadata or the user says that they begin with the root. */
+static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error)
+{
+    const struct sxt_json *order = sxt_json_member(metadata->root, "stack_order");
+    bool is_said = order != NULL && order->type == SXT_JSON_STRING && sxt_string_is(order->string, "root_first");
+    if ((!is_said && !root_first) || metadata->frame_count == 0)
+        return SXT_OK;
+    metadata->leaf_first = malloc(metadata->frame_count * sizeof *metadata->leaf_first);
+    if (metadata->leaf_first == NULL)
+        return sxt_fail_memory(error, metadata->frame_count * sizeof *metadata->leaf_first);
+    for (size_t i = 0; i < metadata->stack_count; i++) {
+        struct sxt_mlyze_stack *stack = &metadata->stacks[i];
+        size_t first = stack->count > 0 ? (size_t)(stack->frames - metadata->frames) : 0;
+        for (uint32_t j = 0; j < stack->count; j++)
+            metadata->leaf_first[first + j] = metadata->frames[first + stack->count - 1 - j];
+        if (stack->count > 0)
+            stack->frames = metadata->leaf_first + first;
+    }
+    return SXT_OK;
 }
 
 /* --- the root --- */
@@ -316,8 +366,9 @@ static int read_member(struct reading *reading, sxt_string key, size_t position)
     reading->seen |= 1u << i;
     if (i == 0)
         return read_stacks(reading);
-    return i == 1 ? read_strings(reading, names[i], &metadata->files, &metadata->file_count)
-                  : read_strings(reading, names[i], &metadata->functions, &metadata->function_count);
+    return i == 1 ? read_strings(reading, names[i], &metadata->files, &metadata->file_count, &metadata->file_ids)
+                  : read_strings(reading, names[i], &metadata->functions, &metadata->function_count,
+                                 &metadata->function_ids);
 }
 
 static int read_root(struct reading *reading)
@@ -334,12 +385,39 @@ static int read_root(struct reading *reading)
     return status == SXT_OK ? sxt_json_read_end(reader) : status;
 }
 
+/* --- what has an id --- */
+
+size_t sxt_mlyze_search_id(const uint32_t *ids, size_t count, uint32_t id)
+{
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, ids[search.middle] < id);
+    return search.low < count && ids[search.low] == id ? search.low : SIZE_MAX;
+}
+
+/* A frame that has no id is not the file or function with the largest of all ids. */
+static sxt_string find_string(const sxt_string *list, size_t count, const uint32_t *ids, uint32_t id)
+{
+    size_t place = id != SXT_MLYZE_NO_ID ? sxt_mlyze_place(ids, count, id) : SIZE_MAX;
+    return place != SIZE_MAX ? list[place] : (sxt_string){NULL, 0};
+}
+
+sxt_string sxt_mlyze_find_file(const struct sxt_mlyze_metadata *metadata, uint32_t id)
+{
+    return find_string(metadata->files, metadata->file_count, metadata->file_ids, id);
+}
+
+sxt_string sxt_mlyze_find_function(const struct sxt_mlyze_metadata *metadata, uint32_t id)
+{
+    return find_string(metadata->functions, metadata->function_count, metadata->function_ids, id);
+}
+
 /* --- names --- */
 
-static sxt_string name_or_id(const sxt_string *list, size_t count, uint32_t id, const char *prefix, char room[24])
+static sxt_string name_or_id(sxt_string name, uint32_t id, const char *prefix, char room[24])
 {
-    if (id < count && list[id].data != NULL)
-        return list[id];
+    if (name.data != NULL)
+        return name;
     if (id == SXT_MLYZE_NO_ID)
         return (sxt_string){"?", 1};
     int length = snprintf(room, 24, "%s_%u", prefix, id);
@@ -348,10 +426,10 @@ static sxt_string name_or_id(const sxt_string *list, size_t count, uint32_t id, 
 
 sxt_string sxt_mlyze_file(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24])
 {
-    return name_or_id(metadata->files, metadata->file_count, id, "file", room);
+    return name_or_id(sxt_mlyze_find_file(metadata, id), id, "file", room);
 }
 
 sxt_string sxt_mlyze_function(const struct sxt_mlyze_metadata *metadata, uint32_t id, char room[24])
 {
-    return name_or_id(metadata->functions, metadata->function_count, id, "func", room);
+    return name_or_id(sxt_mlyze_find_function(metadata, id), id, "func", room);
 }

@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "base/json.h"
 
+#define SXT_MLYZE_VERSION     1 /* the newest that is known */
 #define SXT_MLYZE_HEADER_SIZE 256
 #define SXT_MLYZE_BLOCK_MOST  65536 /* bytes of events in a block */
 
@@ -33,6 +34,9 @@ enum sxt_mlyze_flag {
     SXT_MLYZE_SAMPLED = 16,     /* sizes have to be scaled by `period` */
     SXT_MLYZE_METADATA_LZ4 = 32 /* metadata is compressed */
 };
+
+/* Types 4 to 6 are in the specification: object types, references, snapshots. Newer ones are not known. */
+#define SXT_MLYZE_TYPE_LAST 6
 
 enum sxt_mlyze_codec { SXT_MLYZE_RAW = 0, SXT_MLYZE_LZ4 = 1, SXT_MLYZE_COLUMNS = 3, SXT_MLYZE_SPOOL = 64 };
 
@@ -67,22 +71,59 @@ struct sxt_mlyze_stack {
     bool exists; /* ids may have gaps */
 };
 
-/* Everything by id; missing entries have data == NULL, or exists == false. */
+/*
+ * Tables of what has an id. Ids that are close together are the places in the table, and missing entries have data ==
+ * NULL, or exists == false. Where they are far apart, the ids are in a list of their own, in ascending order, and the
+ * table has no gaps. The sxt_mlyze_find_... functions know both.
+ */
 struct sxt_mlyze_metadata {
     sxt_string *files;
     size_t file_count;
+    uint32_t *file_ids; /* NULL: the id is the place */
     sxt_string *functions;
     size_t function_count;
+    uint32_t *function_ids;
     struct sxt_mlyze_stack *stacks;
     size_t stack_count;
+    uint32_t *stack_ids;
     struct sxt_json *root;          /* an object of everything else: modules, threads, ... */
-    struct sxt_mlyze_frame *frames; /* of all stacks */
+    struct sxt_mlyze_frame *frames; /* of all stacks, in the order of the text */
     size_t frame_count;
+    struct sxt_mlyze_frame *leaf_first; /* the same with each stack turned round, if the text is root first; or NULL */
     struct sxt_arena arena;
 };
 
-/* TEXT must outlive the metadata. Empty text is empty metadata. Duplicate keys are refused. */
-int sxt_mlyze_metadata_read(const char *text, size_t size, struct sxt_mlyze_metadata *out, sxt_error *error);
+/* The place of an id in a list of ids; SIZE_MAX if it has none. */
+size_t sxt_mlyze_search_id(const uint32_t *ids, size_t count, uint32_t id);
+
+/* The place of an id in a table; SIZE_MAX if it has none. */
+static inline size_t sxt_mlyze_place(const uint32_t *ids, size_t count, uint32_t id)
+{
+    return ids != NULL ? sxt_mlyze_search_id(ids, count, id) : id < count ? id : SIZE_MAX;
+}
+
+/* The id of what is at a PLACE. */
+static inline uint32_t sxt_mlyze_id_at(const uint32_t *ids, size_t place)
+{
+    return ids != NULL ? ids[place] : (uint32_t)place;
+}
+
+/* NULL, or an absent string, if the metadata has nothing with that id. */
+static inline const struct sxt_mlyze_stack *sxt_mlyze_find_stack(const struct sxt_mlyze_metadata *metadata, uint32_t id)
+{
+    size_t place = sxt_mlyze_place(metadata->stack_ids, metadata->stack_count, id);
+    return place != SIZE_MAX && metadata->stacks[place].exists ? &metadata->stacks[place] : NULL;
+}
+
+sxt_string sxt_mlyze_find_file(const struct sxt_mlyze_metadata *metadata, uint32_t id);
+sxt_string sxt_mlyze_find_function(const struct sxt_mlyze_metadata *metadata, uint32_t id);
+
+/*
+ * TEXT must outlive the metadata. Empty text is empty metadata. Duplicate keys are refused. Stacks begin with the leaf
+ * unless "stack_order" is "root_first", or ROOT_FIRST is set.
+ */
+int sxt_mlyze_metadata_read(const char *text, size_t size, bool root_first, struct sxt_mlyze_metadata *out,
+                            sxt_error *error);
 void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata);
 
 /* Names to print: "func_3" and "file_2" for ids that are not in the metadata. */
@@ -107,6 +148,10 @@ int sxt_mlyze_open(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt
 /* The same without parsing the metadata, which stays empty; its text is there. */
 int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **out, sxt_error *error);
 void sxt_mlyze_close(struct sxt_mlyze **trace);
+
+/* The stacks of the trace begin with the root, whatever its metadata says. Nothing of the metadata may be in use. */
+int sxt_mlyze_set_root_first(struct sxt_mlyze *trace, sxt_error *error);
+
 /*
  * Gives the trace other metadata: TEXT, from malloc, which the trace then owns. On failure nothing changes, and TEXT is
  * freed. Nothing of the old metadata may be in use.
@@ -131,8 +176,28 @@ void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor);
 int sxt_mlyze_read(struct sxt_mlyze_cursor *cursor, sxt_trace_event *events, size_t capacity, size_t *count,
                    sxt_error *error);
 
-/* After a read that failed: moves on to the next whole block, if there is one. Its events keep their numbers. */
-bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor);
+/* What cannot be read. */
+struct sxt_mlyze_loss {
+    uint64_t offset; /* in the file */
+    uint64_t block;  /* the number of the first block that is lost; the first of the file is 1 */
+    uint64_t blocks; /* how many; 0 in a plain file */
+    uint64_t events; /* how many; SXT_MLYZE_NOT_KNOWN if no block after it says so, and the header does not either */
+    bool is_bounded; /* the blocks are whole, but their content is wrong: nothing else is lost */
+};
+#define SXT_MLYZE_NOT_KNOWN UINT64_MAX
+
+/*
+ * After a read that failed: moves on to the next whole block, if there is one. Its events keep their numbers. Fills
+ * *LOSS also if there is none; LOSS may be NULL.
+ */
+bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_loss *loss);
+
+/*
+ * Sets the address of each event of an unknown kind (SXT_TRACE_OTHER) to its offset in the file; in a block, to that of
+ * the block. EVENTS are what was read last, OFFSET and TIME what the cursor was at before.
+ */
+void sxt_mlyze_fill_offsets(const struct sxt_mlyze_cursor *cursor, uint64_t offset, uint64_t time,
+                            sxt_trace_event *events, size_t count);
 
 /* The offset in the file of the event that comes next (in a block: of the block), and its number. */
 uint64_t sxt_mlyze_offset(const struct sxt_mlyze_cursor *cursor);
@@ -178,6 +243,7 @@ struct sxt_output;
 struct sxt_mlyze_writer;
 
 struct sxt_mlyze_settings {
+    uint32_t version; /* of the trace that is copied; 0: version 1 */
     uint64_t start_us;
     enum sxt_mlyze_codec codec; /* RAW: a plain version-1 file */
     uint64_t period;            /* of sampling; 0 for none */

@@ -21,6 +21,7 @@ struct sxt_mlyze {
     sxt_string stored_text; /* as the file has it, expanded */
     char *unpacked;         /* the same, where it was compressed */
     char *replaced;         /* other metadata */
+    bool root_first;        /* stacks begin with the root, whatever the metadata says */
 };
 
 struct sxt_mlyze_cursor {
@@ -33,6 +34,7 @@ struct sxt_mlyze_cursor {
     bool is_open;          /* a block is being read */
     uint64_t block_offset; /* of that block */
     uint64_t next_offset;  /* of the next one */
+    uint64_t block_count;  /* blocks that were opened or passed */
     const uint8_t *block_bytes;
     uint8_t *room;   /* for a block that was expanded */
     uint64_t effort; /* bytes that a search for a block may still read */
@@ -63,7 +65,8 @@ static int read_metadata(struct sxt_mlyze *trace, sxt_error *error)
     const struct sxt_mlyze_header *header = &trace->header;
     bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
     sxt_error inner;
-    int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, &trace->metadata, &inner);
+    int status =
+        sxt_mlyze_metadata_read(trace->text.data, trace->text.size, trace->root_first, &trace->metadata, &inner);
     if (status == SXT_OK || error == NULL)
         return status;
     /* Offsets in the text become offsets in the file, unless it is compressed. */
@@ -125,7 +128,7 @@ void sxt_mlyze_close(struct sxt_mlyze **trace)
 int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size, sxt_error *error)
 {
     struct sxt_mlyze_metadata metadata;
-    int status = sxt_mlyze_metadata_read(text, size, &metadata, error);
+    int status = sxt_mlyze_metadata_read(text, size, trace->root_first, &metadata, error);
     if (status != SXT_OK) {
         free(text);
         return status;
@@ -135,6 +138,18 @@ int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size,
     trace->metadata = metadata;
     trace->replaced = text;
     trace->text = (sxt_string){text, size};
+    return SXT_OK;
+}
+
+int sxt_mlyze_set_root_first(struct sxt_mlyze *trace, sxt_error *error)
+{
+    struct sxt_mlyze_metadata metadata;
+    int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, true, &metadata, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_mlyze_metadata_free(&trace->metadata);
+    trace->metadata = metadata;
+    trace->root_first = true;
     return SXT_OK;
 }
 
@@ -249,6 +264,7 @@ static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
     cursor->stream.end = bytes + block.size;
     cursor->block_offset = offset;
     cursor->next_offset = offset + SXT_MLYZE_BLOCK_HEADER + block.stored_size;
+    cursor->block_count++;
     cursor->is_open = true;
     return SXT_OK;
 }
@@ -402,12 +418,10 @@ static bool is_block(struct sxt_mlyze_cursor *cursor, uint64_t offset, struct sx
     return sxt_mlyze_block_expand(block, offset, cursor->room, &bytes, NULL) == SXT_OK;
 }
 
-bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor)
+/* The next whole block from OFFSET on becomes the one to read; false if there is none. */
+static bool find_block(struct sxt_mlyze_cursor *cursor, uint64_t offset)
 {
-    if (!cursor->has_blocks)
-        return false;
     const struct sxt_mlyze *trace = cursor->trace;
-    uint64_t offset = (cursor->is_open ? cursor->block_offset : cursor->next_offset) + 1;
     while (offset < trace->events_end) {
         const uint8_t *mark = memchr(trace->data + offset, SXT_MLYZE_BLOCK_MARK, trace->events_end - offset);
         struct sxt_mlyze_block block;
@@ -424,4 +438,59 @@ bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor)
         offset++;
     }
     return false;
+}
+
+/* How many blocks there are from one offset to another, judging by their headers; where one is damaged, it is the last.
+ */
+static uint64_t count_blocks(const struct sxt_mlyze *trace, uint64_t from, uint64_t to, bool *is_exact)
+{
+    uint64_t count = 0;
+    struct sxt_mlyze_block block;
+    *is_exact = true;
+    for (; from < to; count++) {
+        *is_exact = sxt_mlyze_block_read(trace->data, trace->events_end, from, &block, NULL) == SXT_OK &&
+                    block.stored_size <= to - from - SXT_MLYZE_BLOCK_HEADER;
+        from = *is_exact ? from + SXT_MLYZE_BLOCK_HEADER + block.stored_size : to;
+    }
+    return count;
+}
+
+bool sxt_mlyze_skip_damage(struct sxt_mlyze_cursor *cursor, struct sxt_mlyze_loss *loss)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    struct sxt_mlyze_loss unused;
+    loss = loss != NULL ? loss : &unused;
+    *loss = (struct sxt_mlyze_loss){.offset = sxt_mlyze_offset(cursor), .events = SXT_MLYZE_NOT_KNOWN};
+    if (!cursor->has_blocks)
+        return false;
+    uint64_t position = cursor->position, passed = cursor->block_count - cursor->is_open;
+    bool is_found = find_block(cursor, loss->offset + 1);
+    uint64_t end = is_found ? cursor->next_offset : trace->events_end;
+    loss->block = passed + 1;
+    loss->blocks = count_blocks(trace, loss->offset, end, &loss->is_bounded);
+    cursor->block_count = passed + loss->blocks;
+    if (is_found)
+        loss->events = cursor->position - position;
+    else if (trace->header.event_count >= position && trace->header.event_count != 0)
+        loss->events = trace->header.event_count - position;
+    return is_found;
+}
+
+void sxt_mlyze_fill_offsets(const struct sxt_mlyze_cursor *cursor, uint64_t offset, uint64_t time,
+                            sxt_trace_event *events, size_t count)
+{
+    const struct sxt_mlyze *trace = cursor->trace;
+    struct sxt_mlyze_stream stream = {
+        .next = trace->data + offset, .end = trace->data + trace->events_end, .time = time};
+    size_t last = count;
+    while (last > 0 && events[last - 1].kind != SXT_TRACE_OTHER)
+        last--;
+    for (size_t i = 0; i < last; i++) {
+        sxt_trace_event again;
+        uint64_t at = cursor->has_blocks ? sxt_mlyze_offset(cursor) : (uint64_t)(stream.next - trace->data);
+        if (events[i].kind == SXT_TRACE_OTHER)
+            events[i].address = at;
+        if (!cursor->has_blocks && sxt_mlyze_decode(&stream, &again, 1) != 1)
+            return;
+    }
 }

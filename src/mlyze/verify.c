@@ -34,12 +34,12 @@ static void note(struct several *several, uint64_t offset, uint64_t id)
 
 static bool has_stack(const struct sxt_mlyze_metadata *metadata, uint32_t id)
 {
-    return id < metadata->stack_count && metadata->stacks[id].exists;
+    return sxt_mlyze_find_stack(metadata, id) != NULL;
 }
 
-static bool has_string(const sxt_string *list, size_t count, uint32_t id)
+static bool has_function(const struct sxt_mlyze_metadata *metadata, uint32_t id)
 {
-    return id < count && list[id].data != NULL;
+    return sxt_mlyze_find_function(metadata, id).data != NULL;
 }
 
 void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count,
@@ -53,9 +53,9 @@ void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const s
         } else if (event->kind == SXT_TRACE_FREE) {
             oddities->zero_addresses += event->address == 0;
         } else if (event->kind == SXT_TRACE_MARKER) {
-            oddities->dangling_names += !has_string(metadata->functions, metadata->function_count, event->stack);
+            oddities->dangling_names += !has_function(metadata, event->stack);
         } else if (event->kind == SXT_TRACE_OTHER) {
-            oddities->unknown_types++;
+            oddities->unknown_types += event->type > SXT_MLYZE_TYPE_LAST;
         }
     }
 }
@@ -74,10 +74,9 @@ static void check_event(struct checking *checking, const sxt_trace_event *event,
     const struct sxt_mlyze_metadata *metadata = checking->metadata;
     if (event->kind == SXT_TRACE_ALLOC && !has_stack(metadata, event->stack))
         note(&checking->stacks, offset, event->stack);
-    else if (event->kind == SXT_TRACE_MARKER &&
-             !has_string(metadata->functions, metadata->function_count, event->stack))
+    else if (event->kind == SXT_TRACE_MARKER && !has_function(metadata, event->stack))
         note(&checking->markers, offset, event->stack);
-    else if (event->kind == SXT_TRACE_OTHER)
+    else if (event->kind == SXT_TRACE_OTHER && event->type > SXT_MLYZE_TYPE_LAST)
         note(&checking->types, offset, event->type);
 }
 
@@ -113,8 +112,8 @@ static void report_several(struct checking *checking)
                          "function %llu, the name of a marker, is not in the metadata (%llu such %s)",
                          (unsigned long long)markers->id, (unsigned long long)markers->count, events_of(markers));
     if (types->count > 0)
-        sxt_problems_add(problems, types->offset, "event-type", "an event of unknown type %llu (%llu such %s)",
-                         (unsigned long long)types->id, (unsigned long long)types->count, events_of(types));
+        sxt_problems_add_note(problems, types->offset, "event-type", "an event of unknown type %llu (%llu such %s)",
+                              (unsigned long long)types->id, (unsigned long long)types->count, events_of(types));
 }
 
 /* Compressed metadata has only one offset. */
@@ -133,10 +132,9 @@ static void check_frames(struct checking *checking)
     struct several files = {0}, functions = {0};
     for (size_t i = 0; i < metadata->frame_count; i++) {
         const struct sxt_mlyze_frame *frame = &metadata->frames[i];
-        if (frame->file != SXT_MLYZE_NO_ID && !has_string(metadata->files, metadata->file_count, frame->file))
+        if (frame->file != SXT_MLYZE_NO_ID && sxt_mlyze_find_file(metadata, frame->file).data == NULL)
             note(&files, i, frame->file);
-        if (frame->function != SXT_MLYZE_NO_ID &&
-            !has_string(metadata->functions, metadata->function_count, frame->function))
+        if (frame->function != SXT_MLYZE_NO_ID && !has_function(metadata, frame->function))
             note(&functions, i, frame->function);
     }
     if (files.count > 0)
@@ -171,6 +169,20 @@ static void check_counts(struct checking *checking, uint64_t events)
                          (unsigned long long)events);
 }
 
+/* What is wrong where a part of the file cannot be read, and what that costs. */
+static void report_loss(struct checking *checking, const char *rule, const sxt_error *error,
+                        const struct sxt_mlyze_loss *loss)
+{
+    const char *end = strstr(error->text, " (offset 0x");
+    int size = (int)(end != NULL ? (size_t)(end - error->text) : strlen(error->text));
+    if (loss->blocks == 0 || loss->events == SXT_MLYZE_NOT_KNOWN)
+        sxt_problems_add_error(&checking->problems, rule, error);
+    else
+        sxt_problems_add(&checking->problems, error->offset, rule, "%.*s: block %llu%s, %llu %s lost", size,
+                         error->text, (unsigned long long)loss->block, loss->blocks > 1 ? " and others" : "",
+                         (unsigned long long)loss->events, loss->events == 1 ? "event" : "events");
+}
+
 static void check_events(struct checking *checking)
 {
     sxt_trace_event events[BATCH];
@@ -186,8 +198,10 @@ static void check_events(struct checking *checking)
         size_t count;
         uint64_t offset = sxt_mlyze_offset(cursor);
         if (sxt_mlyze_read(cursor, events, BATCH, &count, &error) != SXT_OK) {
-            sxt_problems_add_error(&checking->problems, rule_of(&error, has_blocks), &error);
-            if (!sxt_mlyze_skip_damage(cursor))
+            struct sxt_mlyze_loss loss;
+            bool goes_on = sxt_mlyze_skip_damage(cursor, &loss);
+            report_loss(checking, rule_of(&error, has_blocks), &error, &loss);
+            if (!goes_on)
                 break;
             continue;
         }
@@ -216,7 +230,7 @@ static const char *rule_of_opening(const uint8_t *data, size_t size, const sxt_e
         return "magic";
     if (size < SXT_MLYZE_HEADER_SIZE)
         return "truncated";
-    if (sxt_load_u32le(data + 4) != 1)
+    if (sxt_load_u32le(data + 4) == 0)
         return "version";
     if (strstr(error->text, "recording") != NULL)
         return "unclean";
@@ -239,6 +253,10 @@ uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void
     }
     checking.trace = trace;
     checking.metadata = sxt_mlyze_metadata(trace);
+    if (sxt_mlyze_header(trace)->version > SXT_MLYZE_VERSION)
+        sxt_problems_add_note(&checking.problems, SXT_MLYZE_AT_VERSION, "version",
+                              "version %u is newer than version %u; only what that has is checked",
+                              sxt_mlyze_header(trace)->version, SXT_MLYZE_VERSION);
     if (sxt_mlyze_header(trace)->metadata_size == 0)
         sxt_problems_add(&checking.problems, 16, "metadata", "no metadata, not even an empty object");
     check_frames(&checking);

@@ -40,7 +40,7 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
     uint32_t flags = settings->period != 0 ? SXT_MLYZE_SAMPLED : 0;
     memset(to, 0, SXT_MLYZE_HEADER_SIZE);
     memcpy(to, "MTRC", 4);
-    sxt_store_u32le(to + 4, 1);
+    sxt_store_u32le(to + 4, settings->version != 0 ? settings->version : SXT_MLYZE_VERSION);
     sxt_store_u64le(to + 8, settings->start_us);
     sxt_store_u32le(to + 16, (uint32_t)writer->metadata_size);
     sxt_store_u64le(to + SXT_MLYZE_AT_PERIOD, settings->period);

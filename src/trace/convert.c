@@ -31,6 +31,7 @@ static int copy_to(const struct sxt_mlyze *mlyze, const struct copying *how, str
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(mlyze);
     struct sxt_mlyze_settings settings = {
+        .version = header->version,
         .start_us = header->start_us,
         .codec = how->codec,
         .period = header->period,
@@ -90,6 +91,7 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
     int status = sxt_mlyze_open(file->data, file->size, &mlyze, error);
     if (status != SXT_OK)
         return status;
+    result->version = sxt_mlyze_header(mlyze)->version;
     /* What cannot be read at all is refused before the output is touched. */
     status = sxt_mlyze_cursor_open(mlyze, &cursor, error);
     sxt_mlyze_cursor_close(&cursor);

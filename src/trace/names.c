@@ -35,7 +35,7 @@ static int check(const struct sxt_buffer *json, sxt_error *error)
     struct sxt_mlyze_metadata metadata;
     int status = sxt_buffer_status(json, error);
     if (status == SXT_OK)
-        status = sxt_mlyze_metadata_read((const char *)json->data, json->size, &metadata, error);
+        status = sxt_mlyze_metadata_read((const char *)json->data, json->size, false, &metadata, error);
     if (status == SXT_OK)
         sxt_mlyze_metadata_free(&metadata);
     return status;
@@ -125,8 +125,12 @@ static struct sxt_naming_entry read_entry(const struct sxt_naming *naming, const
 {
     const struct sxt_json *module = sxt_json_member(value, "module");
     struct sxt_naming_entry entry = {.module = SXT_NO_MODULE, .is_invalid = true};
-    if (!sxt_naming_parse_id(value->key, &entry.function) || entry.function >= naming->metadata->function_count ||
-        naming->metadata->functions[entry.function].data == NULL ||
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    uint32_t function;
+    if (!sxt_naming_parse_id(value->key, &function))
+        return entry;
+    entry.function_place = sxt_mlyze_place(metadata->function_ids, metadata->function_count, function);
+    if (entry.function_place == SIZE_MAX || metadata->functions[entry.function_place].data == NULL ||
         !parse_address(string_of(sxt_json_member(value, "address")), &entry.address) || entry.address == 0)
         return entry;
     if (module != NULL &&
@@ -187,10 +191,10 @@ static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *e
     for (const struct sxt_json *one = count > 0 ? list->child : NULL; one != NULL; one = one->next) {
         struct sxt_naming_entry entry = read_entry(naming, one);
         /* Until places are known, 0 means that there is an entry: a second one is invalid. */
-        if (!entry.is_invalid && naming->place_of[entry.function] != SXT_NAMING_NO_PLACE)
+        if (!entry.is_invalid && naming->place_of[entry.function_place] != SXT_NAMING_NO_PLACE)
             entry.is_invalid = true;
         if (!entry.is_invalid)
-            naming->place_of[entry.function] = 0;
+            naming->place_of[entry.function_place] = 0;
         naming->entries[naming->entry_count++] = entry;
     }
     return SXT_OK;
@@ -231,7 +235,8 @@ static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error 
             continue;
         const struct sxt_place *place = sxt_places_find(&naming->places, entry->module, entry->address - 1);
         bool is_named = place != NULL && place->count > 0;
-        naming->place_of[entry->function] = is_named ? (uint32_t)(place - naming->places.list) : SXT_NAMING_NO_PLACE;
+        naming->place_of[entry->function_place] =
+            is_named ? (uint32_t)(place - naming->places.list) : SXT_NAMING_NO_PLACE;
         named->named += is_named;
     }
     return status;
@@ -239,17 +244,19 @@ static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error 
 
 const struct sxt_place *sxt_naming_replacement(const struct sxt_naming *naming, const struct sxt_mlyze_frame *frame)
 {
-    if (frame->function >= naming->metadata->function_count || naming->place_of[frame->function] == SXT_NAMING_NO_PLACE)
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    size_t place = sxt_mlyze_place(metadata->function_ids, metadata->function_count, frame->function);
+    if (place == SIZE_MAX || naming->place_of[place] == SXT_NAMING_NO_PLACE)
         return NULL;
-    return &naming->places.list[naming->place_of[frame->function]];
+    return &naming->places.list[naming->place_of[place]];
 }
 
 /* --- ids --- */
 
-static int open_table(struct sxt_naming_table *table, const sxt_string *before, size_t count, struct sxt_strings *names,
-                      sxt_error *error)
+static int open_table(struct sxt_naming_table *table, const sxt_string *before, const uint32_t *ids, size_t count,
+                      struct sxt_strings *names, sxt_error *error)
 {
-    *table = (struct sxt_naming_table){.before = before, .before_count = count, .names = names};
+    *table = (struct sxt_naming_table){.before = before, .before_ids = ids, .before_count = count, .names = names};
     table->is_used = calloc(count + 1, sizeof *table->is_used);
     table->is_gone = calloc(count + 1, sizeof *table->is_gone);
     table->ids = calloc((size_t)names->count + 1, sizeof *table->ids);
@@ -257,6 +264,11 @@ static int open_table(struct sxt_naming_table *table, const sxt_string *before, 
     if (table->is_used == NULL || table->is_gone == NULL || table->ids == NULL || table->is_new == NULL)
         return sxt_fail_memory(error, count * sizeof *table->is_used);
     return SXT_OK;
+}
+
+static size_t place_in(const struct sxt_naming_table *table, uint32_t id)
+{
+    return sxt_mlyze_place(table->before_ids, table->before_count, id);
 }
 
 /* Markers are named by functions. A trace that cannot be read to its end cannot be copied, and fails here already. */
@@ -270,9 +282,11 @@ static int use_markers(const struct sxt_mlyze *mlyze, struct sxt_naming_table *f
         return status;
     do {
         status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
-        for (size_t i = 0; status == SXT_OK && i < count; i++)
-            if (events[i].kind == SXT_TRACE_MARKER && events[i].stack < functions->before_count)
-                functions->is_used[events[i].stack] = true;
+        for (size_t i = 0; status == SXT_OK && i < count; i++) {
+            size_t place = events[i].kind == SXT_TRACE_MARKER ? place_in(functions, events[i].stack) : SIZE_MAX;
+            if (place != SIZE_MAX)
+                functions->is_used[place] = true;
+        }
     } while (status == SXT_OK && count > 0);
     sxt_mlyze_cursor_close(&cursor);
     return status;
@@ -282,20 +296,20 @@ static int use_markers(const struct sxt_mlyze *mlyze, struct sxt_naming_table *f
 static int find_known(struct sxt_naming_table *table, sxt_error *error)
 {
     struct sxt_strings known;
-    uint32_t *id_of = malloc((table->before_count + 2) * sizeof *id_of);
+    size_t *place_of = malloc((table->before_count + 2) * sizeof *place_of);
     int status = sxt_strings_init(&known, 0, error);
-    if (status == SXT_OK && id_of == NULL)
-        status = sxt_fail_memory(error, table->before_count * sizeof *id_of);
-    for (size_t id = 0; status == SXT_OK && id < table->before_count; id++) {
-        sxt_string name = table->before[id];
+    if (status == SXT_OK && place_of == NULL)
+        status = sxt_fail_memory(error, table->before_count * sizeof *place_of);
+    for (size_t place = 0; status == SXT_OK && place < table->before_count; place++) {
+        sxt_string name = table->before[place];
         uint32_t next = known.count, number;
-        if (name.data == NULL || name.size == 0 || table->is_gone[id])
+        if (name.data == NULL || name.size == 0 || table->is_gone[place])
             continue;
         number = sxt_strings_add(&known, name.data, name.size);
         if (number == SXT_STRINGS_FULL)
             status = sxt_fail_memory(error, name.size);
         else if (number == next)
-            id_of[number] = (uint32_t)id;
+            place_of[number] = place;
     }
     for (uint32_t i = 1; status == SXT_OK && i < table->names->count; i++) {
         sxt_string name = sxt_strings_get(table->names, i);
@@ -303,34 +317,41 @@ static int find_known(struct sxt_naming_table *table, sxt_error *error)
         table->is_new[i] = number == SXT_STRINGS_FULL;
         if (table->is_new[i])
             continue;
-        table->ids[i] = id_of[number];
-        table->is_used[id_of[number]] = true;
+        table->ids[i] = sxt_mlyze_id_at(table->before_ids, place_of[number]);
+        table->is_used[place_of[number]] = true;
     }
     sxt_strings_free(&known);
-    free(id_of);
+    free(place_of);
     return status;
 }
 
-/* New names take ids that are free now, and then those after the last. */
-static void give_ids(struct sxt_naming_table *table)
+/* New names take ids that are free now, and then those after the last. False if there are none left. */
+static bool give_ids(struct sxt_naming_table *table)
 {
-    size_t freed = 0;
+    size_t freed = 0, count = table->before_count;
+    uint64_t next = count > 0 ? (uint64_t)sxt_mlyze_id_at(table->before_ids, count - 1) + 1 : 0;
     for (uint32_t i = 1; i < table->names->count; i++) {
         if (!table->is_new[i])
             continue;
-        while (freed < table->before_count && !table->is_gone[freed])
+        while (freed < count && !table->is_gone[freed])
             freed++;
-        table->ids[i] = (uint32_t)freed++;
+        uint64_t id = freed < count ? sxt_mlyze_id_at(table->before_ids, freed++) : next++;
+        if (id >= SXT_MLYZE_NO_ID)
+            return false;
+        table->ids[i] = (uint32_t)id;
     }
+    return true;
 }
 
 static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
     struct sxt_naming_table *files = &naming->files, *functions = &naming->functions;
-    int status = open_table(files, metadata->files, metadata->file_count, &naming->places.files, error);
+    int status =
+        open_table(files, metadata->files, metadata->file_ids, metadata->file_count, &naming->places.files, error);
     if (status == SXT_OK)
-        status = open_table(functions, metadata->functions, metadata->function_count, &naming->places.functions, error);
+        status = open_table(functions, metadata->functions, metadata->function_ids, metadata->function_count,
+                            &naming->places.functions, error);
     if (status == SXT_OK)
         status = use_markers(mlyze, functions, error);
     if (status != SXT_OK)
@@ -342,14 +363,17 @@ static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, 
         status = find_known(files, error);
     if (status != SXT_OK)
         return status;
-    for (size_t i = 0; i < metadata->frame_count; i++)
-        if (metadata->frames[i].file < files->before_count &&
-            sxt_naming_replacement(naming, &metadata->frames[i]) == NULL)
-            files->is_used[metadata->frames[i].file] = true;
-    for (size_t i = 0; i < metadata->frame_count; i++)
-        if (metadata->frames[i].file < files->before_count && !files->is_used[metadata->frames[i].file])
-            files->is_gone[metadata->frames[i].file] = true;
-    give_ids(files);
-    give_ids(functions);
+    for (size_t i = 0; i < metadata->frame_count; i++) {
+        size_t place = place_in(files, metadata->frames[i].file);
+        if (place != SIZE_MAX && sxt_naming_replacement(naming, &metadata->frames[i]) == NULL)
+            files->is_used[place] = true;
+    }
+    for (size_t i = 0; i < metadata->frame_count; i++) {
+        size_t place = place_in(files, metadata->frames[i].file);
+        if (place != SIZE_MAX && !files->is_used[place])
+            files->is_gone[place] = true;
+    }
+    if (!give_ids(files) || !give_ids(functions))
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata: no ids are left for new names");
     return SXT_OK;
 }

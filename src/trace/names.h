@@ -16,7 +16,7 @@ struct sxt_naming_module {
 
 /* An entry of "unresolved", in the order of the text. */
 struct sxt_naming_entry {
-    uint32_t function;
+    size_t function_place; /* in the metadata */
     uint32_t module;
     uint64_t address; /* of the return */
     bool is_invalid;
@@ -24,10 +24,11 @@ struct sxt_naming_entry {
 
 /* Files or functions: those of the old metadata, and new ones. */
 struct sxt_naming_table {
-    const sxt_string *before; /* by id */
+    const sxt_string *before; /* by place */
+    const uint32_t *before_ids;
     size_t before_count;
-    bool *is_used;             /* by id: it is still used */
-    bool *is_gone;             /* by id: it is no longer used, and is dropped */
+    bool *is_used;             /* by place: it is still used */
+    bool *is_gone;             /* by place: it is no longer used, and is dropped */
     struct sxt_strings *names; /* of the frames that were found */
     uint32_t *ids;             /* by number of a name */
     bool *is_new;              /* the same: it does not exist yet */
@@ -41,7 +42,7 @@ struct sxt_naming {
     struct sxt_naming_entry *entries;
     size_t entry_count;
     struct sxt_places places;
-    uint32_t *place_of; /* by id of a function: where its frames are, or SXT_NAMING_NO_PLACE */
+    uint32_t *place_of; /* by place of a function in the metadata: where its frames are, or SXT_NAMING_NO_PLACE */
     struct sxt_naming_table files, functions;
 };
 

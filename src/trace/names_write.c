@@ -8,7 +8,8 @@ static void put_chain(const struct sxt_naming *naming, const struct sxt_place *p
                       struct sxt_json_writer *json)
 {
     for (size_t i = skipped; i < place->count; i++) {
-        const struct sxt_place_frame *frame = &naming->places.frames[place->first + i];
+        size_t from_leaf = naming->metadata->leaf_first != NULL ? place->count - 1 - i : i;
+        const struct sxt_place_frame *frame = &naming->places.frames[place->first + from_leaf];
         sxt_places_write_frame(json, naming->files.ids[frame->file], frame->line,
                                naming->functions.ids[frame->function]);
     }
@@ -25,8 +26,8 @@ static size_t count_frames(const struct sxt_naming *naming, size_t number, size_
     const struct sxt_place *place = sxt_naming_replacement(naming, frame);
     if (place != NULL)
         *operators = place->operators;
-    else if (frame->function < metadata->function_count)
-        *operators = sxt_is_operator_new(metadata->functions[frame->function]);
+    else
+        *operators = sxt_is_operator_new(sxt_mlyze_find_function(metadata, frame->function));
     return place != NULL ? place->count : 1;
 }
 
@@ -37,6 +38,9 @@ static size_t count_frames(const struct sxt_naming *naming, size_t number, size_
 static size_t count_skipped(const struct sxt_naming *naming, struct sxt_json_reader reader, size_t number)
 {
     size_t skipped = 0, operators;
+    /* In a stack that begins with the root, they come last; only recordings of other programs have such stacks. */
+    if (naming->metadata->leaf_first != NULL)
+        return 0;
     for (; sxt_naming_has_more(&reader, ']'); number++) {
         size_t count = count_frames(naming, number, &operators);
         skipped += operators;
@@ -92,7 +96,9 @@ static void put_table(const struct sxt_naming_table *table, struct sxt_json_read
     while (reader != NULL && sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
            sxt_json_read_skip(reader, &value) == SXT_OK) {
         uint32_t id;
-        if (sxt_naming_parse_id(key, &id) && id < table->before_count && table->is_gone[id])
+        size_t place =
+            sxt_naming_parse_id(key, &id) ? sxt_mlyze_place(table->before_ids, table->before_count, id) : SIZE_MAX;
+        if (place != SIZE_MAX && table->is_gone[place])
             continue;
         sxt_json_write_key_text(json, quoted);
         sxt_json_write_text(json, NULL, value);
@@ -108,7 +114,7 @@ static void put_table(const struct sxt_naming_table *table, struct sxt_json_read
 static bool stays_unresolved(const struct sxt_naming *naming, size_t entry)
 {
     return entry < naming->entry_count && !naming->entries[entry].is_invalid &&
-           naming->place_of[naming->entries[entry].function] == SXT_NAMING_NO_PLACE;
+           naming->place_of[naming->entries[entry].function_place] == SXT_NAMING_NO_PLACE;
 }
 
 /* Writes nothing if no entry is left. Invalid entries are dropped, because their ids may get another meaning. */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/inflate.h"
 #include "base/options.h"
+#include "base/search.h"
 #include "mlyze/spool.h"
 
 #define BATCH 256
@@ -73,7 +74,8 @@ static int open_loaded(sxt_trace *trace, const sxt_trace_options *options, sxt_e
             return status;
         file = &trace->whole;
     }
-    return sxt_mlyze_open(file->data, file->size, &trace->mlyze, error);
+    int status = sxt_mlyze_open(file->data, file->size, &trace->mlyze, error);
+    return status == SXT_OK && options->root_first ? sxt_mlyze_set_root_first(trace->mlyze, error) : status;
 }
 
 static sxt_trace *new_trace(const sxt_trace_options *options, sxt_error *error)
@@ -181,14 +183,30 @@ void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)
 
 uint32_t sxt_trace_stack_limit(const sxt_trace *trace)
 {
-    size_t count = sxt_mlyze_metadata(trace->mlyze)->stack_count;
-    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    size_t count = metadata->stack_count;
+    uint32_t last = count > 0 ? sxt_mlyze_id_at(metadata->stack_ids, count - 1) : 0;
+    return count == 0 ? 0 : last < UINT32_MAX ? last + 1 : UINT32_MAX;
+}
+
+bool sxt_trace_next_stack(const sxt_trace *trace, uint32_t *id)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
+    size_t count = metadata->stack_count, place = *id;
+    if (metadata->stack_ids != NULL)
+        place =
+            sxt_search_from(metadata->stack_ids, count, sizeof *metadata->stack_ids, sizeof *metadata->stack_ids, *id);
+    while (place < count && !metadata->stacks[place].exists)
+        place++;
+    if (place >= count)
+        return false;
+    *id = sxt_mlyze_id_at(metadata->stack_ids, place);
+    return true;
 }
 
 static const struct sxt_mlyze_stack *find_stack(const sxt_trace *trace, uint32_t id)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
-    return id < metadata->stack_count && metadata->stacks[id].exists ? &metadata->stacks[id] : NULL;
+    return sxt_mlyze_find_stack(sxt_mlyze_metadata(trace->mlyze), id);
 }
 
 bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *frame_count)
@@ -216,14 +234,12 @@ bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t id, uint32_t index, sx
 
 sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
-    return id < metadata->function_count ? metadata->functions[id] : (sxt_string){NULL, 0};
+    return sxt_mlyze_find_function(sxt_mlyze_metadata(trace->mlyze), id);
 }
 
 sxt_string sxt_trace_file_name(const sxt_trace *trace, uint32_t id)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
-    return id < metadata->file_count ? metadata->files[id] : (sxt_string){NULL, 0};
+    return sxt_mlyze_find_file(sxt_mlyze_metadata(trace->mlyze), id);
 }
 
 sxt_string sxt_trace_thread_name(const sxt_trace *trace, uint32_t thread)
@@ -249,15 +265,23 @@ int sxt_trace_visit_events(const sxt_trace *trace,
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace->mlyze);
     sxt_trace_event events[BATCH];
     struct sxt_mlyze_cursor *cursor;
+    sxt_error again;
     size_t count = 0;
     int status = sxt_mlyze_cursor_open(trace->mlyze, &cursor, error);
     bool goes_on = status == SXT_OK;
+    uint64_t time = sxt_mlyze_header(trace->mlyze)->start_us;
     while (goes_on) {
-        status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
-        goes_on = status == SXT_OK && count > 0;
-        if (goes_on && oddities != NULL)
+        uint64_t offset = sxt_mlyze_offset(cursor);
+        int read = sxt_mlyze_read(cursor, events, BATCH, &count, status == SXT_OK ? error : &again);
+        status = status == SXT_OK ? read : status;
+        goes_on = read == SXT_OK ? count > 0 : sxt_mlyze_skip_damage(cursor, NULL);
+        if (read != SXT_OK || count == 0)
+            continue;
+        sxt_mlyze_fill_offsets(cursor, offset, time, events, count);
+        time = events[count - 1].time;
+        if (oddities != NULL)
             sxt_mlyze_count_oddities(metadata, events, count, oddities);
-        goes_on = goes_on && visit(data, events, count);
+        goes_on = visit(data, events, count);
     }
     sxt_mlyze_cursor_close(&cursor);
     return status;

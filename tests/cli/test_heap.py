@@ -532,9 +532,10 @@ class OddFiles(HeapTest):
 
     def test_what_nobody_knows_is_counted_once(self):
         nameless = [("marker", START + 1, len(FUNCTIONS)), ("marker", START + 2, 10**6)]
-        unknown = [(4, START + 3, b"x"), (127, START + 3, b""), (5, START + 4, b"yy")]
+        unknown = [(7, START + 3, b"x"), (127, START + 3, b""), (8, START + 4, b"yy")]
         known = [("marker", START, 0), ("alloc", START + 1, 16, 100, 0, 0)]
         for events, lines in ((known, []),
+                              (known + [(kind, START + 2, b"payload") for kind in (4, 5, 6)], []),
                               (known + nameless[:1], ["1 marker has a name that is not in the metadata"]),
                               (known + nameless, ["2 markers have names that are not in the metadata"]),
                               (known + unknown[:1], ["1 event is of an unknown type"]),

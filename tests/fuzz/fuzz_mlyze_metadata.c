@@ -86,7 +86,7 @@ static void check_index(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sxt_mlyze_metadata metadata;
-    if (sxt_mlyze_metadata_read((const char *)data, size, &metadata, NULL) == SXT_OK) {
+    if (sxt_mlyze_metadata_read((const char *)data, size, false, &metadata, NULL) == SXT_OK) {
         check_tables(&metadata);
         if (size > 0)
             check_json(data, size);

@@ -67,6 +67,7 @@ def metadata():
     yield "example", mlyze_writer.EXAMPLE_METADATA
     yield "empty", b"{}"
     yield "gaps", b'{"files": {"7": "a\\ud83d\\ude00\\udc80"}, "functions": {"0": "f", "3": "g"}, "more": [1, {"x": null}]}'
+    yield "sparse", b'{"stack_order": "root_first", "stack_traces": {"4000000000": [{"line": 1}, {"file_id": 4294967294}]}}'
     yield "frames", b'{"stack_traces": {"2": [{"line": 1, "extra": [[]]}, {"file_id": null, "func_id": 4294967295}]}}'
     entry = struct.pack("<QQQQIIII", 258, 0, 0, 0, 0, 6, 6, 0)
     yield "index", struct.pack("<QQIIQ", 1, 2, 0, 0, 2) + entry

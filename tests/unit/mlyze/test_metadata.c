@@ -11,14 +11,14 @@ static struct sxt_mlyze_metadata metadata;
 static void read_text(const char *text)
 {
     sxt_error error = {.text = ""};
-    if (sxt_mlyze_metadata_read(text, strlen(text), &metadata, &error) != SXT_OK)
+    if (sxt_mlyze_metadata_read(text, strlen(text), false, &metadata, &error) != SXT_OK)
         fail_msg("%s: %s", text, error.text);
 }
 
 static void assert_refused(const char *text, int code, uint64_t offset)
 {
     sxt_error error;
-    assert_int_equal(sxt_mlyze_metadata_read(text, strlen(text), &metadata, &error), code);
+    assert_int_equal(sxt_mlyze_metadata_read(text, strlen(text), false, &metadata, &error), code);
     assert_int_equal(error.offset, offset);
     assert_int_equal(strncmp(error.text, "metadata: ", 10), 0);
 }
@@ -108,7 +108,8 @@ TEST(refused)
         {"{\"files\": {\"\": \"a\"}}", 11},
         {"{\"files\": {\"01\": \"a\"}}", 11},
         {"{\"files\": {\"x\": \"a\"}}", 11},
-        {"{\"files\": {\"4294967295\": \"a\"}}", 11},
+        {"{\"files\": {\"4294967296\": \"a\"}}", 11},
+        {"{\"files\": {\"4000000000\": \"a\", \"4000000000\": \"b\"}}", 30},
         {"{\"files\": {\"1\": \"a\", \"2\": \"b\", \"1\": \"a\"}}", 31},
         {"{\"stack_traces\": {\"1\": [], \"1\": []}}", 27},
         {"{\"stack_traces\": {\"1\": {}}}", 23},
@@ -127,7 +128,42 @@ TEST(refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(cases[i].text, SXT_ERROR_FORMAT, cases[i].offset);
-    assert_refused("{\"files\": {\"4294967294\": \"a\"}}", SXT_ERROR_LIMIT, 11);
+}
+
+TEST(ids_may_be_far_apart)
+{
+    char room[24];
+    read_text("{\"stack_traces\": {\"4294967295\": [], \"5\": [{\"func_id\": 4000000000}], \"2000000\": []},"
+              "\"functions\": {\"4000000000\": \"f\", \"1\": \"g\"}}");
+    assert_int_equal(metadata.stack_count, 3);
+    assert_int_equal(metadata.function_count, 2);
+    assert_null(sxt_mlyze_find_stack(&metadata, 4));
+    assert_null(sxt_mlyze_find_stack(&metadata, 4294967294));
+    assert_non_null(sxt_mlyze_find_stack(&metadata, 4294967295));
+    assert_non_null(sxt_mlyze_find_stack(&metadata, 2000000));
+    const struct sxt_mlyze_stack *stack = sxt_mlyze_find_stack(&metadata, 5);
+    assert_non_null(stack);
+    sxt_test_assert_text(sxt_mlyze_function(&metadata, stack->frames[0].function, room), "f");
+    sxt_test_assert_text(sxt_mlyze_function(&metadata, 1, room), "g");
+    sxt_test_assert_text(sxt_mlyze_function(&metadata, 2, room), "func_2");
+    sxt_mlyze_metadata_free(&metadata);
+}
+
+TEST(stacks_may_begin_with_the_root)
+{
+    static const char text[] = "{\"stack_traces\": {\"0\": [{\"line\": 1}, {\"line\": 2}, {\"line\": 3}], \"1\": [], "
+                               "\"2\": [{\"line\": 4}]}, \"stack_order\": \"root_first\"}";
+    read_text(text);
+    assert_int_equal(metadata.stacks[0].frames[0].line, 3);
+    assert_int_equal(metadata.stacks[0].frames[2].line, 1);
+    assert_int_equal(metadata.stacks[2].frames[0].line, 4);
+    assert_int_equal(metadata.frames[0].line, 1);
+    sxt_mlyze_metadata_free(&metadata);
+    assert_int_equal(sxt_mlyze_metadata_read(text, sizeof text - 30, true, &metadata, NULL), SXT_ERROR_FORMAT);
+    static const char other[] = "{\"stack_traces\": {\"0\": [{\"line\": 1}, {\"line\": 2}]}}";
+    assert_int_equal(sxt_mlyze_metadata_read(other, sizeof other - 1, true, &metadata, NULL), SXT_OK);
+    assert_int_equal(metadata.stacks[0].frames[0].line, 2);
+    sxt_mlyze_metadata_free(&metadata);
 }
 
 TEST(depth)

@@ -167,7 +167,12 @@ TEST(damaged_block_is_skipped)
         seen += count;
     assert_int_equal(seen, index.entries[1].event);
     assert_int_equal(sxt_mlyze_offset(cursor), index.entries[1].offset);
-    assert_true(sxt_mlyze_skip_damage(cursor));
+    struct sxt_mlyze_loss loss;
+    assert_true(sxt_mlyze_skip_damage(cursor, &loss));
+    assert_int_equal(loss.offset, index.entries[1].offset);
+    assert_int_equal(loss.block, 2);
+    assert_int_equal(loss.blocks, 1);
+    assert_int_equal(loss.events, index.entries[2].event - index.entries[1].event);
     assert_int_equal(sxt_mlyze_position(cursor), index.entries[2].event);
     assert_int_equal(sxt_mlyze_read(cursor, found, 100, &count, NULL), SXT_OK);
     sxt_test_mlyze_same(&found[0], &events[index.entries[2].event]);
