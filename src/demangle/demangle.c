@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "demangle/decoder.h"
+#include "demangle/itanium.h"
 
 #define DECODER_OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
@@ -24,6 +25,10 @@ bool sxt_demangle(sxt_string name, struct sxt_buffer *out)
     /* "@plt" and "@@VERSION" are not part of the mangling. */
     const char *at_sign = memchr(name.data, '@', name.size);
     size_t size = at_sign != NULL ? (size_t)(at_sign - name.data) : name.size;
+    if (sxt_itanium_demangle(name.data, size, out)) {
+        sxt_buffer_append(out, name.data + size, name.size - size);
+        return !out->failed;
+    }
     char small[512];
     char *copy = size < sizeof small ? small : malloc(size + 1);
     if (copy == NULL) {
@@ -86,7 +91,9 @@ static bool decode(const char *name, struct sxt_buffer *out, bool *too_long)
 {
     if (name[1] == 'D')
         return sxt_decode(SXT_DECODE_D, name, DECODER_OPTIONS, out, too_long);
-    /* A legacy Rust name is also a valid C++ name, so Rust is tried first. */
-    return sxt_decode(SXT_DECODE_RUST, name, DECODER_OPTIONS, out, too_long) ||
+    /* A legacy Rust name is also a valid C++ name, so Rust is tried first. It ends with a hash of this form. */
+    bool is_rust = name[1] == 'R' || strstr(name, "17h") != NULL;
+    *too_long = false;
+    return (is_rust && sxt_decode(SXT_DECODE_RUST, name, DECODER_OPTIONS, out, too_long)) ||
            (!*too_long && sxt_decode(SXT_DECODE_CPLUSPLUS, name, DECODER_OPTIONS, out, too_long));
 }
