@@ -168,6 +168,9 @@ static int print_screen(struct sxt_emit *emit, const struct cli_size_input *inpu
     int status = print_sections(emit, input, &whole);
     if (status != CLI_DONE)
         return status;
+    status = cli_print_packages(emit, input, limit);
+    if (status != CLI_DONE)
+        return status;
     snprintf(text, sizeof text, "not is:bss | limit %llu", (unsigned long long)limit);
     status = print_query(emit, input, text, "largest symbols", whole);
     return status == CLI_DONE ? print_directories(emit, input, limit, whole) : status;

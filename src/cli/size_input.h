@@ -58,6 +58,9 @@ struct cli_row_options {
 void cli_print_rows(struct sxt_emit *emit, const struct cli_row_options *options, const struct cli_size_input *input,
                     const sxt_size_result *result);
 
+/* For each package of the file: what its entries take, stored and expanded. Prints nothing if there is none. */
+int cli_print_packages(struct sxt_emit *emit, const struct cli_size_input *input, uint64_t limit);
+
 /* What inlined functions take in the binary at PATH: at most LIMIT functions. */
 int cli_print_inlined(const struct cli_arguments *arguments, struct sxt_emit *emit, const char *path, uint64_t limit);
 

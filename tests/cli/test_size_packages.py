@@ -457,6 +457,21 @@ class Verbs(PackageTest):
         self.assertIn(".dex.method", text)
         self.assertIn("org.p1.C#f(): void", text)
 
+    def test_size_prints_what_entries_take_stored_and_expanded(self):
+        content, block = android.add_signing_block(self.package())
+        path = self.file("app.apk", content)
+        (package,) = [one for one in self.run_ok("size", "--json", path).json_lines() if one.get("kind") == "package"]
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            info = file.getinfo("classes.dex")
+        entry = {"name": "classes.dex", "stored": info.compress_size, "expanded": info.file_size}
+        self.assertEqual(package["entries"], [entry])
+        self.assertEqual((package["file"], package["apk_signature_block_size"]), (len(content), block))
+        text = self.run_ok("size", path).text
+        self.assertRegex(text, rf"\n +{info.compress_size} +[\d,]+  classes.dex\n")
+        self.run_ok("archive", "-q", path, "-o", self.folder / "app.size")
+        again = self.run_ok("size", "--json", self.folder / "app.size").json_lines()
+        self.assertIn(package, again)
+
     def test_methods_of_each_package_are_counted(self):
         path = self.file("app.apk", self.package())
         rows = self.run_ok("query", "--json", path, "@methods").json_lines()
