@@ -105,7 +105,7 @@ int sxt_ksym_writer_add_text(sxt_ksym_writer *writer, const void *text, size_t s
     return status;
 }
 
-/* A function of depth 0 may be several rows, if its lines come from several files. */
+/* A function of depth 0 may be several rows, if its lines come from several files. Those after the first are marked. */
 int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symbols *symbols, sxt_error *error)
 {
     uint32_t before = 0;
@@ -115,11 +115,12 @@ int sxt_ksym_writer_add_functions(sxt_ksym_writer *writer, const struct sxt_symb
         const struct sxt_model_range *range = &symbols->ranges[i];
         if (range->depth != 0)
             continue;
-        bool goes_on = range->function == before && range->address == end;
+        bool continues =
+            (range->flags & SXT_RANGE_CONTINUES) != 0 && range->function == before && range->address == end;
         before = range->function;
         end = range->address + range->length;
         sxt_string name = sxt_symbols_view(symbols, range->function);
-        if (!goes_on && name.size > 0 && is_wanted(writer->options.types, 'T'))
+        if (!continues && name.size > 0 && is_wanted(writer->options.types, 'T'))
             status = sxt_ksym_list_add(&writer->list, range->address, 'T', name, error);
     }
     return status;

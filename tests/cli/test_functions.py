@@ -89,6 +89,9 @@ class Functions(sextant.ProgramTest):
             starts = [int(answer["frames"][0]["start"], 16) - same[0] for answer in answers]
             self.assertEqual(starts, [0, 0, 2, 2, 2], path)
             self.assertEqual(self.named(path, "same"), [(same[0], 2), (same[0] + 2, 3)], path)
+            blob = self.folder / "converted.ksym"
+            self.run_ok("convert", "-q", path if path != program else self.archive(program), "-o", blob)
+            self.assertEqual([address for address, _ in self.named(blob, "same")], [same[0], same[0] + 2], path)
 
     def test_a_function_is_listed_once_although_another_is_inside_it(self):
         program = self.compile("gcc", "asm", {"asm.s": ASSEMBLER})
@@ -117,6 +120,8 @@ class Functions(sextant.ProgramTest):
         self.assertEqual(back.read_bytes(), lidia.read_bytes())
         for path in between, back:
             self.assertEqual(self.named(path, "five"), [(start, size)])
+            self.run_ok("convert", "-q", path, "-o", self.folder / "c.ksym")
+            self.assertEqual([address for address, _ in self.named(self.folder / "c.ksym", "five")], [start])
 
     def test_without_the_list_of_cuts_nothing_is_joined(self):
         program = self.pieces()
