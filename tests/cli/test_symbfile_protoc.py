@@ -32,7 +32,7 @@ KINDS = {symbfile.HEADER: "header", symbfile.RANGE: "range", symbfile.PAD: "pad"
 # The order in which the fields of a message stand. Protobuf sorts by number, the format by what is first of a choice.
 ORDER = {
     symbfile.HEADER: [],
-    symbfile.RANGE: [1, 12, 2, 3, 9, 4, 10, 5, 6, 11, 7, 8],
+    symbfile.RANGE: [1, 12, 2, 3, 9, 4, 10, 5, 6, 11, 7, 8, 15],
     symbfile.PAD: [1, 5, 2, 3, 4],
     symbfile.STRINGS: [1],
 }
@@ -159,7 +159,7 @@ def fields_of(raw):
 
 # --- what protoc prints
 
-LINE = re.compile(r' *(?:(\w+) \{|(\w+): (?:(-?\d+)|"((?:[^"\\]|\\.)*)")|(\}))')
+LINE = re.compile(r' *(?:(\w+) \{|(\w+): (?:(-?\d+|true)|"((?:[^"\\]|\\.)*)")|(\}))')
 ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -177,7 +177,7 @@ def parse(text):
             here.setdefault(opened, []).append(inside := {})
             here = inside
         else:
-            here.setdefault(name, []).append(unescaped(string) if integer is None else int(integer))
+            here.setdefault(name, []).append(unescaped(string) if integer is None else int(integer == "true" or integer))
     assert not around
     return outermost
 
