@@ -123,9 +123,16 @@ struct row_names {
     sxt_string wanted;
     uint64_t offset; /* of the name compared last */
     enum sxt_name_match match;
-    uint64_t allowed; /* bytes that may still be read */
+    uint64_t allowed; /* bytes that may still be read or made */
+    struct sxt_buffer readable;
 };
 
+static void use_up(struct row_names *names, size_t size)
+{
+    names->allowed -= size < names->allowed ? size : names->allowed;
+}
+
+/* Archives of other programs, and those made with --mangled, have mangled names. */
 static enum sxt_name_match match_row(struct row_names *names, uint64_t offset)
 {
     if (offset == names->offset)
@@ -135,9 +142,16 @@ static enum sxt_name_match match_row(struct row_names *names, uint64_t offset)
     if (names->allowed == 0)
         return SXT_NAME_DIFFERS;
     sxt_string function = sxt_lidia_string(names->lidia, offset);
-    names->allowed -= function.size < names->allowed ? function.size : names->allowed;
-    if (function.data != NULL)
-        names->match = sxt_match_name(function, names->wanted);
+    if (function.data == NULL)
+        return SXT_NAME_DIFFERS;
+    use_up(names, function.size);
+    names->match = sxt_match_name(function, names->wanted);
+    sxt_buffer_clear(&names->readable);
+    if (names->match != SXT_NAME_FITS && function.size > 1 && function.data[0] == '_' &&
+        sxt_demangle(function, &names->readable))
+        names->match =
+            sxt_match_name((sxt_string){(const char *)names->readable.data, names->readable.size}, names->wanted);
+    use_up(names, names->readable.size);
     return names->match;
 }
 
@@ -161,8 +175,11 @@ static bool extend_piece(const struct sxt_lidia *lidia, uint64_t index, const st
 /* Functions that no symbol has; in an archive, all functions. */
 static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct places *places)
 {
-    struct row_names names = {lidia, name, UINT64_MAX, SXT_NAME_DIFFERS,
-                              lidia->strings_size * 16 + ((uint64_t)64 << 20)};
+    struct row_names names = {.lidia = lidia,
+                              .wanted = name,
+                              .offset = UINT64_MAX,
+                              .allowed = lidia->strings_size * 16 + ((uint64_t)64 << 20)};
+    sxt_buffer_init(&names.readable, (size_t)2 << 20);
     /* Symbols are in order of address, as rows are, so one pass over both is enough. */
     size_t symbols = places->count, next = 0;
     uint64_t listed_until = 0; /* the end of what the symbols before this row cover */
@@ -191,6 +208,7 @@ static void find_in_rows(const struct sxt_lidia *lidia, sxt_string name, struct 
             places, match,
             &(sxt_named){.name = sxt_lidia_string(lidia, row.function), .address = row.address, .size = row.length});
     }
+    sxt_buffer_free(&names.readable);
 }
 
 /* Adds a symbol of a blob. Its name goes to NAMES, and is pointed to when NAMES is complete. */

@@ -137,8 +137,9 @@ class Functions(sextant.ProgramTest):
 
     def test_a_name_is_found_without_its_parameters(self):
         program = self.compile("g++", "names", {"names.cc": OVERLOADS}, "-O1")
-        for path in self.archives(program, "lidia", "symbfile", "ksym") + [
-                self.archive(program, "--mangled", name="mangled.ksym")]:
+        mangled = [self.archive(program, "--mangled", name=f"mangled.{form}") for form in ("lidia", "symbfile", "ksym")]
+        compat = self.archive(program, "--compat", name="compat.lidia")
+        for path in self.archives(program, "lidia", "symbfile", "ksym") + mangled + [compat]:
             self.assertEqual(len(self.named(path, "ns::f")), 2, path)
             self.assertEqual(len(self.named(path, "ns::f(int)")), 1, path)
             self.assertEqual(len(self.named(path, "ns::Box::get")), 2, path)
@@ -146,8 +147,8 @@ class Functions(sextant.ProgramTest):
             self.assertEqual(len(self.named(path, "ns::Sum::operator()")), 1, path)
             for name in "f", "ns", "ns::", "ns::Box", "ns::f(", "ns::f(char)":
                 self.run_error("lookup", "--name", name, path)
-        mangled = self.archive(program, "--mangled", name="mangled.lidia")
-        self.assertEqual(len(self.named(mangled, "_ZN2ns1fEi")), 1)
+        for path in mangled + [compat]:
+            self.assertEqual(len(self.named(path, "_ZN2ns1fEi")), 1, path)
 
     def test_counts_agree(self):
         program = self.pieces()
