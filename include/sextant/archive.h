@@ -51,6 +51,21 @@ typedef enum sxt_kind {
  */
 SXT_API int sxt_identify_path(const char *path, sxt_kind *kind, sxt_error *error);
 
+/* What identifies a binary, and what it has. The caller sets struct_size; more fields may be added at the end. */
+typedef struct sxt_binary {
+    size_t struct_size;
+    char build_id[130]; /* lower-case hex, "" if there is none */
+    char file_id[33];   /* lower-case hex */
+    const char *arch;   /* static; NULL if unknown */
+    bool has_code;      /* false for a debug file, whose code was removed */
+    bool has_dwarf;
+    bool has_symbols; /* .symtab */
+} sxt_binary;
+
+/* Describes the ELF file at PATH (plain or compressed) without reading its symbols. SXT_ERROR_UNSUPPORTED for others.
+ */
+SXT_API int sxt_identify_binary(const char *path, sxt_binary *out, sxt_error *error);
+
 /* A short name: "elf", "lidia", "symbfile", "ksym", "size", "sizediff", "mlyze"; otherwise "unknown". Never NULL. */
 SXT_API const char *sxt_kind_name(sxt_kind kind);
 

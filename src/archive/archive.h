@@ -50,8 +50,8 @@ const struct sxt_model_module *sxt_archive_module(const sxt_archive *archive);
 bool sxt_archive_has_offsets(const sxt_archive *archive);
 
 /*
- * The facts in a file, without reading its records. False if it is not an archive that has any. The caller frees *OUT
- * in any case.
+ * The facts in a file, without reading its records. False if it is not an archive of functions that has any. The caller
+ * frees *OUT in any case.
  */
 bool sxt_archive_read_module(const struct sxt_file *file, struct sxt_model_module *out);
 

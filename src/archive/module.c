@@ -49,14 +49,14 @@ static void read_lidia(const struct sxt_file *file, struct sxt_model_module *out
         sxt_module_free(out);
 }
 
-/* The facts come before all records. */
+/* The facts come before all records. A file of return pads answers only for return addresses. */
 static void read_symbfile(const struct sxt_file *file, struct sxt_model_module *out)
 {
     struct sxt_symbfile_reader *reader;
     struct sxt_symbfile_record record;
     if (sxt_symbfile_reader_open(&reader, file->data, file->size, NULL) == SXT_OK) {
-        (void)sxt_symbfile_read(reader, &record, NULL);
-        if (!sxt_module_merge(out, sxt_symbfile_module(reader)))
+        bool has_ranges = sxt_symbfile_read(reader, &record, NULL) == SXT_OK && record.kind == SXT_SYMBFILE_RANGE;
+        if (has_ranges && !sxt_module_merge(out, sxt_symbfile_module(reader)))
             sxt_module_free(out);
     }
     sxt_symbfile_reader_close(&reader);

@@ -1,15 +1,18 @@
 /* archive.c: symbols of a binary into an archive. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/progress.h"
+#include "cli/making.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write the archive to FILE (- for standard output)", NULL},
-    {"format", 'f', "FORMAT", "lidia, symbfile, returnpads, ksym or size (default: by\nthe extension of FILE)",
+    {"out-dir", 0, "DIR",
+     "write an archive of each INPUT to DIR, in parallel, named\nafter its build ID, or its FileID: BUILDID.lidia",
+     NULL},
+    {"format", 'f', "FORMAT",
+     "lidia, symbfile, returnpads, ksym or size (default: by\nthe extension of FILE; lidia with --out-dir)",
      "lidia symbfile returnpads ksym size"},
     {"returnpads", 0, "FILE", "with a symbfile: write its return pads to FILE too", NULL},
     {"types", 0, "LETTERS",
@@ -50,6 +53,7 @@ static const struct cli_example examples[] = {
     {"sextant archive --debug app.debug app -o app.lidia", "a stripped binary with its symbols in a separate file"},
     {"sextant archive app -o app.symbfile --returnpads app.returnpads", "both files of the OpenTelemetry profiler"},
     {"sextant archive --map app.map app -o app.size", "who owns each byte of a binary"},
+    {"sextant archive --out-dir archives /usr/bin/*", "many archives, for symbolize --search archives"},
     {"sudo cat /proc/kallsyms | sextant archive - -o kernel.ksym", "the symbols of the running kernel"},
     {"sextant archive --compat app -o app.lidia", "byte for byte what Pyroscope's own writer produces"},
     {NULL, NULL},
@@ -59,7 +63,7 @@ static int run(const struct cli_arguments *arguments);
 
 const struct cli_verb cli_archive = {
     .name = "archive",
-    .synopsis = "[OPTION...] INPUT... -o OUTPUT",
+    .synopsis = "[OPTION...] INPUT... -o OUTPUT | --out-dir DIR",
     .summary = "make an archive from the symbols of a binary",
     .description = "Collects the functions of an ELF file (plain, gzip, xz or zstd; - for standard input),\n"
                    "inlined calls, files and lines, from its DWARF, its Go function table, its symbol\n"
@@ -67,7 +71,8 @@ const struct cli_verb cli_archive = {
                    "lookups. The output is written completely or not at all.\n"
                    "A ksym blob is also made from text as nm and /proc/kallsyms print it, and from archives.\n"
                    "A size file shows who owns each byte of binaries, object files, static libraries and Android\n"
-                   "packages (.apk, .aab, and other zip files); it is made from one or several of them.",
+                   "packages (.apk, .aab, and other zip files); it is made from one or several of them.\n"
+                   "With --out-dir, an input that cannot be read does not keep the others from being made.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -77,68 +82,63 @@ static int check_words(const struct cli_arguments *arguments);
 static int collect_path_maps(const struct cli_arguments *arguments, sxt_lidia_options *lidia);
 static void free_path_maps(sxt_lidia_options *lidia);
 static const char *format_of(const struct cli_arguments *arguments);
-static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
-                        const sxt_lidia_options *lidia);
+static int read_options(const struct cli_arguments *arguments, struct cli_making *making);
+static int make_archive(const struct cli_arguments *arguments, const struct cli_making *making);
 static int check_compat(const struct cli_arguments *arguments, const sxt_extract_options *extract);
-
-/* What was written. */
-struct made {
-    sxt_written written;
-    sxt_units units;
-    double seconds;
-};
-
-static int summarise(const struct cli_arguments *arguments, const struct made *made);
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
+static int summarise(const struct cli_arguments *arguments, const struct cli_made *made);
 
 static int run(const struct cli_arguments *arguments)
 {
     int status = check_words(arguments);
-    if (status != CLI_DONE)
-        return status;
-    const char *input = arguments->words[0];
-    status = cli_check_binary(arguments, "output", "-o");
+    if (status == CLI_DONE)
+        status = cli_check_binary(arguments, "output", "-o");
     if (status == CLI_DONE)
         status = cli_check_binary(arguments, "returnpads", "--returnpads");
     if (status != CLI_DONE)
         return status;
-    if (strcmp(format_of(arguments), "ksym") == 0)
+    const char *format = format_of(arguments);
+    bool is_many = cli_given(arguments, "out-dir");
+    if (!is_many && strcmp(format, "ksym") == 0)
         return cli_make_ksym(arguments, false);
-    if (strcmp(format_of(arguments), "size") == 0)
+    if (!is_many && strcmp(format, "size") == 0)
         return cli_make_size(arguments);
-    sxt_open_options open;
-    sxt_extract_options extract;
-    status = cli_open_options(arguments, input, &open, &extract);
-    if (status == CLI_DONE && cli_given(arguments, "compat"))
-        status = check_compat(arguments, &extract);
-    if (status != CLI_DONE)
-        return status;
-    sxt_lidia_options lidia;
-    sxt_lidia_options_init(&lidia);
-    lidia.mangled = open.mangled;
-    lidia.threads = extract.threads;
-    lidia.no_index = cli_given(arguments, "no-index");
-    const char *strings = cli_value(arguments, "strings");
-    lidia.nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
-    if (strings != NULL && !lidia.nul_strings && strcmp(strings, "length") != 0)
-        return cli_usage(arguments->verb, "--strings takes length or nul, not '%s'", strings);
-    status = collect_path_maps(arguments, &lidia);
-    if (status != CLI_DONE)
-        return status;
-    extract.flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
-                     (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
-                     (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
-                     (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
-
-    status = make_archive(arguments, &extract, &lidia);
-    free_path_maps(&lidia);
+    struct cli_making making = {.format = format};
+    if (strcmp(format, "ksym") == 0)
+        status = cli_ksym_options(arguments, &making.ksym, &making.extract);
+    else if (strcmp(format, "size") == 0)
+        status = cli_size_options(arguments, &making);
+    else
+        status = read_options(arguments, &making);
+    if (status == CLI_DONE)
+        status = is_many ? cli_archive_many(arguments, &making) : make_archive(arguments, &making);
+    free_path_maps(&making.lidia);
+    free((void *)making.build_config);
     return status;
+}
+
+/* Options of archives with ranges. */
+static int read_options(const struct cli_arguments *arguments, struct cli_making *making)
+{
+    sxt_open_options open;
+    sxt_extract_options *extract = &making->extract;
+    sxt_lidia_options *lidia = &making->lidia;
+    int status = cli_open_options(arguments, arguments->words[0], &open, extract);
+    if (status == CLI_DONE && cli_given(arguments, "compat"))
+        status = check_compat(arguments, extract);
+    if (status != CLI_DONE)
+        return status;
+    sxt_lidia_options_init(lidia);
+    lidia->mangled = open.mangled;
+    lidia->no_index = cli_given(arguments, "no-index");
+    const char *strings = cli_value(arguments, "strings");
+    lidia->nul_strings = strings != NULL && strcmp(strings, "nul") == 0;
+    if (strings != NULL && !lidia->nul_strings && strcmp(strings, "length") != 0)
+        return cli_usage(arguments->verb, "--strings takes length or nul, not '%s'", strings);
+    extract->flags |= (cli_given(arguments, "no-lines") ? SXT_EXTRACT_NO_LINES : 0u) |
+                      (cli_given(arguments, "no-files") ? SXT_EXTRACT_NO_FILES : 0u) |
+                      (cli_given(arguments, "no-inlines") ? SXT_EXTRACT_NO_INLINES : 0u) |
+                      (cli_given(arguments, "compat") ? SXT_EXTRACT_REFERENCE : 0u);
+    return collect_path_maps(arguments, lidia);
 }
 
 /* The library reports how far it is; the bar needs to know how much was added. */
@@ -158,58 +158,24 @@ static void show_progress(void *data, uint64_t done, uint64_t total)
     }
 }
 
-/* Ranges, return pads, or both, from one reading. *FAILED is the file that could not be written. */
-static int write_symbfiles(const struct cli_arguments *arguments, const sxt_symbols *symbols,
-                           const sxt_lidia_options *lidia, sxt_written *written, const char **failed, sxt_error *error)
+static int make_archive(const struct cli_arguments *arguments, const struct cli_making *making)
 {
-    const char *input = arguments->words[0];
-    const char *output = cli_value(arguments, "output");
-    const char *pads = cli_value(arguments, "returnpads");
-    sxt_symbfile_options symbfile;
-    sxt_symbfile_options_init(&symbfile);
-    symbfile.mangled = lidia->mangled;
-    symbfile.path_maps = lidia->path_maps;
-    symbfile.path_map_count = lidia->path_map_count;
-    symbfile.threads = lidia->threads;
-    if (strcmp(format_of(arguments), "returnpads") == 0)
-        return sxt_symbfile_write_pads_path(symbols, input, &symbfile, output, written, error);
-    if (pads == NULL)
-        return sxt_symbfile_write_ranges_path(symbols, &symbfile, output, written, error);
-    int which = 0;
-    int status = sxt_symbfile_write_both_path(symbols, input, &symbfile, output, pads, written, &which, error);
-    *failed = which == 0 ? output : pads;
-    return status;
-}
-
-static int make_archive(const struct cli_arguments *arguments, const sxt_extract_options *extract,
-                        const sxt_lidia_options *lidia)
-{
-    const char *input = arguments->words[0];
-    const char *output = cli_value(arguments, "output");
-    double start = now();
     cli_expect_much_memory();
     struct bar bar = {.done = 0};
-    sxt_extract_options with_bar = *extract;
-    with_bar.progress = show_progress;
-    with_bar.progress_data = &bar;
-    sxt_progress_open(&bar.progress, stderr, false);
-    sxt_symbols *symbols;
+    struct cli_making with_bar = *making;
+    if (!cli_given(arguments, "quiet")) {
+        with_bar.extract.progress = show_progress;
+        with_bar.extract.progress_data = &bar;
+    }
+    struct cli_job job = {.input = arguments->words[0],
+                          .output = cli_value(arguments, "output"),
+                          .pads = cli_value(arguments, "returnpads")};
+    struct cli_made made;
     sxt_error error;
-    int read = sxt_symbols_from_path(input, cli_given(arguments, "quiet") ? extract : &with_bar, &symbols, &error);
+    sxt_progress_open(&bar.progress, stderr, false);
+    int status = cli_make_one(&with_bar, &job, &made, &error);
     sxt_progress_close(&bar.progress);
-    if (read != SXT_OK)
-        return cli_fail(input, &error);
-    if (sxt_symbols_range_count(symbols) == 0)
-        cli_warn(input, "no functions found; the archive is empty%s",
-                 extract->debug_path == NULL ? " (stripped? --debug FILE names a debug file)" : "");
-    struct made made = {.written = {.struct_size = sizeof made.written}, .units = sxt_symbols_units(symbols)};
-    const char *failed = output;
-    int written = strcmp(format_of(arguments), "lidia") == 0
-                      ? sxt_lidia_write_path(symbols, lidia, output, &made.written, &error)
-                      : write_symbfiles(arguments, symbols, lidia, &made.written, &failed, &error);
-    sxt_symbols_free(&symbols);
-    made.seconds = now() - start;
-    return written == SXT_OK ? summarise(arguments, &made) : cli_fail(failed, &error);
+    return status == SXT_OK ? summarise(arguments, &made) : cli_fail(job.failed, &error);
 }
 
 /* Each "OLD=NEW" becomes two strings of one allocation, which begins with OLD. */
@@ -256,6 +222,8 @@ static const char *const formats[] = {"lidia", "symbfile", "returnpads", "ksym",
 static const char *format_of(const struct cli_arguments *arguments)
 {
     const char *format = cli_value(arguments, "format");
+    if (format == NULL && cli_given(arguments, "out-dir"))
+        format = "lidia";
     if (format == NULL)
         format = cli_extension(cli_value(arguments, "output"));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -299,9 +267,15 @@ static int check_words(const struct cli_arguments *arguments)
     const char *format = cli_value(arguments, "format");
     if (arguments->word_count == 0)
         return cli_usage(arguments->verb, "no input given");
-    if (output == NULL)
+    bool is_many = cli_given(arguments, "out-dir");
+    if (output == NULL && !is_many)
         return cli_usage(arguments->verb, "no output given (-o FILE)");
-    if (arguments->word_count > 1 && (format_of(arguments) == NULL || strcmp(format_of(arguments), "size") != 0))
+    static const char *const of_one[] = {"output", "returnpads", "debug", "map"};
+    for (size_t i = 0; is_many && i < sizeof of_one / sizeof *of_one; i++)
+        if (cli_given(arguments, of_one[i]) && (i < 2 || arguments->word_count > 1))
+            return cli_usage(arguments->verb, "--%s is for one archive, not for --out-dir", of_one[i]);
+    if (!is_many && arguments->word_count > 1 &&
+        (format_of(arguments) == NULL || strcmp(format_of(arguments), "size") != 0))
         return cli_usage(arguments->verb, "unexpected second input: '%s'", arguments->words[1]);
     if (format != NULL && format_of(arguments) == NULL)
         return cli_usage(arguments->verb, "unknown format '%s'; use lidia, symbfile, returnpads, ksym or size", format);
@@ -327,50 +301,19 @@ static int check_compat(const struct cli_arguments *arguments, const sxt_extract
     return CLI_DONE;
 }
 
-static void print_summary(const char *output, const struct made *made)
-{
-    const sxt_written *written = &made->written;
-    cli_print_name(output);
-    fputs(": ", stderr);
-    cli_print_count(written->functions, "function");
-    fputs(", ", stderr);
-    cli_print_count(written->inlines, "inlined call");
-    fputs(", ", stderr);
-    cli_print_count(written->lines, "line");
-    if (written->return_pads > 0) {
-        fputs(", ", stderr);
-        cli_print_count(written->return_pads, "return pad");
-    }
-    fprintf(stderr, ", %llu bytes, %.3f s", (unsigned long long)written->size, made->seconds);
-    if (made->units.damaged > 0 || made->units.missing > 0) {
-        fprintf(stderr, "; %llu of ", (unsigned long long)made->units.damaged);
-        cli_print_count(made->units.read, "DWARF unit");
-        fprintf(stderr, " damaged, %llu missing", (unsigned long long)made->units.missing);
-    }
-    fputc('\n', stderr);
-}
-
 /* The summary goes to stderr, like all messages, unless JSON was asked for. */
-static int summarise(const struct cli_arguments *arguments, const struct made *made)
+static int summarise(const struct cli_arguments *arguments, const struct cli_made *made)
 {
     const char *output = cli_value(arguments, "output");
     if (!cli_given(arguments, "json")) {
         if (cli_given(arguments, "quiet"))
             return CLI_DONE;
-        print_summary(output, made);
+        cli_print_made(NULL, output, made);
         return CLI_DONE;
     }
     struct sxt_emit emit;
     cli_begin_summary(&emit, output, format_of(arguments));
-    sxt_emit_number(&emit, "functions", made->written.functions);
-    sxt_emit_number(&emit, "inlines", made->written.inlines);
-    sxt_emit_number(&emit, "lines", made->written.lines);
-    sxt_emit_number(&emit, "return_pads", made->written.return_pads);
-    sxt_emit_number(&emit, "size", made->written.size);
-    sxt_emit_number(&emit, "units", made->units.read);
-    sxt_emit_number(&emit, "damaged_units", made->units.damaged);
-    sxt_emit_number(&emit, "missing_units", made->units.missing);
-    sxt_emit_number(&emit, "milliseconds", (uint64_t)(made->seconds * 1000));
+    cli_emit_made(&emit, made);
     sxt_emit_record_end(&emit);
     return cli_finish(&emit, CLI_DONE);
 }

@@ -2,35 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/making.h"
 #include "cli/size_input.h"
 #include "cli/verbs.h"
 
-/* How the file is made. */
-struct making {
-    sxt_extract_options extract;
-    sxt_size_make_options make;
-    sxt_size_write_options write;
-    const char **build_config; /* to be freed */
-};
-
-static int parse_options(const struct cli_arguments *arguments, struct making *out);
 static int summarise(const struct cli_arguments *arguments, const sxt_size_info *info, uint64_t bytes);
 
 int cli_make_size(const struct cli_arguments *arguments)
 {
-    struct making making;
+    struct cli_making making = {.format = "size"};
     const char *output = cli_value(arguments, "output"), *failed;
     sxt_size_info *info = NULL;
     uint64_t bytes = 0;
     sxt_error error;
-    int status = parse_options(arguments, &making);
+    int status = cli_size_options(arguments, &making);
     if (status == CLI_DONE) {
         cli_expect_much_memory();
-        if (sxt_size_make(arguments->words, arguments->word_count, &making.make, &info, &failed, &error) != SXT_OK)
+        if (sxt_size_make(arguments->words, arguments->word_count, &making.size, &info, &failed, &error) != SXT_OK)
             status =
                 error.code == SXT_ERROR_USAGE ? cli_usage(arguments->verb, "%s", error.text) : cli_fail(failed, &error);
     }
-    if (status == CLI_DONE && sxt_size_info_write(info, output, &making.write, &bytes, &error) != SXT_OK)
+    if (status == CLI_DONE && sxt_size_info_write(info, output, &making.size_write, &bytes, &error) != SXT_OK)
         status = cli_fail(output, &error);
     if (status == CLI_DONE)
         status = summarise(arguments, info, bytes);
@@ -39,16 +31,15 @@ int cli_make_size(const struct cli_arguments *arguments)
     return status;
 }
 
-static int parse_options(const struct cli_arguments *arguments, struct making *out)
+int cli_size_options(const struct cli_arguments *arguments, struct cli_making *out)
 {
     sxt_open_options open;
-    sxt_size_make_options *make = &out->make;
-    out->build_config = NULL;
+    sxt_size_make_options *make = &out->size;
     sxt_size_make_options_init(make);
-    sxt_size_write_options_init(&out->write);
+    sxt_size_write_options_init(&out->size_write);
     int status = cli_open_options(arguments, arguments->words[0], &open, &out->extract);
     if (status == CLI_DONE)
-        status = cli_deflate_option(arguments, &out->write);
+        status = cli_deflate_option(arguments, &out->size_write);
     if (status != CLI_DONE)
         return status;
     make->extract = &out->extract;

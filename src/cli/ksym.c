@@ -1,11 +1,11 @@
 /* ksym.c: making a ksym blob, for the verbs that do. */
 #include <string.h>
 
+#include "cli/making.h"
 #include "cli/verbs.h"
 
-static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options *options,
-                         sxt_extract_options *extract);
-static void warn_of_functions(const struct cli_arguments *arguments, const sxt_ksym_writer *writer);
+static int read_options(const struct cli_arguments *arguments, bool archives_only, sxt_ksym_options *options,
+                        sxt_extract_options *extract);
 static int summarise(const struct cli_arguments *arguments, const sxt_ksym_writer *writer, const sxt_written *written);
 
 static void show_warning(void *data, const char *path, const char *text)
@@ -24,7 +24,8 @@ static int make(const struct cli_arguments *arguments, sxt_ksym_writer *writer)
             return cli_fail(arguments->words[i], &error);
     if (sxt_ksym_writer_write_path(writer, output, &written, &error) != SXT_OK)
         return cli_fail(output, &error);
-    warn_of_functions(arguments, writer);
+    if (!cli_given(arguments, "types"))
+        cli_warn_of_functions(arguments->word_count == 1 ? arguments->words[0] : NULL, writer);
     return summarise(arguments, writer, &written);
 }
 
@@ -32,10 +33,7 @@ int cli_make_ksym(const struct cli_arguments *arguments, bool archives_only)
 {
     sxt_ksym_options options;
     sxt_extract_options extract;
-    sxt_ksym_options_init(&options);
-    options.no_binaries = archives_only;
-    options.warning = show_warning;
-    int status = parse_options(arguments, &options, &extract);
+    int status = read_options(arguments, archives_only, &options, &extract);
     if (status != CLI_DONE)
         return status;
     sxt_ksym_writer *writer;
@@ -55,8 +53,17 @@ static bool are_letters(const char *types)
     return *types != 0;
 }
 
-static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options *options, sxt_extract_options *extract)
+int cli_ksym_options(const struct cli_arguments *arguments, sxt_ksym_options *options, sxt_extract_options *extract)
 {
+    return read_options(arguments, false, options, extract);
+}
+
+static int read_options(const struct cli_arguments *arguments, bool archives_only, sxt_ksym_options *options,
+                        sxt_extract_options *extract)
+{
+    sxt_ksym_options_init(options);
+    options->no_binaries = archives_only;
+    options->warning = show_warning;
     const char *layout = cli_value(arguments, "layout");
     options->types = cli_value(arguments, "types");
     options->mangled = cli_given(arguments, "mangled");
@@ -78,22 +85,20 @@ static int parse_options(const struct cli_arguments *arguments, sxt_ksym_options
     return status;
 }
 
-/* Functions that the default leaves out; whoever gives --types has decided. */
-static void warn_of_functions(const struct cli_arguments *arguments, const sxt_ksym_writer *writer)
+void cli_warn_of_functions(const char *file, const sxt_ksym_writer *writer)
 {
     unsigned long long weak = sxt_ksym_writer_left_out(writer, 'W') + sxt_ksym_writer_left_out(writer, 'w');
     unsigned long long indirect = sxt_ksym_writer_left_out(writer, 'i');
     char what[128];
     int size = 0;
-    if (cli_given(arguments, "types") || weak + indirect == 0)
+    if (weak + indirect == 0)
         return;
     if (weak > 0)
         size = snprintf(what, sizeof what, "%llu weak function%s (W)", weak, weak == 1 ? "" : "s");
     if (indirect > 0)
         snprintf(what + size, sizeof what - (size_t)size, "%s%llu indirect function%s (i)", weak > 0 ? " and " : "",
                  indirect, indirect == 1 ? "" : "s");
-    cli_warn(arguments->word_count == 1 ? arguments->words[0] : NULL, "%s left out; keep with --types Tt%s%s", what,
-             weak > 0 ? "Ww" : "", indirect > 0 ? "i" : "");
+    cli_warn(file, "%s left out; keep with --types Tt%s%s", what, weak > 0 ? "Ww" : "", indirect > 0 ? "i" : "");
 }
 
 static uint64_t count_left_out(const sxt_ksym_writer *writer)

@@ -41,6 +41,8 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
                                                              va_list arguments)
 {
     fflush(stdout);
+    /* A line of one thread stays in one piece. */
+    flockfile(stderr);
     fprintf(stderr, "sextant: ");
     if (file != NULL) {
         cli_print_name(file);
@@ -49,6 +51,7 @@ __attribute__((format(printf, 3, 0))) static void print_line(const char *file, c
     fputs(kind, stderr);
     print_text(format, arguments);
     fputc('\n', stderr);
+    funlockfile(stderr);
 }
 
 int cli_fail(const char *file, const sxt_error *error)

@@ -173,7 +173,8 @@ static void identify_file(struct extraction *extraction, const char *path)
         sxt_file_id_compute(elf->data, elf->size, module->file_id);
         module->has_file_id = true;
     }
-    if (path != NULL && path[0] != '\0' && (module->path = strdup(path)) == NULL)
+    bool has_path = path != NULL && path[0] != '\0' && strcmp(path, "-") != 0;
+    if (has_path && (module->path = strdup(path)) == NULL)
         symbols->failed = true;
 }
 

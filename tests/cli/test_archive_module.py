@@ -337,6 +337,107 @@ class Info(ModuleTest):
             self.run_ok("lookup", self.file("damaged", bytes(data)), "1000")
 
 
+class OutDir(ModuleTest):
+    def make(self, *inputs, options=(), status=0):
+        result = sextant.run("archive", "--json", "--out-dir", self.store, *options, *inputs)
+        self.assert_no_crash(result)
+        self.assertEqual(result.status, status, f"\n{result}")
+        return result
+
+    def files(self):
+        return sorted(path.name for path in self.store.iterdir())
+
+    def test_archives_are_named_after_build_ids(self):
+        programs = [self.lld(name=f"program{number}", source=SOURCE.replace("+ 7", f"+ {number}")) for number in range(5)]
+        for options, ending in ((), "lidia"), (("-f", "symbfile"), "symbfile"), (("-f", "returnpads"), "returnpads"), (
+                ("-f", "ksym"), "ksym"), (("-f", "size"), "size"), (("--threads", "1"), "lidia"), (("--threads", "9"), "lidia"):
+            with self.subTest(options=options):
+                lines = self.make(*programs, options=options).json_lines()
+                self.assertEqual([line["input"] for line in lines], [str(path) for path in programs])
+                expected = [f"{self.build_id(path)}.{ending}" for path in programs]
+                self.assertEqual([line["output"] for line in lines], [str(self.store / name) for name in expected])
+                self.assertEqual(self.files(), sorted(expected))
+                for path, name in zip(programs, expected):
+                    self.run_ok("verify", self.store / name)
+                    if ending == "lidia":
+                        self.assertEqual((self.store / name).read_bytes(), self.archive(path, name="one.lidia").read_bytes())
+                for name in expected:
+                    (self.store / name).unlink()
+
+    def test_a_file_without_a_build_id_is_named_after_its_file_id(self):
+        path = self.program("-Wl,--build-id=none")
+        self.make(path)
+        self.assertEqual(self.files(), [f"{self.file_id(path)[0]}.lidia"])
+
+    def test_one_bad_input_does_not_stop_the_others(self):
+        good = self.lld()
+        bad = [self.file("text", b"hello"), self.folder / "gone", self.file("empty", b""), self.folder,
+               self.file("cut", good.read_bytes()[:100]), "-"]
+        result = self.make(bad[0], good, *bad[1:], status=1)
+        self.assertEqual(self.files(), [f"{self.build_id(good)}.lidia"])
+        self.assertEqual(result.err.count("\n"), len(bad), result.err)
+        for path in bad:
+            self.assertEqual(result.err.count(f"sextant: {path}: "), 1)
+        lines = result.json_lines()
+        self.assertEqual([line["output"] is None for line in lines], [True, False, True, True, True, True, True])
+        self.assertTrue(all(line["error"] for line in lines if line["output"] is None))
+
+    def test_summaries_are_in_the_order_of_the_inputs(self):
+        programs = [self.lld(name=f"program{number}", source=SOURCE.replace("+ 7", f"+ {number}")) for number in range(3)]
+        result = sextant.run("archive", "--out-dir", self.store, *programs, *programs[:1])
+        self.assertEqual(result.status, 0)
+        said = result.err.splitlines()
+        self.assertEqual(len(said), 4, result.err)
+        for path, line in zip(programs, said):
+            self.assertIn(str(path), line)
+            self.assertIn(f"{self.build_id(path)}.lidia", line)
+        self.assertIn("same build ID", result.err)
+        self.assertEqual(sextant.run("archive", "-q", "--out-dir", self.store, *programs).err, "")
+
+    def test_files_of_one_build_give_one_archive_with_all_of_them(self):
+        sextant.need_tool("objcopy", "strip")
+        whole = self.lld()
+        expected = self.archive(whole, name="one.lidia")
+        stripped, debug = self.folder / "stripped", self.folder / "whole.debug"
+        sextant.tool("objcopy", "--only-keep-debug", whole, debug)
+        sextant.tool("strip", "-o", stripped, whole)
+        for inputs in ([stripped, debug], [debug, stripped], [debug, stripped, whole], [whole, whole]):
+            with self.subTest(inputs=inputs):
+                lines = self.make(*inputs).json_lines()
+                self.assertEqual(len(lines), len(inputs))
+                self.assertEqual(len({line["output"] for line in lines}), 1)
+                self.assertEqual(sum("served_by" in line for line in lines), len(inputs) - 1)
+                made = self.store / f"{self.build_id(whole)}.lidia"
+                self.assertEqual(self.files(), [made.name])
+                self.assertEqual(self.run_ok("dump", made).text, self.run_ok("dump", expected).text)
+                self.assertTrue(self.run_ok("info", "--json", made).json_lines()[0]["file_offsets"])
+                made.unlink()
+
+    def test_what_is_made_is_found(self):
+        programs = [self.lld(name=f"program{number}", source=SOURCE.replace("+ 7", f"+ {number}")) for number in range(3)]
+        programs.append(self.lld("-pie", "-fPIE", "-Wl,--build-id=none", name="nameless"))
+        self.make(*programs)
+        for path in programs:
+            for build_id in filter(None, (self.build_id(path), *self.file_id(path))):
+                addresses = every_address(path)
+                given = leaf_profile(path, addresses, mapping_of(path, build_id=build_id, filename="/gone/x"))
+                profile = self.symbolize(given, "--search", self.store, "--no-local")
+                self.assertEqual([[name for name, _, _ in lines] for lines in self.frames(profile, len(addresses))],
+                                 self.names(path, addresses))
+
+    def test_usage(self):
+        path = self.lld()
+        for options in (["-o", "x.lidia"], ["-f", "symbfile", "--returnpads", "x"], ["-f", "nonsense"], ["--types", "T"]):
+            self.make(path, options=options, status=2)
+        self.make(path, path, options=["--debug", path], status=2)
+        self.assertEqual(sextant.run("archive", "--out-dir", self.store).status, 2)
+        self.assertEqual(self.files(), [])
+        self.assertEqual(sextant.run("archive", "--out-dir", self.file("plain", b""), path).status, 1)
+        self.assertEqual(sextant.run("archive", "--out-dir", self.folder / "a" / "b", path).status, 1)
+        self.run_ok("archive", "-q", "--out-dir", self.folder / "new", path)
+        self.assertEqual(len(list((self.folder / "new").iterdir())), 1)
+
+
 class Search(ModuleTest):
     """Archives are found by the build ID and FileID that they hold or are named after, in hexadecimal and base64url."""
 

@@ -477,7 +477,23 @@ TEST(file_offsets_become_addresses_where_a_segment_is)
     size_t size;
     void *lidia = make_lidia(&size, NULL);
     open_memory(lidia, size, NULL);
-    assert_int_equal(sxt_archive_address_of_offset(archive, 0x80, &address, &error), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_archive_address_of_offset(archive, code_offset + 0xff, &address, NULL), SXT_OK);
+    assert_int_equal(address, SXT_TEST_CODE_ADDRESS + 0xff);
+    assert_int_equal(sxt_archive_address_of_offset(archive, UINT64_MAX, &address, &error), SXT_ERROR_NOT_FOUND);
+    sxt_segment segment;
+    sxt_info info = {.struct_size = sizeof info};
+    sxt_archive_info(archive, &info);
+    assert_true(info.has_offsets && info.segment_count > 0);
+    assert_int_equal(sxt_archive_segment(archive, info.segment_count - 1, &segment), SXT_OK);
+    assert_int_equal(sxt_archive_segment(archive, info.segment_count, &segment), SXT_ERROR_USAGE);
+    /* Without the facts about the binary, as in an archive of another program. */
+    for (size_t i = 0; i + 8 <= size; i++)
+        if (memcmp((uint8_t *)lidia + i, "sxtcmodl", 8) == 0)
+            size = i;
+    open_memory(lidia, size, NULL);
+    assert_int_equal(sxt_archive_address_of_offset(archive, code_offset, &address, &error), SXT_ERROR_USAGE);
+    assert_int_equal(error.reason, SXT_REASON_NO_SEGMENTS);
+    assert_int_equal(sxt_archive_segment(archive, 0, &segment), SXT_ERROR_USAGE);
     assert_int_equal(sxt_archive_section_base(archive, 0, &name, &address), SXT_ERROR_USAGE);
     sxt_archive_close(&archive);
     sxt_free(lidia);
