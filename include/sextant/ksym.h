@@ -41,7 +41,8 @@
  * byte FF does not occur in UTF-8.
  *
  * A buffer for text is always NUL-terminated when its capacity is not 0. Text that does not fit is cut, but never
- * within a UTF-8 character. The function returns the size of the whole text, without the NUL.
+ * within a UTF-8 character. The function returns the size of the whole text, without the NUL. What is in the buffer
+ * after the NUL is not defined.
  */
 #ifndef SEXTANT_KSYM_H
 #define SEXTANT_KSYM_H
@@ -107,6 +108,7 @@ typedef struct sxt_ksym {
     size_t sample_count;
     size_t sample_distance;             /* in the order of names */
     uint64_t samples[SXT_KSYM_SAMPLES]; /* the first 8 bytes of names at equal distances */
+    uint64_t gap_start, gap_size;       /* the largest gap between two symbols, in which there are no buckets */
 } sxt_ksym;
 
 typedef struct sxt_ksym_symbol {

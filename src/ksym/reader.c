@@ -10,6 +10,7 @@
 #define RECORD_HEADER 3
 #define MARKER        0xFF
 #define PAGE          4096
+#define BLOCK         64
 #define GUESS         8 /* addresses in a cache line: how far off a guess may be */
 
 #if defined(__GNUC__)
@@ -21,6 +22,13 @@
 #define INLINE static inline
 #define PREFETCH(place)
 #define KEEP_LOOP(variable)
+#endif
+
+#if defined(__SSE2__)
+/* Two registers of 8 bytes would take twice as long; a kernel that is compiled without SSE does not have this. */
+struct unaligned16 {
+    long long words __attribute__((vector_size(16)));
+} __attribute__((packed, may_alias));
 #endif
 
 /* What is searched for: a name, or everything that begins with a name and " [". */
@@ -267,7 +275,7 @@ static void find_name(const sxt_ksym *ksym, size_t index, sxt_ksym_stored *store
     }
 }
 
-static size_t stored_size(const sxt_ksym_stored *stored)
+INLINE size_t stored_size(const sxt_ksym_stored *stored)
 {
     return stored->head_size + stored->tail_size;
 }
@@ -298,11 +306,18 @@ static size_t bare_size(const sxt_ksym_stored *stored, size_t module_size)
 
 /* --- text into a caller's buffer --- */
 
+/* One load and one store: compilers join the bytes, but not those of a loop. */
 INLINE void copy8(char *to, const unsigned char *from)
 {
     uint64_t word = load64(from);
-    for (unsigned i = 0; i < 8; i++)
-        to[i] = (char)(unsigned char)(word >> 8 * i);
+    to[0] = (char)(unsigned char)word;
+    to[1] = (char)(unsigned char)(word >> 8);
+    to[2] = (char)(unsigned char)(word >> 16);
+    to[3] = (char)(unsigned char)(word >> 24);
+    to[4] = (char)(unsigned char)(word >> 32);
+    to[5] = (char)(unsigned char)(word >> 40);
+    to[6] = (char)(unsigned char)(word >> 48);
+    to[7] = (char)(unsigned char)(word >> 56);
 }
 
 /*
@@ -326,6 +341,50 @@ static void copy(char *to, const unsigned char *from, size_t size)
         to[size / 2] = (char)from[size / 2];
         to[size - 1] = (char)from[size - 1];
     }
+}
+
+INLINE void copy16(char *to, const unsigned char *from)
+{
+#if defined(__SSE2__)
+    *(struct unaligned16 *)(void *)to = *(const struct unaligned16 *)(const void *)from;
+#else
+    copy8(to, from);
+    copy8(to + 8, from + 8);
+#endif
+}
+
+INLINE void copy_block(char *to, const unsigned char *from)
+{
+    copy16(to, from);
+    copy16(to + 16, from + 16);
+    copy16(to + 32, from + 32);
+    copy16(to + 48, from + 48);
+}
+
+/*
+ * Copies in steps of BLOCK bytes, so it reads and writes up to BLOCK bytes after the end. Most names take one or two
+ * steps: a processor predicts that, and begins the next search while this name is still being loaded.
+ */
+INLINE void copy_blocks(char *to, const unsigned char *from, size_t size)
+{
+    copy_block(to, from);
+    for (size_t i = BLOCK; i < size; i += BLOCK) {
+        copy_block(to + i, from + i);
+        KEEP_LOOP(i);
+    }
+}
+
+/* Writes the first SIZE bytes of a stored name in blocks; false if there is not enough room around them. */
+INLINE bool put_blocks(const sxt_ksym *ksym, const sxt_ksym_stored *stored, size_t size, char *to, size_t capacity)
+{
+    const unsigned char *end = ksym->data + ksym->size;
+    if (capacity < stored_size(stored) + BLOCK || (size_t)(end - stored->tail) < stored->tail_size + BLOCK ||
+        (size_t)(end - stored->head) < stored->head_size + BLOCK)
+        return false;
+    copy_blocks(to, stored->head, stored->head_size);
+    copy_blocks(to + stored->head_size, stored->tail, stored->tail_size);
+    to[size] = '\0';
+    return true;
 }
 
 static void put(struct text *text, const unsigned char *bytes, size_t size)
@@ -369,17 +428,39 @@ static size_t finish(struct text *text)
 
 /* --- by address --- */
 
+/*
+ * The distance of an address from the first one, without the largest gap between two symbols: modules are far from the
+ * kernel, and most buckets would be in between.
+ */
+INLINE uint64_t distance_to(const sxt_ksym *ksym, uint64_t address)
+{
+    uint64_t in_gap = address > ksym->gap_start ? address - ksym->gap_start : 0;
+    return address - address_at(ksym, 0) - (in_gap < ksym->gap_size ? in_gap : ksym->gap_size);
+}
+
+static void find_gap(sxt_ksym *ksym)
+{
+    ksym->gap_start = ksym->gap_size = 0;
+    for (size_t i = 1; i < ksym->count; i++) {
+        uint64_t size = address_at(ksym, i) - address_at(ksym, i - 1);
+        if (size <= ksym->gap_size)
+            continue;
+        ksym->gap_start = address_at(ksym, i - 1);
+        ksym->gap_size = size;
+    }
+}
+
 static void fill_buckets(sxt_ksym *ksym)
 {
     ksym->bucket_shift = 0;
     size_t bucket = 0;
+    find_gap(ksym);
     if (ksym->count == 0 || ksym->count > UINT32_MAX)
         return;
-    uint64_t first = address_at(ksym, 0);
-    while ((address_at(ksym, ksym->count - 1) - first) >> ksym->bucket_shift >= SXT_KSYM_BUCKETS)
+    while (distance_to(ksym, address_at(ksym, ksym->count - 1)) >> ksym->bucket_shift >= SXT_KSYM_BUCKETS)
         ksym->bucket_shift++;
     for (size_t i = 0; i < ksym->count; i++)
-        while (bucket <= (address_at(ksym, i) - first) >> ksym->bucket_shift)
+        while (bucket <= distance_to(ksym, address_at(ksym, i)) >> ksym->bucket_shift)
             ksym->buckets[bucket++] = (uint32_t)i;
     while (bucket <= SXT_KSYM_BUCKETS)
         ksym->buckets[bucket++] = (uint32_t)ksym->count;
@@ -414,9 +495,9 @@ static size_t count_until(const sxt_ksym *ksym, uint64_t address)
 {
     if (ksym->count == 0 || ksym->count > UINT32_MAX)
         return count_among(ksym, 0, ksym->count, address);
-    uint64_t distance = address - address_at(ksym, 0);
     if (address < address_at(ksym, 0))
         return 0;
+    uint64_t distance = distance_to(ksym, address);
     unsigned shift = ksym->bucket_shift;
     if (distance >> shift >= SXT_KSYM_BUCKETS)
         return ksym->count;
@@ -478,6 +559,8 @@ bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t 
     struct text text = {name, capacity, 0};
     sxt_ksym_stored stored;
     bool found = find_address(ksym, address, &stored, symbol);
+    if (found && put_blocks(ksym, &stored, symbol->name_size, name, capacity))
+        return true;
     if (found)
         put_stored(&text, &stored, 0, symbol->name_size);
     finish(&text);
@@ -551,13 +634,13 @@ size_t sxt_ksym_format_return(const sxt_ksym *ksym, uint64_t address, char *buff
  * are each followed by a number of 8 bytes, so 8 bytes can be loaded from any place in them. Nothing may be read after
  * the end of the name that a caller searches for, so its last bytes are loaded beforehand.
  */
-static uint64_t keep_bytes(uint64_t key, size_t count)
+INLINE uint64_t keep_bytes(uint64_t key, size_t count)
 {
     size_t half = 4 * (count < 8 ? count : 8);
     return key & ~(UINT64_MAX >> half >> half);
 }
 
-static uint64_t stored_key(const sxt_ksym_stored *stored, size_t at)
+INLINE uint64_t stored_key(const sxt_ksym_stored *stored, size_t at)
 {
     size_t in_head = at < stored->head_size ? at : stored->head_size;
     size_t in_tail = at - in_head < stored->tail_size ? at - in_head : stored->tail_size;
@@ -577,12 +660,12 @@ static void set_query(struct query *query, const char *name, size_t size, bool b
     query->bracket = bracket;
 }
 
-static size_t query_size(const struct query *query)
+INLINE size_t query_size(const struct query *query)
 {
     return query->size + (query->bracket ? 2 : 0);
 }
 
-static uint64_t query_key(const struct query *query, size_t at)
+INLINE uint64_t query_key(const struct query *query, size_t at)
 {
     size_t left = at < query->size ? query->size - at : 0;
     if (left >= 8)
@@ -594,7 +677,7 @@ static uint64_t query_key(const struct query *query, size_t at)
 }
 
 /* How many bytes are equal before the first one that differs. At least one must differ. */
-static size_t equal_bytes(uint64_t difference)
+INLINE size_t equal_bytes(uint64_t difference)
 {
     size_t four = (size_t)(difference >> 32 == 0) * 4;
     difference <<= 8 * four;
@@ -603,19 +686,42 @@ static size_t equal_bytes(uint64_t difference)
     return four + two + (difference >> 56 == 0);
 }
 
+/* The first of equal bytes from AT to LIMIT, in steps of 8, after which a step differs or does not fit. */
+INLINE size_t skip_equal(const unsigned char *a, const unsigned char *b, size_t at, size_t limit)
+{
+    while (limit - at >= 8 && load64(a + at) == load64(b + at))
+        at += 8;
+    return at;
+}
+
+/* The same for a name and a query, of which AT bytes are equal. Only the 8 bytes across the end of the head are left.
+ */
+INLINE size_t skip_common(const sxt_ksym_stored *stored, const struct query *query, size_t at)
+{
+    size_t head = stored->head_size;
+    if (at < head && at < query->size)
+        return skip_equal(stored->head, query->name, at, head < query->size ? head : query->size);
+    if (at < head || at >= query->size || at - head >= stored->tail_size)
+        return at;
+    size_t left = query->size - head;
+    return head +
+           skip_equal(stored->tail, query->name + head, at - head, stored->tail_size < left ? stored->tail_size : left);
+}
+
 /* Does a name sort before the query? *COMMON is the number of bytes known to be equal, and is updated. */
-static bool is_before(const sxt_ksym_stored *stored, const struct query *query, size_t *common)
+INLINE bool is_before(const sxt_ksym_stored *stored, const struct query *query, size_t *common)
 {
     size_t size = stored_size(stored), wanted_size = query_size(query);
     size_t end = size < wanted_size ? size : wanted_size;
-    uint64_t key = stored_key(stored, *common), wanted = query_key(query, *common);
-    while (key == wanted && *common + 8 <= end) {
-        *common += 8;
-        key = stored_key(stored, *common);
-        wanted = query_key(query, *common);
+    size_t at = skip_common(stored, query, *common);
+    uint64_t key = stored_key(stored, at), wanted = query_key(query, at);
+    while (key == wanted && at + 8 <= end) {
+        at = skip_common(stored, query, at + 8);
+        key = stored_key(stored, at);
+        wanted = query_key(query, at);
     }
     bool before = key != wanted ? key < wanted : size < wanted_size;
-    size_t equal = key != wanted ? *common + equal_bytes(key ^ wanted) : end;
+    size_t equal = key != wanted ? at + equal_bytes(key ^ wanted) : end;
     *common = equal < end ? equal : end;
     return before;
 }
@@ -652,9 +758,7 @@ static size_t first_not_before(const sxt_ksym *ksym, const struct query *query)
 {
     uint64_t key = query_key(query, 0);
     size_t below = samples_before(ksym, key);
-    size_t until = below;
-    while (until < ksym->sample_count && ksym->samples[until] == key)
-        until++;
+    size_t until = key < UINT64_MAX ? samples_before(ksym, key + 1) : ksym->sample_count;
     size_t low = below > 0 ? (below - 1) * ksym->sample_distance + 1 : 0;
     size_t high = until < ksym->sample_count ? until * ksym->sample_distance : ksym->count;
     size_t common_low = 0, common_high = 0;
@@ -751,8 +855,11 @@ size_t sxt_ksym_name(const sxt_ksym *ksym, size_t index, char *buffer, size_t ca
 {
     struct text text = {buffer, capacity, 0};
     sxt_ksym_stored stored;
-    if (sxt_ksym_stored_at(ksym, index, &stored))
+    if (sxt_ksym_stored_at(ksym, index, &stored)) {
+        if (put_blocks(ksym, &stored, stored_size(&stored), buffer, capacity))
+            return stored_size(&stored);
         put_stored(&text, &stored, 0, stored_size(&stored));
+    }
     return finish(&text);
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sextant/ksym_writer.h>
+
 #include "support/ksym_image.h"
 #include "support/random.h"
 #include "support/test.h"
@@ -154,6 +156,66 @@ TEST(every_address_between_symbols_is_found)
         }
         sxt_ksym_image_close(&blob);
     }
+}
+
+/* The name that symbol NUMBER gets: many begin alike, and lengths go over the blocks in which names are copied. */
+static size_t long_name(size_t number, char *name, size_t capacity)
+{
+    int size = snprintf(name, capacity, "%s%zu", number % 3 == 0 ? "a_beginning_that_many_names_share_" : "n", number);
+    for (size_t i = 0; i < number % 150; i++)
+        size += snprintf(name + size, capacity - (size_t)size, "%c", (char)('a' + i % 26));
+    return (size_t)size;
+}
+
+/* A kernel and its modules: two crowded places, far from each other, and some aliases. */
+TEST(names_on_both_sides_of_a_gap_are_found_and_copied_into_any_buffer)
+{
+    enum { COUNT = 3000 };
+    static uint64_t addresses[COUNT];
+    sxt_ksym_writer *writer;
+    struct sxt_test_random state = {7};
+    uint64_t address = 0xffffffff81000000;
+    char name[400];
+    assert_int_equal(sxt_ksym_writer_new(NULL, &writer, NULL), SXT_OK);
+    for (size_t i = 0; i < COUNT; i++) {
+        addresses[i] = address;
+        size_t size = long_name(i, name, sizeof name);
+        assert_int_equal(sxt_ksym_writer_add(writer, address, 't', name, size, NULL), SXT_OK);
+        address += i == COUNT / 2 ? 0x3f000000 : i % 50 == 0 ? 0 : 1 + sxt_test_below(&state, 700);
+    }
+    void *data;
+    size_t size;
+    assert_int_equal(sxt_ksym_writer_write_memory(writer, &data, &size, NULL, NULL), SXT_OK);
+    sxt_ksym_writer_free(&writer);
+    static sxt_ksym ksym;
+    assert_null(sxt_ksym_open(&ksym, data, size, 0, 0, NULL));
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t next = i + 1 < COUNT ? addresses[i + 1] : addresses[i] + 1;
+        size_t first = i > 0 && addresses[i - 1] == addresses[i] ? i - 1 : i;
+        size_t whole = long_name(first, name, sizeof name), capacity = (i * 37) % 420;
+        char *buffer = malloc(capacity + 1);
+        sxt_ksym_symbol symbol;
+        for (unsigned k = 0; k < 3 && next > addresses[i]; k++) {
+            uint64_t asked = k == 0 ? addresses[i] : k == 1 ? next - 1 : addresses[i] + (next - addresses[i]) / 2;
+            buffer[capacity] = '!';
+            assert_true(sxt_ksym_lookup(&ksym, asked, buffer, capacity, &symbol));
+            assert_int_equal(symbol.index, first);
+            assert_int_equal(symbol.name_size, whole);
+            size_t shown = whole < capacity ? whole : capacity > 0 ? capacity - 1 : 0;
+            assert_memory_equal(buffer, name, shown);
+            assert_int_equal(capacity > 0 ? buffer[shown] : '\0', '\0');
+            assert_int_equal(buffer[capacity], '!');
+        }
+        free(buffer);
+        sxt_ksym_matches matches;
+        size_t index;
+        size_t own = long_name(i, name, sizeof name);
+        sxt_ksym_find(&ksym, name, own, &matches);
+        assert_true(sxt_ksym_next(&matches, &index));
+        assert_int_equal(index, i);
+        assert_false(sxt_ksym_next(&matches, &index));
+    }
+    sxt_free(data);
 }
 
 TEST(distinguishes_both_layouts)
