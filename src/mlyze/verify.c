@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/problems.h"
+#include "base/string.h"
 #include "mlyze/private.h"
 
 #define BATCH 256
@@ -241,6 +242,17 @@ static const char *rule_of_opening(const uint8_t *data, size_t size, const sxt_e
     return strstr(error->text, "metadata: ") != NULL ? "metadata" : "header";
 }
 
+/* Another order is read as leaf first. */
+static void check_stack_order(struct checking *checking)
+{
+    const struct sxt_json *order = sxt_json_member(checking->metadata->root, "stack_order");
+    bool is_known = order == NULL || (order->type == SXT_JSON_STRING && (sxt_string_is(order->string, "leaf_first") ||
+                                                                         sxt_string_is(order->string, "root_first")));
+    if (!is_known)
+        sxt_problems_add_note(&checking->problems, sxt_mlyze_header(checking->trace)->metadata_offset, "metadata",
+                              "'stack_order' is neither 'leaf_first' nor 'root_first'; stacks are read as leaf first");
+}
+
 uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void *data, const sxt_problem *problem),
                           void *data_of_problem)
 {
@@ -259,6 +271,7 @@ uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void
                               sxt_mlyze_header(trace)->version, SXT_MLYZE_VERSION);
     if (sxt_mlyze_header(trace)->metadata_size == 0)
         sxt_problems_add(&checking.problems, 16, "metadata", "no metadata, not even an empty object");
+    check_stack_order(&checking);
     check_frames(&checking);
     check_events(&checking);
     sxt_mlyze_close(&trace);

@@ -162,6 +162,12 @@ class StackOrder(MlyzeTest):
             (row,) = self.run_ok("heap", "--leaks", "--json", "--root-first", path).json_lines()
             self.assertEqual(row["frames"][0]["function"], "leaf")
 
+    def test_another_order_is_a_note(self):
+        for order in "sideways", 7, None:
+            content = self.trace("other.mlyze", stack_order=order).read_bytes()
+            self.assertEqual((self.problems(content), self.notes), ([], [("metadata", 256)]))
+            self.assertEqual(self.functions(self.folder / "other.mlyze"), ["main", "middle", "leaf"])
+
     def test_convert_changes_nothing(self):
         root = self.trace("root.mlyze", stack_order="root_first")
         packed = self.compress(root)
