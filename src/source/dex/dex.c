@@ -60,6 +60,9 @@ int sxt_dex_read(const uint8_t *data, size_t size, struct sxt_dex_reader *reader
             status = SXT_OK;
             break;
         }
+        /* The header of a file that was read is whole. */
+        if (status != SXT_OK)
+            break;
         next = at + sxt_load_u32le(data + at + 32);
         if (next <= at + HEADER_SIZE || next > size || memcmp(data + at + 4, "041", 3) < 0)
             break;
