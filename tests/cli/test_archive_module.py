@@ -27,7 +27,8 @@ class ModuleTest(SymbolizeTest):
     def lld(self, *flags, name="program", source=SOURCE):
         """A program whose code is not at its offset, as lld and rustc link it."""
         sextant.need_tool("gcc", "ld.lld")
-        path = self.program("-O1", "-fuse-ld=lld", "-Wl,--build-id=sha1", *(flags or ("-pie", "-fPIE")), name=name, source=source)
+        path = self.program("-O1", "-fuse-ld=lld", "-Wl,--build-id=sha1", *(flags or ("-pie", "-fPIE")), name=name,
+                            source=source)
         segment = code_segment(path)
         self.assertNotEqual(segment.offset, segment.vaddr)
         return path
@@ -128,8 +129,8 @@ class Symbolize(ModuleTest):
             hidden.rename(path)
 
     def run_search(self, *options):
-        return sextant.run("symbolize", self.folder / "in.pb", "-o", self.folder / "out.pb", "--search", self.store, "--no-local",
-                           *options)
+        return sextant.run("symbolize", self.folder / "in.pb", "-o", self.folder / "out.pb", "--search", self.store,
+                           "--no-local", *options)
 
     def test_assume_linear_takes_offsets_for_addresses(self):
         path = self.lld()
@@ -230,7 +231,8 @@ class Lookup(ModuleTest):
 
     def maps(self, path, name):
         mapping = mapping_of(path)
-        return self.file("maps", (f"{mapping.start:x}-{mapping.limit:x} r-xp {mapping.offset:08x} 08:01 5 {name}\n").encode())
+        line = f"{mapping.start:x}-{mapping.limit:x} r-xp {mapping.offset:08x} 08:01 5 {name}\n"
+        return self.file("maps", line.encode())
 
     def test_a_saved_map_with_archives(self):
         path = self.lld()
@@ -349,8 +351,8 @@ class OutDir(ModuleTest):
 
     def test_archives_are_named_after_build_ids(self):
         programs = [self.lld(name=f"program{number}", source=SOURCE.replace("+ 7", f"+ {number}")) for number in range(5)]
-        for options, ending in ((), "lidia"), (("-f", "symbfile"), "symbfile"), (("-f", "returnpads"), "returnpads"), (
-                ("-f", "ksym"), "ksym"), (("-f", "size"), "size"), (("--threads", "1"), "lidia"), (("--threads", "9"), "lidia"):
+        formats = [(("-f", ending), ending) for ending in ("symbfile", "returnpads", "ksym", "size")]
+        for options, ending in ((), "lidia"), (("--threads", "1"), "lidia"), (("--threads", "9"), "lidia"), *formats:
             with self.subTest(options=options):
                 lines = self.make(*programs, options=options).json_lines()
                 self.assertEqual([line["input"] for line in lines], [str(path) for path in programs])
