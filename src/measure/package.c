@@ -7,9 +7,17 @@
 #include "base/error.h"
 #include "base/string.h"
 
+/* What has more of these is made by hand: some of the work grows with the square of their number. */
+#define BINARIES_MOST 16384
+#define TABLES_MOST   1024
+#define PAKS_MOST     16384
+
+#define WARNINGS_MOST 20
+
 enum entry_kind { ENTRY_OTHER, ENTRY_BINARY, ENTRY_DEX, ENTRY_ARSC, ENTRY_PAK };
 
 static int add_entries(struct package *package, sxt_error *error);
+static void warn_of_more(const struct package *package);
 static void add_overhead(struct package *package);
 static bool describe(struct package *package);
 
@@ -39,6 +47,7 @@ int sxt_measure_add_package(struct measure_maker *maker, const struct measure_in
         status = add_entries(&package, error);
     }
     if (status == SXT_OK) {
+        warn_of_more(&package);
         sxt_measure_finish_dex(&package);
         sxt_measure_finish_paks(&package);
         add_overhead(&package);
@@ -49,14 +58,27 @@ int sxt_measure_add_package(struct measure_maker *maker, const struct measure_in
     return status;
 }
 
-void sxt_measure_package_warn(const struct package *package, const struct sxt_zip_entry *entry, const sxt_error *cause)
+void sxt_measure_package_warn(struct package *package, const struct sxt_zip_entry *entry, const sxt_error *cause)
 {
     const sxt_extract_options *extract = package->maker->extract;
     sxt_error problem;
+    if (package->warnings++ >= WARNINGS_MOST)
+        return;
     size_t size = entry->name.size < 200 ? entry->name.size : 200;
     sxt_fail(&problem, cause->code, SXT_NO_OFFSET, "%.*s: %s", (int)size, entry->name.data, cause->text);
     if (extract->warning != NULL)
         extract->warning(extract->warning_data, &problem);
+}
+
+static void warn_of_more(const struct package *package)
+{
+    const sxt_extract_options *extract = package->maker->extract;
+    sxt_error problem;
+    if (package->warnings <= WARNINGS_MOST || extract->warning == NULL)
+        return;
+    sxt_fail(&problem, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%zu more entries have problems",
+             package->warnings - WARNINGS_MOST);
+    extract->warning(extract->warning_data, &problem);
 }
 
 sxt_string sxt_measure_entry_name(struct package *package, const struct sxt_zip_entry *entry)
@@ -192,6 +214,23 @@ static int add_binary(struct package *package, const struct sxt_zip_entry *entry
     return SXT_OK;
 }
 
+/* Counts an entry that is to be read. False if there are too many of its kind. */
+static bool count_kind(struct package *package, enum entry_kind kind)
+{
+    switch (kind) {
+    case ENTRY_BINARY:
+        return package->binaries++ < BINARIES_MOST;
+    case ENTRY_DEX:
+    case ENTRY_ARSC:
+        return package->tables++ < TABLES_MOST;
+    case ENTRY_PAK:
+        return package->paks++ < PAKS_MOST;
+    case ENTRY_OTHER:
+        break;
+    }
+    return true;
+}
+
 static int add_content(struct package *package, const struct sxt_zip_entry *entry, enum entry_kind kind,
                        const struct sxt_file *file, sxt_error *error)
 {
@@ -247,6 +286,8 @@ static int add_entry(struct package *package, const struct sxt_zip_entry *entry,
     if (!begins_right(package, entry, kind))
         status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET,
                           kind == ENTRY_DEX ? "not a dex file" : "not an ELF file");
+    else if (!count_kind(package, kind))
+        status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many entries of its kind");
     if (status == SXT_OK)
         status = sxt_zip_expand(&package->zip, entry, limit > package->expanded ? limit - package->expanded : 0, &file,
                                 error);

@@ -34,8 +34,10 @@ struct package {
     sxt_string name; /* of the container */
     struct sxt_zip zip;
     uint32_t container;
-    uint32_t other;    /* the segment .other */
-    uint64_t expanded; /* bytes that were expanded so far */
+    uint32_t other;                /* the segment .other */
+    uint64_t expanded;             /* bytes that were expanded so far */
+    size_t binaries, tables, paks; /* entries that were read; dex files are tables too */
+    size_t warnings;
     struct sxt_dex_tree dex;
     uint64_t dex_strings[SXT_DEX_STRING_KINDS];
     uint64_t dex_bytes, dex_literal_bytes;
@@ -48,9 +50,8 @@ struct package {
 /* Adds the zip file of INPUT, with a container for it and for each library in it. */
 int sxt_measure_add_package(struct measure_maker *maker, const struct measure_input *input, sxt_error *error);
 
-/* A problem with an entry that costs only its details. */
-void sxt_measure_package_warn(const struct package *package, const struct sxt_zip_entry *entry,
-                              const sxt_error *problem);
+/* A problem with an entry that costs only its details. After many of them, they are only counted. */
+void sxt_measure_package_warn(struct package *package, const struct sxt_zip_entry *entry, const sxt_error *problem);
 
 /* The name of an entry in a form that can be stored. It is valid until the next call. */
 sxt_string sxt_measure_entry_name(struct package *package, const struct sxt_zip_entry *entry);

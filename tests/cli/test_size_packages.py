@@ -563,6 +563,17 @@ class Hostile(PackageTest):
         self.check_total(content)
         self.assertIn("lib/arm/bomb.so: not an ELF file", self.result.err)
 
+    def test_thousands_of_small_entries(self):
+        small = Dex([Class("A")]).data
+        entries = [(f"{i}.dex", small if i < 1100 else b"no dex file") for i in range(1200)]
+        content = zip_of([MANIFEST, *entries])
+        self.make(content, warned=True)
+        self.check_total(content)
+        self.assertEqual(len(self.result.err.splitlines()), 20 + 1 + 1)
+        self.assertIn("1024.dex: too many entries of its kind", self.result.err)
+        self.assertIn("warning: 156 more entries have problems", self.result.err)
+        self.assertEqual(self.containers[""]["section_sizes"][".dex"], 1024 * len(small))
+
     def test_any_byte_may_be_wrong(self):
         content = zip_of([MANIFEST, ("classes.dex", Dex(classes()).data), ("a.pak", android.pak([(1, b"abc")])),
                           ("resources.arsc", Resources.arsc(self))])  # fmt: skip
