@@ -61,6 +61,18 @@ int sxt_file_open_fd(struct sxt_file *file, int fd, sxt_error *error)
     return read_to_end(file, fd, regular, error);
 }
 
+void sxt_file_drop_pages(const uint8_t *start, size_t size)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    if (page <= 0)
+        return;
+    uintptr_t first = ((uintptr_t)start + (uintptr_t)page - 1) & ~((uintptr_t)page - 1);
+    uintptr_t end = ((uintptr_t)start + size) & ~((uintptr_t)page - 1);
+    /* Best effort: failure is ignored. */
+    if (first < end)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 void sxt_file_from_memory(struct sxt_file *file, const void *data, size_t size)
 {
     make_empty(file);

@@ -28,6 +28,13 @@ int sxt_file_open(struct sxt_file *file, const char *path, sxt_error *error);
 /* The same from a descriptor, which stays the caller's and may be closed at once. A regular file is taken whole. */
 int sxt_file_open_fd(struct sxt_file *file, int fd, sxt_error *error);
 
+/*
+ * Removes pages of a mapped file that lie within SIZE bytes at START from memory; when they are used again, the system
+ * reads them again. Only for bytes of a file whose owner is SXT_FILE_MAPPED: other memory would be lost. Any thread may
+ * call it, also while another one uses the pages.
+ */
+void sxt_file_drop_pages(const uint8_t *start, size_t size);
+
 /* Borrow memory; nothing is freed by sxt_file_close. */
 void sxt_file_from_memory(struct sxt_file *file, const void *data, size_t size);
 

@@ -74,6 +74,7 @@ static int open_candidate(const char *candidate, struct sxt_elf *elf, const sxt_
         return status;
     }
     debug->found = true;
+    debug->elf.is_mapped = debug->file.owner == SXT_FILE_MAPPED;
     debug->path = strdup(candidate);
     if (debug->path == NULL) {
         sxt_debug_file_close(debug);

@@ -63,6 +63,7 @@ int sxt_extract(const struct sxt_file *file, const char *path, const sxt_extract
     int status = sxt_elf_open(&elf, file->data, file->size, options->inflate_limit, error);
     if (status != SXT_OK)
         return status;
+    elf.is_mapped = file->owner == SXT_FILE_MAPPED;
     status = sxt_extract_elf(&elf, path, options, out, error);
     sxt_elf_close(&elf);
     return status;

@@ -32,8 +32,10 @@ bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbol
     for (size_t i = 0; i < symbols->range_count; i++)
         if (is_nameless(&symbols->ranges[i]))
             items[count++] = (struct sxt_sort_item){symbols->ranges[i].address, (uint32_t)i};
-    for (size_t i = 1; i < symbols->range_count && !nameless->has_calls; i++)
-        nameless->has_calls = symbols->ranges[i].depth > 0 && is_nameless(&symbols->ranges[i - 1]);
+    for (size_t i = 0; i < count && !nameless->has_calls; i++) {
+        size_t next = (size_t)items[i].index + 1;
+        nameless->has_calls = next < symbols->range_count && symbols->ranges[next].depth > 0;
+    }
     sxt_sort(items, items + count, count);
     uint64_t taken = 0;
     for (size_t i = 0; i < count; i++) {

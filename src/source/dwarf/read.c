@@ -18,6 +18,8 @@
 #define WORTH_A_THREAD ((size_t)256 << 10)
 /* How many damaged units get a warning of their own. */
 #define WARNINGS_MAX 5
+/* How many bytes of .debug_info stay in memory after they were read, at least. */
+#define DROP_STEP ((size_t)8 << 20)
 /* Characters of the name of a missing file in a warning. */
 #define NAME_SHOWN ((size_t)100)
 
@@ -29,9 +31,11 @@ struct reading {
     struct dwarf_outcome *outcomes; /* by unit */
     atomic_size_t done;             /* bytes of .debug_info */
     size_t total;
+    atomic_size_t dropped; /* bytes at the start of .debug_info that were removed from memory again */
 };
 
 static int read_item(void *context, unsigned worker, size_t item);
+static void drop_section(const struct sxt_dwarf *dwarf, enum dwarf_section kind, size_t from, size_t until);
 static int join(struct reading *reading, unsigned threads, struct sxt_symbols *symbols, sxt_error *error);
 static void report(const struct reading *reading, struct sxt_symbols *symbols);
 
@@ -130,11 +134,34 @@ int sxt_dwarf_read(struct sxt_dwarf *dwarf, const bool *wanted, struct sxt_symbo
         status = join(&reading, threads, symbols, error);
     if (status == SXT_OK)
         report(&reading, symbols);
+    for (int kind = 0; kind < DWARF_SECTION_COUNT && wanted == NULL; kind++)
+        drop_section(dwarf, (enum dwarf_section)kind, 0, dwarf->main.sections[kind].size);
     for (unsigned i = 0; i < ready; i++)
         sxt_dwarf_worker_free(&reading.workers[i]);
     free(reading.workers);
     free(reading.outcomes);
     return status;
+}
+
+/* Removes a section from memory again if it is in a mapped file. */
+static void drop_section(const struct sxt_dwarf *dwarf, enum dwarf_section kind, size_t from, size_t until)
+{
+    const struct sxt_elf *elf = dwarf->elf;
+    const struct dwarf_bytes *section = &dwarf->main.sections[kind];
+    uintptr_t start = (uintptr_t)section->data, file = (uintptr_t)elf->data;
+    /* An inflated or relocated section is elsewhere. */
+    if (elf->is_mapped && section->size > 0 && start >= file && start - file < elf->size && from < until)
+        sxt_file_drop_pages(section->data + from, until - from);
+}
+
+/* Units are read in order, so what is far before OFFSET is not needed again, except for a name now and then. */
+static void drop_read_units(struct reading *reading, size_t offset)
+{
+    size_t dropped = atomic_load(&reading->dropped);
+    size_t until = offset > DROP_STEP ? offset - DROP_STEP : 0;
+    if (until < dropped + DROP_STEP || !atomic_compare_exchange_strong(&reading->dropped, &dropped, until))
+        return;
+    drop_section(reading->dwarf, DWARF_INFO, dropped, until);
 }
 
 static int read_item(void *context, unsigned worker, size_t item)
@@ -149,6 +176,8 @@ static int read_item(void *context, unsigned worker, size_t item)
         return SXT_OK;
     if (!sxt_dwarf_read_unit(&reading->workers[worker], unit, outcome))
         return SXT_ERROR_MEMORY;
+    if (reading->wanted == NULL)
+        drop_read_units(reading, (size_t)unit->offset);
     size_t size = (size_t)(unit->end - unit->offset);
     size_t done = atomic_fetch_add(&reading->done, size) + size;
     /* Worker 0 is the calling thread, so callbacks are called on that thread. */

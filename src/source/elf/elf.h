@@ -45,6 +45,7 @@ struct sxt_elf_segment {
 struct sxt_elf {
     const uint8_t *data; /* borrowed */
     size_t size;
+    bool is_mapped; /* the data is that of a mapped file; false unless who opened it sets it */
     bool is_64;
     bool big_endian;
     uint16_t type;    /* ET_... */

@@ -60,6 +60,25 @@ TEST(maps_a_regular_file)
     sxt_file_close(&file);
 }
 
+TEST(dropped_pages_come_back)
+{
+    enum { SIZE = 300000 };
+    uint8_t *content = malloc(SIZE);
+    assert_non_null(content);
+    for (size_t i = 0; i < SIZE; i++)
+        content[i] = (uint8_t)(i * 7 + i / 251);
+    sxt_test_put_file(input_path, content, SIZE);
+    struct sxt_file file;
+    assert_int_equal(sxt_file_open(&file, input_path, NULL), SXT_OK);
+    static const size_t parts[][2] = {{0, SIZE}, {1, 5000}, {4095, 2}, {100, 0}, {8192, 4096}, {SIZE - 1, 1}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        sxt_file_drop_pages(file.data + parts[i][0], parts[i][1]);
+        assert_content(&file, content, SIZE);
+    }
+    sxt_file_close(&file);
+    free(content);
+}
+
 TEST(gives_an_empty_file_a_valid_pointer)
 {
     sxt_test_put_file(input_path, "", 0);

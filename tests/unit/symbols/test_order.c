@@ -81,3 +81,25 @@ TEST(random_ranges_agree_with_an_insertion_sort)
         free(ranges);
     }
 }
+
+/* Ranges that are almost in order, with some that have to go near or far. */
+TEST(ranges_that_are_almost_in_order_agree_too)
+{
+    enum { COUNT = 3000 };
+    struct sxt_test_random random = {7};
+    struct sxt_model_range *ranges = calloc(COUNT, sizeof *ranges);
+    assert_non_null(ranges);
+    static const uint32_t distances[] = {1, 20, 511, 512, 513, 2900};
+    for (unsigned trial = 0; trial < 60; trial++) {
+        for (size_t i = 0; i < COUNT; i++)
+            ranges[i] = (struct sxt_model_range){.address = i / (1 + trial % 3), .depth = (uint32_t)(i % 2)};
+        for (unsigned k = 0; k < 1 + trial % 40; k++) {
+            size_t far = distances[trial % 6], at = far + sxt_test_below(&random, (uint32_t)(COUNT - far));
+            struct sxt_model_range moved = ranges[at];
+            memmove(&ranges[at - far + 1], &ranges[at - far], far * sizeof *ranges);
+            ranges[at - far] = moved;
+        }
+        assert_sorts(ranges, COUNT);
+    }
+    free(ranges);
+}
