@@ -166,6 +166,30 @@ class Symbolize(ModuleTest):
         self.assertEqual([lines[-1][0] for lines in self.frames(profile, len(addresses))],
                          [one[-1] for one in self.names(path, addresses)])
 
+    def test_a_kernel_module(self):
+        """Its .text is not the first section; a mapping says where .text is in memory."""
+        sextant.need_tool("ld")
+        source = self.file("part.s", b".section .init.text,\"ax\"\n.type early,@function\nearly: .fill 64\n.size early,.-early\n"
+                           b".text\n.type first,@function\nfirst: .fill 16\n.size first,.-first\n"
+                           b".type second,@function\nsecond: .fill 16\n.size second,.-second\n")
+        script = self.file("script", b"SECTIONS { .init.text : { *(.init.text) } .text : { *(.text) } }")
+        part, module = self.folder / "part.o", self.folder / "part.ko"
+        sextant.tool("gcc", "-c", "-o", part, source)
+        sextant.tool("ld", "-r", "-T", script, "-o", module, part)
+        start = 0xffffffffc0100000
+        given = leaf_profile(module, [0, 15, 16, 31], Mapping(1, start, start + 0x1000, 0, "[part]", ""), start)
+        names = [["first"], ["first"], ["second"], ["second"]]
+        for format in ("ko", *(f"ko.{one}" for one in FORMATS)):
+            with self.subTest(format=format):
+                made = self.store / f"part.{format}"
+                if format == "ko":
+                    made.write_bytes(module.read_bytes())
+                else:
+                    self.archive(module, name=f"store/part.{format}")
+                profile = self.symbolize(given, "--search", self.store, "--no-local")
+                self.assertEqual([[name for name, _, _ in lines] for lines in self.frames(profile, 4)], names)
+                made.unlink()
+
     def test_text_of_perf(self):
         path = self.lld()
         start = next(one for one in every_address(path))

@@ -126,6 +126,42 @@ class Answers(UrlTest):
         self.check(self.symbolize(given, "--url", self.service.url), file_id, addresses)
         self.assertEqual([question["file_id"] for _, _, question in self.service.requests], [build_id, file_id])
 
+    def test_an_archive_says_what_the_service_knows_the_file_by(self):
+        """The profile has no build ID. The archive has it, and the FileID, but lacks a symbol."""
+        path = self.program("-fPIE", "-pie")
+        identities = [elf_reader.ElfFile.open(path).build_id(), self.run_ok("fileid", path).text.split()[0]]
+        addresses = every_address(path)
+        given = leaf_profile(path, addresses, mapping_of(path))
+        stripped = self.folder / "stripped" / "program"
+        stripped.parent.mkdir()
+        sextant.tool("strip", "-o", stripped, path)
+        store = self.folder / "store"
+        store.mkdir()
+        self.archive(stripped, "--no-debug-search", name="store/program.lidia")
+        identities[1] = self.run_ok("fileid", stripped).text.split()[0]
+        for identity in identities:
+            self.service.answers.clear()
+            self.service.requests.clear()
+            self.knows(path, identity)
+            path.rename(self.folder / "hidden")
+            profile = self.symbolize(given, "--url", self.service.url, "--search", store, "--no-local")
+            (self.folder / "hidden").rename(path)
+            self.check(profile, identity, addresses)
+            self.assertTrue(all("kind" not in question for _, _, question in self.service.requests))
+
+    def test_an_archive_without_segments(self):
+        path = self.program("-fPIE", "-pie")
+        build_id = elf_reader.ElfFile.open(path).build_id()
+        addresses = self.knows(path, build_id)
+        given = leaf_profile(path, addresses, mapping_of(path, build_id=build_id))
+        store = self.folder / "store"
+        store.mkdir()
+        self.archive(path, "--compat", name="store/program.lidia")
+        path.unlink()
+        profile = self.symbolize(given, "--url", self.service.url, "--search", store, "--no-local")
+        self.check(profile, build_id, addresses)
+        self.assertEqual({question.get("kind") for _, _, question in self.service.requests}, {"file_offset"})
+
     def test_files_that_are_here_are_not_asked_for(self):
         path = self.program("-fPIE", "-pie")
         addresses = every_address(path)
