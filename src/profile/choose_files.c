@@ -280,23 +280,21 @@ static void find_by_file_id(struct wanted *wanted)
 static bool take_archive_of(struct wanted *wanted, const char *name)
 {
     struct sxt_file_index *index = &wanted->modules->index;
-    size_t chosen = index->count;
     if (*name == 0 || wanted->id_size > 0)
         return false;
-    for (size_t i = 0; i < index->count; i++) {
-        const struct sxt_elf_summary *summary = sxt_file_index_summary(index, i);
-        if (summary == NULL || !summary->is_archive || strcmp(summary->name, name) != 0)
-            continue;
-        const struct sxt_elf_summary *first = chosen < index->count ? index->files[chosen].summary : summary;
-        if (first->build_id_size != summary->build_id_size || first->has_file_id != summary->has_file_id ||
-            memcmp(first->build_id, summary->build_id, summary->build_id_size) != 0 ||
-            memcmp(first->file_id, summary->file_id, sizeof summary->file_id) != 0)
+    size_t count;
+    const uint32_t *numbers = sxt_file_index_archives_of(index, name, &count);
+    for (size_t i = 1; i < count; i++) {
+        const struct sxt_elf_summary *first = index->files[numbers[0]].summary;
+        const struct sxt_elf_summary *other = index->files[numbers[i]].summary;
+        if (first->build_id_size != other->build_id_size || first->has_file_id != other->has_file_id ||
+            memcmp(first->build_id, other->build_id, other->build_id_size) != 0 ||
+            memcmp(first->file_id, other->file_id, sizeof other->file_id) != 0)
             return false;
-        chosen = chosen < index->count ? chosen : i;
     }
-    if (chosen < index->count)
-        consider(wanted, index->files[chosen].path, index->files[chosen].summary);
-    return chosen < index->count;
+    if (count > 0)
+        consider(wanted, index->files[numbers[0]].path, index->files[numbers[0]].summary);
+    return count > 0;
 }
 
 /* Takes the ELF file called NAME whose directories are most like the mapping's. */

@@ -35,6 +35,7 @@ void sxt_file_index_free(struct sxt_file_index *index)
     sxt_arena_free(&index->arena);
     free(index->files);
     free(index->by_id);
+    free(index->archives);
     *index = (struct sxt_file_index){0};
 }
 
@@ -203,4 +204,57 @@ bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, con
         file->file_id = computed;
     }
     return memcmp(file->file_id, id, SXT_FILE_ID_SIZE) == 0;
+}
+
+static bool ends_like_an_archive(const char *base)
+{
+    static const char *const endings[] = {".lidia", ".symbfile"};
+    size_t size = strlen(base);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (size > strlen(endings[i]) && strcmp(base + size - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static int by_binary(const void *a, const void *b, void *context)
+{
+    const struct sxt_file_index *index = context;
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    int order = strcmp(index->files[left].summary->name, index->files[right].summary->name);
+    return order != 0 ? order : left < right ? -1 : left > right;
+}
+
+/* Leaves it NULL when out of memory. */
+static void list_archives(struct sxt_file_index *index)
+{
+    index->archives = malloc((index->count + 1) * sizeof *index->archives);
+    for (size_t i = 0; i < index->count && index->archives != NULL; i++) {
+        const struct sxt_elf_summary *summary =
+            ends_like_an_archive(index->files[i].base) ? sxt_file_index_summary(index, i) : NULL;
+        if (summary != NULL && summary->is_archive && summary->name[0] != '\0')
+            index->archives[index->archive_count++] = (uint32_t)i;
+    }
+    if (index->archive_count > 1)
+        qsort_r(index->archives, index->archive_count, sizeof *index->archives, by_binary, index);
+}
+
+const uint32_t *sxt_file_index_archives_of(struct sxt_file_index *index, const char *name, size_t *count)
+{
+    *count = 0;
+    if (index->archives == NULL)
+        list_archives(index);
+    if (index->archives == NULL)
+        return NULL;
+    size_t low = 0, high = index->archive_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(index->files[index->archives[middle]].summary->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low + *count < index->archive_count &&
+           strcmp(index->files[index->archives[low + *count]].summary->name, name) == 0)
+        ++*count;
+    return index->archives + low;
 }

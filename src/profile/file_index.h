@@ -31,6 +31,8 @@ struct sxt_file_index {
     size_t count, capacity;
     struct sxt_sort_item *by_id; /* files with a build ID, by its first bytes; NULL until it is needed */
     size_t by_id_count;
+    uint32_t *archives; /* archives of binaries whose names are known, by that name; NULL until it is needed */
+    size_t archive_count;
 };
 
 void sxt_file_index_init(struct sxt_file_index *index, const char *const *directories, size_t count);
@@ -50,6 +52,12 @@ const struct sxt_elf_summary *sxt_file_index_summary(struct sxt_file_index *inde
  * file, or index->count after the last one. The first call opens every file.
  */
 size_t sxt_file_index_next_build_id(struct sxt_file_index *index, const uint8_t *id, size_t size, size_t *at);
+
+/*
+ * The numbers of the archives of a binary called NAME, and in *COUNT how many. The first call opens every file with the
+ * ending of an archive.
+ */
+const uint32_t *sxt_file_index_archives_of(struct sxt_file_index *index, const char *name, size_t *count);
 
 /* Whether file NUMBER is an ELF file with that FileID (16 bytes), or an archive of one. */
 bool sxt_file_index_has_file_id(struct sxt_file_index *index, size_t number, const uint8_t *id);
