@@ -73,9 +73,17 @@ int StructureOfSomeKind::concrete(volatile int *x)
     return result + hidden_function(x) + member(x);
 }
 } // namespace a_namespace_whose_name_is_long
+struct Own { // differs between the programs, but the linkage names are the same
+    char padding[NUMBER];
+    inline __attribute__((always_inline)) int get(volatile int *x)
+    {
+        return *x - 5;
+    }
+};
 int main(int argc, char **argv)
 {
     volatile int x = argc + (argv != nullptr) + NUMBER;
+    x = Own().get(&x);
     a_namespace_whose_name_is_long::StructureOfSomeKind object;
     return object.concrete(&x) + object.f(&x);
 }
@@ -257,6 +265,8 @@ class AlternateFile(MissingFiles):
                 self.assertTrue(mine["inlined"], mine)
             else:
                 self.assertIn(last, mine["function"])
+                # A name with scopes keeps them, or says that they are unknown.
+                self.assertEqual("::" in mine["function"], "::" in theirs["function"], (mine, theirs))
                 self.assertNotIn("anonymous", mine["function"].replace(theirs["function"], ""))
             self.assertEqual(mine["inlined"], number + 1 < len(after))
 

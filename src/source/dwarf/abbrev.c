@@ -198,7 +198,7 @@ static uint8_t role_of(uint64_t tag)
     }
 }
 
-static void note_attribute(struct dwarf_abbrev *abbrev, uint64_t name)
+static void note_attribute(struct dwarf_abbrev *abbrev, uint64_t name, uint64_t form)
 {
     switch (name) {
     case DW_AT_low_pc:
@@ -208,6 +208,7 @@ static void note_attribute(struct dwarf_abbrev *abbrev, uint64_t name)
     case DW_AT_linkage_name:
     case DW_AT_MIPS_linkage_name:
         abbrev->has_linkage = true;
+        abbrev->has_alternate_linkage = form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup;
         break;
     case DW_AT_declaration:
         abbrev->is_declared = true;
@@ -270,7 +271,7 @@ static bool read_attributes(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *
                                      .size = size,
                                      .constant = constant};
         abbrev->count++;
-        note_attribute(abbrev, name);
+        note_attribute(abbrev, name, form);
         if (name == DW_AT_sibling && form == DW_FORM_ref4 && abbrev->step_count == 0)
             abbrev->sibling_at = 0;
         else if (name == DW_AT_sibling && form == DW_FORM_ref4 && abbrev->step_count == 1 &&

@@ -244,7 +244,9 @@ static const uint8_t *read_function(const struct walk *walk, const struct dwarf_
 static void add_scoped_function(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope)
 {
     struct dwarf_functions *functions = walk->functions;
-    if (scope == 0 || abbrev->has_linkage)
+    bool has_linkage =
+        abbrev->has_linkage && (!abbrev->has_alternate_linkage || walk->context->file->alternate != NULL);
+    if (scope == 0 || has_linkage)
         return;
     struct dwarf_scoped_function *scoped_functions =
         sxt_array_grow(functions->scoped_functions, &functions->scoped_function_capacity,

@@ -98,9 +98,10 @@ struct dwarf_abbrev {
     uint16_t tag;
     uint8_t role;
     bool has_children;
-    bool has_code;    /* low_pc or ranges */
-    bool has_linkage; /* a linkage name */
-    bool is_declared; /* it is a declaration, and has code elsewhere */
+    bool has_code;              /* low_pc or ranges */
+    bool has_linkage;           /* a linkage name */
+    bool has_alternate_linkage; /* a linkage name whose text is in the alternate file */
+    bool is_declared;           /* it is a declaration, and has code elsewhere */
 };
 
 #define DWARF_NO_SIBLING UINT32_MAX
