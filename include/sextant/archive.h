@@ -133,6 +133,22 @@ SXT_API size_t sxt_archive_lookup_batch(const sxt_archive *archive, const uint64
  */
 SXT_API void sxt_archive_whole_range(const sxt_archive *archive, sxt_frame *frame);
 
+/*
+ * The other names of the function that FRAME, of depth 0, is in, as lookups give names. Writes at most CAPACITY names
+ * and returns how many there are. *AMBIGUOUS (may be NULL) says whether the names are of several functions, whose
+ * identical code a linker folded into one: then the address does not say which one was meant. If false, they are
+ * several names of one function. A frame of an inlined call has no other names. Allocates nothing.
+ */
+SXT_API size_t sxt_archive_aliases(const sxt_archive *archive, const sxt_frame *frame, sxt_string *names,
+                                   size_t capacity, bool *ambiguous);
+
+/*
+ * Which of the names of the function that FRAME, of depth 0, is in was called by the call that returns to
+ * RETURN_ADDRESS, which is in the same file. False if that is unknown. Allocates nothing.
+ */
+SXT_API bool sxt_archive_called(const sxt_archive *archive, const sxt_frame *frame, uint64_t return_address,
+                                sxt_string *name);
+
 /* A named function or symbol. The library passes it by pointer; more fields may be added at the end. */
 typedef struct sxt_named {
     sxt_string name;

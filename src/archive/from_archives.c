@@ -17,6 +17,24 @@ static uint32_t clamp(uint64_t value)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
+/* The names of functions that have several, and the calls that say which one was meant. */
+static void read_aliases(const struct sxt_lidia_aliases *aliases, struct sxt_symbols *symbols)
+{
+    for (uint64_t i = 0; i < aliases->group_count && !symbols->failed; i++) {
+        struct sxt_lidia_names names = sxt_lidia_names_of(aliases, i);
+        for (uint64_t k = 0; k < names.count; k++)
+            sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){
+                                               .address = names.address,
+                                               .name = add_string(symbols, sxt_lidia_alias(aliases, names.first + k)),
+                                               .ambiguous = names.ambiguous});
+    }
+    for (uint64_t i = 0; i < aliases->call_count && !symbols->failed; i++) {
+        uint64_t address;
+        sxt_string name = sxt_lidia_call(aliases, i, &address);
+        sxt_symbols_add_call(symbols, address, add_string(symbols, name));
+    }
+}
+
 static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, sxt_error *error)
 {
     struct sxt_lidia lidia;
@@ -46,6 +64,8 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
     if (status == SXT_OK && !sxt_module_merge(&symbols->module, &module))
         symbols->failed = true;
     sxt_module_free(&module);
+    if (status == SXT_OK)
+        read_aliases(&lidia.aliases, symbols);
     return status;
 }
 

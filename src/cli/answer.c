@@ -17,6 +17,21 @@ static void print_symbol(struct sxt_emit *emit, const sxt_archive *blob, uint64_
     sxt_emit_string(emit, "module", symbol.module);
 }
 
+/* The most other names of a function that are printed. */
+#define ALIASES_MAX 256
+
+static void print_aliases(struct sxt_emit *emit, const sxt_archive *archive, const sxt_frame *frame)
+{
+    sxt_string names[ALIASES_MAX];
+    bool ambiguous = false;
+    size_t count = archive != NULL ? sxt_archive_aliases(archive, frame, names, ALIASES_MAX, &ambiguous) : 0;
+    sxt_emit_array(emit, "aliases");
+    for (size_t i = 0; i < count && i < ALIASES_MAX; i++)
+        sxt_emit_string(emit, NULL, names[i]);
+    sxt_emit_array_end(emit);
+    sxt_emit_bool(emit, "ambiguous", ambiguous);
+}
+
 static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
 {
     if (answer->is_address)
@@ -36,6 +51,7 @@ static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
         sxt_emit_address(emit, "start", frame->start);
         sxt_emit_bool(emit, "inlined", frame->depth > 0);
         print_symbol(emit, answer->blob, answer->address);
+        print_aliases(emit, answer->archive, frame);
         sxt_emit_object_end(emit);
     }
     sxt_emit_array_end(emit);
@@ -66,6 +82,11 @@ static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
         }
         if (frame->depth > 0)
             sxt_emit_text(emit, "  [inlined]");
+        bool ambiguous = false;
+        if (answer->archive != NULL)
+            sxt_archive_aliases(answer->archive, frame, NULL, 0, &ambiguous);
+        if (ambiguous)
+            sxt_emit_text(emit, "  [folded]");
     }
     if (answer->module != NULL) {
         sxt_emit_text(emit, "  in ");

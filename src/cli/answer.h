@@ -14,8 +14,9 @@ struct cli_answer {
     uint64_t address;  /* this one; otherwise it is an offset of the file */
     sxt_frame *frames; /* innermost first */
     size_t count;
-    const sxt_archive *blob; /* the ksym blob that they come from; NULL if they do not */
-    const char *module;      /* of a process; NULL if there is none */
+    const sxt_archive *archive; /* the file that they come from; NULL for a process */
+    const sxt_archive *blob;    /* the same if it is a ksym blob; NULL if it is not */
+    const char *module;         /* of a process; NULL if there is none */
     uint64_t module_address;
     const char *problem;                       /* why the module cannot be read; NULL if it can */
     const struct cli_explanation *explanation; /* NULL without --explain */

@@ -426,6 +426,7 @@ static void print(struct question *question, struct cli_answer *answer)
 {
     for (size_t i = 0; i < answer->count && question->archive != NULL && sxt_emit_is_json(&question->emit); i++)
         sxt_archive_whole_range(question->archive, &answer->frames[i]);
+    answer->archive = question->archive;
     if (question->archive != NULL && sxt_archive_kind(question->archive) == SXT_KIND_KSYM)
         answer->blob = question->archive;
     if (question->explain != NULL)

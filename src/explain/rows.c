@@ -1,6 +1,7 @@
 /* rows.c: which rows and line entries of an archive gave an answer, or what is around an address without one. */
 #include "base/bytes.h"
 #include "base/search.h"
+#include "base/string.h"
 #include "explain/private.h"
 
 static void explain_line_entry(struct sxt_explainer *explainer, uint64_t address, const struct sxt_lidia_row *row);
@@ -42,6 +43,22 @@ static void describe_row(struct sxt_explainer *explainer, uint64_t index, const 
     };
 }
 
+/* The other names of the function at the row, if the archive has them. */
+static void describe_aliases(struct sxt_explainer *explainer, const struct sxt_lidia_row *row, sxt_explained_frame *out)
+{
+    const struct sxt_lidia *lidia = &explainer->lidia;
+    sxt_frame whole = {.start = row->address, .length = row->length, .depth = (uint32_t)row->depth};
+    sxt_lidia_whole_range(lidia, &whole);
+    struct sxt_lidia_names names = sxt_lidia_names_at(&lidia->aliases, whole.start);
+    sxt_string *aliases = sxt_arena_calloc(&explainer->arena, names.count + 1, sizeof *aliases);
+    for (uint64_t i = 0; i < names.count && aliases != NULL; i++) {
+        sxt_string name = sxt_lidia_alias(&lidia->aliases, names.first + i);
+        if (name.data != NULL && !sxt_string_equal(name, out->function))
+            aliases[out->alias_count++] = name;
+    }
+    out->aliases = aliases;
+}
+
 void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
 {
     const struct sxt_lidia *lidia = &explainer->lidia;
@@ -57,7 +74,10 @@ void sxt_explain_rows(struct sxt_explainer *explainer, uint64_t address)
         if (row.address <= address && end_of(&row) > address) {
             if (found == 0)
                 explain_line_entry(explainer, address, &row);
-            describe_row(explainer, i - 1, &row, &frames[found++]);
+            describe_row(explainer, i - 1, &row, &frames[found]);
+            if (row.depth == 0)
+                describe_aliases(explainer, &row, &frames[found]);
+            found++;
         }
         if (row.depth == 0)
             break;

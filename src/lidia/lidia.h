@@ -68,6 +68,12 @@
 #define SXT_LIDIA_FIELDS            8
 #define SXT_LIDIA_LONG_NAME         UINT16_MAX
 
+/* The chunk "alia"; everything 0 when there is none. */
+struct sxt_lidia_aliases {
+    const uint8_t *groups, *entries, *calls, *strings;
+    uint64_t group_count, entry_count, call_count, strings_size;
+};
+
 /* An open file. Everything points into the file's bytes. Immutable, so any number of threads may use it. */
 struct sxt_lidia {
     const uint8_t *data;
@@ -92,6 +98,7 @@ struct sxt_lidia {
     bool nul_strings;          /* strings end with NUL and have no length, as the published description says */
     const uint8_t *cuts;       /* of the chunk "cuts": row numbers, ascending; NULL when there is none */
     uint64_t cut_count;
+    struct sxt_lidia_aliases aliases;
     uint64_t chunks_at; /* where chunks begin: after the index, or after the lines; the size if unknown */
 };
 
@@ -195,6 +202,41 @@ void sxt_lidia_add_cuts(struct sxt_buffer *chunks, const struct sxt_range_list *
 
 /* Does row INDEX continue another row? O(log cuts). */
 bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index);
+
+/*
+ * Chunk "alia", version 1: functions that have several names, and calls that say which name was meant.
+ *
+ *     0x00 4  groups: addresses with several names     0x04 4  entries: names of all groups
+ *     0x08 4  calls                                     0x0c 4  0
+ *     0x10    groups by address: u64 address, u32 first entry, u32 flags (1: several functions were folded into one)
+ *             entries: u32 offset in the strings; those of a group end where those of the next group begin
+ *             calls by address: u64 return address, u32 offset of the function's name in the strings, u32 0
+ *             strings: u32 length + bytes
+ */
+#define SXT_LIDIA_ALIASES         "alia"
+#define SXT_LIDIA_ALIASES_VERSION 1
+void sxt_lidia_find_aliases(struct sxt_lidia *lidia);
+
+/* Reads the header of the content. False if the tables do not fit. */
+bool sxt_lidia_aliases_open(struct sxt_lidia_aliases *aliases, const uint8_t *data, uint64_t size);
+
+/* Appends the chunk; nothing if no function has several names. False when memory is short. */
+bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *symbols, bool demangle);
+
+/* The names of one address: COUNT entries from FIRST on. */
+struct sxt_lidia_names {
+    uint64_t address, first, count;
+    bool ambiguous;
+};
+
+/* The names of group INDEX, and of the function that begins at ADDRESS; COUNT is 0 when there are none. */
+struct sxt_lidia_names sxt_lidia_names_of(const struct sxt_lidia_aliases *aliases, uint64_t index);
+struct sxt_lidia_names sxt_lidia_names_at(const struct sxt_lidia_aliases *aliases, uint64_t address);
+
+/* The name of an entry, of call INDEX, and of the call that returns to an address; absent when there is none. */
+sxt_string sxt_lidia_alias(const struct sxt_lidia_aliases *aliases, uint64_t entry);
+sxt_string sxt_lidia_call(const struct sxt_lidia_aliases *aliases, uint64_t index, uint64_t *return_address);
+sxt_string sxt_lidia_called(const struct sxt_lidia_aliases *aliases, uint64_t return_address);
 
 /* How to write. */
 struct sxt_lidia_settings {

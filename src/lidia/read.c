@@ -37,6 +37,7 @@ int sxt_lidia_open(struct sxt_lidia *lidia, const uint8_t *data, size_t size, bo
     lidia->nul_strings = !strings_have_lengths(lidia);
     find_index(lidia);
     sxt_lidia_find_cuts(lidia);
+    sxt_lidia_find_aliases(lidia);
     return check_crc ? check_sums(lidia, error) : SXT_OK;
 }
 

@@ -472,6 +472,35 @@ static void check_cuts(struct check *check, const struct sxt_lidia_chunk *chunk)
     }
 }
 
+/* Names of functions that have several, and calls. */
+static void check_aliases(struct check *check, const struct sxt_lidia_chunk *chunk)
+{
+    struct sxt_lidia_aliases aliases;
+    uint64_t content = chunk->offset + SXT_LIDIA_CHUNK_HEADER_SIZE, before = 0, address = 0, entries = 0;
+    if (!sxt_lidia_aliases_open(&aliases, chunk->data, chunk->size)) {
+        sxt_problems_add(&check->problems, content, "aliases", "the tables do not fit in %llu bytes",
+                         (unsigned long long)chunk->size);
+        return;
+    }
+    for (uint64_t i = 0; i < aliases.group_count; i++) {
+        struct sxt_lidia_names names = sxt_lidia_names_of(&aliases, i);
+        if (names.count < 2 || names.first != entries || (i > 0 && names.address <= before))
+            sxt_problems_add(&check->problems, content + 16 + i * 16, "aliases", "group %llu of names is wrong",
+                             (unsigned long long)i);
+        before = names.address;
+        entries = names.first + names.count;
+    }
+    for (uint64_t i = 0; i < aliases.entry_count; i++)
+        if (sxt_lidia_alias(&aliases, i).data == NULL)
+            sxt_problems_add(&check->problems, content + (uint64_t)(aliases.entries - chunk->data) + i * 4, "aliases",
+                             "name %llu is outside of the strings", (unsigned long long)i);
+    before = 0;
+    for (uint64_t i = 0; i < aliases.call_count; i++, before = address)
+        if (sxt_lidia_call(&aliases, i, &address).data == NULL || address < before)
+            sxt_problems_add(&check->problems, content + (uint64_t)(aliases.calls - chunk->data) + i * 16, "aliases",
+                             "call %llu is wrong", (unsigned long long)i);
+}
+
 static void check_chunks(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -490,6 +519,8 @@ static void check_chunks(struct check *check)
             check_module(check, &chunk);
         else if (memcmp(chunk.tag, SXT_LIDIA_CUTS, 4) == 0 && chunk.version == SXT_LIDIA_CUTS_VERSION)
             check_cuts(check, &chunk);
+        else if (memcmp(chunk.tag, SXT_LIDIA_ALIASES, 4) == 0 && chunk.version == SXT_LIDIA_ALIASES_VERSION)
+            check_aliases(check, &chunk);
         else
             sxt_problems_add_note(&check->problems, chunk.offset + 4, "unknown-chunk",
                                   "chunk '%s' of version %u is unknown and is skipped", tag, chunk.version);

@@ -119,7 +119,11 @@ static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_li
         sxt_lidia_add_chunk(chunks, SXT_LIDIA_MODULE, SXT_LIDIA_MODULE_VERSION, content.data, content.size);
     }
     sxt_lidia_add_cuts(chunks, list);
-    int status = sxt_buffer_status(content.failed ? &content : chunks, error);
+    int status = SXT_OK;
+    if (!sxt_lidia_add_aliases(chunks, symbols, settings->demangle))
+        status = sxt_fail_memory(error, symbols->alias_count * sizeof *symbols->aliases);
+    if (status == SXT_OK)
+        status = sxt_buffer_status(content.failed ? &content : chunks, error);
     sxt_buffer_free(&content);
     return status;
 }

@@ -73,6 +73,8 @@ void sxt_pprof_free(struct sxt_pprof *pprof)
 {
     sxt_strings_free(&pprof->names);
     sxt_strings_free(&pprof->function_keys);
+    free(pprof->variants);
+    free(pprof->choices);
     free(pprof->mappings);
     free(pprof->locations);
     free(pprof->strings);
@@ -145,6 +147,8 @@ static int read_location(struct reading *reading, struct sxt_cursor message)
             *fields[field.number] = field.value;
         else if (field.wire == SXT_PROTOBUF_BYTES && field.number == 4)
             location->has_lines = true;
+    if (location->id > pprof->last_location)
+        pprof->last_location = location->id;
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
 
@@ -278,55 +282,80 @@ static int resolve_mappings(struct reading *reading)
     return status;
 }
 
-static void mark_return(struct sxt_pprof *pprof, const struct id_table *table, uint64_t id)
+/* Calls VISIT for each location of a sample, the leaf first. The ids are packed in one field, or each has its own. */
+int sxt_pprof_visit_stack(struct sxt_cursor message, bool (*visit)(void *data, uint64_t id), void *data,
+                          sxt_error *error)
 {
-    uint32_t location = find_id(table, id);
-    if (location != SXT_PPROF_NONE)
-        pprof->locations[location].is_return = true;
-}
-
-/* The ids are packed in one field, or each has its own field. */
-static int read_sample(struct sxt_pprof *pprof, const struct id_table *table, struct sxt_cursor message,
-                       sxt_error *error)
-{
-    bool is_leaf = true;
-    for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);) {
+    bool fine = true;
+    for (struct sxt_protobuf_field field; fine && sxt_protobuf_next(&message, &field);) {
         if (field.number != 1)
             continue;
         if (field.wire == SXT_PROTOBUF_VARINT) {
-            if (!is_leaf)
-                mark_return(pprof, table, field.value);
-            is_leaf = false;
+            fine = visit(data, field.value);
         } else if (field.wire == SXT_PROTOBUF_BYTES) {
             struct sxt_cursor ids = sxt_protobuf_inside(&message, &field);
-            while (sxt_cursor_left(&ids) > 0 && !ids.failed) {
+            while (fine && sxt_cursor_left(&ids) > 0 && !ids.failed) {
                 uint64_t id = sxt_cursor_uleb128(&ids);
-                if (!is_leaf && !ids.failed)
-                    mark_return(pprof, table, id);
-                is_leaf = false;
+                fine = ids.failed || visit(data, id);
             }
             if (ids.failed)
                 return fail_damaged(&ids, error);
         }
     }
+    if (!fine)
+        return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading samples");
     return message.failed ? fail_damaged(&message, error) : SXT_OK;
+}
+
+/* The locations of samples, one after another. */
+struct stack_walk {
+    struct id_table table;
+    bool is_leaf;
+    uint32_t callee; /* the location before */
+    bool (*visit)(void *data, uint32_t callee, uint32_t caller);
+    void *data;
+};
+
+static bool visit_location(void *data, uint64_t id)
+{
+    struct stack_walk *walk = data;
+    uint32_t location = find_id(&walk->table, id);
+    bool fine = walk->is_leaf || location == SXT_PPROF_NONE || walk->visit(walk->data, walk->callee, location);
+    walk->is_leaf = false;
+    walk->callee = location;
+    return fine;
+}
+
+int sxt_pprof_visit_calls(const struct sxt_pprof *pprof, bool (*visit)(void *data, uint32_t callee, uint32_t caller),
+                          void *data, sxt_error *error)
+{
+    struct stack_walk walk = {.visit = visit, .data = data};
+    if (!make_id_table(&walk.table, pprof->location_count))
+        return sxt_fail_memory(error, pprof->location_count);
+    for (size_t i = 0; i < pprof->location_count; i++)
+        walk.table.items[i] = (struct sxt_sort_item){pprof->locations[i].id, (uint32_t)i};
+    int status = sort_id_table(&walk.table, error);
+    struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
+    for (struct sxt_protobuf_field field; status == SXT_OK && sxt_protobuf_next(&profile, &field);)
+        if (field.wire == SXT_PROTOBUF_BYTES && field.number == 2) {
+            walk.is_leaf = true;
+            status = sxt_pprof_visit_stack(sxt_protobuf_inside(&profile, &field), visit_location, &walk, error);
+        }
+    free(walk.table.items);
+    return status;
+}
+
+static bool mark_return(void *data, uint32_t callee, uint32_t caller)
+{
+    struct sxt_pprof *pprof = data;
+    (void)callee;
+    pprof->locations[caller].is_return = true;
+    return true;
 }
 
 static int read_samples(struct reading *reading)
 {
-    struct sxt_pprof *pprof = reading->pprof;
-    struct id_table table;
-    if (!make_id_table(&table, pprof->location_count))
-        return sxt_fail_memory(reading->error, pprof->location_count);
-    for (size_t i = 0; i < pprof->location_count; i++)
-        table.items[i] = (struct sxt_sort_item){pprof->locations[i].id, (uint32_t)i};
-    int status = sort_id_table(&table, reading->error);
-    struct sxt_cursor profile = sxt_cursor_make(pprof->data, pprof->size, 0, false);
-    for (struct sxt_protobuf_field field; status == SXT_OK && sxt_protobuf_next(&profile, &field);)
-        if (field.wire == SXT_PROTOBUF_BYTES && field.number == 2)
-            status = read_sample(pprof, &table, sxt_protobuf_inside(&profile, &field), reading->error);
-    free(table.items);
-    return status;
+    return sxt_pprof_visit_calls(reading->pprof, mark_return, reading->pprof, reading->error);
 }
 
 uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size)
@@ -344,8 +373,7 @@ uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size)
     return number;
 }
 
-/* The index of a function like this, which is added if it is new. */
-static uint32_t add_function(struct sxt_pprof *pprof, const struct sxt_pprof_function *function)
+uint32_t sxt_pprof_function(struct sxt_pprof *pprof, const struct sxt_pprof_function *function)
 {
     uint32_t number = sxt_strings_add(&pprof->function_keys, (const char *)function, sizeof *function);
     if (number == SXT_STRINGS_FULL || number <= pprof->function_count)
@@ -360,7 +388,7 @@ bool sxt_pprof_add_line(struct sxt_pprof *pprof, size_t location, const struct s
                         uint32_t line)
 {
     struct sxt_pprof_location *to = &pprof->locations[location];
-    uint32_t index = add_function(pprof, function);
+    uint32_t index = sxt_pprof_function(pprof, function);
     if (index == SXT_PPROF_NONE || pprof->line_count == UINT32_MAX ||
         !grow(&pprof->lines, &pprof->line_capacity, pprof->line_count, sizeof *pprof->lines))
         return false;
@@ -369,4 +397,38 @@ bool sxt_pprof_add_line(struct sxt_pprof *pprof, size_t location, const struct s
     pprof->lines[pprof->line_count++] = (struct sxt_pprof_line){index, line};
     to->line_count++;
     return true;
+}
+
+bool sxt_pprof_choose(struct sxt_pprof *pprof, uint32_t callee, uint32_t caller, uint32_t function, bool has_lines)
+{
+    size_t variant = pprof->variant_count;
+    /* The variants of a location are added one after another. */
+    while (variant > 0 && pprof->variants[variant - 1].location == callee &&
+           pprof->variants[variant - 1].function != function)
+        variant--;
+    bool is_new = variant == 0 || pprof->variants[variant - 1].location != callee;
+    if ((is_new && !grow(&pprof->variants, &pprof->variant_capacity, pprof->variant_count, sizeof *pprof->variants)) ||
+        !grow(&pprof->choices, &pprof->choice_capacity, pprof->choice_count, sizeof *pprof->choices))
+        return false;
+    if (is_new) {
+        variant = pprof->variant_count + 1;
+        pprof->variants[pprof->variant_count++] = (struct sxt_pprof_variant){callee, function, has_lines};
+    }
+    pprof->choices[pprof->choice_count++] =
+        (struct sxt_pprof_choice){pprof->locations[callee].id, pprof->locations[caller].id, (uint32_t)variant - 1};
+    return true;
+}
+
+static int by_callee_and_caller(const void *a, const void *b)
+{
+    const struct sxt_pprof_choice *first = a, *second = b;
+    if (first->callee != second->callee)
+        return first->callee < second->callee ? -1 : 1;
+    return first->caller < second->caller ? -1 : first->caller > second->caller;
+}
+
+void sxt_pprof_order_choices(struct sxt_pprof *pprof)
+{
+    if (pprof->choice_count > 0)
+        qsort(pprof->choices, pprof->choice_count, sizeof *pprof->choices, by_callee_and_caller);
 }

@@ -21,6 +21,7 @@
 #include <sextant/symbols.h>
 
 #include "base/buffer.h"
+#include "base/cursor.h"
 #include "base/strings.h"
 
 #define SXT_PPROF_NONE UINT32_MAX
@@ -41,6 +42,7 @@ struct sxt_pprof_location {
     uint32_t first_line; /* of those that were added */
     uint32_t line_count;
     bool has_lines; /* it came with some */
+    bool is_folded; /* its function is one of several that a linker folded into one */
     bool is_return; /* in some sample it is not the leaf, so its address is the one that a call returns to */
 };
 
@@ -54,6 +56,19 @@ struct sxt_pprof_function {
     uint32_t name, system_name, file;
 };
 
+/* A copy of a location, for the samples in which a call says which of several functions is meant. */
+struct sxt_pprof_variant {
+    uint32_t location; /* the one it is a copy of */
+    uint32_t function; /* index in functions */
+    bool has_lines;    /* the lines of the location are right for this function */
+};
+
+/* In a stack in which CALLER called CALLEE, both ids of locations, the variant takes the place of CALLEE. */
+struct sxt_pprof_choice {
+    uint64_t callee, caller;
+    uint32_t variant;
+};
+
 struct sxt_pprof {
     const uint8_t *data; /* borrowed */
     size_t size;
@@ -64,6 +79,7 @@ struct sxt_pprof {
     sxt_string *strings; /* the table of the file */
     size_t string_count, string_capacity;
     uint64_t last_function; /* the highest id that is taken */
+    uint64_t last_location;
 
     struct sxt_strings names; /* every string once: those of the file and new ones */
     uint32_t *table_index;    /* by number in names: where it is, or will be, in the string table */
@@ -75,6 +91,10 @@ struct sxt_pprof {
     size_t function_count, function_capacity;
     struct sxt_pprof_line *lines;
     size_t line_count, line_capacity;
+    struct sxt_pprof_variant *variants;
+    size_t variant_count, variant_capacity;
+    struct sxt_pprof_choice *choices; /* by (callee, caller) after sxt_pprof_order_choices */
+    size_t choice_count, choice_capacity;
 };
 
 /* DATA, which is not compressed, must outlive PPROF. Offsets in errors count from its first byte. */
@@ -90,6 +110,26 @@ uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size);
  */
 bool sxt_pprof_add_line(struct sxt_pprof *pprof, size_t location, const struct sxt_pprof_function *function,
                         uint32_t line);
+
+/* Calls VISIT for the id of each location of a sample, the leaf first. SXT_ERROR_MEMORY if it returns false. */
+int sxt_pprof_visit_stack(struct sxt_cursor message, bool (*visit)(void *data, uint64_t id), void *data,
+                          sxt_error *error);
+
+/*
+ * Calls VISIT for each two locations, by index, that follow each other in a sample: the second called the first. The
+ * same two may come often. SXT_ERROR_MEMORY if VISIT returns false.
+ */
+int sxt_pprof_visit_calls(const struct sxt_pprof *pprof, bool (*visit)(void *data, uint32_t callee, uint32_t caller),
+                          void *data, sxt_error *error);
+
+/* The index of a function like this, which is added if it is new; SXT_PPROF_NONE when out of memory. */
+uint32_t sxt_pprof_function(struct sxt_pprof *pprof, const struct sxt_pprof_function *function);
+
+/* Notes that where location CALLER called CALLEE, FUNCTION is meant. False when out of memory. */
+bool sxt_pprof_choose(struct sxt_pprof *pprof, uint32_t callee, uint32_t caller, uint32_t function, bool has_lines);
+
+/* Prepares the choices for writing, after the last one. */
+void sxt_pprof_order_choices(struct sxt_pprof *pprof);
 
 /* Appends the profile to OUT. A location that was given lines has only those: the ones it came with are left out. */
 int sxt_pprof_write(const struct sxt_pprof *pprof, struct sxt_buffer *out, sxt_error *error);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/gzip.h"
@@ -21,6 +22,7 @@
 #include "base/output.h"
 #include "base/sort.h"
 #include "demangle/demangle.h"
+#include "profile/folded.h"
 #include "profile/modules.h"
 #include "profile/pprof.h"
 #include "symbols/symbols.h"
@@ -42,6 +44,9 @@ struct work {
     sxt_profile_mapping *results;  /* by mapping */
     struct sxt_sort_item *items;   /* locations to symbolize; later those of one file by virtual address */
     struct sxt_sort_item *scratch;
+    uint64_t *virtual_of;      /* by location: its virtual address; 0 if it is unknown */
+    struct sxt_folded *folded; /* locations of the current file with several functions */
+    size_t folded_count, folded_capacity;
     uint64_t *addresses;
     size_t *first;
     sxt_frame *frames;
@@ -102,6 +107,7 @@ static int symbolize(sxt_modules *modules, const struct sxt_file *file, const sx
         status = report_mappings(&work);
     if (status == SXT_OK) {
         report->functions = pprof.function_count;
+        sxt_pprof_order_choices(&pprof);
         status = sxt_pprof_write(&pprof, out, error);
     }
     release(&work);
@@ -184,10 +190,11 @@ static int prepare(struct work *work)
     work->items = malloc(locations * sizeof *work->items);
     work->scratch = malloc(locations * sizeof *work->scratch);
     work->addresses = malloc(locations * sizeof *work->addresses);
+    work->virtual_of = calloc(locations, sizeof *work->virtual_of);
     work->first = malloc((locations + 1) * sizeof *work->first);
     work->frames = malloc(work->frame_capacity * sizeof *work->frames);
     if (work->module_of == NULL || work->results == NULL || work->items == NULL || work->scratch == NULL ||
-        work->addresses == NULL || work->first == NULL || work->frames == NULL)
+        work->addresses == NULL || work->virtual_of == NULL || work->first == NULL || work->frames == NULL)
         return sxt_fail_memory(work->error, locations * sizeof *work->items);
     return SXT_OK;
 }
@@ -201,6 +208,8 @@ static void release(struct work *work)
     free(work->scratch);
     free(work->addresses);
     free(work->first);
+    free(work->virtual_of);
+    free(work->folded);
     free(work->frames);
     free(work->readable);
 }
@@ -293,9 +302,10 @@ static size_t set_virtual_addresses(struct work *work, const struct sxt_layout *
         enum sxt_layout_answer answer = SXT_LAYOUT_NOT_LOADED;
         if (is_inside && address < limit)
             answer = sxt_layout_place(layout, &from, address, &item.key);
-        if (answer == SXT_LAYOUT_PLACED)
+        if (answer == SXT_LAYOUT_PLACED) {
+            work->virtual_of[item.index] = item.key;
             items[placed++] = item;
-        else if (answer == SXT_LAYOUT_NO_SEGMENTS)
+        } else if (answer == SXT_LAYOUT_NO_SEGMENTS)
             work->scratch[unplaced++] = item;
         else
             note_unresolved(work, location, SXT_UNRESOLVED_OUTSIDE);
@@ -370,6 +380,10 @@ static int symbolize_group(struct work *work, struct sxt_module *module, struct 
         status = look_up(work, archive, items, count, &left);
     struct identity identity;
     identify(&identity, module, archive);
+    if (status == SXT_OK && work->folded_count > 0)
+        status = sxt_choose_folded(work->pprof, archive, work->virtual_of, work->folded, work->folded_count,
+                                   work->options->mangled, work->error);
+    work->folded_count = 0;
     sxt_archive_close(&archive);
     if (status == SXT_OK)
         status = ask_service(work, &identity, items, left, false, SXT_UNRESOLVED_UNKNOWN);
@@ -388,6 +402,23 @@ static bool make_room(struct work *work, size_t wanted)
     return true;
 }
 
+/* Notes that the function of a location, in the outermost FRAME, may be another one. */
+static int note_folded(struct work *work, const sxt_archive *archive, uint32_t location, const sxt_frame *frame)
+{
+    bool ambiguous = false;
+    sxt_archive_aliases(archive, frame, NULL, 0, &ambiguous);
+    if (!ambiguous)
+        return SXT_OK;
+    struct sxt_folded *folded =
+        sxt_array_grow(work->folded, &work->folded_capacity, work->folded_count + 1, sizeof *folded);
+    if (folded == NULL)
+        return sxt_fail_memory(work->error, work->folded_count * sizeof *folded);
+    work->folded = folded;
+    work->folded[work->folded_count++] = (struct sxt_folded){location, *frame};
+    work->pprof->locations[location].is_folded = true;
+    return SXT_OK;
+}
+
 /* Unknown addresses stay in ITEMS: the first *LEFT. */
 static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sort_item *items, size_t count,
                    size_t *left)
@@ -403,6 +434,8 @@ static int look_up(struct work *work, const sxt_archive *archive, struct sxt_sor
                 items[(*left)++] = items[done + i];
             else
                 status = add_chain(work, items[done + i].index, work->frames + work->first[i], frames);
+            if (frames > 0 && status == SXT_OK)
+                status = note_folded(work, archive, items[done + i].index, &work->frames[work->first[i + 1] - 1]);
         }
         done += answered;
         if (answered > 0)

@@ -129,6 +129,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     const sxt_extract_options *options = extraction->options;
     struct sxt_symbols *symbols = extraction->symbols;
     describe_file(extraction, path);
+    symbols->may_be_folded = sxt_elf_may_be_folded(extraction->elf);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
         int status = sxt_lidia_reference_read(extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;
@@ -240,8 +241,10 @@ static int read_dwarf(struct extraction *extraction, const char *path, sxt_error
     }
     if (!sxt_dwarf_is_in(elf))
         return SXT_OK;
-    struct sxt_dwarf_settings settings = {
-        .path = path, .options = options, .details = (options->flags & SXT_EXTRACT_DETAILS) != 0};
+    struct sxt_dwarf_settings settings = {.path = path,
+                                          .options = options,
+                                          .details = (options->flags & SXT_EXTRACT_DETAILS) != 0,
+                                          .calls = extraction->symbols->may_be_folded};
     struct sxt_dwarf *dwarf;
     int status = sxt_dwarf_open(elf, &settings, &dwarf, error);
     if (status != SXT_OK)

@@ -60,6 +60,25 @@ static sxt_string plain_part(sxt_string name)
     return start < end ? (sxt_string){name.data + start, end - start} : (sxt_string){name.data, 0};
 }
 
+/* Is it a name that a mangled name contains? An operator has a code there. */
+static bool is_identifier(sxt_string name)
+{
+    for (size_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
+    return name.size > 0 && (name.size < 8 || memcmp(name.data, "operator", 8) != 0);
+}
+
+/* Is AT after the name of an anonymous namespace, which ends with a digit? */
+static bool is_after_nameless(sxt_string mangled, size_t at)
+{
+    static const char nameless[] = "_GLOBAL__N_1";
+    size_t size = sizeof nameless - 1;
+    return at >= size && memcmp(mangled.data + at - size, nameless, size) == 0;
+}
+
 /* Does a mangled name contain PLAIN? A mangled name has the length of an identifier before it: "_ZN2ns3getEv". */
 static bool mentions(sxt_string mangled, sxt_string plain)
 {
@@ -71,17 +90,18 @@ static bool mentions(sxt_string mangled, sxt_string plain)
     for (size_t i = 0; i + size <= mangled.size; i++)
         if (memcmp(mangled.data + i, coded, (size_t)digits) == 0 &&
             memcmp(mangled.data + i + digits, plain.data, plain.size) == 0 &&
-            (i == 0 || mangled.data[i - 1] < '0' || mangled.data[i - 1] > '9'))
+            (i == 0 || mangled.data[i - 1] < '0' || mangled.data[i - 1] > '9' || is_after_nameless(mangled, i)))
             return true;
     return false;
 }
 
 uint32_t sxt_entry_name(struct sxt_symbols *symbols, const struct sxt_model_range *range,
-                        const struct sxt_model_symbol *at_address, size_t count)
+                        const struct sxt_model_symbol *at_address, size_t count, bool is_folded)
 {
     sxt_string name = sxt_symbols_view(symbols, range->function);
     const struct sxt_model_symbol *clone = NULL, *mentioned = NULL, *first = NULL;
     bool plain = (range->flags & SXT_RANGE_LINKAGE_NAME) == 0;
+    bool may_be_other = !is_folded || !is_identifier(plain_part(name));
     for (size_t i = 0; i < count && i < SYMBOLS_MAX; i++) {
         const struct sxt_model_symbol *symbol = &at_address[i];
         if (!is_function(symbol))
@@ -94,8 +114,9 @@ uint32_t sxt_entry_name(struct sxt_symbols *symbols, const struct sxt_model_rang
         if (clone == NULL && adds_suffix(called, name))
             clone = symbol;
         if (plain && symbol->size > 0) {
-            first = first == NULL ? symbol : first;
-            if (mentioned == NULL && count > 1 && mentions(called, plain_part(name)))
+            if (first == NULL && may_be_other)
+                first = symbol;
+            if (mentioned == NULL && (count > 1 || is_folded) && mentions(called, plain_part(name)))
                 mentioned = symbol;
         }
     }

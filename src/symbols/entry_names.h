@@ -16,12 +16,13 @@
  *
  * - the name it has, if a symbol has it too;
  * - the name of a symbol that adds a suffix to the name it has ("f.cold");
- * - if it has no linkage name: the first function symbol, one that mentions its plain name before others.
+ * - if it has no linkage name: the first function symbol, one that mentions its plain name before others. If the range
+ *   IS_FOLDED, because another function of DWARF begins there too, others are of those functions.
  *
  * The version of a symbol (f@@V1) does not count. 0 if no symbol there has a name for it.
  */
 uint32_t sxt_entry_name(struct sxt_symbols *symbols, const struct sxt_model_range *range,
-                        const struct sxt_model_symbol *at_address, size_t count);
+                        const struct sxt_model_symbol *at_address, size_t count, bool is_folded);
 
 /*
  * Ranges of functions without a linkage name that have no symbol at their start take the name that the range with the

@@ -19,6 +19,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "symbols/alias_rule.h"
+#include "symbols/aliases.h"
 #include "symbols/entry_names.h"
 #include "symbols/nameless.h"
 #include "symbols/nest.h"
@@ -78,7 +79,7 @@ int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
     status = collect_candidates(&merge, error);
     if (status == SXT_OK)
         name_functions(&merge);
-    if (status == SXT_OK && (symbols->failed || !sweep(&merge)))
+    if (status == SXT_OK && (symbols->failed || !sxt_aliases_finish(symbols) || !sweep(&merge)))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
     if (status == SXT_OK)
         status = emit_pieces(&merge, error);
@@ -264,12 +265,29 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     return SXT_OK;
 }
 
+/* Two functions of DWARF begin together: their code was folded into one. */
+static void add_folded(struct sxt_symbols *symbols, const struct sxt_model_range *a, const struct sxt_model_range *b)
+{
+    bool ambiguous =
+        !sxt_names_are_variants(sxt_symbols_view(symbols, a->function), sxt_symbols_view(symbols, b->function));
+    sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){a->address, a->function, ambiguous});
+    sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){b->address, b->function, ambiguous});
+}
+
+/* Does another function of a better source than symbols begin where the one at INDEX of the order does? */
+static bool begins_again(const struct merge *merge, size_t index)
+{
+    return index + 1 < merge->candidate_count && merge->order[index + 1].key == merge->order[index].key &&
+           merge->candidates[merge->order[index + 1].index].range != NO_RANGE;
+}
+
 /* Gives functions of DWARF the names of the symbols at their addresses. Both lists are in order of address. */
 static void name_functions(struct merge *merge)
 {
     struct sxt_symbols *symbols = merge->symbols;
     size_t first = 0, end = 0;
     bool unnamed = false;
+    const struct sxt_model_range *before = NULL; /* the function that was named last */
     for (size_t i = 0; i < merge->candidate_count; i++) {
         const struct candidate *candidate = &merge->candidates[merge->order[i].index];
         if (candidate->range == NO_RANGE || candidate->rank == NAMELESS_RANK ||
@@ -282,11 +300,16 @@ static void name_functions(struct merge *merge)
                 end++;
         }
         struct sxt_model_range *range = &symbols->ranges[candidate->range];
-        uint32_t name = first < end ? sxt_entry_name(symbols, range, &symbols->symbols[first], end - first) : 0;
+        bool is_folded = (before != NULL && before->address == range->address) || begins_again(merge, i);
+        uint32_t name =
+            first < end ? sxt_entry_name(symbols, range, &symbols->symbols[first], end - first, is_folded) : 0;
         if (name != 0) {
             range->function = name;
             range->flags |= SXT_RANGE_SYMBOL_NAME;
         }
+        if (before != NULL && before->address == range->address && before->function != range->function)
+            add_folded(symbols, before, range);
+        before = range;
         unnamed |= name == 0 && !(range->flags & (SXT_RANGE_LINKAGE_NAME | SXT_RANGE_ENTRY));
     }
     if (unnamed)

@@ -31,6 +31,8 @@ void sxt_symbols_free(sxt_symbols **symbols)
     free(all->ranges);
     free(all->lines);
     free(all->variables);
+    free(all->aliases);
+    free(all->calls);
     free(all->bases);
     sxt_module_free(&all->module);
     free(all);
@@ -79,6 +81,16 @@ void sxt_symbols_add_line(struct sxt_symbols *symbols, const struct sxt_model_li
         return;
     APPEND(symbols, lines, line_count, line_capacity, *line);
     symbols->ranges[symbols->range_count - 1].line_count++;
+}
+
+void sxt_symbols_add_alias(struct sxt_symbols *symbols, const struct sxt_model_alias *alias)
+{
+    APPEND(symbols, aliases, alias_count, alias_capacity, *alias);
+}
+
+void sxt_symbols_add_call(struct sxt_symbols *symbols, uint64_t return_address, uint32_t function)
+{
+    APPEND(symbols, calls, call_count, call_capacity, ((struct sxt_model_call){return_address, function}));
 }
 
 void sxt_symbols_add_base(struct sxt_symbols *symbols, uint32_t name, uint64_t base)

@@ -87,6 +87,19 @@ struct sxt_model_variable {
     bool is_thread_local;
 };
 
+/* A name of the function at an address. An address with several names has several of these. */
+struct sxt_model_alias {
+    uint64_t address;
+    uint32_t name;
+    bool ambiguous; /* the names there are of several functions, whose identical code was folded into one */
+};
+
+/* Which function is called by the call that returns to an address. */
+struct sxt_model_call {
+    uint64_t return_address;
+    uint32_t function;
+};
+
 /* Where a section of a relocatable file was laid out. */
 struct sxt_model_base {
     uint32_t name;
@@ -105,6 +118,11 @@ struct sxt_symbols {
     struct sxt_model_variable *variables; /* in any order; only with SXT_EXTRACT_VARIABLES */
     size_t variable_count, variable_capacity;
 
+    struct sxt_model_alias *aliases; /* finished: by address, all names of functions that have more than one */
+    size_t alias_count, alias_capacity;
+    struct sxt_model_call *calls; /* finished: by address, only calls of functions whose name is ambiguous */
+    size_t call_count, call_capacity;
+
     /* Facts about the file as a whole. */
     struct sxt_model_module module;
     uint32_t sources; /* those that gave at least one symbol or range */
@@ -112,6 +130,7 @@ struct sxt_symbols {
     struct sxt_model_base *bases;
     size_t base_count, base_capacity;
 
+    bool may_be_folded;    /* set before finish: the linker may have folded identical functions into one */
     bool reference;        /* the reference writer's rows, in its order: not sorted, not merged */
     bool extend_zero_size; /* set before finish: see SXT_EXTRACT_EXTEND_ZERO_SIZE */
     bool failed;           /* an add ran out of memory; finish reports it */
@@ -130,6 +149,8 @@ uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_
 void sxt_symbols_add_symbol(struct sxt_symbols *symbols, const struct sxt_model_symbol *symbol);
 void sxt_symbols_add_range(struct sxt_symbols *symbols, const struct sxt_model_range *range);
 void sxt_symbols_add_line(struct sxt_symbols *symbols, const struct sxt_model_line *line);
+void sxt_symbols_add_alias(struct sxt_symbols *symbols, const struct sxt_model_alias *alias);
+void sxt_symbols_add_call(struct sxt_symbols *symbols, uint64_t return_address, uint32_t function);
 void sxt_symbols_add_base(struct sxt_symbols *symbols, uint32_t name, uint64_t base);
 void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model_segment *segment);
 
@@ -143,6 +164,7 @@ void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model
  * - For each address the best source that covers it wins (DWARF, Go, symbol tables); inside a source the range that
  *   starts last, and among those that start together the one that the alias rule or the order of adding puts first. The
  *   rest of a range that is covered in part is kept, so no function hides another.
+ * - Function symbols at one address become aliases; see aliases.h.
  * - Zero-size functions own no bytes unless extend_zero_size is set.
  */
 int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error);

@@ -19,6 +19,8 @@ struct dwarf_output {
     size_t line_count, line_capacity;
     struct sxt_model_variable *variables;
     size_t variable_count, variable_capacity;
+    struct sxt_model_call *calls;
+    size_t call_count, call_capacity;
     bool no_memory;
     bool cut_short; /* some ranges are missing because the budget was used up */
 };

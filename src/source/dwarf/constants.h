@@ -48,6 +48,8 @@ enum {
     DW_AT_addr_base = 0x73,
     DW_AT_rnglists_base = 0x74,
     DW_AT_dwo_name = 0x76,
+    DW_AT_call_return_pc = 0x7d,
+    DW_AT_call_origin = 0x7f,
     DW_AT_MIPS_linkage_name = 0x2007,
     DW_AT_GNU_dwo_name = 0x2130,
     DW_AT_GNU_dwo_id = 0x2131,

@@ -21,6 +21,7 @@ struct sxt_dwarf_settings {
     const sxt_extract_options *options;
     bool details; /* columns and discriminators, with an entry for each change of them */
     bool gnu;     /* names and paths as in GNU addr2line */
+    bool calls;   /* read which function each call calls */
 };
 
 /* Says whether the file has DWARF. */

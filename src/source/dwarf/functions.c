@@ -41,6 +41,7 @@ static const uint8_t *visit_function(struct walk *walk, const struct dwarf_abbre
 static void add_scoped_function(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t entry, uint32_t scope);
 static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                                   uint32_t *opened);
+static void visit_call(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at);
 
 void sxt_dwarf_functions_free(struct dwarf_functions *functions)
 {
@@ -49,6 +50,7 @@ void sxt_dwarf_functions_free(struct dwarf_functions *functions)
     free(functions->scopes);
     free(functions->scoped_functions);
     free(functions->open);
+    free(functions->calls);
     *functions = (struct dwarf_functions){.node_count = 0};
 }
 
@@ -121,7 +123,7 @@ uint64_t sxt_dwarf_walk(const struct dwarf_context *context, const struct dwarf_
     const struct dwarf_bytes *section = dwarf_unit_section(context->file, context->unit);
     functions->node_count = functions->ranges.count = functions->scoped_function_count = 0;
     functions->ranges.damaged = false;
-    functions->scope_count = functions->open_count = 0;
+    functions->scope_count = functions->open_count = functions->call_count = 0;
     struct walk walk = {.context = context,
                         .dead = dead,
                         .functions = functions,
@@ -182,6 +184,8 @@ static const uint8_t *visit(struct walk *walk, const struct dwarf_abbrev *abbrev
         break;
     case DWARF_ROLE_SCOPE:
     case DWARF_ROLE_PRUNE:
+        if (walk->functions->wants_calls && (abbrev->tag == DW_TAG_call_site || abbrev->tag == DW_TAG_GNU_call_site))
+            visit_call(walk, abbrev, at);
         if (abbrev->role == DWARF_ROLE_SCOPE && walk->scoped)
             next = visit_scope(walk, abbrev, at, &opened);
         else if (abbrev->has_children && (next = dwarf_sibling(walk->context, abbrev, at, walk->end)) != NULL)
@@ -368,4 +372,33 @@ static const uint8_t *visit_scope(struct walk *walk, const struct dwarf_abbrev *
     *opened = (uint32_t)functions->open_count;
     push(walk, 0, node, scope);
     return next;
+}
+
+/* Notes a call of a known function. DWARF 4 has GNU's entry for it, with other attributes. */
+static void visit_call(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at)
+{
+    struct dwarf_functions *functions = walk->functions;
+    struct dwarf_value address = {.class = DWARF_NOTHING}, origin = {.class = DWARF_NOTHING};
+    bool gnu = abbrev->tag == DW_TAG_GNU_call_site;
+    for (uint32_t i = 0; i < abbrev->count && at != NULL; i++) {
+        const struct dwarf_attribute *attribute = &walk->context->abbrevs->attributes[abbrev->first + i];
+        struct dwarf_value value;
+        at = sxt_dwarf_read_value(walk->context, attribute, at, walk->end, &value);
+        if (attribute->name == (gnu ? DW_AT_low_pc : DW_AT_call_return_pc))
+            address = value;
+        else if (attribute->name == (gnu ? DW_AT_abstract_origin : DW_AT_call_origin))
+            origin = value;
+    }
+    if (at == NULL || address.class != DWARF_ADDRESS ||
+        (origin.class != DWARF_REFERENCE && origin.class != DWARF_ALTERNATE))
+        return;
+    struct dwarf_call *calls =
+        sxt_array_grow(functions->calls, &functions->call_capacity, functions->call_count + 1, sizeof *calls);
+    if (calls == NULL) {
+        functions->no_memory = true;
+        return;
+    }
+    functions->calls = calls;
+    calls[functions->call_count++] =
+        (struct dwarf_call){address.number, origin.number, origin.class == DWARF_ALTERNATE};
 }

@@ -38,6 +38,13 @@ struct dwarf_scoped_function {
     uint32_t scope;
 };
 
+/* A call that names the function it calls. */
+struct dwarf_call {
+    uint64_t return_address;
+    uint64_t origin; /* the entry of the function */
+    bool origin_is_alternate;
+};
+
 /* An open entry on the stack of the walk. */
 struct dwarf_open {
     uint64_t level;
@@ -55,6 +62,9 @@ struct dwarf_functions {
     size_t scope_count, scope_capacity;
     struct dwarf_scoped_function *scoped_functions; /* ascending */
     size_t scoped_function_count, scoped_function_capacity;
+    struct dwarf_call *calls; /* if they are wanted */
+    size_t call_count, call_capacity;
+    bool wants_calls; /* set by the caller of the walk */
     struct dwarf_open *open;
     size_t open_count, open_capacity;
     bool no_memory;

@@ -283,6 +283,19 @@ static bool join_variables(struct joining *joining, unsigned threads)
     return true;
 }
 
+/* In any order: the model sorts them. */
+static bool join_calls(struct joining *joining, unsigned threads)
+{
+    struct sxt_symbols *symbols = joining->symbols;
+    for (unsigned i = 0; i < threads; i++) {
+        const struct dwarf_output *output = &joining->reading->workers[i].output;
+        for (size_t k = 0; k < output->call_count; k++)
+            sxt_symbols_add_call(symbols, output->calls[k].return_address,
+                                 joining->numbers[i][output->calls[k].function]);
+    }
+    return !symbols->failed;
+}
+
 static int join(struct reading *reading, unsigned threads, struct sxt_symbols *symbols, sxt_error *error)
 {
     size_t count = reading->dwarf->main.info_unit_count;
@@ -292,7 +305,8 @@ static int join(struct reading *reading, unsigned threads, struct sxt_symbols *s
     joining.first_line = malloc((count + 1) * sizeof *joining.first_line);
     int status = SXT_OK;
     if (joining.numbers == NULL || joining.first_range == NULL || joining.first_line == NULL ||
-        !join_strings(&joining, threads) || !join_variables(&joining, threads) || !make_room(&joining))
+        !join_strings(&joining, threads) || !join_variables(&joining, threads) || !join_calls(&joining, threads) ||
+        !make_room(&joining))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while reading DWARF");
     else
         sxt_pool_run(threads, count, copy_unit, &joining);

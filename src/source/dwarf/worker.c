@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "source/dwarf/variables.h"
 
@@ -10,6 +11,7 @@
 
 static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 static bool has_code(const struct dwarf_worker *worker);
+static void name_calls(struct dwarf_worker *worker);
 static const struct dwarf_lines *read_lines(struct dwarf_worker *worker, struct dwarf_outcome *outcome);
 
 void sxt_dwarf_budget_begin(struct dwarf_budget *budget, const struct sxt_dwarf *dwarf, const struct dwarf_unit *unit)
@@ -51,6 +53,7 @@ void sxt_dwarf_worker_free(struct dwarf_worker *worker)
     free(worker->output.ranges);
     free(worker->output.lines);
     free(worker->output.variables);
+    free(worker->output.calls);
     memset(worker, 0, sizeof *worker);
 }
 
@@ -161,6 +164,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
 {
     uint32_t flags = worker->dwarf->settings.options->flags;
     enum sxt_dwarf_walk mode = flags & SXT_EXTRACT_NO_INLINES ? DWARF_WALK_ROOTS : DWARF_WALK_FUNCTIONS;
+    worker->functions.wants_calls = worker->dwarf->settings.calls;
     outcome->broken_at =
         sxt_dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
     outcome->broken_ranges = worker->functions.ranges.damaged;
@@ -182,7 +186,32 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
     };
     if (has_code(worker))
         sxt_dwarf_assemble(&worker->assembly, &worker->names, &parts, &worker->output);
+    name_calls(worker);
     worker->output.cut_short = false;
+}
+
+/* Adds the calls of the unit to the output, with the names of the functions that they call. */
+static void name_calls(struct dwarf_worker *worker)
+{
+    const struct dwarf_functions *functions = &worker->functions;
+    struct dwarf_output *output = &worker->output;
+    if (functions->call_count == 0)
+        return;
+    struct sxt_model_call *calls = sxt_array_grow(output->calls, &output->call_capacity,
+                                                  output->call_count + functions->call_count, sizeof *calls);
+    if (calls == NULL) {
+        output->no_memory = true;
+        return;
+    }
+    output->calls = calls;
+    for (size_t i = 0; i < functions->call_count && dwarf_budget_spend(&worker->budget, sizeof *calls); i++) {
+        const struct dwarf_call *call = &functions->calls[i];
+        bool is_linkage;
+        uint32_t name = sxt_dwarf_function_name(&worker->names, &worker->context, &worker->root, functions,
+                                                call->origin, call->origin_is_alternate, &is_linkage);
+        if (name != 0 && !dwarf_start_is_dead(&worker->dwarf->dead, call->return_address))
+            calls[output->call_count++] = (struct sxt_model_call){call->return_address, name};
+    }
 }
 
 /* Units of assembler code say which code they have, but may have no functions. */

@@ -85,6 +85,12 @@ bool sxt_elf_is(const uint8_t *data, size_t size);
 
 /* Returns the first section with this name or type, or NULL. */
 const struct sxt_elf_section *sxt_elf_section_named(const struct sxt_elf *elf, const char *name);
+
+/*
+ * Whether the linker that made the file can fold identical functions: gold, lld and mold can, and leave their names.
+ * GNU ld cannot.
+ */
+bool sxt_elf_may_be_folded(struct sxt_elf *elf);
 const struct sxt_elf_section *sxt_elf_section_typed(const struct sxt_elf *elf, uint32_t type);
 
 /*

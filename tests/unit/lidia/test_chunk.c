@@ -127,6 +127,76 @@ TEST(row_numbers_of_cuts_must_ascend_and_exist)
     }
 }
 
+/* A chunk of names: f and g begin at 0x1000, which are folded, and two calls. */
+static void add_names(struct sxt_buffer *to)
+{
+    static const uint8_t content[] = {
+        1,    0,    0, 0, 2,   0, 0, 0, 2, 0,   0, 0, 0, 0, 0, 0, /* groups, entries, calls */
+        0,    0x10, 0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 1, 0, 0, 0, /* 0x1000, the first entry, ambiguous */
+        0,    0,    0, 0, 5,   0, 0, 0,                           /* entries */
+        0x20, 0,    0, 0, 0,   0, 0, 0, 5, 0,   0, 0, 0, 0, 0, 0, /* calls */
+        0x30, 0,    0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 0, 0, 0, 0, /**/
+        1,    0,    0, 0, 'f', 1, 0, 0, 0, 'g',                   /* strings */
+    };
+    sxt_lidia_add_chunk(to, SXT_LIDIA_ALIASES, SXT_LIDIA_ALIASES_VERSION, content, sizeof content);
+}
+
+TEST(names_of_one_address_and_calls_are_found)
+{
+    begin();
+    add_names(&chunks);
+    write_file(false);
+    struct sxt_lidia lidia;
+    open_file(&lidia, false);
+    struct sxt_lidia_names names = sxt_lidia_names_at(&lidia.aliases, 0x1000);
+    assert_int_equal(names.count, 2);
+    assert_true(names.ambiguous);
+    sxt_test_assert_text(sxt_lidia_alias(&lidia.aliases, names.first), "f");
+    sxt_test_assert_text(sxt_lidia_alias(&lidia.aliases, names.first + 1), "g");
+    assert_int_equal(sxt_lidia_names_at(&lidia.aliases, 0x1001).count, 0);
+    sxt_test_assert_text(sxt_lidia_called(&lidia.aliases, 0x20), "g");
+    sxt_test_assert_text(sxt_lidia_called(&lidia.aliases, 0x30), "f");
+    assert_null(sxt_lidia_called(&lidia.aliases, 0x21).data);
+    struct found found = verify();
+    assert_int_equal(found.problems, 0);
+    assert_int_equal(found.notes, 0);
+    sxt_buffer_free(&chunks);
+}
+
+/* Every byte of the content is set to every edge, with a right checksum: nothing is read outside of the chunk. */
+TEST(wrong_numbers_in_a_chunk_of_names_do_no_harm)
+{
+    static const uint8_t edges[] = {0, 1, 2, 0x7f, 0xff};
+    struct sxt_buffer good;
+    sxt_buffer_init(&good, SIZE_MAX);
+    add_names(&good);
+    size_t size = good.size - SXT_LIDIA_CHUNK_HEADER_SIZE;
+    uint8_t *content = good.data + SXT_LIDIA_CHUNK_HEADER_SIZE;
+    for (size_t at = 0; at < size; at++)
+        for (size_t edge = 0; edge < sizeof edges; edge++) {
+            uint8_t before = content[at];
+            content[at] = edges[edge];
+            uint8_t *exact = malloc(size);
+            assert_non_null(exact);
+            memcpy(exact, content, size);
+            for (size_t cut = 0; cut < 2; cut++) {
+                struct sxt_lidia_aliases aliases;
+                if (!sxt_lidia_aliases_open(&aliases, exact, cut == 0 ? size : at))
+                    continue;
+                for (uint64_t i = 0; i < aliases.group_count; i++) {
+                    struct sxt_lidia_names names = sxt_lidia_names_of(&aliases, i);
+                    for (uint64_t k = 0; k < names.count; k++)
+                        (void)sxt_lidia_alias(&aliases, names.first + k);
+                }
+                (void)sxt_lidia_names_at(&aliases, 0x1000);
+                (void)sxt_lidia_called(&aliases, 0x20);
+            }
+            free(exact);
+            content[at] = before;
+        }
+    sxt_buffer_free(&good);
+}
+
 TEST(no_changed_byte_of_a_chunk_goes_unnoticed)
 {
     begin();

@@ -139,7 +139,17 @@ TEST(new_lines_take_the_place_of_old_ones)
     assert_int_equal(sxt_pprof_read(&pprof, BYTES(before), NULL), SXT_OK);
     assert_true(pprof.locations[0].has_lines);
     add_line(&pprof, 0, "x", "", 1);
-    assert_written(&pprof, BYTES("\x22\x0a\x08\1\x28\1\x22\4\x08\1\x10\1" STRINGS "\x2a\6\x08\1\x10\2\x18\2\x32\1x"));
+    assert_written(&pprof, BYTES("\x22\x08\x08\1\x22\4\x08\1\x10\1" STRINGS "\x2a\6\x08\1\x10\2\x18\2\x32\1x"));
+    sxt_pprof_free(&pprof);
+}
+
+TEST(a_location_is_marked_as_folded)
+{
+    struct sxt_pprof pprof;
+    assert_int_equal(sxt_pprof_read(&pprof, BYTES("\x22\2\x08\1" STRINGS), NULL), SXT_OK);
+    add_line(&pprof, 0, "x", "", 1);
+    pprof.locations[0].is_folded = true;
+    assert_written(&pprof, BYTES("\x22\x0a\x08\1\x22\4\x08\1\x10\1\x28\1" STRINGS "\x2a\6\x08\1\x10\2\x18\2\x32\1x"));
     sxt_pprof_free(&pprof);
 }
 

@@ -1,0 +1,171 @@
+"""Identical code folding: several functions at one address, and which of them a caller means."""
+
+import re
+import shutil
+
+from support import elf_reader as elf
+from support import pprof, sextant, tap
+
+GROUPS, MEMBERS = 6, 5
+
+
+def source():
+    """Groups of functions with identical code, each called by a function that is like no other; C++ ones among them."""
+    lines = ["#define QUIET __attribute__((noinline)) "]
+    calls = []
+    for group in range(GROUPS):
+        for member in range(MEMBERS):
+            name = f"work_{group}_{member}"
+            body = f'(int x) {{ asm volatile(""); return x * {group + 3} + {group}; }}'
+            if member == 1:
+                lines.append(f"namespace {{ QUIET int {name}{body} }}")
+            elif member == 2:
+                lines.append(f"static QUIET int {name}{body}")
+            else:
+                lines.append(f"QUIET int {name}{body}")
+            calls.append((f"caller_{group}_{member}", name))
+    lines.append("template <class T> QUIET int typed(T x) { asm volatile(\"\"); return int(x) * 77; }")
+    calls += [("caller_int", "typed<int>"), ("caller_unsigned", "typed<unsigned>")]
+    for number, (caller, name) in enumerate(calls):
+        lines.append(f"QUIET int {caller}(int x) {{ int y = {name}(x + {number}); asm volatile(\"\"); return y + {number}; }}")
+    lines.append("int main(int c, char **) { int s = 0; " + " ".join(f"s += {caller}(c);" for caller, _ in calls)
+                 + " return s; }")
+    return "\n".join(lines) + "\n"
+
+
+class Folding(sextant.ProgramTest):
+    def build(self, compiler, linker, folding, *flags):
+        sextant.need_tool(compiler, {"lld": "ld.lld", "gold": "ld.gold"}[linker], "objdump")
+        path = self.file("folded.cc", source())
+        program = self.folder / f"{compiler}-{linker}-{folding}"
+        if compiler == "g++":
+            flags += ("-fno-ipa-icf",)  # gcc folds functions of one unit by itself
+        sextant.tool(compiler, "-g", "-O2", "-ffunction-sections", f"-fuse-ld={linker}", f"-Wl,--icf={folding}",
+                     "-Wl,--build-id", *flags, path, "-o", program)
+        return program
+
+    def calls(self, program):
+        """By caller: (target address, name of the target, return address) of its direct calls, in order."""
+        calls, caller, pending = {}, None, None
+        for line in sextant.tool("objdump", "-d", "--no-show-raw-insn", program).decode().splitlines():
+            begin = re.match(r"^([0-9a-f]+) <(.*)>:$", line)
+            code = re.match(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$", line)
+            if begin:
+                caller = begin.group(2)
+            if code and pending:
+                calls.setdefault(pending[0], []).append((*pending[1:], int(code.group(1), 16)))
+                pending = None
+            target = code and re.match(r"([0-9a-f]+) <([^+>@]+)>", code.group(3))
+            if target and code.group(2).startswith("call"):
+                pending = (caller, int(target.group(1), 16), target.group(2))
+        return {caller: found for caller, found in calls.items() if "caller_" in caller}
+
+    def expected(self, folded, unfolded):
+        """(target address, return address, the function that is meant) of each call."""
+        truth, there = self.calls(unfolded), self.calls(folded)
+        self.assertEqual(set(truth), set(there))
+        return [(address, back, meant) for caller in truth
+                for (address, _, back), (_, meant, _) in zip(there[caller], truth[caller])]
+
+    def symbolize(self, program, search, calls):
+        """Each call as a sample: [(function, is it marked as folded)]."""
+        locations, samples = [], []
+        for number, (address, back, _) in enumerate(calls):
+            locations += [pprof.Location(2 * number + 1, 1, address + 1), pprof.Location(2 * number + 2, 1, back)]
+        # Locations of one address are one in a real profile.
+        first = {}
+        for number in range(len(calls)):
+            stack = [first.setdefault(locations[id].address, locations[id].id) for id in (2 * number, 2 * number + 1)]
+            samples.append((stack, [1]))
+        used = {id for stack, _ in samples for id in stack}
+        profile = pprof.Profile(mappings=[mapping_of(program)], samples=samples, sample_types=[("samples", "count")],
+                                locations=[location for location in locations if location.id in used])
+        given = self.file("in.pb", pprof.encode(profile))
+        out = self.folder / "out.pb"
+        self.run_ok("symbolize", "-q", "--mangled", given, "-o", out, "--search", search)
+        result = pprof.decode(out.read_bytes())
+        marks = {location.id: location.folded for location in result.locations}
+        return [(result.frames(stack[0])[-1][0], marks[stack[0]]) for stack, _ in result.samples]
+
+    def check(self, compiler, linker, *flags):
+        folded, unfolded = (self.build(compiler, linker, folding, *flags) for folding in ("all", "none"))
+        calls = self.expected(folded, unfolded)
+        self.assertGreaterEqual(len(calls), GROUPS * MEMBERS)
+        self.assertLess(len({address for address, _, _ in calls}), len(calls), "the linker folds nothing")
+        places = {"elf": self.folder / "elf", "lidia": self.folder / "lidia"}
+        for place in places.values():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+        shutil.copy(folded, places["elf"])
+        self.run_ok("archive", "-q", "--mangled", folded, "-o", places["lidia"] / f"{folded.name}.lidia")
+        for form, place in places.items():
+            found = self.symbolize(folded, place, calls)
+            right = sum(plain(name) == plain(meant) for (name, _), (_, _, meant) in zip(found, calls))
+            unmarked = [(name, meant) for (name, marked), (_, _, meant) in zip(found, calls)
+                        if plain(name) != plain(meant) and not marked]
+            self.assertEqual(unmarked, [], (compiler, linker, form))
+            self.assertGreaterEqual(right / len(calls), 0.95, (compiler, linker, form, found))
+
+    def test_callers_say_which_function_is_meant(self):
+        for compiler, linker in ("clang++", "lld"), ("g++", "lld"):
+            self.check(compiler, linker)
+
+    def test_callers_of_older_debug_information_do_too(self):
+        self.check("g++", "lld", "-gdwarf-4")
+
+    def test_gold_folds_too(self):
+        self.check("g++", "gold")
+
+    def test_a_frame_has_all_names(self):
+        program = self.build("clang++", "lld", "all")
+        symbols = {symbol.name.decode(): symbol.value for symbol in elf.ElfFile.open(program).symbols(elf.SHT_SYMTAB)}
+        address = symbols["_Z8work_3_0i"]
+        names = {f"work_3_{member}(int)" for member in (0, 2, 3, 4)} | {"(anonymous namespace)::work_3_1(int)"}
+        for path in program, self.archive(program):
+            frame = self.lookup(path, [address + 1])[0]["frames"][-1]
+            self.assertEqual({frame["function"], *frame["aliases"]}, names)
+            self.assertIs(frame["ambiguous"], True)
+            other = self.lookup(path, [symbols["main"]])[0]["frames"][-1]
+            self.assertEqual((other["aliases"], other["ambiguous"]), ([], False))
+            text = self.run_ok("lookup", "--explain", path, f"{address:x}").out.decode()
+            self.assertIn("[folded]", text)
+            self.assertRegex(text, r"also +\S.*work_3_")
+
+    def test_names_of_one_function_are_not_ambiguous(self):
+        sextant.need_tool("gcc")
+        path = self.file("alias.c", "int real(int x) { return x; }\nint other(int) __attribute__((alias(\"real\")));\n"
+                         "int weak(int) __attribute__((weak, alias(\"real\")));\nint main(void) { return other(0); }\n")
+        program = self.folder / "alias"
+        sextant.tool("gcc", "-g", "-O1", path, "-o", program)
+        address = next(symbol.value for symbol in elf.ElfFile.open(program).symbols(elf.SHT_SYMTAB)
+                       if symbol.name == b"real")
+        for form in program, self.archive(program):
+            frame = self.lookup(form, [address])[0]["frames"][-1]
+            self.assertEqual((frame["function"], sorted(frame["aliases"]), frame["ambiguous"]),
+                             ("real", ["other", "weak"], False))
+
+    def test_a_conversion_keeps_all_names(self):
+        program = self.build("clang++", "lld", "all")
+        archive = self.archive(program)
+        again = self.folder / "again.lidia"
+        self.run_ok("convert", "-q", archive, "-o", again)
+        self.assertEqual(again.read_bytes(), archive.read_bytes())
+
+
+def plain(name):
+    """gold drops symbols of static functions that it folds; then DWARF has the name, and it is not mangled."""
+    found = re.search(r"work_\d_\d", name)
+    return found.group() if found else name
+
+
+def mapping_of(program):
+    """The code of a program, loaded where its addresses say."""
+    file = elf.ElfFile.open(program)
+    segment = next(one for one in file.segments if one.type == elf.PT_LOAD and one.flags & 1)
+    skipped = segment.vaddr % 4096
+    return pprof.Mapping(1, segment.vaddr - skipped, segment.vaddr + segment.filesz, segment.offset - skipped,
+                         program.name, file.build_id())
+
+
+if __name__ == "__main__":
+    tap.main()
