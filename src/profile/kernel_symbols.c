@@ -292,6 +292,7 @@ struct search {
     unsigned best;
     uint64_t other_size;
     bool has_name;
+    bool has_size; /* a symbol has the name and the size, even if the address or the offset contradicts */
 };
 
 static void consider(struct search *search, const struct entry *entry)
@@ -304,6 +305,7 @@ static void consider(struct search *search, const struct entry *entry)
     search->has_name = true;
     search->other_size = next != NO_SIZE ? next : entry->size;
     unsigned fit = match->has_size ? size_fits(symbols, entry, match->size, match->module.size > 0) : 1;
+    search->has_size |= fit > 0;
     if (fit == 0 || fit < search->best || !address_fits(symbols, entry, match) ||
         match->offset > (match->has_size ? match->size : next))
         return;
@@ -358,7 +360,7 @@ enum sxt_kernel_fit sxt_kernel_symbols_place(const struct sxt_kernel_symbols *sy
     *count = search.count;
     if (search.count > 0)
         return SXT_KERNEL_FITS;
-    if (!search.has_name)
+    if (!search.has_name || search.has_size)
         return SXT_KERNEL_NO_NAME;
     *count = 1;
     places[0] = (struct sxt_kernel_place){.size = search.other_size};

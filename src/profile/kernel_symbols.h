@@ -21,7 +21,7 @@ struct sxt_kernel_symbols *sxt_kernel_symbols_read(const sxt_archive *archive);
 void sxt_kernel_symbols_free(struct sxt_kernel_symbols **symbols);
 
 enum sxt_kernel_fit {
-    SXT_KERNEL_NO_NAME,    /* no symbol has the name */
+    SXT_KERNEL_NO_NAME,    /* no symbol has the name, or the address or offset of MATCH contradicts it */
     SXT_KERNEL_OTHER_SIZE, /* symbols have the name, but none has the size that the text says */
     SXT_KERNEL_FITS
 };
