@@ -19,7 +19,9 @@ class CompressedInputs(sextant.ProgramTest):
         plain = self.file("plain.elf", symbol_file(THREE))
         path = self.file("packed.bin", packed)
         self.assertEqual(self.function_at(path, 0x401020), "main")
-        self.assertEqual(self.archive(path).read_bytes(), self.archive(plain, name="plain.lidia").read_bytes())
+        of_packed, of_plain = self.archive(path), self.archive(plain, name="plain.lidia")
+        # After this comes the path of the binary, which differs.
+        self.assertEqual(of_packed.read_bytes().partition(b"sxtc")[0], of_plain.read_bytes().partition(b"sxtc")[0])
         info, = self.run_ok("info", "--json", path).json_lines()
         self.assertEqual(info["format"], "elf")
         self.assertEqual(info["functions"], 3)
