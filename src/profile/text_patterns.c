@@ -19,7 +19,14 @@
 
 #include <string.h>
 
+/* Texts without which a pattern cannot match. Most lines have few of them, so most patterns need not be tried. */
+enum needed { PLAIN, PLUS, SIZE, BARE, EMPTY, BOX, UNKNOWN, NEEDED };
+static const char *const needed_texts[NEEDED] = {
+    [PLAIN] = "", [PLUS] = "+0x", [SIZE] = "/0x", [BARE] = "[<", [EMPTY] = "()", [BOX] = "[0x", [UNKNOWN] = "<null>",
+};
+
 struct pattern {
+    enum needed needed;
     const char *text;
     enum sxt_text_match_kind kind;
     bool is_return;
@@ -29,38 +36,38 @@ struct pattern {
 /* Of several that match at the same place, the first is used. */
 static const struct pattern patterns[] = {
     /* perf script: a frame on its own line, and a sample on one line. */
-    {"^ %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
-    {": %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
+    {PLAIN, "^ %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
+    {PLAIN, ": %x %s%b (%m){}$", SXT_TEXT_MATCH_PERF, false, " "},
 
     /* Sanitizers print addresses inside the call, not after it. */
-    {"#%d 0x%x{} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, " in "},
-    {"#%d 0x%x in %s (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
-    {"#%d {<null> <null>} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, ""},
-    {"#%d %s <null> (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
-    {"(%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
+    {PLUS, "#%d 0x%x{} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, " in "},
+    {PLUS, "#%d 0x%x in %s (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
+    {UNKNOWN, "#%d {<null> <null>} (%m+0x%o)%B", SXT_TEXT_MATCH_VIRTUAL, false, ""},
+    {UNKNOWN, "#%d %s <null> (%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
+    {PLUS, "(%m+0x%o)%B{}", SXT_TEXT_MATCH_VIRTUAL, false, " "},
 
     /* backtrace_symbols and backtrace_symbols_fd. */
-    {"|%w(+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
-    {"|%w(%i+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_SYMBOL, true, " "},
-    {"|%w()~[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
-    {"|%w[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
-    {"|%w(+0x%o){}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
-    {"|%w(%i+0x%o){}", SXT_TEXT_MATCH_SYMBOL, true, " "},
+    {PLUS, "|%w(+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
+    {PLUS, "|%w(%i+0x%o)~[0x%x]{}", SXT_TEXT_MATCH_SYMBOL, true, " "},
+    {EMPTY, "|%w()~[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
+    {BOX, "|%w[0x%x]{}", SXT_TEXT_MATCH_ABSOLUTE, true, " "},
+    {PLUS, "|%w(+0x%o){}", SXT_TEXT_MATCH_VIRTUAL, true, " "},
+    {PLUS, "|%w(%i+0x%o){}", SXT_TEXT_MATCH_SYMBOL, true, " "},
 
     /* The kernel's oopses and stack traces. In "[<address>] symbol+0x1/0x2" the address is that of the symbol. */
-    {"RIP: %d:%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
-    {"RIP: %d:0x%x{}", SXT_TEXT_MATCH_ADDRESS, false, " "},
-    {"EIP: %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
-    {"pc : %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
-    {"[<%x>]~%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
-    {"[<%x>] ? %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
-    {"[<%x>] (%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
-    {"[<%X>]{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
-    {"(%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
-    {"|%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
-    {"|%l%x{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
+    {SIZE, "RIP: %d:%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {PLAIN, "RIP: %d:0x%x{}", SXT_TEXT_MATCH_ADDRESS, false, " "},
+    {SIZE, "EIP: %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {SIZE, "pc : %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, false, " "},
+    {SIZE, "[<%x>]~%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {SIZE, "[<%x>] ? %i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {SIZE, "[<%x>] (%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {BARE, "[<%X>]{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
+    {SIZE, "(%i+0x%o/0x%z%K){}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {SIZE, "|%i+0x%o/0x%z%K{}", SXT_TEXT_MATCH_KERNEL, true, " "},
+    {PLAIN, "|%l%x{}", SXT_TEXT_MATCH_ADDRESS, true, " "},
     /* A kernel that knows no symbol for an address. */
-    {"|0x%X{}$", SXT_TEXT_MATCH_ADDRESS, true, " "},
+    {PLAIN, "|0x%X{}$", SXT_TEXT_MATCH_ADDRESS, true, " "},
 };
 
 /* What kernels, debuggers and runtimes call the address of an instruction; the rest is where a call returns to. */
@@ -90,7 +97,8 @@ static bool may_begin(const struct pattern *pattern, const char *line, size_t at
     if (first == '^')
         return at == 0;
     if (first == '|')
-        return at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t';
+        return (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') &&
+               (pattern->text[1] == '%' || line[at] == pattern->text[1]);
     return line[at] == first;
 }
 
@@ -128,11 +136,14 @@ static bool may_match(const char *line, size_t size)
 bool sxt_text_match_next(const char *line, size_t size, size_t begin, struct sxt_text_match *match)
 {
     struct matcher matcher = {.line = line, .size = size, .match = match};
+    bool has[NEEDED] = {[PLAIN] = true};
     if (!may_match(line, size))
         return false;
+    for (size_t i = PLAIN + 1; i < NEEDED; i++)
+        has[i] = memmem(line, size, needed_texts[i], strlen(needed_texts[i])) != NULL;
     for (size_t at = begin; at < size; at++)
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns && may_any_begin(line, at); i++) {
-            if (!may_begin(&patterns[i], line, at))
+            if (!has[patterns[i].needed] || !may_begin(&patterns[i], line, at))
                 continue;
             *match = (struct sxt_text_match){.kind = patterns[i].kind, .is_return = patterns[i].is_return};
             match->separator = patterns[i].separator;
@@ -345,6 +356,8 @@ static bool match_label(struct matcher *matcher, const char *pattern, size_t at)
 {
     const char *line = matcher->line;
     size_t end = at;
+    if (at == matcher->size || strchr("pPesmrRiIeEnNlL", line[at]) == NULL)
+        return false;
     while (end < matcher->size && end - at < 5 && is_identifier(line[end]))
         end++;
     bool is_counter = IS_IN(counters, line + at, end - at);
