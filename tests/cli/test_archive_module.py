@@ -169,7 +169,8 @@ class Symbolize(ModuleTest):
     def test_a_kernel_module(self):
         """Its .text is not the first section; a mapping says where .text is in memory."""
         sextant.need_tool("ld")
-        source = self.file("part.s", b".section .init.text,\"ax\"\n.type early,@function\nearly: .fill 64\n.size early,.-early\n"
+        source = self.file("part.s", b".section .init.text,\"ax\"\n"
+                           b".type early,@function\nearly: .fill 64\n.size early,.-early\n"
                            b".text\n.type first,@function\nfirst: .fill 16\n.size first,.-first\n"
                            b".type second,@function\nsecond: .fill 16\n.size second,.-second\n")
         script = self.file("script", b"SECTIONS { .init.text : { *(.init.text) } .text : { *(.text) } }")
