@@ -37,7 +37,8 @@ typedef enum sxt_extract_flags {
     SXT_EXTRACT_NO_DEBUG_SEARCH = 16, /* read the file itself only */
     SXT_EXTRACT_DETAILS = 32,         /* lines with column and discriminator, and an entry for each change of these */
     SXT_EXTRACT_VARIABLES = 64,       /* also read in which file each variable is declared */
-    SXT_EXTRACT_REFERENCE = 128       /* the rows and the order of the reference Lidia writer */
+    SXT_EXTRACT_REFERENCE = 128,      /* the rows and the order of the reference Lidia writer */
+    SXT_EXTRACT_DECLARATIONS = 256    /* also read in which file each inlined function is declared */
 } sxt_extract_flags;
 
 typedef struct sxt_extract_options {

@@ -32,7 +32,7 @@ static const struct {
 static sxt_string directory_of(sxt_string path);
 static sxt_string cut_path(sxt_string path, int depth);
 static sxt_string cut_name(sxt_string name, int depth);
-static sxt_string crate_of(sxt_string name);
+static sxt_string crate_of(const struct sxt_size_query_item *item);
 static sxt_string package_of(sxt_string name);
 static sxt_string java_package_of(sxt_string name);
 static sxt_string generated_class(const struct sxt_size_query_item *item);
@@ -121,7 +121,7 @@ sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_qu
     case KEY_FULL_NAME:
         return item->full_name;
     case KEY_NAMESPACE:
-        return sxt_group_namespace(names->name, key->depth);
+        return sxt_group_namespace(item, names->name, key->depth);
     case KEY_ALIASES:
         return aliases_label(item, buffer);
     case KEY_STATUS:
@@ -129,7 +129,7 @@ sxt_string sxt_group_label(const struct group_key *key, const struct sxt_size_qu
     case KEY_FLAGS:
         return flags_label(item, buffer);
     case KEY_CRATE:
-        return crate_of(item->full_name);
+        return crate_of(item);
     case KEY_PACKAGE:
         return sxt_string_begins(item->section, ".dex") ? java_package_of(item->full_name)
                                                         : package_of(item->full_name);
@@ -216,8 +216,11 @@ static sxt_string cut_name(sxt_string name, int depth)
     return (sxt_string){name.data + skipped, name.size - skipped};
 }
 
-sxt_string sxt_group_namespace(sxt_string name, int depth)
+sxt_string sxt_group_namespace(const struct sxt_size_query_item *item, sxt_string name, int depth)
 {
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
+    if (segment != NULL && segment->is_native && sxt_size_is_rust(segment->letter, item->full_name))
+        return cut_name(sxt_size_rust_module(item->full_name), depth);
     size_t parts = count_parts(name);
     if (parts < 2 || sxt_size_query_is_literal(name) || sxt_string_begins(name, "**"))
         return (sxt_string){"", 0};
@@ -227,8 +230,16 @@ sxt_string sxt_group_namespace(sxt_string name, int depth)
 /* --- Rust, Go and Java --- */
 
 /* The first part of a path: "core" of "<&mut core::fmt::Formatter as core::fmt::Write>::write_str". */
-static sxt_string crate_of(sxt_string name)
+static sxt_string crate_of(const struct sxt_size_query_item *item)
 {
+    sxt_string name = item->full_name;
+    const struct sxt_size_segment *segment = sxt_size_query_segment(item);
+    if (segment != NULL && sxt_size_is_rust(segment->letter, name)) {
+        sxt_string module = sxt_size_rust_module(name), first = first_parts(module, 1);
+        const char *hash = first.size > 0 ? memchr(first.data, '[', first.size) : NULL;
+        if (first.size > 0)
+            return (sxt_string){first.data, hash != NULL ? (size_t)(hash - first.data) : first.size};
+    }
     static const char *const before[] = {"<", "&", "*const ", "*mut ", "mut ", "dyn ", "impl ", "[", "("};
     for (bool found = true; found;) {
         found = false;

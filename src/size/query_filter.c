@@ -212,7 +212,7 @@ static bool name_passes(struct filter *filter, const struct query_test *test, co
     case FIELD_TEMPLATE_NAME:
         return text_passes(test, names_of(filter, item)->template_name);
     case FIELD_NAMESPACE:
-        return text_passes(test, sxt_group_namespace(names_of(filter, item)->name, 0));
+        return text_passes(test, sxt_group_namespace(item, names_of(filter, item)->name, 0));
     default:
         return text_passes(test, names_of(filter, item)->name);
     }

@@ -222,7 +222,15 @@ bool sxt_group_needs_names(const struct group_key *key);
 const char *sxt_group_nameless(const struct group_key *key);
 
 /* Everything before the last "::" of a name, by depth. */
-sxt_string sxt_group_namespace(sxt_string name, int depth);
+sxt_string sxt_group_namespace(const struct sxt_size_query_item *item, sxt_string name, int depth);
+
+/* --- rust_module.c --- */
+
+/* Is it the name of a function of Rust, or of something else that only Rust has? LETTER is that of the section. */
+bool sxt_size_is_rust(char letter, sxt_string full_name);
+
+/* The crate and modules of a name of Rust, as a part of it; "" if it has none. */
+sxt_string sxt_size_rust_module(sxt_string full_name);
 
 /* --- group.c --- */
 

@@ -80,11 +80,12 @@ struct sxt_model_line {
     uint32_t discriminator;
 };
 
-/* Where a variable is declared. */
+/* Where a variable, or an inlined function, is declared. */
 struct sxt_model_variable {
     uint64_t address; /* thread-local: offset in the segment of thread-local data */
     uint32_t file;
     bool is_thread_local;
+    uint32_t function; /* 0 for a variable; a function has no address */
 };
 
 /* A name of the function at an address. An address with several names has several of these. */
@@ -115,7 +116,7 @@ struct sxt_symbols {
     size_t range_count, range_capacity;
     struct sxt_model_line *lines;
     size_t line_count, line_capacity;
-    struct sxt_model_variable *variables; /* in any order; only with SXT_EXTRACT_VARIABLES */
+    struct sxt_model_variable *variables; /* in any order; with SXT_EXTRACT_VARIABLES or _DECLARATIONS */
     size_t variable_count, variable_capacity;
 
     struct sxt_model_alias *aliases; /* finished: by address, all names of functions that have more than one */

@@ -278,7 +278,7 @@ static bool join_variables(struct joining *joining, unsigned threads)
         for (size_t k = 0; k < output->variable_count; k++)
             variables[symbols->variable_count++] = (struct sxt_model_variable){
                 output->variables[k].address, joining->numbers[i][output->variables[k].file],
-                output->variables[k].is_thread_local};
+                output->variables[k].is_thread_local, joining->numbers[i][output->variables[k].function]};
     }
     return true;
 }

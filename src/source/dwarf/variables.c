@@ -1,6 +1,6 @@
 /*
- * variables.c: finds variables with a fixed address, and the file in which each is declared. For static members and for
- * variables that are declared before they are defined, the entry of the declaration has the file.
+ * variables.c: finds variables with a fixed address, and functions that are inlined, and the file in which each is
+ * declared. For members and for what is declared before it is defined, the entry of the declaration has the file.
  */
 #include "source/dwarf/variables.h"
 
@@ -105,11 +105,14 @@ static bool find_file(const struct dwarf_context *context, struct variable_entry
     return entry.has_file;
 }
 
-static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, const struct variable_entry *entry)
+/* FUNCTION is 0 for a variable. */
+static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, const struct variable_entry *entry,
+                uint32_t function)
 {
     struct dwarf_output *output = &worker->output;
     uint64_t file;
-    bool is_dead = !entry->is_thread_local && dwarf_start_is_dead(&worker->dwarf->dead, entry->address);
+    bool is_dead =
+        function == 0 && !entry->is_thread_local && dwarf_start_is_dead(&worker->dwarf->dead, entry->address);
     if (is_dead || !find_file(&worker->context, *entry, &file))
         return true;
     struct sxt_model_variable *variables =
@@ -119,8 +122,29 @@ static bool add(struct dwarf_worker *worker, const struct dwarf_lines *lines, co
     output->variables = variables;
     variables[output->variable_count++] = (struct sxt_model_variable){
         entry->address, lines != NULL ? sxt_dwarf_file_name(&worker->names, lines, &worker->root, file) : 0,
-        entry->is_thread_local};
+        entry->is_thread_local, function};
     return true;
+}
+
+/* The entry that all inlined copies of a function refer to. */
+static bool is_inlined_function(const struct dwarf_context *context, const struct dwarf_abbrev *abbrev)
+{
+    for (uint32_t i = 0; abbrev->tag == DW_TAG_subprogram && i < abbrev->count; i++)
+        if (context->abbrevs->attributes[abbrev->first + i].name == DW_AT_inline)
+            return true;
+    return false;
+}
+
+/* Reads the entry of a function at OFFSET, and finds its name. */
+static const uint8_t *read_function(struct dwarf_worker *worker, const struct dwarf_abbrev *abbrev, const uint8_t *at,
+                                    uint64_t offset, struct variable_entry *entry, uint32_t *function)
+{
+    const struct dwarf_context *context = &worker->context;
+    const uint8_t *end = dwarf_unit_section(context->file, context->unit)->data + context->unit->end;
+    bool is_linkage;
+    *function =
+        sxt_dwarf_function_name(&worker->names, context, &worker->root, &worker->functions, offset, false, &is_linkage);
+    return read_entry(context, abbrev, at, end, entry);
 }
 
 /* Types contain no variables with an address. */
@@ -144,8 +168,12 @@ void sxt_dwarf_walk_variables(struct dwarf_worker *worker, const struct dwarf_li
     const struct dwarf_context *context = &worker->context;
     const uint8_t *section = dwarf_unit_section(context->file, context->unit)->data;
     const uint8_t *end = section + context->unit->end;
+    uint32_t flags = worker->dwarf->settings.options->flags;
+    bool with_variables = (flags & SXT_EXTRACT_VARIABLES) != 0,
+         with_functions = (flags & SXT_EXTRACT_DECLARATIONS) != 0;
     for (const uint8_t *at = section + context->unit->root; at != NULL && at < end;) {
-        uint64_t code;
+        uint64_t code, offset = (uint64_t)(at - section);
+        uint32_t function = 0;
         at = dwarf_uleb(at, end, &code);
         if (at == NULL || code == 0)
             continue;
@@ -156,11 +184,13 @@ void sxt_dwarf_walk_variables(struct dwarf_worker *worker, const struct dwarf_li
         const uint8_t *sibling = is_type(abbrev) ? dwarf_sibling(context, abbrev, at, end) : NULL;
         if (sibling != NULL)
             at = sibling;
-        else if (abbrev->tag == DW_TAG_variable)
+        else if (with_variables && abbrev->tag == DW_TAG_variable)
             at = read_entry(context, abbrev, at, end, &entry);
+        else if (with_functions && is_inlined_function(context, abbrev))
+            at = read_function(worker, abbrev, at, offset, &entry, &function);
         else
             at = dwarf_skip(context, abbrev, at, end);
-        if (entry.has_address && !add(worker, lines, &entry)) {
+        if ((entry.has_address || function != 0) && !add(worker, lines, &entry, function)) {
             worker->output.no_memory = true;
             return;
         }

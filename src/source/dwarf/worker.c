@@ -168,7 +168,7 @@ static void walk_unit(struct dwarf_worker *worker, struct dwarf_outcome *outcome
     outcome->broken_at =
         sxt_dwarf_walk(&worker->context, &worker->root, &worker->dwarf->dead, mode, &worker->functions);
     outcome->broken_ranges = worker->functions.ranges.damaged;
-    bool wants_variables = (flags & SXT_EXTRACT_VARIABLES) != 0;
+    bool wants_variables = (flags & (SXT_EXTRACT_VARIABLES | SXT_EXTRACT_DECLARATIONS)) != 0;
     if ((!has_code(worker) && !wants_variables) || out_of_memory(worker))
         return;
     const struct dwarf_lines *lines = read_lines(worker, outcome);
