@@ -144,7 +144,8 @@ SXT_API size_t sxt_archive_aliases(const sxt_archive *archive, const sxt_frame *
 
 /*
  * Which of the names of the function that FRAME, of depth 0, is in was called by the call that returns to
- * RETURN_ADDRESS, which is in the same file. False if that is unknown. Allocates nothing.
+ * RETURN_ADDRESS, which is in the same file. With FRAME NULL, which function is called there, if its name is ambiguous.
+ * False if that is unknown. Allocates nothing.
  */
 SXT_API bool sxt_archive_called(const sxt_archive *archive, const sxt_frame *frame, uint64_t return_address,
                                 sxt_string *name);

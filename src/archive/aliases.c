@@ -44,6 +44,10 @@ bool sxt_archive_called(const sxt_archive *archive, const sxt_frame *frame, uint
     sxt_string called = aliases->call_count > 0 ? sxt_lidia_called(aliases, return_address) : (sxt_string){NULL, 0};
     if (called.data == NULL)
         return false;
+    if (frame == NULL) {
+        *name = called;
+        return true;
+    }
     struct sxt_lidia_names all = names_of(archive, frame);
     for (uint64_t i = 0; i < all.count; i++)
         if (sxt_string_equal(sxt_lidia_alias(aliases, all.first + i), called)) {

@@ -343,6 +343,15 @@ static void put_address(struct names *names, struct address *address, struct sxt
     address->text_size = json->out->size - address->text;
 }
 
+/* The frames of a place in folded code whose caller says which function it is. */
+static void put_chosen(const struct names *names, const struct sxt_place *place, uint32_t chosen,
+                       struct sxt_json_writer *json)
+{
+    struct sxt_place_frame frame;
+    for (size_t i = 0; sxt_places_chosen_frame(&names->places, place, chosen, i, &frame); i++)
+        sxt_places_write_frame(json, frame.file - 1, frame.line, frame.function - 1);
+}
+
 static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_json_writer *json)
 {
     const struct sxt_place *place = NULL;
@@ -358,8 +367,15 @@ static void put_frames(struct names *names, const uint32_t *frames, size_t count
         put_chain(names, place, place->operators, json);
         next++;
     }
-    for (size_t i = next; i < count; i++)
-        put_address(names, &names->addresses[frames[i]], json);
+    for (size_t i = next; i < count; i++) {
+        const struct sxt_place *caller = i + 1 < count ? names->addresses[frames[i + 1]].place : NULL;
+        struct address *address = &names->addresses[frames[i]];
+        uint32_t chosen = sxt_places_choose(&names->places, address->place, caller);
+        if (chosen != 0)
+            put_chosen(names, address->place, chosen, json);
+        else
+            put_address(names, address, json);
+    }
 }
 
 static void put_strings(const char *key, const struct sxt_strings *strings, struct sxt_json_writer *json)

@@ -1,6 +1,7 @@
 /* places.c: sorting addresses by file, and looking them up file by file. */
 #include "trace/places.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,9 @@
 #include "base/error.h"
 #include "base/string.h"
 
-#define CHAIN_MOST 64 /* inlined calls at one address */
+#define CHAIN_MOST   64 /* inlined calls at one address */
+#define ALIASES_MOST 256
+#define MARKED_MOST  4096
 
 int sxt_places_init(struct sxt_places *places, sxt_error *error)
 {
@@ -23,6 +26,7 @@ void sxt_places_free(struct sxt_places *places)
     sxt_strings_free(&places->functions);
     free(places->list);
     free(places->frames);
+    free(places->aliases);
 }
 
 bool sxt_places_add(struct sxt_places *places, uint32_t module, uint64_t address)
@@ -101,15 +105,79 @@ bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sx
     return true;
 }
 
+static bool add_alias(struct sxt_places *places, struct sxt_place *place, sxt_string name)
+{
+    uint32_t *moved = sxt_array_grow(places->aliases, &places->alias_capacity, places->alias_count + 1, sizeof *moved);
+    if (moved == NULL)
+        return false;
+    places->aliases = moved;
+    place->alias_count++;
+    return add_name(&places->functions, name, &places->aliases[places->alias_count++]);
+}
+
+/* Notes the names of the function of FRAME, if they are of several functions, and marks the one that it has. */
+static bool add_aliases(struct sxt_places *places, struct sxt_place *place, const sxt_archive *archive,
+                        const sxt_frame *frame, sxt_string path, char marked[MARKED_MOST], sxt_string *name)
+{
+    sxt_string names[ALIASES_MOST];
+    bool ambiguous = false;
+    size_t count = sxt_archive_aliases(archive, frame, names, ALIASES_MOST, &ambiguous);
+    if (!ambiguous)
+        return true;
+    place->first_alias = places->alias_count;
+    if (!add_name(&places->files, path, &place->module_file) || !add_alias(places, place, frame->function))
+        return false;
+    for (size_t i = 0; i < count && i < ALIASES_MOST; i++)
+        if (!add_alias(places, place, names[i]))
+            return false;
+    int size =
+        snprintf(marked, MARKED_MOST, "%.*s [folded]", (int)(frame->function.size % MARKED_MOST), frame->function.data);
+    if (frame->function.size < MARKED_MOST - 16 && size > 0)
+        *name = (sxt_string){marked, (size_t)size};
+    return true;
+}
+
 static bool look_up(struct sxt_places *places, struct sxt_place *place, const sxt_archive *archive, sxt_string path)
 {
     sxt_frame chain[CHAIN_MOST];
+    char marked[MARKED_MOST];
+    sxt_string called;
     size_t found = sxt_archive_lookup(archive, place->address, chain, CHAIN_MOST);
     for (size_t i = 0; i < found && i < CHAIN_MOST; i++) {
         sxt_string file = chain[i].file.size > 0 ? chain[i].file : path;
-        if (!sxt_places_add_frame(places, place, file, chain[i].function, chain[i].line))
+        sxt_string name = chain[i].function;
+        if (i + 1 == found && !add_aliases(places, place, archive, &chain[i], path, marked, &name))
+            return false;
+        if (!sxt_places_add_frame(places, place, file, name, chain[i].line))
             return false;
     }
+    return !sxt_archive_called(archive, NULL, place->address + 1, &called) ||
+           add_name(&places->functions, called, &place->called);
+}
+
+uint32_t sxt_places_choose(const struct sxt_places *places, const struct sxt_place *place,
+                           const struct sxt_place *caller)
+{
+    if (place->alias_count == 0 || caller == NULL || caller->called == 0 || caller->module != place->module)
+        return 0;
+    for (size_t i = 0; i < place->alias_count; i++)
+        if (places->aliases[place->first_alias + i] == caller->called)
+            return caller->called;
+    return 0;
+}
+
+bool sxt_places_chosen_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                             size_t index, struct sxt_place_frame *out)
+{
+    bool is_own = chosen == places->aliases[place->first_alias];
+    size_t count = is_own ? place->count : 1;
+    if (index >= count)
+        return false;
+    *out = (struct sxt_place_frame){.file = place->module_file};
+    if (is_own)
+        *out = places->frames[place->first + index];
+    if (index + 1 == count)
+        out->function = chosen;
     return true;
 }
 

@@ -20,9 +20,12 @@ struct sxt_place_frame {
 
 struct sxt_place {
     uint32_t module;
-    uint64_t address;    /* in the file */
-    size_t first, count; /* its frames, innermost first; none if nothing is known */
-    size_t operators;    /* how many of the innermost ones are operator new: see below */
+    uint64_t address;                /* in the file */
+    size_t first, count;             /* its frames, innermost first; none if nothing is known */
+    size_t operators;                /* how many of the innermost ones are operator new: see below */
+    size_t first_alias, alias_count; /* if it is in folded code: the functions that it may be of, the first its own */
+    uint32_t module_file;            /* the same: the number of the path of its file */
+    uint32_t called;                 /* the function that the call before the return address calls; 0 if unknown */
 };
 
 struct sxt_places {
@@ -31,6 +34,8 @@ struct sxt_places {
     struct sxt_place_frame *frames;
     size_t frame_count, frame_capacity;
     struct sxt_strings files, functions;
+    uint32_t *aliases; /* numbers of functions */
+    size_t alias_count, alias_capacity;
 };
 
 int sxt_places_init(struct sxt_places *places, sxt_error *error);
@@ -52,6 +57,20 @@ struct sxt_places_source {
     sxt_string (*path)(void *data, uint32_t module); /* used if the source file is unknown */
     void *data;
 };
+
+/*
+ * The function of PLACE, which is in folded code, that CALLER (NULL for none) calls; 0 if PLACE is not in folded code,
+ * or if that is unknown.
+ */
+uint32_t sxt_places_choose(const struct sxt_places *places, const struct sxt_place *place,
+                           const struct sxt_place *caller);
+
+/*
+ * Frame INDEX of PLACE if its function is CHOSEN; false if there is no such frame. The lines and inlined calls in DWARF
+ * are those of the function whose code was kept, so another one has a single frame without a line.
+ */
+bool sxt_places_chosen_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                             size_t index, struct sxt_place_frame *out);
 
 /* Fills the frames of all places, which must be sorted. */
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error);

@@ -144,6 +144,33 @@ class Folding(sextant.ProgramTest):
             self.assertEqual((frame["function"], sorted(frame["aliases"]), frame["ambiguous"]),
                              ("real", ["other", "weak"], False))
 
+    def test_stacks_of_a_heap_trace_have_the_function_that_was_called(self):
+        """Two functions that allocate are folded; a third is called through a pointer, which no call site names."""
+        sextant.need_tool("clang", "ld.lld")
+        path = self.file("heap.c", """
+            #include <stdlib.h>
+            #define MAKE(name) __attribute__((noinline)) void *name(int n) { void *p = malloc(n * 3); return (char *)p + 1; }
+            MAKE(first) MAKE(second) MAKE(third)
+            void *(*volatile pointer)(int) = third;
+            __attribute__((noinline)) void *use_first(int n) { return (char *)first(n + 1) + 1; }
+            __attribute__((noinline)) void *use_second(int n) { return (char *)second(n + 2) + 2; }
+            __attribute__((noinline)) void *use_pointer(int n) { return (char *)pointer(n + 3) + 3; }
+            int main(void) { use_first(10); use_second(20); use_pointer(30); return 0; }
+            """)
+        program, trace = self.folder / "heap", self.folder / "out.mlyze"
+        sextant.tool("clang", "-g", "-O1", "-ffunction-sections", "-fno-omit-frame-pointer", "-fuse-ld=lld",
+                     "-Wl,--icf=all", path, "-o", program)
+        result = sextant.run("record", "-q", "-o", trace, "--", program)
+        self.assertEqual(result.status, 0, f"\n{result}")
+        stacks = {}
+        for line in self.run_ok("dump", "--json", trace).json_lines():
+            functions = [frame["function"] for frame in line.get("frames", [])]
+            for caller in "use_first", "use_second", "use_pointer":
+                if caller in functions:
+                    stacks[caller] = functions[functions.index(caller) - 1]
+        self.assertEqual((stacks["use_first"], stacks["use_second"]), ("first", "second"))
+        self.assertRegex(stacks["use_pointer"], r"^(first|second|third) \[folded\]$")
+
     def test_a_conversion_keeps_all_names(self):
         program = self.build("clang++", "lld", "all")
         archive = self.archive(program)
