@@ -79,12 +79,14 @@ class Rust(sextant.ProgramTest):
     names = {"shop::main": "shop", "shop::cart::add": "shop::cart", "shop::main::{{closure}}": "shop",
              "shop::cart::{impl#0}::total": "shop::cart", "<shop::cart::Cart as core::fmt::Debug>::fmt": "shop::cart",
              "<u32 as shop::Price>::price": "shop", "core::ptr::drop_in_place::<shop::cart::Cart>": "core::ptr",
-             "alloc::vec::Vec<T,A>::push": "alloc::vec", "ns::Type::method(int)": "ns::Type", "plain": "{no namespace}"}  # fmt: skip
+             "alloc::vec::Vec<T,A>::push": "alloc::vec", "ns::Type::method(int)": "ns::Type",
+             "plain": "{no namespace}"}  # fmt: skip
 
     def test_namespaces_and_crates(self):
         symbols = [Symbol(".text", 0x1000 + 16 * i, 16, name) for i, name in enumerate(self.names)]
         symbols.append(Symbol(".data", 0x9000, 4, "ns::Type::count"))
-        path = self.file("a.size", save(Size(symbols, [Container(section_sizes={".text": 16 * len(self.names), ".data": 4})])))
+        sections = {".text": 16 * len(self.names), ".data": 4}
+        path = self.file("a.size", save(Size(symbols, [Container(section_sizes=sections)])))
         wanted = {}
         for namespace in [*self.names.values(), "ns::Type"]:
             wanted[namespace] = wanted.get(namespace, 0) + 1

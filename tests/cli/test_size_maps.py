@@ -122,7 +122,8 @@ class Sections(MapTest):
 
     def test_switch_tables_of_clang(self):
         sextant.need_tool("clang++", "ld.lld")
-        self.compile("t", "__attribute__((noinline)) int pick(int x) { switch (x) { case 0: return 7; case 1: return 91; case 2: return 3; "
+        self.compile("t", "__attribute__((noinline)) int pick(int x) { switch (x) { case 0: return 7; case 1: return 91; "
+                          "case 2: return 3; "
                           "case 3: return 1000; case 4: return 12; case 5: return -4; default: return 0; } } "
                           "int main(int c, char **) { return pick(c); }", compiler="clang++")  # fmt: skip
         symbols = self.sizes(*self.link("lld", "t.o"))

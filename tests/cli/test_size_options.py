@@ -70,8 +70,8 @@ class SourceDir(OptionTest):
         (root / "src" / "DIR_METADATA").write_text('mixins: "//common/DIR_METADATA"\n')
         (root / "common").mkdir()
         (root / "common" / "DIR_METADATA").write_text('buganizer_public: { component_id: 1 }\ncomponent: "Shared>Code"\n')
-        for directory, cwd, wanted in ((".", root, "Shared>Code"), ("../tree", root, "Shared>Code"), (root, "/", "Shared>Code"),
-                                       ("../..", root / "src" / "lib", "Shared>Code")):  # fmt: skip
+        wanted = "Shared>Code"
+        for directory, cwd in ((".", root), ("../tree", root), (root, "/"), ("../..", root / "src" / "lib")):
             self.paths(app, "--source-dir", directory, cwd=cwd)
             found = {one["full_name"]: one["component"] for one in self.symbols_of(self.folder / "o.size")}
             self.assertEqual(found["main"], wanted, directory)
@@ -96,7 +96,8 @@ class SourceDir(OptionTest):
         git("commit", "-q", "--allow-empty", "-m", "second", cwd=self.folder / "work")
         second = git("rev-parse", "HEAD", cwd=self.folder / "work")
         for directory, cwd, wanted in ((".", root, first), ("src/lib", root, first), (".", root / "src", first),
-                                       (self.folder / "work", "/", second), ("src", self.folder / "work", second)):  # fmt: skip
+                                       (self.folder / "work", "/", second),
+                                       ("src", self.folder / "work", second)):  # fmt: skip
             self.paths(app, "--source-dir", directory, cwd=cwd)
             self.assertEqual(self.header_of(self.folder / "o.size")["metadata"]["git_revision"], wanted, directory)
         git("pack-refs", "--all")

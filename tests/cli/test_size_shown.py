@@ -35,7 +35,8 @@ def two_containers():
 class Headers(sextant.ProgramTest):
     def test_a_diff_has_one_header_of_its_own(self):
         before, after = example(is_sparse=True), example(is_sparse=True)
-        for removed, added, extra in (([], [], None), (["x.cc"], ["y.cc", "z.cc"], {"note": "a  b\n  c", "more": [1, {"k": 2}]})):
+        odd = {"note": "a  b\n  c", "more": [1, {"k": 2}]}
+        for removed, added, extra in (([], [], None), (["x.cc"], ["y.cc", "z.cc"], odd)):
             data = save_diff(before, after, removed, added, extra)
             lines = self.run_ok("dump", "--json", self.file("d.sizediff", data)).json_lines()
             self.assertEqual(len([line for line in lines if "header" in line]), 1)
@@ -113,7 +114,7 @@ class Negative(sextant.ProgramTest):
             words = [path if word == "FILE" else self.folder / "out.size" if word == "OUT" else word for word in verb]
             result = sextant.run(*words, *([] if path in words else [path]))
             self.assertEqual(result.status, 1, (verb, result.out, result.err))
-            self.assertIn("negative", result.err + result.out.decode() if isinstance(result.out, bytes) else result.err + result.out)
+            self.assertIn("negative", result.err + result.text)
         self.assertFalse((self.folder / "out.size").exists())
 
     def test_sizes_of_symbols(self):
@@ -180,8 +181,9 @@ class Terminal(sextant.ProgramTest):
         """What a program prints on a terminal of that many columns."""
         controller, side = sextant.open_terminal()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        env = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
         process = subprocess.Popen([sextant.program(), *map(os.fspath, arguments)], stdin=subprocess.DEVNULL, stdout=side,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1", "TERM": "xterm"})  # fmt: skip
+                                   stderr=subprocess.DEVNULL, env=env)  # fmt: skip
         os.close(side)
         data = b""
         while True:

@@ -77,7 +77,8 @@ class Totals(WholeTest):
 
     def test_several_containers_and_libraries(self):
         program = samples.compile_c(self.folder, "program", source=CPP, language="cpp")
-        object_file = samples.compile_c(self.folder, "a.o", "-c", source="int f(int x) { return x + 1; } char big[300] = {1};")
+        source = "int f(int x) { return x + 1; } char big[300] = {1};"
+        object_file = samples.compile_c(self.folder, "a.o", "-c", source=source)
         sextant.need_tool("ar")
         sextant.tool("ar", "rcs", self.folder / "liba.a", object_file)
         symbols = self.make(program, self.folder / "liba.a", object_file)
@@ -184,7 +185,8 @@ class Metrics(WholeTest):
         self.assertEqual(self.count(0x40000014, bytes([0xF8, 0xFF, 0xFF, 0xFF, 0x7F]) + b"\1\2"), 0)
 
     def test_time_and_map_of_the_file(self):
-        path = samples.compile_c(self.folder, "program", f"-Wl,-Map={self.folder / 'p.map'}", source="int main(void) { return 0; }")
+        option = f"-Wl,-Map={self.folder / 'p.map'}"
+        path = samples.compile_c(self.folder, "program", option, source="int main(void) { return 0; }")
         os.utime(path, (1_000_000_000, 1_234_567_890.75))
         self.make(path, options=["--map", self.folder / "p.map"])
         self.assertEqual(self.header["metadata"]["elf_mtime"], 1_234_567_890)
