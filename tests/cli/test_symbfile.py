@@ -234,7 +234,8 @@ class Convert(SymbfileTest):
             there, back = self.folder / "there.symbfile", self.folder / "back.lidia"
             self.run_ok("convert", archive, "-o", there)
             self.run_ok("convert", there, "-o", back)
-            self.assertEqual(back.read_bytes(), archive.read_bytes(), path)
+            # A symbfile has no place for the other names of functions, which are in the last chunk of an archive.
+            self.assertEqual(back.read_bytes(), archive.read_bytes().partition(b"sxtcalia")[0], path)
             self.assertEqual([record.as_json() for record in symbfile.records(there.read_bytes())],
                              self.run_ok("dump", "--json", archive).json_lines(), path)
 
