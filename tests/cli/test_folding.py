@@ -27,7 +27,8 @@ def source():
     lines.append("template <class T> QUIET int typed(T x) { asm volatile(\"\"); return int(x) * 77; }")
     calls += [("caller_int", "typed<int>"), ("caller_unsigned", "typed<unsigned>")]
     for number, (caller, name) in enumerate(calls):
-        lines.append(f"QUIET int {caller}(int x) {{ int y = {name}(x + {number}); asm volatile(\"\"); return y + {number}; }}")
+        body = f'{{ int y = {name}(x + {number}); asm volatile(""); return y + {number}; }}'
+        lines.append(f"QUIET int {caller}(int x) {body}")
     lines.append("int main(int c, char **) { int s = 0; " + " ".join(f"s += {caller}(c);" for caller, _ in calls)
                  + " return s; }")
     return "\n".join(lines) + "\n"
