@@ -19,7 +19,8 @@ static const struct cli_option options[] = {
      "ksym: only symbols with these type letters of nm, or all\n(default: Tt of text, all code of a binary)", NULL},
     {"layout", 0, "seed|0.6", "ksym: the published layout (default), or that of version 0.6", "seed 0.6"},
     {"map", 0, "FILE",
-     "size: the linker's map, for objects and literals (default:\nINPUT.map or INPUT.map.gz, if it is the map of INPUT)",
+     "size: the linker's map, for objects and literals (default:\n"
+     "INPUT.map or INPUT.map.gz, if it is the map of INPUT)",
      NULL},
     {"no-map", 0, NULL, "size: do not look for a linker map", NULL},
     {"components", 0, "FILE", "size: which component owns a path, in lines of the form\nPREFIX COMPONENT", NULL},
