@@ -13,13 +13,17 @@
 #define BLOCK         64
 #define GUESS         8 /* addresses in a cache line: how far off a guess may be */
 
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline /* unoptimised, every inlined call would take stack of its own */
+#endif
+
 #if defined(__GNUC__)
-#define INLINE          static inline __attribute__((always_inline))
 #define PREFETCH(place) __builtin_prefetch(place)
 /* Keeps compilers from replacing a copying loop by a call of memcpy, which a kernel may not have. */
 #define KEEP_LOOP(variable) __asm__("" : "+r"(variable))
 #else
-#define INLINE static inline
 #define PREFETCH(place)
 #define KEEP_LOOP(variable)
 #endif

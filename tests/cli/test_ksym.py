@@ -308,15 +308,18 @@ class Looking(KsymTest):
 
 
 class Converting(KsymTest):
+    def plain_frames(self, file, address):
+        """What both kinds of archive know of a frame."""
+        keys = ("function", "file", "line", "start", "inlined")
+        return [[{key: frame[key] for key in keys} for frame in one["frames"]] for one in self.lookup(file, [address])]
+
     def test_into_ranges_and_back(self):
         blob = self.written(ALIASES)
         for format in ("lidia", "symbfile"):
             out, again = self.folder / f"out.{format}", self.folder / "again.ksym"
             self.run_ok("convert", blob, "-o", out)
             for address in range(0xff0, 0x2010, 0x10):
-                self.assertEqual([one["frames"] for one in self.lookup(out, [address])],
-                                 [[{key: frame[key] for key in ("function", "file", "line", "start", "inlined")}
-                                   for frame in one["frames"]] for one in self.lookup(blob, [address])])
+                self.assertEqual(self.plain_frames(out, address), self.plain_frames(blob, address))
             self.run_ok("convert", "-q", out, "-o", again)
             self.assertEqual([(one[0], one[2]) for one in self.symbols(again)],
                              [(one[0], one[2]) for one in ALIASES if one[2] not in ("second", "third")])
