@@ -384,7 +384,9 @@ static bool place_match(struct sxt_text_addresses *addresses, struct sxt_module 
         return sxt_text_kernel_place(&addresses->kernel, addresses->modules, module, &known->kernel, archive, match,
                                      (sxt_string){"", 0}, out);
     case SXT_TEXT_MATCH_ADDRESS:
-        return sxt_text_kernel_place_address(&addresses->kernel, &module->layout, match->address, out);
+        /* Nothing in a bare address would show that another build wrote it. */
+        return !known->kernel.is_other_build &&
+               sxt_text_kernel_place_address(&addresses->kernel, &module->layout, match->address, out);
     case SXT_TEXT_MATCH_PERF:
         return place_perf(addresses, module, known, archive, match, out);
     }

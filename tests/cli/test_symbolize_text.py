@@ -360,6 +360,13 @@ class Kernel(KernelTest):
         self.assertEqual(result, text[:-1] + " do_syscall_64\n")
         self.assertRegex(warning, r"/vmlinux: warning: do_syscall_64 has 0x91 bytes in the text but 0x90 here")
 
+    def test_bare_addresses_after_a_size_that_contradicts(self):
+        """The kernel is another one: its functions are elsewhere."""
+        address = f"[<{self.TEXT + 0x1010:x}>]\n"
+        self.assertEqual(self.kernel(address), address[:-1] + " do_syscall_64\n")
+        text = " do_syscall_64+0x56/0x91\n" + address
+        self.assertEqual(self.other_kernel(text)[0], text)
+
     def test_perf_frames_of_a_kernel_that_was_moved(self):
         moved = self.TEXT + 0x1A600000
         event = (f"swapper 0 0.0: PERF_RECORD_MMAP -1/0: [0x{moved:x}(0x1208bc8) @ 0x{moved:x}]: x [kernel.kallsyms]_text\n")
