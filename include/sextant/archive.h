@@ -62,8 +62,7 @@ typedef struct sxt_binary {
     bool has_symbols; /* .symtab */
 } sxt_binary;
 
-/* Describes the ELF file at PATH (plain or compressed) without reading its symbols. SXT_ERROR_UNSUPPORTED for others.
- */
+/* Describes the ELF file at PATH (plain or compressed) but not its symbols. Others are SXT_ERROR_UNSUPPORTED. */
 SXT_API int sxt_identify_binary(const char *path, sxt_binary *out, sxt_error *error);
 
 /* A short name: "elf", "lidia", "symbfile", "ksym", "size", "sizediff", "mlyze"; otherwise "unknown". Never NULL. */

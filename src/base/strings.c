@@ -71,8 +71,7 @@ uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, s
     return strings->slots[slot] == 0 ? SXT_STRINGS_FULL : strings->slots[slot] - 1;
 }
 
-/* The system gives every process 16 random bytes. A hostile file must not be able to put all its names into one slot.
- */
+/* The system gives every process 16 random bytes. A hostile file must not get all its names into one slot. */
 static void draw_secrets(uint64_t secrets[2])
 {
     const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address */

@@ -698,8 +698,7 @@ INLINE size_t skip_equal(const unsigned char *a, const unsigned char *b, size_t 
     return at;
 }
 
-/* The same for a name and a query, of which AT bytes are equal. Only the 8 bytes across the end of the head are left.
- */
+/* The same for a name and a query, of which AT bytes are equal. Only the 8 bytes across the head's end are left. */
 INLINE size_t skip_common(const sxt_ksym_stored *stored, const struct query *query, size_t at)
 {
     size_t head = stored->head_size;

@@ -440,8 +440,7 @@ static bool find_block(struct sxt_mlyze_cursor *cursor, uint64_t offset)
     return false;
 }
 
-/* How many blocks there are from one offset to another, judging by their headers; where one is damaged, it is the last.
- */
+/* How many blocks there are from one offset to another, by their headers; a damaged one is the last. */
 static uint64_t count_blocks(const struct sxt_mlyze *trace, uint64_t from, uint64_t to, bool *is_exact)
 {
     uint64_t count = 0;

@@ -177,8 +177,7 @@ static bool is_in(const char *const *words, size_t count, const char *word, size
 
 #define IS_IN(words, word, size) is_in(words, sizeof(words) / sizeof *(words), word, size)
 
-/* "[<ffffffff81234567>]", "[c000000000123456]", "0010:" and "0704c00180000000", which are between a name and a symbol.
- */
+/* "[<ffffffff81234567>]", "[c000000000123456]", "0010:", "0704c00180000000": what is between a name and a symbol. */
 static bool is_number_word(const char *word, size_t size)
 {
     bool has_digit = false;

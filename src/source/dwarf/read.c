@@ -332,10 +332,11 @@ static uint64_t report_missing(const struct reading *reading)
     /* The end of a long path says more than its start. */
     size_t shown = name.size < NAME_SHOWN ? name.size : NAME_SHOWN;
     if (missing > 0)
-        sxt_dwarf_warn(reading->dwarf,
-                       "DWARF: found no .dwo or .dwp file for %llu unit%s ('%s%.*s'%s): no inlined calls there",
-                       (unsigned long long)missing, missing == 1 ? "" : "s", shown < name.size ? "..." : "", (int)shown,
-                       shown > 0 ? name.data + (name.size - shown) : "", missing == 1 ? "" : " and others");
+        sxt_dwarf_warn(
+            reading->dwarf,
+            "DWARF: found no matching .dwo or .dwp file for %llu unit%s ('%s%.*s'%s): no inlined calls there",
+            (unsigned long long)missing, missing == 1 ? "" : "s", shown < name.size ? "..." : "", (int)shown,
+            shown > 0 ? name.data + (name.size - shown) : "", missing == 1 ? "" : " and others");
     return missing;
 }
 

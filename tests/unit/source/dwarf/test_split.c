@@ -147,8 +147,8 @@ TEST(without_its_dwo_a_unit_has_the_lines_of_its_skeleton)
             make_split(&split, version, ID + 1);
             save(&split, "other.dwo");
             expect_file(&skeleton, 1,
-                        other ? "found no .dwo or .dwp file for 1 unit ('other.dwo')"
-                              : "found no .dwo or .dwp file for 1 unit ('absent.dwo')",
+                        other ? "found no matching .dwo or .dwp file for 1 unit ('other.dwo')"
+                              : "found no matching .dwo or .dwp file for 1 unit ('absent.dwo')",
                         lines_only());
             debug_free(&skeleton);
             debug_free(&split);
