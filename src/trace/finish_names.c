@@ -317,13 +317,14 @@ static int name_markers(struct names *names, uint32_t **markers, sxt_error *erro
 
 /* --- JSON --- */
 
-/* The frames of a place, without the first SKIPPED. */
-static void put_chain(const struct names *names, const struct sxt_place *place, size_t skipped,
+/* The frames of a place, without the first SKIPPED. CHOSEN: see sxt_places_frame. */
+static void put_chain(const struct names *names, const struct sxt_place *place, uint32_t chosen, size_t skipped,
                       struct sxt_json_writer *json)
 {
-    for (size_t i = skipped; i < place->count; i++) {
-        const struct sxt_place_frame *frame = &names->places.frames[place->first + i];
-        sxt_places_write_frame(json, frame->file - 1, frame->line, frame->function - 1);
+    size_t operators, count = sxt_places_frame_count(&names->places, place, chosen, &operators);
+    for (size_t i = skipped; i < count; i++) {
+        struct sxt_place_frame frame = sxt_places_frame(&names->places, place, chosen, i);
+        sxt_places_write_frame(json, frame.file - 1, frame.line, frame.function - 1);
     }
 }
 
@@ -335,7 +336,7 @@ static void put_address(struct names *names, struct address *address, struct sxt
         return;
     }
     size_t start = json->out->size;
-    put_chain(names, address->place, 0, json);
+    put_chain(names, address->place, 0, 0, json);
     if (json->out->failed || json->out->size == start)
         return;
     /* The separator before the first frame is not a part of it. */
@@ -343,38 +344,34 @@ static void put_address(struct names *names, struct address *address, struct sxt
     address->text_size = json->out->size - address->text;
 }
 
-/* The frames of a place in folded code whose caller says which function it is. */
-static void put_chosen(const struct names *names, const struct sxt_place *place, uint32_t chosen,
-                       struct sxt_json_writer *json)
+/* Which function frame NUMBER is of, if it is in folded code and its caller says so; otherwise 0. */
+static uint32_t choose(struct names *names, const uint32_t *frames, size_t count, size_t number)
 {
-    struct sxt_place_frame frame;
-    for (size_t i = 0; sxt_places_chosen_frame(&names->places, place, chosen, i, &frame); i++)
-        sxt_places_write_frame(json, frame.file - 1, frame.line, frame.function - 1);
+    const struct sxt_place *caller = number + 1 < count ? names->addresses[frames[number + 1]].place : NULL;
+    return sxt_places_choose(&names->places, names->addresses[frames[number]].place, caller);
 }
 
 static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_json_writer *json)
 {
-    const struct sxt_place *place = NULL;
-    size_t first = 0;
-    for (; first < count; first++) {
-        place = names->addresses[frames[first]].place;
-        if (place->operators < place->count)
+    size_t next = 0, skipped = 0;
+    for (size_t first = 0; first < count; first++) {
+        const struct sxt_place *place = names->addresses[frames[first]].place;
+        uint32_t chosen = choose(names, frames, count, first);
+        size_t operators, frame_count = sxt_places_frame_count(&names->places, place, chosen, &operators);
+        if (operators < frame_count) {
+            next = first;
+            skipped = operators;
             break;
-    }
-    bool has_others = first < count;
-    size_t next = has_others ? first : 0;
-    if (has_others && place->operators > 0) {
-        put_chain(names, place, place->operators, json);
-        next++;
+        }
     }
     for (size_t i = next; i < count; i++) {
-        const struct sxt_place *caller = i + 1 < count ? names->addresses[frames[i + 1]].place : NULL;
         struct address *address = &names->addresses[frames[i]];
-        uint32_t chosen = sxt_places_choose(&names->places, address->place, caller);
-        if (chosen != 0)
-            put_chosen(names, address->place, chosen, json);
+        uint32_t chosen = choose(names, frames, count, i);
+        if (chosen != 0 || skipped > 0)
+            put_chain(names, address->place, chosen, skipped, json);
         else
             put_address(names, address, json);
+        skipped = 0;
     }
 }
 

@@ -20,6 +20,7 @@
 static int read_modules(struct sxt_naming *naming, sxt_error *error);
 static int read_entries(struct sxt_naming *naming, sxt_string text, sxt_error *error);
 static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error *error);
+static int choose(struct sxt_naming *naming, sxt_error *error);
 static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, sxt_error *error);
 
 static void free_table(struct sxt_naming_table *table)
@@ -55,7 +56,9 @@ int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_name_so
     if (status == SXT_OK)
         status = look_up(&naming, named, error);
     if (status == SXT_OK && named->named > 0) {
-        status = assign_ids(&naming, mlyze, error);
+        status = choose(&naming, error);
+        if (status == SXT_OK)
+            status = assign_ids(&naming, mlyze, error);
         if (status == SXT_OK) {
             sxt_naming_write(&naming, text, json);
             status = check(json, error);
@@ -64,6 +67,7 @@ int sxt_trace_name(const struct sxt_mlyze *mlyze, const struct sxt_trace_name_so
     free_table(&naming.files);
     free_table(&naming.functions);
     free(naming.place_of);
+    free(naming.chosen);
     sxt_places_free(&naming.places);
     free(naming.entries);
     free(naming.modules);
@@ -249,6 +253,30 @@ const struct sxt_place *sxt_naming_replacement(const struct sxt_naming *naming, 
     if (place == SIZE_MAX || naming->place_of[place] == SXT_NAMING_NO_PLACE)
         return NULL;
     return &naming->places.list[naming->place_of[place]];
+}
+
+/* Frames in folded code are of the function that is called in the frame after them. */
+static int choose(struct sxt_naming *naming, sxt_error *error)
+{
+    const struct sxt_mlyze_metadata *metadata = naming->metadata;
+    bool is_turned = metadata->leaf_first != NULL;
+    const struct sxt_mlyze_frame *all = is_turned ? metadata->leaf_first : metadata->frames;
+    if (naming->places.alias_count == 0)
+        return SXT_OK;
+    naming->chosen = calloc(metadata->frame_count + 1, sizeof *naming->chosen);
+    if (naming->chosen == NULL)
+        return sxt_fail_memory(error, metadata->frame_count * sizeof *naming->chosen);
+    for (size_t i = 0; i < metadata->stack_count; i++) {
+        const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
+        for (size_t k = 0; k + 1 < stack->count; k++) {
+            const struct sxt_place *place = sxt_naming_replacement(naming, &stack->frames[k]);
+            size_t first = (size_t)(stack->frames - all), number = first + (is_turned ? stack->count - 1 - k : k);
+            if (place != NULL && place->alias_count > 0)
+                naming->chosen[number] =
+                    sxt_places_choose(&naming->places, place, sxt_naming_replacement(naming, &stack->frames[k + 1]));
+        }
+    }
+    return SXT_OK;
 }
 
 /* --- ids --- */

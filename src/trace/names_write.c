@@ -3,16 +3,22 @@
 #include "base/string.h"
 #include "trace/names.h"
 
-/* The frames of a place, without the first SKIPPED. */
-static void put_chain(const struct sxt_naming *naming, const struct sxt_place *place, size_t skipped,
+/* The frames of a place, without the first SKIPPED. CHOSEN: see sxt_places_frame. */
+static void put_chain(const struct sxt_naming *naming, const struct sxt_place *place, uint32_t chosen, size_t skipped,
                       struct sxt_json_writer *json)
 {
-    for (size_t i = skipped; i < place->count; i++) {
-        size_t from_leaf = naming->metadata->leaf_first != NULL ? place->count - 1 - i : i;
-        const struct sxt_place_frame *frame = &naming->places.frames[place->first + from_leaf];
-        sxt_places_write_frame(json, naming->files.ids[frame->file], frame->line,
-                               naming->functions.ids[frame->function]);
+    size_t operators, count = sxt_places_frame_count(&naming->places, place, chosen, &operators);
+    for (size_t i = skipped; i < count; i++) {
+        size_t from_leaf = naming->metadata->leaf_first != NULL ? count - 1 - i : i;
+        struct sxt_place_frame frame = sxt_places_frame(&naming->places, place, chosen, from_leaf);
+        sxt_places_write_frame(json, naming->files.ids[frame.file], frame.line, naming->functions.ids[frame.function]);
     }
+}
+
+/* The folded function that frame NUMBER of the metadata is of; 0 if it is not in folded code, or if that is unknown. */
+static uint32_t chosen_for(const struct sxt_naming *naming, size_t number)
+{
+    return naming->chosen != NULL ? naming->chosen[number] : 0;
 }
 
 /* The number of frames that replace frame NUMBER of the metadata, and how many of the first ones are operator new. */
@@ -25,10 +31,9 @@ static size_t count_frames(const struct sxt_naming *naming, size_t number, size_
     const struct sxt_mlyze_frame *frame = &metadata->frames[number];
     const struct sxt_place *place = sxt_naming_replacement(naming, frame);
     if (place != NULL)
-        *operators = place->operators;
-    else
-        *operators = sxt_is_operator_new(sxt_mlyze_find_function(metadata, frame->function));
-    return place != NULL ? place->count : 1;
+        return sxt_places_frame_count(&naming->places, place, chosen_for(naming, number), operators);
+    *operators = sxt_is_operator_new(sxt_mlyze_find_function(metadata, frame->function));
+    return 1;
 }
 
 /*
@@ -64,7 +69,7 @@ static size_t put_frames(const struct sxt_naming *naming, struct sxt_json_reader
         if (number < naming->metadata->frame_count)
             place = sxt_naming_replacement(naming, &naming->metadata->frames[number]);
         if (place != NULL)
-            put_chain(naming, place, left_out, json);
+            put_chain(naming, place, chosen_for(naming, number), left_out, json);
         else if (left_out == 0)
             sxt_json_write_text(json, NULL, frame);
     }

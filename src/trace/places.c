@@ -17,13 +17,17 @@ int sxt_places_init(struct sxt_places *places, sxt_error *error)
 {
     *places = (struct sxt_places){0};
     int status = sxt_strings_init(&places->files, 0, error);
-    return status == SXT_OK ? sxt_strings_init(&places->functions, 0, error) : status;
+    if (status == SXT_OK)
+        status = sxt_strings_init(&places->functions, 0, error);
+    return status == SXT_OK ? sxt_strings_init(&places->folded, 0, error) : status;
 }
 
 void sxt_places_free(struct sxt_places *places)
 {
     sxt_strings_free(&places->files);
     sxt_strings_free(&places->functions);
+    sxt_strings_free(&places->folded);
+    free(places->function_of);
     free(places->list);
     free(places->frames);
     free(places->aliases);
@@ -112,7 +116,7 @@ static bool add_alias(struct sxt_places *places, struct sxt_place *place, sxt_st
         return false;
     places->aliases = moved;
     place->alias_count++;
-    return add_name(&places->functions, name, &places->aliases[places->alias_count++]);
+    return add_name(&places->folded, name, &places->aliases[places->alias_count++]);
 }
 
 /* Notes the names of the function of FRAME, if they are of several functions, and marks the one that it has. */
@@ -152,33 +156,48 @@ static bool look_up(struct sxt_places *places, struct sxt_place *place, const sx
             return false;
     }
     return !sxt_archive_called(archive, NULL, place->address + 1, &called) ||
-           add_name(&places->functions, called, &place->called);
+           add_name(&places->folded, called, &place->called);
 }
 
-uint32_t sxt_places_choose(const struct sxt_places *places, const struct sxt_place *place,
-                           const struct sxt_place *caller)
+uint32_t sxt_places_choose(struct sxt_places *places, const struct sxt_place *place, const struct sxt_place *caller)
 {
     if (place->alias_count == 0 || caller == NULL || caller->called == 0 || caller->module != place->module)
         return 0;
-    for (size_t i = 0; i < place->alias_count; i++)
-        if (places->aliases[place->first_alias + i] == caller->called)
-            return caller->called;
+    uint32_t called = caller->called;
+    for (size_t i = 0; i < place->alias_count; i++) {
+        if (places->aliases[place->first_alias + i] != called)
+            continue;
+        if (places->function_of[called] == 0 &&
+            !add_name(&places->functions, sxt_strings_get(&places->folded, called), &places->function_of[called]))
+            places->function_of[called] = 0;
+        return places->function_of[called] != 0 ? called : 0;
+    }
     return 0;
 }
 
-bool sxt_places_chosen_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
-                             size_t index, struct sxt_place_frame *out)
+static bool has_its_lines(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen)
 {
-    bool is_own = chosen == places->aliases[place->first_alias];
-    size_t count = is_own ? place->count : 1;
-    if (index >= count)
-        return false;
-    *out = (struct sxt_place_frame){.file = place->module_file};
-    if (is_own)
-        *out = places->frames[place->first + index];
-    if (index + 1 == count)
-        out->function = chosen;
-    return true;
+    return chosen == 0 || chosen == places->aliases[place->first_alias];
+}
+
+size_t sxt_places_frame_count(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                              size_t *operators)
+{
+    bool is_whole = has_its_lines(places, place, chosen);
+    *operators = is_whole ? place->operators : sxt_is_operator_new(sxt_strings_get(&places->folded, chosen));
+    return is_whole ? place->count : 1;
+}
+
+struct sxt_place_frame sxt_places_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                                        size_t index)
+{
+    struct sxt_place_frame frame = {.file = place->module_file};
+    bool is_whole = has_its_lines(places, place, chosen);
+    if (is_whole)
+        frame = places->frames[place->first + index];
+    if (chosen != 0 && (!is_whole || index + 1 == place->count))
+        frame.function = places->function_of[chosen];
+    return frame;
 }
 
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error)
@@ -195,6 +214,10 @@ int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source
         sxt_archive_close(&archive);
     }
     free(addresses);
+    if (done && places->alias_count > 0) {
+        places->function_of = calloc((size_t)places->folded.count + 1, sizeof *places->function_of);
+        done = places->function_of != NULL;
+    }
     return done ? SXT_OK : sxt_fail_memory(error, places->count * sizeof *addresses);
 }
 

@@ -25,7 +25,7 @@ struct sxt_place {
     size_t operators;                /* how many of the innermost ones are operator new: see below */
     size_t first_alias, alias_count; /* if it is in folded code: the functions that it may be of, the first its own */
     uint32_t module_file;            /* the same: the number of the path of its file */
-    uint32_t called;                 /* the function that the call before the return address calls; 0 if unknown */
+    uint32_t called; /* the folded function that the call before the return address calls; 0 if unknown */
 };
 
 struct sxt_places {
@@ -34,7 +34,9 @@ struct sxt_places {
     struct sxt_place_frame *frames;
     size_t frame_count, frame_capacity;
     struct sxt_strings files, functions;
-    uint32_t *aliases; /* numbers of functions */
+    struct sxt_strings folded; /* names of folded functions */
+    uint32_t *function_of;     /* by number of a folded function: that of the function; 0 until it is chosen */
+    uint32_t *aliases;         /* numbers of folded functions */
     size_t alias_count, alias_capacity;
 };
 
@@ -59,18 +61,20 @@ struct sxt_places_source {
 };
 
 /*
- * The function of PLACE, which is in folded code, that CALLER (NULL for none) calls; 0 if PLACE is not in folded code,
- * or if that is unknown.
+ * The folded function of PLACE that CALLER (NULL for none) calls; 0 if PLACE is not in folded code, or if that is
+ * unknown.
  */
-uint32_t sxt_places_choose(const struct sxt_places *places, const struct sxt_place *place,
-                           const struct sxt_place *caller);
+uint32_t sxt_places_choose(struct sxt_places *places, const struct sxt_place *place, const struct sxt_place *caller);
 
 /*
- * Frame INDEX of PLACE if its function is CHOSEN; false if there is no such frame. The lines and inlined calls in DWARF
- * are those of the function whose code was kept, so another one has a single frame without a line.
+ * The frames of PLACE if its function is CHOSEN, one of the folded ones; 0 for unknown. OPERATORS: how many of the
+ * innermost ones are operator new. The lines and inlined calls in DWARF are those of the function whose code was kept,
+ * so another one has a single frame without a line.
  */
-bool sxt_places_chosen_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
-                             size_t index, struct sxt_place_frame *out);
+size_t sxt_places_frame_count(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                              size_t *operators);
+struct sxt_place_frame sxt_places_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
+                                        size_t index);
 
 /* Fills the frames of all places, which must be sorted. */
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error);

@@ -1,10 +1,11 @@
 """Identical code folding: several functions at one address, and which of them a caller means."""
 
+import json
 import re
 import shutil
 
 from support import elf_reader as elf
-from support import pprof, sextant, tap
+from support import mlyze_writer, pprof, sextant, tap
 
 GROUPS, MEMBERS = 6, 5
 
@@ -145,8 +146,8 @@ class Folding(sextant.ProgramTest):
             self.assertEqual((frame["function"], sorted(frame["aliases"]), frame["ambiguous"]),
                              ("real", ["other", "weak"], False))
 
-    def test_stacks_of_a_heap_trace_have_the_function_that_was_called(self):
-        """Two functions that allocate are folded; a third is called through a pointer, which no call site names."""
+    def heap_program(self):
+        """Three functions that allocate are folded; one is called through a pointer, which no call site names."""
         sextant.need_tool("clang", "ld.lld")
         path = self.file("heap.c", """
             #include <stdlib.h>
@@ -158,19 +159,58 @@ class Folding(sextant.ProgramTest):
             __attribute__((noinline)) void *use_pointer(int n) { return (char *)pointer(n + 3) + 3; }
             int main(void) { use_first(10); use_second(20); use_pointer(30); return 0; }
             """)
-        program, trace = self.folder / "heap", self.folder / "out.mlyze"
+        program = self.folder / "heap"
         sextant.tool("clang", "-g", "-O1", "-ffunction-sections", "-fno-omit-frame-pointer", "-fuse-ld=lld",
-                     "-Wl,--icf=all", path, "-o", program)
-        result = sextant.run("record", "-q", "-o", trace, "--", program)
+                     "-Wl,--icf=all", "-Wl,--build-id", path, "-o", program)
+        return program
+
+    def record(self, program, *options):
+        trace = self.folder / "out.mlyze"
+        result = sextant.run("record", "-q", "-o", trace, *options, "--", program)
         self.assertEqual(result.status, 0, f"\n{result}")
+        return trace
+
+    def check_heap(self, trace):
+        """By caller: the functions that the stacks have below it."""
         stacks = {}
         for line in self.run_ok("dump", "--json", trace).json_lines():
             functions = [frame["function"] for frame in line.get("frames", [])]
             for caller in "use_first", "use_second", "use_pointer":
                 if caller in functions:
-                    stacks[caller] = functions[functions.index(caller) - 1]
-        self.assertEqual((stacks["use_first"], stacks["use_second"]), ("first", "second"))
-        self.assertRegex(stacks["use_pointer"], r"^(first|second|third) \[folded\]$")
+                    stacks[caller] = functions[:functions.index(caller)]
+        self.assertEqual((stacks["use_first"], stacks["use_second"]), (["first"], ["second"]))
+        self.assertEqual(len(stacks["use_pointer"]), 1)
+        self.assertRegex(stacks["use_pointer"][0], r"^(first|second|third) \[folded\]$")
+        functions = json.loads(mlyze_writer.read(trace.read_bytes())[1])["functions"].values()
+        self.assertEqual(sum(name in ("first", "second", "third") for name in functions), 2, "names that no stack has")
+
+    def test_stacks_of_a_heap_trace_have_the_function_that_was_called(self):
+        self.check_heap(self.record(self.heap_program()))
+
+    def test_stacks_that_are_named_later_have_it_too(self):
+        program = self.heap_program()
+        trace = self.record(program, "--no-symbols")
+        archives = self.folder / "archives"
+        archives.mkdir()
+        shutil.move(self.archive(program), archives)
+        for name, options in ("elf", ()), ("lidia", ("--search", archives)):
+            out = self.folder / f"{name}.mlyze"
+            self.run_warned("heap", "--symbolize", trace, "-o", out, *options)
+            self.check_heap(out)
+            self.run_ok("verify", out)
+            program.unlink(missing_ok=True)
+
+    def test_stacks_that_begin_with_the_root_have_it_too(self):
+        program = self.heap_program()
+        trace = self.record(program, "--no-symbols")
+        header, text, events = mlyze_writer.read(trace.read_bytes())
+        metadata = json.loads(text)
+        for stack in metadata["stack_traces"].values():
+            stack.reverse()
+        metadata["stack_order"] = "root_first"
+        turned = self.file("turned.mlyze", mlyze_writer.plain(events, header["start"], json.dumps(metadata).encode()))
+        self.run_warned("heap", "--symbolize", turned)
+        self.check_heap(turned)
 
     def test_a_conversion_keeps_all_names(self):
         program = self.build("clang++", "lld", "all")
