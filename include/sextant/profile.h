@@ -174,7 +174,8 @@ SXT_API void sxt_text_filter_close(sxt_text_filter **filter);
 
 /*
  * Takes SIZE more bytes of input, and writes all lines that are complete. A line with a bare address of a kernel waits,
- * with the lines after it, for a line that says where the kernel was loaded, until sxt_text_filter_flush.
+ * with the lines after it, for a line that says where the kernel was loaded, until sxt_text_filter_flush. A frame in
+ * code that a linker folded waits for the next line, which may say what was called.
  */
 SXT_API int sxt_text_filter_feed(sxt_text_filter *filter, const char *text, size_t size, sxt_error *error);
 

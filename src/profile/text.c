@@ -17,9 +17,11 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/output.h"
+#include "base/string.h"
 #include "profile/modules.h"
 #include "profile/profile.h"
 #include "profile/text_address.h"
+#include "profile/text_caller.h"
 #include "profile/text_patterns.h"
 
 #define LINE_MAX_SIZE ((size_t)64 << 10)
@@ -28,7 +30,7 @@
 #define OUTPUT_MAX    ((size_t)4 << 30)
 /* Lines that wait for one that says where the kernel was loaded. */
 #define HELD_MAX ((size_t)1 << 20)
-/* For how long, in milliseconds. */
+/* For how long a line waits for a later one, in milliseconds. */
 #define HELD_TIME 200
 /* Lines of outer frames are indented no further than this. */
 #define INDENT_MAX 40
@@ -46,7 +48,16 @@ struct sxt_text_filter {
     struct sxt_buffer held;    /* lines that wait for a later one */
     uint64_t held_address;     /* the first address in them that cannot be placed yet */
     bool is_releasing;         /* they wait no longer */
+    struct sxt_buffer waiting; /* a line in folded code, which waits for its caller in the next line */
+    bool is_folded;            /* the outermost frame below is of one of several functions, and which one is unknown */
     sxt_frame frames[FRAMES_MAX];
+};
+
+/* What became of a line. */
+enum outcome {
+    WRITTEN,
+    WAITS_FOR_KERNEL, /* a later line may say where the kernel was loaded */
+    WAITS_FOR_CALLER  /* the next line may have the caller */
 };
 
 static void take_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out);
@@ -66,6 +77,7 @@ int sxt_text_filter_open(sxt_modules *modules, sxt_text_write *write, void *data
     sxt_buffer_init(&text->outer, SIZE_MAX / 2);
     sxt_buffer_init(&text->out, OUTPUT_MAX);
     sxt_buffer_init(&text->held, HELD_MAX);
+    sxt_buffer_init(&text->waiting, LINE_MAX_SIZE);
     int status = sxt_text_addresses_open(modules, &text->addresses, error);
     if (status != SXT_OK)
         sxt_text_filter_close(out);
@@ -81,6 +93,7 @@ void sxt_text_filter_close(sxt_text_filter **filter)
     sxt_buffer_free(&(*filter)->outer);
     sxt_buffer_free(&(*filter)->out);
     sxt_buffer_free(&(*filter)->held);
+    sxt_buffer_free(&(*filter)->waiting);
     free(*filter);
     *filter = NULL;
 }
@@ -169,7 +182,7 @@ int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *e
     int status = sxt_text_filter_open(modules, write_descriptor, &descriptor, &filter, error);
     for (ssize_t got = 1; got > 0 && status == SXT_OK;) {
         struct pollfd ready = {.fd = input, .events = POLLIN};
-        if (filter->held.size > 0 && poll(&ready, 1, HELD_TIME) == 0)
+        if ((filter->held.size > 0 || filter->waiting.size > 0) && poll(&ready, 1, HELD_TIME) == 0)
             status = sxt_text_filter_flush(filter, error);
         do
             got = read(input, data, sizeof data);
@@ -186,7 +199,7 @@ int sxt_text_filter_fd(sxt_modules *modules, int input, int output, sxt_error *e
     return status;
 }
 
-static void put_frame(struct sxt_buffer *out, const sxt_frame *frame)
+static void put_frame(const struct sxt_text_filter *text, const sxt_frame *frame, struct sxt_buffer *out)
 {
     sxt_escape_text(out, frame->function.size > 0 ? frame->function : (sxt_string){"??", 2});
     if (frame->file.size > 0) {
@@ -197,6 +210,8 @@ static void put_frame(struct sxt_buffer *out, const sxt_frame *frame)
     }
     if (frame->depth > 0)
         sxt_buffer_append(out, " [inlined]", 10);
+    else if (text->is_folded)
+        sxt_buffer_append(out, " [folded]", 9);
 }
 
 /* Blanks, as wide as the text that ends where the answer begins; tabs stay tabs. */
@@ -236,24 +251,40 @@ static void note_mapping(struct sxt_text_filter *text, const char *line, size_t 
     sxt_text_addresses_add_mapping(text->addresses, (sxt_string){path, path_size}, start, length, offset);
 }
 
-/* The frames for a match, in text->frames; 0 if unknown. */
-static size_t answer(struct sxt_text_filter *text, const struct sxt_text_match *match)
+/*
+ * The frames for a match of LINE, in text->frames; 0 if unknown. NEXT is the next line: empty if there is none, NULL if
+ * it is not known yet.
+ */
+static size_t answer(struct sxt_text_filter *text, const char *line, const struct sxt_text_match *match,
+                     const sxt_string *next)
 {
+    sxt_string called;
     uint64_t address;
     bool is_return = match->kind == SXT_TEXT_MATCH_PERF ? text->in_stack : match->is_return;
     const sxt_archive *archive = sxt_text_address(text->addresses, match, is_return, &address);
     if (archive == NULL)
         return 0;
     size_t count = sxt_archive_lookup(archive, address, text->frames, FRAMES_MAX);
-    return count < FRAMES_MAX ? count : FRAMES_MAX;
+    count = count < FRAMES_MAX ? count : FRAMES_MAX;
+    text->is_folded = false;
+    if (count > 0)
+        sxt_archive_aliases(archive, &text->frames[count - 1], NULL, 0, &text->is_folded);
+    if (!text->is_folded || next == NULL || !sxt_text_may_have_caller(line, match) ||
+        !sxt_text_find_called(text->addresses, archive, &text->frames[count - 1], line, match, *next, &called))
+        return count;
+    text->is_folded = false;
+    if (sxt_string_equal(called, text->frames[count - 1].function))
+        return count;
+    /* The lines and inlined calls are those of the function whose code was kept. */
+    text->frames[0] = (sxt_frame){.function = called};
+    return 1;
 }
 
-/*
- * LINE ends with a newline, unless it is the last one. False, with nothing written, if the answer depends on a line
- * that may come later.
- */
-static bool filter_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
+/* LINE ends with a newline, unless it is the last one. NEXT: see `answer`. Nothing is written if the line waits. */
+static enum outcome filter_line(struct sxt_text_filter *text, const char *line, size_t size, const sxt_string *next,
+                                struct sxt_buffer *out)
 {
+    static const sxt_string none = {"", 0};
     size_t end = size - (line[size - 1] == '\n');
     size_t content = end - (end > 0 && line[end - 1] == '\r');
     const char *newline = content < end ? "\r\n" : "\n";
@@ -267,44 +298,65 @@ static bool filter_line(struct sxt_text_filter *text, const char *line, size_t s
         if (!text->is_releasing && sxt_text_address_may_change(text->addresses, &match)) {
             text->held_address = match.address;
             out->size = before;
-            return false;
+            return WAITS_FOR_KERNEL;
         }
-        size_t count = answer(text, &match);
+        size_t count = answer(text, line, &match, copied == 0 ? next : &none);
+        if (count > 0 && text->is_folded && copied == 0 && next == NULL && sxt_text_may_have_caller(line, &match))
+            return WAITS_FOR_CALLER;
         at = count > 0 ? match.end : match.start + 1;
         if (count == 0)
             continue;
         sxt_buffer_append(out, line + copied, match.from - copied);
         sxt_buffer_append(out, match.separator, strlen(match.separator));
-        put_frame(out, &text->frames[0]);
+        put_frame(text, &text->frames[0], out);
         copied = match.to;
         for (size_t i = 1; i < count; i++) {
             sxt_buffer_append(&text->outer, newline, strlen(newline));
             put_indent(&text->outer, line, match.from);
             sxt_buffer_append(&text->outer, match.separator, strlen(match.separator));
-            put_frame(&text->outer, &text->frames[i]);
+            put_frame(text, &text->frames[i], &text->outer);
         }
     }
     text->in_stack = is_frame;
     if (text->outer.size == 0) {
         sxt_buffer_append(out, line + copied, size - copied);
-        return true;
+        return WRITTEN;
     }
     sxt_buffer_append(out, line + copied, content - copied);
     sxt_buffer_append(out, text->outer.data, text->outer.size);
     sxt_buffer_append(out, line + content, size - content);
-    return true;
+    return WRITTEN;
+}
+
+/* The first line of TEXT, with its newline. */
+static sxt_string first_line(const char *text, size_t size)
+{
+    const char *newline = size > 0 ? memchr(text, '\n', size) : NULL;
+    return (sxt_string){text, newline != NULL ? (size_t)(newline - text) + 1 : size};
+}
+
+/* Filters the line that waits for its caller. NEXT is the line after it, or empty. */
+static void release_callee(struct sxt_text_filter *text, sxt_string next)
+{
+    if (text->waiting.size == 0)
+        return;
+    text->is_releasing = true;
+    filter_line(text, (const char *)text->waiting.data, text->waiting.size, &next, &text->out);
+    text->is_releasing = false;
+    sxt_buffer_clear(&text->waiting);
 }
 
 /* Filters the lines that wait. */
 static void release(struct sxt_text_filter *text)
 {
     const char *data = (const char *)text->held.data;
+    release_callee(text, (sxt_string){"", 0});
     text->is_releasing = true;
     for (size_t at = 0; at < text->held.size;) {
-        const char *newline = memchr(data + at, '\n', text->held.size - at);
-        size_t size = newline != NULL ? (size_t)(newline - data) + 1 - at : text->held.size - at;
-        filter_line(text, data + at, size, &text->out);
-        at += size;
+        sxt_string line = first_line(data + at, text->held.size - at);
+        at += line.size;
+        sxt_string next = first_line(data + at, text->held.size - at);
+        filter_line(text, line.data, line.size, &next, &text->out);
     }
     text->is_releasing = false;
     sxt_buffer_clear(&text->held);
@@ -326,12 +378,14 @@ static void learn(struct sxt_text_filter *text, const char *line, size_t size)
  */
 static void take_line(struct sxt_text_filter *text, const char *line, size_t size, struct sxt_buffer *out)
 {
+    release_callee(text, (sxt_string){line, size});
     if (text->held.size > HELD_MAX - LINE_MAX_SIZE)
         release(text);
     sxt_text_addresses_note_kernel(text->addresses, line, size);
     if (text->held.size == 0) {
-        if (!filter_line(text, line, size, out))
-            sxt_buffer_append(&text->held, line, size);
+        enum outcome outcome = filter_line(text, line, size, NULL, out);
+        if (outcome != WRITTEN)
+            sxt_buffer_append(outcome == WAITS_FOR_CALLER ? &text->waiting : &text->held, line, size);
         return;
     }
     sxt_buffer_append(&text->held, line, size);

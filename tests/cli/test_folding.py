@@ -1,8 +1,11 @@
 """Identical code folding: several functions at one address, and which of them a caller means."""
 
 import json
+import os
 import re
+import select
 import shutil
+import subprocess
 
 from support import elf_reader as elf
 from support import mlyze_writer, pprof, sextant, tap
@@ -211,6 +214,71 @@ class Folding(sextant.ProgramTest):
         turned = self.file("turned.mlyze", mlyze_writer.plain(events, header["start"], json.dumps(metadata).encode()))
         self.run_warned("heap", "--symbolize", turned)
         self.check_heap(turned)
+
+    def text_of(self, program, callee, back, form):
+        """Two lines of a stack: a frame at CALLEE, and the one that called it, whose call returns to BACK."""
+        if form == "sanitizer":
+            return f"    #0 {callee + 1:#x}  ({program}+{callee + 1:#x})\n    #1 {back - 1:#x}  ({program}+{back - 1:#x})\n"
+        if form == "backtrace":
+            return f"{program}(+{callee + 1:#x}) [{callee + 1:#x}]\n{program}(+{back:#x}) [{back:#x}]\n"
+        return f"\t{callee + 1:16x} [unknown] ({program})\n\t{back:16x} [unknown] ({program})\n\n"
+
+    def test_stacks_in_text_have_the_function_that_was_called(self):
+        folded, unfolded = (self.build("clang++", "lld", folding, "-no-pie") for folding in ("all", "none"))
+        calls = self.expected(folded, unfolded)
+        archives = self.folder / "archives"
+        archives.mkdir()
+        self.run_ok("archive", "-q", folded, "-o", archives / f"{folded.name}.lidia")
+        for form in "sanitizer", "backtrace", "perf":
+            for program, options in (folded, ()), (f"/gone/{folded.name}", ("--no-local", "--search", archives)):
+                text = "".join(self.text_of(program, address, back, form) for address, back, _ in calls)
+                out = self.run_ok("symbolize", "--text", "-q", *options, stdin=text).out.decode()
+                lines = [line for line in out.splitlines() if "caller_" not in line and line]
+                self.assertEqual(len(lines), len(calls), (form, out))
+                for line, (_, _, meant) in zip(lines, calls):
+                    self.assertIn({"_Z5typedIiEiT_": "typed<int>", "_Z5typedIjEiT_": "typed<unsigned int>"}.get(
+                        meant, plain(meant)), line)
+                    self.assertNotIn("[folded]", line)
+
+    def test_frames_in_text_without_a_caller_are_marked(self):
+        folded, unfolded = (self.build("clang++", "lld", folding) for folding in ("all", "none"))
+        address, back, meant = next(call for call in self.expected(folded, unfolded) if "work_3_4" in call[2])
+        first, second, _ = self.text_of(folded, address, back, "sanitizer").split("\n")
+        frame = rf" in .*work_3_\d\(int\)( \S+:\d+)? \[folded\]  \({re.escape(str(folded))}\+0x\w+\)$"
+        caller = r" in caller_3_4\(int\) \S+:\d+  \("
+        for lines, wanted in (
+                ([first], [frame]),
+                ([first, ""], [frame, "$"]),
+                ([first, "text", second], [frame, "text$", caller]),
+                ([first, second.replace("#1", "#2")], [frame, caller]),
+                ([first, second.replace("#1", "#0")], [frame, caller]),
+                ([first, second.strip("# 1")], [frame, r"\) caller_3_4\(int\) "]),
+                ([first, second.replace(f"{back - 1:#x}", f"{back + 1:#x}")], [frame, caller]),
+                ([first, first.replace("#0", "#1"), second.replace("#1", "#2")],
+                 [frame, r" in work_3_4\(int\)  \(", caller]),
+                ([f"({folded}+{address:#x})", f"({folded}+{back - 1:#x})"], [r" \[folded\]$", "caller_3_4"])):
+            for ending in "\n", "\r\n":
+                text = ending.join(lines)
+                out = self.run_ok("symbolize", "--text", "-q", stdin=text).out.decode()
+                found = out.split(ending)
+                self.assertEqual(len(found), len(wanted), out)
+                for line, pattern in zip(found, wanted):
+                    self.assertRegex(line, pattern, out)
+        self.check_stream(((first, b"[folded]"), (second, b"caller_3_4")))
+
+    def check_stream(self, lines):
+        """A line that waits for the next one waits only for a moment."""
+        child = subprocess.Popen([sextant.program(), "symbolize", "--text"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            for line, wanted in lines:
+                child.stdin.write(line.encode() + b"\n")
+                child.stdin.flush()
+                self.assertTrue(select.select([child.stdout], [], [], 30)[0], "no answer")
+                self.assertIn(wanted, os.read(child.stdout.fileno(), 4096))
+        finally:
+            child.stdin.close()
+            child.stdout.close()
+            child.wait(10)
 
     def test_a_conversion_keeps_all_names(self):
         program = self.build("clang++", "lld", "all")
