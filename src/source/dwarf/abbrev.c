@@ -107,9 +107,10 @@ bool sxt_dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, const struct dwarf_fi
         abbrevs->address_size == unit->address_size && abbrevs->offset_size == unit->offset_size)
         return dwarf_budget_spend(abbrevs->budget, abbrevs->size / BYTES_A_PIECE);
     const struct dwarf_bytes *section = &file->sections[DWARF_ABBREV];
-    const uint8_t *at = table_of(abbrevs, file, unit), *end = section->data + section->size;
+    const uint8_t *at = table_of(abbrevs, file, unit);
     if (at == NULL)
         return false;
+    const uint8_t *end = section->data + section->size;
     bool dense = true, ordered = true;
     for (;;) {
         const uint8_t *start = at;
@@ -158,7 +159,10 @@ bool sxt_dwarf_abbrevs_read_one(struct dwarf_abbrevs *abbrevs, const struct dwar
                                 const struct dwarf_unit *unit, uint64_t code)
 {
     const struct dwarf_bytes *section = &file->sections[DWARF_ABBREV];
-    const uint8_t *start = table_of(abbrevs, file, unit), *end = section->data + section->size, *at = start;
+    const uint8_t *start = table_of(abbrevs, file, unit), *at = start;
+    if (start == NULL)
+        return false;
+    const uint8_t *end = section->data + section->size;
     uint64_t here = 0;
     while (at != NULL && (at = dwarf_uleb(at, end, &here)) != NULL && here != code && here != 0)
         at = skip(at, end);
