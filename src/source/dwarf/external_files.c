@@ -198,7 +198,7 @@ static bool find_in_package(const struct dwarf_file *package, uint64_t id, struc
         const struct dwarf_bytes *whole = &package->sections[kind];
         if (!sxt_fits(offset, size, 1, whole->size))
             return false;
-        part->sections[kind] = (struct dwarf_bytes){whole->data + offset, (size_t)size};
+        part->sections[kind] = (struct dwarf_bytes){size > 0 ? whole->data + offset : NULL, (size_t)size};
     }
     return true;
 }
