@@ -20,7 +20,6 @@ from timing import best_of, peak_memory
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
-sys.path.insert(0, str(ROOT / "tests" / "interop"))
 
 SYMBOLS = 200_000
 QUESTIONS = 100_000
