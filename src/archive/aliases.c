@@ -6,11 +6,9 @@
 static struct sxt_lidia_names names_of(const sxt_archive *archive, const sxt_frame *frame)
 {
     const struct sxt_lidia *lidia = &archive->lidia;
-    sxt_frame whole = *frame;
     if (frame->depth != 0 || lidia->aliases.group_count == 0)
         return (struct sxt_lidia_names){0};
-    sxt_lidia_whole_range(lidia, &whole);
-    return sxt_lidia_names_at(&lidia->aliases, whole.start);
+    return sxt_lidia_names_at(&lidia->aliases, sxt_lidia_whole_start(lidia, frame));
 }
 
 size_t sxt_archive_aliases(const sxt_archive *archive, const sxt_frame *frame, sxt_string *names, size_t capacity,

@@ -48,18 +48,26 @@ bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index)
     return search.low < lidia->cut_count && sxt_load_u32le(lidia->cuts + search.low * SXT_LIDIA_CUT_SIZE) == index;
 }
 
-/* The row with that address and depth; COUNT when there is none. */
+static uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
+{
+    const uint8_t *at = lidia->addresses + index * lidia->address_size;
+    return lidia->address_size == 4 ? sxt_load_u32le(at) : sxt_load_u64le(at);
+}
+
+/* The row with that address and depth; COUNT when there is none. Few rows share an address: only these are decoded. */
 static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32_t depth, struct sxt_lidia_row *row)
 {
     struct sxt_bisection search = {.high = lidia->count};
-    while (sxt_bisect(&search)) {
-        sxt_lidia_row(lidia, search.middle, row);
-        sxt_bisect_after(&search, row->address < address || (row->address == address && row->depth < depth));
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, address_at(lidia, search.middle) < address);
+    for (uint64_t i = search.low; i < lidia->count && i - search.low < ROWS_MAX; i++) {
+        sxt_lidia_row(lidia, i, row);
+        if (row->address != address || row->depth > depth)
+            break;
+        if (row->depth == depth)
+            return i;
     }
-    if (search.low == lidia->count)
-        return lidia->count;
-    sxt_lidia_row(lidia, search.low, row);
-    return row->address == address && row->depth == depth ? search.low : lidia->count;
+    return lidia->count;
 }
 
 /*
@@ -115,16 +123,28 @@ static uint64_t end_of_range(const struct sxt_lidia *lidia, uint64_t index)
     return end;
 }
 
+/* Where the range starts that row AT, *ROW, is a piece of. */
+static uint64_t start_of_range(const struct sxt_lidia *lidia, uint64_t at, struct sxt_lidia_row *row)
+{
+    uint64_t left = ROWS_MAX, start = row->address;
+    while ((at = continued(lidia, at, row, &left)) != lidia->count)
+        start = row->address;
+    return start;
+}
+
+uint64_t sxt_lidia_whole_start(const struct sxt_lidia *lidia, const sxt_frame *frame)
+{
+    struct sxt_lidia_row row;
+    uint64_t at = lidia->cut_count > 0 ? find_row(lidia, frame->start, frame->depth, &row) : lidia->count;
+    return at != lidia->count ? start_of_range(lidia, at, &row) : frame->start;
+}
+
 void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame)
 {
     struct sxt_lidia_row row;
-    uint64_t left = ROWS_MAX;
     uint64_t at = lidia->cut_count > 0 ? find_row(lidia, frame->start, frame->depth, &row) : lidia->count;
     if (at == lidia->count)
         return;
-    uint64_t start = row.address;
-    for (uint64_t i = at; (i = continued(lidia, i, &row, &left)) != lidia->count;)
-        start = row.address;
-    frame->start = start;
-    frame->length = end_of_range(lidia, at) - start;
+    frame->start = start_of_range(lidia, at, &row);
+    frame->length = end_of_range(lidia, at) - frame->start;
 }
