@@ -170,7 +170,7 @@ def timed(command, environment=None):
 
 def real_programs(folder):
     """name -> (command, environment) of real programs."""
-    source = max((HERE.parent / "src").rglob("*.c"), key=lambda path: path.stat().st_size)
+    source = max((HERE.parent / "src" / "mlyze").glob("*.c"), key=lambda path: path.stat().st_size)
     unit = folder / "unit.i"
     subprocess.run(["gcc", "-E", "-D_GNU_SOURCE", f"-I{HERE.parent / 'src'}", f"-I{HERE.parent / 'include'}", source,
                     "-o", unit], check=True)
