@@ -96,7 +96,7 @@ static uint64_t continued(const struct sxt_lidia *lidia, uint64_t index, struct 
 /* The same for the row that continues row INDEX. */
 static uint64_t continuing(const struct sxt_lidia *lidia, uint64_t index, struct sxt_lidia_row *row, uint64_t *left)
 {
-    for (uint64_t i = index + 1; i<lidia->count && * left> 0; i++, *left -= 1) {
+    for (uint64_t i = index + 1; i < lidia->count && (*left) > 0; i++, *left -= 1) {
         struct sxt_lidia_row after;
         sxt_lidia_row(lidia, i, &after);
         if (after.address > row->address + row->length)

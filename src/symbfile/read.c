@@ -97,7 +97,7 @@ int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_re
     return status;
 }
 
-/* Records do not depend on it, so damage in it is no reason to refuse them. */
+/* Records do not depend on it, so they are read even if it is damaged. */
 static int take_module(struct sxt_symbfile_reader *reader, const struct sxt_symbfile_message *message)
 {
     struct sxt_symbfile_failure failure;
