@@ -111,10 +111,14 @@ class Metrics(WholeTest):
         self.assertEqual({f"SIZE/{name}": size for name, size in sizes.items()}, wanted)
 
     def test_relocations_of_the_system_as_readelf_prints_them(self):
-        sextant.need_tool("readelf")
-        for path in sextant.some(samples.system_files(), 6):
+        sextant.need_tool("readelf", "strip")
+        files = samples.system_files()
+        with_debug = [path for path in files if str(path).endswith("crtfastmath.o")]
+        for path in sextant.some(files, 6) + with_debug:
             self.make(path, options=["--no-debug-search"])
-            text = sextant.tool("readelf", "-rW", path).decode(errors="replace")
+            stripped = self.folder / "stripped"
+            sextant.tool("strip", "--strip-debug", "--strip-unneeded", "-o", stripped, path)
+            text = sextant.tool("readelf", "-rW", stripped).decode(errors="replace")
             wanted = 0
             for section in re.split(r"\n(?=Relocation section)", text):
                 found = re.search(r"contains (\d+) entr", section)
