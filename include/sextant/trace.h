@@ -115,6 +115,12 @@ SXT_API bool sxt_trace_stack(const sxt_trace *trace, uint32_t id, uint32_t *fram
 /* Frame INDEX of a stack; 0 is the innermost. False if there is none. */
 SXT_API bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t stack, uint32_t index, sxt_trace_frame *out);
 
+/*
+ * The lowest id of the stacks that are shown like this one: the same functions, files and lines, as text. Recorders
+ * give such stacks several ids, for example when a library was loaded again at another address. Any id may be given.
+ */
+SXT_API uint32_t sxt_trace_same_stack(const sxt_trace *trace, uint32_t stack);
+
 /* Names by id; absent if the metadata has none. The name of a marker is stored as a function. */
 SXT_API sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id);
 SXT_API sxt_string sxt_trace_file_name(const sxt_trace *trace, uint32_t id);

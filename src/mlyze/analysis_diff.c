@@ -25,12 +25,13 @@ static void make_key(struct diff_maker *maker, const sxt_heap_usage *usage, uint
         sxt_buffer_print(&maker->key, "stack_%u", id);
         return;
     }
-    for (uint32_t i = 0; i < stack->count; i++) {
+    for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent) {
+        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
         char room[24];
-        sxt_string name = sxt_mlyze_function(metadata, stack->frames[i].function, room);
+        sxt_string name = sxt_mlyze_function(metadata, frame->function, room);
         sxt_buffer_append(&maker->key, name.data, name.size);
         sxt_buffer_u8(&maker->key, 0);
-        name = sxt_mlyze_file(metadata, stack->frames[i].file, room);
+        name = sxt_mlyze_file(metadata, frame->file, room);
         sxt_buffer_append(&maker->key, name.data, name.size);
         sxt_buffer_u8(&maker->key, 0);
     }

@@ -90,8 +90,8 @@ static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_st
                           const struct verdicts *verdicts, const struct patterns *patterns)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    for (uint32_t i = 0; i < stack->count; i++) {
-        const struct sxt_mlyze_frame *frame = &stack->frames[i];
+    for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent) {
+        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
         char room[24];
         if (judge(verdicts->functions,
                   sxt_mlyze_place(metadata->function_ids, metadata->function_count, frame->function),

@@ -146,19 +146,23 @@ static bool add_named(struct row_maker *maker, uint32_t number)
 {
     const sxt_heap_site *site = &maker->usage->sites[number];
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(maker->usage, site->stack);
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(maker->usage->trace);
     uint64_t cost = sxt_heap_cost_of(&site->sums, maker->cost);
     char room[24];
     sxt_string leaf = {room, 0};
     if (stack == NULL || stack->count == 0)
         leaf.size = (size_t)snprintf(room, sizeof room, "stack_%u", site->stack);
     else
-        leaf = name_of(maker, &stack->frames[0], room);
+        leaf = name_of(maker, &sxt_mlyze_node_at(metadata, stack->node)->frame, room);
     sxt_heap_row *row = named_row(maker, leaf);
     if (row == NULL || !add_inclusive(maker, number, leaf, cost))
         return false;
     sxt_heap_add_sums(&row->sums, &site->sums);
-    for (uint32_t i = 1; stack != NULL && i < stack->count; i++)
-        if (!add_inclusive(maker, number, name_of(maker, &stack->frames[i], room), cost))
+    if (stack == NULL || stack->count == 0)
+        return true;
+    uint32_t node = sxt_mlyze_node_at(metadata, stack->node)->parent;
+    for (; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent)
+        if (!add_inclusive(maker, number, name_of(maker, &sxt_mlyze_node_at(metadata, node)->frame, room), cost))
             return false;
     return true;
 }

@@ -11,6 +11,7 @@ struct tree_maker {
     sxt_heap_tree *tree;
     struct sxt_live frames;   /* function and file: in `site`, a number for both */
     struct sxt_live children; /* number of the parent and of the frame: in `site`, that of the node */
+    struct sxt_mlyze_path path;
 };
 
 static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
@@ -55,11 +56,15 @@ static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, con
     if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_COST_LEAKED && site->is_suppressed))
         return true;
     sxt_heap_tree *tree = maker->tree;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    if (count > 0 && !sxt_mlyze_find_path(metadata, stack, &maker->path))
+        return false;
+    const uint32_t *path = maker->path.nodes;
     for (uint32_t i = 0; i < (count > 0 ? count : 1); i++) {
         tree->nodes[at].cost += cost;
         tree->nodes[at].count += blocks;
         if (count > 0)
-            at = child_of(maker, at, &stack->frames[bottom_up ? i : count - 1 - i]);
+            at = child_of(maker, at, &sxt_mlyze_node_at(metadata, path[bottom_up ? i : count - 1 - i])->frame);
         else /* each stack has one site, so this node is new */
             at = new_node(tree, (sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
@@ -115,6 +120,7 @@ int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bot
     good = good && link_children(tree);
     sxt_live_free(&maker.frames);
     sxt_live_free(&maker.children);
+    sxt_mlyze_path_free(&maker.path);
     if (good) {
         *out = tree;
         return SXT_OK;

@@ -18,7 +18,8 @@ static const struct {
 struct speedscope {
     const sxt_heap_usage *usage;
     struct sxt_json_writer json;
-    struct sxt_strings frames; /* keys of frames: number = index + 1 */
+    struct sxt_strings frames;  /* keys of frames: number = index + 1 */
+    struct sxt_mlyze_path path; /* of a stack */
     bool no_memory;
 };
 
@@ -47,12 +48,24 @@ static void put_frame(struct speedscope *scope, const struct frame_key *key)
     sxt_json_write_end(json, '}');
 }
 
-/* Frame AT of a stack, the outermost being 0. */
-static struct frame_key key_at(const struct sxt_mlyze_stack *stack, uint32_t id, uint32_t at)
+/* Finds the frames of a stack; returns how many entries it has. */
+static uint32_t open_stack(struct speedscope *scope, uint32_t id)
 {
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(scope->usage, id);
+    scope->path.count = 0;
     if (stack == NULL || stack->count == 0)
+        return 1;
+    scope->no_memory |= !sxt_mlyze_find_path(sxt_mlyze_metadata(scope->usage->trace), stack, &scope->path);
+    return scope->path.count;
+}
+
+/* Frame AT of the stack that is open, the outermost being 0. */
+static struct frame_key key_at(const struct speedscope *scope, uint32_t id, uint32_t at)
+{
+    if (scope->path.count == 0)
         return (struct frame_key){.function = id, .is_stack = 1};
-    const struct sxt_mlyze_frame *frame = &stack->frames[stack->count - 1 - at];
+    uint32_t node = scope->path.nodes[scope->path.count - 1 - at];
+    const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(sxt_mlyze_metadata(scope->usage->trace), node)->frame;
     return (struct frame_key){frame->function, frame->file, frame->line, 0};
 }
 
@@ -60,10 +73,9 @@ static void put_frames(struct speedscope *scope)
 {
     for (size_t i = 0; i < scope->usage->site_count; i++) {
         uint32_t id = scope->usage->sites[i].stack;
-        const struct sxt_mlyze_stack *stack = sxt_heap_frames(scope->usage, id);
-        uint32_t count = stack != NULL && stack->count > 0 ? stack->count : 1;
+        uint32_t count = open_stack(scope, id);
         for (uint32_t k = 0; k < count && !scope->no_memory; k++) {
-            struct frame_key key = key_at(stack, id, k);
+            struct frame_key key = key_at(scope, id, k);
             uint32_t known = scope->frames.count;
             uint32_t number = sxt_strings_add(&scope->frames, (const char *)&key, sizeof key);
             scope->no_memory |= number == SXT_STRINGS_FULL;
@@ -77,13 +89,12 @@ static void put_samples(struct speedscope *scope, sxt_heap_cost cost)
 {
     for (size_t i = 0; i < scope->usage->site_count; i++) {
         const sxt_heap_site *site = &scope->usage->sites[i];
-        const struct sxt_mlyze_stack *stack = sxt_heap_frames(scope->usage, site->stack);
         if (sxt_heap_bytes_of(&site->sums, cost) == 0)
             continue;
         sxt_json_write_begin(&scope->json, NULL, '[');
-        uint32_t count = stack != NULL && stack->count > 0 ? stack->count : 1;
+        uint32_t count = open_stack(scope, site->stack);
         for (uint32_t k = 0; k < count; k++) {
-            struct frame_key key = key_at(stack, site->stack, k);
+            struct frame_key key = key_at(scope, site->stack, k);
             uint32_t number = sxt_strings_find(&scope->frames, (const char *)&key, sizeof key);
             sxt_json_write_number(&scope->json, NULL, number - 1);
         }
@@ -145,5 +156,6 @@ int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *o
     sxt_buffer_u8(out, '\n');
     status = scope.no_memory ? sxt_fail_memory(error, out->size) : sxt_buffer_status(out, error);
     sxt_strings_free(&scope.frames);
+    sxt_mlyze_path_free(&scope.path);
     return status;
 }

@@ -29,7 +29,7 @@ struct entry {
     uint64_t position; /* of its key */
     uint32_t id;
     uint32_t count;   /* of frames */
-    size_t first;     /* frame */
+    uint32_t node;    /* of the first frame */
     sxt_string value; /* of a file or function */
 };
 
@@ -42,11 +42,15 @@ struct entries {
 struct reading {
     struct sxt_json_reader reader;
     struct sxt_mlyze_metadata *metadata;
+    struct sxt_mlyze_frame *frames; /* of the stack that is being read */
     size_t frame_capacity;
+    uint32_t *path; /* nodes of the stack before it, the last frame of the text first */
+    size_t path_count, path_capacity;
     struct sxt_json **tail; /* of the members of the root */
     unsigned seen;          /* a bit for each of the three keys */
-    size_t wanted_frame;    /* whose position is asked for */
-    size_t wanted_position;
+    bool is_position_wanted;
+    uint32_t wanted_id; /* the stack and the frame whose position is asked for */
+    size_t wanted_frame, wanted_position;
     struct sxt_json_limits extra_limits; /* what is left of them */
 };
 
@@ -54,47 +58,47 @@ static int read_root(struct reading *reading);
 
 static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error);
 
-static int read_text(const char *text, size_t size, bool root_first, struct sxt_mlyze_metadata *out,
-                     size_t wanted_frame, size_t *position, sxt_error *error)
+static int read_text(struct reading *reading, const char *text, size_t size, bool root_first, sxt_error *error)
 {
+    struct sxt_mlyze_metadata *out = reading->metadata;
     memset(out, 0, sizeof *out);
     sxt_arena_init(&out->arena, 0, sxt_arena_separate_default);
     out->root = sxt_arena_calloc(&out->arena, 1, sizeof *out->root);
     if (out->root == NULL)
         return sxt_fail_memory(error, sizeof *out->root);
     out->root->type = SXT_JSON_OBJECT;
-    struct reading reading = {
-        .metadata = out,
-        .tail = &out->root->child,
-        .wanted_frame = wanted_frame,
-        .extra_limits = {EXTRA_DEPTH, EXTRA_VALUES},
-    };
-    int status = sxt_json_reader_init(&reading.reader, "metadata", text, size, &out->arena, error);
-    reading.reader.replace_surrogates = true; /* Python writes lone surrogates for bytes that are not text */
+    reading->tail = &out->root->child;
+    reading->extra_limits = (struct sxt_json_limits){EXTRA_DEPTH, EXTRA_VALUES};
+    int status = sxt_json_reader_init(&reading->reader, "metadata", text, size, &out->arena, error);
+    reading->reader.replace_surrogates = true; /* Python writes lone surrogates for bytes that are not text */
     if (status == SXT_OK && size > 0)
-        status = read_root(&reading);
+        status = read_root(reading);
+    free(reading->frames);
+    free(reading->path);
     if (status == SXT_OK)
         status = turn_stacks(out, root_first, error);
+    if (status == SXT_OK)
+        status = sxt_mlyze_finish_stacks(out, error);
     if (status != SXT_OK)
         sxt_mlyze_metadata_free(out);
-    *position = reading.wanted_position;
     return status;
 }
 
 int sxt_mlyze_metadata_read(const char *text, size_t size, bool root_first, struct sxt_mlyze_metadata *out,
                             sxt_error *error)
 {
-    size_t ignored;
-    return read_text(text, size, root_first, out, SIZE_MAX, &ignored, error);
+    struct reading reading = {.metadata = out};
+    return read_text(&reading, text, size, root_first, error);
 }
 
-size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index)
+size_t sxt_mlyze_frame_position(const char *text, size_t size, uint32_t id, size_t index)
 {
     struct sxt_mlyze_metadata metadata;
-    size_t position = 0;
-    if (read_text(text, size, false, &metadata, index, &position, NULL) == SXT_OK)
+    struct reading reading = {
+        .metadata = &metadata, .is_position_wanted = true, .wanted_id = id, .wanted_frame = index};
+    if (read_text(&reading, text, size, false, NULL) == SXT_OK)
         sxt_mlyze_metadata_free(&metadata);
-    return position;
+    return reading.wanted_position;
 }
 
 void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
@@ -102,8 +106,10 @@ void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
     free(metadata->files);
     free(metadata->functions);
     free(metadata->stacks);
-    free(metadata->frames);
-    free(metadata->leaf_first);
+    sxt_mlyze_tree_free(&metadata->tree);
+    free(metadata->same);
+    free(metadata->deep);
+    free(metadata->deep_nodes);
     free(metadata->file_ids);
     free(metadata->function_ids);
     free(metadata->stack_ids);
@@ -163,31 +169,61 @@ static int read_frame(struct reading *reading, struct sxt_mlyze_frame *frame)
     return status;
 }
 
+static bool is_same_frame(const struct sxt_mlyze_frame *a, const struct sxt_mlyze_frame *b)
+{
+    return a->function == b->function && a->line == b->line && a->file == b->file;
+}
+
+/* Adds the frames that were read to the tree, the last one first: most are those of the stack before. */
+static bool add_frames(struct reading *reading, size_t count, uint32_t *node)
+{
+    struct sxt_mlyze_tree *tree = &reading->metadata->tree;
+    uint32_t *moved = sxt_array_grow(reading->path, &reading->path_capacity, count + 1, sizeof *moved);
+    if (moved == NULL)
+        return false;
+    reading->path = moved;
+    *node = SXT_MLYZE_NO_NODE;
+    size_t known = 0;
+    for (; known < count && known < reading->path_count; known++) {
+        if (!is_same_frame(&tree->nodes[reading->path[known]].frame, &reading->frames[count - 1 - known]))
+            break;
+        *node = reading->path[known];
+    }
+    for (size_t i = known; i < count; i++) {
+        *node = sxt_mlyze_tree_add(tree, *node, &reading->frames[count - 1 - i]);
+        if (*node == SXT_MLYZE_NO_NODE)
+            return false;
+        reading->path[i] = *node;
+    }
+    reading->path_count = count;
+    reading->metadata->frame_count += count;
+    return true;
+}
+
 static int read_stack(struct reading *reading, struct entry *entry)
 {
-    struct sxt_mlyze_metadata *metadata = reading->metadata;
     bool more;
-    entry->first = metadata->frame_count;
+    size_t count = 0;
     int status = sxt_json_read_begin(&reading->reader, '[', "a stack");
     while (status == SXT_OK && (status = sxt_json_read_more(&reading->reader, ']', &more)) == SXT_OK && more) {
-        void *grown = sxt_array_grow(metadata->frames, &reading->frame_capacity, metadata->frame_count + 1,
-                                     sizeof *metadata->frames);
+        void *grown = sxt_array_grow(reading->frames, &reading->frame_capacity, count + 1, sizeof *reading->frames);
         if (grown == NULL)
-            return sxt_fail_memory(reading->reader.error, metadata->frame_count * sizeof *metadata->frames);
-        metadata->frames = grown;
+            return sxt_fail_memory(reading->reader.error, count * sizeof *reading->frames);
+        reading->frames = grown;
         sxt_json_read_peek(&reading->reader);
-        if (metadata->frame_count == reading->wanted_frame)
+        if (reading->is_position_wanted && entry->id == reading->wanted_id && count == reading->wanted_frame)
             reading->wanted_position = reading->reader.position;
-        status = read_frame(reading, &metadata->frames[metadata->frame_count++]);
+        status = read_frame(reading, &reading->frames[count++]);
     }
-    entry->count = (uint32_t)(metadata->frame_count - entry->first);
+    if (status == SXT_OK && (count >= UINT32_MAX || !add_frames(reading, count, &entry->node)))
+        status = sxt_fail_memory(reading->reader.error, count * sizeof *reading->frames);
+    entry->count = (uint32_t)count;
     return status;
 }
 
 /* --- the three objects --- */
 
-/* No leading zeros, no sign, and no more than 32 bits. */
-static bool parse_id(sxt_string key, uint32_t *id)
+bool sxt_mlyze_parse_id(sxt_string key, uint32_t *id)
 {
     uint64_t value = 0;
     if (key.size == 0 || key.size > 10 || (key.data[0] == '0' && key.size > 1))
@@ -218,7 +254,7 @@ static int read_entries(struct reading *reading, const char *what, bool are_stac
         entries->list = grown;
         struct entry *entry = &entries->list[entries->count++];
         *entry = (struct entry){.position = position};
-        if (!parse_id(key, &entry->id))
+        if (!sxt_mlyze_parse_id(key, &entry->id))
             return sxt_json_read_fail(reader, position, "a key of %s is not an id", what);
         entries->largest = entry->id > entries->largest ? entry->id : entries->largest;
         status = are_stacks ? read_stack(reading, entry) : sxt_json_read_string(reader, what, &entry->value);
@@ -298,7 +334,7 @@ static int read_stacks(struct reading *reading)
         if (stack->exists)
             status = fail_twice(&reading->reader, entry, what);
         *stack = (struct sxt_mlyze_stack){
-            .frames = entry->count > 0 ? metadata->frames + entry->first : NULL,
+            .node = entry->node,
             .count = entry->count,
             .exists = true,
         };
@@ -307,25 +343,35 @@ static int read_stacks(struct reading *reading)
     return status;
 }
 
-/* Makes the stacks begin with the leaf, if the metadata or the user says that they begin with the root. */
+/* The same stack with its frames in the opposite order. */
+static bool turn_stack(const struct sxt_mlyze_tree *from, struct sxt_mlyze_tree *to, struct sxt_mlyze_stack *stack)
+{
+    uint32_t turned = SXT_MLYZE_NO_NODE;
+    for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = from->nodes[node].parent) {
+        turned = sxt_mlyze_tree_add(to, turned, &from->nodes[node].frame);
+        if (turned == SXT_MLYZE_NO_NODE)
+            return false;
+    }
+    stack->node = turned;
+    return true;
+}
+
+/* The tree begins with the last frame of each stack. Turns it if the metadata or the user says that this is the leaf.
+ */
 static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error)
 {
     const struct sxt_json *order = sxt_json_member(metadata->root, "stack_order");
     bool is_said = order != NULL && order->type == SXT_JSON_STRING && sxt_string_is(order->string, "root_first");
-    if ((!is_said && !root_first) || metadata->frame_count == 0)
+    metadata->is_root_first = is_said || root_first;
+    if (!metadata->is_root_first)
         return SXT_OK;
-    metadata->leaf_first = malloc(metadata->frame_count * sizeof *metadata->leaf_first);
-    if (metadata->leaf_first == NULL)
-        return sxt_fail_memory(error, metadata->frame_count * sizeof *metadata->leaf_first);
-    for (size_t i = 0; i < metadata->stack_count; i++) {
-        struct sxt_mlyze_stack *stack = &metadata->stacks[i];
-        size_t first = stack->count > 0 ? (size_t)(stack->frames - metadata->frames) : 0;
-        for (uint32_t j = 0; j < stack->count; j++)
-            metadata->leaf_first[first + j] = metadata->frames[first + stack->count - 1 - j];
-        if (stack->count > 0)
-            stack->frames = metadata->leaf_first + first;
-    }
-    return SXT_OK;
+    struct sxt_mlyze_tree turned = {0};
+    bool is_good = true;
+    for (size_t i = 0; i < metadata->stack_count && is_good; i++)
+        is_good = metadata->stacks[i].count == 0 || turn_stack(&metadata->tree, &turned, &metadata->stacks[i]);
+    sxt_mlyze_tree_free(&metadata->tree);
+    metadata->tree = turned;
+    return is_good ? SXT_OK : sxt_fail_memory(error, turned.count * sizeof *turned.nodes);
 }
 
 /* --- the root --- */

@@ -65,11 +65,33 @@ struct sxt_mlyze_frame {
 };
 #define SXT_MLYZE_NO_ID UINT32_MAX
 
-struct sxt_mlyze_stack {
-    const struct sxt_mlyze_frame *frames; /* leaf first */
-    uint32_t count;
-    bool exists; /* ids may have gaps */
+/* A frame of one or more stacks: see stack_tree.c. */
+struct sxt_mlyze_node {
+    uint32_t parent; /* the node of the caller, which has a lower number; or SXT_MLYZE_NO_NODE */
+    struct sxt_mlyze_frame frame;
 };
+#define SXT_MLYZE_NO_NODE UINT32_MAX
+
+struct sxt_mlyze_tree {
+    struct sxt_mlyze_node *nodes;
+    size_t count, capacity;
+    uint32_t *slots; /* while nodes are added; open addressing: number + 1, or 0 */
+    size_t slot_count;
+    uint64_t secrets[2];
+};
+
+struct sxt_mlyze_stack {
+    uint32_t node;  /* of its innermost frame; SXT_MLYZE_NO_NODE if it has none */
+    uint32_t count; /* of frames */
+    bool exists;    /* ids may have gaps */
+};
+
+/* A stack with more than SXT_MLYZE_DEEP frames. */
+struct sxt_mlyze_deep_stack {
+    size_t place; /* in the table of stacks */
+    size_t first; /* in the list of nodes */
+};
+#define SXT_MLYZE_DEEP 1024
 
 /*
  * Tables of what has an id. Ids that are close together are the places in the table, and missing entries have data ==
@@ -86,12 +108,19 @@ struct sxt_mlyze_metadata {
     struct sxt_mlyze_stack *stacks;
     size_t stack_count;
     uint32_t *stack_ids;
-    struct sxt_json *root;          /* an object of everything else: modules, threads, ... */
-    struct sxt_mlyze_frame *frames; /* of all stacks, in the order of the text */
-    size_t frame_count;
-    struct sxt_mlyze_frame *leaf_first; /* the same with each stack turned round, if the text is root first; or NULL */
+    struct sxt_mlyze_tree tree; /* the frames of all stacks */
+    uint64_t frame_count;       /* of all stacks: many share a node */
+    bool is_root_first;         /* the text has the outermost frame of a stack first */
+    uint32_t *same;             /* by place of a stack: see sxt_mlyze_same_stack; NULL: no two stacks are equal */
+    struct sxt_mlyze_deep_stack *deep;
+    size_t deep_count;
+    uint32_t *deep_nodes;  /* of deep stacks, innermost first */
+    struct sxt_json *root; /* an object of everything else: modules, threads, ... */
     struct sxt_arena arena;
 };
+
+/* A key that is an id: no leading zeros, no sign, and no more than 32 bits. */
+bool sxt_mlyze_parse_id(sxt_string key, uint32_t *id);
 
 /* The place of an id in a list of ids; SIZE_MAX if it has none. */
 size_t sxt_mlyze_search_id(const uint32_t *ids, size_t count, uint32_t id);
@@ -114,6 +143,34 @@ static inline const struct sxt_mlyze_stack *sxt_mlyze_find_stack(const struct sx
     size_t place = sxt_mlyze_place(metadata->stack_ids, metadata->stack_count, id);
     return place != SIZE_MAX && metadata->stacks[place].exists ? &metadata->stacks[place] : NULL;
 }
+
+/* The frames of a stack, innermost first: from stack->node on, each node's parent, until SXT_MLYZE_NO_NODE. */
+static inline const struct sxt_mlyze_node *sxt_mlyze_node_at(const struct sxt_mlyze_metadata *metadata, uint32_t node)
+{
+    return &metadata->tree.nodes[node];
+}
+
+/* Frame INDEX of a stack, the innermost being 0; below stack->count. Takes time in proportion to INDEX. */
+const struct sxt_mlyze_frame *sxt_mlyze_frame_at(const struct sxt_mlyze_metadata *metadata,
+                                                 const struct sxt_mlyze_stack *stack, uint32_t index);
+
+/* Room for the nodes of a stack, innermost first. Begins as {0}, may be filled again, and is freed at the end. */
+struct sxt_mlyze_path {
+    uint32_t *nodes;
+    uint32_t count;
+    size_t capacity;
+};
+
+/* False if memory is short. */
+bool sxt_mlyze_find_path(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_stack *stack,
+                         struct sxt_mlyze_path *path);
+void sxt_mlyze_path_free(struct sxt_mlyze_path *path);
+
+/*
+ * The lowest id of the stacks whose frames are all shown like those of stack ID: the same functions, files and lines,
+ * as text. ID itself if there are no others, if the stack has no frames, or if the metadata does not have it.
+ */
+uint32_t sxt_mlyze_same_stack(const struct sxt_mlyze_metadata *metadata, uint32_t id);
 
 sxt_string sxt_mlyze_find_file(const struct sxt_mlyze_metadata *metadata, uint32_t id);
 sxt_string sxt_mlyze_find_function(const struct sxt_mlyze_metadata *metadata, uint32_t id);

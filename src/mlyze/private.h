@@ -84,8 +84,20 @@ const uint8_t *sxt_mlyze_block_bytes(const struct sxt_mlyze_cursor *cursor, size
 
 /* --- metadata.c --- */
 
-/* Where frame INDEX begins in the text that it was read from. */
-size_t sxt_mlyze_frame_position(const char *text, size_t size, size_t index);
+/* Where frame INDEX of stack ID begins in the text that it was read from; INDEX counts as in the text. */
+size_t sxt_mlyze_frame_position(const char *text, size_t size, uint32_t id, size_t index);
+
+/* --- stack_tree.c --- */
+
+/* The node of FRAME called from PARENT, which is added if it is new; SXT_MLYZE_NO_NODE if memory is short. */
+uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const struct sxt_mlyze_frame *frame);
+
+/* No more nodes come: frees what adding them needs. */
+void sxt_mlyze_tree_seal(struct sxt_mlyze_tree *tree);
+void sxt_mlyze_tree_free(struct sxt_mlyze_tree *tree);
+
+/* Once files, functions and stacks are known: seals the tree, and finds equal stacks and deep ones. */
+int sxt_mlyze_finish_stacks(struct sxt_mlyze_metadata *metadata, sxt_error *error);
 
 /* --- blocks.c --- */
 

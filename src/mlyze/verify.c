@@ -3,6 +3,7 @@
  *
  *     1 magic   2 version   3 metadata   4 references   5 types of events   6 varints   7 the size of the file
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -117,35 +118,83 @@ static void report_several(struct checking *checking)
                               (unsigned long long)types->id, (unsigned long long)types->count, events_of(types));
 }
 
+/* A frame with an id that is not in the metadata: of which stack, and where in it. */
+struct missing {
+    struct several frames; /* the first one, and how many */
+    uint32_t stack;
+    size_t index; /* as in the text */
+};
+
 /* Compressed metadata has only one offset. */
-static uint64_t offset_of_frame(const struct sxt_mlyze *trace, size_t index)
+static uint64_t offset_of_frame(const struct sxt_mlyze *trace, const struct missing *missing)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
     sxt_string text = sxt_mlyze_metadata_text(trace);
     bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
-    return header->metadata_offset + (is_packed ? 0 : sxt_mlyze_frame_position(text.data, text.size, index));
+    return header->metadata_offset +
+           (is_packed ? 0 : sxt_mlyze_frame_position(text.data, text.size, missing->stack, missing->index));
 }
 
-/* A frame with an id that is not in the metadata. */
+/* The id of a frame that is not in the metadata; SXT_MLYZE_NO_ID if it is. */
+static uint32_t missing_id(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_frame *frame, bool is_file)
+{
+    uint32_t id = is_file ? frame->file : frame->function;
+    bool is_there = id == SXT_MLYZE_NO_ID ||
+                    (is_file ? sxt_mlyze_find_file(metadata, id).data != NULL : has_function(metadata, id));
+    return is_there ? SXT_MLYZE_NO_ID : id;
+}
+
+/* The first frame in the order of the text. */
+static void note_first(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_stack *stack, bool is_file,
+                       struct missing *missing)
+{
+    uint32_t node = stack->node;
+    for (size_t i = 0; node != SXT_MLYZE_NO_NODE; i++, node = sxt_mlyze_node_at(metadata, node)->parent) {
+        uint32_t id = missing_id(metadata, &sxt_mlyze_node_at(metadata, node)->frame, is_file);
+        if (id == SXT_MLYZE_NO_ID)
+            continue;
+        missing->frames.id = id;
+        missing->index = metadata->is_root_first ? stack->count - 1 - i : i;
+        if (!metadata->is_root_first)
+            return;
+    }
+}
+
+/* Counts frames of all stacks: a node has as many as its stack has from it on outwards. False if memory is short. */
+static bool count_missing(const struct sxt_mlyze_metadata *metadata, bool is_file, struct missing *missing)
+{
+    uint32_t *outwards = calloc(metadata->tree.count + 1, sizeof *outwards);
+    for (size_t i = 0; outwards != NULL && i < metadata->tree.count; i++) {
+        const struct sxt_mlyze_node *node = sxt_mlyze_node_at(metadata, (uint32_t)i);
+        outwards[i] = (node->parent != SXT_MLYZE_NO_NODE ? outwards[node->parent] : 0) +
+                      (missing_id(metadata, &node->frame, is_file) != SXT_MLYZE_NO_ID);
+    }
+    for (size_t i = 0; outwards != NULL && i < metadata->stack_count; i++) {
+        const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
+        if (stack->count == 0 || outwards[stack->node] == 0)
+            continue;
+        if (missing->frames.count == 0) {
+            missing->stack = sxt_mlyze_id_at(metadata->stack_ids, i);
+            note_first(metadata, stack, is_file, missing);
+        }
+        missing->frames.count += outwards[stack->node];
+    }
+    free(outwards);
+    return outwards != NULL;
+}
+
 static void check_frames(struct checking *checking)
 {
-    const struct sxt_mlyze_metadata *metadata = checking->metadata;
-    struct several files = {0}, functions = {0};
-    for (size_t i = 0; i < metadata->frame_count; i++) {
-        const struct sxt_mlyze_frame *frame = &metadata->frames[i];
-        if (frame->file != SXT_MLYZE_NO_ID && sxt_mlyze_find_file(metadata, frame->file).data == NULL)
-            note(&files, i, frame->file);
-        if (frame->function != SXT_MLYZE_NO_ID && !has_function(metadata, frame->function))
-            note(&functions, i, frame->function);
+    static const struct {
+        const char *rule, *what;
+    } kinds[] = {{"file-reference", "file"}, {"function-reference", "function"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct missing missing = {0};
+        if (count_missing(checking->metadata, i == 0, &missing) && missing.frames.count > 0)
+            sxt_problems_add(&checking->problems, offset_of_frame(checking->trace, &missing), kinds[i].rule,
+                             "%s %llu is not in the metadata (%llu such frames)", kinds[i].what,
+                             (unsigned long long)missing.frames.id, (unsigned long long)missing.frames.count);
     }
-    if (files.count > 0)
-        sxt_problems_add(&checking->problems, offset_of_frame(checking->trace, files.offset), "file-reference",
-                         "file %llu is not in the metadata (%llu such frames)", (unsigned long long)files.id,
-                         (unsigned long long)files.count);
-    if (functions.count > 0)
-        sxt_problems_add(&checking->problems, offset_of_frame(checking->trace, functions.offset), "function-reference",
-                         "function %llu is not in the metadata (%llu such frames)", (unsigned long long)functions.id,
-                         (unsigned long long)functions.count);
 }
 
 /* --- rules 5, 6 and 7 --- */

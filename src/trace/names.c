@@ -259,22 +259,18 @@ const struct sxt_place *sxt_naming_replacement(const struct sxt_naming *naming, 
 static int choose(struct sxt_naming *naming, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
-    bool is_turned = metadata->leaf_first != NULL;
-    const struct sxt_mlyze_frame *all = is_turned ? metadata->leaf_first : metadata->frames;
+    const struct sxt_mlyze_tree *tree = &metadata->tree;
     if (naming->places.alias_count == 0)
         return SXT_OK;
-    naming->chosen = calloc(metadata->frame_count + 1, sizeof *naming->chosen);
+    naming->chosen = calloc(tree->count + 1, sizeof *naming->chosen);
     if (naming->chosen == NULL)
-        return sxt_fail_memory(error, metadata->frame_count * sizeof *naming->chosen);
-    for (size_t i = 0; i < metadata->stack_count; i++) {
-        const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
-        for (size_t k = 0; k + 1 < stack->count; k++) {
-            const struct sxt_place *place = sxt_naming_replacement(naming, &stack->frames[k]);
-            size_t first = (size_t)(stack->frames - all), number = first + (is_turned ? stack->count - 1 - k : k);
-            if (place != NULL && place->alias_count > 0)
-                naming->chosen[number] =
-                    sxt_places_choose(&naming->places, place, sxt_naming_replacement(naming, &stack->frames[k + 1]));
-        }
+        return sxt_fail_memory(error, tree->count * sizeof *naming->chosen);
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct sxt_mlyze_node *node = &tree->nodes[i];
+        const struct sxt_place *place = sxt_naming_replacement(naming, &node->frame);
+        if (node->parent != SXT_MLYZE_NO_NODE && place != NULL && place->alias_count > 0)
+            naming->chosen[i] = sxt_places_choose(&naming->places, place,
+                                                  sxt_naming_replacement(naming, &tree->nodes[node->parent].frame));
     }
     return SXT_OK;
 }
@@ -391,13 +387,14 @@ static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, 
         status = find_known(files, error);
     if (status != SXT_OK)
         return status;
-    for (size_t i = 0; i < metadata->frame_count; i++) {
-        size_t place = place_in(files, metadata->frames[i].file);
-        if (place != SIZE_MAX && sxt_naming_replacement(naming, &metadata->frames[i]) == NULL)
+    for (size_t i = 0; i < metadata->tree.count; i++) {
+        const struct sxt_mlyze_frame *frame = &metadata->tree.nodes[i].frame;
+        size_t place = place_in(files, frame->file);
+        if (place != SIZE_MAX && sxt_naming_replacement(naming, frame) == NULL)
             files->is_used[place] = true;
     }
-    for (size_t i = 0; i < metadata->frame_count; i++) {
-        size_t place = place_in(files, metadata->frames[i].file);
+    for (size_t i = 0; i < metadata->tree.count; i++) {
+        size_t place = place_in(files, metadata->tree.nodes[i].frame.file);
         if (place != SIZE_MAX && !files->is_used[place])
             files->is_gone[place] = true;
     }

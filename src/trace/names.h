@@ -43,7 +43,7 @@ struct sxt_naming {
     size_t entry_count;
     struct sxt_places places;
     uint32_t *place_of; /* by place of a function in the metadata: where its frames are, or SXT_NAMING_NO_PLACE */
-    uint32_t *chosen;   /* by number of a frame: the folded function it is of, or 0; NULL if no code is folded */
+    uint32_t *chosen;   /* by node of a frame: the folded function it is of, or 0; NULL if no code is folded */
     struct sxt_naming_table files, functions;
 };
 

@@ -9,86 +9,90 @@ static void put_chain(const struct sxt_naming *naming, const struct sxt_place *p
 {
     size_t operators, count = sxt_places_frame_count(&naming->places, place, chosen, &operators);
     for (size_t i = skipped; i < count; i++) {
-        size_t from_leaf = naming->metadata->leaf_first != NULL ? count - 1 - i : i;
+        size_t from_leaf = naming->metadata->is_root_first ? count - 1 - i : i;
         struct sxt_place_frame frame = sxt_places_frame(&naming->places, place, chosen, from_leaf);
         sxt_places_write_frame(json, naming->files.ids[frame.file], frame.line, naming->functions.ids[frame.function]);
     }
 }
 
-/* The folded function that frame NUMBER of the metadata is of; 0 if it is not in folded code, or if that is unknown. */
-static uint32_t chosen_for(const struct sxt_naming *naming, size_t number)
+/* The folded function that the frame of NODE is of; 0 if it is not in folded code, or if that is unknown. */
+static uint32_t chosen_for(const struct sxt_naming *naming, uint32_t node)
 {
-    return naming->chosen != NULL ? naming->chosen[number] : 0;
+    return naming->chosen != NULL ? naming->chosen[node] : 0;
 }
 
-/* The number of frames that replace frame NUMBER of the metadata, and how many of the first ones are operator new. */
-static size_t count_frames(const struct sxt_naming *naming, size_t number, size_t *operators)
+/* The number of frames that replace the frame of NODE, and how many of the first ones are operator new. */
+static size_t count_frames(const struct sxt_naming *naming, uint32_t node, size_t *operators)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
-    *operators = 0;
-    if (number >= metadata->frame_count)
-        return 1;
-    const struct sxt_mlyze_frame *frame = &metadata->frames[number];
+    const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
     const struct sxt_place *place = sxt_naming_replacement(naming, frame);
     if (place != NULL)
-        return sxt_places_frame_count(&naming->places, place, chosen_for(naming, number), operators);
+        return sxt_places_frame_count(&naming->places, place, chosen_for(naming, node), operators);
     *operators = sxt_is_operator_new(sxt_mlyze_find_function(metadata, frame->function));
     return 1;
 }
 
-/*
- * The number of frames to leave out of the stack that READER is in, whose first frame is NUMBER: those that are
- * operator new, if the stack has others after them.
- */
-static size_t count_skipped(const struct sxt_naming *naming, struct sxt_json_reader reader, size_t number)
+/* The number of frames to leave out of a stack: those that are operator new, if the stack has others after them. */
+static size_t count_skipped(const struct sxt_naming *naming, const struct sxt_mlyze_path *path)
 {
     size_t skipped = 0, operators;
     /* In a stack that begins with the root, they come last; only recordings of other programs have such stacks. */
-    if (naming->metadata->leaf_first != NULL)
+    if (naming->metadata->is_root_first)
         return 0;
-    for (; sxt_naming_has_more(&reader, ']'); number++) {
-        size_t count = count_frames(naming, number, &operators);
+    for (uint32_t i = 0; i < path->count; i++) {
+        size_t count = count_frames(naming, path->nodes[i], &operators);
         skipped += operators;
         if (operators < count)
             return skipped;
-        sxt_json_read_skip(&reader, NULL);
     }
     return 0;
 }
 
-/* The frames of a stack, of which the first is NUMBER. Returns the number of the frame after them. */
-static size_t put_frames(const struct sxt_naming *naming, struct sxt_json_reader *reader, size_t number,
-                         struct sxt_json_writer *json)
+/* The frames of the stack that READER is in, and that PATH is of. */
+static void put_frames(const struct sxt_naming *naming, struct sxt_json_reader *reader,
+                       const struct sxt_mlyze_path *path, struct sxt_json_writer *json)
 {
-    size_t skipped = count_skipped(naming, *reader, number);
-    for (sxt_string frame; sxt_naming_has_more(reader, ']') && sxt_json_read_skip(reader, &frame) == SXT_OK; number++) {
-        const struct sxt_place *place = NULL;
-        size_t operators, count = count_frames(naming, number, &operators);
+    size_t skipped = count_skipped(naming, path);
+    sxt_string text;
+    for (uint32_t i = 0; sxt_naming_has_more(reader, ']') && sxt_json_read_skip(reader, &text) == SXT_OK; i++) {
+        if (i >= path->count)
+            continue;
+        uint32_t node = path->nodes[naming->metadata->is_root_first ? path->count - 1 - i : i];
+        size_t operators, count = count_frames(naming, node, &operators);
         size_t left_out = skipped < count ? skipped : count;
         skipped -= left_out;
-        if (number < naming->metadata->frame_count)
-            place = sxt_naming_replacement(naming, &naming->metadata->frames[number]);
+        const struct sxt_place *place =
+            sxt_naming_replacement(naming, &sxt_mlyze_node_at(naming->metadata, node)->frame);
         if (place != NULL)
-            put_chain(naming, place, chosen_for(naming, number), left_out, json);
+            put_chain(naming, place, chosen_for(naming, node), left_out, json);
         else if (left_out == 0)
-            sxt_json_write_text(json, NULL, frame);
+            sxt_json_write_text(json, NULL, text);
     }
-    return number;
 }
 
-/* The frames of the metadata are in the order of the text. */
-static void put_stacks(const struct sxt_naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
+/* False if memory is short. */
+static bool put_stacks(const struct sxt_naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
 {
     sxt_string key, quoted;
-    size_t number = 0;
+    struct sxt_mlyze_path path = {0};
+    bool is_good = true;
     sxt_json_read_begin(reader, '{', "stack_traces");
-    while (sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
+    while (is_good && sxt_naming_has_more(reader, '}') && sxt_json_read_key(reader, &key, &quoted) == SXT_OK &&
            sxt_json_read_begin(reader, '[', "a stack") == SXT_OK) {
+        uint32_t id;
+        const struct sxt_mlyze_stack *stack =
+            sxt_mlyze_parse_id(key, &id) ? sxt_mlyze_find_stack(naming->metadata, id) : NULL;
+        is_good = stack != NULL && sxt_mlyze_find_path(naming->metadata, stack, &path);
+        if (!is_good)
+            break;
         sxt_json_write_key_text(json, quoted);
         sxt_json_write_begin(json, NULL, '[');
-        number = put_frames(naming, reader, number, json);
+        put_frames(naming, reader, &path, json);
         sxt_json_write_end(json, ']');
     }
+    sxt_mlyze_path_free(&path);
+    return is_good;
 }
 
 /* The entries that stay; READER is NULL if the metadata has none. */
@@ -165,8 +169,8 @@ static void write_members(const struct sxt_naming *naming, struct sxt_json_reade
             sxt_json_write_begin(json, NULL, '{');
             if (which >= 0)
                 put_table(tables[which], reader, json);
-            else
-                put_stacks(naming, reader, json);
+            else if (!put_stacks(naming, reader, json))
+                json->out->failed = json->out->memory_was_short = true;
             sxt_json_write_end(json, '}');
             if (which >= 0)
                 is_done[which] = true;

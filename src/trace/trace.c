@@ -221,7 +221,7 @@ bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t id, uint32_t index, sx
     const struct sxt_mlyze_stack *stack = find_stack(trace, id);
     if (stack == NULL || index >= stack->count)
         return false;
-    const struct sxt_mlyze_frame *frame = &stack->frames[index];
+    const struct sxt_mlyze_frame *frame = sxt_mlyze_frame_at(sxt_mlyze_metadata(trace->mlyze), stack, index);
     *out = (sxt_trace_frame){
         .function = sxt_trace_function_name(trace, frame->function),
         .file = sxt_trace_file_name(trace, frame->file),
@@ -230,6 +230,11 @@ bool sxt_trace_get_frame(const sxt_trace *trace, uint32_t id, uint32_t index, sx
         .line = frame->line,
     };
     return true;
+}
+
+uint32_t sxt_trace_same_stack(const sxt_trace *trace, uint32_t stack)
+{
+    return sxt_mlyze_same_stack(sxt_mlyze_metadata(trace->mlyze), stack);
 }
 
 sxt_string sxt_trace_function_name(const sxt_trace *trace, uint32_t id)

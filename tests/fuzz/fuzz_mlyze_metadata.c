@@ -20,8 +20,9 @@ static void check_tables(const struct sxt_mlyze_metadata *metadata)
         const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
         SXT_HOLDS(stack->exists || stack->count == 0);
         for (uint32_t j = 0; j < stack->count; j++) {
-            SXT_HOLDS(sxt_mlyze_file(metadata, stack->frames[j].file, room).data != NULL);
-            SXT_HOLDS(sxt_mlyze_function(metadata, stack->frames[j].function, room).data != NULL);
+            SXT_HOLDS(sxt_mlyze_file(metadata, sxt_mlyze_frame_at(metadata, stack, j)->file, room).data != NULL);
+            SXT_HOLDS(sxt_mlyze_function(metadata, sxt_mlyze_frame_at(metadata, stack, j)->function, room).data !=
+                      NULL);
         }
         frames += stack->count;
     }

@@ -43,7 +43,7 @@ TEST(tables_have_gaps)
     assert_false(metadata.stacks[0].exists || metadata.stacks[2].exists);
     assert_true(metadata.stacks[1].exists && metadata.stacks[3].exists);
     assert_int_equal(metadata.stacks[1].count, 0);
-    const struct sxt_mlyze_frame *frame = &metadata.stacks[3].frames[0];
+    const struct sxt_mlyze_frame *frame = sxt_mlyze_frame_at(&metadata, &metadata.stacks[3], 0);
     assert_int_equal(frame->line, 7);
     sxt_test_assert_text(sxt_mlyze_function(&metadata, frame->function, room), "f");
     sxt_test_assert_text(sxt_mlyze_file(&metadata, frame->file, room), "a.c");
@@ -57,10 +57,10 @@ TEST(frames_may_lack_anything)
 {
     read_text("{\"stack_traces\": {\"0\": [{}, {\"line\": null, \"x\": [{}]}, {\"line\": 4294967295}]}}");
     assert_int_equal(metadata.stacks[0].count, 3);
-    assert_int_equal(metadata.stacks[0].frames[0].file, SXT_MLYZE_NO_ID);
-    assert_int_equal(metadata.stacks[0].frames[1].function, SXT_MLYZE_NO_ID);
-    assert_int_equal(metadata.stacks[0].frames[1].line, 0);
-    assert_int_equal(metadata.stacks[0].frames[2].line, UINT32_MAX);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 0)->file, SXT_MLYZE_NO_ID);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 1)->function, SXT_MLYZE_NO_ID);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 1)->line, 0);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 2)->line, UINT32_MAX);
     sxt_mlyze_metadata_free(&metadata);
 }
 
@@ -143,7 +143,7 @@ TEST(ids_may_be_far_apart)
     assert_non_null(sxt_mlyze_find_stack(&metadata, 2000000));
     const struct sxt_mlyze_stack *stack = sxt_mlyze_find_stack(&metadata, 5);
     assert_non_null(stack);
-    sxt_test_assert_text(sxt_mlyze_function(&metadata, stack->frames[0].function, room), "f");
+    sxt_test_assert_text(sxt_mlyze_function(&metadata, sxt_mlyze_frame_at(&metadata, stack, 0)->function, room), "f");
     sxt_test_assert_text(sxt_mlyze_function(&metadata, 1, room), "g");
     sxt_test_assert_text(sxt_mlyze_function(&metadata, 2, room), "func_2");
     sxt_mlyze_metadata_free(&metadata);
@@ -154,15 +154,15 @@ TEST(stacks_may_begin_with_the_root)
     static const char text[] = "{\"stack_traces\": {\"0\": [{\"line\": 1}, {\"line\": 2}, {\"line\": 3}], \"1\": [], "
                                "\"2\": [{\"line\": 4}]}, \"stack_order\": \"root_first\"}";
     read_text(text);
-    assert_int_equal(metadata.stacks[0].frames[0].line, 3);
-    assert_int_equal(metadata.stacks[0].frames[2].line, 1);
-    assert_int_equal(metadata.stacks[2].frames[0].line, 4);
-    assert_int_equal(metadata.frames[0].line, 1);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 0)->line, 3);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 2)->line, 1);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[2], 0)->line, 4);
+    assert_true(metadata.is_root_first);
     sxt_mlyze_metadata_free(&metadata);
     assert_int_equal(sxt_mlyze_metadata_read(text, sizeof text - 30, true, &metadata, NULL), SXT_ERROR_FORMAT);
     static const char other[] = "{\"stack_traces\": {\"0\": [{\"line\": 1}, {\"line\": 2}]}}";
     assert_int_equal(sxt_mlyze_metadata_read(other, sizeof other - 1, true, &metadata, NULL), SXT_OK);
-    assert_int_equal(metadata.stacks[0].frames[0].line, 2);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 0)->line, 2);
     sxt_mlyze_metadata_free(&metadata);
 }
 

@@ -66,8 +66,10 @@ TEST(worked_example)
     char room[24];
     assert_int_equal(metadata->stack_count, 2);
     assert_int_equal(metadata->stacks[0].count, 2);
-    assert_int_equal(metadata->stacks[0].frames[1].line, 123);
-    sxt_test_assert_text(sxt_mlyze_function(metadata, metadata->stacks[0].frames[1].function, room), "process_data");
+    assert_int_equal(sxt_mlyze_frame_at(metadata, &metadata->stacks[0], 1)->line, 123);
+    sxt_test_assert_text(
+        sxt_mlyze_function(metadata, sxt_mlyze_frame_at(metadata, &metadata->stacks[0], 1)->function, room),
+        "process_data");
     sxt_test_assert_text(sxt_mlyze_file(metadata, 7, room), "file_7");
     sxt_test_assert_text(sxt_mlyze_function(metadata, 3, room), "func_3");
     sxt_mlyze_cursor_close(&cursor);
