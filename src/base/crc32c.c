@@ -80,3 +80,30 @@ uint32_t sxt_crc32c_hardware(uint32_t crc, const void *data, size_t size)
 }
 
 #endif
+
+/* --- joining --- */
+
+#define POLYNOMIAL 0x82f63b78u
+#define ONE        0x80000000u /* the highest bit is the coefficient of x^0 */
+
+/* The product of two polynomials, modulo that of the CRC. */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+    uint32_t product = 0;
+    for (uint32_t bit = ONE; bit != 0; bit >>= 1) {
+        product ^= (a & bit) != 0 ? b : 0;
+        b = b >> 1 ^ ((b & 1) != 0 ? POLYNOMIAL : 0);
+    }
+    return product;
+}
+
+/* Data after other data multiplies the CRC of that by x^8 for each byte. */
+uint32_t sxt_crc32c_join(uint32_t first, uint32_t second, uint64_t second_size)
+{
+    uint32_t power = ONE >> 8; /* x^8, x^16, x^32, ... */
+    for (uint64_t rest = second_size; rest != 0; rest >>= 1) {
+        first = (rest & 1) != 0 ? multiply(first, power) : first;
+        power = multiply(power, power);
+    }
+    return first ^ second;
+}

@@ -162,7 +162,9 @@ static void warn_damages(const struct cli_heap *heap)
     uint64_t blocks = 0;
     for (size_t i = 0; (damage = sxt_heap_get_damage(heap->usage, i)) != NULL; i++) {
         blocks += damage->blocks;
-        if (damage->blocks > 1)
+        if (damage->blocks == 0)
+            cli_warn(heap->path, "%s (offset 0x%" PRIx64 "); the figures may be wrong", damage->text, damage->offset);
+        else if (damage->blocks > 1)
             cli_warn(heap->path,
                      "blocks %" PRIu64 " to %" PRIu64 " are damaged: %s; %" PRIu64 " events are lost (offset 0x%" PRIx64
                      ")",

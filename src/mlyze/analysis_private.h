@@ -16,6 +16,8 @@ struct heap_pass {
     size_t near_count;   /* higher ids are in `far` */
     struct sxt_live far; /* of ids that are too high for an array, as addresses */
     uint64_t *sequences; /* by thread: how many allocations it has made */
+    uint64_t checked;    /* plain, with checksums: up to here they were compared */
+    uint32_t part_count; /* parts that were */
     double carry;        /* what rounding the weights of samples has left over */
     double period;       /* of sampling */
     bool has_begun;      /* the window */

@@ -48,8 +48,8 @@ static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor 
     watcher->passed(watcher->data, offset);
 }
 
-/* Adds blocks that cannot be read to the list. */
-static void add_damage(sxt_heap_usage *usage, const struct sxt_mlyze_loss *loss)
+/* Adds blocks that cannot be read to the list, or a part of a plain file that is wrong. */
+static void add_damage(sxt_heap_usage *usage, const struct sxt_mlyze_loss *loss, const sxt_error *why)
 {
     usage->damaged_blocks += loss->blocks;
     usage->lost_events += loss->events;
@@ -57,9 +57,9 @@ static void add_damage(sxt_heap_usage *usage, const struct sxt_mlyze_loss *loss)
         return;
     sxt_heap_damage *list =
         sxt_array_grow(usage->damages, &usage->damage_capacity, usage->damage_count + 1, sizeof *list);
-    const char *end = strstr(usage->damage.text, " (offset 0x");
-    size_t size = end != NULL ? (size_t)(end - usage->damage.text) : strlen(usage->damage.text);
-    const char *text = sxt_arena_copy(&usage->damage_texts, usage->damage.text, size);
+    const char *end = strstr(why->text, " (offset 0x");
+    size_t size = end != NULL ? (size_t)(end - why->text) : strlen(why->text);
+    const char *text = sxt_arena_copy(&usage->damage_texts, why->text, size);
     if (list != NULL)
         usage->damages = list;
     /* The sums are right, whether or not there is memory for the details. */
@@ -73,10 +73,40 @@ static bool pass_damage(sxt_heap_usage *usage, struct sxt_mlyze_cursor *cursor)
     struct sxt_mlyze_loss loss;
     bool goes_on = sxt_mlyze_skip_damage(cursor, &loss);
     if (goes_on || (loss.is_bounded && loss.events != SXT_MLYZE_NOT_KNOWN))
-        add_damage(usage, &loss);
+        add_damage(usage, &loss, &usage->damage);
     else
         usage->is_damaged = true;
     return goes_on;
+}
+
+/* Adds what the checksums of a plain file say, up to the offset that the cursor has reached. */
+static void check_parts(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)
+{
+    struct sxt_mlyze_part part;
+    uint64_t offset = sxt_mlyze_offset(cursor);
+    while (pass->checked < offset) {
+        sxt_error why;
+        bool is_there = sxt_mlyze_check_part(pass->usage->trace, pass->part_count++, &part);
+        pass->checked = is_there && part.end > part.offset ? part.end : UINT64_MAX;
+        if (!is_there || part.is_right)
+            continue;
+        (void)sxt_mlyze_fail_part(&part, &why);
+        add_damage(pass->usage, &(struct sxt_mlyze_loss){.offset = part.offset}, &why);
+    }
+}
+
+static void check_beginning(sxt_heap_usage *usage)
+{
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(usage->trace);
+    sxt_error why;
+    if (header->is_header_wrong) {
+        (void)sxt_fail(&why, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "the checksum of the header is wrong");
+        add_damage(usage, &(struct sxt_mlyze_loss){0}, &why);
+    }
+    if (header->is_metadata_wrong) {
+        (void)sxt_fail(&why, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "the checksum of the metadata is wrong");
+        add_damage(usage, &(struct sxt_mlyze_loss){.offset = header->metadata_offset}, &why);
+    }
 }
 
 static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt_error *error)
@@ -94,6 +124,8 @@ static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt
         } else if (read != SXT_OK) {
             count = pass_damage(usage, cursor);
         } else {
+            if (pass->checked < sxt_mlyze_offset(cursor))
+                check_parts(pass, cursor);
             sxt_heap_take_batch(pass, events, count);
             report_passed(pass, cursor);
             if (pass->no_memory)
@@ -133,8 +165,11 @@ int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *
     int status = prepare(&pass) ? SXT_OK : sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
     if (status == SXT_OK)
         status = sxt_mlyze_cursor_open(trace, &cursor, error);
-    if (status == SXT_OK)
+    if (status == SXT_OK) {
+        check_beginning(out);
+        pass.checked = sxt_mlyze_header(trace)->has_sums ? 0 : UINT64_MAX;
         status = read_all(&pass, cursor, error);
+    }
     if (status == SXT_OK)
         status = finish(&pass, error);
     sxt_mlyze_cursor_close(&cursor);

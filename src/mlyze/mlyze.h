@@ -24,6 +24,7 @@
 #define SXT_MLYZE_VERSION     1 /* the newest that is known */
 #define SXT_MLYZE_HEADER_SIZE 256
 #define SXT_MLYZE_BLOCK_MOST  65536 /* bytes of events in a block */
+#define SXT_MLYZE_SUMS_ROOM   288   /* for the checksums of a plain file, as text */
 
 /* Header fields after those of version 1; all 0 in a plain file. */
 enum sxt_mlyze_flag {
@@ -52,6 +53,9 @@ struct sxt_mlyze_header {
     uint64_t period;      /* of sampling, in bytes */
     uint64_t dropped;     /* events that were lost while recording */
     uint32_t pid;
+    bool has_sums;           /* a plain file with checksums; see sums.c */
+    bool is_header_wrong;    /* and that of the header is wrong, */
+    bool is_metadata_wrong;  /* or that of the metadata */
     bool has_unknown;        /* unknown bytes are not 0: the events may have another meaning */
     uint32_t unknown_offset; /* of the first of them */
 };
@@ -311,8 +315,8 @@ struct sxt_mlyze_settings {
 };
 
 /*
- * Events are written to OUTPUT as they come, after METADATA (complete JSON). The header is completed at the end
- * (pwrite), so OUTPUT must be a file unless the codec is RAW.
+ * Events are written to OUTPUT as they come, after METADATA (complete JSON). The header and the checksums of a plain
+ * file are completed at the end (pwrite), so OUTPUT must be a file unless the codec is RAW.
  */
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
@@ -339,6 +343,28 @@ void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer);
 /* Counts what is wrong with some events, and adds it to *ODDITIES. */
 void sxt_mlyze_count_oddities(const struct sxt_mlyze_metadata *metadata, const sxt_trace_event *events, size_t count,
                               sxt_trace_oddities *oddities);
+
+/* --- sums.c: the checksums of a plain file, in its metadata --- */
+
+/* The value of the key "checksums", which must be the first one, before the file is written: the writer fills it in. */
+#define SXT_MLYZE_SUMS_KEY "checksums"
+void sxt_mlyze_no_sums(char to[SXT_MLYZE_SUMS_ROOM]);
+/* Makes the checksums of metadata that begins with the key valid: our JSON writer does not place the blanks like that.
+ */
+void sxt_mlyze_mark_sums(char *metadata, size_t size);
+/* Does it begin with valid ones? */
+bool sxt_mlyze_has_sums(sxt_string metadata);
+
+/* A part of the events of a plain file. */
+struct sxt_mlyze_part {
+    uint64_t offset, end; /* in the file */
+    bool is_right;        /* its checksum is */
+};
+
+/* Checks part NUMBER, from 0. False if there is none: the parts before are all, or the file has no checksums. */
+bool sxt_mlyze_check_part(const struct sxt_mlyze *trace, uint32_t number, struct sxt_mlyze_part *out);
+/* The error for a part whose checksum is wrong. */
+int sxt_mlyze_fail_part(const struct sxt_mlyze_part *part, sxt_error *error);
 
 /* --- verify.c: the seven rules of the specification, each problem with its byte offset --- */
 

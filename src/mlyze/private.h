@@ -33,6 +33,31 @@ uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE]);
 /* Fills *OUT from the header, and checks that the offsets in it are within SIZE bytes. */
 int sxt_mlyze_header_read(const uint8_t *data, size_t size, struct sxt_mlyze_header *out, sxt_error *error);
 
+/* --- sums.c: checksums of a plain file --- */
+
+#define SXT_MLYZE_PARTS 32
+
+struct sxt_mlyze_sums {
+    uint32_t header, metadata;
+    uint32_t power; /* of 2: the size of a part of the events; 0: there are no checksums */
+    uint32_t parts[SXT_MLYZE_PARTS];
+    uint64_t size;   /* of the events that were added */
+    bool is_damaged; /* not all digits were digits */
+};
+
+/* While a file is written. */
+void sxt_mlyze_sums_begin(struct sxt_mlyze_sums *sums);
+void sxt_mlyze_sums_add(struct sxt_mlyze_sums *sums, const uint8_t *events, size_t size);
+
+/* Where the digits of the checksums are in the metadata; 0 if the text has no room for them. */
+size_t sxt_mlyze_sums_find(sxt_string metadata);
+/* The CRC of the metadata, with all digits of the checksums, which are AT this place, taken as 0. */
+uint32_t sxt_mlyze_sums_of_metadata(sxt_string metadata, size_t at);
+#define SXT_MLYZE_SUMS_DIGITS (8 + 8 + 2 + 8 * SXT_MLYZE_PARTS)
+void sxt_mlyze_sums_write(const struct sxt_mlyze_sums *sums, char digits[SXT_MLYZE_SUMS_DIGITS + 1]);
+/* False if they are not digits, or all 0: then there are no checksums. */
+bool sxt_mlyze_sums_read(const char *digits, struct sxt_mlyze_sums *out);
+
 /* --- events.c: events as bytes --- */
 
 /* Types from here on are not events: a block begins with one. */
@@ -163,7 +188,8 @@ struct sxt_mlyze_sink {
     bool keeps_index;
     struct sxt_mlyze_index index; /* of the blocks so far */
     size_t index_capacity;
-    struct sxt_buffer block; /* room for one */
+    struct sxt_buffer block;    /* room for one */
+    struct sxt_mlyze_sums sums; /* of a plain file */
 };
 
 /* Writes SIZE bytes of events. ENTRY has the number of the first one, the time before it and what is live there. */

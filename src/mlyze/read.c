@@ -41,6 +41,19 @@ struct sxt_mlyze_cursor {
     struct sxt_mlyze_columns *columns;
 };
 
+/* Compares the checksums of a plain file with its header and metadata. It can be read without them, as others do. */
+static void check_sums(struct sxt_mlyze *trace)
+{
+    struct sxt_mlyze_header *header = &trace->header;
+    struct sxt_mlyze_sums sums;
+    size_t at = (header->flags & SXT_MLYZE_BLOCKS) == 0 ? sxt_mlyze_sums_find(trace->text) : 0;
+    if (at == 0 || !sxt_mlyze_sums_read(trace->text.data + at, &sums))
+        return;
+    header->has_sums = true;
+    header->is_header_wrong = sums.header != sxt_crc32c(0, trace->data, SXT_MLYZE_HEADER_SIZE);
+    header->is_metadata_wrong = sums.is_damaged || sums.metadata != sxt_mlyze_sums_of_metadata(trace->text, at);
+}
+
 /* The text of the metadata. */
 static int open_text(struct sxt_mlyze *trace, sxt_error *error)
 {
@@ -92,6 +105,8 @@ static int open_trace(const uint8_t *data, size_t size, bool reads_metadata, str
     if (status == SXT_OK)
         status = open_text(trace, error);
     trace->stored_text = trace->text;
+    if (status == SXT_OK)
+        check_sums(trace);
     if (status == SXT_OK && reads_metadata)
         status = read_metadata(trace, error);
     if (status != SXT_OK) {

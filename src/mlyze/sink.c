@@ -48,8 +48,11 @@ static int add_entry(struct sxt_mlyze_sink *sink, struct sxt_mlyze_index_entry e
 int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, size_t size,
                          struct sxt_mlyze_index_entry entry, sxt_error *error)
 {
-    if (sink->codec == SXT_MLYZE_RAW)
+    if (sink->codec == SXT_MLYZE_RAW) {
+        if (sink->sums.power != 0)
+            sxt_mlyze_sums_add(&sink->sums, events, size);
         return sxt_output_write(sink->output, events, size, error);
+    }
     struct sxt_buffer *block = &sink->block;
     sxt_buffer_clear(block);
     int status = sxt_mlyze_block_write(block, sink->codec, events, size, entry.time, entry.event, error);

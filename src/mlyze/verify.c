@@ -233,6 +233,25 @@ static void report_loss(struct checking *checking, const char *rule, const sxt_e
                          (unsigned long long)loss->events, loss->events == 1 ? "event" : "events");
 }
 
+/* What the checksums of a plain file say. */
+static void check_sums(struct checking *checking)
+{
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(checking->trace);
+    struct sxt_mlyze_part part;
+    sxt_error error;
+    if (header->is_header_wrong)
+        sxt_problems_add(&checking->problems, 0, "checksum", "the checksum of the header is wrong");
+    if (header->is_metadata_wrong)
+        sxt_problems_add(&checking->problems, header->metadata_offset, "checksum",
+                         "the checksum of the metadata is wrong");
+    for (uint32_t i = 0; sxt_mlyze_check_part(checking->trace, i, &part); i++) {
+        if (part.is_right)
+            continue;
+        (void)sxt_mlyze_fail_part(&part, &error);
+        sxt_problems_add_error(&checking->problems, "checksum", &error);
+    }
+}
+
 static void check_events(struct checking *checking)
 {
     sxt_trace_event events[BATCH];
@@ -322,6 +341,7 @@ uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void
         sxt_problems_add(&checking.problems, 16, "metadata", "no metadata, not even an empty object");
     check_stack_order(&checking);
     check_frames(&checking);
+    check_sums(&checking);
     check_events(&checking);
     sxt_mlyze_close(&trace);
     return checking.problems.count;

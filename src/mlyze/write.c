@@ -19,6 +19,7 @@ struct sxt_mlyze_writer {
     size_t metadata_size; /* in the file */
     bool is_packed;       /* metadata is compressed */
     uint32_t metadata_crc;
+    size_t sums_at;       /* where a plain file has the digits of its checksums; 0: nowhere */
     uint64_t time;        /* of the last event */
     uint64_t count;       /* of events */
     uint64_t events_size; /* of blocks that are written */
@@ -61,6 +62,27 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
         sxt_store_u32le(to + SXT_MLYZE_AT_HEADER_CRC, sxt_mlyze_header_crc(to));
 }
 
+/* Writes metadata. The checksums in it are those of another file, or were not known when it was made. */
+static int write_metadata(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
+{
+    char zeros[SXT_MLYZE_SUMS_DIGITS];
+    struct sxt_output *output = writer->sink.output;
+    size_t at = has_blocks(writer) ? 0 : sxt_mlyze_sums_find(metadata);
+    if (at == 0)
+        return sxt_output_write(output, metadata.data, metadata.size, error);
+    if (lseek(output->fd, 0, SEEK_CUR) >= 0) {
+        writer->sums_at = SXT_MLYZE_HEADER_SIZE + at;
+        sxt_mlyze_sums_begin(&writer->sink.sums);
+        writer->metadata_crc = sxt_mlyze_sums_of_metadata(metadata, at);
+    }
+    memset(zeros, '0', sizeof zeros);
+    int status = sxt_output_write(output, metadata.data, at, error);
+    if (status == SXT_OK)
+        status = sxt_output_write(output, zeros, sizeof zeros, error);
+    at += sizeof zeros;
+    return status == SXT_OK ? sxt_output_write(output, metadata.data + at, metadata.size - at, error) : status;
+}
+
 /* Writes header and metadata. The sink's buffer is not in use yet. */
 static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
 {
@@ -73,7 +95,7 @@ static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata,
     make_header(writer, header);
     int status = sxt_output_write(writer->sink.output, header, sizeof header, error);
     if (status == SXT_OK)
-        status = sxt_output_write(writer->sink.output, metadata.data, metadata.size, error);
+        status = write_metadata(writer, metadata, error);
     sxt_buffer_free(&writer->sink.block);
     return status;
 }
@@ -199,21 +221,35 @@ int sxt_mlyze_write_bytes(struct sxt_mlyze_writer *writer, const uint8_t *bytes,
     return sxt_buffer_status(&writer->events, error);
 }
 
-int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
+static int write_at(const struct sxt_mlyze_writer *writer, const void *data, size_t size, uint64_t offset,
+                    sxt_error *error)
 {
-    int status = flush(writer, writer->events.size, error);
-    int writing_status = sxt_mlyze_writing_end(&writer->writing, status == SXT_OK ? error : NULL);
-    status = status == SXT_OK ? writing_status : status;
-    if (status != SXT_OK || !has_blocks(writer))
-        return status;
-    uint8_t header[SXT_MLYZE_HEADER_SIZE];
-    make_header(writer, header);
-    for (size_t done = 0; done < sizeof header;) {
-        ssize_t written = pwrite(writer->sink.output->fd, header + done, sizeof header - done, (off_t)done);
+    for (size_t done = 0; done < size;) {
+        ssize_t written =
+            pwrite(writer->sink.output->fd, (const char *)data + done, size - done, (off_t)(offset + done));
         if (written > 0)
             done += (size_t)written;
         else if (written == 0 || errno != EINTR)
             return sxt_fail_errno(error, written == 0 ? EIO : errno, "cannot write");
     }
     return SXT_OK;
+}
+
+int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
+{
+    int status = flush(writer, writer->events.size, error);
+    int writing_status = sxt_mlyze_writing_end(&writer->writing, status == SXT_OK ? error : NULL);
+    status = status == SXT_OK ? writing_status : status;
+    if (status != SXT_OK || (!has_blocks(writer) && writer->sums_at == 0))
+        return status;
+    uint8_t header[SXT_MLYZE_HEADER_SIZE];
+    make_header(writer, header);
+    if (has_blocks(writer))
+        return write_at(writer, header, sizeof header, 0, error);
+    struct sxt_mlyze_sums sums = writer->sink.sums;
+    char digits[SXT_MLYZE_SUMS_DIGITS + 1];
+    sums.header = sxt_crc32c(0, header, sizeof header);
+    sums.metadata = writer->metadata_crc;
+    sxt_mlyze_sums_write(&sums, digits);
+    return write_at(writer, digits, SXT_MLYZE_SUMS_DIGITS, writer->sums_at, error);
 }

@@ -76,6 +76,7 @@ int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_o
         status = name_markers(&names, markers, error);
     if (status == SXT_OK) {
         write_json(&names, json);
+        sxt_mlyze_mark_sums((char *)json->data, json->size);
         status = sxt_buffer_status(json, error);
     }
     *functions = names.places.functions.count - (names.places.functions.count > 0);
@@ -447,7 +448,10 @@ static void write_json(struct names *names, struct sxt_buffer *out)
     struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
     json.escapes = SXT_JSON_ESCAPES_NUMBERS;
     const uint32_t *frames = names->frames;
+    char sums[SXT_MLYZE_SUMS_ROOM];
+    sxt_mlyze_no_sums(sums);
     sxt_json_write_begin(&json, NULL, '{');
+    sxt_json_write_string(&json, SXT_MLYZE_SUMS_KEY, sxt_string_of(sums)); /* must be first */
     sxt_json_write_begin(&json, "stack_traces", '{');
     for (size_t i = 0; i < facts->stack_count; i++) {
         sxt_json_write_key_number(&json, i);

@@ -199,5 +199,7 @@ void sxt_naming_write(const struct sxt_naming *naming, sxt_string text, struct s
     sxt_json_write_begin(&json, NULL, '{');
     write_members(naming, &reader, &json);
     sxt_json_write_end(&json, '}');
+    if (sxt_mlyze_has_sums(text))
+        sxt_mlyze_mark_sums((char *)out->data, out->size);
     sxt_arena_free(&arena);
 }

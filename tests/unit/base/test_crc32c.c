@@ -135,3 +135,14 @@ TEST(the_chosen_variant_agrees_with_the_definition)
 {
     check_variant(sxt_crc32c);
 }
+
+TEST(sums_of_two_pieces_are_joined)
+{
+    uint8_t data[300];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 37 + i / 7);
+    for (size_t split = 0; split <= sizeof data; split++)
+        assert_int_equal(sxt_crc32c_join(sxt_crc32c(0, data, split), sxt_crc32c(0, data + split, sizeof data - split),
+                                         sizeof data - split),
+                         sxt_crc32c(0, data, sizeof data));
+}
