@@ -420,7 +420,7 @@ typedef enum sxt_heap_format {
 
 /*
  * Writes a profile: to PATH, whole or not at all ("-" is standard output), or to memory, which the caller frees with
- * sxt_free.
+ * sxt_free. A PATH that ends in ".gz" gets a gzip file.
  */
 SXT_API int sxt_heap_write_path(const sxt_heap_usage *usage, sxt_heap_format format, sxt_heap_cost cost,
                                 const char *path, sxt_error *error);

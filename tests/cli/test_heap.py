@@ -1,6 +1,7 @@
 """heap over traces: every figure is compared with what plain Python says about the same events."""
 
 import csv
+import gzip
 import io
 import json
 import math
@@ -421,6 +422,15 @@ class Exports(HeapTest):
             key = tuple((FUNCTIONS[function], FILES[file], line) for file, line, function in STACKS[stack])
             expected[key] = [count, size, *live.get(stack, (0, 0))[::-1], *peak.get(stack, (0, 0))[::-1]]
         self.assertEqual(found, expected)
+
+    def test_a_name_with_gz_gets_a_gzip_file(self):
+        for option, name in (("--pprof", "out.pb"), ("--speedscope", "out.json")):
+            self.run_ok("heap", self.path, option, self.folder / name)
+            content = (self.folder / name).read_bytes()
+            self.assertNotEqual(content[:2], b"\x1f\x8b")
+            for packed in (f"{name}.gz", f"{name}.GZ"):
+                self.run_ok("heap", self.path, option, self.folder / packed)
+                self.assertEqual(gzip.decompress((self.folder / packed).read_bytes()), content)
 
     def test_speedscope(self):
         out = self.folder / "out.json"
