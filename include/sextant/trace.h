@@ -206,6 +206,25 @@ SXT_API void sxt_trace_parse_moment(const sxt_trace *trace, const char *text, sx
 /* Parses "10us", "250ms", "1.5s", "2min", "1h", or a number of microseconds. False if TEXT is anything else. */
 SXT_API bool sxt_heap_parse_duration(const char *text, uint64_t *microseconds);
 
+/*
+ * Which allocations count. Tables, trees, timelines and profiles have only these, and sxt_heap_total their sums; the
+ * peak stays the moment when the whole heap was largest. A pattern is a POSIX extended regular expression, which is
+ * searched in the function (as stored, and as sxt_trace_shorten_name gives it) and in the file of a frame.
+ */
+typedef struct sxt_heap_filter {
+    size_t struct_size;       /* set by sxt_heap_filter_init */
+    const char *const *focus; /* only stacks in which a frame matches one of these */
+    size_t focus_count;
+    const char *const *ignore; /* no stacks in which a frame matches one of these */
+    size_t ignore_count;
+    const char *const *modules; /* only allocations by code of these loaded files: names, or whole paths */
+    size_t module_count;
+    const char *const *threads; /* only allocations by these threads: numbers, or names */
+    size_t thread_count;
+} sxt_heap_filter;
+
+SXT_API void sxt_heap_filter_init(sxt_heap_filter *filter);
+
 typedef struct sxt_heap_options {
     size_t struct_size;       /* set by sxt_heap_options_init */
     sxt_heap_moment from, to; /* only this window is analysed */
@@ -220,6 +239,8 @@ typedef struct sxt_heap_options {
     void (*progress)(void *data, uint64_t done, uint64_t all);
     void *progress_data;
     uintptr_t reserved[4];
+    const sxt_heap_filter *filter; /* NULL: everything counts */
+    uint32_t depth;                /* stacks are cut to this many frames, the innermost ones; 0: they are not */
 } sxt_heap_options;
 
 SXT_API void sxt_heap_options_init(sxt_heap_options *options);
@@ -280,14 +301,18 @@ SXT_API const sxt_heap_damage *sxt_heap_get_damage(const sxt_heap_usage *usage, 
 /* Sums over the whole window. */
 SXT_API const sxt_heap_sums *sxt_heap_total(const sxt_heap_usage *usage);
 
-/* A stack that allocated something. */
+/* The same without the filter; NULL if there was none. */
+SXT_API const sxt_heap_sums *sxt_heap_unfiltered(const sxt_heap_usage *usage);
+
+/* A stack that allocated something. Stacks with the same frames are one site. */
 typedef struct sxt_heap_site {
-    uint32_t stack;
+    uint32_t stack; /* the lowest id of those with these frames */
     bool is_suppressed;
+    bool is_left_out; /* for the library's use */
     sxt_heap_sums sums;
 } sxt_heap_site;
 
-/* The site of a stack; NULL if it allocated nothing. O(sites). */
+/* The site of a stack, by any of its ids; NULL if it allocated nothing. O(sites). */
 SXT_API const sxt_heap_site *sxt_heap_find_site(const sxt_heap_usage *usage, uint32_t stack);
 
 /* Markers in order, at most the first SXT_HEAP_MARKERS_MOST. NULL if there is no such index. */
@@ -331,6 +356,46 @@ SXT_API const sxt_heap_lifetimes *sxt_heap_get_lifetimes(const sxt_heap_usage *u
  */
 SXT_API int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error);
 
+/*
+ * Hides leaks that every program has: memory that libc, libstdc++ and the loader keep until the end (buffers of stdio,
+ * locales, time zones, the pool for exceptions, loaded files).
+ */
+SXT_API int sxt_heap_suppress_known(sxt_heap_usage *usage, sxt_error *error);
+
+/* --- names for people --- */
+
+/*
+ * Writes NAME to OUT, which has room for NAME.size bytes, with template arguments and long parameters folded and
+ * without return type: "std::basic_string<>::append(char const*)". Returns the size, which may be 0 only if NAME's is.
+ */
+SXT_API size_t sxt_trace_shorten_name(sxt_string name, char *out);
+
+/* Whether a frame belongs to the library of its language (C, C++, Rust, Go's runtime, CPython), and not to the user. */
+SXT_API bool sxt_trace_is_library_frame(const sxt_trace_frame *frame);
+
+/* What is shown of a stack. All zero: every frame. */
+typedef struct sxt_heap_view {
+    uint32_t depth;      /* the most frames that the stack has, the innermost ones; 0: all */
+    uint32_t frames;     /* the most frames that are shown; 0: all */
+    bool folds_library;  /* of library frames in a row, only the outermost is shown; after the last user frame none */
+    bool shortens_names; /* names that differ only in what sxt_trace_shorten_name drops are the same */
+    uintptr_t reserved[4];
+} sxt_heap_view;
+
+typedef struct sxt_heap_shown_frame {
+    sxt_trace_frame frame;
+    uint32_t index;  /* in the stack */
+    uint32_t folded; /* library frames inside of it that are not shown */
+    bool is_library;
+} sxt_heap_shown_frame;
+
+/*
+ * Fills OUT with the frames of a stack that are shown, at most CAPACITY, and returns how many. *LEFT is how many frames
+ * of user code, and of libraries before the last of them, come after these.
+ */
+SXT_API size_t sxt_trace_show_stack(const sxt_trace *trace, uint32_t stack, const sxt_heap_view *view,
+                                    sxt_heap_shown_frame *out, size_t capacity, uint32_t *left);
+
 /* --- tables, trees and comparisons --- */
 
 typedef enum sxt_heap_cost {
@@ -362,6 +427,7 @@ typedef struct sxt_heap_row {
     sxt_string label;   /* FUNCTION and FILE: the name */
     uint64_t inclusive; /* FUNCTION and FILE: the cost of all stacks that have it in any frame */
     sxt_heap_sums sums; /* FUNCTION and FILE: of the stacks that have it in the innermost frame */
+    uint64_t stacks;    /* STACK: how many stacks it is the sum of; 1 unless a view shows several alike */
 } sxt_heap_row;
 
 typedef struct sxt_heap_table sxt_heap_table;
@@ -369,6 +435,10 @@ typedef struct sxt_heap_table sxt_heap_table;
 /* The rows with the highest cost, at most LIMIT of them. Suppressed leaks are left out. */
 SXT_API int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
                                 sxt_heap_table **out, sxt_error *error);
+
+/* The same by stack for a VIEW: stacks of which the same is shown are one row, with the lowest of their ids. */
+SXT_API int sxt_heap_table_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit,
+                                     const sxt_heap_view *view, sxt_heap_table **out, sxt_error *error);
 SXT_API void sxt_heap_table_free(sxt_heap_table **table);
 SXT_API size_t sxt_heap_table_count(const sxt_heap_table *table);
 SXT_API size_t sxt_heap_table_unlimited_count(const sxt_heap_table *table); /* how many rows there are without LIMIT */

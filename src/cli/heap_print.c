@@ -404,7 +404,7 @@ int cli_heap_print_stack(struct sxt_emit *emit, const struct cli_heap *heap, uin
     const sxt_heap_sums *sums = &site->sums;
     if (sxt_emit_is_json(emit)) {
         sxt_emit_record(emit);
-        sxt_emit_number(emit, "stack", stack);
+        sxt_emit_number(emit, "stack", site->stack);
         emit_sums(emit, heap, sums);
         cli_heap_emit_frames(emit, heap->trace, site->stack);
         sxt_emit_record_end(emit);

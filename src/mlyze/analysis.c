@@ -76,7 +76,11 @@ static uint32_t new_site(struct heap_pass *pass, uint32_t stack)
     if (moved == NULL)
         return SXT_HEAP_NO_SITE;
     usage->sites = moved;
-    usage->sites[usage->site_count] = (sxt_heap_site){.stack = stack, .sums.epoch = usage->epoch};
+    usage->sites[usage->site_count] = (sxt_heap_site){
+        .stack = stack,
+        .is_left_out = pass->sieve != NULL && !sxt_heap_sieve_keeps(pass->sieve, stack),
+        .sums.epoch = usage->epoch,
+    };
     return (uint32_t)usage->site_count++;
 }
 
@@ -100,6 +104,16 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
     if (__builtin_expect(pass->near[stack] == 0, 0))
         pass->near[stack] = new_site(pass, stack) + 1;
     return pass->near[stack] - 1;
+}
+
+/* As find_site, if allocations of other threads are left out. */
+static uint32_t find_site_of_thread(struct heap_pass *pass, const sxt_trace_event *event)
+{
+    if (pass->threads == NULL || pass->threads[event->thread])
+        return find_site(pass, event->stack);
+    if (pass->other_site == SXT_HEAP_NO_SITE && (pass->other_site = new_site(pass, 0)) != SXT_HEAP_NO_SITE)
+        pass->usage->sites[pass->other_site].is_left_out = true;
+    return pass->other_site;
 }
 
 /* --- events --- */
@@ -130,6 +144,21 @@ static uint32_t scale(struct heap_pass *pass, uint64_t *size)
     return whole;
 }
 
+/* The sums of a block that has ended that not every pass has. False if the filter leaves it out. */
+static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *block, const struct ending *ending)
+{
+    if (usage->is_filtered) {
+        end_block(usage, &usage->whole, ending);
+        if (usage->sites[block->site].is_left_out)
+            return false;
+    }
+    if (usage->threads != NULL)
+        end_block(usage, &usage->threads[block->thread], ending);
+    if (usage->sizes != NULL)
+        end_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], ending);
+    return true;
+}
+
 static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -139,21 +168,19 @@ static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
     uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
     ending.is_temporary = others <= usage->options.temporary;
     ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
-    end_block(usage, &usage->total, &ending);
     end_block(usage, &usage->sites[block->site].sums, &ending);
-    if (usage->threads != NULL)
-        end_block(usage, &usage->threads[block->thread], &ending);
-    if (usage->sizes != NULL)
-        end_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], &ending);
+    if (__builtin_expect(pass->is_unusual, 0) && !end_unusual(usage, block, &ending))
+        return;
+    end_block(usage, &usage->total, &ending);
     unsigned power = sxt_heap_power_of(ending.lifetime);
     usage->lifetimes.count[power] += ending.weight;
     usage->lifetimes.bytes[power] += block->size;
 }
 
 /* No other sum exceeds that of all bytes, so one check protects all of them from overflow. */
-static inline uint64_t bound_size(sxt_heap_usage *usage, uint64_t size)
+static inline uint64_t bound_size(sxt_heap_usage *usage, const sxt_heap_sums *all, uint64_t size)
 {
-    uint64_t room = UINT64_MAX - usage->total.bytes;
+    uint64_t room = UINT64_MAX - all->bytes;
     if (__builtin_expect(size <= room, 1))
         return size;
     usage->is_saturated = true;
@@ -175,11 +202,57 @@ static inline void look_for_peak(struct heap_pass *pass, uint64_t time)
     }
 }
 
+/* The size and weight that a new block counts with. */
+static uint32_t weigh(struct heap_pass *pass, size_t place, uint64_t *size)
+{
+    uint32_t weight = 1;
+    if (pass->usage->is_sampled)
+        weight = pass->live.weights[pass->live.slots[place].number] = scale(pass, size);
+    if (pass->usage->is_filtered)
+        *size = bound_size(pass->usage, &pass->usage->whole, *size);
+    return weight;
+}
+
+/* The peak is that of the whole heap, also if a part of it is left out. */
+static void add_filtered(struct heap_pass *pass, const sxt_heap_site *site, uint64_t size, uint32_t weight,
+                         uint64_t time)
+{
+    sxt_heap_usage *usage = pass->usage;
+    if (!site->is_left_out) {
+        add_block(usage, &usage->total, size, weight);
+        if (usage->total.live_bytes > pass->recent_peak)
+            pass->recent_peak = usage->total.live_bytes;
+    }
+    add_block(usage, &usage->whole, size, weight);
+    if (usage->whole.live_bytes <= usage->whole.peak_bytes)
+        return;
+    usage->whole.peak_bytes = usage->whole.live_bytes;
+    usage->whole.peak_count = usage->whole.live_count;
+    usage->peak_time = time;
+    usage->whole.epoch = ++usage->epoch;
+}
+
+/* The sums of a new block that not every pass has. False if the others are done too. */
+static bool add_unusual(struct heap_pass *pass, const struct sxt_live_block *block, uint32_t weight)
+{
+    sxt_heap_usage *usage = pass->usage;
+    const sxt_heap_site *site = &usage->sites[block->site];
+    if (usage->threads != NULL && !site->is_left_out)
+        add_block(usage, &usage->threads[block->thread], block->size, weight);
+    if (usage->sizes != NULL && !site->is_left_out)
+        add_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], block->size, weight);
+    if (usage->is_filtered)
+        add_filtered(pass, site, block->size, weight, block->time);
+    return !usage->is_filtered;
+}
+
 static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *event, uint64_t hash)
 {
     sxt_heap_usage *usage = pass->usage;
     bool is_new;
-    uint32_t site = find_site(pass, event->stack), weight = 1;
+    bool is_unusual = pass->is_unusual;
+    uint32_t site = __builtin_expect(is_unusual, 0) ? find_site_of_thread(pass, event) : find_site(pass, event->stack);
+    uint32_t weight = 1;
     size_t place = site == SXT_HEAP_NO_SITE ? SXT_LIVE_NOWHERE : sxt_live_add_hash(&pass->live, hash, &is_new);
     if (place == SXT_LIVE_NOWHERE) {
         pass->no_memory = true;
@@ -190,9 +263,9 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
         close_block(pass, place, event->time);
     }
     uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
-    if (__builtin_expect(usage->is_sampled, 0))
-        weight = pass->live.weights[pass->live.slots[place].number] = scale(pass, &size);
-    size = bound_size(usage, size);
+    if (__builtin_expect(is_unusual, 0))
+        weight = weigh(pass, place, &size);
+    size = bound_size(usage, &usage->total, size);
     struct sxt_live_block *block = sxt_live_at(&pass->live, place);
     block->size = size;
     block->time = event->time;
@@ -203,10 +276,8 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
     usage->samples++;
     usage->zero_addresses += event->address == 0;
     add_block(usage, &usage->sites[site].sums, size, weight);
-    if (usage->threads != NULL)
-        add_block(usage, &usage->threads[event->thread], size, weight);
-    if (usage->sizes != NULL)
-        add_block(usage, &usage->sizes[sxt_heap_power_of(size)], size, weight);
+    if (__builtin_expect(is_unusual, 0) && !add_unusual(pass, block, weight))
+        return;
     add_block(usage, &usage->total, size, weight);
     look_for_peak(pass, event->time);
 }
@@ -363,6 +434,7 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
     for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)
         begin_sums(usage, &usage->sizes[i]);
     begin_sums(usage, &usage->total);
+    begin_sums(usage, &usage->whole);
     for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&pass->live, at)) != SXT_LIVE_NOWHERE;)
         sxt_live_at(&pass->live, at)->is_old = true;
     usage->start = usage->end = usage->peak_time = time;

@@ -47,8 +47,10 @@ struct sxt_heap_usage {
     uint64_t others;  /* events of unknown types */
     uint64_t samples; /* allocations that are in the file */
     uint64_t peak_time;
-    uint64_t epoch; /* number of the peak so far */
-    sxt_heap_sums total;
+    uint64_t epoch;      /* number of the peak so far */
+    sxt_heap_sums total; /* of what the filter keeps */
+    sxt_heap_sums whole; /* of all blocks; only if there is a filter */
+    bool is_filtered;
     sxt_heap_site *sites; /* in order of first use */
     size_t site_count, site_capacity;
     sxt_heap_sums *threads; /* by id, 65536 of them; NULL unless asked for */
@@ -107,10 +109,61 @@ struct sxt_heap_table {
 /* Adds FROM to TO, as if their blocks were of one stack. */
 void sxt_heap_add_sums(sxt_heap_sums *to, const sxt_heap_sums *from);
 
+/* Whether a row with these sums belongs to a table of COST. */
+bool sxt_heap_has_any(const sxt_heap_sums *sums, sxt_heap_cost cost);
+
+/* Whether A comes before B in a table of COST (below 0) or after it (above 0); 0: neither. */
+int sxt_heap_compare_sums(const sxt_heap_sums *a, const sxt_heap_sums *b, sxt_heap_cost cost);
+
+/* --- analysis_view.c: what is shown of a stack --- */
+
+struct sxt_heap_chosen {
+    const struct sxt_mlyze_frame *frame;
+    uint32_t index;  /* in the stack */
+    uint32_t folded; /* library frames inside of it that are not shown */
+    bool is_library;
+};
+
+/*
+ * The frames of a stack that VIEW shows, at most CAPACITY; returns how many. KIND says what a frame is (frame_kind.h).
+ * LEFT may be NULL; otherwise *LEFT is how many more would be shown.
+ */
+size_t sxt_heap_choose_frames(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_stack *stack,
+                              const sxt_heap_view *view,
+                              unsigned (*kind)(void *data, const struct sxt_mlyze_frame *frame), void *data,
+                              struct sxt_heap_chosen *out, size_t capacity, uint32_t *left);
+
 /* --- analysis_leaks.c --- */
 
 /* What is suppressed in total. */
 void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count);
+
+/* --- analysis_filter.c: which allocations count --- */
+
+struct sxt_heap_sieve;
+
+/* OUT is NULL if the options have no filter. SXT_ERROR_USAGE if a pattern is wrong; SXT_ERROR_NOT_FOUND for a thread.
+ */
+int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *options, struct sxt_heap_sieve **out,
+                        sxt_error *error);
+void sxt_heap_sieve_close(struct sxt_heap_sieve **sieve);
+
+/* Whether allocations of a stack count. Not for several threads at a time: the sieve keeps what it has found out. */
+bool sxt_heap_sieve_keeps(struct sxt_heap_sieve *sieve, uint32_t stack);
+
+/* By number of a thread, whether its allocations count; NULL if all do. */
+const bool *sxt_heap_sieve_threads(const struct sxt_heap_sieve *sieve);
+
+/* --- analysis_merge.c: equal stacks are one site --- */
+
+/* Drops the sites that are left out, and makes one site of equal stacks, with the lowest of their ids. */
+int sxt_heap_merge_sites(sxt_heap_usage *usage, sxt_error *error);
+
+/* How many frames of a stack count: all, or as many as the options say. */
+uint32_t sxt_heap_depth(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack);
+
+/* The nodes of these frames, innermost first: see sxt_mlyze_find_path. False if memory is short. */
+bool sxt_heap_find_path(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack, struct sxt_mlyze_path *path);
 
 /* --- analysis_tree.c --- */
 

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "mlyze/analysis_private.h"
+#include "mlyze/frame_kind.h"
+#include "mlyze/frame_names.h"
 
 #define PATTERNS_MOST 100000
 
@@ -25,9 +27,11 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
         const struct sxt_live_block *block = sxt_live_at(&pass->live, at);
         if (usage->end - block->time < usage->options.min_age || (is_window && block->is_old))
             continue;
-        sxt_heap_sums *all[] = {&usage->total, &usage->sites[block->site].sums,
-                                usage->threads == NULL ? NULL : &usage->threads[block->thread],
-                                usage->sizes == NULL ? NULL : &usage->sizes[sxt_heap_power_of(block->size)]};
+        bool is_kept = !usage->sites[block->site].is_left_out;
+        sxt_heap_sums *all[] = {&usage->whole, &usage->sites[block->site].sums, is_kept ? &usage->total : NULL,
+                                usage->threads == NULL || !is_kept ? NULL : &usage->threads[block->thread],
+                                usage->sizes == NULL || !is_kept ? NULL
+                                                                 : &usage->sizes[sxt_heap_power_of(block->size)]};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             if (all[i] == NULL)
                 continue;
@@ -179,6 +183,45 @@ int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
     sxt_arena_free(&arena);
     return status;
 }
+
+/* --- leaks that every program has --- */
+
+/*
+ * Whether libc or libstdc++ keeps this memory for itself: one of the library frames up to the first frame of user code
+ * is known for that. Of what the loader runs before and after main, all that is not the user's counts.
+ */
+static bool is_known_leak(struct sxt_frame_names *names, const struct sxt_mlyze_stack *stack)
+{
+    uint32_t node = stack->node;
+    unsigned seen = 0;
+    for (; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(names->metadata, node)->parent) {
+        unsigned kind = sxt_frame_names_kind(names, &sxt_mlyze_node_at(names->metadata, node)->frame);
+        if ((kind & (SXT_FRAME_C | SXT_FRAME_CXX)) == 0)
+            return false;
+        seen |= kind;
+        if ((seen & SXT_FRAME_KEEPS) != 0)
+            return true;
+    }
+    return (seen & SXT_FRAME_LOADER) != 0;
+}
+
+int sxt_heap_suppress_known(sxt_heap_usage *usage, sxt_error *error)
+{
+    struct sxt_frame_names names;
+    int status = sxt_frame_names_init(&names, sxt_mlyze_metadata(usage->trace), false, error);
+    if (status != SXT_OK)
+        return status;
+    for (size_t i = 0; i < usage->site_count; i++) {
+        sxt_heap_site *site = &usage->sites[i];
+        const struct sxt_mlyze_stack *stack = site->sums.leaked_count > 0 ? sxt_heap_frames(usage, site->stack) : NULL;
+        if (stack != NULL && stack->count > 0)
+            site->is_suppressed |= is_known_leak(&names, stack);
+    }
+    sxt_frame_names_free(&names);
+    return SXT_OK;
+}
+
+/* --- both --- */
 
 void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count)
 {

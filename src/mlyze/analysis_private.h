@@ -12,16 +12,20 @@ struct heap_pass {
     sxt_heap_usage *usage;
     const struct sxt_heap_watcher *watcher; /* may be NULL */
     struct sxt_live live;
-    uint32_t *near;      /* by id of a stack: number of its site + 1, or 0 */
-    size_t near_count;   /* higher ids are in `far` */
-    struct sxt_live far; /* of ids that are too high for an array, as addresses */
-    uint64_t *sequences; /* by thread: how many allocations it has made */
-    uint64_t checked;    /* plain, with checksums: up to here they were compared */
-    uint32_t part_count; /* parts that were */
-    double carry;        /* what rounding the weights of samples has left over */
-    double period;       /* of sampling */
-    bool has_begun;      /* the window */
-    bool has_stopped;    /* at the marker that ends it */
+    uint32_t *near;               /* by id of a stack: number of its site + 1, or 0 */
+    size_t near_count;            /* higher ids are in `far` */
+    struct sxt_live far;          /* of ids that are too high for an array, as addresses */
+    uint64_t *sequences;          /* by thread: how many allocations it has made */
+    uint64_t checked;             /* plain, with checksums: up to here they were compared */
+    uint32_t part_count;          /* parts that were */
+    double carry;                 /* what rounding the weights of samples has left over */
+    double period;                /* of sampling */
+    bool is_unusual;              /* sampled, filtered, or with sums by thread or by size */
+    struct sxt_heap_sieve *sieve; /* NULL: everything counts */
+    const bool *threads;          /* whose allocations count; NULL: all */
+    uint32_t other_site;          /* of the allocations of other threads */
+    bool has_begun;               /* the window */
+    bool has_stopped;             /* at the marker that ends it */
     bool no_memory;
     uint64_t passed;      /* the offset that the watcher knows */
     uint64_t recent_peak; /* the most live bytes since the last update of intervals */

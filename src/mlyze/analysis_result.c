@@ -50,8 +50,14 @@ const sxt_heap_sums *sxt_heap_total(const sxt_heap_usage *usage)
     return &usage->total;
 }
 
+const sxt_heap_sums *sxt_heap_unfiltered(const sxt_heap_usage *usage)
+{
+    return usage->is_filtered ? &usage->whole : NULL;
+}
+
 const sxt_heap_site *sxt_heap_find_site(const sxt_heap_usage *usage, uint32_t stack)
 {
+    stack = sxt_mlyze_same_stack(sxt_mlyze_metadata(usage->trace), stack);
     for (size_t i = 0; i < usage->site_count; i++)
         if (usage->sites[i].stack == stack)
             return &usage->sites[i];

@@ -34,8 +34,10 @@ static int finish(struct heap_pass *pass, sxt_error *error)
         sxt_heap_remember_peak(usage, &usage->threads[i]);
     for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)
         sxt_heap_remember_peak(usage, &usage->sizes[i]);
+    if (usage->is_filtered)
+        sxt_heap_remember_peak(usage, &usage->total);
     sxt_heap_find_leaks(pass);
-    return SXT_OK;
+    return sxt_heap_merge_sites(usage, error);
 }
 
 static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)
@@ -143,6 +145,9 @@ static bool prepare(struct heap_pass *pass)
     usage->start = usage->end = usage->peak_time = header->start_us;
     usage->is_sampled = (header->flags & SXT_MLYZE_SAMPLED) != 0 && header->period > 0;
     pass->period = (double)header->period;
+    usage->is_filtered = pass->sieve != NULL;
+    pass->threads = pass->sieve != NULL ? sxt_heap_sieve_threads(pass->sieve) : NULL;
+    pass->is_unusual = usage->is_sampled || usage->is_filtered || usage->options.by_thread || usage->options.by_size;
     pass->has_begun = usage->options.from.kind == SXT_HEAP_MOMENT_NONE;
     pass->sequences = calloc(SXT_HEAP_THREADS, sizeof *pass->sequences);
     if (usage->options.by_thread)
@@ -158,11 +163,13 @@ static bool prepare(struct heap_pass *pass)
 int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options,
                          const struct sxt_heap_watcher *watcher, sxt_heap_usage *out, sxt_error *error)
 {
-    struct heap_pass pass = {.usage = out, .watcher = watcher};
+    struct heap_pass pass = {.usage = out, .watcher = watcher, .other_site = SXT_HEAP_NO_SITE};
     struct sxt_mlyze_cursor *cursor = NULL;
     *out = (sxt_heap_usage){.trace = trace, .options = *options};
     sxt_arena_init(&out->damage_texts, 0, sxt_arena_separate_default);
-    int status = prepare(&pass) ? SXT_OK : sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
+    int status = sxt_heap_sieve_open(trace, options, &pass.sieve, error);
+    if (status == SXT_OK && !prepare(&pass))
+        status = sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
     if (status == SXT_OK)
         status = sxt_mlyze_cursor_open(trace, &cursor, error);
     if (status == SXT_OK) {
@@ -173,6 +180,7 @@ int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *
     if (status == SXT_OK)
         status = finish(&pass, error);
     sxt_mlyze_cursor_close(&cursor);
+    sxt_heap_sieve_close(&pass.sieve);
     sxt_heap_free_intervals(&pass);
     sxt_live_free(&pass.live);
     sxt_live_free(&pass.far);

@@ -60,6 +60,19 @@ uint64_t sxt_heap_cost_of(const sxt_heap_sums *sums, sxt_heap_cost cost)
     return is_count ? sxt_heap_count_of(sums, cost) : sxt_heap_bytes_of(sums, cost);
 }
 
+/* A table of growth begins with what grew the most, and ends with what shrank the most. */
+int sxt_heap_compare_sums(const sxt_heap_sums *a, const sxt_heap_sums *b, sxt_heap_cost cost)
+{
+    uint64_t of_a = sxt_heap_cost_of(a, cost), of_b = sxt_heap_cost_of(b, cost);
+    if (cost == SXT_HEAP_COST_GROWTH && of_a == 0 && of_b == 0) {
+        of_a = a->live_bytes - a->before_bytes;
+        of_b = b->live_bytes - b->before_bytes;
+        if ((of_a == 0) != (of_b == 0))
+            return of_a == 0 ? -1 : 1;
+    }
+    return of_a == of_b ? 0 : of_a < of_b ? 1 : -1;
+}
+
 void sxt_heap_add_sums(sxt_heap_sums *to, const sxt_heap_sums *from)
 {
     to->bytes += from->bytes;
@@ -89,6 +102,7 @@ struct row_maker {
     const sxt_heap_usage *usage;
     sxt_heap_key key;
     sxt_heap_cost cost;
+    uint64_t limit;
     sxt_heap_table *out;
     struct sxt_strings names; /* FUNCTION and FILE: number N + 1 is the label of row N */
     uint32_t *last_site;      /* by row: the site + 1 that was added to `inclusive` last */
@@ -160,56 +174,19 @@ static bool add_named(struct row_maker *maker, uint32_t number)
     sxt_heap_add_sums(&row->sums, &site->sums);
     if (stack == NULL || stack->count == 0)
         return true;
-    uint32_t node = sxt_mlyze_node_at(metadata, stack->node)->parent;
-    for (; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent)
+    uint32_t node = sxt_mlyze_node_at(metadata, stack->node)->parent, count = sxt_heap_depth(maker->usage, stack);
+    for (uint32_t i = 1; i < count; i++, node = sxt_mlyze_node_at(metadata, node)->parent)
         if (!add_inclusive(maker, number, name_of(maker, &sxt_mlyze_node_at(metadata, node)->frame, room), cost))
             return false;
     return true;
 }
 
 /* Blocks may have 0 bytes. A table of growth also shows what shrank. */
-static bool has_any(const sxt_heap_sums *sums, sxt_heap_cost cost)
+bool sxt_heap_has_any(const sxt_heap_sums *sums, sxt_heap_cost cost)
 {
     if (cost == SXT_HEAP_COST_GROWTH)
         return sums->live_bytes != sums->before_bytes || sums->live_count != sums->before_count;
     return sxt_heap_bytes_of(sums, cost) > 0 || sxt_heap_count_of(sums, cost) > 0;
-}
-
-static bool add_sites(struct row_maker *maker)
-{
-    const sxt_heap_usage *usage = maker->usage;
-    for (uint32_t i = 0; i < usage->site_count; i++) {
-        const sxt_heap_site *site = &usage->sites[i];
-        if (!has_any(&site->sums, maker->cost))
-            continue;
-        if (maker->cost == SXT_HEAP_COST_LEAKED && site->is_suppressed)
-            continue;
-        if (maker->key != SXT_HEAP_BY_STACK) {
-            if (!add_named(maker, i))
-                return false;
-            continue;
-        }
-        sxt_heap_row *row = new_row(maker);
-        if (row == NULL)
-            return false;
-        row->id = site->stack;
-        row->sums = site->sums;
-    }
-    return true;
-}
-
-static bool add_array(struct row_maker *maker, const sxt_heap_sums *sums, size_t count)
-{
-    for (size_t i = 0; i < count && sums != NULL; i++) {
-        if (!has_any(&sums[i], maker->cost))
-            continue;
-        sxt_heap_row *row = new_row(maker);
-        if (row == NULL)
-            return false;
-        row->id = (uint32_t)i;
-        row->sums = sums[i];
-    }
-    return true;
 }
 
 /* Copies the labels, which have to outlive the string table. */
@@ -225,13 +202,77 @@ static bool take_labels(struct row_maker *maker)
     return true;
 }
 
-static int compare_rows(const void *left, const void *right, void *cost_of)
+static bool is_shown(const struct row_maker *maker, const sxt_heap_site *site)
+{
+    return sxt_heap_has_any(&site->sums, maker->cost) && !(maker->cost == SXT_HEAP_COST_LEAKED && site->is_suppressed);
+}
+
+static bool add_names(struct row_maker *maker)
+{
+    for (uint32_t i = 0; i < maker->usage->site_count; i++)
+        if (is_shown(maker, &maker->usage->sites[i]) && !add_named(maker, i))
+            return false;
+    return take_labels(maker);
+}
+
+static int compare_sites(const void *left, const void *right, void *of_maker)
+{
+    const struct row_maker *maker = of_maker;
+    const sxt_heap_site *a = &maker->usage->sites[*(const uint32_t *)left];
+    const sxt_heap_site *b = &maker->usage->sites[*(const uint32_t *)right];
+    int order = sxt_heap_compare_sums(&a->sums, &b->sums, maker->cost);
+    return order != 0 ? order : (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+/* Rows are large, so the sites are put in order first, and only those that are wanted become rows. */
+static bool add_stacks(struct row_maker *maker)
+{
+    sxt_heap_table *table = maker->out;
+    const sxt_heap_usage *usage = maker->usage;
+    uint32_t *order = malloc((usage->site_count + 1) * sizeof *order);
+    size_t all = 0;
+    for (uint32_t i = 0; order != NULL && i < usage->site_count; i++)
+        if (is_shown(maker, &usage->sites[i]))
+            order[all++] = i;
+    size_t count = all < maker->limit ? all : (size_t)maker->limit;
+    table->rows = calloc(count + 1, sizeof *table->rows);
+    if (order == NULL || table->rows == NULL) {
+        free(order);
+        return false;
+    }
+    if (all > 0)
+        qsort_r(order, all, sizeof *order, compare_sites, maker);
+    for (size_t i = 0; i < count; i++)
+        table->rows[i] =
+            (sxt_heap_row){.id = usage->sites[order[i]].stack, .sums = usage->sites[order[i]].sums, .stacks = 1};
+    table->count = count;
+    table->all = all;
+    free(order);
+    return true;
+}
+
+static bool add_array(struct row_maker *maker, const sxt_heap_sums *sums, size_t count)
+{
+    for (size_t i = 0; i < count && sums != NULL; i++) {
+        if (!sxt_heap_has_any(&sums[i], maker->cost))
+            continue;
+        sxt_heap_row *row = new_row(maker);
+        if (row == NULL)
+            return false;
+        row->id = (uint32_t)i;
+        row->sums = sums[i];
+    }
+    return true;
+}
+
+/* The sizes of blocks are in order of size. */
+static int compare_rows(const void *left, const void *right, void *of_maker)
 {
     const sxt_heap_row *a = left, *b = right;
-    sxt_heap_cost cost = *(sxt_heap_cost *)cost_of;
-    uint64_t of_a = sxt_heap_cost_of(&a->sums, cost), of_b = sxt_heap_cost_of(&b->sums, cost);
-    if (of_a != of_b)
-        return of_a < of_b ? 1 : -1;
+    const struct row_maker *maker = of_maker;
+    int order = maker->key == SXT_HEAP_BY_SIZE ? 0 : sxt_heap_compare_sums(&a->sums, &b->sums, maker->cost);
+    if (order != 0)
+        return order;
     if (a->inclusive != b->inclusive)
         return a->inclusive < b->inclusive ? 1 : -1;
     if (a->label.data != NULL && b->label.data != NULL)
@@ -242,11 +283,18 @@ static int compare_rows(const void *left, const void *right, void *cost_of)
 static bool make_rows(struct row_maker *maker)
 {
     const sxt_heap_usage *usage = maker->usage;
-    if (maker->key == SXT_HEAP_BY_THREAD)
-        return add_array(maker, usage->threads, (size_t)UINT16_MAX + 1);
-    if (maker->key == SXT_HEAP_BY_SIZE)
-        return add_array(maker, usage->sizes, SXT_HEAP_POWERS);
-    return add_sites(maker) && (maker->key == SXT_HEAP_BY_STACK || take_labels(maker));
+    sxt_heap_table *table = maker->out;
+    if (maker->key == SXT_HEAP_BY_STACK)
+        return add_stacks(maker);
+    if (maker->key == SXT_HEAP_BY_THREAD ? !add_array(maker, usage->threads, (size_t)UINT16_MAX + 1)
+        : maker->key == SXT_HEAP_BY_SIZE ? !add_array(maker, usage->sizes, SXT_HEAP_POWERS)
+                                         : !add_names(maker))
+        return false;
+    if (table->count > 0)
+        qsort_r(table->rows, table->count, sizeof *table->rows, compare_rows, maker);
+    table->all = table->count;
+    table->count = table->count < maker->limit ? table->count : (size_t)maker->limit;
+    return true;
 }
 
 int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
@@ -256,15 +304,11 @@ int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_
     sxt_heap_table *table = calloc(1, sizeof *table);
     if (table == NULL)
         return sxt_fail_memory(error, sizeof *table);
-    struct row_maker maker = {.usage = usage, .key = key, .cost = cost, .out = table};
+    struct row_maker maker = {.usage = usage, .key = key, .cost = cost, .limit = limit, .out = table};
     sxt_arena_init(&table->arena, 0, sxt_arena_separate_default);
     int status = sxt_strings_init(&maker.names, 0, error);
     if (status == SXT_OK && !make_rows(&maker))
-        status = sxt_fail_memory(error, table->capacity * sizeof *table->rows);
-    if (status == SXT_OK && table->count > 0)
-        qsort_r(table->rows, table->count, sizeof *table->rows, compare_rows, &cost);
-    table->all = table->count;
-    table->count = table->count < limit ? table->count : (size_t)limit;
+        status = sxt_fail_memory(error, (usage->site_count + table->capacity) * sizeof *table->rows);
     sxt_strings_free(&maker.names);
     free(maker.last_site);
     if (status == SXT_OK)

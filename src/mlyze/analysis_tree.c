@@ -4,12 +4,14 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "mlyze/analysis.h"
+#include "mlyze/frame_names.h"
 #include "mlyze/live.h"
 
 /* The hashes of these tables are random, so a hostile file cannot choose frames that collide. */
 struct tree_maker {
     sxt_heap_tree *tree;
-    struct sxt_live frames;   /* function and file: in `site`, a number for both */
+    struct sxt_frame_names names;
+    struct sxt_live frames;   /* texts of function and file: in `site`, a number for both */
     struct sxt_live children; /* number of the parent and of the frame: in `site`, that of the node */
     struct sxt_mlyze_path path;
 };
@@ -31,7 +33,9 @@ static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
 static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct sxt_mlyze_frame *frame)
 {
     bool is_new;
-    size_t place = sxt_live_add(&maker->frames, (uint64_t)frame->function << 32 | frame->file, &is_new);
+    uint64_t text = (uint64_t)sxt_frame_names_function(&maker->names, frame->function) << 32 |
+                    sxt_frame_names_file(&maker->names, frame->file);
+    size_t place = maker->names.no_memory ? SXT_LIVE_NOWHERE : sxt_live_add(&maker->frames, text, &is_new);
     if (place == SXT_LIVE_NOWHERE)
         return SXT_HEAP_NO_NODE;
     if (is_new)
@@ -52,12 +56,12 @@ static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, con
 {
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
     uint64_t cost = sxt_heap_cost_of(&site->sums, cost_kind), blocks = sxt_heap_count_of(&site->sums, cost_kind);
-    uint32_t count = stack != NULL ? stack->count : 0, at = 0;
+    uint32_t count = sxt_heap_depth(usage, stack), at = 0;
     if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_COST_LEAKED && site->is_suppressed))
         return true;
     sxt_heap_tree *tree = maker->tree;
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    if (count > 0 && !sxt_mlyze_find_path(metadata, stack, &maker->path))
+    if (count > 0 && !sxt_heap_find_path(usage, stack, &maker->path))
         return false;
     const uint32_t *path = maker->path.nodes;
     for (uint32_t i = 0; i < (count > 0 ? count : 1); i++) {
@@ -113,11 +117,17 @@ int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bot
     if (tree == NULL)
         return sxt_fail_memory(error, sizeof *tree);
     struct tree_maker maker = {.tree = tree};
+    int status = sxt_frame_names_init(&maker.names, sxt_mlyze_metadata(usage->trace), false, error);
+    if (status != SXT_OK) {
+        free(tree);
+        return status;
+    }
     bool good = sxt_live_init(&maker.frames) && sxt_live_init(&maker.children) &&
                 new_node(tree, (sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
     for (size_t i = 0; i < usage->site_count && good; i++)
         good = add_stack(&maker, usage, &usage->sites[i], cost, bottom_up);
     good = good && link_children(tree);
+    sxt_frame_names_free(&maker.names);
     sxt_live_free(&maker.frames);
     sxt_live_free(&maker.children);
     sxt_mlyze_path_free(&maker.path);

@@ -1,5 +1,10 @@
 /* export_folded.c: stacks for flame graph scripts, one a line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
 #include "base/error.h"
+#include "base/strings.h"
 #include "mlyze/analysis.h"
 
 /* ";" separates frames and a line ends with "\n", so neither may be in a name. */
@@ -13,30 +18,76 @@ static void put_name(struct sxt_buffer *out, sxt_string name)
     }
 }
 
+struct folded {
+    const sxt_heap_usage *usage;
+    struct sxt_mlyze_path path;
+    struct sxt_buffer line;   /* of one stack, without its cost */
+    struct sxt_strings lines; /* number N + 1 is that of cost N */
+    uint64_t *costs;
+    size_t capacity;
+};
+
+/* False if memory is short. */
+static bool put_stack(struct folded *folded, uint32_t id)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(folded->usage->trace);
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(folded->usage, id);
+    char room[24];
+    sxt_buffer_clear(&folded->line);
+    if (stack == NULL || stack->count == 0) {
+        sxt_buffer_print(&folded->line, "stack_%u", id);
+        return !folded->line.failed;
+    }
+    if (!sxt_heap_find_path(folded->usage, stack, &folded->path))
+        return false;
+    for (uint32_t k = folded->path.count; k > 0; k--) {
+        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, folded->path.nodes[k - 1])->frame;
+        put_name(&folded->line, sxt_mlyze_function(metadata, frame->function, room));
+        if (k > 1)
+            sxt_buffer_u8(&folded->line, ';');
+    }
+    return !folded->line.failed;
+}
+
+/* Stacks that differ only in lines or files are one line of text. */
+static bool add_line(struct folded *folded, uint64_t cost)
+{
+    uint32_t number = sxt_strings_add(&folded->lines, (const char *)folded->line.data, folded->line.size);
+    if (number == SXT_STRINGS_FULL || number == 0)
+        return false;
+    size_t known = folded->capacity;
+    uint64_t *moved = sxt_array_grow(folded->costs, &folded->capacity, number, sizeof *moved);
+    if (moved == NULL)
+        return false;
+    folded->costs = moved;
+    memset(moved + known, 0, (folded->capacity - known) * sizeof *moved);
+    folded->costs[number - 1] += cost;
+    return true;
+}
+
 int sxt_heap_export_folded(const sxt_heap_usage *usage, sxt_heap_cost cost, struct sxt_buffer *out, sxt_error *error)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    struct sxt_mlyze_path path = {0};
-    int status = SXT_OK;
+    struct folded folded = {.usage = usage};
+    int status = sxt_strings_init(&folded.lines, 0, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_buffer_init(&folded.line, (size_t)1 << 30);
     for (size_t i = 0; i < usage->site_count && status == SXT_OK; i++) {
         const sxt_heap_site *site = &usage->sites[i];
-        const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
         uint64_t value = sxt_heap_cost_of(&site->sums, cost);
-        char room[24];
         if (value == 0 || (cost == SXT_HEAP_COST_LEAKED && site->is_suppressed))
             continue;
-        if (stack == NULL || stack->count == 0)
-            sxt_buffer_print(out, "stack_%u", site->stack);
-        else if (!sxt_mlyze_find_path(metadata, stack, &path))
-            status = sxt_fail_memory(error, (size_t)stack->count * sizeof *path.nodes);
-        for (uint32_t k = stack != NULL && stack->count > 0 ? path.count : 0; k > 0; k--) {
-            const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, path.nodes[k - 1])->frame;
-            put_name(out, sxt_mlyze_function(metadata, frame->function, room));
-            if (k > 1)
-                sxt_buffer_u8(out, ';');
-        }
-        sxt_buffer_print(out, " %llu\n", (unsigned long long)value);
+        if (!put_stack(&folded, site->stack) || !add_line(&folded, value))
+            status = sxt_fail_memory(error, folded.lines.bytes);
     }
-    sxt_mlyze_path_free(&path);
+    for (uint32_t i = 1; i < folded.lines.count && status == SXT_OK; i++) {
+        sxt_string line = sxt_strings_get(&folded.lines, i);
+        sxt_buffer_append(out, line.data, line.size);
+        sxt_buffer_print(out, " %llu\n", (unsigned long long)folded.costs[i - 1]);
+    }
+    sxt_mlyze_path_free(&folded.path);
+    sxt_strings_free(&folded.lines);
+    sxt_buffer_free(&folded.line);
+    free(folded.costs);
     return status == SXT_OK ? sxt_buffer_status(out, error) : status;
 }

@@ -94,8 +94,8 @@ static void put_sample(struct profile *profile, const sxt_heap_usage *usage, con
         sxt_string name = {room, (size_t)snprintf(room, sizeof room, "stack_%u", site->stack)};
         sxt_protobuf_write_number(&profile->message, 1, location_of(profile, name, (sxt_string){NULL, 0}, 0));
     }
-    uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE;
-    for (; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent) {
+    uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE, count = sxt_heap_depth(usage, stack);
+    for (uint32_t i = 0; i < count; i++, node = sxt_mlyze_node_at(metadata, node)->parent) {
         const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
         sxt_protobuf_write_number(&profile->message, 1,
                                   location_of(profile, sxt_mlyze_function(metadata, frame->function, room),

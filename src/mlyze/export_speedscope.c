@@ -9,6 +9,7 @@
 #include "base/string.h"
 #include "base/strings.h"
 #include "mlyze/analysis.h"
+#include "mlyze/frame_names.h"
 
 static const struct {
     const char *name;
@@ -18,19 +19,19 @@ static const struct {
 struct speedscope {
     const sxt_heap_usage *usage;
     struct sxt_json_writer json;
+    struct sxt_frame_names names;
     struct sxt_strings frames;  /* keys of frames: number = index + 1 */
     struct sxt_mlyze_path path; /* of a stack */
     bool no_memory;
 };
 
-/* What makes a frame distinct; IS_STACK: FUNCTION is the id of a stack that has no frames. */
+/* What makes a frame distinct: numbers of names; IS_STACK: FUNCTION is the id of a stack that has no frames. */
 struct frame_key {
     uint32_t function, file, line, is_stack;
 };
 
 static void put_frame(struct speedscope *scope, const struct frame_key *key)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(scope->usage->trace);
     struct sxt_json_writer *json = &scope->json;
     char room[24];
     sxt_json_write_begin(json, NULL, '{');
@@ -38,8 +39,8 @@ static void put_frame(struct speedscope *scope, const struct frame_key *key)
         int size = snprintf(room, sizeof room, "stack_%u", key->function);
         sxt_json_write_string(json, "name", (sxt_string){room, (size_t)size});
     } else {
-        sxt_json_write_string(json, "name", sxt_mlyze_function(metadata, key->function, room));
-        sxt_string file = sxt_mlyze_file(metadata, key->file, room);
+        sxt_json_write_string(json, "name", sxt_strings_get(&scope->names.strings, key->function));
+        sxt_string file = sxt_strings_get(&scope->names.strings, key->file);
         if (file.size > 0)
             sxt_json_write_string(json, "file", file);
         if (key->line > 0)
@@ -55,18 +56,21 @@ static uint32_t open_stack(struct speedscope *scope, uint32_t id)
     scope->path.count = 0;
     if (stack == NULL || stack->count == 0)
         return 1;
-    scope->no_memory |= !sxt_mlyze_find_path(sxt_mlyze_metadata(scope->usage->trace), stack, &scope->path);
+    scope->no_memory |= !sxt_heap_find_path(scope->usage, stack, &scope->path);
     return scope->path.count;
 }
 
 /* Frame AT of the stack that is open, the outermost being 0. */
-static struct frame_key key_at(const struct speedscope *scope, uint32_t id, uint32_t at)
+static struct frame_key key_at(struct speedscope *scope, uint32_t id, uint32_t at)
 {
     if (scope->path.count == 0)
         return (struct frame_key){.function = id, .is_stack = 1};
     uint32_t node = scope->path.nodes[scope->path.count - 1 - at];
     const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(sxt_mlyze_metadata(scope->usage->trace), node)->frame;
-    return (struct frame_key){frame->function, frame->file, frame->line, 0};
+    struct frame_key key = {sxt_frame_names_function(&scope->names, frame->function),
+                            sxt_frame_names_file(&scope->names, frame->file), frame->line, 0};
+    scope->no_memory |= scope->names.no_memory;
+    return key;
 }
 
 static void put_frames(struct speedscope *scope)
@@ -79,7 +83,7 @@ static void put_frames(struct speedscope *scope)
             uint32_t known = scope->frames.count;
             uint32_t number = sxt_strings_add(&scope->frames, (const char *)&key, sizeof key);
             scope->no_memory |= number == SXT_STRINGS_FULL;
-            if (number == known)
+            if (number == known && !scope->no_memory)
                 put_frame(scope, &key);
         }
     }
@@ -137,7 +141,9 @@ int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *o
     struct speedscope scope = {.usage = usage, .json = sxt_json_writer_make(out, SXT_JSON_COMPACT)};
     struct sxt_json_writer *json = &scope.json;
     json->escapes = SXT_JSON_ESCAPES_NUMBERS_WITH_DELETE;
-    int status = sxt_strings_init(&scope.frames, 0, error);
+    int status = sxt_frame_names_init(&scope.names, sxt_mlyze_metadata(usage->trace), false, error);
+    if (status == SXT_OK && (status = sxt_strings_init(&scope.frames, 0, error)) != SXT_OK)
+        sxt_frame_names_free(&scope.names);
     if (status != SXT_OK)
         return status;
     sxt_json_write_begin(json, NULL, '{');
@@ -156,6 +162,7 @@ int sxt_heap_export_speedscope(const sxt_heap_usage *usage, struct sxt_buffer *o
     sxt_buffer_u8(out, '\n');
     status = scope.no_memory ? sxt_fail_memory(error, out->size) : sxt_buffer_status(out, error);
     sxt_strings_free(&scope.frames);
+    sxt_frame_names_free(&scope.names);
     sxt_mlyze_path_free(&scope.path);
     return status;
 }

@@ -472,6 +472,8 @@ int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size
     else if (reader.is_wrong || reader.closed.failed || reader.freed.failed ||
              (status != SXT_OK && status != SXT_ERROR_MEMORY))
         status = fail_unusable(error);
+    if (status == SXT_OK)
+        status = sxt_heap_merge_sites(out, error);
     sxt_live_free(&reader.live);
     sxt_live_free(&reader.stacks);
     if (status != SXT_OK)

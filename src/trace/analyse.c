@@ -48,6 +48,7 @@ static bool is_quick(const sxt_trace *trace, const sxt_heap_options *options)
 {
     return options->only_live && options->from.kind == SXT_HEAP_MOMENT_NONE &&
            options->to.kind == SXT_HEAP_MOMENT_TIME && !options->by_thread && !options->by_size &&
+           options->filter == NULL && options->depth == 0 &&
            (sxt_mlyze_header(trace->mlyze)->flags & SXT_MLYZE_SAMPLED) == 0;
 }
 

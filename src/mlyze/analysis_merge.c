@@ -1,0 +1,107 @@
+/*
+ * analysis_merge.c: equal stacks are one site. A recorder gives equal stacks several ids: after a library was loaded
+ * again, or for calls at several addresses of one line. People see the same frames, so they get one row.
+ */
+#include "base/error.h"
+#include "mlyze/analysis.h"
+#include "mlyze/frame_names.h"
+#include "mlyze/live.h"
+#include "mlyze/private.h"
+
+/* Of one merge. */
+struct merger {
+    sxt_heap_usage *usage;
+    struct sxt_live sites;        /* by what identifies equal stacks: the number of their site */
+    struct sxt_mlyze_tree cut;    /* stacks that are cut, from the innermost frame on */
+    struct sxt_frame_names names; /* for these */
+};
+
+uint32_t sxt_heap_depth(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack)
+{
+    uint32_t count = stack != NULL ? stack->count : 0, depth = usage->options.depth;
+    return depth > 0 && depth < count ? depth : count;
+}
+
+bool sxt_heap_find_path(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack, struct sxt_mlyze_path *path)
+{
+    if (!sxt_mlyze_find_path(sxt_mlyze_metadata(usage->trace), stack, path))
+        return false;
+    path->count = sxt_heap_depth(usage, stack);
+    return true;
+}
+
+/* The node of a stack that is cut; SXT_MLYZE_NO_NODE if memory is short. */
+static uint32_t find_cut(struct merger *merger, const struct sxt_mlyze_stack *stack)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(merger->usage->trace);
+    uint32_t node = stack->node, at = SXT_MLYZE_NO_NODE, count = sxt_heap_depth(merger->usage, stack);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sxt_mlyze_node *of = sxt_mlyze_node_at(metadata, node);
+        struct sxt_mlyze_frame frame = {sxt_frame_names_file(&merger->names, of->frame.file),
+                                        sxt_frame_names_function(&merger->names, of->frame.function), of->frame.line};
+        at = merger->names.no_memory ? SXT_MLYZE_NO_NODE : sxt_mlyze_tree_add(&merger->cut, at, &frame);
+        if (at == SXT_MLYZE_NO_NODE)
+            break;
+        node = of->parent;
+    }
+    return at;
+}
+
+/* What equal stacks have in common. Stacks without frames have only their ids. False if memory is short. */
+static bool identify(struct merger *merger, uint32_t id, uint64_t *out)
+{
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(merger->usage, id);
+    *out = sxt_mlyze_same_stack(sxt_mlyze_metadata(merger->usage->trace), id);
+    if (merger->usage->options.depth == 0 || stack == NULL || stack->count == 0)
+        return true;
+    uint32_t node = find_cut(merger, stack);
+    *out = (uint64_t)1 << 32 | node;
+    return node != SXT_MLYZE_NO_NODE;
+}
+
+static bool merge(struct merger *merger)
+{
+    sxt_heap_usage *usage = merger->usage;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    size_t kept = 0;
+    for (size_t i = 0; i < usage->site_count; i++) {
+        sxt_heap_site site = usage->sites[i];
+        uint64_t identity;
+        bool is_new;
+        if (site.is_left_out)
+            continue;
+        size_t place = identify(merger, site.stack, &identity) ? sxt_live_add(&merger->sites, identity, &is_new)
+                                                               : SXT_LIVE_NOWHERE;
+        if (place == SXT_LIVE_NOWHERE)
+            return false;
+        site.stack = sxt_mlyze_same_stack(metadata, site.stack);
+        if (is_new) {
+            sxt_live_at(&merger->sites, place)->site = (uint32_t)kept;
+            usage->sites[kept++] = site;
+            continue;
+        }
+        sxt_heap_site *same = &usage->sites[sxt_live_at(&merger->sites, place)->site];
+        same->stack = site.stack < same->stack ? site.stack : same->stack;
+        sxt_heap_add_sums(&same->sums, &site.sums);
+    }
+    usage->site_count = kept;
+    return true;
+}
+
+int sxt_heap_merge_sites(sxt_heap_usage *usage, sxt_error *error)
+{
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    struct merger merger = {.usage = usage};
+    if (metadata->same == NULL && usage->options.depth == 0 && !usage->is_filtered)
+        return SXT_OK;
+    int status = sxt_live_init(&merger.sites) ? SXT_OK : sxt_fail_memory(error, sizeof merger);
+    if (status == SXT_OK && usage->options.depth > 0)
+        status = sxt_frame_names_init(&merger.names, metadata, false, error);
+    if (status == SXT_OK && !merge(&merger))
+        status = sxt_fail_memory(error, usage->site_count * sizeof *usage->sites);
+    sxt_live_free(&merger.sites);
+    sxt_mlyze_tree_free(&merger.cut);
+    if (usage->options.depth > 0)
+        sxt_frame_names_free(&merger.names);
+    return status;
+}
