@@ -8,6 +8,7 @@
 #include "base/search.h"
 #include "base/string.h"
 #include "mlyze/analysis_private.h"
+#include "mlyze/private.h"
 
 #define NEAR_MOST ((size_t)1 << 22) /* ids of stacks that are looked up in an array */
 
@@ -118,8 +119,8 @@ static uint32_t find_site_of_thread(struct heap_pass *pass, const sxt_trace_even
 
 /* --- events --- */
 
-/* 1 - exp(-X) for X > 0, also exact near 0: computed for a small part of X, which is then doubled until it is X. */
-static double one_minus_exp(double x)
+/* Computed for a small part of X, which is then doubled until it is X. */
+double sxt_one_minus_exp(double x)
 {
     int doublings = 0;
     if (x > 40)
@@ -136,7 +137,7 @@ static double one_minus_exp(double x)
 static uint32_t scale(struct heap_pass *pass, uint64_t *size)
 {
     double taken = *size == 0 ? 1 : (double)*size;
-    double weight = 1 / one_minus_exp(taken / pass->period), bytes = (double)*size * weight;
+    double weight = 1 / sxt_one_minus_exp(taken / pass->period), bytes = (double)*size * weight;
     *size = bytes < 9e18 ? (uint64_t)(bytes + 0.5) : (uint64_t)9e18;
     weight += pass->carry;
     uint32_t whole = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;

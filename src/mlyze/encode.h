@@ -103,7 +103,30 @@ enum sxt_spool_note {
     SXT_SPOOL_THREAD = 3, /* u32 number, u32 system's number, name: the thread that writes the records after this one */
     SXT_SPOOL_MARKER = 4, /* text */
     SXT_SPOOL_GC = 5,     /* u64 objects, u64 bytes */
-    SXT_SPOOL_UNLOAD = 6  /* u64 start, u64 end, u32 generation, u32 0: a module was unloaded */
+    SXT_SPOOL_UNLOAD = 6, /* u64 start, u64 end, u32 generation, u32 0: a module was unloaded */
+    SXT_SPOOL_MAPPING = 7 /* struct sxt_spool_mapping */
+};
+
+/*
+ * A call that changed what is mapped, as the program made it: spool_mappings.c finds out which blocks begin and end.
+ * Sizes are whole pages. What takes memory away has the time before the call, all others the time after it.
+ */
+enum sxt_spool_mapping_call {
+    SXT_SPOOL_MAP = 1,      /* new memory, also where other memory was */
+    SXT_SPOOL_UNMAP = 2,    /* also other memory that does not count, in its place */
+    SXT_SPOOL_PROTECT = 3,  /* changes what is accessible */
+    SXT_SPOOL_MOVE_OUT = 4, /* goes to where the next MOVE_IN of the same stream says */
+    SXT_SPOOL_MOVE_IN = 5,
+    SXT_SPOOL_COPY = 6, /* a second mapping, of the old address and size, which stays */
+    SXT_SPOOL_GROW = 7  /* in place, from the old size */
+};
+
+struct sxt_spool_mapping {
+    uint16_t call; /* a sxt_spool_mapping_call */
+    uint16_t is_accessible;
+    uint32_t stack; /* of a call that may begin a block */
+    uint64_t address, size;
+    uint64_t old_address, old_size;
 };
 
 /*

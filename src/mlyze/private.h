@@ -5,6 +5,9 @@
 #include "base/buffer.h"
 #include "mlyze/mlyze.h"
 
+/* 1 - exp(-X) for X > 0, also exact near 0. In analysis.c. */
+double sxt_one_minus_exp(double x);
+
 /* --- offsets in the header --- */
 
 enum {

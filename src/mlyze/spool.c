@@ -389,6 +389,21 @@ static int remember_unload(struct remainder *rest, const struct sxt_spool_record
     return SXT_OK;
 }
 
+/* A stack may be used only by mappings. */
+static int take_mapping(struct sxt_spool *spool, struct remainder *rest, const struct sxt_spool_record *record,
+                        sxt_error *error)
+{
+    struct sxt_spool_mapping call;
+    if (record->data_size < sizeof call)
+        return SXT_OK;
+    memcpy(&call, record->data, sizeof call);
+    if (call.call == SXT_SPOOL_UNMAP || call.call == SXT_SPOOL_MOVE_OUT ||
+        (call.call == SXT_SPOOL_PROTECT && call.is_accessible == 0))
+        return SXT_OK; /* begins no block */
+    uint32_t stack = call.stack < SXT_SPOOL_STACKS_MOST ? call.stack : SXT_SPOOL_NO_STACK;
+    return spool->stack_numbers[stack] == 0 ? remember_stack(spool, rest, stack, error) : SXT_OK;
+}
+
 static int read_piece(struct sxt_spool *spool, size_t piece, struct remainder *rest, sxt_error *error)
 {
     struct sxt_spool_way way = {.piece = piece, .piece_end = piece + 1};
@@ -400,8 +415,9 @@ static int read_piece(struct sxt_spool *spool, size_t piece, struct remainder *r
             if (__builtin_expect(spool->stack_numbers[stack] == 0, 0))
                 status = remember_stack(spool, rest, stack, error);
         } else if (record->kind == SXT_SPOOL_NOTE) {
-            status = record->note == SXT_SPOOL_UNLOAD ? remember_unload(rest, record, error)
-                                                      : take_note(spool, record, error);
+            status = record->note == SXT_SPOOL_UNLOAD    ? remember_unload(rest, record, error)
+                     : record->note == SXT_SPOOL_MAPPING ? take_mapping(spool, rest, record, error)
+                                                         : take_note(spool, record, error);
         }
     }
     return status;

@@ -72,7 +72,8 @@ static bool next_event(const struct sxt_spool *spool, struct sxt_spool_way *way)
     while (sxt_spool_step(spool, way)) {
         const struct sxt_spool_record *record = &way->record;
         if (record->kind != SXT_SPOOL_NOTE || record->note == SXT_SPOOL_MARKER ||
-            (record->note == SXT_SPOOL_GC && record->data_size >= 16))
+            (record->note == SXT_SPOOL_GC && record->data_size >= 16) ||
+            (record->note == SXT_SPOOL_MAPPING && record->data_size >= sizeof(struct sxt_spool_mapping)))
             return true;
         if (record->note == SXT_SPOOL_THREAD && record->data_size >= 8)
             way->thread = sxt_load_u32le(record->data);
@@ -158,6 +159,7 @@ void sxt_spool_merge_end(struct sxt_spool *spool)
     free(spool->ends);
     free(spool->postponed);
     sxt_live_free(&spool->live);
+    sxt_mappings_free(&spool->mappings);
 }
 
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool)
@@ -348,6 +350,24 @@ static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *re
     }
 }
 
+/* The call of way NUMBER becomes events that come next. */
+static int take_call(struct sxt_spool *spool, uint32_t number, sxt_error *error)
+{
+    const struct sxt_spool_way *way = &spool->ways[number];
+    struct sxt_spool_mapping call;
+    memcpy(&call, way->record.data, sizeof call);
+    if (spool->mappings == NULL)
+        spool->mappings = sxt_mappings_new(spool->facts.period);
+    if (spool->mappings != NULL)
+        spool->mapping_events =
+            sxt_mappings_take(spool->mappings, &call, number, way->thread, &spool->mapping_event_count);
+    if (spool->mappings == NULL || spool->mapping_events == NULL)
+        return sxt_fail_memory(error, sizeof call);
+    spool->mapping_way = number;
+    spool->mapping_tick = way->tick;
+    return SXT_OK;
+}
+
 /* The record of way NUMBER becomes *EVENT; *IS_EVENT is false if it is to be left out. */
 static int take_record(struct sxt_spool *spool, uint32_t number, const struct found *found, sxt_trace_event *event,
                        bool *is_event, sxt_error *error)
@@ -363,6 +383,9 @@ static int take_record(struct sxt_spool *spool, uint32_t number, const struct fo
             release_postponed(spool, record->address, way->tick);
     } else if (record->kind == SXT_SPOOL_FREE) {
         *is_event = take_free(spool, record->address, way->tick, number, found, event);
+    } else if (record->note == SXT_SPOOL_MAPPING) {
+        *is_event = false;
+        status = take_call(spool, number, error);
     } else {
         take_note(spool, record, event);
     }
@@ -387,12 +410,36 @@ static bool take_next_free(struct sxt_spool *spool, sxt_trace_event *event)
     return is_event;
 }
 
+/* Makes an event of the next one that follows from a call which changed what is mapped. */
+static int take_mapping(struct sxt_spool *spool, sxt_trace_event *event, bool *is_event, sxt_error *error)
+{
+    const struct sxt_mapping_event *next = spool->mapping_events++;
+    struct sxt_spool_record record = {.address = next->address, .size = next->size, .stack = next->stack};
+    struct found found = look_up(spool, &record);
+    spool->mapping_event_count--;
+    int status = SXT_OK;
+    *event = (sxt_trace_event){.address = next->address, .thread = (uint16_t)next->thread};
+    *is_event = next->is_alloc || found.is_live; /* something else may have ended the block */
+    if (next->is_alloc)
+        status = take_alloc(spool, &record, &found, event, error);
+    else if (found.is_live)
+        (void)take_free(spool, next->address, spool->mapping_tick, spool->mapping_way, &found, event);
+    event->time = time_of(spool, spool->mapping_tick);
+    if (spool->waiting_count > 0)
+        end_waiting(spool, next->address);
+    return status;
+}
+
 /* False at the end. *IS_EVENT is false if the record is to be left out. */
 static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_event, int *status, sxt_error *error)
 {
     if (__builtin_expect(spool->has_next_free, 0)) {
         *is_event = take_next_free(spool, event);
         return true;
+    }
+    if (__builtin_expect(spool->mapping_event_count > 0, 0)) {
+        *status = take_mapping(spool, event, is_event, error);
+        return *status == SXT_OK;
     }
     struct found found = {0};
     uint32_t chosen = choose(spool, &found);

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "mlyze/live.h"
 #include "mlyze/spool.h"
+#include "mlyze/spool_mappings.h"
 
 struct sxt_spool_piece {
     const uint8_t *words; /* after the header of the window */
@@ -83,6 +84,11 @@ struct sxt_spool {
     size_t postponed_count;
     bool has_next_free; /* next_free, which was postponed, comes next */
     struct sxt_spool_postponed next_free;
+    struct sxt_mappings *mappings;                  /* NULL until the first call */
+    const struct sxt_mapping_event *mapping_events; /* of the last call, that come next */
+    size_t mapping_event_count;
+    uint32_t mapping_way; /* the call was its */
+    uint64_t mapping_tick;
     uint64_t longest_wait; /* ticks */
     uint64_t last_time;
     uint64_t unmatched;

@@ -13,26 +13,13 @@ void sextant_heap_alloc(const void *block, size_t size);
 void sextant_heap_free(const void *block);
 void sextant_heap_gc(uint64_t objects, uint64_t bytes);
 
-/* Writes a note that is an event: the time is written before it. */
-static void put_event(struct writer *writer, enum sxt_spool_note note, const void *data, size_t size)
-{
-    uint64_t now = sxt_ticks();
-    if (writer->end - writer->at < 4 && !sxt_window_next(writer))
-        return;
-    if (now > writer->last) {
-        sxt_put_time(writer, now - writer->last);
-        writer->last = now;
-    }
-    sxt_put_note(writer, note, data, size, NULL, 0, NULL, 0);
-}
-
 EXPORTED void sextant_heap_marker(const char *name)
 {
     struct writer *writer = name != NULL ? sxt_enter() : NULL;
     if (writer == NULL)
         return;
     size_t size = strlen(name);
-    put_event(writer, SXT_SPOOL_MARKER, name, size < MARKER_MOST ? size : MARKER_MOST);
+    sxt_put_event(writer, sxt_ticks(), SXT_SPOOL_MARKER, name, size < MARKER_MOST ? size : MARKER_MOST);
     sxt_leave(writer);
 }
 
@@ -42,7 +29,7 @@ EXPORTED void sextant_heap_gc(uint64_t objects, uint64_t bytes)
     struct writer *writer = sxt_enter();
     if (writer == NULL)
         return;
-    put_event(writer, SXT_SPOOL_GC, figures, sizeof figures);
+    sxt_put_event(writer, sxt_ticks(), SXT_SPOOL_GC, figures, sizeof figures);
     sxt_leave(writer);
 }
 

@@ -24,6 +24,10 @@ struct real_functions {
     void *(*mmap)(void *, size_t, int, int, int, off_t);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, void *);
+    int (*mprotect)(void *, size_t, int);
+    int (*pkey_mprotect)(void *, size_t, int, int);
+    void *(*sbrk)(intptr_t);
+    int (*brk)(void *);
     int (*dlclose)(void *);
     pid_t (*fork)(void);
     pid_t (*_Fork)(void);

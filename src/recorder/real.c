@@ -48,6 +48,10 @@ bool sxt_real_find(void)
     find("mmap", &sxt_real.mmap);
     find("munmap", &sxt_real.munmap);
     find("mremap", &sxt_real.mremap);
+    find("mprotect", &sxt_real.mprotect);
+    find("pkey_mprotect", &sxt_real.pkey_mprotect);
+    find("sbrk", &sxt_real.sbrk);
+    find("brk", &sxt_real.brk);
     find("_Fork", &sxt_real._Fork);
     find("fork", &sxt_real.fork);
     find("dlclose", &sxt_real.dlclose); /* always found, and last: no error is left for dlerror */

@@ -142,6 +142,8 @@ void sxt_put_note(struct writer *writer, enum sxt_spool_note note, const void *f
 void sxt_put_wide(struct writer *writer, uint64_t ticks, unsigned what, uint64_t address, uint64_t size,
                   uint32_t stack);
 void sxt_put_time(struct writer *writer, uint64_t ticks);
+/* Writes a note that is an event: its time is written before it. */
+void sxt_put_event(struct writer *writer, uint64_t ticks, enum sxt_spool_note note, const void *data, size_t size);
 
 /* --- thread.c --- */
 

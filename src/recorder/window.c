@@ -315,3 +315,14 @@ void sxt_put_note(struct writer *writer, enum sxt_spool_note note, const void *f
     __atomic_store_n(writer->at, sxt_spool_note_word(note, 0, (uint32_t)size), __ATOMIC_RELEASE);
     writer->at += words + 1;
 }
+
+void sxt_put_event(struct writer *writer, uint64_t ticks, enum sxt_spool_note note, const void *data, size_t size)
+{
+    if (writer->end - writer->at < 4 && !sxt_window_next(writer))
+        return;
+    if (ticks > writer->last) {
+        sxt_put_time(writer, ticks - writer->last);
+        writer->last = ticks;
+    }
+    sxt_put_note(writer, note, data, size, NULL, 0, NULL, 0);
+}
