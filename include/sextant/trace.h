@@ -32,6 +32,7 @@
 #include <sextant/export.h>
 #include <sextant/profile.h>
 #include <sextant/string.h>
+#include <sextant/symbols.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -465,9 +466,13 @@ SXT_API void sxt_heap_tree_free(sxt_heap_tree **tree);
 /* Node 0 is the root and has no function. NULL if there is no such number. */
 SXT_API const sxt_heap_node *sxt_heap_tree_node(const sxt_heap_tree *tree, uint32_t number);
 
-/* A stack in two analyses. Stacks are the same if their functions and files are; lines do not count. */
+/*
+ * A stack on both sides of a comparison. Stacks are the same if their functions and files are; lines do not count, and
+ * builds may be in different folders (docs/heap.md). If a side has several runs, the sums are their medians: of bytes,
+ * peak, live and leaked; other sums are 0.
+ */
 typedef struct sxt_heap_change {
-    uint32_t before, after; /* ids of the stacks, or SXT_TRACE_NO_ID */
+    uint32_t before, after; /* ids of the stacks, or SXT_TRACE_NO_ID; of several equal stacks, the lowest id */
     const sxt_heap_sums *sums_before, *sums_after;
 } sxt_heap_change;
 
@@ -479,6 +484,91 @@ SXT_API int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usag
 SXT_API void sxt_heap_diff_free(sxt_heap_diff **diff);
 SXT_API size_t sxt_heap_diff_count(const sxt_heap_diff *diff);
 SXT_API bool sxt_heap_diff_get(const sxt_heap_diff *diff, size_t index, sxt_heap_change *out);
+
+typedef struct sxt_heap_diff_options {
+    size_t struct_size;            /* set by sxt_heap_diff_options_init */
+    sxt_heap_cost cost;            /* the largest change of it comes first; default BYTES */
+    const sxt_path_map *path_maps; /* applied to the files of all runs; the first that matches is used */
+    size_t path_map_count;
+    uintptr_t reserved[4];
+} sxt_heap_diff_options;
+
+SXT_API void sxt_heap_diff_options_init(sxt_heap_diff_options *options);
+
+/* The most runs of a side. */
+#define SXT_HEAP_RUNS_MOST 100
+
+/* The same with several runs of each side. Changes that are not noise come first. OPTIONS may be NULL. */
+SXT_API int sxt_heap_diff_runs(const sxt_heap_usage *const *before, size_t before_count,
+                               const sxt_heap_usage *const *after, size_t after_count,
+                               const sxt_heap_diff_options *options, sxt_heap_diff **out, sxt_error *error);
+
+/* Which run has the stack of an sxt_heap_change, and whether the change is only noise. */
+typedef struct sxt_heap_origin {
+    size_t struct_size;             /* set by the caller: sizeof(sxt_heap_origin) */
+    uint32_t run_before, run_after; /* index of the first run of the side that has it; 0 if none has */
+    bool is_noise;                  /* everything that changed is noise: see sxt_heap_figure */
+} sxt_heap_origin;
+
+SXT_API bool sxt_heap_diff_get_origin(const sxt_heap_diff *diff, size_t index, sxt_heap_origin *out);
+
+typedef enum sxt_heap_metric {
+    SXT_HEAP_METRIC_PEAK = 0,        /* bytes at the peak of the whole heap */
+    SXT_HEAP_METRIC_LEAKED = 1,      /* bytes that are live at the end, without suppressed leaks */
+    SXT_HEAP_METRIC_ALLOCATED = 2,   /* bytes */
+    SXT_HEAP_METRIC_ALLOCATIONS = 3, /* blocks */
+    SXT_HEAP_METRIC_LEAKED_BLOCKS = 4
+} sxt_heap_metric;
+
+/*
+ * A metric on both sides: medians and ranges of the runs. A change is noise if the ranges overlap, or if one of them is
+ * at least as wide as the distance of the medians. With one run on each side, no change is noise.
+ */
+typedef struct sxt_heap_figure {
+    size_t struct_size; /* set by the caller: sizeof(sxt_heap_figure) */
+    uint64_t before, before_least, before_most;
+    uint64_t after, after_least, after_most;
+    bool is_noise;
+} sxt_heap_figure;
+
+/* Of a stack (false if there is no such INDEX), and of all of them. */
+SXT_API bool sxt_heap_diff_figure(const sxt_heap_diff *diff, size_t index, sxt_heap_metric metric,
+                                  sxt_heap_figure *out);
+SXT_API void sxt_heap_diff_total(const sxt_heap_diff *diff, sxt_heap_metric metric, sxt_heap_figure *out);
+
+/*
+ * Of the stacks that have FUNCTION in any frame: its whole name, or its name without the parameters.
+ * SXT_ERROR_NOT_FOUND if no stack has it; the figure is 0 then.
+ */
+SXT_API int sxt_heap_diff_function(const sxt_heap_diff *diff, sxt_string function, sxt_heap_metric metric,
+                                   sxt_heap_figure *out, sxt_error *error);
+
+/* How much a metric may grow. */
+typedef struct sxt_heap_budget {
+    size_t struct_size; /* set by the caller: sizeof(sxt_heap_budget) */
+    sxt_heap_metric metric;
+    sxt_string function; /* absent: all stacks */
+    double limit;        /* bytes or blocks, or percent of what it was */
+    bool is_percent;
+} sxt_heap_budget;
+
+/*
+ * Parses "peak=+10%", "leaked:parse=+0", "allocated=+1.5M", "allocations=+2k"; k, M and G are 1000, 1000^2 and 1000^3.
+ * The function is a view of TEXT and may contain "=": the last one ends it. SXT_ERROR_USAGE for anything else.
+ */
+SXT_API int sxt_heap_budget_parse(const char *text, sxt_heap_budget *out, sxt_error *error);
+
+typedef struct sxt_heap_budget_result {
+    size_t struct_size; /* set by the caller: sizeof(sxt_heap_budget_result) */
+    uint64_t before, after;
+    double allowed;   /* growth, in bytes or blocks; some percent of 0 are 0 */
+    bool is_known;    /* false: no stack has the function */
+    bool is_noise;    /* the change is noise, so the budget holds */
+    bool is_exceeded; /* it grew by more than is allowed, and not by noise */
+} sxt_heap_budget_result;
+
+SXT_API int sxt_heap_budget_check(const sxt_heap_diff *diff, const sxt_heap_budget *budget, sxt_heap_budget_result *out,
+                                  sxt_error *error);
 
 /* --- profiles for other programs --- */
 

@@ -59,6 +59,7 @@ struct cli_arguments {
     size_t given_count;
     const char **words; /* arguments that are not options */
     size_t word_count;
+    size_t separator; /* how many words came before "--"; SIZE_MAX if it was not given */
 };
 
 extern const struct cli_verb *const cli_verbs[]; /* ends with NULL */

@@ -13,6 +13,15 @@ static const struct cli_option options[] = {
     {"csv", 0, NULL, "print CSV with a header line", NULL},
     {"markdown", 0, NULL, "print Markdown, for a pull request", NULL},
     {"ignore-alias-only", 0, NULL, "do not count symbols as changed if only their aliases changed", NULL},
+    {"fail-if", 0, "METRIC[:FUNCTION]=+N",
+     "heap traces: exit with status 1 if peak, leaked, allocated or\nallocations grow by more than +N, +Nk or +N% "
+     "(k is 1000), in all\nstacks or in those with FUNCTION; may be repeated",
+     NULL},
+    {"path-map", 0, "OLD=NEW",
+     "heap traces: replace OLD at the beginning of file names by NEW;\nmay be repeated; the first that matches is used",
+     NULL},
+    {"suppressions", 0, "FILE", "heap traces: leave known leaks out; lines leak:PATTERN match\nfunctions and files",
+     NULL},
     {"fail-if-grows", 0, "SIZE", "exit with status 1 if the file grows by more than SIZE (4k, 1%)", NULL},
     {"fail-if-section", 0, "NAME=SIZE", "the same for a section (.text=1%); may be repeated", NULL},
     {"disassemble", 0, NULL, "show what changed in the code of the functions that changed\nmost, and store it with -o",
@@ -28,12 +37,18 @@ static const struct cli_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+/* Options that are only for heap traces. */
+static const char *const of_traces[] = {"fail-if", "path-map", "suppressions"};
+
 static const struct cli_example examples[] = {
     {"sextant diff old.size new.size", "totals, sections and the largest changes"},
     {"sextant diff old.size new.size -o d.sizediff", "keep it, for SuperSize's viewer and for 'sextant query'"},
     {"sextant diff --markdown --fail-if-grows 16k --fail-if-section .text=1% old.size new.size",
      "what a pull request costs, and a budget for it"},
     {"sextant diff run.mlyze@start run.mlyze@stop", "what one phase of a program left allocated"},
+    {"sextant diff --fail-if peak=+5% --fail-if leaked:parse=+0 old.mlyze new.mlyze", "budgets for a heap"},
+    {"sextant diff --markdown old1.mlyze old2.mlyze old3.mlyze -- new1.mlyze new2.mlyze new3.mlyze",
+     "several runs of each side: separate noise from growth"},
     {"sextant diff --disassemble old/app new/app", "what changed, and how the code changed"},
     {NULL, NULL},
 };
@@ -42,13 +57,14 @@ static int run(const struct cli_arguments *arguments);
 
 const struct cli_verb cli_diff = {
     .name = "diff",
-    .synopsis = "[OPTION...] BEFORE AFTER",
+    .synopsis = "[OPTION...] BEFORE AFTER | BEFORE... -- AFTER...",
     .summary = "print what changed between two size files, binaries or heap traces",
     .description = "Matches the symbols of two size files or binaries and prints what was added, removed and\n"
                    "changed. One .sizediff in place of two files is shown the same way. Totals are of the bytes in\n"
                    "the file: .bss and the like are shown but not counted. The exit status is 1 if something grew\n"
                    "by more than its budget. For two heap traces, or FILE@MOMENT for what was live then, it prints\n"
-                   "which stacks hold more or less.",
+                   "which stacks hold more or less; with several runs on each side, a change that the runs of one\n"
+                   "side could explain is marked as noise. See docs/ci.md for budgets.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -212,6 +228,10 @@ static int check_usage(const struct cli_arguments *arguments)
 {
     const char *output = cli_value(arguments, "output");
     sxt_size_write_options writing;
+    for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces; i++)
+        if (cli_given(arguments, of_traces[i]))
+            return cli_usage(arguments->verb, "--%s is for heap traces%s", of_traces[i],
+                             i == 0 ? "; --fail-if-grows and --fail-if-section are for sizes" : "");
     if (arguments->word_count == 0 || arguments->word_count > 2)
         return cli_usage(arguments->verb, "expected two files, or one .sizediff");
     if (cli_given(arguments, "json") + cli_given(arguments, "csv") + cli_given(arguments, "markdown") > 1)
@@ -251,14 +271,40 @@ static int show(const struct cli_arguments *arguments, const struct diff *diff)
     return cli_finish(&emit, status);
 }
 
+static bool is_in(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* Heap traces have another function; most options do not apply to them. */
 static int diff_traces(const struct cli_arguments *arguments)
 {
+    static const char *const of_both[] = {"json", "markdown", "limit", "all"};
+    size_t before = arguments->separator, words = arguments->word_count;
     for (const struct cli_option *option = options; option->name != NULL; option++)
-        if (strcmp(option->name, "json") != 0 && strcmp(option->name, "limit") != 0 &&
-            cli_given(arguments, option->name))
+        if (cli_given(arguments, option->name) && !is_in(option->name, of_both, sizeof of_both / sizeof *of_both) &&
+            !is_in(option->name, of_traces, sizeof of_traces / sizeof *of_traces))
             return cli_usage(arguments->verb, "--%s is for sizes, not for heap traces", option->name);
-    return cli_diff_heap(arguments, arguments->words[0], arguments->words[1]);
+    if (before == 0 || before >= words)
+        before = words == 2 ? 1 : 0;
+    if (before == 0)
+        return cli_usage(arguments->verb, words < 2 ? "expected two heap traces"
+                                                    : "several runs need '--' between those before and those after");
+    if (before > SXT_HEAP_RUNS_MOST || words - before > SXT_HEAP_RUNS_MOST)
+        return cli_usage(arguments->verb, "at most %d runs on each side", SXT_HEAP_RUNS_MOST);
+    return cli_diff_heap(arguments, before);
+}
+
+/* Whether the words are heap traces; one of them that cannot be read is then reported as such. */
+static bool are_traces(const struct cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->word_count; i++)
+        if (cli_is_trace(arguments->words[i]))
+            return true;
+    return false;
 }
 
 static int open_input(const struct cli_arguments *arguments, struct cli_size_input *input)
@@ -293,7 +339,7 @@ static int run(const struct cli_arguments *arguments)
 {
     struct cli_size_input input = {0};
     struct diff diff = {.input = &input, .total = SXT_SIZE_SECTION_CHANGE_INIT};
-    if (arguments->word_count == 2 && cli_is_trace(arguments->words[0]))
+    if (are_traces(arguments))
         return diff_traces(arguments);
     int status = check_usage(arguments);
     bool is_all = cli_given(arguments, "all") || cli_given(arguments, "json") || cli_given(arguments, "csv");

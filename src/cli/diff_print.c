@@ -138,22 +138,6 @@ static void print_text(struct sxt_emit *emit, const struct diff *diff, const sxt
 
 /* --- Markdown --- */
 
-/* In a cell of a table "|" would end it, and in code "`" would. */
-static void print_code(struct sxt_emit *emit, sxt_string name)
-{
-    size_t start = 0;
-    sxt_emit_text(emit, "`");
-    for (size_t i = 0; i < name.size; i++) {
-        if (name.data[i] != '|' && name.data[i] != '`')
-            continue;
-        sxt_emit_name(emit, (sxt_string){name.data + start, i - start});
-        sxt_emit_text(emit, name.data[i] == '|' ? "\\|" : "'");
-        start = i + 1;
-    }
-    sxt_emit_name(emit, (sxt_string){name.data + start, name.size - start});
-    sxt_emit_text(emit, "`");
-}
-
 static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, const sxt_size_result *result)
 {
     sxt_size_row total = SXT_SIZE_ROW_INIT;
@@ -167,13 +151,13 @@ static void print_markdown_rows(struct sxt_emit *emit, const struct diff *diff, 
         sxt_size_symbol symbol;
         get_row(diff, result, i, &row, &symbol);
         sxt_emit_text(emit, "| %s | %s | ", cli_change(row.pss).text, sxt_size_status_name(row.status));
-        print_code(emit, symbol.section);
+        cli_markdown_code(emit, symbol.section);
         sxt_emit_text(emit, " | ");
-        print_code(emit, symbol.full_name.size > 0 ? symbol.full_name : (sxt_string){"?", 1});
+        cli_markdown_code(emit, symbol.full_name.size > 0 ? symbol.full_name : (sxt_string){"?", 1});
         sxt_emit_text(emit, " | ");
         sxt_string file = symbol.source_path.size > 0 ? symbol.source_path : symbol.object_path;
         if (file.size > 0)
-            print_code(emit, file);
+            cli_markdown_code(emit, file);
         sxt_emit_text(emit, " |\n");
     }
     sxt_emit_text(emit, "\n</details>\n");
@@ -192,7 +176,7 @@ static void print_markdown(struct sxt_emit *emit, const struct diff *diff, const
         if (one.symbols == 0 || one.change == 0)
             continue;
         sxt_emit_text(emit, "| ");
-        print_code(emit, one.name);
+        cli_markdown_code(emit, one.name);
         sxt_emit_text(emit, " | %s | %s | %s | %s |\n", cli_thousands(one.before).text, cli_thousands(one.after).text,
                       cli_change(one.change).text, cli_percent(one.change, one.before).text);
     }

@@ -1,189 +1,294 @@
-/* heap_diff.c: what changed between two heap traces, or between two moments of one. */
+/* heap_diff.c: what changed between two heap traces, between two moments of one, or between several runs; budgets. */
+#include "cli/heap_diff.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/heap.h"
+#include "base/file.h"
 #include "cli/verbs.h"
 
-/* One side: FILE, or FILE@MOMENT. */
-struct side {
-    struct cli_heap heap;
-    char *path;
-    bool is_moment;
-};
+/* --- options --- */
 
-static int open_side(const char *text, struct side *side)
+/* How many times an option was given. */
+static size_t count_values(const struct cli_arguments *arguments, const char *name)
+{
+    size_t count = 0;
+    while (cli_value_at(arguments, name, count) != NULL)
+        count++;
+    return count;
+}
+
+static int take_budgets(const struct cli_arguments *arguments, struct cli_heap_diff *diff)
+{
+    size_t count = count_values(arguments, "fail-if");
+    diff->budgets = calloc(count + 1, sizeof *diff->budgets);
+    if (diff->budgets == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        struct cli_heap_budget *budget = &diff->budgets[diff->budget_count++];
+        budget->text = cli_value_at(arguments, "fail-if", i);
+        budget->budget.struct_size = sizeof budget->budget;
+        budget->result.struct_size = sizeof budget->result;
+        if (sxt_heap_budget_parse(budget->text, &budget->budget, NULL) != SXT_OK)
+            return cli_usage(arguments->verb,
+                             "--fail-if takes peak, leaked, allocated or allocations and a growth, like peak=+10%% or "
+                             "leaked:parse=+4k, not '%s'",
+                             budget->text);
+    }
+    return CLI_DONE;
+}
+
+static int take_path_maps(const struct cli_arguments *arguments, struct cli_heap_diff *diff)
+{
+    size_t count = count_values(arguments, "path-map");
+    diff->path_maps = calloc(count + 1, sizeof *diff->path_maps);
+    if (diff->path_maps == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const char *text = cli_value_at(arguments, "path-map", i), *equals = strchr(text, '=');
+        if (equals == NULL || equals == text)
+            return cli_usage(arguments->verb, "--path-map takes OLD=NEW, not '%s'", text);
+        char *copy = strdup(text);
+        if (copy == NULL)
+            return cli_fail_text(NULL, "out of memory");
+        copy[equals - text] = 0;
+        diff->path_maps[diff->path_map_count++] = (sxt_path_map){copy, copy + (equals - text) + 1};
+    }
+    return CLI_DONE;
+}
+
+static int take_options(const struct cli_arguments *arguments, struct cli_heap_diff *diff)
+{
+    diff->form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "markdown") ? CLI_MARKDOWN : CLI_TABLE;
+    if (cli_given(arguments, "json") && cli_given(arguments, "markdown"))
+        return cli_usage(arguments->verb, "--json and --markdown cannot be used together");
+    bool is_whole = diff->form == CLI_JSON || cli_given(arguments, "all");
+    int status = cli_count_option(arguments, "limit", is_whole ? UINT64_MAX : 30, &diff->limit);
+    if (status == CLI_DONE)
+        status = take_budgets(arguments, diff);
+    return status == CLI_DONE ? take_path_maps(arguments, diff) : status;
+}
+
+/* --- runs --- */
+
+static int suppress(const struct cli_arguments *arguments, struct cli_heap *heap)
+{
+    const char *path;
+    for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
+        struct sxt_file file;
+        sxt_error error;
+        int status = sxt_file_open(&file, path, &error);
+        if (status == SXT_OK)
+            status = sxt_heap_suppress(heap->usage, (sxt_string){(const char *)file.data, file.size}, &error);
+        sxt_file_close(&file);
+        if (status != SXT_OK)
+            return cli_fail(path, &error);
+    }
+    sxt_heap_get_summary(heap->usage, &heap->summary);
+    return CLI_DONE;
+}
+
+static int open_run(const struct cli_arguments *arguments, const char *text, struct cli_heap_run *run)
 {
     const char *at = strrchr(text, '@');
     bool exists = access(text, F_OK) == 0;
-    side->is_moment = at != NULL && at != text && !exists;
-    side->path = strndup(text, side->is_moment ? (size_t)(at - text) : strlen(text));
-    if (side->path == NULL)
+    run->is_moment = at != NULL && at != text && !exists;
+    run->path = strndup(text, run->is_moment ? (size_t)(at - text) : strlen(text));
+    if (run->path == NULL)
         return cli_fail_text(text, "out of memory");
-    int status = cli_heap_open(side->path, false, &side->heap);
+    int status = cli_heap_open(run->path, false, &run->heap);
     if (status != CLI_DONE)
         return status;
-    if (side->is_moment)
-        sxt_trace_parse_moment(side->heap.trace, at + 1, &side->heap.options.to);
-    return cli_heap_analyse(&side->heap);
+    if (run->is_moment)
+        sxt_trace_parse_moment(run->heap.trace, at + 1, &run->heap.options.to);
+    status = cli_heap_analyse(&run->heap);
+    return status == CLI_DONE ? suppress(arguments, &run->heap) : status;
 }
 
-static void close_side(struct side *side)
+/* Whether an earlier run is of the same file. */
+static bool is_repeated(const struct cli_heap_diff *diff, size_t run)
 {
-    cli_heap_close(&side->heap);
-    free(side->path);
+    for (size_t i = 0; i < run; i++)
+        if (strcmp(diff->runs[i].path, diff->runs[run].path) == 0)
+            return true;
+    return false;
 }
 
-static bool is_same(const sxt_heap_change *change)
+static int open_runs(const struct cli_arguments *arguments, struct cli_heap_diff *diff)
+{
+    diff->runs = calloc(arguments->word_count, sizeof *diff->runs);
+    if (diff->runs == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    int status = CLI_DONE;
+    for (size_t i = 0; i < arguments->word_count && status == CLI_DONE; i++) {
+        diff->run_count++;
+        status = open_run(arguments, arguments->words[i], &diff->runs[i]);
+        diff->are_moments |= diff->runs[i].is_moment;
+        if (status == CLI_DONE && !is_repeated(diff, i))
+            cli_warn_state(diff->runs[i].path, diff->runs[i].heap.trace);
+    }
+    return status;
+}
+
+/* For several moments of one file, the latest covers all warnings. */
+static bool is_covered(const struct cli_heap_diff *diff, size_t run)
+{
+    const struct cli_heap_run *this = &diff->runs[run];
+    for (size_t i = 0; i < diff->run_count; i++) {
+        const struct cli_heap_run *other = &diff->runs[i];
+        uint64_t events = this->heap.summary.events, others = other->heap.summary.events;
+        if (i != run && strcmp(other->path, this->path) == 0 && (others > events || (others == events && i > run)))
+            return true;
+    }
+    return false;
+}
+
+static int warn(const struct cli_heap_diff *diff)
+{
+    int status = CLI_DONE;
+    for (size_t i = 0; i < diff->run_count; i++)
+        if (!is_covered(diff, i) && cli_heap_warn(&diff->runs[i].heap) != CLI_DONE)
+            status = CLI_NO;
+    return status;
+}
+
+/* --- the comparison --- */
+
+bool cli_heap_is_same(const sxt_heap_change *change)
 {
     const sxt_heap_sums *a = change->sums_before, *b = change->sums_after;
     return a->bytes == b->bytes && a->count == b->count && a->live_bytes == b->live_bytes &&
            a->live_count == b->live_count && a->peak_bytes == b->peak_bytes && a->peak_count == b->peak_count;
 }
 
-static const char *status_of(const sxt_heap_change *change)
+const char *cli_heap_status(const sxt_heap_change *change)
 {
     return change->before == SXT_TRACE_NO_ID ? "added" : change->after == SXT_TRACE_NO_ID ? "removed" : "changed";
 }
 
-static const sxt_trace *shown_trace(const struct side sides[2], const sxt_heap_change *change, uint32_t *stack)
-{
-    bool is_after = change->after != SXT_TRACE_NO_ID;
-    *stack = is_after ? change->after : change->before;
-    return sides[is_after].heap.trace;
-}
-
-static void emit_sums(struct sxt_emit *emit, const sxt_heap_sums *before, const sxt_heap_sums *after)
-{
-    const struct {
-        const char *keys[2];
-        uint64_t values[2];
-    } pairs[] = {
-        {{"allocated_bytes_before", "allocated_bytes_after"}, {before->bytes, after->bytes}},
-        {{"allocations_before", "allocations_after"}, {before->count, after->count}},
-        {{"peak_bytes_before", "peak_bytes_after"}, {before->peak_bytes, after->peak_bytes}},
-        {{"leaked_bytes_before", "leaked_bytes_after"}, {before->live_bytes, after->live_bytes}},
-        {{"leaked_allocations_before", "leaked_allocations_after"}, {before->live_count, after->live_count}},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        for (size_t k = 0; k < 2; k++)
-            sxt_emit_number(emit, pairs[i].keys[k], pairs[i].values[k]);
-}
-
-static void emit_changes(struct sxt_emit *emit, const struct side sides[2], const sxt_heap_diff *diff,
-                         const uint64_t counts[4])
+static void count_changes(struct cli_heap_diff *diff)
 {
     sxt_heap_change change;
-    for (size_t i = 0; sxt_heap_diff_get(diff, i, &change); i++) {
-        uint32_t stack;
-        if (is_same(&change))
-            continue;
-        const sxt_trace *trace = shown_trace(sides, &change, &stack);
-        sxt_emit_record(emit);
-        sxt_emit_cstring(emit, "status", status_of(&change));
-        emit_sums(emit, change.sums_before, change.sums_after);
-        cli_heap_emit_frames(emit, trace, stack);
-        sxt_emit_record_end(emit);
-    }
-    sxt_emit_record(emit);
-    sxt_emit_object(emit, "summary");
-    sxt_emit_number(emit, "unchanged", counts[0]);
-    sxt_emit_number(emit, "changed", counts[1]);
-    sxt_emit_number(emit, "added", counts[2]);
-    sxt_emit_number(emit, "removed", counts[3]);
-    emit_sums(emit, sxt_heap_total(sides[0].heap.usage), sxt_heap_total(sides[1].heap.usage));
-    sxt_emit_object_end(emit);
-    sxt_emit_record_end(emit);
-}
-
-static void print_total(struct sxt_emit *emit, const char *name, uint64_t before, uint64_t after)
-{
-    sxt_emit_text(emit, "%-12s %15s  %15s  %15s  %9s\n", name, cli_thousands((double)before).text,
-                  cli_thousands((double)after).text, cli_change((double)after - (double)before).text,
-                  cli_percent((double)after - (double)before, (double)before).text);
-}
-
-static void print_changes(struct sxt_emit *emit, const struct side sides[2], const sxt_heap_diff *diff,
-                          const uint64_t counts[4])
-{
-    const sxt_heap_sums *before = sxt_heap_total(sides[0].heap.usage), *after = sxt_heap_total(sides[1].heap.usage);
-    sxt_heap_change change;
-    uint64_t shown = 0, most = 30;
-    sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "", "before", "after", "change");
-    print_total(emit, "peak", before->peak_bytes, after->peak_bytes);
-    print_total(emit, "live", before->live_bytes, after->live_bytes);
-    print_total(emit, "allocated", before->bytes, after->bytes);
-    print_total(emit, "allocations", before->count, after->count);
-    sxt_emit_text(emit,
-                  "\n%" PRIu64 " stack%s added, %" PRIu64 " removed, %" PRIu64 " changed, %" PRIu64 " unchanged\n",
-                  counts[2], counts[2] == 1 ? "" : "s", counts[3], counts[1], counts[0]);
-    sxt_emit_text(emit, "\n%15s  %15s  %13s  stack\n", "live", "allocated", "allocations");
-    for (size_t i = 0; shown < most && sxt_heap_diff_get(diff, i, &change); i++) {
-        const sxt_heap_sums *a = change.sums_before, *b = change.sums_after;
-        uint32_t stack;
-        if (is_same(&change))
-            continue;
-        shown++;
-        const sxt_trace *trace = shown_trace(sides, &change, &stack);
-        sxt_emit_text(emit, "%15s  %15s  %13s  ", cli_change((double)b->live_bytes - (double)a->live_bytes).text,
-                      cli_change((double)b->bytes - (double)a->bytes).text,
-                      cli_change((double)b->count - (double)a->count).text);
-        cli_heap_print_frames(emit, trace, stack, 49, 8);
+    sxt_heap_origin origin = {.struct_size = sizeof origin};
+    for (size_t i = 0; sxt_heap_diff_get(diff->diff, i, &change); i++) {
+        bool is_same = cli_heap_is_same(&change);
+        uint64_t *count = is_same                            ? &diff->counts.unchanged
+                          : change.before == SXT_TRACE_NO_ID ? &diff->counts.added
+                          : change.after == SXT_TRACE_NO_ID  ? &diff->counts.removed
+                                                             : &diff->counts.changed;
+        (*count)++;
+        (void)sxt_heap_diff_get_origin(diff->diff, i, &origin);
+        diff->counts.noise += !is_same && origin.is_noise;
     }
 }
 
-static int compare(const struct cli_arguments *arguments, const struct side sides[2])
+static int make_diff(struct cli_heap_diff *diff)
 {
-    /* Two runs differ in what they allocate; two moments in what is live. */
-    bool are_moments = sides[0].is_moment || sides[1].is_moment;
-    sxt_heap_diff *diff;
-    sxt_heap_change change;
-    uint64_t counts[4] = {0};
+    size_t after_count = diff->run_count - diff->before_count;
+    const char *path = diff->runs[diff->before_count].path;
+    const sxt_heap_usage **usages = calloc(diff->run_count, sizeof *usages);
+    sxt_heap_diff_options options;
     sxt_error error;
-    if (sxt_heap_diff_make(sides[0].heap.usage, sides[1].heap.usage,
-                           are_moments ? SXT_HEAP_COST_LIVE : SXT_HEAP_COST_BYTES, &diff, &error) != SXT_OK)
-        return cli_fail(sides[1].path, &error);
-    for (size_t i = 0; sxt_heap_diff_get(diff, i, &change); i++) {
-        const char *status = is_same(&change) ? "" : status_of(&change);
-        counts[status[0] == 'c' ? 1 : status[0] == 'a' ? 2 : status[0] == 'r' ? 3 : 0]++;
-    }
-    struct sxt_emit emit;
-    sxt_emit_init(&emit, stdout, cli_given(arguments, "json"));
-    if (sxt_emit_is_json(&emit))
-        emit_changes(&emit, sides, diff, counts);
-    else
-        print_changes(&emit, sides, diff, counts);
-    sxt_heap_diff_free(&diff);
-    return cli_finish(&emit, CLI_DONE);
+    sxt_heap_diff_options_init(&options);
+    /* Two runs differ in what they allocate; two moments in what is live. */
+    options.cost = diff->are_moments ? SXT_HEAP_COST_LIVE : SXT_HEAP_COST_BYTES;
+    options.path_maps = diff->path_maps;
+    options.path_map_count = diff->path_map_count;
+    if (usages == NULL)
+        return cli_fail_text(path, "out of memory");
+    for (size_t i = 0; i < diff->run_count; i++)
+        usages[i] = diff->runs[i].heap.usage;
+    int status = sxt_heap_diff_runs(usages, diff->before_count, usages + diff->before_count, after_count, &options,
+                                    &diff->diff, &error);
+    free(usages);
+    for (size_t i = 0; i < diff->budget_count && status == SXT_OK; i++)
+        status = sxt_heap_budget_check(diff->diff, &diff->budgets[i].budget, &diff->budgets[i].result, &error);
+    if (status != SXT_OK)
+        return cli_fail(path, &error);
+    count_changes(diff);
+    return CLI_DONE;
 }
 
-/* For two moments of one file, the later one covers all warnings. */
-static int warn(const struct side sides[2])
+/* --- budgets --- */
+
+void cli_heap_budget_subject(const struct cli_heap_budget *budget, char *text, size_t size)
 {
-    bool is_one_file = strcmp(sides[0].path, sides[1].path) == 0;
-    int later = sides[0].heap.summary.events > sides[1].heap.summary.events ? 0 : 1, status = CLI_DONE;
-    for (int i = 0; i < 2 && status == CLI_DONE; i++)
-        if (!is_one_file || i == later)
-            status = cli_heap_warn(&sides[i].heap);
+    static const char *const names[] = {"peak", "leaked", "allocated", "allocations"};
+    const char *name = names[budget->budget.metric];
+    if (budget->budget.function.data == NULL)
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%s in stacks with '%.*s'", name,
+                 (int)(budget->budget.function.size < 300 ? budget->budget.function.size : 300),
+                 budget->budget.function.data);
+}
+
+/* Prints a line on stderr for each budget that is broken, or that only noise would break. */
+static int report_budgets(const struct cli_heap_diff *diff)
+{
+    const char *path = diff->runs[diff->before_count].path;
+    int status = CLI_DONE;
+    for (size_t i = 0; i < diff->budget_count; i++) {
+        const struct cli_heap_budget *budget = &diff->budgets[i];
+        const sxt_heap_budget_result *result = &budget->result;
+        const char *allowed = strrchr(budget->text, '=') + 1;
+        double growth = (double)result->after - (double)result->before;
+        char subject[400], limit[80] = "";
+        cli_heap_budget_subject(budget, subject, sizeof subject);
+        if (budget->budget.is_percent)
+            snprintf(limit, sizeof limit, " (%s)", cli_thousands(result->allowed).text);
+        if (!result->is_known)
+            cli_warn(path, "--fail-if: no stack has the function '%.*s'", (int)budget->budget.function.size,
+                     budget->budget.function.data);
+        else if (result->is_exceeded)
+            status = cli_fail_text(path, "%s grew by %s, from %s to %s; %s%s is allowed", subject,
+                                   cli_thousands(growth).text, cli_thousands((double)result->before).text,
+                                   cli_thousands((double)result->after).text, allowed, limit);
+        else if (result->is_noise && growth > result->allowed)
+            cli_note(path, "%s grew by %s, from %s to %s, which is within the noise of the runs; %s%s is allowed",
+                     subject, cli_thousands(growth).text, cli_thousands((double)result->before).text,
+                     cli_thousands((double)result->after).text, allowed, limit);
+    }
     return status;
 }
 
-int cli_diff_heap(const struct cli_arguments *arguments, const char *before, const char *after)
+/* --- the verb --- */
+
+static void close_all(struct cli_heap_diff *diff)
 {
-    struct side sides[2] = {0};
-    int status = open_side(before, &sides[0]);
+    sxt_heap_diff_free(&diff->diff);
+    for (size_t i = 0; i < diff->run_count; i++) {
+        cli_heap_close(&diff->runs[i].heap);
+        free(diff->runs[i].path);
+    }
+    for (size_t i = 0; i < diff->path_map_count; i++)
+        free((void *)(uintptr_t)diff->path_maps[i].old_prefix);
+    free(diff->runs);
+    free(diff->budgets);
+    free(diff->path_maps);
+}
+
+int cli_diff_heap(const struct cli_arguments *arguments, size_t before_count)
+{
+    struct cli_heap_diff diff = {.before_count = before_count};
+    struct sxt_emit emit;
+    int status = take_options(arguments, &diff);
     if (status == CLI_DONE)
-        status = open_side(after, &sides[1]);
-    for (int i = 0; i < 2 && status == CLI_DONE; i++)
-        if (i == 0 || strcmp(sides[0].path, sides[1].path) != 0)
-            cli_warn_state(sides[i].path, sides[i].heap.trace);
+        status = open_runs(arguments, &diff);
     if (status == CLI_DONE)
-        status = compare(arguments, sides);
-    if (status == CLI_DONE)
-        status = warn(sides);
-    for (int i = 0; i < 2; i++)
-        close_side(&sides[i]);
+        status = make_diff(&diff);
+    if (status == CLI_DONE) {
+        sxt_emit_init(&emit, stdout, diff.form == CLI_JSON);
+        cli_heap_print_diff(&emit, &diff);
+        status = cli_finish(&emit, CLI_DONE);
+    }
+    if (status == CLI_DONE) {
+        status = warn(&diff);
+        if (report_budgets(&diff) != CLI_DONE)
+            status = CLI_NO;
+    }
+    close_all(&diff);
     return status;
 }

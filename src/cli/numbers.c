@@ -155,3 +155,21 @@ void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width)
     if (name.size < width)
         sxt_emit_text(emit, "%*s", (int)(width - name.size), "");
 }
+
+/* --- Markdown --- */
+
+/* In a cell of a table "|" would end it, and in code "`" would. */
+void cli_markdown_code(struct sxt_emit *emit, sxt_string name)
+{
+    size_t start = 0;
+    sxt_emit_text(emit, "`");
+    for (size_t i = 0; i < name.size; i++) {
+        if (name.data[i] != '|' && name.data[i] != '`')
+            continue;
+        sxt_emit_name(emit, (sxt_string){name.data + start, i - start});
+        sxt_emit_text(emit, name.data[i] == '|' ? "\\|" : "'");
+        start = i + 1;
+    }
+    sxt_emit_name(emit, (sxt_string){name.data + start, name.size - start});
+    sxt_emit_text(emit, "`");
+}

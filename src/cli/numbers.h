@@ -24,6 +24,9 @@ void cli_emit_text_number(struct sxt_emit *emit, sxt_string key, double value); 
 void cli_csv_text(struct sxt_emit *emit, sxt_string value, char after);
 void cli_csv_number(struct sxt_emit *emit, double value, char after);
 
+/* A name as code in a cell of a Markdown table. */
+void cli_markdown_code(struct sxt_emit *emit, sxt_string name);
+
 /* A name as it may be shown in a line of text, with spaces up to WIDTH. */
 void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width);
 

@@ -24,7 +24,7 @@ int cli_run(const struct cli_verb *verb, int argc, char **argv)
 {
     if (verb->run_words != NULL)
         return verb->run_words(argc + 1, argv - 1);
-    struct cli_arguments arguments = {.verb = verb};
+    struct cli_arguments arguments = {.verb = verb, .separator = SIZE_MAX};
     arguments.counts = calloc(count_options(verb) + 1, sizeof *arguments.counts);
     arguments.words = calloc((size_t)argc + 1, sizeof *arguments.words);
     arguments.given = calloc((size_t)argc + 1, sizeof *arguments.given);
@@ -126,9 +126,10 @@ static int parse(struct cli_arguments *arguments, int argc, char **argv, bool *d
     for (int i = 0; i < argc && !*done; i++) {
         if (only_words || argv[i][0] != '-' || argv[i][1] == 0)
             arguments->words[arguments->word_count++] = argv[i];
-        else if (strcmp(argv[i], "--") == 0)
+        else if (strcmp(argv[i], "--") == 0) {
             only_words = true;
-        else if (argv[i][1] == '-')
+            arguments->separator = arguments->word_count;
+        } else if (argv[i][1] == '-')
             status = parse_long(arguments, argc, argv, &i, done);
         else
             status = parse_short(arguments, argc, argv, &i, done);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/inflate.h"
 #include "cli/heap.h"
 #include "cli/verbs.h"
 
@@ -46,7 +47,8 @@ void cli_input_close(struct cli_input *input)
 
 bool cli_is_trace(const char *file)
 {
-    char path[4096], magic[4] = "";
+    char path[4096];
+    uint8_t start[4096], magic[4] = {0};
     const char *at = strrchr(file, '@');
     bool is_moment = at != NULL && at != file && access(file, F_OK) != 0;
     size_t size = is_moment ? (size_t)(at - file) : strlen(file);
@@ -55,11 +57,16 @@ bool cli_is_trace(const char *file)
     memcpy(path, file, size);
     path[size] = 0;
     FILE *stream = fopen(path, "rbe");
-    bool is_trace =
-        stream != NULL && fread(magic, 1, sizeof magic, stream) == sizeof magic && memcmp(magic, "MTRC", 4) == 0;
-    if (stream != NULL)
-        fclose(stream);
-    return is_trace;
+    if (stream == NULL)
+        return false;
+    size = fread(start, 1, sizeof start, stream);
+    fclose(stream);
+    enum sxt_compression compression = sxt_compression_of(start, size);
+    if (compression != SXT_COMPRESSION_NONE)
+        size = sxt_inflate_start(compression, start, size, magic, sizeof magic);
+    else
+        memcpy(magic, start, size < sizeof magic ? size : sizeof magic);
+    return size >= sizeof magic && memcmp(magic, "MTRC", sizeof magic) == 0;
 }
 
 void cli_warn_version(const char *path, uint32_t version)

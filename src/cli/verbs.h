@@ -65,7 +65,10 @@ int cli_search_options(const struct cli_arguments *arguments, sxt_modules_option
 /* Whether FILE, or that of FILE@MOMENT, begins like a heap trace. */
 bool cli_is_trace(const char *file);
 
-/* What diff does for heap traces; each side is FILE, or FILE@MOMENT for what was live then. */
-int cli_diff_heap(const struct cli_arguments *arguments, const char *before, const char *after);
+/*
+ * What diff does for heap traces: the first BEFORE_COUNT words are the runs before, the others those after. A run is
+ * FILE, or FILE@MOMENT for what was live then.
+ */
+int cli_diff_heap(const struct cli_arguments *arguments, size_t before_count);
 
 #endif

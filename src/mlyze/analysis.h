@@ -177,20 +177,7 @@ struct sxt_heap_tree {
 /* The frames of a stack, innermost first; NULL if the metadata does not have it. */
 const struct sxt_mlyze_stack *sxt_heap_frames(const sxt_heap_usage *usage, uint32_t stack);
 
-/* --- analysis_diff.c --- */
-
 #define SXT_HEAP_NO_SITE UINT32_MAX
-
-struct sxt_heap_pair {
-    uint32_t sites[2]; /* of both sides, or SXT_HEAP_NO_SITE; of several with the same frames, the first */
-    sxt_heap_sums sums[2];
-};
-
-struct sxt_heap_diff {
-    struct sxt_heap_pair *items;
-    size_t count, capacity;
-    const sxt_heap_usage *sides[2];
-};
 
 /* --- export_*.c: profiles, appended to a buffer --- */
 

@@ -1,103 +1,254 @@
 /*
- * analysis_diff.c: the same stacks in two traces, or in one at two moments. Ids differ between traces, so names are
- * compared.
+ * analysis_diff.c: what changed between the runs of two sides. A figure of a side is the median of its runs, and a
+ * change that other runs could undo is noise:
+ *
+ *     before   |---x--|                              growth: the ranges of the runs do not overlap, and the medians x
+ *     after              |-x--|                      are further apart than either range is wide
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/strings.h"
-#include "mlyze/analysis.h"
+#include "mlyze/analysis_match.h"
 
-struct diff_maker {
-    sxt_heap_diff *out;
-    struct sxt_strings keys; /* number N + 1 is that of change N */
-    struct sxt_buffer key;
+struct sxt_heap_diff {
+    struct sxt_matches matches;
+    struct diff_row {
+        uint32_t row; /* of the matches */
+        bool is_noise;
+        uint64_t distance; /* of the cost that sorts */
+        sxt_heap_sums sums[2];
+    } * rows;
 };
 
-/* Lines are left out: they move when other code changes. */
-static void make_key(struct diff_maker *maker, const sxt_heap_usage *usage, uint32_t id)
+/* A value of each run: a figure is made of it. */
+struct run_values {
+    uint64_t items[2 * SXT_HEAP_RUNS_MOST];
+};
+
+/* --- figures --- */
+
+static enum sxt_match_figure figure_of(sxt_heap_metric metric)
 {
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, id);
-    sxt_buffer_clear(&maker->key);
-    if (stack == NULL || stack->count == 0) {
-        sxt_buffer_print(&maker->key, "stack_%u", id);
-        return;
-    }
-    for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent) {
-        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
-        char room[24];
-        sxt_string name = sxt_mlyze_function(metadata, frame->function, room);
-        sxt_buffer_append(&maker->key, name.data, name.size);
-        sxt_buffer_u8(&maker->key, 0);
-        name = sxt_mlyze_file(metadata, frame->file, room);
-        sxt_buffer_append(&maker->key, name.data, name.size);
-        sxt_buffer_u8(&maker->key, 0);
-    }
+    static const enum sxt_match_figure figures[] = {SXT_MATCH_PEAK_BYTES, SXT_MATCH_LEAKED_BYTES, SXT_MATCH_BYTES,
+                                                    SXT_MATCH_COUNT, SXT_MATCH_LEAKED_COUNT};
+    return figures[metric];
 }
 
-static bool add_site(struct diff_maker *maker, const sxt_heap_usage *usage, uint32_t number, int side)
+static int compare_values(const void *left, const void *right)
 {
-    sxt_heap_diff *out = maker->out;
-    make_key(maker, usage, usage->sites[number].stack);
-    uint32_t found = maker->key.failed ? SXT_STRINGS_FULL
-                                       : sxt_strings_add(&maker->keys, (const char *)maker->key.data, maker->key.size);
-    if (found == SXT_STRINGS_FULL)
-        return false;
-    if (found > out->count) {
-        struct sxt_heap_pair *moved = sxt_array_grow(out->items, &out->capacity, out->count + 1, sizeof *moved);
-        if (moved == NULL)
-            return false;
-        out->items = moved;
-        out->items[out->count++] = (struct sxt_heap_pair){.sites = {SXT_HEAP_NO_SITE, SXT_HEAP_NO_SITE}};
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The median, and the ends of the range. VALUES are sorted. */
+static uint64_t summarise(uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
+{
+    qsort(values, count, sizeof *values, compare_values);
+    *least = values[0];
+    *most = values[count - 1];
+    uint64_t low = values[(count - 1) / 2], high = values[count / 2];
+    return low + (high - low) / 2;
+}
+
+static bool is_noise(const sxt_heap_figure *figure)
+{
+    uint64_t change = figure->after > figure->before ? figure->after - figure->before : figure->before - figure->after;
+    uint64_t spread_before = figure->before_most - figure->before_least;
+    uint64_t spread_after = figure->after_most - figure->after_least;
+    bool overlap = figure->before_least <= figure->after_most && figure->after_least <= figure->before_most;
+    return change > 0 && (overlap || change <= spread_before || change <= spread_after);
+}
+
+/* The order of VALUES changes. */
+static sxt_heap_figure make_figure(const sxt_heap_diff *diff, struct run_values *values)
+{
+    size_t before = diff->matches.before_count, after = diff->matches.run_count - before;
+    sxt_heap_figure figure = {0};
+    figure.before = summarise(values->items, before, &figure.before_least, &figure.before_most);
+    figure.after = summarise(values->items + before, after, &figure.after_least, &figure.after_most);
+    figure.is_noise = is_noise(&figure);
+    return figure;
+}
+
+static sxt_heap_figure row_figure(const sxt_heap_diff *diff, uint32_t row, enum sxt_match_figure which)
+{
+    struct run_values values;
+    for (size_t run = 0; run < diff->matches.run_count; run++)
+        values.items[run] = sxt_match_value(&diff->matches, row, run, which);
+    return make_figure(diff, &values);
+}
+
+static uint64_t total_of(const sxt_heap_usage *usage, sxt_heap_metric metric)
+{
+    uint64_t bytes, count;
+    switch (metric) {
+    case SXT_HEAP_METRIC_PEAK:
+        return usage->total.peak_bytes;
+    case SXT_HEAP_METRIC_LEAKED:
+        sxt_heap_suppressed(usage, &bytes, &count);
+        return usage->total.leaked_bytes - bytes;
+    case SXT_HEAP_METRIC_LEAKED_BLOCKS:
+        sxt_heap_suppressed(usage, &bytes, &count);
+        return usage->total.leaked_count - count;
+    case SXT_HEAP_METRIC_ALLOCATED:
+        return usage->total.bytes;
+    case SXT_HEAP_METRIC_ALLOCATIONS:
+        return usage->total.count;
     }
-    struct sxt_heap_pair *change = &out->items[found - 1];
-    uint32_t *site = &change->sites[side];
-    if (*site == SXT_HEAP_NO_SITE)
-        *site = number;
-    sxt_heap_add_sums(&change->sums[side], &usage->sites[number].sums);
+    return 0;
+}
+
+void sxt_heap_diff_total(const sxt_heap_diff *diff, sxt_heap_metric metric, sxt_heap_figure *out)
+{
+    struct run_values values;
+    for (size_t run = 0; run < diff->matches.run_count; run++)
+        values.items[run] = total_of(diff->matches.runs[run], metric);
+    sxt_heap_figure figure = make_figure(diff, &values);
+    sxt_result_give(out, &figure, sizeof figure);
+}
+
+bool sxt_heap_diff_figure(const sxt_heap_diff *diff, size_t index, sxt_heap_metric metric, sxt_heap_figure *out)
+{
+    if (index >= diff->matches.row_count)
+        return false;
+    sxt_heap_figure figure = row_figure(diff, diff->rows[index].row, figure_of(metric));
+    sxt_result_give(out, &figure, sizeof figure);
     return true;
 }
 
-static uint64_t size_of_change(const struct sxt_heap_pair *change, sxt_heap_cost cost)
+/* --- one function --- */
+
+/* "f(int)" is called f, and "operator()(int)" operator(). */
+static bool is_called(sxt_string name, sxt_string function)
 {
-    uint64_t before = sxt_heap_cost_of(&change->sums[0], cost), after = sxt_heap_cost_of(&change->sums[1], cost);
+    if (name.size < function.size || memcmp(name.data, function.data, function.size) != 0)
+        return false;
+    if (name.size == function.size)
+        return true;
+    return name.data[function.size] == '(' && function.size > 0 &&
+           !(function.size >= 8 && memcmp(function.data + function.size - 8, "operator", 8) == 0);
+}
+
+int sxt_heap_diff_function(const sxt_heap_diff *diff, sxt_string function, sxt_heap_metric metric, sxt_heap_figure *out,
+                           sxt_error *error)
+{
+    const struct sxt_matches *matches = &diff->matches;
+    struct run_values values = {0};
+    bool *is_meant = calloc((size_t)matches->functions.count + 1, 1), *has_it = NULL, is_known = false;
+    for (uint32_t i = 0; is_meant != NULL && i < matches->functions.count; i++)
+        is_meant[i] = is_called(sxt_strings_get(&matches->functions, i), function);
+    if (is_meant != NULL)
+        has_it = sxt_match_find_functions(matches, is_meant);
+    free(is_meant);
+    if (has_it == NULL)
+        return sxt_fail_memory(error, matches->nodes.count);
+    for (size_t row = 0; row < matches->row_count; row++) {
+        if (!has_it[matches->rows[row].node])
+            continue;
+        is_known = true;
+        for (size_t run = 0; run < matches->run_count; run++)
+            values.items[run] += sxt_match_value(matches, row, run, figure_of(metric));
+    }
+    free(has_it);
+    sxt_heap_figure figure = make_figure(diff, &values);
+    sxt_result_give(out, &figure, sizeof figure);
+    return is_known ? SXT_OK
+                    : sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no stack has the function '%.*s'",
+                               (int)(function.size < 200 ? function.size : 200), function.data);
+}
+
+/* --- rows --- */
+
+/* Fills in the medians. The row is noise if all figures that changed are. */
+static bool fill_row(const sxt_heap_diff *diff, struct diff_row *row)
+{
+    bool has_changed = false, is_certain = false;
+    for (enum sxt_match_figure which = 0; which < SXT_MATCH_FIGURES; which++) {
+        sxt_heap_figure figure = row_figure(diff, row->row, which);
+        const uint64_t medians[2] = {figure.before, figure.after};
+        for (int side = 0; side < 2; side++) {
+            sxt_heap_sums *sums = &row->sums[side];
+            uint64_t *const places[SXT_MATCH_FIGURES] = {&sums->bytes,        &sums->count,       &sums->peak_bytes,
+                                                         &sums->peak_count,   &sums->live_bytes,  &sums->live_count,
+                                                         &sums->leaked_bytes, &sums->leaked_count};
+            *places[which] = medians[side];
+        }
+        has_changed |= figure.before != figure.after;
+        is_certain |= figure.before != figure.after && !figure.is_noise;
+    }
+    return has_changed && !is_certain;
+}
+
+static uint64_t distance_of(const struct diff_row *row, sxt_heap_cost cost)
+{
+    uint64_t before = sxt_heap_cost_of(&row->sums[0], cost), after = sxt_heap_cost_of(&row->sums[1], cost);
     return before > after ? before - after : after - before;
 }
 
-static int compare_changes(const void *left, const void *right, void *cost_of)
+/* What is certain first, then the largest change. */
+static int compare_rows(const void *left, const void *right)
 {
-    const struct sxt_heap_pair *a = left, *b = right;
-    sxt_heap_cost cost = *(sxt_heap_cost *)cost_of;
-    uint64_t of_a = size_of_change(a, cost), of_b = size_of_change(b, cost);
-    if (of_a != of_b)
-        return of_a < of_b ? 1 : -1;
-    if (a->sites[0] != b->sites[0])
-        return a->sites[0] < b->sites[0] ? -1 : 1;
-    return (a->sites[1] > b->sites[1]) - (a->sites[1] < b->sites[1]);
+    const struct diff_row *a = left, *b = right;
+    if (a->is_noise != b->is_noise)
+        return a->is_noise ? 1 : -1;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? 1 : -1;
+    return (a->row > b->row) - (a->row < b->row);
 }
 
-int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usage *after, sxt_heap_cost cost,
-                       sxt_heap_diff **out, sxt_error *error)
+static int make_rows(sxt_heap_diff *diff, sxt_heap_cost cost, sxt_error *error)
 {
+    size_t count = diff->matches.row_count;
+    diff->rows = calloc(count + 1, sizeof *diff->rows);
+    if (diff->rows == NULL)
+        return sxt_fail_memory(error, count * sizeof *diff->rows);
+    for (size_t i = 0; i < count; i++) {
+        struct diff_row *row = &diff->rows[i];
+        row->row = (uint32_t)i;
+        row->is_noise = fill_row(diff, row);
+        row->distance = distance_of(row, cost);
+    }
+    qsort(diff->rows, count, sizeof *diff->rows, compare_rows);
+    return SXT_OK;
+}
+
+/* --- the public functions --- */
+
+void sxt_heap_diff_options_init(sxt_heap_diff_options *options)
+{
+    *options = (sxt_heap_diff_options){.struct_size = sizeof *options};
+}
+
+int sxt_heap_diff_runs(const sxt_heap_usage *const *before, size_t before_count, const sxt_heap_usage *const *after,
+                       size_t after_count, const sxt_heap_diff_options *given, sxt_heap_diff **out, sxt_error *error)
+{
+    sxt_heap_diff_options options;
     *out = NULL;
+    sxt_heap_diff_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_heap_diff_options_init", error);
+    if (status != SXT_OK)
+        return status;
+    if (before_count == 0 || after_count == 0 || before_count > SXT_HEAP_RUNS_MOST || after_count > SXT_HEAP_RUNS_MOST)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "each side needs 1 to %d runs", SXT_HEAP_RUNS_MOST);
     sxt_heap_diff *diff = calloc(1, sizeof *diff);
-    if (diff == NULL)
+    size_t count = before_count + after_count;
+    if (diff != NULL)
+        diff->matches.runs = calloc(count, sizeof *diff->matches.runs);
+    if (diff == NULL || diff->matches.runs == NULL) {
+        sxt_heap_diff_free(&diff);
         return sxt_fail_memory(error, sizeof *diff);
-    struct diff_maker maker = {.out = diff};
-    diff->sides[0] = before;
-    diff->sides[1] = after;
-    sxt_buffer_init(&maker.key, (size_t)1 << 30);
-    int status = sxt_strings_init(&maker.keys, 0, error);
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < diff->sides[side]->site_count && status == SXT_OK; i++)
-            if (!add_site(&maker, diff->sides[side], i, side))
-                status = sxt_fail_memory(error, diff->capacity * sizeof *diff->items);
-    if (status == SXT_OK && diff->count > 0)
-        qsort_r(diff->items, diff->count, sizeof *diff->items, compare_changes, &cost);
-    sxt_strings_free(&maker.keys);
-    sxt_buffer_free(&maker.key);
+    }
+    memcpy(diff->matches.runs, before, before_count * sizeof *before);
+    memcpy(diff->matches.runs + before_count, after, after_count * sizeof *after);
+    diff->matches.run_count = count;
+    diff->matches.before_count = before_count;
+    diff->matches.maps = (struct sxt_path_maps){options.path_maps, options.path_map_count};
+    status = sxt_matches_make(&diff->matches, error);
+    if (status == SXT_OK)
+        status = make_rows(diff, options.cost, error);
     if (status == SXT_OK)
         *out = diff;
     else
@@ -105,36 +256,56 @@ int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usage *after
     return status;
 }
 
+int sxt_heap_diff_make(const sxt_heap_usage *before, const sxt_heap_usage *after, sxt_heap_cost cost,
+                       sxt_heap_diff **out, sxt_error *error)
+{
+    sxt_heap_diff_options options;
+    sxt_heap_diff_options_init(&options);
+    options.cost = cost;
+    return sxt_heap_diff_runs(&before, 1, &after, 1, &options, out, error);
+}
+
 void sxt_heap_diff_free(sxt_heap_diff **diff)
 {
     if (*diff == NULL)
         return;
-    free((*diff)->items);
+    sxt_matches_free(&(*diff)->matches);
+    free((*diff)->rows);
     free(*diff);
     *diff = NULL;
 }
 
 size_t sxt_heap_diff_count(const sxt_heap_diff *diff)
 {
-    return diff->count;
-}
-
-static uint32_t stack_of(const sxt_heap_diff *diff, const struct sxt_heap_pair *pair, int side)
-{
-    uint32_t site = pair->sites[side];
-    return site == SXT_HEAP_NO_SITE ? SXT_TRACE_NO_ID : diff->sides[side]->sites[site].stack;
+    return diff->matches.row_count;
 }
 
 bool sxt_heap_diff_get(const sxt_heap_diff *diff, size_t index, sxt_heap_change *out)
 {
-    if (index >= diff->count)
+    if (index >= diff->matches.row_count)
         return false;
-    const struct sxt_heap_pair *pair = &diff->items[index];
+    const struct diff_row *row = &diff->rows[index];
+    const struct sxt_match_row *match = &diff->matches.rows[row->row];
     *out = (sxt_heap_change){
-        .before = stack_of(diff, pair, 0),
-        .after = stack_of(diff, pair, 1),
-        .sums_before = &pair->sums[0],
-        .sums_after = &pair->sums[1],
+        .before = match->stacks[0],
+        .after = match->stacks[1],
+        .sums_before = &row->sums[0],
+        .sums_after = &row->sums[1],
     };
+    return true;
+}
+
+bool sxt_heap_diff_get_origin(const sxt_heap_diff *diff, size_t index, sxt_heap_origin *out)
+{
+    if (index >= diff->matches.row_count)
+        return false;
+    const struct sxt_match_row *match = &diff->matches.rows[diff->rows[index].row];
+    uint32_t before_count = (uint32_t)diff->matches.before_count;
+    sxt_heap_origin origin = {
+        .run_before = match->runs[0],
+        .run_after = match->stacks[1] == SXT_TRACE_NO_ID ? 0 : match->runs[1] - before_count,
+        .is_noise = diff->rows[index].is_noise,
+    };
+    sxt_result_give(out, &origin, sizeof origin);
     return true;
 }

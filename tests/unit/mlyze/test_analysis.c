@@ -105,6 +105,33 @@ TEST(a_timeline_of_all_time)
     sxt_buffer_free(&bytes);
 }
 
+/* The comparison of two runs with one, which has another window and so other stacks, and a budget. */
+static int compare_runs(const sxt_heap_usage *usage)
+{
+    const sxt_path_map map = {"/app", "/other"};
+    const sxt_heap_usage *before[] = {usage, usage};
+    sxt_heap_options window = {.to = {.kind = SXT_HEAP_MOMENT_TIME, .time = HEAP_START + 100}};
+    sxt_heap_diff_options how;
+    sxt_heap_budget budget = {.struct_size = sizeof budget};
+    sxt_heap_budget_result result = {.struct_size = sizeof result};
+    sxt_heap_usage after;
+    const sxt_heap_usage *const afters[] = {&after};
+    sxt_heap_diff *changes;
+    sxt_heap_diff_options_init(&how);
+    how.path_maps = &map;
+    how.path_map_count = 1;
+    assert_int_equal(sxt_heap_budget_parse("peak:main=+10%", &budget, NULL), SXT_OK);
+    int status = sxt_heap_run(usage->trace, &window, &after, NULL);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_heap_diff_runs(before, 2, afters, 1, &how, &changes, NULL);
+    if (status == SXT_OK)
+        status = sxt_heap_budget_check(changes, &budget, &result, NULL);
+    sxt_heap_diff_free(&changes);
+    sxt_heap_free(&after);
+    return status;
+}
+
 /* Everything that there is. */
 static int do_all(const struct sxt_mlyze *trace)
 {
@@ -135,6 +162,8 @@ static int do_all(const struct sxt_mlyze *trace)
     if (status == SXT_OK)
         sxt_heap_diff_free(&changes);
     if (status == SXT_OK)
+        status = compare_runs(&usage);
+    if (status == SXT_OK)
         status = sxt_heap_export_folded(&usage, SXT_HEAP_COST_BYTES, &out, NULL);
     if (status == SXT_OK)
         status = sxt_heap_export_pprof(&usage, &out, NULL);
@@ -162,6 +191,46 @@ static int do_states(const struct sxt_mlyze *trace)
     sxt_buffer_free(&out);
     sxt_mlyze_index_free(&index);
     return status;
+}
+
+TEST(budgets)
+{
+    const struct {
+        const char *text;
+        sxt_heap_metric metric;
+        const char *function;
+        double limit;
+        bool is_percent;
+    } cases[] = {
+        {"peak=+0", SXT_HEAP_METRIC_PEAK, NULL, 0, false},
+        {"leaked=+12", SXT_HEAP_METRIC_LEAKED, NULL, 12, false},
+        {"allocated=+1.5k", SXT_HEAP_METRIC_ALLOCATED, NULL, 1500, false},
+        {"allocations=+2M", SXT_HEAP_METRIC_ALLOCATIONS, NULL, 2000000, false},
+        {"peak=+3G", SXT_HEAP_METRIC_PEAK, NULL, 3e9, false},
+        {"peak:f=+0.5%", SXT_HEAP_METRIC_PEAK, "f", 0.5, true},
+        {"peak:a==b=+1", SXT_HEAP_METRIC_PEAK, "a==b", 1, false},
+        {"leaked:a::b=+1", SXT_HEAP_METRIC_LEAKED, "a::b", 1, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sxt_heap_budget budget = {.struct_size = sizeof budget};
+        assert_int_equal(sxt_heap_budget_parse(cases[i].text, &budget, NULL), SXT_OK);
+        assert_int_equal(budget.metric, cases[i].metric);
+        assert_int_equal(budget.is_percent, cases[i].is_percent);
+        assert_true(budget.limit == cases[i].limit);
+        assert_int_equal(budget.function.data == NULL, cases[i].function == NULL);
+        if (cases[i].function != NULL) {
+            assert_int_equal(budget.function.size, strlen(cases[i].function));
+            assert_memory_equal(budget.function.data, cases[i].function, budget.function.size);
+        }
+    }
+}
+
+TEST(each_side_needs_a_run)
+{
+    sxt_heap_diff *diff;
+    assert_int_equal(sxt_heap_diff_runs(NULL, 0, NULL, 0, NULL, &diff, NULL), SXT_ERROR_USAGE);
+    assert_null(diff);
+    assert_int_equal(sxt_heap_diff_runs(NULL, SXT_HEAP_RUNS_MOST + 1, NULL, 1, NULL, &diff, NULL), SXT_ERROR_USAGE);
 }
 
 TEST(memory_that_is_short_is_an_error)
