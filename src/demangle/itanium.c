@@ -1,109 +1,185 @@
 /*
  * itanium.c: the common C++ names, decoded into the same text as libiberty in a tenth of its time.
  *
- *     _ZN 1A 1f I i E E  v  RK T_          the name is parsed into a tree, and the tree is printed
+ *     _ZN 1A 1f I i E E  v  RK T_
  *         └─prefix─┘args   └─types─┘       void A::f<int>(int const&)
  *
- * The parser knows names, template arguments that are types or numbers, substitutions, constructors, operators, and the
- * types that are written after their subject (pointers, references, const). It gives up on everything else: local
- * names, lambdas, packs, expressions, pointers to functions and members, arrays, special names, clones, Rust. libiberty
- * decodes those. Rules that libiberty has beyond the specification are followed, or given up on.
+ * The decoder knows names, template arguments that are types or numbers, packs of them, substitutions, constructors,
+ * operators, ABI tags, thunks, tables of a class, clones, and the types that are written after their subject (pointers,
+ * references, const). It gives up on everything else: local names, lambdas, expressions, pointers to functions and
+ * members, arrays, Rust. libiberty decodes those. Rules that libiberty has beyond the specification are followed, or
+ * given up on.
  */
 #include "demangle/itanium.h"
 
-#include <string.h>
+#include <limits.h>
 
-#include "demangle/itanium_tree.h"
+#include "base/search.h"
+#include "demangle/itanium_parser.h"
 
-#define DEPTH_MAX 64
+/* The text between `start` and `end` in the order in which it is written: what comes first, the name, the rest. */
+struct layout {
+    unsigned name, returned, rest; /* where the name, what the function returns, and the rest begin */
+};
 
-static uint16_t parse_name(struct itanium_parser *parser, bool *is_const);
-static uint16_t parse_type(struct itanium_parser *parser);
-static uint16_t parse_arguments(struct itanium_parser *parser);
+static bool parse_special(struct itanium_parser *parser, struct layout *layout);
+static bool parse_function(struct itanium_parser *parser, struct layout *layout);
+static bool append_clones(struct itanium_parser *parser);
 
-/* --- the tree --- */
-
-static uint16_t add(struct itanium_parser *parser, struct itanium_node node)
+bool sxt_itanium_demangle(const char *name, size_t size, struct sxt_buffer *out)
 {
-    if (parser->node_count == ITANIUM_NODES_MAX)
-        return 0;
-    parser->nodes[parser->node_count] = node;
-    return (uint16_t)parser->node_count++;
-}
-
-static uint16_t add_text(struct itanium_parser *parser, enum itanium_kind kind, const char *text, size_t size)
-{
-    return add(parser, (struct itanium_node){.kind = (uint8_t)kind, .text = text, .size = (uint32_t)size});
-}
-
-static uint16_t add_pair(struct itanium_parser *parser, enum itanium_kind kind, uint16_t left, uint16_t right)
-{
-    return left != 0 && right != 0
-               ? add(parser, (struct itanium_node){.kind = (uint8_t)kind, .left = left, .right = right})
-               : 0;
-}
-
-static bool substitute_later(struct itanium_parser *parser, uint16_t number)
-{
-    if (number == 0 || parser->substitution_count == ITANIUM_SUBSTITUTIONS_MAX)
+    if (size < 4 || size > ITANIUM_TEXT_MAX || name[0] != '_' || name[1] != 'Z')
         return false;
-    parser->substitutions[parser->substitution_count++] = number;
+    struct itanium_parser parser;
+    memset(&parser, 0, offsetof(struct itanium_parser, substitutions));
+    parser.at = name + 2;
+    parser.end = name + size;
+    parser.removed_at = UINT_MAX;
+    struct layout layout = {0};
+    bool fine = name[2] == 'T' || name[2] == 'G' ? parse_special(&parser, &layout) : parse_function(&parser, &layout);
+    if (!fine || !append_clones(&parser) || parser.overflowed)
+        return false;
+    /* What the function returns goes before the name, with a space. */
+    unsigned returned = layout.rest - layout.returned, named = layout.returned - layout.name;
+    uint8_t *to = sxt_buffer_extend(out, parser.size + (returned > 0));
+    if (to == NULL)
+        return true;
+    memcpy(to, parser.text, layout.name);
+    to += layout.name;
+    if (returned > 0) {
+        memcpy(to, parser.text + layout.returned, returned);
+        to += returned;
+        *to++ = ' ';
+    }
+    memcpy(to, parser.text + layout.name, named);
+    memcpy(to + named, parser.text + layout.rest, parser.size - layout.rest);
     return true;
 }
 
-/* --- the parser; every function returns 0 when it gives up --- */
-
-static char peek(const struct itanium_parser *parser)
+/* A number, which may be negative, and an underscore. */
+static bool skip_offset(struct itanium_parser *parser)
 {
-    return parser->at < parser->end ? *parser->at : 0;
+    parser->at += itanium_peek(parser) == 'n';
+    const char *digits = parser->at;
+    while (itanium_is_digit(itanium_peek(parser)))
+        parser->at++;
+    if (parser->at == digits || itanium_peek(parser) != '_')
+        return false;
+    parser->at++;
+    return true;
 }
 
-static char peek_next(const struct itanium_parser *parser)
-{
-    return parser->end - parser->at > 1 ? parser->at[1] : 0;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static uint16_t parse_source_name(struct itanium_parser *parser)
-{
-    size_t size = 0;
-    if (peek(parser) == '0')
-        return 0;
-    while (is_digit(peek(parser)) && size < ITANIUM_TEXT_MAX)
-        size = size * 10 + (size_t)(*parser->at++ - '0');
-    if (size == 0 || size > (size_t)(parser->end - parser->at))
-        return 0;
-    const char *text = parser->at;
-    parser->at += size;
-    /* The last part of a Rust name is a hash like this. */
-    if (size == 17 && text[0] == 'h')
-        return 0;
-    static const char anonymous[] = "(anonymous namespace)";
-    if (size >= 10 && memcmp(text, "_GLOBAL_", 8) == 0 && (text[8] == '_' || text[8] == '.' || text[8] == '$') &&
-        text[9] == 'N')
-        return parser->last_name = add_text(parser, ITANIUM_NAME, anonymous, sizeof anonymous - 1);
-    return parser->last_name = add_text(parser, ITANIUM_NAME, text, size);
-}
-
-static uint16_t parse_operator(struct itanium_parser *parser)
+/* Tables of a class, and functions that adjust a pointer before they call another one. */
+static bool parse_special(struct itanium_parser *parser, struct layout *layout)
 {
     static const struct {
-        char code[2];
+        char code[3];
         const char *text;
+    } types[] = {{"TV", "vtable for "}, {"TT", "VTT for "}, {"TI", "typeinfo for "}, {"TS", "typeinfo name for "}};
+    const char *code = parser->at;
+    parser->at += 2;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (memcmp(code, types[i].code, 2) == 0) {
+            itanium_append(parser, types[i].text, strlen(types[i].text));
+            return sxt_itanium_type(parser).kind != ITANIUM_GAVE_UP;
+        }
+    if (memcmp(code, "GV", 2) == 0) {
+        itanium_append(parser, "guard variable for ", 19);
+        return sxt_itanium_name(parser, NULL) != ITANIUM_GAVE_UP;
+    }
+    bool is_virtual = memcmp(code, "Tv", 2) == 0;
+    if (!is_virtual && memcmp(code, "Th", 2) != 0)
+        return false;
+    if (!skip_offset(parser) || (is_virtual && !skip_offset(parser)))
+        return false;
+    itanium_append(parser, is_virtual ? "virtual thunk to " : "non-virtual thunk to ", is_virtual ? 17 : 21);
+    layout->name = parser->size;
+    return parse_function(parser, layout);
+}
+
+/* A function with the types of its parameters, or a variable. */
+static bool parse_function(struct itanium_parser *parser, struct layout *layout)
+{
+    struct itanium_function function = {0};
+    if (sxt_itanium_name(parser, &function) == ITANIUM_GAVE_UP)
+        return false;
+    layout->returned = layout->rest = parser->size;
+    if (parser->at == parser->end)
+        return !function.is_const;
+    parser->in_signature = true;
+    if (!function.is_template)
+        parser->argument_count = 0;
+    if (function.is_template && !function.is_constructor) {
+        struct itanium_part returned = sxt_itanium_type(parser);
+        if (returned.kind == ITANIUM_GAVE_UP || returned.kind == ITANIUM_EXPANSION)
+            return false;
+        layout->rest = parser->size;
+    }
+    itanium_append_char(parser, '(');
+    if (!sxt_itanium_parameters(parser))
+        return false;
+    itanium_append_char(parser, ')');
+    if (function.is_const)
+        itanium_append(parser, " const", 6);
+    return true;
+}
+
+static bool begins_clone(char c)
+{
+    return itanium_is_lower(c) || itanium_is_digit(c) || c == '_';
+}
+
+/* The suffixes of copies that the compiler made: ".isra.0.cold" is two of them. False if anything else is left. */
+static bool append_clones(struct itanium_parser *parser)
+{
+    while (itanium_peek(parser) == '.' && begins_clone(itanium_peek_next(parser))) {
+        const char *suffix = parser->at++;
+        while (begins_clone(itanium_peek(parser)))
+            parser->at++;
+        while (itanium_peek(parser) == '.' && itanium_is_digit(itanium_peek_next(parser)))
+            for (parser->at++; itanium_is_digit(itanium_peek(parser));)
+                parser->at++;
+        itanium_append(parser, " [clone ", 8);
+        itanium_append(parser, suffix, (size_t)(parser->at - suffix));
+        itanium_append_char(parser, ']');
+    }
+    return parser->at == parser->end;
+}
+
+/* --- names --- */
+
+static const struct itanium_part gave_up = {.kind = ITANIUM_GAVE_UP};
+
+/* The name of a class, whose constructor may follow; the size is 0 if there is none. */
+struct class_name {
+    unsigned start, size;
+};
+
+static bool append_source_name(struct itanium_parser *parser)
+{
+    const char *at = parser->at, *const end = parser->end;
+    size_t size = 0;
+    for (; at < end && itanium_is_digit(*at) && size < ITANIUM_TEXT_MAX; at++)
+        size = size * 10 + (size_t)(*at - '0');
+    size_t left = (size_t)(end - at);
+    /* The last part of a Rust name is a hash of 17 letters. */
+    if (size == 0 || size > left || *parser->at == '0' || (size == 17 && at[0] == 'h'))
+        return false;
+    parser->at = at + size;
+    if (at[0] == '_' && size >= 10 && memcmp(at, "_GLOBAL_", 8) == 0 &&
+        (at[8] == '_' || at[8] == '.' || at[8] == '$') && at[9] == 'N')
+        itanium_append(parser, "(anonymous namespace)", 21);
+    else if (left >= ITANIUM_BLOCK)
+        itanium_append_block(parser, at, size);
+    else
+        itanium_append(parser, at, size);
+    return true;
+}
+
+static bool append_operator(struct itanium_parser *parser)
+{
+    static const struct {
+        char code[3], text[9];
     } operators[] = {
         {"aN", "&="}, {"aS", "="},   {"aa", "&&"},  {"ad", "&"},        {"an", "&"},     {"cl", "()"},
         {"cm", ","},  {"co", "~"},   {"dV", "/="},  {"da", "delete[]"}, {"de", "*"},     {"dl", "delete"},
@@ -114,374 +190,197 @@ static uint16_t parse_operator(struct itanium_parser *parser)
         {"pL", "+="}, {"pl", "+"},   {"pm", "->*"}, {"pp", "++"},       {"ps", "+"},     {"pt", "->"},
         {"rM", "%="}, {"rS", ">>="}, {"rm", "%"},   {"rs", ">>"},
     };
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (parser->at[0] == operators[i].code[0] && parser->at[1] == operators[i].code[1]) {
-            parser->at += 2;
-            return add_text(parser, ITANIUM_OPERATOR, operators[i].text, strlen(operators[i].text));
-        }
-    return 0;
+    const size_t count = sizeof operators / sizeof *operators;
+    struct sxt_bisection search = {.high = count};
+    while (sxt_bisect(&search))
+        sxt_bisect_after(&search, memcmp(operators[search.middle].code, parser->at, 2) < 0);
+    if (search.low == count || memcmp(operators[search.low].code, parser->at, 2) != 0)
+        return false;
+    const char *text = operators[search.low].text;
+    parser->at += 2;
+    itanium_append(parser, "operator ", itanium_is_lower(text[0]) ? 9 : 8);
+    itanium_append(parser, text, strlen(text));
+    return true;
 }
 
-/* CLASS is the name before it, whose constructor it may be; 0 if that is not a plain name. */
-static uint16_t parse_unqualified_name(struct itanium_parser *parser, uint16_t class)
+/* Tags of the ABI, as in "name[abi:cxx11]". */
+static bool append_tags(struct itanium_parser *parser)
 {
-    char first = peek(parser), second = peek_next(parser);
-    uint16_t name = 0;
-    if (is_digit(first)) {
-        name = parse_source_name(parser);
-    } else if (first == 'L' && is_digit(second)) {
-        /* Of internal linkage. */
+    while (itanium_peek(parser) == 'B') {
         parser->at++;
-        name = parse_source_name(parser);
-        if (peek(parser) == '_')
-            return 0;
-    } else if (is_lower(first) && second != 0) {
-        name = parse_operator(parser);
-    } else if ((first == 'C' && second >= '1' && second <= '3') || (first == 'D' && second >= '0' && second <= '2')) {
-        if (class == 0)
-            return 0;
-        const struct itanium_node *of = &parser->nodes[class];
+        itanium_append(parser, "[abi:", 5);
+        if (!append_source_name(parser))
+            return false;
+        itanium_append_char(parser, ']');
+    }
+    return true;
+}
+
+/* *CLASS is the name before it, whose constructor it may be, and becomes the name that is parsed. */
+static enum itanium_kind parse_unqualified_name(struct itanium_parser *parser, struct class_name *class)
+{
+    char first = itanium_peek(parser), second = itanium_peek_next(parser);
+    bool is_internal = first == 'L' && itanium_is_digit(second);
+    struct class_name of = *class;
+    enum itanium_kind kind = ITANIUM_GAVE_UP;
+    if (itanium_is_digit(first) || is_internal) {
+        class->start = parser->size;
+        parser->at += is_internal;
+        if (!append_source_name(parser) || (is_internal && itanium_peek(parser) == '_'))
+            return ITANIUM_GAVE_UP;
+        class->size = parser->size - class->start;
+        return itanium_peek(parser) != 'B' || append_tags(parser) ? ITANIUM_NAME : ITANIUM_GAVE_UP;
+    }
+    if (itanium_is_lower(first) && second != 0) {
+        kind = append_operator(parser) ? ITANIUM_OPERATOR : ITANIUM_GAVE_UP;
+    } else if (of.size > 0 &&
+               ((first == 'C' && second >= '1' && second <= '3') || (first == 'D' && second >= '0' && second <= '2'))) {
         parser->at += 2;
-        name = add_text(parser, first == 'C' ? ITANIUM_CONSTRUCTOR : ITANIUM_DESTRUCTOR, of->text, of->size);
+        if (first == 'D')
+            itanium_append_char(parser, '~');
+        itanium_append(parser, parser->text + of.start, of.size);
+        kind = ITANIUM_CONSTRUCTOR;
     }
-    /* An ABI tag. */
-    return peek(parser) == 'B' ? 0 : name;
+    return itanium_peek(parser) == 'B' ? ITANIUM_GAVE_UP : kind;
 }
 
-/* S_, S0_ ..., or an abbreviation like Sa; not St. In a PREFIX, a constructor would expand an abbreviation. */
-static uint16_t parse_substitution(struct itanium_parser *parser, bool prefix)
+static struct itanium_part append_abbreviation(struct itanium_parser *parser, bool prefix)
 {
-    char next = peek_next(parser);
-    if (next == '_' || is_digit(next) || is_upper(next)) {
-        /* In base 36; S_ comes before S0_. */
-        size_t index = next == '_' ? 0 : 1, digits = 0;
-        for (parser->at++; is_digit(peek(parser)) || is_upper(peek(parser)); parser->at++) {
-            digits = digits * 36 + (size_t)(is_digit(*parser->at) ? *parser->at - '0' : *parser->at - 'A' + 10);
-            if (digits > ITANIUM_SUBSTITUTIONS_MAX)
-                return 0;
-        }
-        index += digits;
-        if (peek(parser) != '_' || index >= parser->substitution_count)
-            return 0;
-        parser->at++;
-        return parser->substitutions[index];
-    }
     static const struct {
-        char code;
-        const char *text;
-    } standard[] = {{'a', "std::allocator"}, {'b', "std::basic_string"}, {'s', "std::string"},
-                    {'i', "std::istream"},   {'o', "std::ostream"},      {'d', "std::iostream"}};
+        char code, size, text[18];
+    } standard[] = {{'a', 14, "std::allocator"}, {'b', 17, "std::basic_string"}, {'s', 11, "std::string"},
+                    {'i', 12, "std::istream"},   {'o', 12, "std::ostream"},      {'d', 13, "std::iostream"}};
+    char code = itanium_peek_next(parser);
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
-        if (next != standard[i].code)
+        if (code != standard[i].code)
             continue;
         parser->at += 2;
-        char after = peek(parser);
+        char after = itanium_peek(parser);
         if (after == 'B' || (prefix && (after == 'C' || after == 'D')))
-            return 0;
-        return add_text(parser, ITANIUM_STANDARD, standard[i].text, strlen(standard[i].text));
+            break;
+        itanium_append_block(parser, standard[i].text, (size_t)standard[i].size);
+        return (struct itanium_part){.kind = ITANIUM_STANDARD};
     }
-    return 0;
+    return gave_up;
 }
 
-/* Says whether other names can be in it, or template arguments can follow it: that it is not a pointer or the like. */
-static bool is_name(const struct itanium_parser *parser, uint16_t number)
+struct itanium_part sxt_itanium_substitution(struct itanium_parser *parser, bool prefix)
 {
-    uint8_t kind = parser->nodes[number].kind;
-    return number != 0 &&
-           (kind == ITANIUM_NAME || kind == ITANIUM_QUALIFIED || kind == ITANIUM_TEMPLATE || kind == ITANIUM_STANDARD);
+    char next = itanium_peek_next(parser);
+    if (next != '_' && !itanium_is_digit(next) && !itanium_is_upper(next))
+        return append_abbreviation(parser, prefix);
+    /* In base 36; S_ comes before S0_. */
+    size_t index = next == '_' ? 0 : 1, digits = 0;
+    const char *at = parser->at + 1;
+    for (; at < parser->end && (itanium_is_digit(*at) || itanium_is_upper(*at)); at++) {
+        digits = digits * 36 + (size_t)(itanium_is_digit(*at) ? *at - '0' : *at - 'A' + 10);
+        if (digits > ITANIUM_SUBSTITUTIONS_MAX)
+            return gave_up;
+    }
+    index += digits;
+    if (at == parser->end || *at != '_' || index >= parser->substitution_count)
+        return gave_up;
+    parser->at = at + 1;
+    const struct itanium_part *part = &parser->substitutions[index];
+    if (part->kind == ITANIUM_EXPANSION)
+        return gave_up;
+    itanium_repeat(parser, part);
+    return *part;
 }
 
-static uint16_t add_std(struct itanium_parser *parser)
+/* The start of a nested name that is not a name: std, or what was there before. */
+static bool parse_scope(struct itanium_parser *parser)
 {
-    return add_text(parser, ITANIUM_STANDARD, "std", 3);
+    if (itanium_peek_next(parser) != 't') {
+        struct itanium_part part = sxt_itanium_substitution(parser, true);
+        return itanium_is_name((enum itanium_kind)part.kind) && !part.is_parameter;
+    }
+    parser->at += 2;
+    itanium_append(parser, "std", 3);
+    return true;
 }
 
-/* The part of a nested name after N and K, up to E. */
-static uint16_t parse_prefix(struct itanium_parser *parser)
+/* The part of a nested name after N and K, up to and with E. */
+static enum itanium_kind parse_prefix(struct itanium_parser *parser, struct itanium_function *function)
 {
-    uint16_t name = 0, class = 0;
-    bool is_function = false; /* an operator or a constructor, which only template arguments may follow */
-    for (;;) {
-        char first = peek(parser);
-        uint16_t part = 0;
-        enum itanium_kind kind = ITANIUM_QUALIFIED;
-        /* A substitution alone is not a name. */
-        if (first == 'E')
-            return class != 0 || is_function ? name : 0;
-        if (is_function && first != 'I')
-            return 0;
-        if (first == 'S' && name == 0) {
-            bool is_std = peek_next(parser) == 't';
-            part = is_std ? add_std(parser) : parse_substitution(parser, true);
-            part = is_name(parser, part) ? part : 0;
-            parser->at += is_std ? 2 : 0;
-        } else if (first == 'I' && name != 0) {
-            kind = ITANIUM_TEMPLATE;
-            part = parse_arguments(parser);
-        } else if (is_digit(first) || is_lower(first) || first == 'C' || first == 'D' || first == 'L') {
-            part = parse_unqualified_name(parser, class);
-            class = part != 0 && parser->nodes[part].kind == ITANIUM_NAME ? part : 0;
-            is_function = class == 0;
-            if (is_function && name == 0)
-                return 0;
+    const struct itanium_part whole = {.start = (uint16_t)parser->size, .kind = ITANIUM_NAME};
+    struct class_name class = {0, 0};
+    enum itanium_kind part = ITANIUM_GAVE_UP; /* the last one */
+    bool has_arguments = false;               /* template arguments are the last part */
+    bool is_empty = itanium_peek(parser) != 'S';
+    if (!is_empty && !parse_scope(parser))
+        return ITANIUM_GAVE_UP;
+    /* std or a substitution alone is not a name. */
+    char first = itanium_peek(parser);
+    do {
+        has_arguments = first == 'I' && !is_empty;
+        if (has_arguments) {
+            if (!sxt_itanium_arguments(parser, function != NULL))
+                return ITANIUM_GAVE_UP;
+        } else {
+            /* Only template arguments may follow an operator or a constructor. */
+            if (part == ITANIUM_OPERATOR || part == ITANIUM_CONSTRUCTOR)
+                return ITANIUM_GAVE_UP;
+            if (!is_empty)
+                itanium_append(parser, "::", 2);
+            part = parse_unqualified_name(parser, &class);
+            if (part == ITANIUM_GAVE_UP || (is_empty && part != ITANIUM_NAME))
+                return ITANIUM_GAVE_UP;
         }
-        if (part == 0)
-            return 0;
-        name = name == 0 ? part : add_pair(parser, kind, name, part);
-        if (name == 0 || (first != 'S' && peek(parser) != 'E' && !substitute_later(parser, name)))
-            return 0;
+        is_empty = false;
+        first = itanium_peek(parser);
+        if (first != 'E' && !itanium_substitute_later(parser, whole))
+            return ITANIUM_GAVE_UP;
+    } while (first != 'E');
+    parser->at++;
+    if (function != NULL) {
+        function->is_template = has_arguments;
+        function->is_constructor = part == ITANIUM_CONSTRUCTOR;
     }
+    return ITANIUM_NAME;
 }
 
-static uint16_t parse_nested_name(struct itanium_parser *parser, bool *is_const)
+static enum itanium_kind parse_nested_name(struct itanium_parser *parser, struct itanium_function *function)
 {
     parser->at++;
-    *is_const = peek(parser) == 'K';
-    if (*is_const)
-        parser->at++;
-    uint16_t name = parse_prefix(parser);
-    if (name == 0 || peek(parser) != 'E')
-        return 0;
-    parser->at++;
-    return name;
+    bool is_const = itanium_peek(parser) == 'K';
+    parser->at += is_const;
+    if (is_const && function == NULL)
+        return ITANIUM_GAVE_UP;
+    if (function != NULL)
+        function->is_const = is_const;
+    return parse_prefix(parser, function);
 }
 
-/* IS_CONST is set for the name of a member function that is const. */
-static uint16_t parse_name(struct itanium_parser *parser, bool *is_const)
+enum itanium_kind sxt_itanium_name(struct itanium_parser *parser, struct itanium_function *function)
 {
-    char first = peek(parser);
+    struct itanium_part part = {.start = (uint16_t)parser->size};
+    struct class_name class = {0, 0};
+    enum itanium_kind kind;
     bool is_substitution = false;
-    uint16_t name;
-    *is_const = false;
+    char first = itanium_peek(parser);
     if (first == 'N')
-        return parse_nested_name(parser, is_const);
-    if (first == 'S' && peek_next(parser) == 't') {
+        return parse_nested_name(parser, function);
+    if (first == 'S' && itanium_peek_next(parser) == 't') {
         parser->at += 2;
-        uint16_t scope = add_std(parser);
-        name = add_pair(parser, ITANIUM_QUALIFIED, scope, parse_unqualified_name(parser, 0));
+        itanium_append(parser, "std::", 5);
+        kind = parse_unqualified_name(parser, &class);
+        kind = kind == ITANIUM_OPERATOR ? ITANIUM_NAME : kind;
     } else if (first == 'S') {
-        name = parse_substitution(parser, false);
-        name = is_name(parser, name) ? name : 0;
+        struct itanium_part found = sxt_itanium_substitution(parser, false);
+        kind = (enum itanium_kind)found.kind;
+        if (!itanium_is_name(kind) || found.is_parameter)
+            return ITANIUM_GAVE_UP;
         is_substitution = true;
     } else {
-        name = parse_unqualified_name(parser, 0);
+        kind = parse_unqualified_name(parser, &class);
     }
-    if (name == 0 || peek(parser) != 'I')
-        return name;
-    if (!is_substitution && !substitute_later(parser, name))
-        return 0;
-    return add_pair(parser, ITANIUM_TEMPLATE, name, parse_arguments(parser));
-}
-
-static uint16_t parse_builtin(struct itanium_parser *parser)
-{
-    static const struct {
-        const char *text;
-        enum itanium_literal literal;
-    } types[26] = {
-        ['a' - 'a'] = {"signed char", ITANIUM_CAST},
-        ['b' - 'a'] = {"bool", ITANIUM_BOOLEAN},
-        ['c' - 'a'] = {"char", ITANIUM_CAST},
-        ['d' - 'a'] = {"double", ITANIUM_NONE},
-        ['e' - 'a'] = {"long double", ITANIUM_NONE},
-        ['f' - 'a'] = {"float", ITANIUM_NONE},
-        ['g' - 'a'] = {"__float128", ITANIUM_NONE},
-        ['h' - 'a'] = {"unsigned char", ITANIUM_CAST},
-        ['i' - 'a'] = {"int", ITANIUM_PLAIN},
-        ['j' - 'a'] = {"unsigned int", ITANIUM_SUFFIX_U},
-        ['l' - 'a'] = {"long", ITANIUM_SUFFIX_L},
-        ['m' - 'a'] = {"unsigned long", ITANIUM_SUFFIX_UL},
-        ['n' - 'a'] = {"__int128", ITANIUM_NONE},
-        ['o' - 'a'] = {"unsigned __int128", ITANIUM_NONE},
-        ['s' - 'a'] = {"short", ITANIUM_CAST},
-        ['t' - 'a'] = {"unsigned short", ITANIUM_CAST},
-        ['v' - 'a'] = {"void", ITANIUM_NONE},
-        ['w' - 'a'] = {"wchar_t", ITANIUM_CAST},
-        ['x' - 'a'] = {"long long", ITANIUM_SUFFIX_LL},
-        ['y' - 'a'] = {"unsigned long long", ITANIUM_SUFFIX_ULL},
-        ['z' - 'a'] = {"...", ITANIUM_NONE},
-    };
-    char first = peek(parser);
-    if (!is_lower(first) || types[first - 'a'].text == NULL)
-        return 0;
-    parser->at++;
-    return add(parser, (struct itanium_node){.kind = ITANIUM_BUILTIN,
-                                             .number = (uint16_t)types[first - 'a'].literal,
-                                             .text = types[first - 'a'].text,
-                                             .size = (uint32_t)strlen(types[first - 'a'].text)});
-}
-
-static uint16_t parse_parameter(struct itanium_parser *parser)
-{
-    uint16_t number = 0;
-    parser->at++;
-    if (is_digit(peek(parser))) {
-        number = (uint16_t)(*parser->at++ - '0' + 1);
-        if (is_digit(peek(parser)))
-            return 0;
-    }
-    if (peek(parser) != '_')
-        return 0;
-    parser->at++;
-    /* A template as an argument. */
-    if (peek(parser) == 'I')
-        return 0;
-    return add(parser, (struct itanium_node){.kind = ITANIUM_PARAMETER, .number = number});
-}
-
-/* A pointer, a reference or const. */
-static uint16_t parse_modified(struct itanium_parser *parser)
-{
-    char first = *parser->at++;
-    enum itanium_kind kind = first == 'P'   ? ITANIUM_POINTER
-                             : first == 'R' ? ITANIUM_REFERENCE
-                             : first == 'O' ? ITANIUM_RVALUE_REFERENCE
-                                            : ITANIUM_CONST;
-    uint16_t subject = parse_type(parser);
-    return subject != 0 ? add(parser, (struct itanium_node){.kind = (uint8_t)kind, .left = subject}) : 0;
-}
-
-static uint16_t parse_named_type(struct itanium_parser *parser, bool *is_new)
-{
-    char next = peek_next(parser);
-    bool is_const;
-    if (peek(parser) != 'S' || !(next == '_' || is_digit(next) || is_upper(next))) {
-        uint16_t name = parse_name(parser, &is_const);
-        *is_new = name != 0 && parser->nodes[name].kind != ITANIUM_STANDARD;
-        return is_const ? 0 : name;
-    }
-    uint16_t type = parse_substitution(parser, false);
-    *is_new = peek(parser) == 'I';
-    if (*is_new && !is_name(parser, type))
-        return 0;
-    return *is_new ? add_pair(parser, ITANIUM_TEMPLATE, type, parse_arguments(parser)) : type;
-}
-
-static uint16_t parse_type(struct itanium_parser *parser)
-{
-    uint16_t type = 0;
-    bool is_new = true;
-    if (++parser->depth > DEPTH_MAX)
-        return 0;
-    switch (peek(parser)) {
-    case 'P':
-    case 'R':
-    case 'O':
-    case 'K':
-        type = parse_modified(parser);
-        break;
-    case 'T':
-        type = parse_parameter(parser);
-        break;
-    case 'N':
-    case 'S':
-        type = parse_named_type(parser, &is_new);
-        break;
-    default:
-        if (is_digit(peek(parser))) {
-            type = parse_named_type(parser, &is_new);
-        } else {
-            type = parse_builtin(parser);
-            is_new = false;
-        }
-    }
-    parser->depth--;
-    return type != 0 && (!is_new || substitute_later(parser, type)) ? type : 0;
-}
-
-static uint16_t parse_literal(struct itanium_parser *parser)
-{
-    parser->at++;
-    /* An address or another expression. */
-    if (peek(parser) == '_')
-        return 0;
-    uint16_t type = parse_type(parser);
-    if (type == 0 || (parser->nodes[type].kind == ITANIUM_BUILTIN && parser->nodes[type].number == ITANIUM_NONE))
-        return 0;
-    bool negative = peek(parser) == 'n';
-    parser->at += negative;
-    const char *text = parser->at;
-    while (is_digit(peek(parser)))
-        parser->at++;
-    size_t size = (size_t)(parser->at - text);
-    if (size == 0 || peek(parser) != 'E')
-        return 0;
-    parser->at++;
-    return add(parser, (struct itanium_node){.kind = negative ? ITANIUM_NEGATIVE : ITANIUM_LITERAL,
-                                             .left = type,
-                                             .text = text,
-                                             .size = (uint32_t)size});
-}
-
-/* I, types and literals, E. */
-static uint16_t parse_arguments(struct itanium_parser *parser)
-{
-    uint16_t held = parser->last_name, first = 0, last = 0;
-    if (++parser->depth > DEPTH_MAX)
-        return 0;
-    parser->at++;
-    do {
-        uint16_t argument = peek(parser) == 'L' ? parse_literal(parser) : parse_type(parser);
-        uint16_t item = argument != 0 ? add(parser, (struct itanium_node){.kind = ITANIUM_LIST, .left = argument}) : 0;
-        if (item == 0)
-            return 0;
-        if (last != 0)
-            parser->nodes[last].right = item;
-        first = first != 0 ? first : item;
-        last = item;
-    } while (peek(parser) != 'E');
-    parser->at++;
-    parser->last_name = held;
-    parser->depth--;
-    return first;
-}
-
-/* --- the whole name --- */
-
-/* The types after the name, as a list. */
-static uint16_t parse_signature(struct itanium_parser *parser)
-{
-    uint16_t first = 0, last = 0;
-    while (parser->at < parser->end) {
-        uint16_t type = parse_type(parser);
-        uint16_t item = type != 0 ? add(parser, (struct itanium_node){.kind = ITANIUM_LIST, .left = type}) : 0;
-        if (item == 0)
-            return 0;
-        if (last != 0)
-            parser->nodes[last].right = item;
-        first = first != 0 ? first : item;
-        last = item;
-    }
-    return first;
-}
-
-bool sxt_itanium_demangle(const char *name, size_t size, struct sxt_buffer *out)
-{
-    if (size < 4 || size > ITANIUM_TEXT_MAX || name[0] != '_' || name[1] != 'Z' || memchr(name, '.', size) != NULL)
-        return false;
-    struct itanium_parser parser;
-    parser.at = name + 2;
-    parser.end = name + size;
-    parser.node_count = 1;
-    parser.substitution_count = parser.depth = parser.size = 0;
-    parser.last_name = parser.arguments = 0;
-    parser.gave_up = false;
-    bool is_const;
-    uint16_t function = parse_name(&parser, &is_const);
-    if (function == 0)
-        return false;
-    if (parser.at < parser.end) {
-        uint16_t types = parse_signature(&parser);
-        if (types == 0)
-            return false;
-        sxt_itanium_print_function(&parser, function, types, is_const);
-    } else if (!is_const) {
-        sxt_itanium_print(&parser, function);
-    } else {
-        return false;
-    }
-    if (parser.gave_up)
-        return false;
-    sxt_buffer_append(out, parser.text, parser.size);
-    return true;
+    if (kind == ITANIUM_GAVE_UP || itanium_peek(parser) != 'I')
+        return kind;
+    part.kind = (uint8_t)kind;
+    if (!is_substitution && !itanium_substitute_later(parser, part))
+        return ITANIUM_GAVE_UP;
+    if (function != NULL)
+        function->is_template = true;
+    return sxt_itanium_arguments(parser, function != NULL) ? ITANIUM_NAME : ITANIUM_GAVE_UP;
 }
