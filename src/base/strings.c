@@ -16,11 +16,10 @@
 #define LARGEST_SLOT_COUNT (UINT32_C(1) << 31)
 
 static void draw_secrets(uint64_t secrets[2]);
-static uint32_t hash_bytes(const struct sxt_strings *strings, const char *data, size_t size);
 static uint32_t find_slot(const struct sxt_strings *strings, uint32_t hash, const char *data, size_t size);
 static bool make_room(struct sxt_strings *strings);
-static bool grow_views(struct sxt_strings *strings);
-static bool grow_slots(struct sxt_strings *strings);
+static bool grow_views(struct sxt_strings *strings, uint64_t capacity);
+static bool grow_slots(struct sxt_strings *strings, uint64_t slot_count);
 static void put(struct sxt_strings *strings, uint32_t slot, uint32_t hash, const char *data, size_t size);
 
 int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error)
@@ -32,7 +31,7 @@ int sxt_strings_init(struct sxt_strings *strings, size_t limit, sxt_error *error
         sxt_strings_free(strings);
         return sxt_fail_memory(error, FIRST_SLOT_COUNT * sizeof *strings->slots);
     }
-    uint32_t hash = hash_bytes(strings, "", 0);
+    uint32_t hash = sxt_strings_hash(strings, "", 0);
     put(strings, find_slot(strings, hash, "", 0), hash, "", 0);
     return SXT_OK;
 }
@@ -46,9 +45,9 @@ void sxt_strings_free(struct sxt_strings *strings)
     *strings = (struct sxt_strings){.arena = strings->arena};
 }
 
-uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size)
+/* The number of the string, of which a new one is copied unless it is LENT. */
+static uint32_t add(struct sxt_strings *strings, uint32_t hash, const char *data, size_t size, bool lent)
 {
-    uint32_t hash = hash_bytes(strings, data, size);
     uint32_t slot = find_slot(strings, hash, data, size);
     if (strings->slots[slot] != 0)
         return strings->slots[slot] - 1;
@@ -58,16 +57,38 @@ uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t s
         return SXT_STRINGS_FULL;
     if (strings->slot_count != slot_count)
         slot = find_slot(strings, hash, data, size);
-    const char *copy = sxt_arena_copy(&strings->arena, data, size);
-    if (copy == NULL)
+    if (!lent)
+        data = sxt_arena_copy(&strings->arena, data, size);
+    if (data == NULL)
         return SXT_STRINGS_FULL;
-    put(strings, slot, hash, copy, size);
+    put(strings, slot, hash, data, size);
     return strings->count - 1;
+}
+
+uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size)
+{
+    return add(strings, sxt_strings_hash(strings, data, size), data, size, false);
+}
+
+uint32_t sxt_strings_lend(struct sxt_strings *strings, sxt_string text, uint32_t hash)
+{
+    return add(strings, hash, text.data, text.size, true);
+}
+
+void sxt_strings_reserve(struct sxt_strings *strings, size_t count)
+{
+    uint64_t slot_count = strings->slot_count, wanted = (uint64_t)count + 1;
+    if (wanted > LARGEST_SLOT_COUNT / 2 || (wanted > strings->capacity && !grow_views(strings, wanted)))
+        return;
+    while (wanted * 10 > slot_count * 7)
+        slot_count *= 2;
+    if (slot_count > strings->slot_count)
+        (void)grow_slots(strings, slot_count);
 }
 
 uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size)
 {
-    uint32_t slot = find_slot(strings, hash_bytes(strings, data, size), data, size);
+    uint32_t slot = find_slot(strings, sxt_strings_hash(strings, data, size), data, size);
     return strings->slots[slot] == 0 ? SXT_STRINGS_FULL : strings->slots[slot] - 1;
 }
 
@@ -93,7 +114,7 @@ static inline uint64_t mix(uint64_t state, uint64_t word, uint64_t secret)
  * Eight bytes a step. The last step of a longer string reads its last eight bytes, some of them for the second time,
  * rather than the rest byte by byte.
  */
-static uint32_t hash_bytes(const struct sxt_strings *strings, const char *data, size_t size)
+uint32_t sxt_strings_hash(const struct sxt_strings *strings, const char *data, size_t size)
 {
     const uint64_t secret = strings->secrets[1];
     uint64_t state = strings->secrets[0] + size;
@@ -129,15 +150,15 @@ static uint32_t find_slot(const struct sxt_strings *strings, uint32_t hash, cons
 /* Room for one more string. On failure the table is as useful as before. */
 static bool make_room(struct sxt_strings *strings)
 {
-    if (strings->count == strings->capacity && !grow_views(strings))
+    uint64_t capacity = strings->capacity == 0 ? FIRST_SLOT_COUNT / 2 : (uint64_t)strings->capacity * 2;
+    if (strings->count == strings->capacity && !grow_views(strings, capacity))
         return false;
-    uint64_t occupied = (uint64_t)strings->count + 1;
-    return occupied * 10 <= (uint64_t)strings->slot_count * 7 || grow_slots(strings);
+    uint64_t occupied = (uint64_t)strings->count + 1, slot_count = strings->slot_count;
+    return occupied * 10 <= slot_count * 7 || grow_slots(strings, slot_count == 0 ? FIRST_SLOT_COUNT : slot_count * 2);
 }
 
-static bool grow_views(struct sxt_strings *strings)
+static bool grow_views(struct sxt_strings *strings, uint64_t capacity)
 {
-    uint64_t capacity = strings->capacity == 0 ? FIRST_SLOT_COUNT / 2 : (uint64_t)strings->capacity * 2;
     if (capacity > LARGEST_SLOT_COUNT || capacity > SIZE_MAX / sizeof *strings->views)
         return false;
     sxt_string *views = realloc(strings->views, capacity * sizeof *views);
@@ -152,9 +173,8 @@ static bool grow_views(struct sxt_strings *strings)
     return true;
 }
 
-static bool grow_slots(struct sxt_strings *strings)
+static bool grow_slots(struct sxt_strings *strings, uint64_t slot_count)
 {
-    uint64_t slot_count = strings->slot_count == 0 ? FIRST_SLOT_COUNT : (uint64_t)strings->slot_count * 2;
     if (slot_count > LARGEST_SLOT_COUNT || slot_count > SIZE_MAX / sizeof *strings->slots)
         return false;
     uint32_t *slots = calloc((size_t)slot_count, sizeof *slots);

@@ -37,10 +37,25 @@ void sxt_strings_free(struct sxt_strings *strings);
 /* The number of the string, which is copied in if it is new; SXT_STRINGS_FULL when that fails. */
 uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size);
 
+/* Makes room for COUNT strings in all. Best effort: without it the table grows as strings are added. */
+void sxt_strings_reserve(struct sxt_strings *strings, size_t count);
+
+/* The hash of a string in this table. Safe from any thread, also while another one adds. */
+uint32_t sxt_strings_hash(const struct sxt_strings *strings, const char *data, size_t size);
+
+/* As sxt_strings_add, but TEXT is not copied: it stays valid as long as the table. HASH is that of sxt_strings_hash. */
+uint32_t sxt_strings_lend(struct sxt_strings *strings, sxt_string text, uint32_t hash);
+
+/* Requests the memory that adding a string with that hash will read first. */
+static inline void sxt_strings_prefetch(const struct sxt_strings *strings, uint32_t hash)
+{
+    __builtin_prefetch(&strings->slots[hash & (strings->slot_count - 1)]);
+}
+
 /* The number of the string, or SXT_STRINGS_FULL when it is not in the table. */
 uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size);
 
-/* The string with that NUMBER, which must be below count. Also NUL-terminated in memory. */
+/* The string with that NUMBER, which must be below count. Also NUL-terminated in memory, unless it was lent. */
 static inline sxt_string sxt_strings_get(const struct sxt_strings *strings, uint32_t number)
 {
     return strings->views[number];

@@ -7,7 +7,9 @@
 #include <sextant/error.h>
 #include <sextant/string.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/strings.h"
 
 /*
  * Appends the readable form of NAME to OUT and returns true, or returns false and appends nothing when NAME is not
@@ -41,23 +43,26 @@ bool sxt_gnu_demangle(sxt_string name, enum sxt_gnu_style style, bool no_limit, 
 /* The style with that name ("auto", "gnu-v3", "rust" ...); false if there is none. */
 bool sxt_gnu_style_named(const char *name, enum sxt_gnu_style *style);
 
-/* The readable forms of many names. Decoding takes longer than everything else that is done with a name. */
+/* The readable forms of many names. */
 struct sxt_demangled {
     sxt_string *forms; /* by index of the name; absent where sxt_demangle returns false */
+    uint32_t *hashes;  /* of the forms, by index, in the table of sxt_demangle_all; NULL if there was none */
     size_t count;
-    struct sxt_buffer *chunks; /* the bytes of the forms */
-    size_t chunk_count;
+    char *text;             /* the bytes of the forms */
+    struct sxt_arena *more; /* those that do not fit there, by thread */
+    unsigned thread_count;
 };
 
 /* The name with an index. Called from several threads. */
 typedef sxt_string sxt_demangle_name_at(const void *names, size_t index);
 
 /*
- * Fills *OUT, which the caller frees even after a failure, with the forms of COUNT names. THREADS: see
- * sxt_pool_threads. If the forms become very large compared to the names, the remaining names stay mangled.
+ * Fills *OUT, which the caller frees even after a failure, with the forms of COUNT names, and with their hashes in
+ * TABLE unless that is NULL. THREADS: see sxt_pool_threads. If the forms become very large compared to the names, the
+ * remaining names stay mangled.
  */
 int sxt_demangle_all(struct sxt_demangled *out, size_t count, sxt_demangle_name_at *name_at, const void *names,
-                     unsigned threads, sxt_error *error);
+                     const struct sxt_strings *table, unsigned threads, sxt_error *error);
 void sxt_demangled_free(struct sxt_demangled *demangled);
 
 #endif

@@ -72,7 +72,7 @@ int sxt_ksym_list_demangle(struct sxt_ksym_list *list, unsigned threads, sxt_err
     struct sxt_demangled demangled;
     struct sxt_strings strings = {.count = 0};
     uint32_t *number_of = NULL;
-    int status = sxt_demangle_all(&demangled, list->strings.count, name_at, &list->strings, threads, error);
+    int status = sxt_demangle_all(&demangled, list->strings.count, name_at, &list->strings, NULL, threads, error);
     if (status == SXT_OK)
         status = sxt_strings_init(&strings, 0, error);
     if (status == SXT_OK) {

@@ -16,21 +16,19 @@
 /* The chunk that is being put together. */
 struct content {
     const struct sxt_symbols *symbols;
-    bool demangle, no_memory;
-    struct sxt_buffer groups, entries, calls, strings, readable;
+    const struct sxt_names *names;
+    struct sxt_buffer groups, entries, calls, strings;
     uint32_t *offsets; /* by number in the model: where the name is in STRINGS; UINT32_MAX if it is not */
 };
 
 /* Appends the name as lookups give it, once, and returns where it is. */
 static uint32_t put_name(struct content *content, uint32_t number)
 {
-    sxt_string name = sxt_symbols_view(content->symbols, number);
     if (content->offsets[number] != UINT32_MAX)
         return content->offsets[number];
-    sxt_buffer_clear(&content->readable);
-    if (content->demangle && name.size > 0 && sxt_demangle(name, &content->readable))
-        name = (sxt_string){(const char *)content->readable.data, content->readable.size};
-    content->no_memory |= content->readable.failed;
+    sxt_string name = sxt_names_get(content->names, number);
+    if (name.data == NULL)
+        name = sxt_symbols_view(content->symbols, number);
     content->offsets[number] = (uint32_t)content->strings.size;
     sxt_buffer_u32le(&content->strings, (uint32_t)name.size);
     sxt_buffer_append(&content->strings, name.data, name.size);
@@ -56,15 +54,14 @@ static void put_groups(struct content *content)
     }
 }
 
-bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *symbols, bool demangle)
+bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *symbols, const struct sxt_names *names)
 {
     if (symbols->alias_count == 0)
         return true;
-    struct content content = {.symbols = symbols, .demangle = demangle};
+    struct content content = {.symbols = symbols, .names = names};
     struct sxt_buffer *parts[] = {&content.groups, &content.entries, &content.calls, &content.strings};
     struct sxt_buffer all;
     sxt_buffer_init(&all, SIZE_MAX);
-    sxt_buffer_init(&content.readable, (size_t)2 << 20);
     for (size_t i = 0; i < 4; i++)
         sxt_buffer_init(parts[i], UINT32_MAX);
     content.offsets = malloc(symbols->strings.count * sizeof *content.offsets);
@@ -79,14 +76,13 @@ bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *
     }
     for (size_t i = 0; i < 4; i++) {
         sxt_buffer_append(&all, parts[i]->data, parts[i]->size);
-        fine = fine && !parts[i]->failed && !content.no_memory;
+        fine = fine && !parts[i]->failed;
         sxt_buffer_free(parts[i]);
     }
     fine = fine && !all.failed;
     if (fine)
         sxt_lidia_add_chunk(chunks, SXT_LIDIA_ALIASES, SXT_LIDIA_ALIASES_VERSION, all.data, all.size);
     sxt_buffer_free(&all);
-    sxt_buffer_free(&content.readable);
     free(content.offsets);
     return fine;
 }

@@ -223,8 +223,8 @@ void sxt_lidia_find_aliases(struct sxt_lidia *lidia);
 /* Reads the header of the content. False if the tables do not fit. */
 bool sxt_lidia_aliases_open(struct sxt_lidia_aliases *aliases, const uint8_t *data, uint64_t size);
 
-/* Appends the chunk; nothing if no function has several names. False when memory is short. */
-bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *symbols, bool demangle);
+/* Appends the chunk; nothing if no function has several names. NAMES has readable forms. False when memory is short. */
+bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *symbols, const struct sxt_names *names);
 
 /* The names of one address: COUNT entries from FIRST on. */
 struct sxt_lidia_names {

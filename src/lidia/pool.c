@@ -10,10 +10,14 @@
 
 #define NOT_PLACED SXT_LIDIA_NOT_PLACED
 
+/* Forms ahead of the one that is added whose place in the table is requested from memory. */
+#define AHEAD 16
+
 static const char overflow[] = "[overflow]"; /* replaces a string that is too long to be written */
 
 static uint64_t append(struct sxt_lidia_pool *pool, sxt_string text);
-static uint64_t intern(struct sxt_lidia_pool *pool, const char *data, size_t size);
+static uint64_t intern_text(struct sxt_lidia_pool *pool, sxt_string text);
+static uint64_t intern(struct sxt_lidia_pool *pool, uint32_t number, uint32_t before);
 static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t elsewhere);
 
 int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *symbols,
@@ -37,7 +41,7 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
     if (settings->nul_strings)
         return SXT_OK;
     if (pool->renames) {
-        intern(pool, overflow, sizeof overflow - 1);
+        intern_text(pool, (sxt_string){overflow, sizeof overflow - 1});
         return SXT_OK;
     }
     uint64_t offset = append(pool, (sxt_string){overflow, sizeof overflow - 1});
@@ -47,8 +51,19 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
     return SXT_OK;
 }
 
+int sxt_lidia_pool_make_names(struct sxt_lidia_pool *pool, const struct sxt_range_list *list, sxt_error *error)
+{
+    if (!pool->settings->demangle)
+        return SXT_OK;
+    int status = sxt_names_make(&pool->names, pool->symbols, list, &pool->renamed, pool->settings->threads, error);
+    if (status == SXT_OK)
+        sxt_strings_reserve(&pool->renamed, pool->names.count);
+    return status;
+}
+
 void sxt_lidia_pool_close(struct sxt_lidia_pool *pool)
 {
+    sxt_names_free(&pool->names);
     if (pool->renamed.views != NULL)
         sxt_strings_free(&pool->renamed);
     sxt_buffer_free(&pool->scratch);
@@ -58,14 +73,22 @@ void sxt_lidia_pool_close(struct sxt_lidia_pool *pool)
     free(pool->renamed_offset);
 }
 
-void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number, sxt_string form)
+void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number)
 {
     if (pool->function_of[number] != NOT_PLACED)
         return;
-    if (form.data != NULL)
-        pool->function_of[number] = intern(pool, form.data, form.size);
-    else
+    const struct sxt_demangled *demangled = &pool->names.demangled;
+    size_t at = demangled->count > 0 ? pool->names.place_of[number] : 0;
+    if (demangled->count == 0 || demangled->forms[at].data == NULL) {
         pool->function_of[number] = place(pool, number, pool->path_of[number]);
+        return;
+    }
+    /* Names are added in the order of their places. */
+    if (at + AHEAD < demangled->count)
+        sxt_strings_prefetch(&pool->renamed, demangled->hashes[at + AHEAD]);
+    uint32_t before = pool->renamed.count;
+    pool->function_of[number] =
+        intern(pool, sxt_strings_lend(&pool->renamed, demangled->forms[at], demangled->hashes[at]), before);
 }
 
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
@@ -76,7 +99,7 @@ void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number)
     sxt_buffer_clear(&pool->scratch);
     if (settings->path_maps.count > 0 &&
         sxt_map_path(&settings->path_maps, sxt_symbols_view(pool->symbols, number), &pool->scratch))
-        pool->path_of[number] = intern(pool, (const char *)pool->scratch.data, pool->scratch.size);
+        pool->path_of[number] = intern_text(pool, (sxt_string){(const char *)pool->scratch.data, pool->scratch.size});
     else
         pool->path_of[number] = place(pool, number, pool->function_of[number]);
     pool->failed |= pool->scratch.failed;
@@ -87,15 +110,20 @@ static uint64_t place(struct sxt_lidia_pool *pool, uint32_t number, uint64_t els
 {
     sxt_string text = sxt_symbols_view(pool->symbols, number);
     if (pool->renames)
-        return intern(pool, text.data, text.size);
+        return intern_text(pool, text);
     return elsewhere != NOT_PLACED ? elsewhere : append(pool, text);
 }
 
-/* The offset of TEXT as a string of the file; it is added after the others if it is new. */
-static uint64_t intern(struct sxt_lidia_pool *pool, const char *data, size_t size)
+/* The offset of TEXT as a string of the file. */
+static uint64_t intern_text(struct sxt_lidia_pool *pool, sxt_string text)
 {
     uint32_t before = pool->renamed.count;
-    uint32_t number = sxt_strings_add(&pool->renamed, data, size);
+    return intern(pool, sxt_strings_add(&pool->renamed, text.data, text.size), before);
+}
+
+/* The same for string NUMBER of `renamed`, which had BEFORE strings. A new one is added after the others. */
+static uint64_t intern(struct sxt_lidia_pool *pool, uint32_t number, uint32_t before)
+{
     void *moved = number != SXT_STRINGS_FULL ? sxt_array_grow(pool->renamed_offset, &pool->renamed_capacity,
                                                               (size_t)number + 1, sizeof *pool->renamed_offset)
                                              : NULL;

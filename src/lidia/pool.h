@@ -18,6 +18,7 @@ struct sxt_lidia_pool {
     uint64_t size;              /* bytes that they take */
     uint64_t *function_of;      /* by number in the model: offset as a function's name, or SXT_LIDIA_NOT_PLACED */
     uint64_t *path_of;          /* the same as the path of a file */
+    struct sxt_names names;     /* the readable forms of functions; all zero if they are written as linked */
     bool renames;               /* some strings are written in another form */
     struct sxt_strings renamed; /* if so, all strings that are written: two may have become equal */
     uint64_t *renamed_offset;   /* by number in `renamed` */
@@ -33,11 +34,11 @@ int sxt_lidia_pool_open(struct sxt_lidia_pool *pool, const struct sxt_symbols *s
                         const struct sxt_lidia_settings *settings, sxt_error *error);
 void sxt_lidia_pool_close(struct sxt_lidia_pool *pool);
 
-/*
- * Makes sure that a string of the model is in the pool. Afterwards function_of or path_of has its offset. A function is
- * written as FORM unless that is absent.
- */
-void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number, sxt_string form);
+/* Makes the readable forms of the functions in LIST, if the settings say so. They live as long as the pool. */
+int sxt_lidia_pool_make_names(struct sxt_lidia_pool *pool, const struct sxt_range_list *list, sxt_error *error);
+
+/* Makes sure that a string of the model is in the pool. Afterwards function_of or path_of has its offset. */
+void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number);
 void sxt_lidia_pool_add_path(struct sxt_lidia_pool *pool, uint32_t number);
 
 /* Writes all strings to TO, which has room for `size` bytes. */

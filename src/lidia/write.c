@@ -29,7 +29,7 @@ struct layout {
 static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings, struct layout *layout,
                    sxt_error *error);
 static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
-                          const struct sxt_range_list *list, struct sxt_buffer *chunks, sxt_error *error);
+                          struct layout *layout, sxt_error *error);
 static uint32_t *find_parents(const struct sxt_range_list *list);
 static void choose_sizes(struct layout *layout, const uint32_t *parents);
 static void write_tables(const struct layout *layout, const uint32_t *parents, uint8_t *file);
@@ -44,7 +44,7 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
     sxt_buffer_init(&layout.chunks, SIZE_MAX);
     int status = collect(symbols, settings, &layout, error);
     if (status == SXT_OK && !settings->reference)
-        status = collect_chunks(symbols, settings, &layout.list, &layout.chunks, error);
+        status = collect_chunks(symbols, settings, &layout, error);
     if (status == SXT_OK && !settings->no_index && !settings->reference) {
         parents = find_parents(&layout.list);
         if (parents == NULL)
@@ -91,16 +91,13 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
     int status = sxt_lidia_pool_open(pool, symbols, settings, error);
     if (status == SXT_OK)
         status = settings->reference ? copy_ranges(symbols, list, error) : sxt_ranges_one_file(symbols, list, error);
-    struct sxt_names names = {0};
-    if (status == SXT_OK && settings->demangle)
-        status = sxt_names_make(&names, symbols, list, settings->threads, error);
+    if (status == SXT_OK)
+        status = sxt_lidia_pool_make_names(pool, list, error);
     for (size_t i = 0; i < list->range_count && status == SXT_OK; i++) {
-        uint32_t function = list->ranges[i].function;
-        sxt_lidia_pool_add_function(pool, function, sxt_names_get(&names, function));
+        sxt_lidia_pool_add_function(pool, list->ranges[i].function);
         sxt_lidia_pool_add_path(pool, list->ranges[i].file);
         sxt_lidia_pool_add_path(pool, list->ranges[i].call_file);
     }
-    sxt_names_free(&names);
     if (status == SXT_OK && pool->failed)
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting strings");
     if (status != SXT_OK)
@@ -110,17 +107,17 @@ static int collect(const struct sxt_symbols *symbols, const struct sxt_lidia_set
 
 /* All extra parts, as they will be in the file. */
 static int collect_chunks(const struct sxt_symbols *symbols, const struct sxt_lidia_settings *settings,
-                          const struct sxt_range_list *list, struct sxt_buffer *chunks, sxt_error *error)
+                          struct layout *layout, sxt_error *error)
 {
-    struct sxt_buffer content;
+    struct sxt_buffer content, *chunks = &layout->chunks;
     sxt_buffer_init(&content, SIZE_MAX);
     if (settings->module && sxt_module_is_known(&symbols->module)) {
         sxt_module_encode_mapped(&symbols->module, &settings->path_maps, &content);
         sxt_lidia_add_chunk(chunks, SXT_LIDIA_MODULE, SXT_LIDIA_MODULE_VERSION, content.data, content.size);
     }
-    sxt_lidia_add_cuts(chunks, list);
+    sxt_lidia_add_cuts(chunks, &layout->list);
     int status = SXT_OK;
-    if (!sxt_lidia_add_aliases(chunks, symbols, settings->demangle))
+    if (!sxt_lidia_add_aliases(chunks, symbols, &layout->pool.names))
         status = sxt_fail_memory(error, symbols->alias_count * sizeof *symbols->aliases);
     if (status == SXT_OK)
         status = sxt_buffer_status(content.failed ? &content : chunks, error);

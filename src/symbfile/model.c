@@ -78,7 +78,7 @@ static int open_forms(struct forms *forms, const struct sxt_range_list *list, sx
     }
     if (!forms->settings->demangle)
         return SXT_OK;
-    return sxt_names_make(&forms->functions, forms->symbols, list, forms->settings->threads, error);
+    return sxt_names_make(&forms->functions, forms->symbols, list, NULL, forms->settings->threads, error);
 }
 
 static void close_forms(struct forms *forms)

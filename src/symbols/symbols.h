@@ -199,7 +199,7 @@ struct sxt_range_list {
 int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error);
 void sxt_range_list_free(struct sxt_range_list *list);
 
-/* The readable forms of the function names of a list of ranges, decoded on several threads. */
+/* The readable forms of function names, decoded on several threads. */
 struct sxt_names {
     uint32_t *numbers; /* the names, by their numbers in the model, each once */
     size_t count;
@@ -207,12 +207,15 @@ struct sxt_names {
     struct sxt_demangled demangled; /* by place in `numbers` */
 };
 
-/* Fills *NAMES, which the caller frees even after a failure. THREADS: see sxt_pool_threads. */
+/*
+ * Fills *NAMES, which the caller frees even after a failure, with the names of the functions in LIST, of aliases and of
+ * calls. THREADS: see sxt_pool_threads. TABLE may be NULL; see sxt_demangle_all.
+ */
 int sxt_names_make(struct sxt_names *names, const struct sxt_symbols *symbols, const struct sxt_range_list *list,
-                   unsigned threads, sxt_error *error);
+                   const struct sxt_strings *table, unsigned threads, sxt_error *error);
 void sxt_names_free(struct sxt_names *names);
 
-/* The readable form of function NUMBER, which must be in the list. Absent if it has none, or if NAMES is all zero. */
+/* The readable form of function NUMBER, one of those above. Absent if it has none, or if NAMES is all zero. */
 sxt_string sxt_names_get(const struct sxt_names *names, uint32_t number);
 
 /* How paths are changed when they are written. */

@@ -54,6 +54,43 @@ TEST(numbers_strings_in_the_order_of_first_use)
     sxt_strings_free(&strings);
 }
 
+TEST(a_string_that_is_lent_is_not_copied_and_counts_once)
+{
+    static const char lent[] = "lent for as long as the table";
+    struct sxt_strings strings = new_table(0);
+    sxt_string text = {lent, 4};
+    uint32_t hash = sxt_strings_hash(&strings, lent, 4);
+    sxt_strings_prefetch(&strings, hash);
+    assert_int_equal(sxt_strings_lend(&strings, text, hash), 1);
+    assert_ptr_equal(sxt_strings_get(&strings, 1).data, lent);
+    assert_int_equal(add(&strings, "lent"), 1);
+    assert_int_equal(add(&strings, "copied"), 2);
+    assert_int_equal(sxt_strings_lend(&strings, (sxt_string){"copied", 6}, sxt_strings_hash(&strings, "copied", 6)), 2);
+    assert_int_equal(strings.count, 3);
+    sxt_strings_free(&strings);
+}
+
+TEST(reserved_room_changes_no_number)
+{
+    struct sxt_strings strings = new_table(0);
+    assert_int_equal(add(&strings, "first"), 1);
+    sxt_strings_reserve(&strings, 5000);
+    uint32_t slot_count = strings.slot_count, capacity = strings.capacity;
+    assert_true(capacity >= 5000);
+    assert_int_equal(find(&strings, "first"), 1);
+    for (unsigned i = 2; i < 5000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%u", i);
+        assert_int_equal(add(&strings, name), i);
+    }
+    assert_int_equal(strings.slot_count, slot_count);
+    assert_int_equal(strings.capacity, capacity);
+    sxt_strings_reserve(&strings, 10);
+    sxt_strings_reserve(&strings, SIZE_MAX);
+    assert_int_equal(find(&strings, "n4999"), 4999);
+    sxt_strings_free(&strings);
+}
+
 TEST(compares_all_bytes_and_the_length)
 {
     struct sxt_strings strings = new_table(0);
