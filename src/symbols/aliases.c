@@ -67,12 +67,13 @@ static void add_group(struct sxt_symbols *symbols, size_t first, size_t end)
                                                                      .ambiguous = folded});
 }
 
-static int by_address_and_name(const void *a, const void *b)
+/* Not by the numbers of names: these depend on which thread adds a name first. */
+static int by_address_and_name(const void *a, const void *b, void *symbols)
 {
     const struct sxt_model_alias *first = a, *second = b;
     if (first->address != second->address)
         return first->address < second->address ? -1 : 1;
-    return first->name < second->name ? -1 : first->name > second->name;
+    return sxt_string_compare(sxt_symbols_view(symbols, first->name), sxt_symbols_view(symbols, second->name));
 }
 
 static int by_return_address(const void *a, const void *b)
@@ -87,7 +88,7 @@ static void order_aliases(struct sxt_symbols *symbols)
     struct sxt_model_alias *aliases = symbols->aliases;
     size_t count = symbols->alias_count, kept = 0;
     if (count > 0)
-        qsort(aliases, count, sizeof *aliases, by_address_and_name);
+        qsort_r(aliases, count, sizeof *aliases, by_address_and_name, symbols);
     for (size_t i = 0, end; i < count; i = end) {
         bool ambiguous = false;
         size_t first = kept;
