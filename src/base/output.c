@@ -34,7 +34,7 @@ static size_t directory_length(const char *path);
 static void forget(struct sxt_output *output);
 static void sync_directory_of(const char *path);
 
-int sxt_output_open(struct sxt_output *output, const char *path, sxt_error *error)
+static int open_output(struct sxt_output *output, const char *path, bool keeps_mode_of_link, sxt_error *error)
 {
     *output = (struct sxt_output){.fd = -1};
     if (strcmp(path, "-") == 0) {
@@ -57,10 +57,20 @@ int sxt_output_open(struct sxt_output *output, const char *path, sxt_error *erro
     /* A link of /proc/self/fd may lead to a file whose name says otherwise, for instance because it was deleted. */
     bool misleading = exists && (stat(target, &resolved) != 0 || resolved.st_dev != existing.st_dev ||
                                  resolved.st_ino != existing.st_ino);
-    int status =
-        misleading ? open_in_place(output, path, error) : open_beside(output, target, exists ? &existing : NULL, error);
+    const struct stat *replaced = exists && (keeps_mode_of_link || existing.st_nlink == 1) ? &existing : NULL;
+    int status = misleading ? open_in_place(output, path, error) : open_beside(output, target, replaced, error);
     free(target);
     return status;
+}
+
+int sxt_output_open(struct sxt_output *output, const char *path, sxt_error *error)
+{
+    return open_output(output, path, true, error);
+}
+
+int sxt_output_open_over_link(struct sxt_output *output, const char *path, sxt_error *error)
+{
+    return open_output(output, path, false, error);
 }
 
 int sxt_output_write(struct sxt_output *output, const void *data, size_t size, sxt_error *error)

@@ -23,7 +23,11 @@ struct sxt_output {
     uint64_t size;   /* bytes written */
 };
 
+/* A file that is replaced gives its mode to the new one. */
 int sxt_output_open(struct sxt_output *output, const char *path, sxt_error *error);
+
+/* The same, but a file that has other names too does not: PATH may be a second name of a private file. */
+int sxt_output_open_over_link(struct sxt_output *output, const char *path, sxt_error *error);
 
 /* Writes everything or fails (short writes and EINTR are handled). */
 int sxt_output_write(struct sxt_output *output, const void *data, size_t size, sxt_error *error);

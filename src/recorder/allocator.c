@@ -1,7 +1,8 @@
 /*
- * allocator.c: does the program have an allocator whose calls the hooks do not see?
+ * allocator.c: which loaded object defines a function? And does the program have an allocator whose calls the hooks do
+ * not see?
  *
- * The answer comes from the dynamic symbol tables of the loaded objects, since dlsym can mislead: where an executable
+ * The answers come from the dynamic symbol tables of the loaded objects, since dlsym can mislead: where an executable
  * that is not position-independent uses the address of malloc, the linker makes the PLT entry of malloc in the
  * executable that address, and dlsym finds it. The symbol has a value then, but it is undefined, and calls go to the
  * first object that defines it.
@@ -53,19 +54,21 @@ static struct dynamic read_dynamic(const struct dl_phdr_info *info)
     return dynamic;
 }
 
-static bool is_definition(const struct dynamic *dynamic, uint32_t index, const char *name)
+/* The symbol at INDEX if it defines NAME; otherwise NULL. */
+static const ElfW(Sym) * definition(const struct dynamic *dynamic, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &dynamic->symbols[index];
-    return symbol->st_shndx != SHN_UNDEF && strcmp(dynamic->strings + symbol->st_name, name) == 0;
+    bool is_it = symbol->st_shndx != SHN_UNDEF && strcmp(dynamic->strings + symbol->st_name, name) == 0;
+    return is_it ? symbol : NULL;
 }
 
 /* DT_HASH: the number of buckets, and of symbols. */
-static bool defines_by_hash(const struct dynamic *dynamic, const char *name)
+static const ElfW(Sym) * find_by_hash(const struct dynamic *dynamic, const char *name)
 {
-    for (uint32_t i = 1; i < dynamic->hash[1]; i++)
-        if (is_definition(dynamic, i, name))
-            return true;
-    return false;
+    const ElfW(Sym) *found = NULL;
+    for (uint32_t i = 1; i < dynamic->hash[1] && found == NULL; i++)
+        found = definition(dynamic, i, name);
+    return found;
 }
 
 /*
@@ -73,7 +76,7 @@ static bool defines_by_hash(const struct dynamic *dynamic, const char *name)
  * and its shift; the filter; for every bucket its first symbol; for every symbol its hash, with bit 0 set at the end of
  * a bucket.
  */
-static bool defines_by_gnu_hash(const struct dynamic *dynamic, const char *name)
+static const ElfW(Sym) * find_by_gnu_hash(const struct dynamic *dynamic, const char *name)
 {
     const uint32_t *table = dynamic->gnu_hash, *buckets = table + 4 + (size_t)table[2] * 2;
     const uint32_t *hashes = buckets + table[0];
@@ -82,23 +85,27 @@ static bool defines_by_gnu_hash(const struct dynamic *dynamic, const char *name)
         hash = hash * 33 + (uint8_t)*at;
     uint32_t index = table[0] != 0 ? buckets[hash % table[0]] : 0;
     if (index < table[1])
-        return false;
+        return NULL;
     for (;; index++) {
-        uint32_t found = hashes[index - table[1]];
-        if ((found | 1) == (hash | 1) && is_definition(dynamic, index, name))
-            return true;
-        if ((found & 1) != 0)
-            return false;
+        uint32_t of_symbol = hashes[index - table[1]];
+        const ElfW(Sym) *found = (of_symbol | 1) == (hash | 1) ? definition(dynamic, index, name) : NULL;
+        if (found != NULL || (of_symbol & 1) != 0)
+            return found;
     }
+}
+
+static const ElfW(Sym) * find_symbol(const struct dynamic *dynamic, const char *name)
+{
+    if (dynamic->symbols == NULL || dynamic->strings == NULL)
+        return NULL;
+    if (dynamic->gnu_hash != NULL)
+        return find_by_gnu_hash(dynamic, name);
+    return dynamic->hash != NULL ? find_by_hash(dynamic, name) : NULL;
 }
 
 static bool defines(const struct dynamic *dynamic, const char *name)
 {
-    if (dynamic->symbols == NULL || dynamic->strings == NULL)
-        return false;
-    if (dynamic->gnu_hash != NULL)
-        return defines_by_gnu_hash(dynamic, name);
-    return dynamic->hash != NULL && defines_by_hash(dynamic, name);
+    return find_symbol(dynamic, name) != NULL;
 }
 
 static bool is_recorder(const struct dl_phdr_info *info)
@@ -144,4 +151,65 @@ bool sxt_has_other_malloc(void)
     bool found = false;
     dl_iterate_phdr(look_for_malloc, &found);
     return found;
+}
+
+/* A search for a function in the objects after the recorder. */
+struct search {
+    const char *name;
+    bool is_after;
+    struct definition *found;
+};
+
+static bool begins_with(const char *text, const char *with)
+{
+    return strlen(text) >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_cpp_runtime(const char *path)
+{
+    const char *name = path;
+    for (const char *at = path; *at != 0; at++)
+        if (*at == '/')
+            name = at + 1;
+    return begins_with(name, "libstdc++.so") || begins_with(name, "libc++.so") || begins_with(name, "libc++abi.so");
+}
+
+static void take_object(const struct dl_phdr_info *info, struct definition *found)
+{
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        low = segment->p_vaddr < low ? segment->p_vaddr : low;
+        high = segment->p_vaddr + segment->p_memsz > high ? segment->p_vaddr + segment->p_memsz : high;
+    }
+    found->low = low + info->dlpi_addr;
+    found->size = high > low ? high - low : 0;
+}
+
+static int look_for_function(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct search *search = data;
+    (void)size;
+    if (!search->is_after) {
+        search->is_after = is_recorder(info);
+        return 0;
+    }
+    struct dynamic dynamic = read_dynamic(info);
+    const ElfW(Sym) *symbol = find_symbol(&dynamic, search->name);
+    if (symbol == NULL)
+        return 0;
+    search->found->address = symbol->st_value + info->dlpi_addr;
+    search->found->is_indirect = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
+    search->found->has_malloc = defines(&dynamic, "malloc");
+    search->found->is_cpp_runtime = is_cpp_runtime(info->dlpi_name);
+    take_object(info, search->found);
+    return 1;
+}
+
+bool sxt_find_definition(const char *name, struct definition *found)
+{
+    struct search search = {.name = name, .found = found};
+    return dl_iterate_phdr(look_for_function, &search) != 0;
 }

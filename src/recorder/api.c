@@ -15,7 +15,7 @@ void sextant_heap_gc(uint64_t objects, uint64_t bytes);
 
 EXPORTED void sextant_heap_marker(const char *name)
 {
-    struct writer *writer = name != NULL ? sxt_enter() : NULL;
+    struct writer *writer = name != NULL ? sxt_enter(0, false) : NULL;
     if (writer == NULL)
         return;
     size_t size = strlen(name);
@@ -26,7 +26,7 @@ EXPORTED void sextant_heap_marker(const char *name)
 EXPORTED void sextant_heap_gc(uint64_t objects, uint64_t bytes)
 {
     uint64_t figures[2] = {objects, bytes};
-    struct writer *writer = sxt_enter();
+    struct writer *writer = sxt_enter(0, false);
     if (writer == NULL)
         return;
     sxt_put_event(writer, sxt_ticks(), SXT_SPOOL_GC, figures, sizeof figures);
@@ -36,7 +36,7 @@ EXPORTED void sextant_heap_gc(uint64_t objects, uint64_t bytes)
 EXPORTED void sextant_heap_alloc(const void *block, size_t size)
 {
     struct place place = PLACE_OF_CALLER();
-    struct writer *writer = block != NULL ? sxt_enter() : NULL;
+    struct writer *writer = block != NULL ? sxt_enter(0, false) : NULL;
     if (writer == NULL)
         return;
     sxt_record_alloc(writer, block, size, &place);
@@ -45,7 +45,7 @@ EXPORTED void sextant_heap_alloc(const void *block, size_t size)
 
 EXPORTED void sextant_heap_free(const void *block)
 {
-    struct writer *writer = block != NULL ? sxt_enter() : NULL;
+    struct writer *writer = block != NULL ? sxt_enter(0, false) : NULL;
     if (writer == NULL)
         return;
     sxt_record_free(writer, block, sxt_ticks());

@@ -15,28 +15,11 @@
 #include <unistd.h>
 
 #include "recorder/hooks.h"
+#include "recorder/note.h"
 #include "recorder/recorder.h"
 
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
-
-static inline bool is_ready(void)
-{
-    return LIKELY(sxt_real_ready) || sxt_real_find();
-}
-
-/* Records that a hook returns BLOCK. */
-static inline void *got(void *block, size_t size, struct place place)
-{
-    if (block == NULL)
-        return NULL;
-    struct writer *writer = sxt_enter();
-    if (LIKELY(writer != NULL)) {
-        sxt_record_alloc(writer, block, size, &place);
-        sxt_leave(writer);
-    }
-    return block;
-}
 
 EXPORTED void *malloc(size_t size)
 {
@@ -53,20 +36,11 @@ EXPORTED void *calloc(size_t count, size_t size)
     return got(sxt_real.calloc(count, size), count * size, PLACE_OF_CALLER());
 }
 
-static inline void give_back(const void *block)
-{
-    struct writer *writer = sxt_enter();
-    if (LIKELY(writer != NULL)) {
-        sxt_record_free(writer, block, sxt_ticks());
-        sxt_leave(writer);
-    }
-}
-
 EXPORTED void free(void *block)
 {
     if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
         return;
-    give_back(block);
+    give_back(block, CALLER());
     sxt_real.free(block);
 }
 
@@ -74,7 +48,7 @@ EXPORTED void free_sized(void *block, size_t size)
 {
     if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
         return;
-    give_back(block);
+    give_back(block, CALLER());
     if (sxt_real.free_sized != NULL)
         sxt_real.free_sized(block, size);
     else
@@ -85,7 +59,7 @@ EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
     if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
         return;
-    give_back(block);
+    give_back(block, CALLER());
     if (sxt_real.free_aligned_sized != NULL)
         sxt_real.free_aligned_sized(block, alignment, size);
     else
@@ -99,21 +73,6 @@ static void *move_out_of_pool(const void *old, size_t size)
     if (block != NULL)
         memcpy(block, old, old_size < size ? old_size : size);
     return block;
-}
-
-/* Records a realloc of OLD, begun at BEFORE, that returned BLOCK. Size 0 frees the old block, whatever is returned. */
-static inline void moved(uintptr_t old, void *block, size_t size, uint64_t before, struct place place)
-{
-    if (block == NULL && (old == 0 || size != 0))
-        return;
-    struct writer *writer = sxt_enter();
-    if (writer == NULL)
-        return;
-    if (old != 0)
-        sxt_record_free(writer, (const void *)old, old == (uintptr_t)block ? sxt_ticks() : before);
-    if (block != NULL)
-        sxt_record_alloc(writer, block, size, &place);
-    sxt_leave(writer);
 }
 
 static inline void *resize(void *old, size_t size, struct place place)
@@ -190,11 +149,12 @@ EXPORTED int dlclose(void *handle)
         return -1;
     int status = sxt_real.dlclose(handle);
     int saved_errno = errno;
-    struct writer *writer = sxt_enter();
+    struct writer *writer = sxt_enter(0, false);
     if (writer != NULL) {
         sxt_modules_scan(writer);
         sxt_leave(writer);
     }
+    sxt_libraries_forget();
     errno = saved_errno;
     return status;
 }

@@ -42,7 +42,14 @@ bool sxt_real_find(void);
 
 /* The early pool, for those few allocations. Its memory is never freed. */
 void *sxt_early_alloc(size_t alignment, size_t size);
-bool sxt_early_has(const void *block);
 size_t sxt_early_size(const void *block);
+
+#define EARLY_POOL_SIZE 65536
+extern char sxt_early_pool[EARLY_POOL_SIZE];
+
+static inline bool sxt_early_has(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)sxt_early_pool < EARLY_POOL_SIZE;
+}
 
 #endif

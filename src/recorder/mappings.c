@@ -51,7 +51,7 @@ static bool is_left_out(struct sxt_spool_mapping *mapping)
 static void note(struct sxt_spool_mapping mapping, uint64_t ticks, const struct place *place)
 {
     int saved_errno = errno;
-    struct writer *writer = mapping.size > 0 ? sxt_enter() : NULL;
+    struct writer *writer = mapping.size > 0 ? sxt_enter(0, false) : NULL;
     if (writer != NULL) {
         bool is_needed = !is_left_out(&mapping);
         if (is_needed && has_stack(&mapping)) {

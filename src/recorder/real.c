@@ -9,14 +9,13 @@
 
 #include "recorder/hooks.h"
 
-#define POOL_SIZE 65536
 #define POOL_HEAD 16 /* in front of every block: its size */
 
 struct real_functions sxt_real;
 bool sxt_real_ready;
 
 static bool is_finding;
-static char pool[POOL_SIZE] __attribute__((aligned(64)));
+char sxt_early_pool[EARLY_POOL_SIZE] __attribute__((aligned(64)));
 static size_t pool_used;
 
 /* C does not convert object pointers to function pointers; copying the bytes is allowed. */
@@ -63,20 +62,15 @@ void *sxt_early_alloc(size_t alignment, size_t size)
 {
     if (alignment < POOL_HEAD)
         alignment = POOL_HEAD;
-    if (size > POOL_SIZE || alignment > 4096)
+    if (size > EARLY_POOL_SIZE || alignment > 4096)
         return NULL;
     size_t room = (size + POOL_HEAD + alignment + 15) & ~(size_t)15;
     size_t start = __atomic_fetch_add(&pool_used, room, __ATOMIC_RELAXED);
-    if (start + room > POOL_SIZE)
+    if (start + room > EARLY_POOL_SIZE)
         return NULL;
-    uintptr_t block = ((uintptr_t)pool + start + POOL_HEAD + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    uintptr_t block = ((uintptr_t)sxt_early_pool + start + POOL_HEAD + alignment - 1) & ~(uintptr_t)(alignment - 1);
     memcpy((char *)block - POOL_HEAD, &size, sizeof size);
     return (char *)block;
-}
-
-bool sxt_early_has(const void *block)
-{
-    return (uintptr_t)block - (uintptr_t)pool < POOL_SIZE;
 }
 
 size_t sxt_early_size(const void *block)

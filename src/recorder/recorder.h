@@ -40,10 +40,21 @@ static inline uintptr_t plain_address(uintptr_t address)
 }
 #endif
 
+/* Where a hook returns to. Use it in the hook itself. */
+#define CALLER() plain_address((uintptr_t)__builtin_return_address(0))
+
 /* Use it in the hook itself, which is compiled with a frame pointer. */
 #define PLACE_OF_CALLER()                                                                                              \
-    ((struct place){plain_address((uintptr_t)__builtin_return_address(0)), (uintptr_t)__builtin_dwarf_cfa(),           \
-                    *(const uintptr_t *)__builtin_frame_address(0)})
+    ((struct place){CALLER(), (uintptr_t)__builtin_dwarf_cfa(), *(const uintptr_t *)__builtin_frame_address(0)})
+
+/* The linker defines them: where the recorder itself begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static inline bool sxt_is_own_code(uintptr_t address)
+{
+    return address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
 
 /* --- start.c: the process as a whole --- */
 
@@ -162,6 +173,13 @@ struct thread {
     bool is_stale;         /* forked while it was busy: the event belongs to the parent */
     bool ended;
     struct signal_mask mask; /* to be restored after the event with blocked signals */
+    /*
+     * While a function of an allocator runs that a hook has called: that call, and the object that the function is in.
+     * `busy` is set then, so that the usual event does not have to check it. See library.c.
+     */
+    struct library_call *call;
+    uintptr_t call_low, call_size;
+    bool call_frees; /* it frees a block */
 };
 
 extern __thread struct thread sxt_thread __attribute__((tls_model("initial-exec")));
@@ -172,8 +190,8 @@ void sxt_signals_restore(const struct signal_mask *mask);
 
 /* sxt_enter if recording has not started, or the thread has no writer, or recording is to stop. */
 struct writer *sxt_enter_slow(void);
-/* sxt_enter in a signal handler that interrupted the recorder. */
-struct writer *sxt_enter_interrupted(void);
+/* sxt_enter in a signal handler that interrupted the recorder, or under a hook that has called an allocator. */
+struct writer *sxt_enter_interrupted(uintptr_t caller, bool frees);
 void sxt_leave_slow(struct writer *writer);
 void sxt_thread_name(struct writer *writer);
 /* In a forked child: forgets the writers, which belong to the parent. */
@@ -186,13 +204,14 @@ void sxt_thread_forked(const struct writer *writer);
 
 /*
  * Begins recording an event; NULL: nothing is recorded. Otherwise sxt_leave must follow. The thread is busy before
- * anything else is read, so a fork in a signal handler cannot separate what was read from what is used.
+ * anything else is read, so a fork in a signal handler cannot separate what was read from what is used. CALLER is
+ * the code that called the hook; 0: the event is recorded in any case. FREES: it is the end of a block.
  */
-static inline struct writer *sxt_enter(void)
+static inline struct writer *sxt_enter(uintptr_t caller, bool frees)
 {
     struct thread *thread = &sxt_thread;
     if (UNLIKELY(thread->busy))
-        return sxt_enter_interrupted();
+        return sxt_enter_interrupted(caller, frees);
     thread->busy = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct writer *writer = thread->writer;
@@ -223,6 +242,23 @@ void sxt_unmap_memory(void *memory, size_t size);
 bool sxt_has_sanitizer(void);
 /* Does an object before the recorder define malloc, such as an executable with an allocator linked in? */
 bool sxt_has_other_malloc(void);
+
+/* Where a function is defined. */
+struct definition {
+    uintptr_t address;
+    uintptr_t low, size; /* the object that defines it */
+    bool is_indirect;    /* the function at the address returns the address of the real one */
+    bool has_malloc;     /* the object defines malloc too */
+    bool is_cpp_runtime; /* the object is the C++ library */
+};
+
+/* The first definition in the objects that were loaded after the recorder, in the order of the search for symbols. */
+bool sxt_find_definition(const char *name, struct definition *found);
+
+/* --- library.c --- */
+
+/* After an object was unloaded: forgets the functions that library_hooks.c calls, because they may be gone. */
+void sxt_libraries_forget(void);
 
 /* --- walk.c, rules.c, modules.c, stacks.c: which stack an event has --- */
 

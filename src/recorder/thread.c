@@ -247,10 +247,17 @@ struct writer *sxt_enter_slow(void)
     return enter_blocked(thread, false);
 }
 
-struct writer *sxt_enter_interrupted(void)
+struct writer *sxt_enter_interrupted(uintptr_t caller, bool frees)
 {
     struct thread *thread = &sxt_thread;
     bool is_alive = sxt_recording.alive->is_alive != 0;
+    /*
+     * An allocator calls itself: only the outer call counts. But operator new may catch an exception, and what frees
+     * that seems to be called by it.
+     */
+    bool is_inner_call = thread->call != NULL && (thread->call_frees || !frees);
+    if (is_inner_call && (caller - thread->call_low < thread->call_size || sxt_is_own_code(caller)))
+        return NULL;
     if (thread->is_blocked || (!is_alive && (thread->is_stale || sxt_recording.is_disabled)))
         return NULL;
     return enter_blocked(thread, true);

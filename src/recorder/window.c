@@ -55,7 +55,9 @@ static int move_up(int fd)
 
 static int open_spool(const char *path, int flags)
 {
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && (flags & O_CREAT) != 0)
+        syscall(SYS_fchmod, fd, 0600); /* whatever the umask */
     return fd >= 0 ? move_up(fd) : fd;
 }
 

@@ -129,7 +129,7 @@ int sxt_spool_finish(const struct sxt_file *file, const char *output_path, const
 {
     struct sxt_output output;
     struct sxt_mlyze_index index = {0};
-    int status = sxt_output_open(&output, output_path, error);
+    int status = sxt_output_open_over_link(&output, output_path, error); /* perhaps a second name of the spool */
     if (status != SXT_OK)
         return status;
     status = recover(file, &output, options, recorded, &index, error);

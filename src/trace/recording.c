@@ -57,7 +57,7 @@ void sxt_recording_options_init(sxt_recording_options *options)
     *options = (sxt_recording_options){.struct_size = sizeof *options};
 }
 
-/* Creates a file that did not exist. */
+/* Creates a file that did not exist. It holds what the program did, so nobody else may read it. */
 static int create_file(const char *output, sxt_recording *recording)
 {
     for (unsigned number = 1; number <= SPOOLS_MOST; number++) {
@@ -67,7 +67,9 @@ static int create_file(const char *output, sxt_recording *recording)
             recording->path = NULL;
             return -1;
         }
-        int fd = open(recording->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = open(recording->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            fchmod(fd, 0600); /* whatever the umask */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
