@@ -130,7 +130,7 @@ class Binaries(SizeTest):
     def test_the_same_input_gives_the_same_bytes(self):
         path = samples.compile_c(self.folder, "program", "-g", source=CPP, language="cpp")
         self.make(path, name="one.size")
-        shutil.copy(path, self.folder / "copy")
+        shutil.copy2(path, self.folder / "copy")
         os.replace(self.folder / "copy", path)
         self.make(path, name="two.size")
         self.assertEqual((self.folder / "one.size").read_bytes(), (self.folder / "two.size").read_bytes())
