@@ -98,7 +98,7 @@ enum sxt_spool_kind {
 };
 
 enum sxt_spool_note {
-    SXT_SPOOL_STACK = 1,  /* u32 id, u32 generation, u64 return addresses, innermost first */
+    SXT_SPOOL_STACK = 1,  /* u32 id, u32 generation, u64 return addresses, innermost first; see below */
     SXT_SPOOL_MODULE = 2, /* struct sxt_spool_module, then the path, then the build ID */
     SXT_SPOOL_THREAD = 3, /* u32 number, u32 system's number, name: the thread that writes the records after this one */
     SXT_SPOOL_MARKER = 4, /* text */
@@ -106,6 +106,18 @@ enum sxt_spool_note {
     SXT_SPOOL_UNLOAD = 6, /* u64 start, u64 end, u32 generation, u32 0: a module was unloaded */
     SXT_SPOOL_MAPPING = 7 /* struct sxt_spool_mapping */
 };
+
+/*
+ * What a u64 of a stack is, other than a return address. Addresses do not have these bits.
+ *
+ * INTERRUPTED   an address at which a signal came, or the beginning of a function to which the outermost one returns:
+ *               the instruction itself counts, not the call before it
+ * SIGNAL        the frame by which a signal handler returns
+ * CUT           the last one: the stack has more frames than are recorded
+ */
+#define SXT_SPOOL_FRAME_INTERRUPTED ((uint64_t)1 << 63)
+#define SXT_SPOOL_FRAME_SIGNAL      ((uint64_t)1 << 62)
+#define SXT_SPOOL_FRAME_CUT         UINT64_MAX
 
 /*
  * A call that changed what is mapped, as the program made it: spool_mappings.c finds out which blocks begin and end.

@@ -334,7 +334,7 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
         return add_stack(spool, sxt_load_u32le(record->data),
                          (struct sxt_spool_stack){
                              .frames = record->data + 8,
-                             .count = count < SXT_SPOOL_FRAMES_MOST ? count : SXT_SPOOL_FRAMES_MOST,
+                             .count = count <= SXT_SPOOL_FRAMES_MOST ? count : SXT_SPOOL_FRAMES_MOST + 1,
                              .generation = sxt_load_u32le(record->data + 4),
                          },
                          error);

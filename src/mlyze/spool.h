@@ -18,7 +18,7 @@
 struct sxt_spool;
 
 struct sxt_spool_stack {
-    const uint8_t *frames; /* return addresses, 8 bytes each, innermost first; not aligned */
+    const uint8_t *frames; /* 8 bytes each, innermost first; not aligned. SXT_SPOOL_FRAME_CUT may be the last */
     uint32_t count;
     uint32_t generation;
 };

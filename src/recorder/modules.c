@@ -263,8 +263,7 @@ static void note_module(struct writer *writer, uint32_t generation, const struct
 /* Finds the addresses of its segments and its table of frames. False: it has no code. */
 static bool measure(const struct dl_phdr_info *info, struct module *module)
 {
-    *module = (struct module){.start = UINTPTR_MAX, .bias = info->dlpi_addr};
-    bool has_code = false;
+    *module = (struct module){.start = UINTPTR_MAX, .code_start = UINTPTR_MAX, .bias = info->dlpi_addr};
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr;
@@ -274,13 +273,15 @@ static bool measure(const struct dl_phdr_info *info, struct module *module)
         }
         if (segment->p_type != PT_LOAD)
             continue;
-        has_code |= (segment->p_flags & PF_X) != 0;
-        if (start < module->start)
-            module->start = start;
-        if (start + segment->p_memsz > module->end)
-            module->end = start + segment->p_memsz;
+        uintptr_t end = start + segment->p_memsz;
+        module->start = start < module->start ? start : module->start;
+        module->end = end > module->end ? end : module->end;
+        if ((segment->p_flags & PF_X) == 0)
+            continue;
+        module->code_start = start < module->code_start ? start : module->code_start;
+        module->code_end = end > module->code_end ? end : module->code_end;
     }
-    return has_code && module->start < module->end;
+    return module->code_start < module->code_end;
 }
 
 static bool is_same(const struct module *one, const struct module *other)

@@ -98,12 +98,15 @@ void sxt_note_moment(struct sxt_spool_moment *moment);
 /* A frame of the last walk. Outer frames are often the same the next time; see walk.c. */
 struct known_frame {
     uintptr_t pc, stack_pointer, frame_pointer;
-    uintptr_t link_slot;  /* where the caller's address was read */
+    uintptr_t link_slot;  /* where the caller's address was read; or FRAME_SIGNAL, FRAME_BASE */
     uintptr_t frame_slot; /* where the caller's frame pointer was read; 0: it is still in the register */
     uint64_t hash;        /* of this frame and all outer ones */
     bool uses_frame;      /* its caller is found through the frame pointer */
     bool needs_frame;     /* it, or an outer frame with the same frame pointer, uses_frame */
 };
+
+#define FRAME_SIGNAL ((uintptr_t)1) /* the kernel pushed this frame: the caller was interrupted */
+#define FRAME_BASE   ((uintptr_t)2) /* the outermost frame begins where its function begins: nothing was called */
 
 /* The rule for a return address. */
 struct known_rule {
@@ -115,6 +118,7 @@ struct known_rule {
 
 struct module {
     uintptr_t start, end;
+    uintptr_t code_start, code_end; /* all its code is between them */
     uintptr_t bias;
     const uint8_t *frame_table; /* .eh_frame_hdr; NULL when there is none */
     size_t frame_table_size;
@@ -136,11 +140,12 @@ struct writer {
     struct module module;   /* the last one looked up */
     uint32_t generation;    /* of the modules, when `frames` were walked */
     bool frames_are_usable; /* for the next walk */
+    bool is_cut;            /* there are more frames; only valid if there are FRAMES_MOST */
     unsigned frame_count;
     struct known_frame frames[FRAMES_MOST];    /* outermost first */
     struct known_frame fresh[FRAMES_MOST];     /* innermost first: those of the current walk */
     struct known_rule rules[1 << RECENT_BITS]; /* of recent addresses */
-    uint64_t pcs[FRAMES_MOST];                 /* here because stacks of threads and handlers may be small */
+    uint64_t pcs[FRAMES_MOST + 1];             /* here because stacks of threads and handlers may be small */
 };
 
 /* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */
@@ -273,7 +278,8 @@ enum rule_kind {
     RULE_FROM_LOAD,  /* the CFA is stored at the frame pointer - offset: the code realigns its stack */
     RULE_SIGNAL,     /* the kernel pushed this frame, with all registers in it */
     RULE_GUESS,      /* the tables have no rule, or one that is not supported; perhaps there is a frame pointer */
-    RULE_OUTERMOST
+    RULE_OUTERMOST,  /* with an offset other than 0: nothing was called, as at the base of a coroutine */
+    RULE_STRAY       /* not a return address: what is there was never called */
 };
 
 #define RULE_MAKE(kind, cfa, frame, link)                                                                              \

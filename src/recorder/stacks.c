@@ -29,10 +29,18 @@ void sxt_stacks_forget(void)
 static void write_stack(struct writer *writer, uint32_t number)
 {
     uint32_t numbers[2] = {number, writer->generation};
-    for (unsigned i = 0; i < writer->frame_count; i++)
-        writer->pcs[i] = writer->frames[writer->frame_count - 1 - i].pc;
-    sxt_put_note(writer, SXT_SPOOL_STACK, numbers, sizeof numbers, writer->pcs,
-                 writer->frame_count * sizeof *writer->pcs, NULL, 0);
+    unsigned count = writer->frame_count;
+    uint64_t mark = 0; /* of the next frame */
+    for (unsigned i = 0; i < count; i++) {
+        const struct known_frame *frame = &writer->frames[count - 1 - i];
+        bool is_signal = frame->link_slot == FRAME_SIGNAL, is_base = frame->link_slot == FRAME_BASE;
+        writer->pcs[i] =
+            frame->pc | (is_signal ? SXT_SPOOL_FRAME_SIGNAL : 0) | (is_base ? SXT_SPOOL_FRAME_INTERRUPTED : mark);
+        mark = is_signal ? SXT_SPOOL_FRAME_INTERRUPTED : 0;
+    }
+    if (count == FRAMES_MOST && writer->is_cut)
+        writer->pcs[count++] = SXT_SPOOL_FRAME_CUT;
+    sxt_put_note(writer, SXT_SPOOL_STACK, numbers, sizeof numbers, writer->pcs, count * sizeof *writer->pcs, NULL, 0);
 }
 
 uint32_t sxt_stack_number(struct writer *writer)

@@ -87,11 +87,72 @@ static inline bool load(struct bounds *bounds, uintptr_t address, uintptr_t *val
     return true;
 }
 
+/*
+ * Is there an instruction that calls something before PC? IS_CODE: PC is in a function of a loaded file. At the base of
+ * a coroutine, a stack may have any value where a return address would be.
+ */
+static bool follows_call(uintptr_t pc, bool is_code)
+{
+    uintptr_t first = pc - 8;
+    if (pc < PAGE || (!is_code && !is_readable(pc - 1)) ||
+        (((pc - 1) ^ first) / PAGE != 0 && !is_readable(first))) /* they are on two pages */
+        return false;
+    const uint8_t *end = (const uint8_t *)pc; /* NOLINT: an address */
+#if defined(__aarch64__)
+    uint32_t code;
+    memcpy(&code, end - 4, sizeof code);
+    return (pc & 3) == 0 && ((code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000);
+#elif defined(__x86_64__)
+    /* A debugger may have replaced the first byte by a breakpoint. */
+    if (end[-5] == 0xe8 || end[-5] == 0xcc)
+        return true;
+    for (unsigned size = 2; size <= 7; size++) {
+        uint8_t code = *(end - size), mode = *(end - size + 1), kind = mode >> 6, operand = mode & 7;
+        if ((code != 0xff && code != 0xcc) || (mode >> 3 & 7) != 2)
+            continue;
+        bool has_index = kind != 3 && operand == 4;
+        bool is_far = kind == 2 || (kind == 0 && (operand == 5 || (has_index && (*(end - size + 2) & 7) == 5)));
+        if (size == 2u + has_index + (is_far ? 4 : kind == 1))
+            return true;
+    }
+    return false;
+#else
+    (void)end;
+    return true;
+#endif
+}
+
+static bool is_return_address(const struct module *module, uintptr_t pc, enum rule_kind kind)
+{
+    if (module != NULL && (pc <= module->code_start || pc > module->code_end))
+        return false;
+    return follows_call(pc, kind != RULE_GUESS);
+}
+
+/* Does the code at PC leave a signal handler? Not all systems have a rule for it. */
+static bool returns_from_signal(uintptr_t pc)
+{
+#if defined(__aarch64__)
+    static const uint32_t code[] = {0xd2801168, 0xd4000001}; /* mov x8, #139; svc #0 */
+#elif defined(__x86_64__)
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+#else
+    static const uint8_t code[] = {0};
+#endif
+    return pc >= PAGE && is_readable(pc) && is_readable(pc + sizeof code - 1) &&
+           memcmp((const void *)pc, code, sizeof code) == 0; /* NOLINT: an address */
+}
+
 /* Computes a rule and stores it in SLOT, unless that is NULL. */
 static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uintptr_t pc, bool interrupted)
 {
     const struct module *module = sxt_module_at(writer, pc - !interrupted);
     frame_rule rule = module != NULL ? sxt_rule_find(module, pc, interrupted) : (frame_rule)RULE_GUESS;
+    enum rule_kind kind = RULE_KIND(rule);
+    if (!interrupted && kind != RULE_SIGNAL && !is_return_address(module, pc, kind))
+        rule = kind == RULE_OUTERMOST                          ? RULE_MAKE(RULE_OUTERMOST, 1, 0, 0)
+               : kind == RULE_GUESS && returns_from_signal(pc) ? (frame_rule)RULE_SIGNAL
+                                                               : (frame_rule)RULE_STRAY;
     uint64_t free_slot = 0;
     if (slot != NULL &&
         (__atomic_compare_exchange_n(&slot->key, &free_slot, pc, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
@@ -265,6 +326,15 @@ static inline void remember(struct writer *writer, unsigned kept, const struct k
     writer->frame_count = kept;
 }
 
+/* The outermost frame, or not a frame: then it has no address. */
+static __attribute__((noinline, cold)) void end_walk(frame_rule rule, struct known_frame *known)
+{
+    if (RULE_KIND(rule) == RULE_STRAY)
+        known->pc = 0;
+    else if (RULE_CFA_OFFSET(rule) != 0)
+        known->link_slot = FRAME_BASE;
+}
+
 /* Goes to the caller. *INTERRUPTED: the new frame was left by a signal, not by a call. */
 static inline bool go_out(struct writer *writer, struct bounds *bounds, struct place *at, struct known_frame *known,
                           bool *interrupted)
@@ -282,12 +352,24 @@ static inline bool go_out(struct writer *writer, struct bounds *bounds, struct p
         return guess(writer, bounds, at, known);
     case RULE_SIGNAL:
         writer->frames_are_usable = false;
+        known->link_slot = FRAME_SIGNAL;
         *interrupted = leave_signal(bounds, at);
         *bounds = bounds_at(writer, at->stack_pointer);
         return *interrupted;
     default:
+        end_walk(rule, known);
         return false;
     }
+}
+
+/* How many frames there are, without a last one that is not a frame. The caller of the hook is one, whatever it is. */
+static __attribute__((noinline, cold)) unsigned end_frames(struct known_frame *fresh, unsigned count,
+                                                           const struct place *place)
+{
+    if (fresh[count - 1].pc != 0)
+        return count;
+    fresh[0].pc = place->pc;
+    return count > 1 ? count - 1 : 1;
 }
 
 void sxt_walk(struct writer *writer, const struct place *place)
@@ -298,7 +380,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
     uint32_t generation = sxt_generation();
     bool is_usual = !bounds.is_foreign && generation == writer->generation && writer->frames_are_usable;
     unsigned held = 0, count = 0, kept = 0;
-    bool interrupted = false, goes_on = true;
+    bool interrupted = false, is_ended = false;
     if (LIKELY(is_usual)) {
         for (held = writer->frame_count; held > 0 && writer->frames[held - 1].stack_pointer < at.stack_pointer;)
             held--;
@@ -306,7 +388,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
     }
     writer->generation = generation;
     writer->frames_are_usable = !bounds.is_foreign;
-    while (goes_on && count < FRAMES_MOST) {
+    while (count < FRAMES_MOST) {
         if (held > 0 && is_known(writer->frames, &held, &at)) {
             kept = held;
             break;
@@ -317,10 +399,15 @@ void sxt_walk(struct writer *writer, const struct place *place)
         known->frame_pointer = at.frame_pointer;
         known->link_slot = known->frame_slot = 0;
         known->uses_frame = false;
-        goes_on = go_out(writer, &bounds, &at, known, &interrupted);
+        if (UNLIKELY(!go_out(writer, &bounds, &at, known, &interrupted))) {
+            count = end_frames(fresh, count, place);
+            is_ended = true;
+            break;
+        }
     }
     if (UNLIKELY(kept + count >= FRAMES_MOST)) {
         unsigned over = kept + count - FRAMES_MOST;
+        writer->is_cut = over > 0 || (!is_ended && kept == 0);
         memmove(writer->frames, writer->frames + over, (kept - over) * sizeof *writer->frames);
         kept -= over;
         writer->frames_are_usable = false;

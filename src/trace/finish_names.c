@@ -31,6 +31,10 @@ struct unresolved {
     uint64_t address;
 };
 
+/* Frames that are not in the code of the program are places with addresses that no file has. */
+#define SIGNAL_PLACE ((uint64_t)1 << 63) /* added to the address of the code by which a signal handler returns */
+#define CUT_PLACE    UINT64_MAX
+
 /* A return address that is in stacks, for each generation that it is there. */
 struct address {
     uint32_t module;
@@ -134,6 +138,25 @@ static uint32_t module_at(const struct sxt_spool_facts *facts, uint64_t pc, uint
     return SXT_NO_MODULE;
 }
 
+/* A word of a stack; see SXT_SPOOL_FRAME_INTERRUPTED. */
+static struct address find_address(const struct names *names, uint64_t word, uint32_t generation)
+{
+    struct address found = {.module = SXT_NO_MODULE, .address = CUT_PLACE};
+    if (word == SXT_SPOOL_FRAME_CUT)
+        return found;
+    bool is_signal = (word & SXT_SPOOL_FRAME_SIGNAL) != 0, is_exact = (word & SXT_SPOOL_FRAME_INTERRUPTED) != 0;
+    uint64_t pc = word & ~(SXT_SPOOL_FRAME_SIGNAL | SXT_SPOOL_FRAME_INTERRUPTED);
+    found.address = is_signal || is_exact || pc == 0 ? pc : pc - 1;
+    uint32_t module = module_at(names->facts, found.address, generation);
+    if (module != SXT_NO_MODULE) {
+        found.address -= names->facts->files[module].bias;
+        found.module = names->first_of[module];
+    }
+    if (is_signal)
+        found.address |= SIGNAL_PLACE;
+    return found;
+}
+
 /* The number of a return address, which is looked for among the loaded files when it is new; 0 when memory is short. */
 static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generation)
 {
@@ -148,13 +171,7 @@ static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generatio
     if (moved == NULL)
         return 0;
     names->addresses = moved;
-    uint64_t call = pc > 0 ? pc - 1 : 0;
-    uint32_t module = module_at(names->facts, call, generation);
-    struct address found = {.module = module, .address = call};
-    if (module != SXT_NO_MODULE) {
-        found.address -= names->facts->files[module].bias;
-        found.module = names->first_of[module];
-    }
+    struct address found = find_address(names, pc, generation);
     names->addresses[number] = found;
     return sxt_places_add(&names->places, found.module, found.address) ? number : 0;
 }
@@ -236,6 +253,20 @@ static bool add_unresolved(struct names *names, struct sxt_place *place)
     return true;
 }
 
+/* A frame that is not in the code of the program; false if memory is short. */
+static bool add_special(struct names *names, struct sxt_place *place)
+{
+    if (place->address == CUT_PLACE)
+        return sxt_places_add_frame(&names->places, place, (sxt_string){NULL, 0}, sxt_string_of("[truncated]"), 0);
+    return sxt_places_add_frame(&names->places, place, path_of(names, place->module),
+                                sxt_string_of("<signal handler called>"), 0);
+}
+
+static bool add_missing(struct names *names, struct sxt_place *place)
+{
+    return (place->address & SIGNAL_PLACE) != 0 ? add_special(names, place) : add_unresolved(names, place);
+}
+
 /* A file that has changed since it was loaded would give wrong names. */
 static bool is_the_same(const sxt_archive *archive, const struct sxt_spool_file *file)
 {
@@ -292,7 +323,7 @@ static int resolve(struct names *names, sxt_error *error)
     const struct sxt_places_source source = {.open = open_module, .path = path_of, .data = names};
     int status = sxt_places_look_up(&names->places, &source, error);
     for (size_t i = 0; status == SXT_OK && i < names->places.count; i++)
-        if (names->places.list[i].count == 0 && !add_unresolved(names, &names->places.list[i]))
+        if (names->places.list[i].count == 0 && !add_missing(names, &names->places.list[i]))
             status = sxt_fail_memory(error, names->places.count * sizeof *names->unresolved);
     return status;
 }
