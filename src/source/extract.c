@@ -130,6 +130,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     struct sxt_symbols *symbols = extraction->symbols;
     describe_file(extraction, path);
     symbols->may_be_folded = sxt_elf_may_be_folded(extraction->elf);
+    symbols->cannot_be_folded = sxt_elf_cannot_be_folded(extraction->elf);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
         int status = sxt_lidia_reference_read(extraction->elf, options->sources, symbols, error);
         return status == SXT_OK ? sxt_symbols_finish_raw(symbols, error) : status;

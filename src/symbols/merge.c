@@ -265,11 +265,14 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     return SXT_OK;
 }
 
-/* Two functions of DWARF begin together: their code was folded into one. */
+/*
+ * Two functions of DWARF begin together: their code was folded into one. If the linker does not do that, they are two
+ * names that an assembler source gives to one function.
+ */
 static void add_folded(struct sxt_symbols *symbols, const struct sxt_model_range *a, const struct sxt_model_range *b)
 {
-    bool ambiguous =
-        !sxt_names_are_variants(sxt_symbols_view(symbols, a->function), sxt_symbols_view(symbols, b->function));
+    bool ambiguous = !symbols->cannot_be_folded && !sxt_names_are_variants(sxt_symbols_view(symbols, a->function),
+                                                                           sxt_symbols_view(symbols, b->function));
     sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){a->address, a->function, ambiguous});
     sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){b->address, b->function, ambiguous});
 }

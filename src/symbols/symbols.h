@@ -132,6 +132,7 @@ struct sxt_symbols {
     size_t base_count, base_capacity;
 
     bool may_be_folded;    /* set before finish: the linker may have folded identical functions into one */
+    bool cannot_be_folded; /* set before finish: the linker is known, and does not do that */
     bool reference;        /* the reference writer's rows, in its order: not sorted, not merged */
     bool extend_zero_size; /* set before finish: see SXT_EXTRACT_EXTEND_ZERO_SIZE */
     bool failed;           /* an add ran out of memory; finish reports it */

@@ -149,6 +149,21 @@ class Folding(sextant.ProgramTest):
             self.assertEqual((frame["function"], sorted(frame["aliases"]), frame["ambiguous"]),
                              ("real", ["other", "weak"], False))
 
+    def test_names_of_one_function_of_an_assembler_source_are_not_ambiguous(self):
+        """The assembler describes both in DWARF; GNU ld folds nothing."""
+        sextant.need_tool("gcc", "ld.bfd")
+        path = self.file("alias.s", ".text\n.globl one, two\n.type one, @function\n.type two, @function\none:\ntwo:\n"
+                         " nop\n ret\n.size one, .-one\n.size two, .-two\n")
+        main = self.file("main.c", "int main(void) { return 0; }\n")
+        program = self.folder / "alias-asm"
+        sextant.tool("gcc", "-g", "-fuse-ld=bfd", path, main, "-o", program)
+        address = next(symbol.value for symbol in elf.ElfFile.open(program).symbols(elf.SHT_SYMTAB)
+                       if symbol.name == b"one")
+        for form in program, self.archive(program):
+            frame = self.lookup(form, [address])[0]["frames"][-1]
+            self.assertEqual(({frame["function"], *frame["aliases"]}, frame["ambiguous"]), ({"one", "two"}, False))
+            self.assertNotIn(b"[folded]", self.run_ok("lookup", form, f"{address:x}").out)
+
     def heap_program(self):
         """Three functions that allocate are folded; one is called through a pointer, which no call site names."""
         sextant.need_tool("clang", "ld.lld")

@@ -91,6 +91,10 @@ const struct sxt_elf_section *sxt_elf_section_named(const struct sxt_elf *elf, c
  * GNU ld cannot.
  */
 bool sxt_elf_may_be_folded(struct sxt_elf *elf);
+
+/* Whether the compilers left their names in the file, and none of those linkers did: then GNU ld made it. */
+bool sxt_elf_cannot_be_folded(struct sxt_elf *elf);
+
 const struct sxt_elf_section *sxt_elf_section_typed(const struct sxt_elf *elf, uint32_t type);
 
 /*

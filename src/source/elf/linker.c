@@ -19,3 +19,11 @@ bool sxt_elf_may_be_folded(struct sxt_elf *elf)
         return false;
     return contains(&comment, "LLD ") || contains(&comment, "mold ");
 }
+
+bool sxt_elf_cannot_be_folded(struct sxt_elf *elf)
+{
+    struct sxt_elf_bytes comment;
+    const struct sxt_elf_section *section = sxt_elf_section_named(elf, ".comment");
+    return section != NULL && sxt_elf_section_bytes(elf, section, &comment, NULL) == SXT_OK && comment.size > 1 &&
+           !sxt_elf_may_be_folded(elf);
+}

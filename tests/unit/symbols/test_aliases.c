@@ -98,7 +98,7 @@ TEST(variants_differ_in_nothing_else)
     assert_false(sxt_names_are_variants((sxt_string){"fC1", 3}, (sxt_string){"fC2", 3}));
 }
 
-TEST(functions_of_dwarf_that_begin_together_were_folded)
+static void begin_together(void)
 {
     for (unsigned i = 0; i < 2; i++)
         sxt_symbols_add_range(model, &(struct sxt_model_range){.length = 8,
@@ -107,7 +107,19 @@ TEST(functions_of_dwarf_that_begin_together_were_folded)
                                                                .flags = SXT_RANGE_ENTRY});
     function("a", 0, 'G');
     call(0x40, "b");
+}
+
+TEST(functions_of_dwarf_that_begin_together_were_folded)
+{
+    begin_together();
     expect_aliases("0! a b | 40 b");
+}
+
+TEST(a_linker_that_cannot_fold_leaves_names_of_one_function)
+{
+    model->cannot_be_folded = true;
+    begin_together();
+    expect_aliases("0 a b");
 }
 
 TEST(a_call_without_parameters_means_the_only_function_of_that_name)
