@@ -142,6 +142,12 @@ SXT_API size_t sxt_archive_aliases(const sxt_archive *archive, const sxt_frame *
                                    size_t capacity, bool *ambiguous);
 
 /*
+ * Whether FRAME is in a function whose name is ambiguous: what sxt_archive_aliases says in *AMBIGUOUS, in a fraction of
+ * the time.
+ */
+SXT_API bool sxt_archive_is_ambiguous(const sxt_archive *archive, const sxt_frame *frame);
+
+/*
  * Which of the names of the function that FRAME, of depth 0, is in was called by the call that returns to
  * RETURN_ADDRESS, which is in the same file. With FRAME NULL, which function is called there, if its name is ambiguous.
  * False if that is unknown. Allocates nothing.

@@ -36,6 +36,21 @@ size_t sxt_archive_aliases(const sxt_archive *archive, const sxt_frame *frame, s
     return count;
 }
 
+/* Most archives have no folded functions, and say so. */
+bool sxt_archive_is_ambiguous(const sxt_archive *archive, const sxt_frame *frame)
+{
+    const struct sxt_lidia_aliases *aliases = &archive->lidia.aliases;
+    if (aliases->ambiguous_groups == 1)
+        return false;
+    struct sxt_lidia_names all = names_of(archive, frame);
+    for (uint64_t i = 0; i < all.count && all.ambiguous; i++) {
+        sxt_string name = sxt_lidia_alias(aliases, all.first + i);
+        if (name.data != NULL && !sxt_string_equal(name, frame->function))
+            return true;
+    }
+    return false;
+}
+
 bool sxt_archive_called(const sxt_archive *archive, const sxt_frame *frame, uint64_t return_address, sxt_string *name)
 {
     const struct sxt_lidia_aliases *aliases = &archive->lidia.aliases;

@@ -82,10 +82,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
         }
         if (frame->depth > 0)
             sxt_emit_text(emit, "  [inlined]");
-        bool ambiguous = false;
-        if (answer->archive != NULL)
-            sxt_archive_aliases(answer->archive, frame, NULL, 0, &ambiguous);
-        if (ambiguous)
+        if (answer->archive != NULL && sxt_archive_is_ambiguous(answer->archive, frame))
             sxt_emit_text(emit, "  [folded]");
     }
     if (answer->module != NULL) {

@@ -18,6 +18,7 @@ struct content {
     const struct sxt_symbols *symbols;
     const struct sxt_names *names;
     struct sxt_buffer groups, entries, calls, strings;
+    uint32_t ambiguous_groups;
     uint32_t *offsets; /* by number in the model: where the name is in STRINGS; UINT32_MAX if it is not */
 };
 
@@ -44,6 +45,7 @@ static void put_groups(struct content *content)
             sxt_buffer_u64le(&content->groups, alias->address);
             sxt_buffer_u32le(&content->groups, (uint32_t)i);
             sxt_buffer_u32le(&content->groups, alias->ambiguous ? AMBIGUOUS : 0);
+            content->ambiguous_groups += alias->ambiguous;
         }
         sxt_buffer_u32le(&content->entries, put_name(content, alias->name));
     }
@@ -72,7 +74,7 @@ bool sxt_lidia_add_aliases(struct sxt_buffer *chunks, const struct sxt_symbols *
         sxt_buffer_u32le(&all, (uint32_t)(content.groups.size / GROUP_SIZE));
         sxt_buffer_u32le(&all, (uint32_t)(content.entries.size / ENTRY_SIZE));
         sxt_buffer_u32le(&all, (uint32_t)(content.calls.size / CALL_SIZE));
-        sxt_buffer_u32le(&all, 0);
+        sxt_buffer_u32le(&all, content.ambiguous_groups + 1);
     }
     for (size_t i = 0; i < 4; i++) {
         sxt_buffer_append(&all, parts[i]->data, parts[i]->size);
@@ -115,6 +117,7 @@ bool sxt_lidia_aliases_open(struct sxt_lidia_aliases *aliases, const uint8_t *da
     aliases->call_count = calls;
     aliases->strings = aliases->calls + calls * CALL_SIZE;
     aliases->strings_size = size - 16 - tables;
+    aliases->ambiguous_groups = sxt_load_u32le(data + 12);
     return true;
 }
 

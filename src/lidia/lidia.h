@@ -72,6 +72,7 @@
 struct sxt_lidia_aliases {
     const uint8_t *groups, *entries, *calls, *strings;
     uint64_t group_count, entry_count, call_count, strings_size;
+    uint32_t ambiguous_groups; /* how many, plus 1; 0 if the file does not say */
 };
 
 /* An open file. Everything points into the file's bytes. Immutable, so any number of threads may use it. */
@@ -148,6 +149,9 @@ size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_fra
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,
                               size_t capacity, size_t *first);
 
+/* The last row at or before ADDRESS; UINT64_MAX when there is none. */
+uint64_t sxt_lidia_search(const struct sxt_lidia *lidia, uint64_t address);
+
 /* As sxt_archive_whole_range. */
 void sxt_lidia_whole_range(const struct sxt_lidia *lidia, sxt_frame *frame);
 
@@ -210,7 +214,7 @@ bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index);
  * Chunk "alia", version 1: functions that have several names, and calls that say which name was meant.
  *
  *     0x00 4  groups: addresses with several names     0x04 4  entries: names of all groups
- *     0x08 4  calls                                     0x0c 4  0
+ *     0x08 4  calls                                     0x0c 4  ambiguous groups, plus 1; 0: not counted
  *     0x10    groups by address: u64 address, u32 first entry, u32 flags (1: several functions were folded into one)
  *             entries: u32 offset in the strings; those of a group end where those of the next group begin
  *             calls by address: u64 return address, u32 offset of the function's name in the strings, u32 0

@@ -33,6 +33,11 @@ static uint32_t line_at(const struct sxt_lidia *lidia, const struct sxt_lidia_ro
 static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t row_index, sxt_frame *frames,
                        size_t capacity, struct sxt_lidia_row *innermost);
 
+uint64_t sxt_lidia_search(const struct sxt_lidia *lidia, uint64_t address)
+{
+    return search(lidia, address);
+}
+
 size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity)
 {
     struct sxt_lidia_row innermost;

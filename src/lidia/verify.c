@@ -476,7 +476,7 @@ static void check_cuts(struct check *check, const struct sxt_lidia_chunk *chunk)
 static void check_aliases(struct check *check, const struct sxt_lidia_chunk *chunk)
 {
     struct sxt_lidia_aliases aliases;
-    uint64_t content = chunk->offset + SXT_LIDIA_CHUNK_HEADER_SIZE, before = 0, address = 0, entries = 0;
+    uint64_t content = chunk->offset + SXT_LIDIA_CHUNK_HEADER_SIZE, before = 0, address = 0, entries = 0, ambiguous = 0;
     if (!sxt_lidia_aliases_open(&aliases, chunk->data, chunk->size)) {
         sxt_problems_add(&check->problems, content, "aliases", "the tables do not fit in %llu bytes",
                          (unsigned long long)chunk->size);
@@ -489,7 +489,11 @@ static void check_aliases(struct check *check, const struct sxt_lidia_chunk *chu
                              (unsigned long long)i);
         before = names.address;
         entries = names.first + names.count;
+        ambiguous += names.ambiguous;
     }
+    if (aliases.ambiguous_groups != 0 && aliases.ambiguous_groups != ambiguous + 1)
+        sxt_problems_add(&check->problems, content + 12, "aliases", "%u ambiguous groups are counted, there are %llu",
+                         aliases.ambiguous_groups - 1, (unsigned long long)ambiguous);
     for (uint64_t i = 0; i < aliases.entry_count; i++)
         if (sxt_lidia_alias(&aliases, i).data == NULL)
             sxt_problems_add(&check->problems, content + (uint64_t)(aliases.entries - chunk->data) + i * 4, "aliases",

@@ -48,21 +48,13 @@ bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index)
     return search.low < lidia->cut_count && sxt_load_u32le(lidia->cuts + search.low * SXT_LIDIA_CUT_SIZE) == index;
 }
 
-static uint64_t address_at(const struct sxt_lidia *lidia, uint64_t index)
-{
-    const uint8_t *at = lidia->addresses + index * lidia->address_size;
-    return lidia->address_size == 4 ? sxt_load_u32le(at) : sxt_load_u64le(at);
-}
-
-/* The row with that address and depth; COUNT when there is none. Few rows share an address: only these are decoded. */
+/* The row with that address and depth; COUNT when there is none. Of the rows at an address, the deepest is the last. */
 static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32_t depth, struct sxt_lidia_row *row)
 {
-    struct sxt_bisection search = {.high = lidia->count};
-    while (sxt_bisect(&search))
-        sxt_bisect_after(&search, address_at(lidia, search.middle) < address);
-    for (uint64_t i = search.low; i < lidia->count && i - search.low < ROWS_MAX; i++) {
+    uint64_t last = sxt_lidia_search(lidia, address);
+    for (uint64_t i = last; i < lidia->count && last - i < ROWS_MAX; i--) {
         sxt_lidia_row(lidia, i, row);
-        if (row->address != address || row->depth > depth)
+        if (row->address != address || row->depth < depth)
             break;
         if (row->depth == depth)
             return i;

@@ -405,9 +405,7 @@ static bool make_room(struct work *work, size_t wanted)
 /* Notes that the function of a location, in the outermost FRAME, may be another one. */
 static int note_folded(struct work *work, const sxt_archive *archive, uint32_t location, const sxt_frame *frame)
 {
-    bool ambiguous = false;
-    sxt_archive_aliases(archive, frame, NULL, 0, &ambiguous);
-    if (!ambiguous)
+    if (!sxt_archive_is_ambiguous(archive, frame))
         return SXT_OK;
     struct sxt_folded *folded =
         sxt_array_grow(work->folded, &work->folded_capacity, work->folded_count + 1, sizeof *folded);

@@ -266,9 +266,7 @@ static size_t answer(struct sxt_text_filter *text, const char *line, const struc
         return 0;
     size_t count = sxt_archive_lookup(archive, address, text->frames, FRAMES_MAX);
     count = count < FRAMES_MAX ? count : FRAMES_MAX;
-    text->is_folded = false;
-    if (count > 0)
-        sxt_archive_aliases(archive, &text->frames[count - 1], NULL, 0, &text->is_folded);
+    text->is_folded = count > 0 && sxt_archive_is_ambiguous(archive, &text->frames[count - 1]);
     if (!text->is_folded || next == NULL || !sxt_text_may_have_caller(line, match) ||
         !sxt_text_find_called(text->addresses, archive, &text->frames[count - 1], line, match, *next, &called))
         return count;

@@ -127,16 +127,16 @@ TEST(row_numbers_of_cuts_must_ascend_and_exist)
     }
 }
 
-/* A chunk of names: f and g begin at 0x1000, which are folded, and two calls. */
-static void add_names(struct sxt_buffer *to)
+/* A chunk of names: f and g begin at 0x1000, which are folded, and two calls. COUNTED: as the header has it. */
+static void add_names(struct sxt_buffer *to, uint8_t counted)
 {
-    static const uint8_t content[] = {
-        1,    0,    0, 0, 2,   0, 0, 0, 2, 0,   0, 0, 0, 0, 0, 0, /* groups, entries, calls */
-        0,    0x10, 0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 1, 0, 0, 0, /* 0x1000, the first entry, ambiguous */
-        0,    0,    0, 0, 5,   0, 0, 0,                           /* entries */
-        0x20, 0,    0, 0, 0,   0, 0, 0, 5, 0,   0, 0, 0, 0, 0, 0, /* calls */
-        0x30, 0,    0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 0, 0, 0, 0, /**/
-        1,    0,    0, 0, 'f', 1, 0, 0, 0, 'g',                   /* strings */
+    const uint8_t content[] = {
+        1,    0,    0, 0, 2,   0, 0, 0, 2, 0,   0, 0, counted, 0, 0, 0, /* groups, entries, calls */
+        0,    0x10, 0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 1,       0, 0, 0, /* 0x1000, the first entry, ambiguous */
+        0,    0,    0, 0, 5,   0, 0, 0,                                 /* entries */
+        0x20, 0,    0, 0, 0,   0, 0, 0, 5, 0,   0, 0, 0,       0, 0, 0, /* calls */
+        0x30, 0,    0, 0, 0,   0, 0, 0, 0, 0,   0, 0, 0,       0, 0, 0, /**/
+        1,    0,    0, 0, 'f', 1, 0, 0, 0, 'g',                         /* strings */
     };
     sxt_lidia_add_chunk(to, SXT_LIDIA_ALIASES, SXT_LIDIA_ALIASES_VERSION, content, sizeof content);
 }
@@ -144,7 +144,7 @@ static void add_names(struct sxt_buffer *to)
 TEST(names_of_one_address_and_calls_are_found)
 {
     begin();
-    add_names(&chunks);
+    add_names(&chunks, 2);
     write_file(false);
     struct sxt_lidia lidia;
     open_file(&lidia, false);
@@ -163,13 +163,36 @@ TEST(names_of_one_address_and_calls_are_found)
     sxt_buffer_free(&chunks);
 }
 
+/* 0: older files do not count ambiguous names. The count is for speed, and verify compares it with the names. */
+TEST(the_count_of_ambiguous_names_is_checked)
+{
+    for (uint8_t counted = 0; counted < 4; counted++) {
+        begin();
+        add_names(&chunks, counted);
+        write_file(false);
+        struct found found = verify();
+        assert_int_equal(found.problems, counted % 2);
+        if (counted % 2 != 0)
+            assert_string_equal(found.rule, "aliases");
+        sxt_archive *archive;
+        sxt_frame frame;
+        assert_int_equal(sxt_archive_open_memory(file, file_size, NULL, &archive, NULL), SXT_OK);
+        assert_int_equal(sxt_archive_lookup(archive, 0x1004, &frame, 1), 1);
+        assert_int_equal(sxt_archive_is_ambiguous(archive, &frame), counted != 1);
+        assert_int_equal(sxt_archive_lookup(archive, 0x1044, &frame, 1), 1);
+        assert_false(sxt_archive_is_ambiguous(archive, &frame));
+        sxt_archive_close(&archive);
+        sxt_buffer_free(&chunks);
+    }
+}
+
 /* Every byte of the content is set to every edge, with a right checksum: nothing is read outside of the chunk. */
 TEST(wrong_numbers_in_a_chunk_of_names_do_no_harm)
 {
     static const uint8_t edges[] = {0, 1, 2, 0x7f, 0xff};
     struct sxt_buffer good;
     sxt_buffer_init(&good, SIZE_MAX);
-    add_names(&good);
+    add_names(&good, 2);
     size_t size = good.size - SXT_LIDIA_CHUNK_HEADER_SIZE;
     uint8_t *content = good.data + SXT_LIDIA_CHUNK_HEADER_SIZE;
     for (size_t at = 0; at < size; at++)
