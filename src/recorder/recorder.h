@@ -277,7 +277,8 @@ enum rule_kind {
     RULE_FROM_FRAME, /* the CFA is the frame pointer + offset */
     RULE_FROM_LOAD,  /* the CFA is stored at the frame pointer - offset: the code realigns its stack */
     RULE_SIGNAL,     /* the kernel pushed this frame, with all registers in it */
-    RULE_GUESS,      /* the tables have no rule, or one that is not supported; perhaps there is a frame pointer */
+    RULE_GUESS,      /* the tables have no rule, or one that is not supported; perhaps there is a frame pointer. With an
+                        offset other than 0: no call is before it */
     RULE_OUTERMOST,  /* with an offset other than 0: nothing was called, as at the base of a coroutine */
     RULE_STRAY       /* not a return address: what is there was never called */
 };

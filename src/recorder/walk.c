@@ -122,13 +122,6 @@ static bool follows_call(uintptr_t pc, bool is_code)
 #endif
 }
 
-static bool is_return_address(const struct module *module, uintptr_t pc, enum rule_kind kind)
-{
-    if (module != NULL && (pc <= module->code_start || pc > module->code_end))
-        return false;
-    return follows_call(pc, kind != RULE_GUESS);
-}
-
 /* Does the code at PC leave a signal handler? Not all systems have a rule for it. */
 static bool returns_from_signal(uintptr_t pc)
 {
@@ -143,16 +136,32 @@ static bool returns_from_signal(uintptr_t pc)
            memcmp((const void *)pc, code, sizeof code) == 0; /* NOLINT: an address */
 }
 
+/*
+ * The RULE, if PC is a return address. Code outside of all files may return to what it did not call, as interpreters
+ * do; such a frame is dropped if no other one follows, see end_frames.
+ */
+static frame_rule check_rule(const struct module *module, uintptr_t pc, frame_rule rule)
+{
+    enum rule_kind kind = RULE_KIND(rule);
+    bool is_code = module == NULL || (pc > module->code_start && pc <= module->code_end);
+    if (is_code && follows_call(pc, kind != RULE_GUESS))
+        return rule;
+    if (kind == RULE_OUTERMOST)
+        return RULE_MAKE(RULE_OUTERMOST, 1, 0, 0);
+    if (kind == RULE_GUESS && returns_from_signal(pc))
+        return RULE_SIGNAL;
+    return module == NULL && pc >= PAGE && is_readable(pc - 1) ? RULE_MAKE(RULE_GUESS, 1, 0, 0)
+                                                               : (frame_rule)RULE_STRAY;
+}
+
 /* Computes a rule and stores it in SLOT, unless that is NULL. */
 static frame_rule find_rule(struct writer *writer, struct known_rule *slot, uintptr_t pc, bool interrupted)
 {
     const struct module *module = sxt_module_at(writer, pc - !interrupted);
     frame_rule rule = module != NULL ? sxt_rule_find(module, pc, interrupted) : (frame_rule)RULE_GUESS;
     enum rule_kind kind = RULE_KIND(rule);
-    if (!interrupted && kind != RULE_SIGNAL && !is_return_address(module, pc, kind))
-        rule = kind == RULE_OUTERMOST                          ? RULE_MAKE(RULE_OUTERMOST, 1, 0, 0)
-               : kind == RULE_GUESS && returns_from_signal(pc) ? (frame_rule)RULE_SIGNAL
-                                                               : (frame_rule)RULE_STRAY;
+    if (!interrupted && kind != RULE_SIGNAL)
+        rule = check_rule(module, pc, rule);
     uint64_t free_slot = 0;
     if (slot != NULL &&
         (__atomic_compare_exchange_n(&slot->key, &free_slot, pc, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
@@ -362,14 +371,23 @@ static inline bool go_out(struct writer *writer, struct bounds *bounds, struct p
     }
 }
 
-/* How many frames there are, without a last one that is not a frame. The caller of the hook is one, whatever it is. */
-static __attribute__((noinline, cold)) unsigned end_frames(struct known_frame *fresh, unsigned count,
+/* Is FRAME, which is not the first, only a guess, and one that nothing confirms? */
+static bool is_doubtful(struct writer *writer, const struct known_frame *frame)
+{
+    frame_rule rule = frame[-1].link_slot != FRAME_SIGNAL ? shared_rule(writer, frame->pc) : (frame_rule)RULE_NONE;
+    return RULE_KIND(rule) == RULE_GUESS && RULE_CFA_OFFSET(rule) != 0;
+}
+
+/* How many frames there are, without the last ones that are none. The caller of the hook is one, whatever it is. */
+static __attribute__((noinline, cold)) unsigned end_frames(struct writer *writer, unsigned count,
                                                            const struct place *place)
 {
-    if (fresh[count - 1].pc != 0)
-        return count;
-    fresh[0].pc = place->pc;
-    return count > 1 ? count - 1 : 1;
+    if (writer->fresh[count - 1].pc == 0)
+        count--;
+    while (count > 1 && is_doubtful(writer, &writer->fresh[count - 1]))
+        count--;
+    writer->fresh[0].pc = place->pc;
+    return count > 0 ? count : 1;
 }
 
 void sxt_walk(struct writer *writer, const struct place *place)
@@ -400,7 +418,7 @@ void sxt_walk(struct writer *writer, const struct place *place)
         known->link_slot = known->frame_slot = 0;
         known->uses_frame = false;
         if (UNLIKELY(!go_out(writer, &bounds, &at, known, &interrupted))) {
-            count = end_frames(fresh, count, place);
+            count = end_frames(writer, count, place);
             is_ended = true;
             break;
         }
