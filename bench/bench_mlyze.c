@@ -120,7 +120,7 @@ int main(int argc, char **argv)
         if (status == SXT_OK)
             status = measure(trace, argv[2], SXT_MLYZE_LZ4, "lz4", &error);
         if (status == SXT_OK)
-            status = measure(trace, argv[2], SXT_MLYZE_COLUMNS, "columns", &error);
+            status = measure(trace, argv[2], SXT_MLYZE_COLUMNS_ZSTD, "columns", &error);
         if (status == SXT_OK)
             status = measure_index(trace, &error);
         sxt_mlyze_close(&trace);

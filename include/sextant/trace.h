@@ -600,6 +600,7 @@ typedef struct sxt_trace_write_options {
     void (*progress)(void *data, uint64_t done, uint64_t all);       /* from time to time, in bytes; may be NULL */
     void *data;
     uintptr_t reserved[4];
+    bool no_index; /* no FILE.idx beside a recording that is compressed */
 } sxt_trace_write_options;
 
 SXT_API void sxt_trace_write_options_init(sxt_trace_write_options *options);

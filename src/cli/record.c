@@ -25,7 +25,8 @@
 static const struct cli_option options[] = {
     {"output", 'o', "FILE",
      "write to FILE; %p is replaced by the process ID (default:\nthe program's name with .mlyze)", NULL},
-    {"compress", 0, NULL, "compress in blocks, with an index in FILE.idx", NULL},
+    {"plain", 0, NULL, "write a plain trace, which every reader of version 1 reads", NULL},
+    {"compress", 0, NULL, "also write the index of the trace, FILE.idx", NULL},
     {"sample", 0, "BYTES", "record a sample: one allocation for every BYTES bytes", NULL},
     {"follow-fork", 0, NULL, "record child processes too, each into its own file", NULL},
     {"duration", 0, "SECONDS", "stop recording after this time; the program continues", NULL},
@@ -38,7 +39,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"sextant record -- ./server --port 80", "into server.mlyze"},
-    {"sextant record --compress -o build-%p.mlyze --follow-fork -- make", "every process of a build"},
+    {"sextant record -o build-%p.mlyze --follow-fork -- make", "every process of a build"},
     {"sextant record --sample 524288 --duration 60 -- ./server", "a minute, at little cost"},
     {NULL, NULL},
 };
@@ -108,6 +109,8 @@ static int parse_options(struct session *session)
     const char *output = cli_value(arguments, "output");
     if (cli_threads(arguments, &session->threads) != CLI_DONE)
         return CLI_USAGE;
+    if (cli_given(arguments, "plain") && cli_given(arguments, "compress"))
+        return cli_usage(arguments->verb, "--plain and --compress contradict each other");
     if (output != NULL && strcmp(output, "-") == 0)
         return cli_usage(arguments->verb, "a recording needs a file, not standard output");
     if (sample != NULL && !parse_bytes(sample, &session->recording_options.period))

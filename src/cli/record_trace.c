@@ -25,7 +25,8 @@ static bool make_trace(const struct session *session, const char *spool, const c
     sxt_trace_write_options options;
     sxt_error error;
     sxt_trace_write_options_init(&options);
-    options.compress = cli_given(session->arguments, "compress");
+    options.compress = !cli_given(session->arguments, "plain");
+    options.no_index = !cli_given(session->arguments, "compress");
     options.no_symbols = cli_given(session->arguments, "no-symbols");
     options.threads = session->threads;
     options.warning = show_warning;

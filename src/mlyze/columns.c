@@ -28,7 +28,9 @@
 
 enum { TAGS, DELTAS, REUSED, PLACES, RELEASED, STRAYS, STACKS, SIZES, THREADS, REST, COLUMN_COUNT };
 
-#define TABLE_SIZE   (4 * COLUMN_COUNT)
+#define TABLE_SIZE (4 * COLUMN_COUNT)
+
+_Static_assert(COLUMN_COUNT == SXT_MLYZE_COLUMN_COUNT, "the sizes of all columns come first");
 #define DELTA_BEYOND 31
 #define MEMORY       1024 /* stacks whose last size and successor are known */
 

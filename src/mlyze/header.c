@@ -46,7 +46,7 @@ static uint32_t find_unknown(const uint8_t *data, const struct sxt_mlyze_header 
         return SXT_MLYZE_AT_FLAGS;
     bool has_blocks = (header->flags & SXT_MLYZE_BLOCKS) != 0;
     bool is_plain = !has_blocks && (header->flags & (SXT_MLYZE_UNCLEAN | SXT_MLYZE_CHECKSUMS)) == 0;
-    if (has_blocks ? header->codec > SXT_MLYZE_COLUMNS || header->codec == 2 : is_plain && header->codec != 0)
+    if (has_blocks ? !sxt_mlyze_codec_is_known(header->codec) : is_plain && header->codec != 0)
         return SXT_MLYZE_AT_CODEC;
     if (is_plain && sxt_load_u32le(data + SXT_MLYZE_AT_BLOCK_SIZE) != 0)
         return SXT_MLYZE_AT_BLOCK_SIZE;

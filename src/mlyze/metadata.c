@@ -56,8 +56,6 @@ struct reading {
 
 static int read_root(struct reading *reading);
 
-static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error);
-
 static int read_text(struct reading *reading, const char *text, size_t size, bool root_first, sxt_error *error)
 {
     struct sxt_mlyze_metadata *out = reading->metadata;
@@ -76,7 +74,7 @@ static int read_text(struct reading *reading, const char *text, size_t size, boo
     free(reading->frames);
     free(reading->path);
     if (status == SXT_OK)
-        status = turn_stacks(out, root_first, error);
+        status = sxt_mlyze_turn_stacks(out, root_first, error);
     if (status == SXT_OK)
         status = sxt_mlyze_finish_stacks(out, error);
     if (status != SXT_OK)
@@ -110,6 +108,7 @@ void sxt_mlyze_metadata_free(struct sxt_mlyze_metadata *metadata)
     free(metadata->same);
     free(metadata->deep);
     free(metadata->deep_nodes);
+    free(metadata->kept);
     free(metadata->file_ids);
     free(metadata->function_ids);
     free(metadata->stack_ids);
@@ -276,6 +275,11 @@ static int by_id(const void *a, const void *b)
     return first->position < second->position ? -1 : first->position > second->position;
 }
 
+bool sxt_mlyze_has_places(uint64_t largest, size_t count)
+{
+    return largest < ID_ROOM || largest / ID_GAP <= count;
+}
+
 /*
  * Decides how large the table is. If it is not indexed by id, sorts the entries, so that they are at their places, and
  * makes the list of ids.
@@ -284,7 +288,7 @@ static int arrange(struct sxt_json_reader *reader, struct entries *entries, cons
                    size_t *count)
 {
     *count = entries->count == 0 ? 0 : entries->largest + 1;
-    if (entries->largest < ID_ROOM || entries->largest / ID_GAP <= entries->count)
+    if (sxt_mlyze_has_places(entries->largest, entries->count))
         return SXT_OK;
     *count = entries->count;
     *ids = malloc(entries->count * sizeof **ids);
@@ -356,9 +360,7 @@ static bool turn_stack(const struct sxt_mlyze_tree *from, struct sxt_mlyze_tree 
     return true;
 }
 
-/* The tree begins with the last frame of each stack. Turns it if the metadata or the user says that this is the leaf.
- */
-static int turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error)
+int sxt_mlyze_turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error)
 {
     const struct sxt_json *order = sxt_json_member(metadata->root, "stack_order");
     bool is_said = order != NULL && order->type == SXT_JSON_STRING && sxt_string_is(order->string, "root_first");
@@ -410,11 +412,18 @@ static int read_member(struct reading *reading, sxt_string key, size_t position)
     if (reading->seen >> i & 1)
         return sxt_json_read_fail(&reading->reader, position, "'%s' occurs twice", names[i]);
     reading->seen |= 1u << i;
-    if (i == 0)
-        return read_stacks(reading);
-    return i == 1 ? read_strings(reading, names[i], &metadata->files, &metadata->file_count, &metadata->file_ids)
-                  : read_strings(reading, names[i], &metadata->functions, &metadata->function_count,
-                                 &metadata->function_ids);
+    sxt_json_read_peek(&reading->reader);
+    metadata->spans[i].start = reading->reader.position;
+    int status;
+    if (i == SXT_MLYZE_STACKS)
+        status = read_stacks(reading);
+    else if (i == SXT_MLYZE_FILES)
+        status = read_strings(reading, names[i], &metadata->files, &metadata->file_count, &metadata->file_ids);
+    else
+        status =
+            read_strings(reading, names[i], &metadata->functions, &metadata->function_count, &metadata->function_ids);
+    metadata->spans[i].end = reading->reader.position;
+    return status;
 }
 
 static int read_root(struct reading *reading)

@@ -2,7 +2,7 @@
  * mlyze.h: heap traces in the .mlyze format of Memlyze: every allocation and every free of a process, in order.
  *
  *     plain      | header 256 | metadata (JSON) | event event event ...                                  |
- *     blocks     | header 256 | metadata (JSON) | block block block ...   each at most 64 KiB of events  |
+ *     blocks     | header 256 | metadata        | block block block ...   each at most 64 KiB of events  |
  *     unclean    | header 256 | spool chunks as the recorder wrote them, a thread at a time              |
  *
  * Any version-1 reader reads a plain file. Blocks are announced in bytes of the header that version 1 leaves at 0; each
@@ -31,15 +31,22 @@ enum sxt_mlyze_flag {
     SXT_MLYZE_BLOCKS = 1,       /* events are in blocks */
     SXT_MLYZE_METADATA_END = 2, /* metadata is at metadata_offset, after the events */
     SXT_MLYZE_CHECKSUMS = 4,
-    SXT_MLYZE_UNCLEAN = 8,      /* the recording did not end; see spool.h */
-    SXT_MLYZE_SAMPLED = 16,     /* sizes have to be scaled by `period` */
-    SXT_MLYZE_METADATA_LZ4 = 32 /* metadata is compressed */
+    SXT_MLYZE_UNCLEAN = 8,         /* the recording did not end; see spool.h */
+    SXT_MLYZE_SAMPLED = 16,        /* sizes have to be scaled by `period` */
+    SXT_MLYZE_METADATA_LZ4 = 32,   /* metadata is compressed text */
+    SXT_MLYZE_METADATA_TABLES = 64 /* metadata is stored as tables: see metadata_pack.c */
 };
 
 /* Types 4 to 6 are in the specification: object types, references, snapshots. Newer ones are not known. */
 #define SXT_MLYZE_TYPE_LAST 6
 
-enum sxt_mlyze_codec { SXT_MLYZE_RAW = 0, SXT_MLYZE_LZ4 = 1, SXT_MLYZE_COLUMNS = 3, SXT_MLYZE_SPOOL = 64 };
+enum sxt_mlyze_codec {
+    SXT_MLYZE_RAW = 0,
+    SXT_MLYZE_LZ4 = 1,
+    SXT_MLYZE_COLUMNS = 3,      /* LZ4 */
+    SXT_MLYZE_COLUMNS_ZSTD = 4, /* what is written, but for tests */
+    SXT_MLYZE_SPOOL = 64
+};
 
 struct sxt_mlyze_header {
     uint32_t version;
@@ -97,6 +104,14 @@ struct sxt_mlyze_deep_stack {
 };
 #define SXT_MLYZE_DEEP 1024
 
+/* The three objects of the metadata that become tables. */
+enum { SXT_MLYZE_STACKS, SXT_MLYZE_FILES, SXT_MLYZE_FUNCTIONS, SXT_MLYZE_TABLES };
+
+/* Where one of them is in the text, from "{" to "}"; 0 and 0 if it is not there. */
+struct sxt_mlyze_span {
+    size_t start, end;
+};
+
 /*
  * Tables of what has an id. Ids that are close together are the places in the table, and missing entries have data ==
  * NULL, or exists == false. Where they are far apart, the ids are in a list of their own, in ascending order, and the
@@ -120,6 +135,9 @@ struct sxt_mlyze_metadata {
     size_t deep_count;
     uint32_t *deep_nodes;  /* of deep stacks, innermost first */
     struct sxt_json *root; /* an object of everything else: modules, threads, ... */
+    struct sxt_mlyze_span spans[SXT_MLYZE_TABLES];
+    sxt_string rest; /* of metadata that was stored as tables: the text with "{}" for each of them */
+    void *kept;      /* what the strings are in, if it belongs to the metadata */
     struct sxt_arena arena;
 };
 
@@ -171,6 +189,13 @@ bool sxt_mlyze_find_path(const struct sxt_mlyze_metadata *metadata, const struct
 void sxt_mlyze_path_free(struct sxt_mlyze_path *path);
 
 /*
+ * Makes stack ID, for which the table has room, of COUNT frames, the innermost first. For tables that are made without
+ * text: the ids are the places. False if memory is short.
+ */
+bool sxt_mlyze_add_stack(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_frame *frames,
+                         size_t count);
+
+/*
  * The lowest id of the stacks whose frames are all shown like those of stack ID: the same functions, files and lines,
  * as text. ID itself if there are no others, if the stack has no frames, or if the metadata does not have it.
  */
@@ -220,9 +245,12 @@ int sxt_mlyze_set_root_first(struct sxt_mlyze *trace, sxt_error *error);
 int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size, sxt_error *error);
 const struct sxt_mlyze_header *sxt_mlyze_header(const struct sxt_mlyze *trace);
 const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trace);
-sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace); /* the JSON, byte for byte */
-sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace);        /* the bytes of all events, or of all blocks */
-sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace);         /* the whole file */
+/* The JSON, byte for byte. Made when it is first asked for if the file has tables; then absent if memory is short. */
+sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace);
+/* Whether the metadata is stored as tables: sxt_mlyze_writer_open_tables can copy it without its text. */
+bool sxt_mlyze_has_tables(const struct sxt_mlyze *trace);
+sxt_string sxt_mlyze_events(const struct sxt_mlyze *trace); /* the bytes of all events, or of all blocks */
+sxt_string sxt_mlyze_bytes(const struct sxt_mlyze *trace);  /* the whole file */
 
 /* Reads events, from the beginning or from an entry of the index. Memory: one block. */
 struct sxt_mlyze_cursor;
@@ -320,6 +348,10 @@ struct sxt_mlyze_settings {
  */
 int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
                           struct sxt_mlyze_writer **out, sxt_error *error);
+/* The same with metadata that is given as tables, and as the text with "{}" for each of them. */
+int sxt_mlyze_writer_open_tables(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                                 const struct sxt_mlyze_metadata *metadata, sxt_string rest,
+                                 struct sxt_mlyze_writer **out, sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
  * Says what is live after the last event. Call it after each event if the index is kept. sxt_mlyze_writer_take_index

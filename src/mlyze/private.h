@@ -28,7 +28,7 @@ enum {
     SXT_MLYZE_AT_UNKNOWN = 92 /* nothing is defined from here on */
 };
 
-#define SXT_MLYZE_FLAGS_KNOWN 63u
+#define SXT_MLYZE_FLAGS_KNOWN 127u
 
 /* The checksum of the header, with its own field taken as 0. */
 uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE]);
@@ -94,7 +94,7 @@ int sxt_mlyze_fail_fault(const struct sxt_mlyze_stream *stream, uint64_t at, sxt
 /* Adds EVENT, whose time is not before TIME, which is that of the event before it. */
 void sxt_mlyze_encode(struct sxt_buffer *out, const sxt_trace_event *event, uint64_t time);
 
-/* The metadata in the file, expanded: what sxt_mlyze_metadata_text was before it was replaced. */
+/* The metadata in the file, expanded if it is compressed text: other metadata may have replaced it. */
 sxt_string sxt_mlyze_stored_text(const struct sxt_mlyze *trace);
 
 /* --- read.c: a block at a time; parts of up to 64 KiB of a plain file count as blocks --- */
@@ -114,6 +114,36 @@ const uint8_t *sxt_mlyze_block_bytes(const struct sxt_mlyze_cursor *cursor, size
 
 /* Where frame INDEX of stack ID begins in the text that it was read from; INDEX counts as in the text. */
 size_t sxt_mlyze_frame_position(const char *text, size_t size, uint32_t id, size_t index);
+
+/* Whether a table of COUNT ids up to LARGEST is indexed by id. */
+bool sxt_mlyze_has_places(uint64_t largest, size_t count);
+
+/*
+ * Stacks as they are read begin with the first frame of the text. Turns them if the metadata or the user says that this
+ * is the root.
+ */
+int sxt_mlyze_turn_stacks(struct sxt_mlyze_metadata *metadata, bool root_first, sxt_error *error);
+
+/* --- metadata_text.c --- */
+
+/* Appends the text that METADATA was made of. REST is that text with "{}" for each table, which its spans are of. */
+int sxt_mlyze_text_make(const struct sxt_mlyze_metadata *metadata, sxt_string rest, struct sxt_buffer *out,
+                        sxt_error *error);
+
+/* Appends such a REST of TEXT, which METADATA was read from. False if it could not be made again byte for byte. */
+bool sxt_mlyze_text_cut(const struct sxt_mlyze_metadata *metadata, sxt_string text, struct sxt_buffer *rest);
+
+/* --- metadata_pack.c: metadata as tables --- */
+
+/* Appends what a file stores. False if the metadata is beyond the limits of this form, or if memory is short. */
+bool sxt_mlyze_tables_pack(const struct sxt_mlyze_metadata *metadata, sxt_string rest, struct sxt_buffer *out);
+
+/* The same for metadata in JSON. False also if the text could not be made again byte for byte. */
+bool sxt_mlyze_text_to_tables(sxt_string text, struct sxt_buffer *out);
+
+/* Reads what was stored at OFFSET of the file. DATA may be freed afterwards. */
+int sxt_mlyze_tables_unpack(const uint8_t *data, size_t size, uint64_t offset, bool root_first,
+                            struct sxt_mlyze_metadata *out, sxt_error *error);
 
 /* --- stack_tree.c --- */
 
@@ -162,22 +192,42 @@ struct sxt_mlyze_block {
 int sxt_mlyze_block_read(const uint8_t *data, uint64_t size, uint64_t offset, struct sxt_mlyze_block *out,
                          sxt_error *error);
 
+static inline bool sxt_mlyze_codec_is_known(uint32_t codec)
+{
+    return codec == SXT_MLYZE_RAW || codec == SXT_MLYZE_LZ4 || codec == SXT_MLYZE_COLUMNS ||
+           codec == SXT_MLYZE_COLUMNS_ZSTD;
+}
+
+static inline bool sxt_mlyze_codec_has_columns(uint32_t codec)
+{
+    return codec == SXT_MLYZE_COLUMNS || codec == SXT_MLYZE_COLUMNS_ZSTD;
+}
+
+/* What zstd needs: made at its first use, and kept for the next ones. */
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+void sxt_mlyze_packer_free(struct ZSTD_CCtx_s **packer);
+void sxt_mlyze_unpacker_free(struct ZSTD_DCtx_s **unpacker);
+
 /* Expands it: *BYTES are in ROOM (of SXT_MLYZE_COLUMNS_MOST bytes), or in the file itself. Checks the checksum. */
-int sxt_mlyze_block_expand(const struct sxt_mlyze_block *block, uint64_t offset, uint8_t *room, const uint8_t **bytes,
-                           sxt_error *error);
+int sxt_mlyze_block_expand(const struct sxt_mlyze_block *block, struct ZSTD_DCtx_s **unpacker, uint64_t offset,
+                           uint8_t *room, const uint8_t **bytes, sxt_error *error);
 
 /*
  * Adds a block of SIZE bytes of events to OUT, compressed by CODEC if that makes it smaller. TIME is that of the event
  * before the first one, and EVENT the number of that one.
  */
-int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, const uint8_t *events, size_t size,
-                          uint64_t time, uint64_t event, sxt_error *error);
+int sxt_mlyze_block_write(struct sxt_buffer *out, enum sxt_mlyze_codec codec, struct ZSTD_CCtx_s **packer,
+                          const uint8_t *events, size_t size, uint64_t time, uint64_t event, sxt_error *error);
 
 /*
  * Metadata of a file with blocks: u64 size of the text, and all of it as one LZ4 block. False if that would not be
  * smaller, or if memory is short.
  */
 bool sxt_mlyze_text_pack(sxt_string text, struct sxt_buffer *out);
+
+/* Metadata that fits in a page is not compressed. */
+#define SXT_MLYZE_TEXT_LEAST ((size_t)4096)
 
 /* *TEXT is to be freed. OFFSET is where it is, for errors. */
 int sxt_mlyze_text_unpack(const uint8_t *data, size_t size, uint64_t offset, char **text, size_t *text_size,
@@ -192,6 +242,7 @@ struct sxt_mlyze_sink {
     struct sxt_mlyze_index index; /* of the blocks so far */
     size_t index_capacity;
     struct sxt_buffer block;    /* room for one */
+    struct ZSTD_CCtx_s *packer; /* NULL at first */
     struct sxt_mlyze_sums sums; /* of a plain file */
 };
 
@@ -211,6 +262,8 @@ int sxt_mlyze_writing_put(struct sxt_mlyze_writing *writing, struct sxt_buffer *
 int sxt_mlyze_writing_end(struct sxt_mlyze_writing **writing, sxt_error *error);
 
 /* --- columns.c: events of a block, one column for each field --- */
+
+#define SXT_MLYZE_COLUMN_COUNT 10
 
 struct sxt_mlyze_columns;
 

@@ -1,4 +1,5 @@
 /* read.c: an open trace, and cursors over its events. header.c reads the header. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,13 @@ struct sxt_mlyze {
     uint64_t events_end;
     struct sxt_mlyze_header header;
     struct sxt_mlyze_metadata metadata;
-    sxt_string text;        /* of the metadata */
-    sxt_string stored_text; /* as the file has it, expanded */
-    char *unpacked;         /* the same, where it was compressed */
-    char *replaced;         /* other metadata */
-    bool root_first;        /* stacks begin with the root, whatever the metadata says */
+    sxt_string text;                   /* of the metadata */
+    sxt_string stored_text;            /* as the file has it, expanded */
+    char *unpacked;                    /* the same, where it was compressed */
+    char *replaced;                    /* other metadata */
+    bool has_tables;                   /* the metadata is stored as tables, and was not replaced: `text` is absent */
+    _Atomic(struct sxt_buffer *) made; /* then: the text, once it was asked for */
+    bool root_first;                   /* stacks begin with the root, whatever the metadata says */
 };
 
 struct sxt_mlyze_cursor {
@@ -39,6 +42,7 @@ struct sxt_mlyze_cursor {
     uint8_t *room;   /* for a block that was expanded */
     uint64_t effort; /* bytes that a search for a block may still read */
     struct sxt_mlyze_columns *columns;
+    struct ZSTD_DCtx_s *unpacker; /* NULL at first */
 };
 
 /* Compares the checksums of a plain file with its header and metadata. It can be read without them, as others do. */
@@ -63,7 +67,8 @@ static int open_text(struct sxt_mlyze *trace, sxt_error *error)
         sxt_crc32c(0, text, header->metadata_size) != sxt_load_u32le(trace->data + SXT_MLYZE_AT_METADATA_CRC))
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_MLYZE_AT_METADATA_CRC, "the checksum of the metadata is wrong");
     trace->text = (sxt_string){(const char *)text, header->metadata_size};
-    if ((header->flags & SXT_MLYZE_METADATA_LZ4) == 0)
+    trace->has_tables = (header->flags & SXT_MLYZE_METADATA_TABLES) != 0;
+    if ((header->flags & SXT_MLYZE_METADATA_LZ4) == 0 || trace->has_tables)
         return SXT_OK;
     size_t size;
     int status =
@@ -73,13 +78,17 @@ static int open_text(struct sxt_mlyze *trace, sxt_error *error)
     return status;
 }
 
-static int read_metadata(struct sxt_mlyze *trace, sxt_error *error)
+/* Reads the metadata of the file. */
+static int read_metadata(const struct sxt_mlyze *trace, bool root_first, struct sxt_mlyze_metadata *out,
+                         sxt_error *error)
 {
     const struct sxt_mlyze_header *header = &trace->header;
+    if (trace->has_tables)
+        return sxt_mlyze_tables_unpack(trace->data + header->metadata_offset, header->metadata_size,
+                                       header->metadata_offset, root_first, out, error);
     bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
     sxt_error inner;
-    int status =
-        sxt_mlyze_metadata_read(trace->text.data, trace->text.size, trace->root_first, &trace->metadata, &inner);
+    int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, root_first, out, &inner);
     if (status == SXT_OK || error == NULL)
         return status;
     /* Offsets in the text become offsets in the file, unless it is compressed. */
@@ -108,7 +117,7 @@ static int open_trace(const uint8_t *data, size_t size, bool reads_metadata, str
     if (status == SXT_OK)
         check_sums(trace);
     if (status == SXT_OK && reads_metadata)
-        status = read_metadata(trace, error);
+        status = read_metadata(trace, false, &trace->metadata, error);
     if (status != SXT_OK) {
         free(trace->unpacked);
         free(trace);
@@ -129,6 +138,15 @@ int sxt_mlyze_open_unread(const uint8_t *data, size_t size, struct sxt_mlyze **o
     return open_trace(data, size, false, out, error);
 }
 
+static void forget_text(struct sxt_mlyze *trace)
+{
+    struct sxt_buffer *made = atomic_load(&trace->made);
+    if (made != NULL)
+        sxt_buffer_free(made);
+    free(made);
+    atomic_store(&trace->made, NULL);
+}
+
 void sxt_mlyze_close(struct sxt_mlyze **trace)
 {
     if (*trace == NULL)
@@ -136,6 +154,7 @@ void sxt_mlyze_close(struct sxt_mlyze **trace)
     sxt_mlyze_metadata_free(&(*trace)->metadata);
     free((*trace)->unpacked);
     free((*trace)->replaced);
+    forget_text(*trace);
     free(*trace);
     *trace = NULL;
 }
@@ -150,6 +169,8 @@ int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size,
     }
     sxt_mlyze_metadata_free(&trace->metadata);
     free(trace->replaced);
+    forget_text(trace);
+    trace->has_tables = false;
     trace->metadata = metadata;
     trace->replaced = text;
     trace->text = (sxt_string){text, size};
@@ -159,7 +180,9 @@ int sxt_mlyze_replace_metadata(struct sxt_mlyze *trace, char *text, size_t size,
 int sxt_mlyze_set_root_first(struct sxt_mlyze *trace, sxt_error *error)
 {
     struct sxt_mlyze_metadata metadata;
-    int status = sxt_mlyze_metadata_read(trace->text.data, trace->text.size, true, &metadata, error);
+    int status = trace->replaced != NULL
+                     ? sxt_mlyze_metadata_read(trace->text.data, trace->text.size, true, &metadata, error)
+                     : read_metadata(trace, true, &metadata, error);
     if (status != SXT_OK)
         return status;
     sxt_mlyze_metadata_free(&trace->metadata);
@@ -178,9 +201,36 @@ const struct sxt_mlyze_metadata *sxt_mlyze_metadata(const struct sxt_mlyze *trac
     return &trace->metadata;
 }
 
+/* The text of metadata that is stored as tables; NULL if memory is short. Other threads may ask for it too. */
+static struct sxt_buffer *make_text(const struct sxt_mlyze *trace)
+{
+    _Atomic(struct sxt_buffer *) *made = (_Atomic(struct sxt_buffer *) *)(uintptr_t)&trace->made;
+    struct sxt_buffer *text = atomic_load(made), *expected = NULL;
+    if (text != NULL)
+        return text;
+    text = calloc(1, sizeof *text);
+    if (text == NULL)
+        return NULL;
+    sxt_buffer_init(text, UINT32_MAX);
+    bool is_good = sxt_mlyze_text_make(&trace->metadata, trace->metadata.rest, text, NULL) == SXT_OK;
+    if (is_good && atomic_compare_exchange_strong(made, &expected, text))
+        return text;
+    sxt_buffer_free(text);
+    free(text);
+    return expected;
+}
+
 sxt_string sxt_mlyze_metadata_text(const struct sxt_mlyze *trace)
 {
-    return trace->text;
+    if (!trace->has_tables)
+        return trace->text;
+    const struct sxt_buffer *made = make_text(trace);
+    return made != NULL ? (sxt_string){(const char *)made->data, made->size} : (sxt_string){NULL, 0};
+}
+
+bool sxt_mlyze_has_tables(const struct sxt_mlyze *trace)
+{
+    return trace->has_tables;
 }
 
 sxt_string sxt_mlyze_stored_text(const struct sxt_mlyze *trace)
@@ -236,6 +286,7 @@ void sxt_mlyze_cursor_close(struct sxt_mlyze_cursor **cursor)
         return;
     free((*cursor)->room);
     sxt_mlyze_columns_free(&(*cursor)->columns);
+    sxt_mlyze_unpacker_free(&(*cursor)->unpacker);
     free(*cursor);
     *cursor = NULL;
 }
@@ -265,10 +316,10 @@ static int open_block(struct sxt_mlyze_cursor *cursor, sxt_error *error)
         return sxt_fail(error, SXT_ERROR_FORMAT, offset + (block.event != cursor->position ? 24 : 16),
                         "the block does not continue the one before it");
     const uint8_t *bytes;
-    status = sxt_mlyze_block_expand(&block, offset, cursor->room, &bytes, error);
+    status = sxt_mlyze_block_expand(&block, &cursor->unpacker, offset, cursor->room, &bytes, error);
     if (status != SXT_OK)
         return status;
-    cursor->is_columns = block.codec == SXT_MLYZE_COLUMNS;
+    cursor->is_columns = sxt_mlyze_codec_has_columns(block.codec);
     if (cursor->is_columns) {
         status = sxt_mlyze_columns_open(cursor->columns, bytes, block.size, block.time, offset, error);
         if (status != SXT_OK)
@@ -430,7 +481,7 @@ static bool is_block(struct sxt_mlyze_cursor *cursor, uint64_t offset, struct sx
     if (effort > cursor->effort)
         return false;
     cursor->effort -= effort;
-    return sxt_mlyze_block_expand(block, offset, cursor->room, &bytes, NULL) == SXT_OK;
+    return sxt_mlyze_block_expand(block, &cursor->unpacker, offset, cursor->room, &bytes, NULL) == SXT_OK;
 }
 
 /* The next whole block from OFFSET on becomes the one to read; false if there is none. */

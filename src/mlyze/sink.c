@@ -55,7 +55,7 @@ int sxt_mlyze_sink_write(struct sxt_mlyze_sink *sink, const uint8_t *events, siz
     }
     struct sxt_buffer *block = &sink->block;
     sxt_buffer_clear(block);
-    int status = sxt_mlyze_block_write(block, sink->codec, events, size, entry.time, entry.event, error);
+    int status = sxt_mlyze_block_write(block, sink->codec, &sink->packer, events, size, entry.time, entry.event, error);
     if (status == SXT_OK && sink->keeps_index) {
         entry.offset = sink->output->size;
         entry.stored_size = (uint32_t)block->size;

@@ -110,6 +110,20 @@ void sxt_mlyze_tree_free(struct sxt_mlyze_tree *tree)
     memset(tree, 0, sizeof *tree);
 }
 
+bool sxt_mlyze_add_stack(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_frame *frames,
+                         size_t count)
+{
+    uint32_t node = SXT_MLYZE_NO_NODE;
+    for (size_t i = count; i > 0; i--) {
+        node = sxt_mlyze_tree_add(&metadata->tree, node, &frames[i - 1]);
+        if (node == SXT_MLYZE_NO_NODE)
+            return false;
+    }
+    metadata->stacks[id] = (struct sxt_mlyze_stack){.node = node, .count = (uint32_t)count, .exists = true};
+    metadata->frame_count += count;
+    return true;
+}
+
 /* --- frames of a stack --- */
 
 bool sxt_mlyze_find_path(const struct sxt_mlyze_metadata *metadata, const struct sxt_mlyze_stack *stack,

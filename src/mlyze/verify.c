@@ -129,10 +129,10 @@ struct missing {
 static uint64_t offset_of_frame(const struct sxt_mlyze *trace, const struct missing *missing)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
+    if ((header->flags & (SXT_MLYZE_METADATA_LZ4 | SXT_MLYZE_METADATA_TABLES)) != 0)
+        return header->metadata_offset;
     sxt_string text = sxt_mlyze_metadata_text(trace);
-    bool is_packed = (header->flags & SXT_MLYZE_METADATA_LZ4) != 0;
-    return header->metadata_offset +
-           (is_packed ? 0 : sxt_mlyze_frame_position(text.data, text.size, missing->stack, missing->index));
+    return header->metadata_offset + sxt_mlyze_frame_position(text.data, text.size, missing->stack, missing->index);
 }
 
 /* The id of a frame that is not in the metadata; SXT_MLYZE_NO_ID if it is. */

@@ -16,8 +16,8 @@
 struct sxt_mlyze_writer {
     struct sxt_mlyze_sink sink;
     struct sxt_mlyze_settings settings;
-    size_t metadata_size; /* in the file */
-    bool is_packed;       /* metadata is compressed */
+    size_t metadata_size;   /* in the file */
+    uint32_t metadata_form; /* the flag for how it is stored; 0: as text */
     uint32_t metadata_crc;
     size_t sums_at;       /* where a plain file has the digits of its checksums; 0: nowhere */
     uint64_t time;        /* of the last event */
@@ -47,7 +47,7 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
     sxt_store_u64le(to + SXT_MLYZE_AT_PERIOD, settings->period);
     sxt_store_u64le(to + SXT_MLYZE_AT_DROPPED, settings->dropped);
     if (has_blocks(writer)) {
-        flags |= SXT_MLYZE_BLOCKS | SXT_MLYZE_CHECKSUMS | (writer->is_packed ? SXT_MLYZE_METADATA_LZ4 : 0);
+        flags |= SXT_MLYZE_BLOCKS | SXT_MLYZE_CHECKSUMS | writer->metadata_form;
         sxt_store_u32le(to + SXT_MLYZE_AT_CODEC, settings->codec);
         sxt_store_u32le(to + SXT_MLYZE_AT_BLOCK_SIZE, SXT_MLYZE_BLOCK_MOST);
         sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS, SXT_MLYZE_HEADER_SIZE + writer->metadata_size);
@@ -83,30 +83,80 @@ static int write_metadata(struct sxt_mlyze_writer *writer, sxt_string metadata, 
     return status == SXT_OK ? sxt_output_write(output, metadata.data + at, metadata.size - at, error) : status;
 }
 
-/* Writes header and metadata. The sink's buffer is not in use yet. */
-static int write_beginning(struct sxt_mlyze_writer *writer, sxt_string metadata, sxt_error *error)
+/* What is given as metadata: all of its text, or tables and the rest of it. */
+struct given_metadata {
+    sxt_string text;
+    const struct sxt_mlyze_metadata *tables; /* may be NULL */
+};
+
+/* As tables, if a file with blocks can have them. */
+static bool store_tables(const struct sxt_mlyze_writer *writer, const struct given_metadata *given,
+                         struct sxt_buffer *out)
 {
-    writer->is_packed = has_blocks(writer) && sxt_mlyze_text_pack(metadata, &writer->sink.block);
-    if (writer->is_packed)
-        metadata = (sxt_string){(const char *)writer->sink.block.data, writer->sink.block.size};
-    writer->metadata_size = metadata.size;
-    writer->metadata_crc = sxt_crc32c(0, metadata.data, metadata.size);
+    if (!has_blocks(writer))
+        return false;
+    if (given->tables != NULL)
+        return sxt_mlyze_tables_pack(given->tables, given->text, out);
+    return given->text.size >= SXT_MLYZE_TEXT_LEAST && sxt_mlyze_text_to_tables(given->text, out);
+}
+
+/* As text, compressed in a file with blocks. *STORED is in ROOM or what was given. */
+static int store_text(struct sxt_mlyze_writer *writer, const struct given_metadata *given, struct sxt_buffer *room,
+                      sxt_string *stored, sxt_error *error)
+{
+    struct sxt_buffer packed;
+    *stored = given->text;
+    if (given->tables != NULL) {
+        int status = sxt_mlyze_text_make(given->tables, given->text, room, error);
+        if (status != SXT_OK)
+            return status;
+        *stored = (sxt_string){(const char *)room->data, room->size};
+    }
+    sxt_buffer_init(&packed, UINT32_MAX);
+    if (!has_blocks(writer) || !sxt_mlyze_text_pack(*stored, &packed)) {
+        sxt_buffer_free(&packed);
+        return SXT_OK;
+    }
+    writer->metadata_form = SXT_MLYZE_METADATA_LZ4;
+    sxt_buffer_free(room);
+    *room = packed;
+    *stored = (sxt_string){(const char *)room->data, room->size};
+    return SXT_OK;
+}
+
+/* Writes header and metadata. The sink's buffer is not in use yet. */
+static int write_beginning(struct sxt_mlyze_writer *writer, const struct given_metadata *given, sxt_error *error)
+{
+    struct sxt_buffer room;
+    sxt_string stored = {NULL, 0};
+    sxt_buffer_init(&room, UINT32_MAX);
+    int status = SXT_OK;
+    if (store_tables(writer, given, &room)) {
+        writer->metadata_form = SXT_MLYZE_METADATA_TABLES;
+        stored = (sxt_string){(const char *)room.data, room.size};
+    } else {
+        sxt_buffer_clear(&room);
+        status = store_text(writer, given, &room, &stored, error);
+    }
+    writer->metadata_size = stored.size;
+    writer->metadata_crc = sxt_crc32c(0, stored.data, stored.size);
     uint8_t header[SXT_MLYZE_HEADER_SIZE];
     make_header(writer, header);
-    int status = sxt_output_write(writer->sink.output, header, sizeof header, error);
     if (status == SXT_OK)
-        status = write_metadata(writer, metadata, error);
-    sxt_buffer_free(&writer->sink.block);
+        status = sxt_output_write(writer->sink.output, header, sizeof header, error);
+    if (status == SXT_OK)
+        status = write_metadata(writer, stored, error);
+    sxt_buffer_free(&room);
     return status;
 }
 
-int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
-                          struct sxt_mlyze_writer **out, sxt_error *error)
+static int open_writer(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                       const struct given_metadata *given, struct sxt_mlyze_writer **out, sxt_error *error)
 {
     *out = NULL;
-    if (metadata.size > UINT32_MAX)
+    if (given->text.size > UINT32_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata of more than 4 GiB");
-    if (settings->codec != SXT_MLYZE_RAW && settings->codec != SXT_MLYZE_LZ4 && settings->codec != SXT_MLYZE_COLUMNS)
+    if (!sxt_mlyze_codec_is_known(settings->codec))
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "unknown codec %d", (int)settings->codec);
     struct sxt_mlyze_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
@@ -123,11 +173,26 @@ int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_sett
         free(writer);
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a compressed trace can only be written to a file");
     }
-    int status = write_beginning(writer, metadata, error);
+    int status = write_beginning(writer, given, error);
     if (status != SXT_OK)
         sxt_mlyze_writer_close(&writer);
     *out = writer;
     return status;
+}
+
+int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_settings *settings, sxt_string metadata,
+                          struct sxt_mlyze_writer **out, sxt_error *error)
+{
+    const struct given_metadata given = {.text = metadata};
+    return open_writer(output, settings, &given, out, error);
+}
+
+int sxt_mlyze_writer_open_tables(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                                 const struct sxt_mlyze_metadata *metadata, sxt_string rest,
+                                 struct sxt_mlyze_writer **out, sxt_error *error)
+{
+    const struct given_metadata given = {.text = rest, .tables = metadata};
+    return open_writer(output, settings, &given, out, error);
 }
 
 void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
@@ -138,6 +203,7 @@ void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
     sxt_buffer_free(&(*writer)->events);
     sxt_buffer_free(&(*writer)->sink.block);
     sxt_mlyze_index_free(&(*writer)->sink.index);
+    sxt_mlyze_packer_free(&(*writer)->sink.packer);
     free(*writer);
     *writer = NULL;
 }

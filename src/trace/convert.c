@@ -40,7 +40,10 @@ static int copy_to(const struct sxt_mlyze *mlyze, const struct copying *how, str
         .threads = how->threads,
     };
     struct sxt_mlyze_writer *writer;
-    int status = sxt_mlyze_writer_open(output, &settings, sxt_mlyze_metadata_text(mlyze), &writer, error);
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(mlyze);
+    int status = sxt_mlyze_has_tables(mlyze)
+                     ? sxt_mlyze_writer_open_tables(output, &settings, metadata, metadata->rest, &writer, error)
+                     : sxt_mlyze_writer_open(output, &settings, sxt_mlyze_metadata_text(mlyze), &writer, error);
     if (status == SXT_OK)
         status = sxt_mlyze_copy(mlyze, writer, how->lost, how->oddities, error);
     if (status == SXT_OK)
@@ -80,7 +83,7 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
                    sxt_trace_converted *result, sxt_error *error)
 {
     const struct copying how = {
-        .codec = options->compress ? SXT_MLYZE_COLUMNS : SXT_MLYZE_RAW,
+        .codec = options->compress ? SXT_MLYZE_COLUMNS_ZSTD : SXT_MLYZE_RAW,
         .threads = options->threads,
         .lost = options->recover ? &result->lost : NULL,
         .oddities = &result->oddities,

@@ -66,14 +66,13 @@ static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output
                        sxt_error *error)
 {
     const struct sxt_spool_facts *facts = sxt_spool_facts(spool);
-    struct sxt_buffer json;
-    sxt_buffer_init(&json, UINT32_MAX);
-    uint32_t *markers = NULL;
-    int status = sxt_spool_names(facts, options, &json, &recorded->functions, &markers, error);
+    struct sxt_spool_metadata metadata;
+    int status = sxt_spool_names(facts, options, &metadata, error);
     if (status == SXT_OK) {
+        recorded->functions = metadata.tables.function_count;
         struct sxt_mlyze_settings settings = {
             .start_us = facts->start_us,
-            .codec = options->compress ? SXT_MLYZE_COLUMNS : SXT_MLYZE_RAW,
+            .codec = options->compress ? SXT_MLYZE_COLUMNS_ZSTD : SXT_MLYZE_RAW,
             .period = facts->period,
             .dropped = facts->dropped,
             .pid = options->compress ? facts->pid : 0,
@@ -81,16 +80,15 @@ static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output
             .keeps_index = index != NULL,
         };
         struct sxt_mlyze_writer *writer = NULL;
-        sxt_string metadata = {(const char *)json.data, json.size};
-        status = sxt_mlyze_writer_open(output, &settings, metadata, &writer, error);
+        sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
+        status = sxt_mlyze_writer_open_tables(output, &settings, &metadata.tables, rest, &writer, error);
         if (status == SXT_OK)
-            status = write_events(spool, size, markers, options, writer, recorded, error);
+            status = write_events(spool, size, metadata.markers, options, writer, recorded, error);
         if (status == SXT_OK && index != NULL)
             sxt_mlyze_writer_take_index(writer, index);
         sxt_mlyze_writer_close(&writer);
+        sxt_spool_metadata_free(&metadata);
     }
-    sxt_buffer_free(&json);
-    free(markers);
     return status;
 }
 
@@ -132,7 +130,7 @@ int sxt_spool_finish(const struct sxt_file *file, const char *output_path, const
     int status = sxt_output_open_over_link(&output, output_path, error); /* perhaps a second name of the spool */
     if (status != SXT_OK)
         return status;
-    status = recover(file, &output, options, recorded, &index, error);
+    status = recover(file, &output, options, recorded, options->no_index ? NULL : &index, error);
     if (status == SXT_OK)
         status = sxt_output_commit(&output, error);
     else

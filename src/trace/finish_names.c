@@ -40,7 +40,6 @@ struct address {
     uint32_t module;
     uint64_t address; /* of the call before it, in the file */
     const struct sxt_place *place;
-    size_t text, text_size; /* where its frames are in the JSON, once they are */
 };
 
 struct names {
@@ -50,7 +49,9 @@ struct names {
     struct sxt_strings keys;   /* of addresses: module, address and generation */
     struct address *addresses; /* by number of the key */
     size_t address_capacity;
-    uint32_t *frames; /* of all stacks, one after the other: numbers of addresses */
+    uint32_t *frames;              /* of all stacks, one after the other: numbers of addresses */
+    struct sxt_mlyze_frame *chain; /* of one stack */
+    size_t chain_count, chain_capacity;
     struct sxt_places places;
     struct unresolved *unresolved;
     size_t unresolved_count, unresolved_capacity;
@@ -61,12 +62,14 @@ static int collect(struct names *names, sxt_error *error);
 static int resolve(struct names *names, sxt_error *error);
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error);
 static void write_json(struct names *names, struct sxt_buffer *json);
+static int make_tables(struct names *names, struct sxt_spool_metadata *out, sxt_error *error);
 
 int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_options *options,
-                    struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error)
+                    struct sxt_spool_metadata *out, sxt_error *error)
 {
     struct names names = {.facts = facts, .options = options};
-    *markers = NULL;
+    memset(out, 0, sizeof *out);
+    sxt_buffer_init(&out->rest, UINT32_MAX);
     int status = sxt_places_init(&names.places, error);
     if (status == SXT_OK)
         status = sxt_strings_init(&names.keys, 0, error);
@@ -77,20 +80,33 @@ int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_o
     if (status == SXT_OK)
         status = resolve(&names, error);
     if (status == SXT_OK)
-        status = name_markers(&names, markers, error);
+        status = name_markers(&names, &out->markers, error);
     if (status == SXT_OK) {
-        write_json(&names, json);
-        sxt_mlyze_mark_sums((char *)json->data, json->size);
-        status = sxt_buffer_status(json, error);
+        write_json(&names, &out->rest);
+        sxt_mlyze_mark_sums((char *)out->rest.data, out->rest.size);
+        status = sxt_buffer_status(&out->rest, error);
     }
-    *functions = names.places.functions.count - (names.places.functions.count > 0);
+    if (status == SXT_OK)
+        status = make_tables(&names, out, error);
     sxt_places_free(&names.places);
     sxt_strings_free(&names.keys);
     free(names.addresses);
     free(names.frames);
     free(names.first_of);
     free(names.unresolved);
+    if (status != SXT_OK)
+        sxt_spool_metadata_free(out);
     return status;
+}
+
+void sxt_spool_metadata_free(struct sxt_spool_metadata *metadata)
+{
+    sxt_mlyze_metadata_free(&metadata->tables);
+    sxt_buffer_free(&metadata->rest);
+    sxt_strings_free(&metadata->files);
+    sxt_strings_free(&metadata->functions);
+    free(metadata->markers);
+    memset(metadata, 0, sizeof *metadata);
 }
 
 /* --- addresses --- */
@@ -347,34 +363,7 @@ static int name_markers(struct names *names, uint32_t **markers, sxt_error *erro
     return SXT_OK;
 }
 
-/* --- JSON --- */
-
-/* The frames of a place, without the first SKIPPED. CHOSEN: see sxt_places_frame. */
-static void put_chain(const struct names *names, const struct sxt_place *place, uint32_t chosen, size_t skipped,
-                      struct sxt_json_writer *json)
-{
-    size_t operators, count = sxt_places_frame_count(&names->places, place, chosen, &operators);
-    for (size_t i = skipped; i < count; i++) {
-        struct sxt_place_frame frame = sxt_places_frame(&names->places, place, chosen, i);
-        sxt_places_write_frame(json, frame.file - 1, frame.line, frame.function - 1);
-    }
-}
-
-/* The frames of an address: text that was written once is copied. */
-static void put_address(struct names *names, struct address *address, struct sxt_json_writer *json)
-{
-    if (address->text_size > 0) {
-        sxt_json_write_again(json, address->text, address->text_size);
-        return;
-    }
-    size_t start = json->out->size;
-    put_chain(names, address->place, 0, 0, json);
-    if (json->out->failed || json->out->size == start)
-        return;
-    /* The separator before the first frame is not a part of it. */
-    address->text = json->out->data[start] == ',' ? start + 2 : start;
-    address->text_size = json->out->size - address->text;
-}
+/* --- stacks --- */
 
 /* Which function frame NUMBER is of, if it is in folded code and its caller says so; otherwise 0. */
 static uint32_t choose(struct names *names, const uint32_t *frames, size_t count, size_t number)
@@ -383,7 +372,25 @@ static uint32_t choose(struct names *names, const uint32_t *frames, size_t count
     return sxt_places_choose(&names->places, names->addresses[frames[number]].place, caller);
 }
 
-static void put_frames(struct names *names, const uint32_t *frames, size_t count, struct sxt_json_writer *json)
+/* The frames of a place are added to a list, the innermost first, without the first SKIPPED. */
+static bool add_chain(struct names *names, const struct sxt_place *place, uint32_t chosen, size_t skipped)
+{
+    size_t operators, count = sxt_places_frame_count(&names->places, place, chosen, &operators);
+    for (size_t i = skipped; i < count; i++) {
+        struct sxt_place_frame frame = sxt_places_frame(&names->places, place, chosen, i);
+        void *moved =
+            sxt_array_grow(names->chain, &names->chain_capacity, names->chain_count + 1, sizeof *names->chain);
+        if (moved == NULL)
+            return false;
+        names->chain = moved;
+        names->chain[names->chain_count++] =
+            (struct sxt_mlyze_frame){.file = frame.file - 1, .function = frame.function - 1, .line = frame.line};
+    }
+    return true;
+}
+
+/* Frames that are operator new are left out of the beginning, if there are others after them. */
+static bool add_frames(struct names *names, const uint32_t *frames, size_t count)
 {
     size_t next = 0, skipped = 0;
     for (size_t first = 0; first < count; first++) {
@@ -396,26 +403,63 @@ static void put_frames(struct names *names, const uint32_t *frames, size_t count
             break;
         }
     }
+    names->chain_count = 0;
     for (size_t i = next; i < count; i++) {
-        struct address *address = &names->addresses[frames[i]];
         uint32_t chosen = choose(names, frames, count, i);
-        if (chosen != 0 || skipped > 0)
-            put_chain(names, address->place, chosen, skipped, json);
-        else
-            put_address(names, address, json);
+        if (!add_chain(names, names->addresses[frames[i]].place, chosen, skipped))
+            return false;
         skipped = 0;
     }
+    return true;
 }
 
-static void put_strings(const char *key, const struct sxt_strings *strings, struct sxt_json_writer *json)
+static bool add_stacks(struct names *names, struct sxt_mlyze_metadata *tables)
 {
-    sxt_json_write_begin(json, key, '{');
-    for (uint32_t i = 1; i < strings->count; i++) {
-        sxt_json_write_key_number(json, i - 1);
-        sxt_json_write_string(json, NULL, sxt_strings_get(strings, i));
+    const struct sxt_spool_facts *facts = names->facts;
+    const uint32_t *frames = names->frames;
+    for (size_t i = 0; i < facts->stack_count; i++) {
+        if (!add_frames(names, frames, facts->stacks[i].count) ||
+            !sxt_mlyze_add_stack(tables, (uint32_t)i, names->chain, names->chain_count))
+            return false;
+        frames += facts->stacks[i].count;
     }
-    sxt_json_write_end(json, '}');
+    return true;
 }
+
+/* Ids are numbers of strings - 1. */
+static sxt_string *list_strings(const struct sxt_strings *strings, size_t *count)
+{
+    *count = strings->count - 1;
+    sxt_string *list = calloc(*count + 1, sizeof *list);
+    if (list != NULL)
+        memcpy(list, strings->views + 1, *count * sizeof *list);
+    return list;
+}
+
+static int make_tables(struct names *names, struct sxt_spool_metadata *out, sxt_error *error)
+{
+    struct sxt_mlyze_metadata *tables = &out->tables;
+    int status = sxt_mlyze_metadata_read((const char *)out->rest.data, out->rest.size, false, tables, error);
+    if (status != SXT_OK)
+        return status;
+    out->files = names->places.files;
+    out->functions = names->places.functions;
+    memset(&names->places.files, 0, sizeof names->places.files);
+    memset(&names->places.functions, 0, sizeof names->places.functions);
+    free(tables->files);
+    free(tables->functions);
+    free(tables->stacks);
+    tables->stacks = calloc(names->facts->stack_count + 1, sizeof *tables->stacks);
+    tables->stack_count = tables->stacks != NULL ? names->facts->stack_count : 0;
+    tables->files = list_strings(&out->files, &tables->file_count);
+    tables->functions = list_strings(&out->functions, &tables->function_count);
+    if (tables->stacks == NULL || tables->files == NULL || tables->functions == NULL || !add_stacks(names, tables))
+        status = sxt_fail_memory(error, names->facts->stack_count * sizeof *tables->stacks);
+    free(names->chain);
+    return status;
+}
+
+/* --- JSON --- */
 
 static void put_modules(const struct sxt_spool_facts *facts, struct sxt_json_writer *json)
 {
@@ -478,22 +522,15 @@ static void write_json(struct names *names, struct sxt_buffer *out)
     const struct sxt_spool_facts *facts = names->facts;
     struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_SPACED);
     json.escapes = SXT_JSON_ESCAPES_NUMBERS;
-    const uint32_t *frames = names->frames;
     char sums[SXT_MLYZE_SUMS_ROOM];
     sxt_mlyze_no_sums(sums);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_string(&json, SXT_MLYZE_SUMS_KEY, sxt_string_of(sums)); /* must be first */
-    sxt_json_write_begin(&json, "stack_traces", '{');
-    for (size_t i = 0; i < facts->stack_count; i++) {
-        sxt_json_write_key_number(&json, i);
-        sxt_json_write_begin(&json, NULL, '[');
-        put_frames(names, frames, facts->stacks[i].count, &json);
-        sxt_json_write_end(&json, ']');
-        frames += facts->stacks[i].count;
+    for (size_t i = 0; i < SXT_MLYZE_TABLES; i++) {
+        static const char *const keys[] = {"stack_traces", "files", "functions"};
+        sxt_json_write_begin(&json, keys[i], '{'); /* they are tables */
+        sxt_json_write_end(&json, '}');
     }
-    sxt_json_write_end(&json, '}');
-    put_strings("files", &names->places.files, &json);
-    put_strings("functions", &names->places.functions, &json);
     sxt_json_write_string(&json, "stack_order", sxt_string_of("leaf_first"));
     put_threads(facts, &json);
     sxt_json_write_number(&json, "pid", facts->pid);

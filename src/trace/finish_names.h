@@ -3,14 +3,20 @@
 #define SXT_TRACE_FINISH_NAMES_H
 
 #include "base/buffer.h"
+#include "base/strings.h"
 #include "mlyze/spool.h"
 #include "trace/trace.h"
 
-/*
- * The metadata of a trace, as JSON. *FUNCTIONS is how many there are; *MARKERS, to be freed, has the ids of the
- * markers' names among them.
- */
+/* The metadata of a trace. */
+struct sxt_spool_metadata {
+    struct sxt_mlyze_metadata tables;
+    struct sxt_buffer rest; /* JSON, with "{}" for the tables */
+    struct sxt_strings files, functions;
+    uint32_t *markers; /* by number of a marker: the id of its name among the functions */
+};
+
 int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_options *options,
-                    struct sxt_buffer *json, uint64_t *functions, uint32_t **markers, sxt_error *error);
+                    struct sxt_spool_metadata *out, sxt_error *error);
+void sxt_spool_metadata_free(struct sxt_spool_metadata *metadata);
 
 #endif

@@ -154,7 +154,7 @@ static const char *codec_name(const struct sxt_mlyze_header *header)
 {
     if ((header->flags & SXT_MLYZE_BLOCKS) == 0)
         return "plain";
-    return header->codec == SXT_MLYZE_COLUMNS ? "columns" : "lz4";
+    return header->codec >= SXT_MLYZE_COLUMNS ? "columns" : "lz4";
 }
 
 void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)

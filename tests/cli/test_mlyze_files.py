@@ -246,7 +246,7 @@ class Copies(MlyzeTest):
         path = self.check(plain(events, START, random_metadata()), events)
         blocks = list(mlyze_writer.read_blocks(path.read_bytes()[mlyze_writer.read_header(path.read_bytes())["events"] :]))
         self.assertGreater(len(blocks), 4)
-        self.assertEqual({block["codec"] for block in blocks}, {mlyze_writer.COLUMNS})
+        self.assertEqual({block["codec"] for block in blocks}, {mlyze_writer.COLUMNS_ZSTD})
         self.assertLess(path.stat().st_size / len(events), 7)
 
     def test_no_events(self):
@@ -276,8 +276,18 @@ class Copies(MlyzeTest):
         content = path.read_bytes()
         head, found, _ = mlyze_writer.read(content)
         self.assertEqual(found, text)
-        self.assertTrue(head["flags"] & mlyze_writer.FLAG_METADATA_LZ4)
+        self.assertTrue(head["flags"] & mlyze_writer.FLAG_METADATA_TABLES)
         self.assertLess(head["metadata_size"], len(text) / 8)
+        self.assertEqual(self.dump(path)[1:], self.dump(self.folder / "in.mlyze")[1:])
+
+    def test_metadata_in_another_style_is_compressed_as_text(self):
+        text = mlyze_writer.metadata([[(i % 3, i, i % 7)] * 5 for i in range(300)], list("abc"), list("ABCDEFG"))
+        text = text.replace(b'"line"', b'"column": 3, "line"')
+        events = random_events(3, 300, stacks=300)
+        path = self.check(plain(events, START, text), events)
+        head, found, _ = mlyze_writer.read(path.read_bytes())
+        self.assertEqual(found, text)
+        self.assertTrue(head["flags"] & mlyze_writer.FLAG_METADATA_LZ4)
         self.assertEqual(self.dump(path)[1:], self.dump(self.folder / "in.mlyze")[1:])
 
     def test_unknown_types_are_skipped(self):
@@ -421,7 +431,7 @@ class Rules(MlyzeTest):
             ("time beyond 64 bits", good + b"\x01" + varint((1 << 64) - 1) + bytes(8), [("time", 584)]),
             ("time beyond 64 bits, far from the end", good + b"\x01" + varint((1 << 64) - 1) + bytes(80), [("time", 584)]),
             ("one byte too many", good + b"\x01", [("truncated", 583)]),
-            ("unknown flag", put(20, b"\x40"), [("reserved", 20)]),
+            ("unknown flag", put(20, b"\x80"), [("reserved", 20)]),
             ("unknown byte", put(255, b"\x01"), [("reserved", 255)]),
             ("unclean", put(20, b"\x08"), [("unclean", 20)]),
         ]  # fmt: skip

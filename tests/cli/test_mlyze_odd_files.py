@@ -212,7 +212,7 @@ class Version2(MlyzeTest):
 
     def test_unknown_flags_are_refused(self):
         content = bytearray(self.content)
-        content[20] = 0x40
+        content[20] = 0x80
         result = sextant.run("heap", self.file("flags.mlyze", bytes(content)))
         self.assertEqual(result.status, 1)
         self.assertIn("the events may have another meaning (offset 0x14)", result.err)

@@ -296,7 +296,7 @@ class ExactTest(sextant.ProgramTest):
     def record(self, *command, env=None):
         """The trace of a run, and what `heap` says about it."""
         path = self.folder / "out.mlyze"
-        result = sextant.run("record", "-q", "-o", path, "--", *command, cwd=self.work,
+        result = sextant.run("record", "-q", "--plain", "-o", path, "--", *command, cwd=self.work,
                              env={"PWD": os.fspath(self.work), **(env or {})})
         self.assertEqual((result.status, result.err), (0, ""), f"\n{result}")
         self.run_ok("verify", path)
@@ -625,7 +625,7 @@ class Threads(ExactTest):
         """The program itself counts what it does; whoever frees a block has just got it from another thread."""
         program = samples.compile_c(self.folder, "threads", "-g", "-O2", "-pthread", source=HANDING_OVER)
         path = self.folder / "out.mlyze"
-        result = sextant.run("record", "-q", "-o", path, "--", program, cwd=self.work)
+        result = sextant.run("record", "-q", "--plain", "-o", path, "--", program, cwd=self.work)
         self.assertEqual(result.status, 0, f"\n{result}")
         made, freed = (int(word) for word in result.err.split())
         Trace(path.read_bytes()).calls()
@@ -660,7 +660,7 @@ class AsSpecified(ExactTest):
         program = samples.compile_c(self.folder, "growth", "-g", source=GROWTH)
         plain, _ = self.record(program)
         packed = self.folder / "packed.mlyze"
-        result = sextant.run("record", "-q", "--compress", "-o", packed, "--", program, cwd=self.work)
+        result = sextant.run("record", "-q", "-o", packed, "--", program, cwd=self.work)
         self.assertEqual((result.status, result.err), (0, ""), result)
         self.run_ok("convert", "--decompress", packed, "-o", self.folder / "again.mlyze")
         again = Trace((self.folder / "again.mlyze").read_bytes())

@@ -252,10 +252,10 @@ class Surroundings(ProgramsTest):
 
     def test_control_characters_in_the_path_of_the_program(self):
         program = programs.build(self.folder, "pro\tgram\x7f\u0085", programs.LEAKS)
-        self.record(program)
+        self.record(program, options=["--plain"])
         self.assertEqual(self.trace(programs.LEAKS).live(), {"leak": list(range(1, 11))})
         self.assertIn(b"/pro\\u0009gram\x7f\xc2\x85\"", (self.folder / "out.mlyze").read_bytes())
-        self.record(program, options=["--no-symbols"])
+        self.record(program, options=["--no-symbols", "--plain"])
         self.run_warned("heap", "--symbolize", self.folder / "out.mlyze", "-o", self.folder / "named.mlyze")
         self.assertIn(b"pro\\u0009gram\x7f\xc2\x85.c\"", (self.folder / "named.mlyze").read_bytes())
 
@@ -337,7 +337,7 @@ class ShortOfEverything(ProgramsTest):
 
     def test_a_limit_of_the_recording_process_itself(self):
         program = programs.build(self.folder, "program", sources.FILE_LIMIT)
-        command = f"ulimit -S -f 20; exec '{sextant.program()}' record -o out.mlyze -- '{program}' 100000000"
+        command = f"ulimit -S -f 20; exec '{sextant.program()}' record --plain -o out.mlyze -- '{program}' 100000000"
         done = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 6, done)
         self.assertRegex(done.stderr, r"(?m)^sextant: .*File too large[^\n]*\nsextant: .*\.part: .*--recover")

@@ -56,16 +56,18 @@ static void mend_blocks(uint8_t *data, size_t size, size_t offset)
 {
     uint8_t *room = malloc(SXT_MLYZE_COLUMNS_MOST);
     struct sxt_mlyze_block block;
+    struct ZSTD_DCtx_s *unpacker = NULL;
     SXT_HOLDS(room != NULL);
     while (sxt_mlyze_block_read(data, size, offset, &block, NULL) == SXT_OK) {
         const uint8_t *bytes;
-        int status = sxt_mlyze_block_expand(&block, offset, room, &bytes, NULL);
+        int status = sxt_mlyze_block_expand(&block, &unpacker, offset, room, &bytes, NULL);
         if (status != SXT_OK && !block.is_stored)
             sxt_store_u32le(data + offset + 12, sxt_crc32c(0, room, block.size));
         else if (status != SXT_OK)
             sxt_store_u32le(data + offset + 12, sxt_crc32c(0, bytes, block.size));
         offset += SXT_MLYZE_BLOCK_HEADER + block.stored_size;
     }
+    sxt_mlyze_unpacker_free(&unpacker);
     free(room);
 }
 
@@ -170,12 +172,12 @@ static uint8_t *copy(const struct sxt_mlyze *trace, enum sxt_mlyze_codec codec, 
 
 static void check_copies(const struct sxt_mlyze *trace, const struct content *content)
 {
-    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS, SXT_MLYZE_COLUMNS_ZSTD};
     size_t plain_size, size, back_size;
     if (sxt_mlyze_events(trace).size > COPY_MOST)
         return;
     uint8_t *plain = copy(trace, SXT_MLYZE_RAW, true, &plain_size);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         struct sxt_mlyze *first, *second;
         SXT_HOLDS(sxt_mlyze_open(plain, plain_size, &first, NULL) == SXT_OK);
         uint8_t *compressed = copy(first, codecs[i], false, &size);

@@ -84,13 +84,33 @@ static void check_index(const uint8_t *data, size_t size)
     sxt_buffer_free(&bytes);
 }
 
+/* If it can be stored as tables, they give the same text again. */
+static void check_packing(const uint8_t *data, size_t size)
+{
+    struct sxt_mlyze_metadata metadata;
+    struct sxt_buffer packed, back;
+    sxt_buffer_init(&packed, SIZE_MAX / 2);
+    sxt_buffer_init(&back, SIZE_MAX / 2);
+    if (sxt_mlyze_text_to_tables((sxt_string){(const char *)data, size}, &packed)) {
+        SXT_HOLDS(sxt_mlyze_tables_unpack(packed.data, packed.size, 0, false, &metadata, NULL) == SXT_OK);
+        SXT_HOLDS(sxt_mlyze_text_make(&metadata, metadata.rest, &back, NULL) == SXT_OK);
+        SXT_HOLDS(back.size == size && memcmp(back.data, data, size) == 0);
+        check_tables(&metadata);
+        sxt_mlyze_metadata_free(&metadata);
+    }
+    sxt_buffer_free(&packed);
+    sxt_buffer_free(&back);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sxt_mlyze_metadata metadata;
     if (sxt_mlyze_metadata_read((const char *)data, size, false, &metadata, NULL) == SXT_OK) {
         check_tables(&metadata);
-        if (size > 0)
+        if (size > 0) {
             check_json(data, size);
+            check_packing(data, size);
+        }
         sxt_mlyze_metadata_free(&metadata);
     }
     check_index(data, size);

@@ -4,12 +4,14 @@ An event is a tuple: ("alloc", time, address, size, stack, thread), ("free", tim
 ("marker", time, name id) or (type, time, payload) with a type of 4 or more. Times are absolute.
 """
 
+import ctypes
 import json
 import struct
 
 BLOCK_MOST = 65536
 FLAG_BLOCKS, FLAG_METADATA_END, FLAG_CHECKSUMS, FLAG_UNCLEAN, FLAG_SAMPLED, FLAG_METADATA_LZ4 = 1, 2, 4, 8, 16, 32
-RAW, LZ4, COLUMNS = 0, 1, 3
+FLAG_METADATA_TABLES = 64
+RAW, LZ4, COLUMNS, COLUMNS_ZSTD = 0, 1, 3, 4
 NAMES = ["alloc", "free", "gc", "marker"]
 
 
@@ -163,6 +165,8 @@ def read(data):
         size = struct.unpack_from("<Q", text)[0]
         text = unpack_lz4(text[8:])
         assert len(text) == size
+    if head["flags"] & FLAG_METADATA_TABLES:
+        text = unpack_tables(text)
     events = []
     time = head["start"]
     for block in read_blocks(body):
@@ -180,12 +184,80 @@ def read_blocks(body):
         mark, codec, zero, stored_size, size, crc, time, event = struct.unpack_from("<BBHIIIQQ", body, at)
         assert mark == 0xB1 and zero == 0
         stored = body[at + 32 : at + 32 + (stored_size & 0x7FFFFFFF)]
-        content = stored if stored_size >> 31 else unpack_lz4(stored)
+        content = (
+            stored
+            if stored_size >> 31
+            else unpack_zstd(stored, size)
+            if codec == COLUMNS_ZSTD
+            else unpack_lz4(stored)
+        )
         assert len(content) == size and crc32c(content) == crc
-        events = list(read_columns(content, time) if codec == COLUMNS else decode_all(content, time))
+        events = list(read_columns(content, time) if codec in (COLUMNS, COLUMNS_ZSTD) else decode_all(content, time))
         yield {"offset": at, "codec": codec, "size": size, "time": time, "event": event, "events": events,
                "stored_size": 32 + len(stored)}  # fmt: skip
         at += 32 + len(stored)
+
+
+def unpack_zstd(data, size):
+    """All frames. Python has no module for that, but libsextant needs the library."""
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    out = ctypes.create_string_buffer(size + 1)
+    made = library.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+    assert made == size
+    return out.raw[:size]
+
+
+def unpack_tables(data):
+    """The JSON of metadata that is stored as tables."""
+    form, zero, names_size, names_stored, tree_size, tree_stored = struct.unpack_from("<IIQQQQ", data)
+    assert (form, zero) == (1, 0) and len(data) == 40 + names_stored + tree_stored
+    names = Bytes(unpack_zstd(data[40 : 40 + names_stored], names_size))
+    tree = Bytes(unpack_zstd(data[40 + names_stored :], tree_size))
+
+    def column(source):
+        return Bytes(source.take(source.varint()))
+
+    def read_ids(source, count):
+        steps, ids, last = column(source), [], -1
+        for _ in range(count):
+            last += 1 + (steps.varint() if steps.data else 0)
+            ids.append(last)
+        return ids
+
+    def read_strings():
+        count = names.varint()
+        ids, sizes = read_ids(names, count), column(names)
+        return {key: names.take(sizes.varint()).decode(errors="surrogateescape") for key in ids}
+
+    def zigzag(value):
+        return value >> 1 ^ -(value & 1)
+
+    rest = names.take(names.varint()).decode()
+    files, functions = read_strings(), read_strings()
+    node_count, stack_count = tree.varint(), tree.varint()
+    parents, function_column, file_column, line_column = (column(tree) for _ in range(4))
+    nodes, recent = [], {}
+    for number in range(node_count):
+        up, function, file = parents.varint(), function_column.varint(), file_column.varint()
+        last = recent.get(function % 4096, (0, 0, 0))
+        _, last_file, last_line = last if last[0] == function else (function, 0, 0)
+        line = last_line + zigzag(line_column.varint())
+        file = file - 1 if file else last_file
+        recent[function % 4096] = (function, file, line)
+        nodes.append((number - up if up else None, {"file_id": file, "line": line, "func_id": function}))
+    ids, leaves, leaf, stacks = read_ids(tree, stack_count), column(tree), 0, {}
+    for key in ids:
+        leaf += zigzag(leaves.varint())
+        frames, node = [], leaf - 1 if leaf else None
+        while node is not None:
+            frames.append(nodes[node][1])
+            node = nodes[node][0]
+        stacks[key] = frames
+    for name, table in (("stack_traces", stacks), ("files", files), ("functions", functions)):
+        content = json.dumps({str(key): value for key, value in table.items()}, ensure_ascii=False)
+        rest = rest.replace(f'"{name}": {{}}', f'"{name}": {content}', 1)
+    return rest.encode(errors="surrogateescape")
 
 
 def unpack_lz4(data):

@@ -68,7 +68,8 @@ static void count_live(const sxt_trace_event *events, size_t count, uint64_t *by
 
 TEST(leads_to_every_block)
 {
-    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS,
+                                                  SXT_MLYZE_COLUMNS_ZSTD};
     for (unsigned codec = 0; codec < 3; codec++) {
         struct fixture fixture;
         make(&fixture, codecs[codec]);
@@ -232,7 +233,7 @@ static int write_with_index(const sxt_trace_event *events, enum sxt_mlyze_codec 
 
 TEST(the_writer_knows_the_index_too)
 {
-    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS, SXT_MLYZE_COLUMNS_ZSTD};
     for (size_t i = 0; i < 2; i++) {
         struct fixture fixture;
         struct sxt_mlyze_index index;
@@ -260,7 +261,8 @@ TEST(the_writer_knows_the_index_too)
 /* Also when another thread does the writing. */
 TEST(a_full_disk_is_reported)
 {
-    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS,
+                                                  SXT_MLYZE_COLUMNS_ZSTD};
     sxt_trace_event *events = sxt_test_mlyze_events(1, COUNT);
     for (size_t i = 0; i < 3; i++) {
         struct sxt_mlyze_index index;

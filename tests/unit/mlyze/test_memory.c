@@ -95,7 +95,8 @@ TEST(example)
 
 TEST(several_blocks)
 {
-    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+    static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS,
+                                                  SXT_MLYZE_COLUMNS_ZSTD};
     sxt_trace_event *events = sxt_test_mlyze_events(5, 8000);
     for (unsigned i = 0; i < 3; i++) {
         size_t size;

@@ -10,7 +10,7 @@
 #include "support/mlyze_image.h"
 #include "support/test.h"
 
-static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS};
+static const enum sxt_mlyze_codec codecs[] = {SXT_MLYZE_RAW, SXT_MLYZE_LZ4, SXT_MLYZE_COLUMNS, SXT_MLYZE_COLUMNS_ZSTD};
 
 static struct sxt_mlyze *open_trace(const uint8_t *file, size_t size)
 {
