@@ -39,9 +39,13 @@ static int read_lidia(const struct sxt_file *file, struct sxt_symbols *symbols, 
 {
     struct sxt_lidia lidia;
     int status = sxt_lidia_open(&lidia, file->data, file->size, true, error);
+    struct sxt_lidia_budget budget = sxt_lidia_budget(&lidia);
     for (uint64_t i = 0; status == SXT_OK && i < lidia.count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(&lidia, i, &row);
+        status = sxt_lidia_budget_use(&budget, &lidia, i, &row, error);
+        if (status != SXT_OK)
+            break;
         uint32_t path = add_string(symbols, sxt_lidia_optional_string(&lidia, row.file));
         struct sxt_model_range range = {
             .address = row.address,

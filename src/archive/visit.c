@@ -86,11 +86,18 @@ static bool visit_symbol(void *data, const sxt_ksym_symbol *symbol, sxt_string n
 /* The rows of a Lidia image. */
 static int visit_rows(const sxt_archive *archive, const sxt_record_visitor *visitor, sxt_error *error)
 {
+    const struct sxt_lidia *lidia = &archive->lidia;
+    struct sxt_lidia_budget budget = sxt_lidia_budget(lidia);
     struct room room = {0};
     sxt_range row;
     bool more = true;
     int status = SXT_OK;
     for (size_t i = 0; more && sxt_archive_row(archive, i, &row) == SXT_OK; i++) {
+        struct sxt_lidia_row stored;
+        sxt_lidia_row(lidia, i, &stored);
+        status = sxt_lidia_budget_use(&budget, lidia, i, &stored, error);
+        if (status != SXT_OK)
+            break;
         sxt_line *lines = sxt_array_grow(room.lines, &room.line_capacity, row.line_count + 1, sizeof *lines);
         if (lines == NULL) {
             status = sxt_fail_memory(error, row.line_count * sizeof *lines);

@@ -144,6 +144,20 @@ sxt_string sxt_lidia_optional_string(const struct sxt_lidia *lidia, uint64_t off
 bool sxt_lidia_line(const struct sxt_lidia *lidia, const struct sxt_lidia_row *row, uint64_t index, uint32_t *offset,
                     uint32_t *line);
 
+/*
+ * What all rows together may repeat. Rows may share line entries and strings, so that a small damaged file could become
+ * gigabytes of text: line entries may be used 16 times, and 65,536 times more; strings may become 64 times as long as
+ * the file, and 16 MiB more.
+ */
+struct sxt_lidia_budget {
+    uint64_t lines, text; /* what is left */
+};
+struct sxt_lidia_budget sxt_lidia_budget(const struct sxt_lidia *lidia);
+
+/* Takes what row INDEX uses. Fails if that is more than what is left. */
+int sxt_lidia_budget_use(struct sxt_lidia_budget *budget, const struct sxt_lidia *lidia, uint64_t index,
+                         const struct sxt_lidia_row *row, sxt_error *error);
+
 /* As sxt_archive_lookup and sxt_archive_lookup_batch. */
 size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity);
 size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, sxt_frame *frames,

@@ -263,11 +263,24 @@ static void check_nesting(struct check *check, struct nesting *nesting, uint64_t
     nesting->levels = row->depth + 1;
 }
 
+/* Do the rows up to this one share so much that readers refuse the file? */
+static bool check_sharing(struct check *check, struct sxt_lidia_budget *budget, uint64_t index,
+                          const struct sxt_lidia_row *row)
+{
+    sxt_error error;
+    if (sxt_lidia_budget_use(budget, &check->lidia, index, row, &error) == SXT_OK)
+        return true;
+    sxt_problems_add_note(&check->problems, error.offset, "sharing", "%s", error.text);
+    return false;
+}
+
 static void check_rows(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
     struct nesting nesting = {0};
     struct sxt_lidia_row before = {0};
+    struct sxt_lidia_budget budget = sxt_lidia_budget(lidia);
+    bool within_budget = true;
     for (uint64_t i = 0; i < lidia->count; i++) {
         struct sxt_lidia_row row;
         sxt_lidia_row(lidia, i, &row);
@@ -295,6 +308,7 @@ static void check_rows(struct check *check)
         check_reference(check, row_at, 3, "file", row.file);
         check_reference(check, row_at, 6, "call file", row.call_file);
         check_lines(check, row_at, &row);
+        within_budget = within_budget && check_sharing(check, &budget, i, &row);
         before = row;
     }
     free(nesting.ends);

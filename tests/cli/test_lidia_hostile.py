@@ -184,6 +184,27 @@ class SealedDamage(LidiaHostileTest):
                     variants.append((f"row {row}: {name} {value:#x}", self.rows_changed(row, field, value)))
         self.assert_all_noticed(variants)
 
+    def test_line_entries_that_many_rows_share(self):
+        """Each row is right, and all of them together would be 64 million entries of text."""
+        count = 8000
+        rows = [Row(0x1000 + i * 0x8000, 0x8000, b"f", 0, b"f.c", [(k, k + 1) for k in range(count)] if i == 0 else [])
+                for i in range(count)]
+        good = lidia_reference.write(rows)
+        data = bytearray(good)
+        for i in range(count):
+            struct.pack_into("<2I", data, LidiaFile(good).rows_at + 32 * i + 16, 0, count)
+        path = self.file("shared.lidia", resealed(bytes(data)))
+        for words in (("dump", "--json"), ("dump",), ("convert", "-q", "-f", "symbfile", "-o", self.folder / "shared.symbfile")):
+            result = self.run_limited(*words, path)
+            self.assertEqual(result.status, 1, words)
+            self.assertLess(len(result.out), 10_000_000)
+            self.assertRegex(result.err.splitlines()[-1], r"rows share line entries too often.*0x[0-9a-f]+")
+        problems = self.run_ok("verify", "--json", path).json_lines()
+        self.assertEqual([(problem["rule"], problem["severity"]) for problem in problems], [("sharing", "note")])
+        unchanged = self.file("unchanged.lidia", good)
+        self.run_ok("verify", unchanged)
+        self.run_ok("dump", unchanged)
+
     def test_string_lengths_that_lead_outside(self):
         table = LidiaFile(GOOD)
         variants = []
