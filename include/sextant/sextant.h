@@ -17,6 +17,7 @@
 #include <sextant/symbfile.h>
 #include <sextant/symbols.h>
 #include <sextant/trace.h>
+#include <sextant/trace_view.h>
 #include <sextant/version.h>
 
 #endif

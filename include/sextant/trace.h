@@ -363,40 +363,6 @@ SXT_API int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error 
  */
 SXT_API int sxt_heap_suppress_known(sxt_heap_usage *usage, sxt_error *error);
 
-/* --- names for people --- */
-
-/*
- * Writes NAME to OUT, which has room for NAME.size bytes, with template arguments and long parameters folded and
- * without return type: "std::basic_string<>::append(char const*)". Returns the size, which may be 0 only if NAME's is.
- */
-SXT_API size_t sxt_trace_shorten_name(sxt_string name, char *out);
-
-/* Whether a frame belongs to the library of its language (C, C++, Rust, Go's runtime, CPython), and not to the user. */
-SXT_API bool sxt_trace_is_library_frame(const sxt_trace_frame *frame);
-
-/* What is shown of a stack. All zero: every frame. */
-typedef struct sxt_heap_view {
-    uint32_t depth;      /* the most frames that the stack has, the innermost ones; 0: all */
-    uint32_t frames;     /* the most frames that are shown; 0: all */
-    bool folds_library;  /* of library frames in a row, only the outermost is shown; after the last user frame none */
-    bool shortens_names; /* names that differ only in what sxt_trace_shorten_name drops are the same */
-    uintptr_t reserved[4];
-} sxt_heap_view;
-
-typedef struct sxt_heap_shown_frame {
-    sxt_trace_frame frame;
-    uint32_t index;  /* in the stack */
-    uint32_t folded; /* library frames inside of it that are not shown */
-    bool is_library;
-} sxt_heap_shown_frame;
-
-/*
- * Fills OUT with the frames of a stack that are shown, at most CAPACITY, and returns how many. *LEFT is how many frames
- * of user code, and of libraries before the last of them, come after these.
- */
-SXT_API size_t sxt_trace_show_stack(const sxt_trace *trace, uint32_t stack, const sxt_heap_view *view,
-                                    sxt_heap_shown_frame *out, size_t capacity, uint32_t *left);
-
 /* --- tables, trees and comparisons --- */
 
 typedef enum sxt_heap_cost {
@@ -436,10 +402,6 @@ typedef struct sxt_heap_table sxt_heap_table;
 /* The rows with the highest cost, at most LIMIT of them. Suppressed leaks are left out. */
 SXT_API int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
                                 sxt_heap_table **out, sxt_error *error);
-
-/* The same by stack for a VIEW: stacks of which the same is shown are one row, with the lowest of their ids. */
-SXT_API int sxt_heap_table_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit,
-                                     const sxt_heap_view *view, sxt_heap_table **out, sxt_error *error);
 SXT_API void sxt_heap_table_free(sxt_heap_table **table);
 SXT_API size_t sxt_heap_table_count(const sxt_heap_table *table);
 SXT_API size_t sxt_heap_table_unlimited_count(const sxt_heap_table *table); /* how many rows there are without LIMIT */

@@ -32,10 +32,29 @@ static void print_bar(struct sxt_emit *emit, uint64_t value, uint64_t most)
     sxt_emit_text(emit, "%.*s\n", size, bar);
 }
 
-void cli_heap_print_timeline(struct sxt_emit *emit, const struct cli_heap *heap)
+/* The columns are the keys of the JSON form. */
+static void print_csv_timeline(struct sxt_emit *emit, const struct cli_heap *heap)
+{
+    const sxt_heap_interval *point;
+    sxt_emit_text(emit, "start_us,width_us,peak_bytes,live_bytes,allocated_bytes,allocations,freed_bytes,"
+                        "freed_allocations\n");
+    for (size_t i = 0; (point = sxt_heap_get_point(heap->usage, i)) != NULL; i++) {
+        const uint64_t values[] = {point->start, point->width, point->peak_bytes,  point->live_bytes,
+                                   point->bytes, point->count, point->freed_bytes, point->freed_count};
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            sxt_emit_text(emit, "%s%" PRIu64, k == 0 ? "" : ",", values[k]);
+        sxt_emit_text(emit, "\n");
+    }
+}
+
+void cli_heap_print_timeline(struct sxt_emit *emit, const struct cli_heap *heap, enum cli_form form)
 {
     const sxt_heap_interval *point;
     uint64_t most = 0;
+    if (form == CLI_CSV) {
+        print_csv_timeline(emit, heap);
+        return;
+    }
     for (size_t i = 0; (point = sxt_heap_get_point(heap->usage, i)) != NULL; i++)
         most = point->peak_bytes > most ? point->peak_bytes : most;
     sxt_emit_text(emit, "%12s  %15s  %15s  %11s\n", "after", "most live", "allocated", "allocations");
@@ -134,18 +153,32 @@ void cli_heap_print_markers(struct sxt_emit *emit, const struct cli_heap *heap)
         sxt_emit_text(emit, "%s of %s markers\n", thousands(shown).text, thousands(heap->summary.markers).text);
 }
 
+static void print_moment(struct sxt_emit *emit, uint64_t after, uint64_t bytes, uint64_t count)
+{
+    sxt_emit_text(emit, "after %s: %s byte%s in %s block%s\n", cli_duration(after).text, thousands(bytes).text,
+                  bytes == 1 ? "" : "s", thousands(count).text, count == 1 ? "" : "s");
+}
+
 void cli_heap_print_state(struct sxt_emit *emit, const struct cli_heap *heap)
 {
     const sxt_heap_sums *total = sxt_heap_total(heap->usage);
+    bool has_begin = heap->options.from.kind != SXT_HEAP_MOMENT_NONE;
     if (sxt_emit_is_json(emit)) {
         sxt_emit_record(emit);
         sxt_emit_number(emit, "time_us", heap->summary.end);
         sxt_emit_number(emit, "live_bytes", total->live_bytes);
         sxt_emit_number(emit, "live_allocations", total->live_count);
+        if (has_begin)
+            cli_heap_emit_growth(emit, total);
         sxt_emit_record_end(emit);
         return;
     }
-    sxt_emit_text(emit, "after %s: %s bytes in %s block%s\n\n",
-                  cli_duration(heap->summary.end - heap->info.start_us).text, thousands(total->live_bytes).text,
-                  thousands(total->live_count).text, total->live_count == 1 ? "" : "s");
+    if (has_begin)
+        print_moment(emit, heap->summary.start - heap->info.start_us, total->before_bytes, total->before_count);
+    print_moment(emit, heap->summary.end - heap->info.start_us, total->live_bytes, total->live_count);
+    if (has_begin)
+        sxt_emit_text(emit, "change: %s bytes, %s blocks\n",
+                      cli_change((double)total->live_bytes - (double)total->before_bytes).text,
+                      cli_change((double)total->live_count - (double)total->before_count).text);
+    sxt_emit_text(emit, "\n");
 }

@@ -9,6 +9,7 @@
 struct printer {
     struct sxt_emit *emit;
     const sxt_trace *trace;
+    const struct cli_heap_look *look;
     const sxt_heap_tree *tree;
     double whole; /* cost of the root */
     bool all;
@@ -45,13 +46,17 @@ static void emit_node(const struct printer *printer, const sxt_heap_node *node, 
 static void print_node(const struct printer *printer, const sxt_heap_node *node, unsigned depth)
 {
     struct sxt_emit *emit = printer->emit;
-    char room[24];
+    char room[24], other[24];
+    sxt_string function = function_of(printer, node, room), file = file_of(printer, node, other);
+    const sxt_trace_frame frame = {.function = function, .file = file};
+    int indent = (int)(2 * (depth < DEPTH_MOST ? depth : DEPTH_MOST));
+    size_t used = 40 + (size_t)indent, width = printer->look->width;
     sxt_emit_text(emit, "%15s  %8s  %11s  %*s", cli_thousands((double)node->cost).text,
-                  cli_percent((double)node->cost, printer->whole).text, cli_thousands((double)node->count).text,
-                  (int)(2 * (depth < DEPTH_MOST ? depth : DEPTH_MOST)), "");
-    sxt_emit_name(emit, function_of(printer, node, room));
-    sxt_string file = file_of(printer, node, room);
-    if (file.size > 0) {
+                  cli_percent((double)node->cost, printer->whole).text, cli_thousands((double)node->count).text, indent,
+                  "");
+    cli_heap_print_function(emit, function, printer->look, width == 0 ? 0 : width > used ? width - used : 1);
+    bool is_folded = printer->look->view.folds_library && sxt_trace_is_library_frame(&frame);
+    if (file.size > 0 && !is_folded && width == 0) {
         sxt_emit_text(emit, "  ");
         sxt_emit_name(emit, file);
     }
@@ -90,11 +95,16 @@ int cli_heap_print_tree(struct sxt_emit *emit, const struct cli_heap *heap, sxt_
 {
     sxt_heap_tree *tree;
     sxt_error error;
-    if (sxt_heap_tree_make(heap->usage, cost, bottom_up, &tree, &error) != SXT_OK)
+    sxt_heap_view view = {0};
+    if (!sxt_emit_is_json(emit))
+        view = (sxt_heap_view){.folds_library = heap->look.view.folds_library,
+                               .shortens_names = heap->look.view.shortens_names};
+    if (sxt_heap_tree_make_view(heap->usage, cost, bottom_up, &view, &tree, &error) != SXT_OK)
         return cli_fail(heap->path, &error);
     struct printer printer = {
         .emit = emit,
         .trace = heap->trace,
+        .look = &heap->look,
         .tree = tree,
         .whole = (double)sxt_heap_tree_node(tree, 0)->cost,
         .all = all || sxt_emit_is_json(emit),

@@ -62,11 +62,11 @@ struct cli_number cli_bytes(double value)
     struct cli_number out;
     size_t unit = 0;
     if (fabs(value) < 2000) {
-        snprintf(out.text, sizeof out.text, "%.0f bytes", value);
+        snprintf(out.text, sizeof out.text, "%.0f byte%s", value, fabs(value) == 1 ? "" : "s");
         return out;
     }
-    for (value /= 1024; fabs(value) >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1024;
+    for (value /= 1000; fabs(value) >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1000;
     snprintf(out.text, sizeof out.text,
              fabs(value) < 10    ? "%.2f %s"
              : fabs(value) < 100 ? "%.1f %s"

@@ -12,7 +12,7 @@ struct cli_number {
 };
 struct cli_number cli_thousands(double value);
 struct cli_number cli_change(double value);               /* "+12,345" */
-struct cli_number cli_bytes(double value);                /* "1.2 MB" */
+struct cli_number cli_bytes(double value);                /* "1.2 MB"; kB is 1000 */
 struct cli_number cli_percent(double part, double whole); /* "12.3 %", "" of nothing */
 
 /* JSON numbers that emit.h has no function for; nothing in text. */

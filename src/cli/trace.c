@@ -119,7 +119,7 @@ int cli_heap_analyse(struct cli_heap *heap)
     int status = sxt_trace_analyse(heap->trace, &heap->options, &heap->usage, &error);
     cli_progress_end(&progress);
     if (status != SXT_OK)
-        return cli_fail(heap->path, &error);
+        return cli_fail(heap->path, &error) == CLI_NO && status == SXT_ERROR_USAGE ? CLI_USAGE : CLI_NO;
     sxt_heap_get_summary(heap->usage, &heap->summary);
     return CLI_DONE;
 }

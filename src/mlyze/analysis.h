@@ -19,6 +19,8 @@
 #ifndef SXT_MLYZE_ANALYSIS_H
 #define SXT_MLYZE_ANALYSIS_H
 
+#include <sextant/trace_view.h>
+
 #include "mlyze/mlyze.h"
 
 /* --- moment.c --- */
@@ -133,6 +135,10 @@ size_t sxt_heap_choose_frames(const struct sxt_mlyze_metadata *metadata, const s
                               unsigned (*kind)(void *data, const struct sxt_mlyze_frame *frame), void *data,
                               struct sxt_heap_chosen *out, size_t capacity, uint32_t *left);
 
+/* A table by stack for a view: see sxt_heap_table_make_view. */
+int sxt_heap_view_stacks(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit, const sxt_heap_view *view,
+                         sxt_heap_table **out, sxt_error *error);
+
 /* --- analysis_leaks.c --- */
 
 /* What is suppressed in total. */
@@ -164,6 +170,27 @@ uint32_t sxt_heap_depth(const sxt_heap_usage *usage, const struct sxt_mlyze_stac
 
 /* The nodes of these frames, innermost first: see sxt_mlyze_find_path. False if memory is short. */
 bool sxt_heap_find_path(const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack, struct sxt_mlyze_path *path);
+
+/* --- analysis_address.c: the history of one address --- */
+
+struct sxt_live;
+
+/* The caller fills in the first four. */
+struct sxt_heap_watch {
+    const struct sxt_mlyze_metadata *metadata;
+    uint64_t address;
+    bool (*visit)(void *data, const sxt_heap_address_event *event);
+    void *data;
+    struct sxt_live *live; /* the blocks that the address is in, by their addresses */
+    bool no_memory;
+};
+
+/* False if memory is short. */
+bool sxt_heap_watch_open(struct sxt_heap_watch *watch);
+void sxt_heap_watch_close(struct sxt_heap_watch *watch);
+
+/* For sxt_trace_visit_events. False if memory is short, or VISIT has returned false. */
+bool sxt_heap_watch_take(void *watch, const sxt_trace_event *events, size_t count);
 
 /* --- analysis_tree.c --- */
 

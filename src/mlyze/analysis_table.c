@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "mlyze/analysis.h"
+#include "mlyze/frame_names.h"
 
 /* --- costs --- */
 
@@ -107,6 +108,7 @@ struct row_maker {
     struct sxt_strings names; /* FUNCTION and FILE: number N + 1 is the label of row N */
     uint32_t *last_site;      /* by row: the site + 1 that was added to `inclusive` last */
     size_t last_capacity;
+    struct sxt_frame_names shown; /* if names are shortened */
 };
 
 static sxt_heap_row *new_row(struct row_maker *maker)
@@ -120,11 +122,15 @@ static sxt_heap_row *new_row(struct row_maker *maker)
     return &rows->rows[rows->count++];
 }
 
-static sxt_string name_of(const struct row_maker *maker, const struct sxt_mlyze_frame *frame, char room[24])
+static sxt_string name_of(struct row_maker *maker, const struct sxt_mlyze_frame *frame, char room[24])
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(maker->usage->trace);
-    return maker->key == SXT_HEAP_BY_FUNCTION ? sxt_mlyze_function(metadata, frame->function, room)
-                                              : sxt_mlyze_file(metadata, frame->file, room);
+    if (maker->key == SXT_HEAP_BY_FILE)
+        return sxt_mlyze_file(metadata, frame->file, room);
+    if (!maker->shown.shortens)
+        return sxt_mlyze_function(metadata, frame->function, room);
+    uint32_t number = sxt_frame_names_function(&maker->shown, frame->function);
+    return number != SXT_STRINGS_FULL ? sxt_strings_get(&maker->shown.strings, number) : (sxt_string){"?", 1};
 }
 
 /* The row of a function or file; NULL if memory is short. */
@@ -210,7 +216,7 @@ static bool is_shown(const struct row_maker *maker, const sxt_heap_site *site)
 static bool add_names(struct row_maker *maker)
 {
     for (uint32_t i = 0; i < maker->usage->site_count; i++)
-        if (is_shown(maker, &maker->usage->sites[i]) && !add_named(maker, i))
+        if (is_shown(maker, &maker->usage->sites[i]) && (!add_named(maker, i) || maker->shown.no_memory))
             return false;
     return take_labels(maker);
 }
@@ -300,16 +306,29 @@ static bool make_rows(struct row_maker *maker)
 int sxt_heap_table_make(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
                         sxt_heap_table **out, sxt_error *error)
 {
+    const sxt_heap_view everything = {0};
+    return sxt_heap_table_make_view(usage, key, cost, limit, &everything, out, error);
+}
+
+int sxt_heap_table_make_view(const sxt_heap_usage *usage, sxt_heap_key key, sxt_heap_cost cost, uint64_t limit,
+                             const sxt_heap_view *view, sxt_heap_table **out, sxt_error *error)
+{
     *out = NULL;
+    if (key == SXT_HEAP_BY_STACK && (view->frames > 0 || view->folds_library || view->shortens_names))
+        return sxt_heap_view_stacks(usage, cost, limit, view, out, error);
     sxt_heap_table *table = calloc(1, sizeof *table);
     if (table == NULL)
         return sxt_fail_memory(error, sizeof *table);
     struct row_maker maker = {.usage = usage, .key = key, .cost = cost, .limit = limit, .out = table};
     sxt_arena_init(&table->arena, 0, sxt_arena_separate_default);
     int status = sxt_strings_init(&maker.names, 0, error);
+    if (status == SXT_OK && view->shortens_names)
+        status = sxt_frame_names_init(&maker.shown, sxt_mlyze_metadata(usage->trace), true, error);
     if (status == SXT_OK && !make_rows(&maker))
         status = sxt_fail_memory(error, (usage->site_count + table->capacity) * sizeof *table->rows);
     sxt_strings_free(&maker.names);
+    if (maker.shown.metadata != NULL)
+        sxt_frame_names_free(&maker.shown);
     free(maker.last_site);
     if (status == SXT_OK)
         *out = table;

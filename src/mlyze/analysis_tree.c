@@ -13,7 +13,9 @@ struct tree_maker {
     struct sxt_frame_names names;
     struct sxt_live frames;   /* texts of function and file: in `site`, a number for both */
     struct sxt_live children; /* number of the parent and of the frame: in `site`, that of the node */
-    struct sxt_mlyze_path path;
+    sxt_heap_view view;
+    struct sxt_heap_chosen *shown; /* frames of a stack */
+    size_t capacity;
 };
 
 static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
@@ -30,11 +32,12 @@ static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
 }
 
 /* The child of PARENT for FRAME, created if it is new; SXT_HEAP_NO_NODE if memory is short. */
-static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct sxt_mlyze_frame *frame)
+static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct sxt_heap_chosen *shown)
 {
+    const struct sxt_mlyze_frame *frame = shown->frame;
     bool is_new;
-    uint64_t text = (uint64_t)sxt_frame_names_function(&maker->names, frame->function) << 32 |
-                    sxt_frame_names_file(&maker->names, frame->file);
+    uint64_t text = (uint64_t)sxt_frame_names_function(&maker->names, frame->function) << 32;
+    text |= shown->is_library ? 0 : sxt_frame_names_file(&maker->names, frame->file);
     size_t place = maker->names.no_memory ? SXT_LIVE_NOWHERE : sxt_live_add(&maker->frames, text, &is_new);
     if (place == SXT_LIVE_NOWHERE)
         return SXT_HEAP_NO_NODE;
@@ -51,24 +54,42 @@ static uint32_t child_of(struct tree_maker *maker, uint32_t parent, const struct
     return child->site;
 }
 
+static unsigned kind_of(void *names, const struct sxt_mlyze_frame *frame)
+{
+    return sxt_frame_names_kind(names, frame);
+}
+
+/* Finds the frames of a stack that are shown; false if memory is short. */
+static bool choose_frames(struct tree_maker *maker, const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
+                          size_t *count)
+{
+    size_t most = sxt_heap_depth(usage, stack);
+    struct sxt_heap_chosen *moved = sxt_array_grow(maker->shown, &maker->capacity, most + 1, sizeof *moved);
+    if (moved == NULL)
+        return false;
+    maker->shown = moved;
+    *count = sxt_heap_choose_frames(maker->names.metadata, stack, &maker->view, kind_of, &maker->names, maker->shown,
+                                    most, NULL);
+    return true;
+}
+
 static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, const sxt_heap_site *site,
                       sxt_heap_cost cost_kind, bool bottom_up)
 {
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
     uint64_t cost = sxt_heap_cost_of(&site->sums, cost_kind), blocks = sxt_heap_count_of(&site->sums, cost_kind);
-    uint32_t count = sxt_heap_depth(usage, stack), at = 0;
+    uint32_t at = 0;
+    size_t count;
     if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_COST_LEAKED && site->is_suppressed))
         return true;
     sxt_heap_tree *tree = maker->tree;
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    if (count > 0 && !sxt_heap_find_path(usage, stack, &maker->path))
+    if (!choose_frames(maker, usage, stack, &count))
         return false;
-    const uint32_t *path = maker->path.nodes;
-    for (uint32_t i = 0; i < (count > 0 ? count : 1); i++) {
+    for (size_t i = 0; i < (count > 0 ? count : 1); i++) {
         tree->nodes[at].cost += cost;
         tree->nodes[at].count += blocks;
         if (count > 0)
-            at = child_of(maker, at, &sxt_mlyze_node_at(metadata, path[bottom_up ? i : count - 1 - i])->frame);
+            at = child_of(maker, at, &maker->shown[bottom_up ? i : count - 1 - i]);
         else /* each stack has one site, so this node is new */
             at = new_node(tree, (sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
@@ -112,12 +133,21 @@ static bool link_children(sxt_heap_tree *tree)
 int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bottom_up, sxt_heap_tree **out,
                        sxt_error *error)
 {
+    const sxt_heap_view everything = {0};
+    return sxt_heap_tree_make_view(usage, cost, bottom_up, &everything, out, error);
+}
+
+int sxt_heap_tree_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bottom_up, const sxt_heap_view *view,
+                            sxt_heap_tree **out, sxt_error *error)
+{
     *out = NULL;
     sxt_heap_tree *tree = calloc(1, sizeof *tree);
     if (tree == NULL)
         return sxt_fail_memory(error, sizeof *tree);
-    struct tree_maker maker = {.tree = tree};
-    int status = sxt_frame_names_init(&maker.names, sxt_mlyze_metadata(usage->trace), false, error);
+    struct tree_maker maker = {.tree = tree, .view = *view};
+    if (view->depth == 0)
+        maker.view.depth = usage->options.depth;
+    int status = sxt_frame_names_init(&maker.names, sxt_mlyze_metadata(usage->trace), view->shortens_names, error);
     if (status != SXT_OK) {
         free(tree);
         return status;
@@ -130,7 +160,7 @@ int sxt_heap_tree_make(const sxt_heap_usage *usage, sxt_heap_cost cost, bool bot
     sxt_frame_names_free(&maker.names);
     sxt_live_free(&maker.frames);
     sxt_live_free(&maker.children);
-    sxt_mlyze_path_free(&maker.path);
+    free(maker.shown);
     if (good) {
         *out = tree;
         return SXT_OK;

@@ -198,8 +198,8 @@ static bool make_rows(struct view_maker *maker, uint64_t limit, sxt_heap_table *
     return true;
 }
 
-int sxt_heap_table_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit, const sxt_heap_view *view,
-                             sxt_heap_table **out, sxt_error *error)
+int sxt_heap_view_stacks(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit, const sxt_heap_view *view,
+                         sxt_heap_table **out, sxt_error *error)
 {
     struct view_maker maker = {.usage = usage, .view = *view, .cost = cost};
     *out = NULL;

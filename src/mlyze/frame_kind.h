@@ -2,7 +2,7 @@
 #ifndef SXT_MLYZE_FRAME_KIND_H
 #define SXT_MLYZE_FRAME_KIND_H
 
-#include <sextant/trace.h>
+#include <sextant/trace_view.h>
 
 enum sxt_frame_kind {
     SXT_FRAME_C = 1,     /* libc and what is below it */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sextant/trace_view.h>
+
 #include "base/array.h"
 #include "base/error.h"
 #include "mlyze/frame_kind.h"

@@ -1,6 +1,7 @@
-/* show.c: what is shown of the stacks of a trace. */
+/* show.c: what is shown of the stacks of a trace, and of an address. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "trace/trace.h"
 
 #define AT_ONCE 64
@@ -41,4 +42,19 @@ size_t sxt_trace_show_stack(const sxt_trace *trace, uint32_t stack, const sxt_he
     if (chosen != few)
         free(chosen);
     return count;
+}
+
+int sxt_trace_visit_address(const sxt_trace *trace, uint64_t address,
+                            bool (*visit)(void *data, const sxt_heap_address_event *event), void *data,
+                            sxt_error *error)
+{
+    struct sxt_heap_watch watch = {
+        .metadata = sxt_mlyze_metadata(trace->mlyze), .address = address, .visit = visit, .data = data};
+    if (!sxt_heap_watch_open(&watch))
+        return sxt_fail_memory(error, sizeof watch);
+    int status = sxt_trace_visit_events(trace, sxt_heap_watch_take, &watch, NULL, error);
+    if (watch.no_memory)
+        status = sxt_fail_memory(error, sizeof watch);
+    sxt_heap_watch_close(&watch);
+    return status;
 }

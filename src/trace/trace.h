@@ -8,6 +8,7 @@
 #include <sextant/archive.h>
 #include <sextant/record.h>
 #include <sextant/trace.h>
+#include <sextant/trace_view.h>
 
 #include "base/file.h"
 #include "mlyze/analysis.h"

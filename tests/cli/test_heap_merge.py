@@ -91,8 +91,10 @@ class Merge(sextant.ProgramTest):
 
     def test_the_sums_of_rows_are_the_totals(self):
         (total,) = self.ask()
-        for option, keys in (("--peak", ("peak_bytes", "peak_allocations")), ("--leaks", ("leaked_bytes", "leaked_allocations")),
-                             ("--top", ("allocated_bytes", "allocations")), ("--temporary", ("temporary_bytes", "temporary_allocations"))):  # fmt: skip
+        for option, keys in (("--peak", ("peak_bytes", "peak_allocations")), ("--leaks", ("leaked_bytes",
+            "leaked_allocations")),
+                             ("--top", ("allocated_bytes", "allocations")), ("--temporary", ("temporary_bytes",
+                                 "temporary_allocations"))):  # fmt: skip
             rows = self.ask(option)
             self.assertEqual([sum(row[key] for row in rows) for key in keys], [total[key] for key in keys])
         self.assertEqual(total["stacks"], len(self.ask("--top")))

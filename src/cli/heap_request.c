@@ -1,0 +1,270 @@
+/* heap_request.c: what the options of `sextant heap` ask for. */
+#include "cli/heap_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/terminal.h"
+
+#define SITES_IN_SUMMARY  5
+#define FRAMES_IN_SUMMARY 4
+#define FRAMES_IN_TABLE   8
+
+static bool find_cost(const char *text, sxt_heap_cost *cost)
+{
+    for (sxt_heap_cost i = SXT_HEAP_COST_BYTES; i <= SXT_HEAP_COST_TEMPORARY; i++) {
+        if (strcmp(text, cli_heap_cost_name(i)) == 0) {
+            *cost = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int choose_cost(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    sxt_heap_cost *cost = &request->table.cost;
+    const char *texts[] = {cli_value(arguments, "top"), cli_value(arguments, "cost")};
+    const struct {
+        const char *name;
+        sxt_heap_cost cost;
+    } flags[] = {{"at", SXT_HEAP_COST_LIVE},     {"from", SXT_HEAP_COST_GROWTH},
+                 {"churn", SXT_HEAP_COST_CHURN}, {"temporary", SXT_HEAP_COST_TEMPORARY},
+                 {"peak", SXT_HEAP_COST_PEAK},   {"leaks", SXT_HEAP_COST_LEAKED}};
+    if (cli_given(arguments, "peak") + cli_given(arguments, "leaks") + cli_given(arguments, "temporary") +
+            (texts[0] != NULL) >
+        1)
+        return cli_usage(arguments->verb, "--peak, --leaks, --temporary and --top cannot be used together");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!cli_given(arguments, flags[i].name))
+            continue;
+        *cost = flags[i].cost;
+        request->shape = CLI_HEAP_TABLE;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (texts[i] == NULL)
+            continue;
+        request->shape = CLI_HEAP_TABLE;
+        if (!find_cost(texts[i], cost))
+            return cli_usage(arguments->verb, "--%s takes bytes, count, live, peak, leaked or temporary, not '%s'",
+                             i == 0 ? "top" : "cost", texts[i]);
+    }
+    return CLI_DONE;
+}
+
+static int choose_key(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    static const char *const keys[] = {"stack", "function", "file", "thread", "size"};
+    const char *by = cli_value(arguments, "by");
+    if (by == NULL)
+        return CLI_DONE;
+    request->shape = CLI_HEAP_TABLE;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(by, keys[i]) != 0)
+            continue;
+        request->table.key = (sxt_heap_key)i;
+        request->options.by_thread = i == SXT_HEAP_BY_THREAD;
+        request->options.by_size = i == SXT_HEAP_BY_SIZE;
+        return CLI_DONE;
+    }
+    return cli_usage(arguments->verb, "--by takes stack, function, file, thread or size, not '%s'", by);
+}
+
+static int choose_shape(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    const struct {
+        const char *name;
+        enum cli_heap_shape shape;
+    } flags[] = {{"tree", CLI_HEAP_TREE},         {"bottom-up", CLI_HEAP_TREE},      {"stack", CLI_HEAP_STACK},
+                 {"address", CLI_HEAP_ADDRESS},   {"lifetimes", CLI_HEAP_LIFETIMES}, {"churn", CLI_HEAP_CHURN},
+                 {"timeline", CLI_HEAP_TIMELINE}, {"markers", CLI_HEAP_MARKERS},     {"folded", CLI_HEAP_FOLDED},
+                 {"pprof", CLI_HEAP_EXPORT},      {"speedscope", CLI_HEAP_EXPORT}};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!cli_given(arguments, flags[i].name))
+            continue;
+        if (first != NULL && flags[i].shape != request->shape)
+            return cli_usage(arguments->verb, "--%s and --%s cannot be used together", first, flags[i].name);
+        first = flags[i].name;
+        request->shape = flags[i].shape;
+    }
+    request->bottom_up = cli_given(arguments, "bottom-up");
+    if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
+        return cli_usage(arguments->verb, "--json and --csv cannot be used together");
+    if (cli_given(arguments, "csv")) {
+        if (request->shape == CLI_HEAP_SUMMARY)
+            request->shape = CLI_HEAP_TABLE;
+        if (request->shape != CLI_HEAP_TABLE && request->shape != CLI_HEAP_TIMELINE)
+            return cli_usage(arguments->verb, "--csv is for tables and --timeline");
+    }
+    request->table.form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
+    return CLI_DONE;
+}
+
+static int take_duration(const struct cli_arguments *arguments, const char *name, uint64_t *out)
+{
+    const char *text = cli_value(arguments, name);
+    if (text != NULL && !sxt_heap_parse_duration(text, out))
+        return cli_usage(arguments->verb, "--%s takes a time like 250ms or 1.5s, not '%s'", name, text);
+    return CLI_DONE;
+}
+
+static int take_numbers(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    sxt_heap_options *options_of = &request->options;
+    uint64_t points = 0, most;
+    request->all = cli_given(arguments, "all");
+    bool is_whole = request->all || request->table.form != CLI_TABLE;
+    most = is_whole ? UINT64_MAX : request->shape == CLI_HEAP_SUMMARY ? SITES_IN_SUMMARY : 30;
+    int status = cli_count_option(arguments, "temporary", 0, &options_of->temporary);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "timeline", 0, &points);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "limit", most, &request->table.limit);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "stack", 0, &request->stack);
+    if (status == CLI_DONE)
+        status = take_duration(arguments, "min-age", &options_of->min_age);
+    if (status == CLI_DONE)
+        status = take_duration(arguments, "churn", &options_of->churn);
+    if (status == CLI_DONE && request->shape == CLI_HEAP_TIMELINE && (points < 2 || points > 1000000))
+        return cli_usage(arguments->verb, "--timeline takes a number of points, from 2 to 1000000");
+    if (status == CLI_DONE && request->shape == CLI_HEAP_CHURN && options_of->churn == 0)
+        return cli_usage(arguments->verb, "--churn takes a time above 0");
+    options_of->timeline = points;
+    options_of->windows = request->table.limit < 100000 ? request->table.limit : 100000;
+    return status;
+}
+
+/* How stacks are shown. */
+static int take_look(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    uint64_t usual = request->shape == CLI_HEAP_SUMMARY ? FRAMES_IN_SUMMARY : FRAMES_IN_TABLE, frames, depth;
+    int status = cli_count_option(arguments, "frames", request->all ? 0 : usual, &frames);
+    if (status == CLI_DONE)
+        status = cli_count_option(arguments, "depth", 0, &depth);
+    if (status != CLI_DONE)
+        return status;
+    if ((cli_given(arguments, "frames") && frames == 0) || (cli_given(arguments, "depth") && depth == 0))
+        return cli_usage(arguments->verb, "--%s takes a number of frames above 0",
+                         cli_given(arguments, "frames") && frames == 0 ? "frames" : "depth");
+    request->options.depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+    request->look = (struct cli_heap_look){
+        .view = {.depth = request->options.depth,
+                 .frames = frames < UINT32_MAX ? (uint32_t)frames : UINT32_MAX,
+                 .folds_library = !cli_given(arguments, "show-library"),
+                 .shortens_names = !cli_given(arguments, "wide")},
+        .width = cli_terminal_width(arguments),
+        .is_wide = cli_given(arguments, "wide"),
+    };
+    return CLI_DONE;
+}
+
+/* Fills in the filter. Its lists are parts of one. */
+static int take_filter(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    const struct {
+        const char *name;
+        const char *const **list;
+        size_t *count;
+    } lists[] = {{"focus", &request->filter.focus, &request->filter.focus_count},
+                 {"ignore", &request->filter.ignore, &request->filter.ignore_count},
+                 {"module", &request->filter.modules, &request->filter.module_count},
+                 {"thread", &request->filter.threads, &request->filter.thread_count}};
+    size_t used = 0;
+    sxt_heap_filter_init(&request->filter);
+    request->patterns = calloc(arguments->given_count + 1, sizeof *request->patterns);
+    if (request->patterns == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const char *text;
+        *lists[i].list = request->patterns + used;
+        for (size_t k = 0; (text = cli_value_at(arguments, lists[i].name, k)) != NULL; k++) {
+            if (text[0] == 0)
+                return cli_usage(arguments->verb, "--%s needs a value that is not empty", lists[i].name);
+            request->patterns[used++] = text;
+            ++*lists[i].count;
+        }
+    }
+    if (used > 0)
+        request->options.filter = &request->filter;
+    return CLI_DONE;
+}
+
+static int take_address(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    const char *text = cli_value(arguments, "address");
+    if (text != NULL && !cli_parse_address(text, &request->address))
+        return cli_usage(arguments->verb, "not a hexadecimal address: '%s'", text);
+    return CLI_DONE;
+}
+
+int cli_heap_request_moments(const struct cli_arguments *arguments, const struct cli_heap *heap,
+                             struct cli_heap_request *request)
+{
+    sxt_heap_options *options_of = &request->options;
+    const char *at = cli_value(arguments, "at"), *from = cli_value(arguments, "from");
+    const char *until = cli_value(arguments, "until");
+    if (at != NULL && (from != NULL || until != NULL))
+        return cli_usage(arguments->verb, "--at cannot be used with --from, --until or --between");
+    request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_COST_GROWTH);
+    request->table.only_live = at != NULL && request->shape == CLI_HEAP_TABLE &&
+                               request->table.cost == SXT_HEAP_COST_LIVE && request->table.form != CLI_CSV &&
+                               !heap->info.is_sampled;
+    options_of->only_live = request->table.only_live;
+    if (from != NULL)
+        sxt_trace_parse_moment(heap->trace, from, &options_of->from);
+    if (at != NULL || until != NULL)
+        sxt_trace_parse_moment(heap->trace, at != NULL ? at : until, &options_of->to);
+    if (options_of->from.kind == SXT_HEAP_MOMENT_TIME && options_of->to.kind == SXT_HEAP_MOMENT_TIME &&
+        options_of->from.time > options_of->to.time)
+        return cli_usage(arguments->verb, "'%s' is later than '%s'", from, until);
+    return CLI_DONE;
+}
+
+static int check_symbolizing(const struct cli_arguments *arguments)
+{
+    static const char *const companions[] = {"search", "debug-dir", "output"};
+    const char *output = cli_value(arguments, "output");
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
+        if (cli_given(arguments, companions[i]) && !cli_given(arguments, "symbolize"))
+            return cli_usage(arguments->verb, "--%s needs --symbolize", companions[i]);
+    if (output != NULL && strcmp(output, "-") == 0)
+        return cli_usage(arguments->verb, "-o needs a file; standard output is used for the results");
+    return CLI_DONE;
+}
+
+/* The summary has leaks too, but all of them. */
+static int check_leaks(const struct cli_arguments *arguments, const struct cli_heap_request *request)
+{
+    static const char *const of_leaks[] = {"min-age", "suppressions", "no-default-suppressions"};
+    bool is_leaks = request->table.cost == SXT_HEAP_COST_LEAKED;
+    for (size_t i = 0; i < sizeof of_leaks / sizeof *of_leaks; i++)
+        if (cli_given(arguments, of_leaks[i]) && !is_leaks && (i == 0 || request->shape != CLI_HEAP_SUMMARY))
+            return cli_usage(arguments->verb, "--%s needs --leaks", of_leaks[i]);
+    return CLI_DONE;
+}
+
+void cli_heap_request_free(struct cli_heap_request *request)
+{
+    free(request->patterns);
+    request->patterns = NULL;
+}
+
+int cli_heap_request_parse(const struct cli_arguments *arguments, struct cli_heap_request *request)
+{
+    int (*const steps[])(const struct cli_arguments *, struct cli_heap_request *) = {
+        choose_cost, choose_key, choose_shape, take_numbers, take_look, take_filter, take_address};
+    unsigned threads; /* those of --symbolize, but a bad number is always an error */
+    sxt_heap_options_init(&request->options);
+    int status = cli_threads(arguments, &threads);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CLI_DONE; i++)
+        status = steps[i](arguments, request);
+    if (status == CLI_DONE)
+        status = check_symbolizing(arguments);
+    if (status == CLI_DONE)
+        status = check_leaks(arguments, request);
+    if (status == CLI_DONE)
+        status = cli_check_binary(arguments, "pprof", "--pprof");
+    return status;
+}
