@@ -117,7 +117,8 @@ typedef enum sxt_recording_end {
     SXT_RECORDING_COMPLETE = 0,
     SXT_RECORDING_DISK_FULL = 1, /* or a limit on the size of files was reached */
     SXT_RECORDING_NO_MEMORY = 2,
-    SXT_RECORDING_FILE_GONE = 3 /* the program closed the recorder's file, and it cannot be opened again */
+    SXT_RECORDING_FILE_GONE = 3, /* the program closed the recorder's file, and it cannot be opened again */
+    SXT_RECORDING_CONFINED = 4   /* the program limits its system calls (seccomp) */
 } sxt_recording_end;
 
 #define SXT_RECORDING_CHILDREN_MOST 640

@@ -52,6 +52,7 @@ static void explain(const struct session *session, const char *path, const sxt_r
         [SXT_RECORDING_DISK_FULL] = "the disk is full, or the limit on the size of files was reached",
         [SXT_RECORDING_NO_MEMORY] = "out of memory",
         [SXT_RECORDING_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
+        [SXT_RECORDING_CONFINED] = "the program limits its system calls (seccomp)",
     };
     if (recorded->end != SXT_RECORDING_COMPLETE)
         cli_warn(path, "recording stopped before the program ended: %s", ends[recorded->end]);

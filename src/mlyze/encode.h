@@ -50,7 +50,8 @@ enum sxt_spool_state {
     SXT_SPOOL_ASKED = 2,     /* stopped, because `stop` was set */
     SXT_SPOOL_DISK_FULL = 3, /* or a limit on the size of files */
     SXT_SPOOL_NO_MEMORY = 4,
-    SXT_SPOOL_FILE_GONE = 5 /* the descriptor was closed, and the file cannot be opened again */
+    SXT_SPOOL_FILE_GONE = 5, /* the descriptor was closed, and the file cannot be opened again */
+    SXT_SPOOL_CONFINED = 6   /* the program forbids system calls that the recorder needs */
 };
 
 /* Two moments on both clocks, at the beginning and at the end, turn ticks into microseconds. */

@@ -92,7 +92,7 @@ static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error 
         .dropped = control.dropped,
         .pid = control.pid,
         .parent = control.parent,
-        .state = control.state <= SXT_SPOOL_FILE_GONE ? (enum sxt_spool_state)control.state : SXT_SPOOL_RECORDING,
+        .state = control.state <= SXT_SPOOL_CONFINED ? (enum sxt_spool_state)control.state : SXT_SPOOL_RECORDING,
         .own_allocator = control.own_allocator != 0,
         .is_attached = control.image != 0,
         .children = spool->children,

@@ -8,6 +8,8 @@
 
 void *sxt_map_memory(size_t size)
 {
+    if (sxt_recording.is_confined)
+        return NULL;
     int saved_errno = errno;
     long result = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                           (off_t)0);
@@ -20,6 +22,8 @@ void *sxt_map_memory(size_t size)
 
 void sxt_unmap_memory(void *memory, size_t size)
 {
+    if (sxt_recording.is_confined)
+        return;
     int saved_errno = errno;
     syscall(SYS_munmap, memory, size);
     errno = saved_errno;

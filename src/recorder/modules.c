@@ -384,6 +384,8 @@ static void write_all(struct writer *writer)
 
 void sxt_modules_scan(struct writer *writer)
 {
+    if (sxt_recording.is_confined)
+        return;
     if (sxt_recording.alive->is_alive == 0) /* perhaps a forked child, see sxt_modules_forget */
         return;
     int saved_errno = errno;

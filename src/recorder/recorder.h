@@ -73,8 +73,10 @@ struct process {
     bool use_counter; /* ticks are the processor's */
     uint64_t period;
     uint32_t image;
-    bool is_disabled; /* this process will not record (any more) */
-    bool paused;      /* by the program, through sextant/heap.h */
+    bool is_disabled;    /* this process will not record (any more) */
+    bool paused;         /* by the program, through sextant/heap.h */
+    uint64_t last_ticks; /* the time does not go on from here; 0: it does */
+    bool is_confined;    /* a filter of the program forbids system calls that the recorder makes: see seccomp.c */
 };
 
 extern struct process sxt_recording;
@@ -133,6 +135,8 @@ struct writer {
     uint32_t window_size;
     uint32_t stream, sequence;
     uint32_t thread;
+    uint32_t spare_count; /* windows that were mapped ahead, of SXT_SPOOL_WINDOW_MOST bytes */
+    uint8_t *spare;       /* the next one of them */
     int64_t until_sample;
     uint64_t random;
     uintptr_t stack_top, stack_low; /* all memory between them is readable */
@@ -152,6 +156,8 @@ struct writer {
 struct sxt_spool_control *sxt_spool_attach(const char *path);
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like);
 bool sxt_window_next(struct writer *writer);
+/* Maps more windows than are needed now. */
+void sxt_window_ahead(struct writer *writer);
 void sxt_window_detach(const struct writer *writer);
 void sxt_put_note(struct writer *writer, enum sxt_spool_note note, const void *first, size_t first_size,
                   const void *second, size_t second_size, const void *third, size_t third_size);
@@ -309,6 +315,9 @@ uint32_t sxt_generation(void);
 /* Walks over the stack and leaves its frames in the writer: the innermost ones, at most FRAMES_MOST. */
 void sxt_walk(struct writer *writer, const struct place *place);
 bool sxt_rules_make(void);
+bool sxt_is_readable(uintptr_t address);
+/* Finds out in advance that the next SIZE bytes of the stack are readable. */
+void sxt_stack_ahead(struct writer *writer, size_t size);
 /* Forgets the rules of these return addresses: other code is there from now on. */
 void sxt_rules_forget(uintptr_t start, uintptr_t end);
 /* Are there rules for code that is in no file? */

@@ -37,6 +37,8 @@ static bool is_started;
 
 uint64_t sxt_ticks_slow(void)
 {
+    if (sxt_recording.last_ticks != 0)
+        return sxt_recording.last_ticks;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

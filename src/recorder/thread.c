@@ -38,7 +38,8 @@ static struct {
 static void lock(int *which)
 {
     while (__atomic_exchange_n(which, 1, __ATOMIC_ACQUIRE) != 0)
-        syscall(SYS_sched_yield);
+        if (!sxt_recording.is_confined)
+            syscall(SYS_sched_yield);
 }
 
 static void unlock(int *which)
@@ -49,6 +50,8 @@ static void unlock(int *which)
 struct signal_mask sxt_signals_block(void)
 {
     struct signal_mask mask = {0};
+    if (sxt_recording.is_confined)
+        return mask;
     uint64_t most = ~((uint64_t)1 << (SIGNAL_SETXID - 1));
     int saved_errno = errno;
     mask.is_changed = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &most, &mask.before, sizeof most) == 0;
@@ -79,6 +82,8 @@ static void give_back(struct writer *writer, struct writer *inner)
 /* The value of the key counts the rounds of destructors. */
 static void thread_ends(void *value)
 {
+    if (sxt_recording.is_confined)
+        return;
     uintptr_t round = (uintptr_t)value;
     struct thread *thread = &sxt_thread;
     struct signal_mask mask = sxt_signals_block();
@@ -216,6 +221,12 @@ static struct writer *find_writer(struct thread *thread, bool is_inner)
 /* Signals remain blocked until sxt_leave if the event needs a lock, or a writer that is not the thread's own. */
 static struct writer *enter_blocked(struct thread *thread, bool is_inner)
 {
+    if (sxt_recording.is_confined) { /* only threads that have a writer record */
+        if (sxt_recording.alive->is_alive != 0 && sxt_recording.control->stop != 0)
+            sxt_stop(SXT_SPOOL_ASKED);
+        thread->busy = is_inner;
+        return NULL;
+    }
     struct signal_mask mask = sxt_signals_block();
     int saved_errno = errno;
     thread->is_blocked = true;

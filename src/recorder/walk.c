@@ -34,8 +34,10 @@ bool sxt_rules_make(void)
 }
 
 /* The kernel reports an unreadable address (EFAULT) before the invalid operation (EINVAL). */
-static bool is_readable(uintptr_t address)
+bool sxt_is_readable(uintptr_t address)
 {
+    if (UNLIKELY(sxt_recording.is_confined))
+        return false;
     int saved_errno = errno;
     syscall(SYS_rt_sigprocmask, ~0, address & ~(PAGE - 1), NULL, KERNEL_SIGSET);
     bool readable = errno != EFAULT;
@@ -52,12 +54,19 @@ static bool is_on_stack(struct writer *writer, uintptr_t stack_pointer)
         return false;
     uintptr_t low = writer->stack_low & ~(PAGE - 1);
     for (uintptr_t page = writer->stack_low - 1; page >= (stack_pointer & ~(PAGE - 1)); page -= PAGE) {
-        if (!is_readable(page))
+        if (!sxt_is_readable(page))
             return false;
         low = page & ~(PAGE - 1);
         writer->stack_low = low;
     }
     return stack_pointer >= low;
+}
+
+void sxt_stack_ahead(struct writer *writer, size_t size)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (is_on_stack(writer, here))
+        (void)is_on_stack(writer, here - size);
 }
 
 /* The memory that a walk may read. */
@@ -71,7 +80,7 @@ static bool extend(struct bounds *bounds, uintptr_t address)
     if (!bounds->is_foreign || address < bounds->low || address - bounds->low > STACK_MOST)
         return false;
     while (address + sizeof(uintptr_t) > bounds->high) {
-        if (!is_readable(bounds->high))
+        if (!sxt_is_readable(bounds->high))
             return false;
         bounds->high += PAGE;
     }
@@ -94,8 +103,8 @@ static inline bool load(struct bounds *bounds, uintptr_t address, uintptr_t *val
 static bool follows_call(uintptr_t pc, bool is_code)
 {
     uintptr_t first = pc - 8;
-    if (pc < PAGE || (!is_code && !is_readable(pc - 1)) ||
-        (((pc - 1) ^ first) / PAGE != 0 && !is_readable(first))) /* they are on two pages */
+    if (pc < PAGE || (!is_code && !sxt_is_readable(pc - 1)) ||
+        (((pc - 1) ^ first) / PAGE != 0 && !sxt_is_readable(first))) /* they are on two pages */
         return false;
     const uint8_t *end = (const uint8_t *)pc; /* NOLINT: an address */
 #if defined(__aarch64__)
@@ -132,7 +141,7 @@ static bool returns_from_signal(uintptr_t pc)
 #else
     static const uint8_t code[] = {0};
 #endif
-    return pc >= PAGE && is_readable(pc) && is_readable(pc + sizeof code - 1) &&
+    return pc >= PAGE && sxt_is_readable(pc) && sxt_is_readable(pc + sizeof code - 1) &&
            memcmp((const void *)pc, code, sizeof code) == 0; /* NOLINT: an address */
 }
 
@@ -150,8 +159,8 @@ static frame_rule check_rule(const struct module *module, uintptr_t pc, frame_ru
         return RULE_MAKE(RULE_OUTERMOST, 1, 0, 0);
     if (kind == RULE_GUESS && returns_from_signal(pc))
         return RULE_SIGNAL;
-    return module == NULL && pc >= PAGE && is_readable(pc - 1) ? RULE_MAKE(RULE_GUESS, 1, 0, 0)
-                                                               : (frame_rule)RULE_STRAY;
+    return module == NULL && pc >= PAGE && sxt_is_readable(pc - 1) ? RULE_MAKE(RULE_GUESS, 1, 0, 0)
+                                                                   : (frame_rule)RULE_STRAY;
 }
 
 /* Computes a rule and stores it in SLOT, unless that is NULL. */
@@ -288,7 +297,7 @@ static struct bounds bounds_at(struct writer *writer, uintptr_t stack_pointer)
     if (LIKELY(is_on_stack(writer, stack_pointer)))
         return (struct bounds){stack_pointer, writer->stack_top, false};
     uintptr_t page = stack_pointer & ~(PAGE - 1);
-    return (struct bounds){stack_pointer, is_readable(page) ? page + PAGE : stack_pointer, true};
+    return (struct bounds){stack_pointer, sxt_is_readable(page) ? page + PAGE : stack_pointer, true};
 }
 
 /* How many of the COUNT outermost frames of the previous walk are unchanged. */

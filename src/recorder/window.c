@@ -25,6 +25,7 @@
 
 #define HIGH_DESCRIPTOR 1000
 #define MAPPED_MOST     65536u /* bytes of a window */
+#define SPARE_MOST      16u    /* windows that are mapped ahead */
 
 /* The spool of this process. The program may close its descriptor, and open something else under the number. */
 static struct {
@@ -251,6 +252,37 @@ static bool move_out(struct writer *writer, int fd)
     return true;
 }
 
+/* One of the windows that were mapped ahead. The one before it stays mapped. */
+static bool take_spare(struct writer *writer)
+{
+    if (writer->spare_count == 0)
+        return false;
+    writer->window = writer->spare;
+    writer->window_size = SXT_SPOOL_WINDOW_MOST;
+    writer->spare += SXT_SPOOL_WINDOW_MOST;
+    writer->spare_count--;
+    begin_window(writer);
+    return true;
+}
+
+void sxt_window_ahead(struct writer *writer)
+{
+    int saved_errno = errno;
+    int fd = descriptor();
+    for (uint32_t count = SPARE_MOST; fd >= 0 && count > 0 && writer->spare_count == 0; count /= 4) {
+        size_t size = (size_t)count * SXT_SPOOL_WINDOW_MOST;
+        uint64_t tail = __atomic_load_n(&sxt_recording.control->tail, __ATOMIC_RELAXED);
+        if (!may_grow(fd, tail, size))
+            continue;
+        uint64_t offset = __atomic_fetch_add(&sxt_recording.control->tail, size, __ATOMIC_RELAXED);
+        writer->spare = reserve_room(fd, offset, size) ? map_file(fd, offset, size, MAP_POPULATE) : NULL;
+        writer->spare_count = writer->spare != NULL ? count : 0;
+        if (writer->spare != NULL)
+            syscall(SYS_madvise, writer->spare, size, MADV_DONTFORK);
+    }
+    errno = saved_errno;
+}
+
 static bool next_window(struct writer *writer)
 {
     if (sxt_recording.alive->is_alive == 0) /* perhaps a forked child */
@@ -269,7 +301,7 @@ static bool next_window(struct writer *writer)
 /* Maps private memory where the window would be, which the child does not have; unless the child uses the addresses. */
 void sxt_window_detach(const struct writer *writer)
 {
-    if (writer != NULL && writer->window != NULL)
+    if (writer != NULL && writer->window != NULL && !sxt_recording.is_confined)
         syscall(SYS_mmap, writer->window, (size_t)writer->window_size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, (off_t)0);
 }
@@ -277,6 +309,12 @@ void sxt_window_detach(const struct writer *writer)
 /* Signals are blocked: a handler could fork, and the child would write the window of its parent a second time. */
 bool sxt_window_next(struct writer *writer)
 {
+    if (UNLIKELY(sxt_recording.is_confined)) {
+        if (take_spare(writer))
+            return true;
+        sxt_stop(SXT_SPOOL_CONFINED);
+        return false;
+    }
     int saved_errno = errno;
     struct signal_mask mask = sxt_signals_block();
     bool done = next_window(writer);

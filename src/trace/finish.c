@@ -21,6 +21,8 @@ static sxt_recording_end end_of(enum sxt_spool_state state)
         return SXT_RECORDING_NO_MEMORY;
     case SXT_SPOOL_FILE_GONE:
         return SXT_RECORDING_FILE_GONE;
+    case SXT_SPOOL_CONFINED:
+        return SXT_RECORDING_CONFINED;
     default:
         return SXT_RECORDING_COMPLETE;
     }
