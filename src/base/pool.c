@@ -3,11 +3,12 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/task.h"
 
 #define THREADS_MAX 64
 
@@ -83,19 +84,14 @@ unsigned sxt_pool_threads(unsigned wanted)
 /* Returns how many could be started; worker numbers have no gaps. */
 static unsigned start_helpers(struct pool *pool, struct worker *workers, unsigned wanted)
 {
-    /* A signal of the program is for the program's own threads, not for ours. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     unsigned started = 0;
     while (started < wanted) {
         workers[started].pool = pool;
         workers[started].number = started + 1;
-        if (pthread_create(&workers[started].thread, NULL, helper_main, &workers[started]) != 0)
+        if (!sxt_thread_start(&workers[started].thread, helper_main, &workers[started]))
             break;
         started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
 }
 

@@ -86,6 +86,12 @@ void sxt_strings_reserve(struct sxt_strings *strings, size_t count)
         (void)grow_slots(strings, slot_count);
 }
 
+/* All tables of a process have the same secrets, so the hash need not be computed again. */
+uint32_t sxt_strings_add_from(struct sxt_strings *strings, const struct sxt_strings *other, uint32_t number)
+{
+    return add(strings, other->hashes[number], other->views[number].data, other->views[number].size, false);
+}
+
 uint32_t sxt_strings_find(const struct sxt_strings *strings, const char *data, size_t size)
 {
     uint32_t slot = find_slot(strings, sxt_strings_hash(strings, data, size), data, size);

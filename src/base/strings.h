@@ -37,6 +37,9 @@ void sxt_strings_free(struct sxt_strings *strings);
 /* The number of the string, which is copied in if it is new; SXT_STRINGS_FULL when that fails. */
 uint32_t sxt_strings_add(struct sxt_strings *strings, const char *data, size_t size);
 
+/* The same for string NUMBER of another table of this process. */
+uint32_t sxt_strings_add_from(struct sxt_strings *strings, const struct sxt_strings *other, uint32_t number);
+
 /* Makes room for COUNT strings in all. Best effort: without it the table grows as strings are added. */
 void sxt_strings_reserve(struct sxt_strings *strings, size_t count);
 

@@ -305,3 +305,21 @@ TEST(may_be_freed_twice)
     assert_null(strings.views);
     sxt_strings_free(&strings);
 }
+
+TEST(a_string_of_another_table_is_found_and_added)
+{
+    struct sxt_strings first, second;
+    assert_int_equal(sxt_strings_init(&first, 0, NULL), SXT_OK);
+    assert_int_equal(sxt_strings_init(&second, 0, NULL), SXT_OK);
+    uint32_t shared = sxt_strings_add(&first, "shared", 6);
+    sxt_strings_add(&second, "own", 3);
+    sxt_strings_add(&second, "shared", 6);
+    assert_int_equal(sxt_strings_add_from(&first, &second, 0), 0);
+    assert_int_equal(sxt_strings_add_from(&first, &second, 2), shared);
+    uint32_t own = sxt_strings_add_from(&first, &second, 1);
+    sxt_strings_free(&second);
+    assert_int_equal(own, shared + 1);
+    assert_int_equal(sxt_strings_find(&first, "own", 3), own);
+    assert_string_equal(sxt_strings_get(&first, own).data, "own");
+    sxt_strings_free(&first);
+}
