@@ -152,6 +152,7 @@ static uint64_t append(struct sxt_lidia_pool *pool, sxt_string text)
         text.size = strnlen(text.data, text.size);
     uint64_t offset = pool->size;
     pool->order[pool->count++] = text;
+    pool->last = offset;
     pool->size += text.size + (pool->settings->nul_strings ? 1 : 4);
     return offset;
 }

@@ -16,6 +16,7 @@ struct sxt_lidia_pool {
     sxt_string *order; /* the strings, as they come in the file */
     size_t count, capacity;
     uint64_t size;              /* bytes that they take */
+    uint64_t last;              /* offset of the last one, the highest there is */
     uint64_t *function_of;      /* by number in the model: offset as a function's name, or SXT_LIDIA_NOT_PLACED */
     uint64_t *path_of;          /* the same as the path of a file */
     struct sxt_names names;     /* the readable forms of functions; all zero if they are written as linked */

@@ -36,7 +36,7 @@ int sxt_symbfile_write_ranges(const struct sxt_symbols *symbols, const struct sx
     sxt_arena_init(&forms.arena, 0, sxt_arena_separate_default);
     sxt_buffer_init(&forms.scratch, SIZE_MAX);
     size_t line_capacity = 0;
-    int status = sxt_ranges_one_file(symbols, &list, error);
+    int status = sxt_ranges_one_file(symbols, settings->threads, &list, error);
     if (status == SXT_OK)
         status = open_forms(&forms, &list, error);
     for (size_t i = 0; i < list.range_count && status == SXT_OK; i++) {
@@ -125,8 +125,8 @@ static size_t choose_lines(const struct sxt_range_list *list, const struct sxt_m
                            struct sxt_symbfile_line *lines)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < range->line_count; i++) {
-        const struct sxt_model_line *line = &list->lines[range->first_line + i];
+    const struct sxt_model_line *line = sxt_range_list_lines(list, range);
+    for (uint32_t i = 0; i < range->line_count; i++, line++) {
         bool is_last = i + 1 == range->line_count || line[1].offset != line->offset;
         if (is_last && (count == 0 || lines[count - 1].line != line->line))
             lines[count++] = (struct sxt_symbfile_line){line->offset, line->line};

@@ -15,85 +15,43 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/priority_queue.h"
-#include "base/search.h"
-#include "base/sort.h"
 #include "symbols/alias_rule.h"
 #include "symbols/aliases.h"
 #include "symbols/entry_names.h"
-#include "symbols/nameless.h"
+#include "symbols/merge.h"
 #include "symbols/nest.h"
 
-/* A range of depth 0 that competes for its bytes. */
-struct candidate {
-    uint64_t start;
-    uint64_t end;
-    uint32_t range;  /* index of the added range, or NO_RANGE */
-    uint32_t symbol; /* index of the symbol when there is no range */
-    uint8_t rank;    /* of its source; lower is better */
-};
-
-#define NO_RANGE UINT32_MAX
-
-/* Addresses that a candidate was picked for. */
-struct piece {
-    uint64_t start;
-    uint64_t end;
-    uint32_t candidate;
-};
-
-struct merge {
-    struct sxt_symbols *symbols;
-    struct candidate *candidates; /* in order of adding; among symbols in order of the alias rule */
-    size_t candidate_count;
-    struct sxt_sort_item *order; /* candidates by start */
-    struct sxt_sort_item *scratch;
-    struct sxt_queue open; /* candidates that cover the current address */
-    struct piece *pieces;  /* ascending */
-    size_t piece_count, piece_capacity;
-
-    struct sxt_model_range *ranges; /* the result */
-    size_t range_count, range_capacity;
-    size_t range_limit; /* exceeded only if ranges overlap more than in any compiler's output */
-    struct sxt_nameless nameless;
-};
-
-static int order_symbols(struct sxt_symbols *symbols, sxt_error *error);
-static int collect_candidates(struct merge *merge, sxt_error *error);
-static void name_functions(struct merge *merge);
-static bool sweep(struct merge *merge);
-static int emit_pieces(struct merge *merge, sxt_error *error);
+static int collect_candidates(struct sxt_merge *merge, sxt_error *error);
+static void name_functions(struct sxt_merge *merge);
+static bool sweep(struct sxt_merge *merge);
 static void note_sources(struct sxt_symbols *symbols);
 
 int sxt_symbols_finish(struct sxt_symbols *symbols, sxt_error *error)
 {
     if (symbols->failed)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while collecting symbols");
-    int status = order_symbols(symbols, error);
+    struct sxt_merge merge = {.symbols = symbols};
+    int status = sxt_symbols_order(symbols, error);
     if (status == SXT_OK)
-        status = sxt_ranges_nest(symbols, error);
-    if (status != SXT_OK)
-        return status;
-
-    struct merge merge = {.symbols = symbols};
-    status = collect_candidates(&merge, error);
+        status = sxt_ranges_nest(symbols, &merge.trees, error);
+    if (status == SXT_OK)
+        status = collect_candidates(&merge, error);
     if (status == SXT_OK)
         name_functions(&merge);
     if (status == SXT_OK && (symbols->failed || !sxt_aliases_finish(symbols) || !sweep(&merge)))
         status = sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
     if (status == SXT_OK)
-        status = emit_pieces(&merge, error);
-    if (status == SXT_OK)
-        status = sxt_ranges_sort(merge.ranges, merge.range_count, error);
+        status = sxt_pieces_emit(&merge, error);
     if (status == SXT_OK) {
         free(symbols->ranges);
         symbols->ranges = merge.ranges;
         symbols->range_count = merge.range_count;
-        symbols->range_capacity = merge.range_capacity;
+        symbols->range_capacity = merge.range_count;
         note_sources(symbols);
     } else {
         free(merge.ranges);
     }
+    sxt_trees_free(&merge.trees);
     free(merge.candidates);
     free(merge.order);
     free(merge.scratch);
@@ -118,10 +76,10 @@ static bool is_double(const struct sxt_model_symbol *symbol, const struct sxt_mo
  * last_named[name] is one more than the place of the last symbol of that name that was kept; previous[] leads to the
  * ones before.
  */
-static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
+int sxt_symbols_order(struct sxt_symbols *symbols, sxt_error *error)
 {
     size_t count = symbols->symbol_count;
-    if (count == 0)
+    if (count == symbols->ordered_count)
         return SXT_OK;
     struct sxt_sort_item *items = malloc(2 * count * sizeof *items);
     struct sxt_model_symbol *sorted = malloc(count * sizeof *sorted);
@@ -153,7 +111,7 @@ static int order_symbols(struct sxt_symbols *symbols, sxt_error *error)
         }
         free(symbols->symbols);
         symbols->symbols = sorted;
-        symbols->symbol_count = kept;
+        symbols->symbol_count = symbols->ordered_count = kept;
         symbols->symbol_capacity = count;
     }
     free(items);
@@ -182,23 +140,22 @@ static uint64_t extended_size(const struct sxt_symbols *symbols, size_t index, s
     return end > symbol->address ? end - symbol->address : 0;
 }
 
-#define LABEL_RANK    3
-#define NAMELESS_RANK 4
+#define LABEL_RANK 3
 
 static uint8_t source_rank(uint8_t source)
 {
     return source == SXT_SOURCE_DWARF ? 0 : source == SXT_SOURCE_GO ? 1 : 2;
 }
 
-static void add_candidate(struct merge *merge, uint64_t start, uint64_t size, uint32_t range, uint32_t symbol,
-                          uint8_t rank)
+/* Adds CANDIDATE with these bytes, if it has any. */
+static void add_candidate(struct sxt_merge *merge, uint64_t start, uint64_t size, struct sxt_candidate candidate)
 {
     if (size == 0)
         return;
-    uint64_t end;
-    if (!sxt_add_u64(start, size, &end))
-        end = UINT64_MAX;
-    merge->candidates[merge->candidate_count++] = (struct candidate){start, end, range, symbol, rank};
+    candidate.start = start;
+    if (!sxt_add_u64(start, size, &candidate.end))
+        candidate.end = UINT64_MAX;
+    merge->candidates[merge->candidate_count++] = candidate;
 }
 
 /*
@@ -206,7 +163,7 @@ static void add_candidate(struct merge *merge, uint64_t start, uint64_t size, ui
  * function, the symbol is a label in assembler code. Without a size it extends to the next symbol or the end of those
  * lines. Mapping symbols ($x) and the assembler's local labels (.L1) are ignored.
  */
-static uint64_t labelled_size(const struct merge *merge, size_t index, size_t *next)
+static uint64_t labelled_size(const struct sxt_merge *merge, size_t index, size_t *next)
 {
     const struct sxt_symbols *symbols = merge->symbols;
     const struct sxt_model_symbol *symbol = &symbols->symbols[index];
@@ -220,10 +177,10 @@ static uint64_t labelled_size(const struct merge *merge, size_t index, size_t *n
     return size < lines_end - symbol->address ? size : lines_end - symbol->address;
 }
 
-static int collect_candidates(struct merge *merge, sxt_error *error)
+static int collect_candidates(struct sxt_merge *merge, sxt_error *error)
 {
     struct sxt_symbols *symbols = merge->symbols;
-    size_t most = symbols->symbol_count + symbols->range_count;
+    size_t most = symbols->symbol_count + merge->trees.count;
     if (most >= UINT32_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "more than 4294967294 symbols and ranges");
     merge->candidates = malloc((most + 1) * sizeof *merge->candidates);
@@ -232,17 +189,21 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
     merge->open.items = malloc((most + 1) * sizeof *merge->open.items);
     if (merge->candidates == NULL || merge->order == NULL || merge->scratch == NULL || merge->open.items == NULL)
         return sxt_fail_memory(error, most * sizeof *merge->candidates);
-    if (!sxt_nameless_collect(&merge->nameless, symbols))
-        return sxt_fail_memory(error, symbols->range_count * sizeof *merge->nameless.parts);
+    if (!sxt_nameless_collect(&merge->nameless, symbols, &merge->trees))
+        return sxt_fail_memory(error, merge->trees.count * sizeof *merge->nameless.parts);
 
-    for (size_t i = 0; i < symbols->range_count; i++) {
-        const struct sxt_model_range *range = &symbols->ranges[i];
-        bool has_calls = i + 1 < symbols->range_count && symbols->ranges[i + 1].depth > 0;
+    for (size_t i = 0; i < merge->trees.count; i++) {
+        uint32_t first = merge->trees.first[i], range_count = merge->trees.first[i + 1] - first;
+        const struct sxt_model_range *range = &symbols->ranges[first];
         bool says_something =
-            range->function != 0 || ((range->flags & SXT_RANGE_KEEP) && (range->line_count > 0 || has_calls));
-        if (range->depth == 0 && says_something)
-            add_candidate(merge, range->address, range->length, (uint32_t)i, 0,
-                          range->function != 0 ? source_rank(range->source) : NAMELESS_RANK);
+            range->function != 0 || ((range->flags & SXT_RANGE_KEEP) && (range->line_count > 0 || range_count > 1));
+        if (says_something)
+            add_candidate(merge, range->address, range->length,
+                          (struct sxt_candidate){
+                              .range = first,
+                              .range_count = range_count,
+                              .rank = range->function != 0 ? source_rank(range->source) : SXT_NAMELESS_RANK,
+                          });
     }
     size_t next = 0;
     for (size_t i = 0; i < symbols->symbol_count; i++) {
@@ -257,7 +218,8 @@ static int collect_candidates(struct merge *merge, sxt_error *error)
         } else if (!is_function(symbol)) {
             continue;
         }
-        add_candidate(merge, symbol->address, size, NO_RANGE, (uint32_t)i, rank);
+        add_candidate(merge, symbol->address, size,
+                      (struct sxt_candidate){.range = SXT_NO_RANGE, .symbol = (uint32_t)i, .rank = rank});
     }
     for (size_t i = 0; i < merge->candidate_count; i++)
         merge->order[i] = (struct sxt_sort_item){merge->candidates[i].start, (uint32_t)i};
@@ -278,22 +240,22 @@ static void add_folded(struct sxt_symbols *symbols, const struct sxt_model_range
 }
 
 /* Does another function of a better source than symbols begin where the one at INDEX of the order does? */
-static bool begins_again(const struct merge *merge, size_t index)
+static bool begins_again(const struct sxt_merge *merge, size_t index)
 {
     return index + 1 < merge->candidate_count && merge->order[index + 1].key == merge->order[index].key &&
-           merge->candidates[merge->order[index + 1].index].range != NO_RANGE;
+           merge->candidates[merge->order[index + 1].index].range != SXT_NO_RANGE;
 }
 
 /* Gives functions of DWARF the names of the symbols at their addresses. Both lists are in order of address. */
-static void name_functions(struct merge *merge)
+static void name_functions(struct sxt_merge *merge)
 {
     struct sxt_symbols *symbols = merge->symbols;
     size_t first = 0, end = 0;
     bool unnamed = false;
     const struct sxt_model_range *before = NULL; /* the function that was named last */
     for (size_t i = 0; i < merge->candidate_count; i++) {
-        const struct candidate *candidate = &merge->candidates[merge->order[i].index];
-        if (candidate->range == NO_RANGE || candidate->rank == NAMELESS_RANK ||
+        const struct sxt_candidate *candidate = &merge->candidates[merge->order[i].index];
+        if (candidate->range == SXT_NO_RANGE || candidate->rank == SXT_NAMELESS_RANK ||
             symbols->ranges[candidate->range].source != SXT_SOURCE_DWARF)
             continue;
         if (end == 0 || symbols->symbols[end - 1].address != candidate->start) {
@@ -322,9 +284,9 @@ static void name_functions(struct merge *merge)
 /* Which of two candidates that cover the same address wins? */
 static bool is_better(const void *context, uint32_t a, uint32_t b)
 {
-    const struct merge *merge = context;
-    const struct candidate *first = &merge->candidates[a];
-    const struct candidate *second = &merge->candidates[b];
+    const struct sxt_merge *merge = context;
+    const struct sxt_candidate *first = &merge->candidates[a];
+    const struct sxt_candidate *second = &merge->candidates[b];
     if (first->rank != second->rank)
         return first->rank < second->rank;
     if (first->start != second->start)
@@ -333,9 +295,9 @@ static bool is_better(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Notes that CANDIDATE has [start, end). A piece that continues its last one extends it. */
-static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, uint64_t end)
+static bool add_piece(struct sxt_merge *merge, uint32_t candidate, uint64_t start, uint64_t end)
 {
-    struct piece *last = merge->piece_count > 0 ? &merge->pieces[merge->piece_count - 1] : NULL;
+    struct sxt_piece *last = merge->piece_count > 0 ? &merge->pieces[merge->piece_count - 1] : NULL;
     if (last != NULL && last->candidate == candidate && last->end == start) {
         last->end = end;
         return true;
@@ -346,11 +308,11 @@ static bool add_piece(struct merge *merge, uint32_t candidate, uint64_t start, u
     if (moved == NULL)
         return false;
     merge->pieces = moved;
-    merge->pieces[merge->piece_count++] = (struct piece){start, end, candidate};
+    merge->pieces[merge->piece_count++] = (struct sxt_piece){start, end, candidate};
     return true;
 }
 
-static bool sweep(struct merge *merge)
+static bool sweep(struct sxt_merge *merge)
 {
     struct sxt_queue *open = &merge->open;
     size_t next = 0;
@@ -373,128 +335,6 @@ static bool sweep(struct merge *merge)
         at = until;
     }
     return true;
-}
-
-static bool emit_range(struct merge *merge, const struct sxt_model_range *range)
-{
-    if (merge->range_count >= merge->range_limit)
-        return false;
-    void *moved = sxt_array_grow(merge->ranges, &merge->range_capacity, merge->range_count + 1, sizeof *merge->ranges);
-    if (moved == NULL)
-        return false;
-    merge->ranges = moved;
-    merge->ranges[merge->range_count++] = *range;
-    return true;
-}
-
-/* The parts of RANGE in the COUNT pieces of its tree's root. */
-static bool emit_parts(struct merge *merge, const struct sxt_model_range *range, const struct sxt_sort_item *pieces,
-                       size_t count)
-{
-    uint64_t range_end = sxt_range_end(range);
-    /* The first piece that ends after the start of the range. */
-    struct sxt_bisection search = {.high = count};
-    while (sxt_bisect(&search))
-        sxt_bisect_after(&search, merge->pieces[pieces[search.middle].index].end <= range->address);
-    for (size_t i = search.low; i < count && merge->pieces[pieces[i].index].start < range_end; i++) {
-        const struct piece *piece = &merge->pieces[pieces[i].index];
-        struct sxt_model_range part;
-        if (!sxt_range_cut(merge->symbols, range, piece->start > range->address ? piece->start : range->address,
-                           piece->end < range_end ? piece->end : range_end, &part))
-            return false;
-        if (i > search.low)
-            part.flags |= SXT_RANGE_CONTINUES;
-        if (!emit_range(merge, &part))
-            return false;
-    }
-    return true;
-}
-
-/* Adds what is left of one candidate. PIECES are its COUNT pieces, ascending. */
-static bool emit_candidate(struct merge *merge, const struct candidate *candidate, const struct sxt_sort_item *pieces,
-                           size_t count)
-{
-    const struct sxt_symbols *symbols = merge->symbols;
-    if (candidate->range == NO_RANGE) {
-        const struct sxt_model_symbol *symbol = &symbols->symbols[candidate->symbol];
-        for (size_t i = 0; i < count; i++) {
-            const struct piece *piece = &merge->pieces[pieces[i].index];
-            struct sxt_model_range range = {.address = piece->start,
-                                            .length = piece->end - piece->start,
-                                            .function = symbol->name,
-                                            .source = symbol->source,
-                                            .flags = i > 0 ? SXT_RANGE_CONTINUES : 0};
-            if (!sxt_nameless_lend(&merge->nameless, merge->symbols, &range) || !emit_range(merge, &range))
-                return false;
-        }
-        return true;
-    }
-    const struct piece *first = &merge->pieces[pieces[0].index];
-    bool whole = count == 1 && first->start == candidate->start && first->end == candidate->end;
-    /* If symbols have some of its bytes, the rest is padding. */
-    if (candidate->rank == NAMELESS_RANK && !whole)
-        return true;
-    for (size_t i = candidate->range; i < symbols->range_count; i++) {
-        struct sxt_model_range range = symbols->ranges[i];
-        if (i != candidate->range && range.depth == 0)
-            break;
-        if (whole ? !emit_range(merge, &range) : !emit_parts(merge, &range, pieces, count))
-            return false;
-    }
-    return true;
-}
-
-/* Adds the calls inlined into nameless code to the symbols there. PIECES has room for all pieces. */
-static bool emit_nameless_calls(struct merge *merge, struct sxt_sort_item *pieces)
-{
-    const struct sxt_symbols *symbols = merge->symbols;
-    size_t count = 0;
-    for (size_t i = 0; i < merge->piece_count; i++)
-        if (merge->candidates[merge->pieces[i].candidate].range == NO_RANGE)
-            pieces[count++].index = (uint32_t)i;
-    for (size_t i = 0; i < merge->nameless.count; i++) {
-        const struct sxt_nameless_part *part = &merge->nameless.parts[i];
-        for (size_t k = part->range + (size_t)1; k < symbols->range_count && symbols->ranges[k].depth > 0; k++) {
-            struct sxt_model_range call = symbols->ranges[k];
-            uint64_t end = sxt_range_end(&call), start = call.address;
-            start = start > part->start ? start : part->start;
-            end = end < part->end ? end : part->end;
-            if (start < end && (!sxt_range_cut(merge->symbols, &symbols->ranges[k], start, end, &call) ||
-                                !emit_parts(merge, &call, pieces, count)))
-                return false;
-        }
-    }
-    return true;
-}
-
-static int emit_pieces(struct merge *merge, sxt_error *error)
-{
-    size_t count = merge->piece_count;
-    uint64_t most = 16 * ((uint64_t)merge->symbols->range_count + count) + ((uint64_t)1 << 20);
-    merge->range_limit = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
-    struct sxt_sort_item *pieces = malloc((2 * count + 1) * sizeof *pieces);
-    if (pieces == NULL)
-        return sxt_fail_memory(error, 2 * count * sizeof *pieces);
-    /* Stable, so the pieces of a candidate stay ascending. */
-    for (size_t i = 0; i < count; i++)
-        pieces[i] = (struct sxt_sort_item){merge->pieces[i].candidate, (uint32_t)i};
-    sxt_sort(pieces, pieces + count, count);
-    bool emitted = true;
-    for (size_t i = 0, end; i < count && emitted; i = end) {
-        for (end = i + 1; end < count && pieces[end].key == pieces[i].key; end++)
-            ;
-        emitted = emit_candidate(merge, &merge->candidates[pieces[i].key], pieces + i, end - i);
-    }
-    if (emitted && merge->nameless.has_calls)
-        emitted = emit_nameless_calls(merge, pieces);
-    free(pieces);
-    if (emitted)
-        return SXT_OK;
-    if (merge->range_count >= merge->range_limit)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
-                        "functions and inlined calls overlap so much that they would make over %zu ranges",
-                        merge->range_limit);
-    return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while merging symbols");
 }
 
 static void note_sources(struct sxt_symbols *symbols)

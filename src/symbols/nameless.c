@@ -14,12 +14,13 @@ static bool is_nameless(const struct sxt_model_range *range)
     return range->depth == 0 && range->function == 0;
 }
 
-bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols)
+bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols,
+                          const struct sxt_trees *trees)
 {
     memset(nameless, 0, sizeof *nameless);
     size_t count = 0;
-    for (size_t i = 0; i < symbols->range_count; i++)
-        count += is_nameless(&symbols->ranges[i]);
+    for (size_t i = 0; i < trees->count; i++)
+        count += is_nameless(&symbols->ranges[trees->first[i]]);
     if (count == 0)
         return true;
     struct sxt_sort_item *items = malloc(2 * count * sizeof *items);
@@ -29,12 +30,12 @@ bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbol
         return false;
     }
     count = 0;
-    for (size_t i = 0; i < symbols->range_count; i++)
-        if (is_nameless(&symbols->ranges[i]))
-            items[count++] = (struct sxt_sort_item){symbols->ranges[i].address, (uint32_t)i};
-    for (size_t i = 0; i < count && !nameless->has_calls; i++) {
-        size_t next = (size_t)items[i].index + 1;
-        nameless->has_calls = next < symbols->range_count && symbols->ranges[next].depth > 0;
+    for (size_t i = 0; i < trees->count; i++) {
+        uint32_t first = trees->first[i];
+        if (!is_nameless(&symbols->ranges[first]))
+            continue;
+        items[count++] = (struct sxt_sort_item){symbols->ranges[first].address, first};
+        nameless->has_calls |= trees->first[i + 1] > first + 1;
     }
     sxt_sort(items, items + count, count);
     uint64_t taken = 0;

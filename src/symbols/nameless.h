@@ -9,7 +9,7 @@
 #ifndef SXT_SYMBOLS_NAMELESS_H
 #define SXT_SYMBOLS_NAMELESS_H
 
-#include "symbols/symbols.h"
+#include "symbols/trees.h"
 
 /* The part of a nameless range that none before it covers. */
 struct sxt_nameless_part {
@@ -24,8 +24,9 @@ struct sxt_nameless {
     bool has_calls; /* one of them has inlined calls */
 };
 
-/* False when memory is short. */
-bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols);
+/* Collects the nameless ranges among the first ones of TREES. False when memory is short. */
+bool sxt_nameless_collect(struct sxt_nameless *nameless, const struct sxt_symbols *symbols,
+                          const struct sxt_trees *trees);
 void sxt_nameless_free(struct sxt_nameless *nameless);
 
 /* Where the nameless range that covers ADDRESS ends; 0 when there is none. */

@@ -22,7 +22,8 @@ struct node {
     uint32_t depth;
 };
 
-struct trees {
+/* State while trees are repaired. */
+struct mending {
     struct sxt_symbols *symbols;
     struct node *nodes; /* of one tree */
     size_t node_count, node_capacity;
@@ -30,28 +31,30 @@ struct trees {
     bool failed;
 };
 
-static bool is_well_formed(const struct sxt_symbols *symbols, size_t first, size_t end);
-static void keep_tree(struct trees *trees, size_t first, size_t end);
-static void mend_tree(struct trees *trees, size_t first, size_t end);
+static bool is_malformed(const void *symbols, size_t first, size_t end);
+static void keep_tree(struct mending *mending, size_t first, size_t end);
+static void mend_tree(struct mending *mending, size_t first, size_t end);
 
-int sxt_ranges_nest(struct sxt_symbols *symbols, sxt_error *error)
+int sxt_ranges_nest(struct sxt_symbols *symbols, struct sxt_trees *trees, sxt_error *error)
 {
-    struct trees trees = {.symbols = symbols};
-    size_t first = 0;
-    while (first < symbols->range_count && !trees.failed) {
-        size_t end = first + 1;
-        while (end < symbols->range_count && symbols->ranges[end].depth > 0)
-            end++;
-        if (is_well_formed(symbols, first, end))
-            keep_tree(&trees, first, end);
+    if (!sxt_trees_find(trees, symbols->ranges, symbols->range_count, is_malformed, symbols, symbols->threads))
+        return sxt_fail_memory(error, symbols->range_count * sizeof *trees->first);
+    if (trees->marked_count == 0)
+        return SXT_OK;
+    struct mending mending = {.symbols = symbols};
+    for (size_t i = 0; i < trees->count && !mending.failed; i++) {
+        if (trees->marked[i])
+            mend_tree(&mending, trees->first[i], trees->first[i + 1]);
         else
-            mend_tree(&trees, first, end);
-        first = end;
+            keep_tree(&mending, trees->first[i], trees->first[i + 1]);
     }
-    free(trees.nodes);
-    if (trees.failed)
+    free(mending.nodes);
+    if (mending.failed)
         return sxt_fail(error, SXT_ERROR_MEMORY, SXT_NO_OFFSET, "out of memory while nesting ranges");
-    symbols->range_count = trees.kept;
+    symbols->range_count = mending.kept;
+    sxt_trees_free(trees);
+    if (!sxt_trees_find(trees, symbols->ranges, symbols->range_count, NULL, NULL, symbols->threads))
+        return sxt_fail_memory(error, symbols->range_count * sizeof *trees->first);
     return SXT_OK;
 }
 
@@ -128,35 +131,40 @@ static bool is_well_formed(const struct sxt_symbols *symbols, size_t first, size
     return true;
 }
 
-static void keep_tree(struct trees *trees, size_t first, size_t end)
+static bool is_malformed(const void *symbols, size_t first, size_t end)
 {
-    struct sxt_model_range *ranges = trees->symbols->ranges;
-    if (trees->kept != first)
-        memmove(&ranges[trees->kept], &ranges[first], (end - first) * sizeof *ranges);
-    trees->kept += end - first;
+    return !is_well_formed(symbols, first, end);
+}
+
+static void keep_tree(struct mending *mending, size_t first, size_t end)
+{
+    struct sxt_model_range *ranges = mending->symbols->ranges;
+    if (mending->kept != first)
+        memmove(&ranges[mending->kept], &ranges[first], (end - first) * sizeof *ranges);
+    mending->kept += end - first;
 }
 
 /* The nodes of a tree with their parents; those that have none are left out. */
-static bool collect_nodes(struct trees *trees, size_t first, size_t end)
+static bool collect_nodes(struct mending *mending, size_t first, size_t end)
 {
     uint32_t open[SXT_SYMBOLS_MAX_DEPTH + 1]; /* by depth: the node that is open there */
     size_t levels = 0;
-    void *moved = sxt_array_grow(trees->nodes, &trees->node_capacity, end - first, sizeof *trees->nodes);
+    void *moved = sxt_array_grow(mending->nodes, &mending->node_capacity, end - first, sizeof *mending->nodes);
     if (moved == NULL)
         return false;
-    trees->nodes = moved;
-    trees->node_count = 0;
+    mending->nodes = moved;
+    mending->node_count = 0;
     for (size_t i = first; i < end; i++) {
-        const struct sxt_model_range *range = &trees->symbols->ranges[i];
+        const struct sxt_model_range *range = &mending->symbols->ranges[i];
         if (range->depth > levels || range->depth > SXT_SYMBOLS_MAX_DEPTH)
             continue;
-        struct node *node = &trees->nodes[trees->node_count];
+        struct node *node = &mending->nodes[mending->node_count];
         *node = (struct node){.start = range->address,
                               .end = sxt_range_end(range),
                               .range = (uint32_t)i,
                               .parent = range->depth > 0 ? open[range->depth - 1] : 0,
                               .depth = range->depth};
-        open[range->depth] = (uint32_t)trees->node_count++;
+        open[range->depth] = (uint32_t)mending->node_count++;
         levels = range->depth + 1;
     }
     return true;
@@ -175,9 +183,9 @@ static int by_parent_and_start(const void *a, const void *b, void *nodes)
 }
 
 /* Cuts the COUNT nodes of one level to what is around and beside them. The level above is done. */
-static void mend_level(struct trees *trees, uint32_t *level, size_t count)
+static void mend_level(struct mending *mending, uint32_t *level, size_t count)
 {
-    struct node *nodes = trees->nodes;
+    struct node *nodes = mending->nodes;
     for (size_t i = 0; i < count; i++) {
         struct node *node = &nodes[level[i]];
         const struct node *parent = &nodes[node->parent];
@@ -210,40 +218,40 @@ static int by_address(const void *a, const void *b)
     return first->depth < second->depth ? -1 : first->depth > second->depth;
 }
 
-static void mend_tree(struct trees *trees, size_t first, size_t end)
+static void mend_tree(struct mending *mending, size_t first, size_t end)
 {
     uint32_t *level = malloc((end - first) * sizeof *level);
     struct sxt_model_range *mended = malloc((end - first) * sizeof *mended);
-    if (level == NULL || mended == NULL || !collect_nodes(trees, first, end)) {
+    if (level == NULL || mended == NULL || !collect_nodes(mending, first, end)) {
         free(level);
         free(mended);
-        trees->failed = true;
+        mending->failed = true;
         return;
     }
     /* Each level is found by going through all nodes; trees with many nodes have few levels. */
     size_t done = 1;
-    for (uint32_t depth = 1; done < trees->node_count; depth++) {
+    for (uint32_t depth = 1; done < mending->node_count; depth++) {
         size_t count = 0;
-        for (size_t i = 0; i < trees->node_count; i++)
-            if (trees->nodes[i].depth == depth)
+        for (size_t i = 0; i < mending->node_count; i++)
+            if (mending->nodes[i].depth == depth)
                 level[count++] = (uint32_t)i;
-        mend_level(trees, level, count);
+        mend_level(mending, level, count);
         done += count;
     }
-    qsort(trees->nodes, trees->node_count, sizeof *trees->nodes, by_address);
+    qsort(mending->nodes, mending->node_count, sizeof *mending->nodes, by_address);
     size_t count = 0;
-    for (size_t i = 0; i < trees->node_count && !trees->failed; i++) {
-        const struct node *node = &trees->nodes[i];
+    for (size_t i = 0; i < mending->node_count && !mending->failed; i++) {
+        const struct node *node = &mending->nodes[i];
         if (node->start >= node->end)
             continue;
-        if (!sxt_range_cut(trees->symbols, &trees->symbols->ranges[node->range], node->start, node->end,
+        if (!sxt_range_cut(mending->symbols, &mending->symbols->ranges[node->range], node->start, node->end,
                            &mended[count]))
-            trees->failed = true;
+            mending->failed = true;
         count++;
     }
     if (count > 0)
-        memcpy(&trees->symbols->ranges[trees->kept], mended, count * sizeof *mended);
-    trees->kept += count;
+        memcpy(&mending->symbols->ranges[mending->kept], mended, count * sizeof *mended);
+    mending->kept += count;
     free(level);
     free(mended);
 }

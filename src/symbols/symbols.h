@@ -56,6 +56,7 @@ enum sxt_range_flags {
     SXT_RANGE_KEEP = 16,        /* depth 0 without a name: kept if no symbol has any of its bytes; see nameless.h */
     SXT_RANGE_CONTINUES = 32,   /* a piece of one range with the last range before it of its depth and function */
     SXT_RANGE_ASSUMED = 64,     /* put together from ranges that may have been cut, or may have been several */
+    SXT_RANGE_OWN_LINES = 128,  /* in a list of cut ranges: its lines are not those of the model */
 };
 
 struct sxt_model_range {
@@ -112,6 +113,7 @@ struct sxt_symbols {
 
     struct sxt_model_symbol *symbols;
     size_t symbol_count, symbol_capacity;
+    size_t ordered_count; /* how many of the first symbols are in order already */
     struct sxt_model_range *ranges;
     size_t range_count, range_capacity;
     struct sxt_model_line *lines;
@@ -131,6 +133,7 @@ struct sxt_symbols {
     struct sxt_model_base *bases;
     size_t base_count, base_capacity;
 
+    unsigned threads;      /* set before finish: how many it may use; see sxt_pool_threads */
     bool may_be_folded;    /* set before finish: the linker may have folded identical functions into one */
     bool cannot_be_folded; /* set before finish: the linker is known, and does not do that */
     bool reference;        /* the reference writer's rows, in its order: not sorted, not merged */
@@ -155,6 +158,15 @@ void sxt_symbols_add_alias(struct sxt_symbols *symbols, const struct sxt_model_a
 void sxt_symbols_add_call(struct sxt_symbols *symbols, uint64_t return_address, uint32_t function);
 void sxt_symbols_add_base(struct sxt_symbols *symbols, uint32_t name, uint64_t base);
 void sxt_symbols_add_segment(struct sxt_symbols *symbols, const struct sxt_model_segment *segment);
+
+/*
+ * Moves the symbols, ranges and lines of OTHER to the end of those of SYMBOLS. It notes a failure like the functions
+ * above. Nothing was added to OTHER besides them.
+ */
+void sxt_symbols_append(struct sxt_symbols *symbols, struct sxt_symbols *other);
+
+/* Puts the symbols in order. sxt_symbols_finish does the same; a caller can have it done earlier, on another thread. */
+int sxt_symbols_order(struct sxt_symbols *symbols, sxt_error *error);
 
 /*
  * Turns what was added into the ordered, merged model:
@@ -188,17 +200,27 @@ int sxt_ranges_sort(struct sxt_model_range *ranges, size_t count, sxt_error *err
 /*
  * Some formats have room for one file per range. A range whose own lines come from several files is cut where the file
  * changes, and so is every deeper range that crosses the cut; the pieces after the first have the flag "continues",
- * unless the range was only assumed to be one. *OUT gets all ranges and lines, cut where needed; string
- * numbers are those of SYMBOLS.
+ * unless the range was only assumed to be one. *OUT gets all ranges, cut where needed, and the lines of those that were
+ * cut; string numbers, and the other lines, are those of SYMBOLS. THREADS: see sxt_pool_threads.
  */
 struct sxt_range_list {
     struct sxt_model_range *ranges;
     size_t range_count;
-    struct sxt_model_line *lines;
-    size_t line_count;
+    const struct sxt_model_line *lines; /* of the model */
+    struct sxt_model_line *own_lines;   /* of ranges with the flag "own lines" */
 };
-int sxt_ranges_one_file(const struct sxt_symbols *symbols, struct sxt_range_list *out, sxt_error *error);
+int sxt_ranges_one_file(const struct sxt_symbols *symbols, unsigned threads, struct sxt_range_list *out,
+                        sxt_error *error);
 void sxt_range_list_free(struct sxt_range_list *list);
+
+/* The line entries of RANGE; NULL if it has none. */
+static inline const struct sxt_model_line *sxt_range_list_lines(const struct sxt_range_list *list,
+                                                                const struct sxt_model_range *range)
+{
+    if (range->line_count == 0)
+        return NULL;
+    return (range->flags & SXT_RANGE_OWN_LINES ? list->own_lines : list->lines) + range->first_line;
+}
 
 /* The readable forms of function names, decoded on several threads. */
 struct sxt_names {

@@ -27,12 +27,18 @@ static struct sxt_range_list split(void)
     struct sxt_range_list list;
     sxt_error error;
     sxt_test_finish(model);
-    if (sxt_ranges_one_file(model, &list, &error) != SXT_OK)
+    if (sxt_ranges_one_file(model, 2, &list, &error) != SXT_OK)
         fail_msg("%s", error.text);
     return list;
 }
 
 /* The pieces read as EXPECTED; each is followed by "=" and its file. */
+/* The array that first_line of RANGE counts in. */
+static const struct sxt_model_line *line_array(const struct sxt_range_list *list, const struct sxt_model_range *range)
+{
+    return range->flags & SXT_RANGE_OWN_LINES ? list->own_lines : list->lines;
+}
+
 static void expect_split(const char *expected)
 {
     struct sxt_range_list list = split();
@@ -41,7 +47,7 @@ static void expect_split(const char *expected)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     for (size_t i = 0; i < list.range_count; i++) {
-        char *piece = sxt_test_ranges_text(model, &list.ranges[i], 1, list.lines);
+        char *piece = sxt_test_ranges_text(model, &list.ranges[i], 1, line_array(&list, &list.ranges[i]));
         fprintf(out, "%s%s=%s", i > 0 ? " " : "", piece, sxt_symbols_view(model, list.ranges[i].file).data);
         free(piece);
     }
@@ -180,7 +186,7 @@ TEST(many_cuts_and_many_calls_are_not_quadratic)
     sxt_test_finish(model);
     double start = sxt_test_seconds();
     struct sxt_range_list list;
-    assert_int_equal(sxt_ranges_one_file(model, &list, NULL), SXT_OK);
+    assert_int_equal(sxt_ranges_one_file(model, 2, &list, NULL), SXT_OK);
     assert_true(sxt_test_seconds() - start < PATIENCE_SECONDS);
     assert_int_equal(list.range_count, 2 * COUNT);
     sxt_range_list_free(&list);
@@ -193,15 +199,14 @@ struct frame {
     uint32_t function, file, line, call_file, call_line;
 };
 
-static size_t frames_at(const struct sxt_model_range *ranges, size_t count, const struct sxt_model_line *lines,
-                        bool one_file, uint64_t address, struct frame *frames)
+static size_t frames_at(const struct sxt_range_list *list, bool one_file, uint64_t address, struct frame *frames)
 {
     size_t depth = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct sxt_model_range *here = &ranges[i];
+    for (size_t i = 0; i < list->range_count; i++) {
+        const struct sxt_model_range *here = &list->ranges[i];
         if (address < here->address || address - here->address >= here->length)
             continue;
-        const struct sxt_model_line *entry = sxt_test_line_at(lines, here, address);
+        const struct sxt_model_line *entry = sxt_test_line_at(line_array(list, here), here, address);
         assert_int_equal(here->depth, depth);
         frames[depth++] = (struct frame){
             .function = here->function,
@@ -250,8 +255,8 @@ static void assert_pieces_are_in_order_and_inside(const struct sxt_range_list *l
         }
         open[piece->depth] = piece;
         for (uint32_t k = 0; k < piece->line_count; k++) {
-            assert_true(list->lines[piece->first_line + k].offset < piece->length);
-            assert_int_equal(list->lines[piece->first_line + k].file, piece->file);
+            assert_true(sxt_range_list_lines(list, piece)[k].offset < piece->length);
+            assert_int_equal(sxt_range_list_lines(list, piece)[k].file, piece->file);
         }
     }
 }
@@ -267,11 +272,13 @@ TEST(random_models_say_the_same_before_and_after)
             at = end + sxt_test_below(&random, 10);
         }
         struct sxt_range_list list = split();
+        const struct sxt_range_list whole = {
+            .ranges = model->ranges, .range_count = model->range_count, .lines = model->lines};
         assert_pieces_are_in_order_and_inside(&list);
         for (uint64_t address = 0; address < 2 * SPACE; address++) {
             struct frame before[DEPTH_MAX], after[DEPTH_MAX];
-            size_t depth = frames_at(model->ranges, model->range_count, model->lines, false, address, before);
-            assert_int_equal(frames_at(list.ranges, list.range_count, list.lines, true, address, after), depth);
+            size_t depth = frames_at(&whole, false, address, before);
+            assert_int_equal(frames_at(&list, true, address, after), depth);
             assert_memory_equal(before, after, depth * sizeof *before);
         }
         cut += list.range_count - model->range_count;
