@@ -14,6 +14,7 @@
 #include "base/file_id.h"
 #include "base/inflate.h"
 #include "base/options.h"
+#include "base/task.h"
 #include "source/debug_file.h"
 #include "source/dwarf/dwarf.h"
 #include "source/elf/elf.h"
@@ -24,12 +25,27 @@
 #define MINI_DEBUG_INFO_TIMES 64
 #define MINI_DEBUG_INFO_MORE  ((uint64_t)64 << 20)
 
+/* A symbol table that is worth a thread has at least as many bytes. */
+#define WORTH_A_THREAD ((uint64_t)256 << 10)
+/* Symbol tables (three and those of MiniDebugInfo), and the table of Go. */
+#define FAILURES_MAX 8
+
+/* What is read besides DWARF, at the same time. */
+struct tables {
+    struct sxt_task task;
+    bool is_started;
+    struct sxt_symbols *symbols;
+    sxt_error failures[FAILURES_MAX];
+    size_t failure_count;
+};
+
 /* State of one extraction. */
 struct extraction {
     const sxt_extract_options *options;
     struct sxt_elf *elf;
     struct sxt_debug_file debug;
     struct sxt_symbols *symbols;
+    struct tables tables;
     sxt_error first_failure; /* of a source; its code is SXT_OK if none failed */
 };
 
@@ -37,6 +53,9 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
 static void describe_file(struct extraction *extraction, const char *path);
 static bool wants_debug_file(const struct extraction *extraction);
 static int read_dwarf(struct extraction *extraction, const char *path, sxt_error *error);
+static int start_tables(struct extraction *extraction, unsigned threads, sxt_error *error);
+static int take_tables(struct extraction *extraction, sxt_error *error);
+static void free_tables(struct extraction *extraction);
 static void read_symbol_tables(struct extraction *extraction);
 static void read_mini_debug_info(struct extraction *extraction);
 static void read_go(struct extraction *extraction);
@@ -77,6 +96,7 @@ int sxt_extract_elf(struct sxt_elf *elf, const char *path, const sxt_extract_opt
     int status = sxt_symbols_new(&extraction.symbols, error);
     if (status == SXT_OK) {
         status = read_all(&extraction, path, error);
+        free_tables(&extraction);
         sxt_debug_file_close(&extraction.debug);
     }
     if (status == SXT_OK)
@@ -129,6 +149,7 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
     const sxt_extract_options *options = extraction->options;
     struct sxt_symbols *symbols = extraction->symbols;
     describe_file(extraction, path);
+    symbols->threads = options->threads;
     symbols->may_be_folded = sxt_elf_may_be_folded(extraction->elf);
     symbols->cannot_be_folded = sxt_elf_cannot_be_folded(extraction->elf);
     if (options->flags & SXT_EXTRACT_REFERENCE) {
@@ -140,11 +161,10 @@ static int read_all(struct extraction *extraction, const char *path, sxt_error *
         status = sxt_debug_file_open(extraction->elf, path, options, &extraction->debug, error);
     if (status == SXT_OK && (options->sources & SXT_SOURCE_DWARF))
         status = read_dwarf(extraction, path, error);
+    if (status == SXT_OK)
+        status = take_tables(extraction, error);
     if (status != SXT_OK)
         return status;
-    read_symbol_tables(extraction);
-    if (options->sources & SXT_SOURCE_GO)
-        read_go(extraction);
     if (symbols->symbol_count == 0 && symbols->range_count == 0 && extraction->first_failure.code != SXT_OK) {
         if (error != NULL)
             *error = extraction->first_failure;
@@ -258,10 +278,39 @@ static int read_dwarf(struct extraction *extraction, const char *path, sxt_error
                      : sxt_dwarf_select_units(dwarf, options->addresses, options->address_count, wanted, error);
     }
     if (status == SXT_OK)
+        status = start_tables(extraction, options->threads, error);
+    if (status == SXT_OK)
         status = sxt_dwarf_read(dwarf, wanted, extraction->symbols, error);
     free(wanted);
     sxt_dwarf_close(&dwarf);
     return status;
+}
+
+/* Everything besides DWARF. This may be on another thread, so problems are noted and reported later. */
+static void read_tables(void *context)
+{
+    struct extraction *extraction = context;
+    read_symbol_tables(extraction);
+    if (extraction->options->sources & SXT_SOURCE_GO)
+        read_go(extraction);
+    if (!extraction->tables.symbols->failed && sxt_symbols_order(extraction->tables.symbols, NULL) != SXT_OK)
+        extraction->tables.symbols->failed = true;
+}
+
+/* DWARF is open: from here on its reader does not get sections of the same file. */
+static int start_tables(struct extraction *extraction, unsigned threads, sxt_error *error)
+{
+    struct tables *tables = &extraction->tables;
+    int status = sxt_symbols_new(&tables->symbols, error);
+    if (status != SXT_OK)
+        return status;
+    const struct sxt_elf_section *section = sxt_elf_section_typed(extraction->elf, SHT_SYMTAB);
+    if (section == NULL && extraction->debug.found)
+        section = sxt_elf_section_typed(&extraction->debug.elf, SHT_SYMTAB);
+    bool is_large = section != NULL && section->size >= WORTH_A_THREAD;
+    sxt_task_start(&tables->task, is_large ? threads : 1, read_tables, extraction);
+    tables->is_started = true;
+    return SXT_OK;
 }
 
 static void report(struct extraction *extraction, const sxt_error *problem)
@@ -272,13 +321,43 @@ static void report(struct extraction *extraction, const sxt_error *problem)
         extraction->options->warning(extraction->options->warning_data, problem);
 }
 
+/* Adds what the tables have to what DWARF has. */
+static int take_tables(struct extraction *extraction, sxt_error *error)
+{
+    struct tables *tables = &extraction->tables;
+    int status = tables->is_started ? SXT_OK : start_tables(extraction, 1, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_task_finish(&tables->task);
+    tables->is_started = false;
+    for (size_t i = 0; i < tables->failure_count; i++)
+        report(extraction, &tables->failures[i]);
+    sxt_symbols_append(extraction->symbols, tables->symbols);
+    sxt_symbols_free(&tables->symbols);
+    return SXT_OK;
+}
+
+static void free_tables(struct extraction *extraction)
+{
+    if (extraction->tables.is_started)
+        sxt_task_drop(&extraction->tables.task);
+    sxt_symbols_free(&extraction->tables.symbols);
+}
+
+static void note_failure(struct extraction *extraction, const sxt_error *problem)
+{
+    struct tables *tables = &extraction->tables;
+    if (tables->failure_count < FAILURES_MAX)
+        tables->failures[tables->failure_count++] = *problem;
+}
+
 /* A valid file has at most one table of each type; more would waste time and memory. */
 static void read_table_of(struct extraction *extraction, struct sxt_elf *elf, uint32_t type, uint8_t source)
 {
     const struct sxt_elf_section *section = sxt_elf_section_typed(elf, type);
     sxt_error problem;
-    if (section != NULL && sxt_elf_add_symbols(elf, section, source, extraction->symbols, &problem) != SXT_OK)
-        report(extraction, &problem);
+    if (section != NULL && sxt_elf_add_symbols(elf, section, source, extraction->tables.symbols, &problem) != SXT_OK)
+        note_failure(extraction, &problem);
 }
 
 /* The order matters for aliases: .symtab before .dynsym. */
@@ -295,7 +374,7 @@ static void read_symbol_tables(struct extraction *extraction)
     if (sources & SXT_SOURCE_DYNSYM) {
         read_table_of(extraction, elf, SHT_DYNSYM, SXT_SOURCE_DYNSYM);
         /* A damaged .dynsym was just reported. */
-        (void)sxt_elf_add_plt(elf, extraction->symbols, NULL);
+        (void)sxt_elf_add_plt(elf, extraction->tables.symbols, NULL);
     }
 }
 
@@ -326,7 +405,7 @@ static void read_mini_debug_info(struct extraction *extraction)
     } else {
         sxt_error whole;
         sxt_fail(&whole, (sxt_status)status, section->offset, "cannot read MiniDebugInfo: %.150s", problem.text);
-        report(extraction, &whole);
+        note_failure(extraction, &whole);
     }
     free(inside);
 }
@@ -335,6 +414,6 @@ static void read_go(struct extraction *extraction)
 {
     sxt_error problem;
     bool found = false;
-    if (sxt_go_read(extraction->elf, extraction->options, extraction->symbols, &found, &problem) != SXT_OK)
-        report(extraction, &problem);
+    if (sxt_go_read(extraction->elf, extraction->options, extraction->tables.symbols, &found, &problem) != SXT_OK)
+        note_failure(extraction, &problem);
 }

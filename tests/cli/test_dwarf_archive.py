@@ -94,5 +94,39 @@ class Objects(DwarfArchive):
         self.assertGreater(len(lines - {None}), 3)
 
 
+class Threads(sextant.ProgramTest):
+    """The bytes of an archive do not depend on which thread read which unit."""
+
+    PAIRS = 8
+    TYPES = "".join(f"struct type{i} {{ int a{i}; long b{i}; char *c{i}; struct type{i} *d{i}; }};\n" for i in range(500))
+    # Unit 2n has a function whose symbol has a second name; only unit 2n + 1 has that name in its DWARF.
+    FUNCTION = "int value%d; void first%d(void) { value%d++; }\nvoid again%d(void) __attribute__((alias(\"first%d\")));\n"
+    CALL = """extern int value%d;
+static inline __attribute__((always_inline)) void again%d(void) { value%d += 2; }
+void call%d(void) { again%d(); }
+"""
+
+    def program(self):
+        units = []
+        for i in range(self.PAIRS):
+            for name, text in (("first", self.FUNCTION), ("call", self.CALL)):
+                units.append(self.file(f"{name}{i}.c", (self.TYPES + text % ((i,) * 5)).encode()))
+        program = self.folder / "program"
+        options = ("-g", "-O1", "-shared", "-fPIC", "-fno-eliminate-unused-debug-types")
+        sextant.tool("gcc", *options, "-o", program, *units)
+        return program
+
+    def test_names_of_one_function_have_the_same_order(self):
+        sextant.need_tool("gcc")
+        program = self.program()
+        section = elf_reader.ElfFile(program.read_bytes()).section(".debug_info")
+        self.assertGreater(section.size, 256 << 10, "too little for two threads")
+        one = self.archive(program, "--threads", "1", name="one.lidia").read_bytes()
+        found = self.run_ok("lookup", "--json", "--name", "first3", self.folder / "one.lidia").json_lines()[0]
+        self.assertIn("again3", str(self.lookup(self.folder / "one.lidia", [int(found["address"], 16)])))
+        for _ in range(5):
+            self.assertEqual(self.archive(program, "--threads", "4", name="many.lidia").read_bytes(), one)
+
+
 if __name__ == "__main__":
     tap.main()

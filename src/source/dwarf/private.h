@@ -88,13 +88,14 @@ struct dwarf_outcome {
     uint32_t worker;
     uint32_t first_range, range_count;
     uint32_t first_line, line_count;
-    uint64_t broken_at;    /* offset in its section where it is damaged; UINT64_MAX if it is not */
-    bool broken_lines;     /* the line table is damaged */
-    bool broken_ranges;    /* a list of ranges is damaged */
-    bool is_skeleton;      /* only the skeleton was read */
-    bool missing_split;    /* its split unit was not found */
-    sxt_string split_name; /* then the path of its .dwo file, as the skeleton has it */
-    bool exhausted;        /* its budget was used up */
+    uint32_t first_string, string_end; /* those of its worker that were new */
+    uint64_t broken_at;                /* offset in its section where it is damaged; UINT64_MAX if it is not */
+    bool broken_lines;                 /* the line table is damaged */
+    bool broken_ranges;                /* a list of ranges is damaged */
+    bool is_skeleton;                  /* only the skeleton was read */
+    bool missing_split;                /* its split unit was not found */
+    sxt_string split_name;             /* then the path of its .dwo file, as the skeleton has it */
+    bool exhausted;                    /* its budget was used up */
 };
 
 /* Sets the budget for a unit of the main file. */

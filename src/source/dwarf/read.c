@@ -248,19 +248,27 @@ static bool make_room(struct joining *joining)
     return true;
 }
 
+/* Unit by unit, so that the numbers do not depend on which thread read which unit. */
 static bool join_strings(struct joining *joining, unsigned threads)
 {
+    const struct reading *reading = joining->reading;
     for (unsigned i = 0; i < threads; i++) {
-        const struct sxt_strings *strings = &joining->reading->workers[i].names.strings;
-        joining->numbers[i] = malloc(((size_t)strings->count + 1) * sizeof *joining->numbers[i]);
+        uint32_t count = reading->workers[i].names.strings.count;
+        joining->numbers[i] = calloc((size_t)count + 1, sizeof *joining->numbers[i]);
         if (joining->numbers[i] == NULL)
             return false;
-        for (uint32_t k = 0; k < strings->count; k++) {
-            sxt_string text = sxt_strings_get(strings, k);
-            joining->numbers[i][k] = sxt_symbols_string(joining->symbols, text.data, text.size);
+    }
+    for (size_t unit = 0; unit < reading->dwarf->main.info_unit_count; unit++) {
+        const struct dwarf_outcome *outcome = &reading->outcomes[unit];
+        const struct sxt_strings *strings = &reading->workers[outcome->worker].names.strings;
+        for (uint32_t i = outcome->first_string; i < outcome->string_end; i++) {
+            uint32_t number = sxt_strings_add_from(&joining->symbols->strings, strings, i);
+            if (number == SXT_STRINGS_FULL)
+                return false;
+            joining->numbers[outcome->worker][i] = number;
         }
     }
-    return !joining->symbols->failed;
+    return true;
 }
 
 /* In any order: users of variables sort them. */

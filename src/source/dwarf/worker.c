@@ -138,6 +138,7 @@ bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *u
     struct dwarf_output *output = &worker->output;
     outcome->first_range = (uint32_t)output->range_count;
     outcome->first_line = (uint32_t)output->line_count;
+    outcome->first_string = outcome->string_end = worker->names.strings.count;
     outcome->broken_at = UINT64_MAX;
     if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
         return true;
@@ -156,6 +157,7 @@ bool sxt_dwarf_read_unit(struct dwarf_worker *worker, const struct dwarf_unit *u
     }
     outcome->range_count = (uint32_t)(output->range_count - outcome->first_range);
     outcome->line_count = (uint32_t)(output->line_count - outcome->first_line);
+    outcome->string_end = worker->names.strings.count;
     outcome->exhausted = worker->budget.exhausted;
     return !out_of_memory(worker);
 }
