@@ -161,7 +161,7 @@ static void show_progress(void *data, uint64_t done, uint64_t total)
 
 static int make_archive(const struct cli_arguments *arguments, const struct cli_making *making)
 {
-    cli_expect_much_memory();
+    cli_expect_much_memory(false);
     struct bar bar = {.done = 0};
     struct cli_making with_bar = *making;
     if (!cli_given(arguments, "quiet")) {

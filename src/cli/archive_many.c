@@ -74,7 +74,7 @@ int cli_archive_many(const struct cli_arguments *arguments, const struct cli_mak
         sxt_emit_init(&many.emit, stdout, cli_given(arguments, "json"));
         sxt_progress_open(&many.progress, stderr, false);
         sxt_progress_phase(&many.progress, "making archives", many.count);
-        cli_expect_much_memory();
+        cli_expect_much_memory(true);
         (void)sxt_pool_run(workers, many.count, make, &many);
         sxt_progress_close(&many.progress);
         pthread_mutex_destroy(&many.lock);

@@ -17,7 +17,7 @@ int cli_make_size(const struct cli_arguments *arguments)
     sxt_error error;
     int status = cli_size_options(arguments, &making);
     if (status == CLI_DONE) {
-        cli_expect_much_memory();
+        cli_expect_much_memory(false);
         if (sxt_size_make(arguments->words, arguments->word_count, &making.size, &info, &failed, &error) != SXT_OK)
             status =
                 error.code == SXT_ERROR_USAGE ? cli_usage(arguments->verb, "%s", error.text) : cli_fail(failed, &error);

@@ -132,7 +132,7 @@ bool cli_parse_address(const char *text, uint64_t *address);
 const char *cli_extension(const char *path);
 
 /* Called by a verb before it fills tens of megabytes. */
-void cli_expect_much_memory(void);
+void cli_expect_much_memory(bool of_many_files);
 
 /* Ends a verb that printed results: a failed write is an error. */
 int cli_finish(struct sxt_emit *emit, int status);

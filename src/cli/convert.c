@@ -125,7 +125,7 @@ static int run(const struct cli_arguments *arguments)
         return status;
     if (strcmp(format, "ksym") == 0)
         return cli_make_ksym(arguments, true);
-    cli_expect_much_memory();
+    cli_expect_much_memory(false);
     if (strcmp(format, "size") == 0 || strcmp(format, "sizediff") == 0)
         return cli_convert_size(arguments, strcmp(format, "sizediff") == 0);
     sxt_symbols *symbols;

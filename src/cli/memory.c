@@ -2,7 +2,8 @@
  * memory.c: memory for a verb that fills tens of megabytes once and ends.
  *
  * By default each large block is mapped, touched page by page and unmapped again, which takes longer than filling it.
- * So memory is taken from one heap that never shrinks, in large pages if the kernel has them.
+ * So memory is taken from one heap that never shrinks, in large pages if the kernel has them. Its address space is
+ * reserved in a large step; what is not used takes no memory.
  */
 #include <malloc.h>
 #include <stdint.h>
@@ -12,14 +13,17 @@
 
 #include "cli/cli.h"
 
-#define HEAP_STEP  ((size_t)64 << 20)
+#define HEAP_STEP  ((size_t)256 << 20)
 #define LARGE_PAGE ((uintptr_t)2 << 20)
 
-void cli_expect_much_memory(void)
+void cli_expect_much_memory(bool of_many_files)
 {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    /* The threads that work on one file share the heap. Those that work on several would wait for each other. */
+    if (!of_many_files)
+        mallopt(M_ARENA_MAX, 1);
     mallopt(M_TOP_PAD, (int)HEAP_STEP);
     uintptr_t start = (uintptr_t)sbrk(0);
     /* The heap grows by a step with the first block that does not fit in what there is. */
