@@ -75,6 +75,35 @@ uint32_t sxt_strings_lend(struct sxt_strings *strings, sxt_string text, uint32_t
     return add(strings, hash, text.data, text.size, true);
 }
 
+uint32_t sxt_strings_add_hashed(struct sxt_strings *strings, sxt_string text, uint32_t hash)
+{
+    return add(strings, hash, text.data, text.size, false);
+}
+
+/* The slot, then what is known of the string in it, then its bytes if it may be the same. */
+void sxt_strings_expect(const struct sxt_strings *strings, const sxt_string *texts, size_t count, uint32_t *hashes)
+{
+    uint32_t mask = strings->slot_count - 1;
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = sxt_strings_hash(strings, texts[i].data, texts[i].size);
+        sxt_strings_prefetch(strings, hashes[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t taken = strings->slots[hashes[i] & mask];
+        if (taken != 0) {
+            __builtin_prefetch(&strings->hashes[taken - 1]);
+            __builtin_prefetch(&strings->views[taken - 1]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t taken = strings->slots[hashes[i] & mask];
+        if (taken != 0 && strings->hashes[taken - 1] == hashes[i]) {
+            __builtin_prefetch(strings->views[taken - 1].data);
+            __builtin_prefetch(strings->views[taken - 1].data + strings->views[taken - 1].size);
+        }
+    }
+}
+
 void sxt_strings_reserve(struct sxt_strings *strings, size_t count)
 {
     uint64_t slot_count = strings->slot_count, wanted = (uint64_t)count + 1;

@@ -49,6 +49,15 @@ uint32_t sxt_strings_hash(const struct sxt_strings *strings, const char *data, s
 /* As sxt_strings_add, but TEXT is not copied: it stays valid as long as the table. HASH is that of sxt_strings_hash. */
 uint32_t sxt_strings_lend(struct sxt_strings *strings, sxt_string text, uint32_t hash);
 
+/* As sxt_strings_add, of a string whose hash is known. */
+uint32_t sxt_strings_add_hashed(struct sxt_strings *strings, sxt_string text, uint32_t hash);
+
+/*
+ * Computes the HASHES of COUNT strings that will be added, and requests all memory that adding them will read, for all
+ * of them together: in a large table, waiting for it one string after another takes longer than everything else.
+ */
+void sxt_strings_expect(const struct sxt_strings *strings, const sxt_string *texts, size_t count, uint32_t *hashes);
+
 /* Requests the memory that adding a string with that hash will read first. */
 static inline void sxt_strings_prefetch(const struct sxt_strings *strings, uint32_t hash)
 {

@@ -75,6 +75,12 @@ static bool keep_form(struct job *job, unsigned worker, size_t index)
     return true;
 }
 
+static void prefetch(sxt_string name)
+{
+    __builtin_prefetch(name.data);
+    __builtin_prefetch(name.data + name.size);
+}
+
 static int decode_chunk(void *context, unsigned worker, size_t chunk)
 {
     struct job *job = context;
@@ -87,10 +93,10 @@ static int decode_chunk(void *context, unsigned worker, size_t chunk)
     for (size_t i = 0; i < count; i++)
         names[i] = job->name_at(job->names, first + i);
     for (size_t i = 0; i < count && i < AHEAD; i++)
-        __builtin_prefetch(names[i].data);
+        prefetch(names[i]);
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            __builtin_prefetch(names[i + AHEAD].data);
+            prefetch(names[i + AHEAD]);
         allowed += names[i].size * GROWTH_TIMES;
         sxt_buffer_clear(form);
         bool decoded = used <= allowed && sxt_demangle(names[i], form);

@@ -48,6 +48,13 @@ uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_
     return 0;
 }
 
+uint32_t sxt_symbols_string_hashed(struct sxt_symbols *symbols, sxt_string text, uint32_t hash)
+{
+    uint32_t number = sxt_strings_add_hashed(&symbols->strings, text, hash);
+    symbols->failed |= number == SXT_STRINGS_FULL;
+    return number != SXT_STRINGS_FULL ? number : 0;
+}
+
 /* Appends one ITEM to an array of the model. Indices have 32 bits, which limits the size. */
 #define APPEND(symbols, array, count, capacity, item)                                                                  \
     do {                                                                                                               \

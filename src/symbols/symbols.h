@@ -147,6 +147,9 @@ int sxt_symbols_new(struct sxt_symbols **out, sxt_error *error);
 /* A string's number; 0 for an empty one, and when memory is short (then `failed` is set). */
 uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_t size);
 
+/* The same for a string of which sxt_strings_expect computed the hash. */
+uint32_t sxt_symbols_string_hashed(struct sxt_symbols *symbols, sxt_string text, uint32_t hash);
+
 /*
  * Add to the model. All three note a failure in `failed` instead of returning it. A line belongs to the range added
  * last.

@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #define NAME_MAX_SIZE ((size_t)1 << 20)
+#define BATCH         16 /* symbols that are added together */
 
 static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out);
 static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address);
@@ -97,6 +98,45 @@ int sxt_elf_fail_exhausted(const struct sxt_elf_symbol_table *table, sxt_error *
     return sxt_fail(error, SXT_ERROR_LIMIT, table->strings.offset, "symbol names overlap too much");
 }
 
+/* Symbols that are added together, and the section of the last one. */
+struct batch {
+    struct sxt_model_symbol symbols[BATCH];
+    sxt_string names[BATCH];
+    size_t count;
+    uint32_t section_index, section_name;
+};
+
+static void add_batch(const struct sxt_elf *elf, struct batch *batch, struct sxt_symbols *symbols)
+{
+    uint32_t hashes[BATCH];
+    sxt_strings_expect(&symbols->strings, batch->names, batch->count, hashes);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct sxt_model_symbol *symbol = &batch->symbols[i];
+        symbol->name = sxt_symbols_string_hashed(symbols, batch->names[i], hashes[i]);
+        /* convert stored the section's index here; adjacent symbols usually have the same one. */
+        if (symbol->section != batch->section_index) {
+            batch->section_index = symbol->section;
+            batch->section_name = symbol->section < elf->section_count
+                                      ? sxt_symbols_string(symbols, elf->sections[symbol->section].name.data,
+                                                           elf->sections[symbol->section].name.size)
+                                      : 0;
+        }
+        symbol->section = batch->section_name;
+        sxt_symbols_add_symbol(symbols, symbol);
+    }
+    batch->count = 0;
+}
+
+/* Names are not in the order of symbols, so each one would be waited for. */
+static void prefetch_name(const struct sxt_elf_symbol_table *table, size_t index)
+{
+    if (index >= table->count)
+        return;
+    uint32_t name = sxt_elf_symbol_at(table, index).name;
+    if (name < table->strings.size)
+        __builtin_prefetch(table->strings.data + name);
+}
+
 int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
                         struct sxt_symbols *symbols, sxt_error *error)
 {
@@ -104,9 +144,12 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
     int status = sxt_elf_symbol_table_open(elf, section, &table, error);
     if (status != SXT_OK)
         return status;
-    uint32_t section_name = 0, section_index = UINT32_MAX;
+    struct batch batch;
+    batch.count = batch.section_name = 0;
+    batch.section_index = UINT32_MAX;
     for (size_t i = 1; i < table.count; i++) {
         struct sxt_model_symbol symbol = {.source = source};
+        prefetch_name(&table, i + BATCH);
         if (!convert(&table, i, &symbol))
             continue;
         struct sxt_elf_symbol raw = sxt_elf_symbol_at(&table, i);
@@ -115,18 +158,12 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
             return sxt_elf_fail_exhausted(&table, error);
         if (name.size == 0 || is_mapping_symbol(elf, raw.info & 15, name))
             continue;
-        symbol.name = sxt_symbols_string(symbols, name.data, name.size);
-        /* convert stored the section's index here; adjacent symbols usually have the same one. */
-        if (symbol.section != section_index) {
-            section_index = symbol.section;
-            section_name = section_index < elf->section_count
-                               ? sxt_symbols_string(symbols, elf->sections[section_index].name.data,
-                                                    elf->sections[section_index].name.size)
-                               : 0;
-        }
-        symbol.section = section_name;
-        sxt_symbols_add_symbol(symbols, &symbol);
+        batch.symbols[batch.count] = symbol;
+        batch.names[batch.count++] = name;
+        if (batch.count == BATCH)
+            add_batch(elf, &batch, symbols);
     }
+    add_batch(elf, &batch, symbols);
     return SXT_OK;
 }
 
