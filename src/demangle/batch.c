@@ -116,7 +116,7 @@ int sxt_demangle_all(struct sxt_demangled *out, size_t count, sxt_demangle_name_
     struct job job = {.out = out, .name_at = name_at, .names = names, .table = table};
     *out = (struct sxt_demangled){.count = count};
     out->forms = calloc(count + 1, sizeof *out->forms);
-    out->hashes = table != NULL ? malloc((count + 1) * sizeof *out->hashes) : NULL;
+    out->hashes = table != NULL ? calloc(count + 1, sizeof *out->hashes) : NULL;
     out->more = calloc(threads, sizeof *out->more);
     if (out->forms == NULL || (table != NULL && out->hashes == NULL) || out->more == NULL)
         return sxt_fail_memory(error, count * sizeof *out->forms);

@@ -83,9 +83,13 @@ void sxt_lidia_pool_add_function(struct sxt_lidia_pool *pool, uint32_t number)
         pool->function_of[number] = place(pool, number, pool->path_of[number]);
         return;
     }
-    /* Names are added in the order of their places. */
-    if (at + AHEAD < demangled->count)
+    /* Names are added in the order of their places, but their numbers are in any order. */
+    if (at + AHEAD < demangled->count) {
+        uint32_t later = pool->names.numbers[at + AHEAD];
         sxt_strings_prefetch(&pool->renamed, demangled->hashes[at + AHEAD]);
+        __builtin_prefetch(&pool->function_of[later]);
+        __builtin_prefetch(&pool->names.place_of[later]);
+    }
     uint32_t before = pool->renamed.count;
     pool->function_of[number] =
         intern(pool, sxt_strings_lend(&pool->renamed, demangled->forms[at], demangled->hashes[at]), before);

@@ -69,6 +69,17 @@ uint32_t sxt_symbols_string_hashed(struct sxt_symbols *symbols, sxt_string text,
         (symbols)->array[(symbols)->count++] = (item);                                                                 \
     } while (0)
 
+void sxt_symbols_reserve(struct sxt_symbols *symbols, size_t count)
+{
+    size_t wanted = count < UINT32_MAX ? symbols->symbol_count + count : 0;
+    void *moved = sxt_array_grow(symbols->symbols, &symbols->symbol_capacity, wanted, sizeof *symbols->symbols);
+    if (moved != NULL)
+        symbols->symbols = moved;
+    /* A second table has mostly the names of the first. */
+    if (count > symbols->strings.count)
+        sxt_strings_reserve(&symbols->strings, count);
+}
+
 void sxt_symbols_add_symbol(struct sxt_symbols *symbols, const struct sxt_model_symbol *symbol)
 {
     APPEND(symbols, symbols, symbol_count, symbol_capacity, *symbol);

@@ -14,6 +14,7 @@
 
 #define NAME_MAX_SIZE ((size_t)1 << 20)
 #define BATCH         16 /* symbols that are added together */
+#define CACHE_LINE    64
 
 static bool convert(const struct sxt_elf_symbol_table *table, size_t index, struct sxt_model_symbol *out);
 static uint64_t function_entry(const struct sxt_elf *elf, const struct sxt_elf_section *section, uint64_t address);
@@ -135,6 +136,8 @@ static void prefetch_name(const struct sxt_elf_symbol_table *table, size_t index
     uint32_t name = sxt_elf_symbol_at(table, index).name;
     if (name < table->strings.size)
         __builtin_prefetch(table->strings.data + name);
+    if (table->strings.size > CACHE_LINE && name < table->strings.size - CACHE_LINE)
+        __builtin_prefetch(table->strings.data + name + CACHE_LINE);
 }
 
 int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *section, uint8_t source,
@@ -144,6 +147,7 @@ int sxt_elf_add_symbols(struct sxt_elf *elf, const struct sxt_elf_section *secti
     int status = sxt_elf_symbol_table_open(elf, section, &table, error);
     if (status != SXT_OK)
         return status;
+    sxt_symbols_reserve(symbols, table.count);
     struct batch batch;
     batch.count = batch.section_name = 0;
     batch.section_index = UINT32_MAX;

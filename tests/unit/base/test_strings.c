@@ -70,6 +70,30 @@ TEST(a_string_that_is_lent_is_not_copied_and_counts_once)
     sxt_strings_free(&strings);
 }
 
+TEST(strings_that_are_expected_get_the_numbers_that_they_get_one_by_one)
+{
+    struct sxt_strings one = new_table(0), together = new_table(0);
+    char text[16][8];
+    for (unsigned round = 0; round < 200; round++) {
+        sxt_string texts[16];
+        uint32_t hashes[16];
+        for (unsigned i = 0; i < 16; i++) {
+            /* Some repeat one another, or a string of an earlier round; one is empty. */
+            int size = snprintf(text[i], sizeof text[i], "%x", (round * 16 + i) / 3 * 7 % 1000);
+            texts[i] = (sxt_string){text[i], i == 15 ? 0 : (size_t)size};
+        }
+        sxt_strings_expect(&together, texts, 16, hashes);
+        for (unsigned i = 0; i < 16; i++) {
+            uint32_t number = sxt_strings_add(&one, texts[i].data, texts[i].size);
+            assert_int_equal(sxt_strings_add_hashed(&together, texts[i], hashes[i]), number);
+            assert_int_equal(hashes[i], sxt_strings_hash(&one, texts[i].data, texts[i].size));
+        }
+    }
+    assert_int_equal(one.count, together.count);
+    sxt_strings_free(&one);
+    sxt_strings_free(&together);
+}
+
 TEST(reserved_room_changes_no_number)
 {
     struct sxt_strings strings = new_table(0);
