@@ -532,6 +532,30 @@ typedef struct sxt_heap_budget_result {
 SXT_API int sxt_heap_budget_check(const sxt_heap_diff *diff, const sxt_heap_budget *budget, sxt_heap_budget_result *out,
                                   sxt_error *error);
 
+/* --- several processes --- */
+
+/*
+ * One trace of the traces of several processes, on a common clock, in temporary files without a name. Equal stacks are
+ * one. Its peak is that of all processes together: a block is live while a process has it, so a block that forked
+ * children share counts once, and those of a process end with its last event. What it did not free still counts as
+ * leaked. TRACES are needed only during the call. Fails if they are sampled with different periods.
+ */
+SXT_API int sxt_trace_join(const sxt_trace *const *traces, size_t count, sxt_trace **out, sxt_error *error);
+
+/* A process of a joined trace. */
+typedef struct sxt_trace_process {
+    size_t struct_size;      /* set by the caller: sizeof(sxt_trace_process) */
+    uint64_t pid;            /* 0: unknown */
+    uint64_t parent_pid;     /* 0: unknown */
+    uint32_t parent;         /* index of the parent, or SXT_TRACE_NO_ID */
+    sxt_string command_line; /* absent: unknown */
+    uint64_t start_us;
+    uint64_t inherited_bytes, inherited_count; /* of the parent, live there when it forked the process */
+} sxt_trace_process;
+
+/* In the order of the traces that were joined. False if there is no such index. */
+SXT_API bool sxt_trace_get_process(const sxt_trace *trace, size_t index, sxt_trace_process *out);
+
 /* --- profiles for other programs --- */
 
 typedef enum sxt_heap_format {

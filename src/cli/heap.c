@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/heap_processes.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -70,6 +71,7 @@ static const struct cli_example examples[] = {
     {"sextant heap app.mlyze --timeline=1000 --csv > live.csv", "live bytes over time, for a chart"},
     {"sextant heap app.mlyze --address 0x55d0c0de", "who had this address, and when"},
     {"sextant heap app.mlyze --symbolize --search /srv/binaries", "names for a trace from another machine"},
+    {"sextant record --follow-fork -o heap/app.mlyze -- make; sextant heap heap", "all processes of a build"},
     {"sextant heap app.mlyze --peak --folded | flamegraph.pl > peak.svg", "a flame graph"},
     {NULL, NULL},
 };
@@ -79,14 +81,15 @@ static int run_words(int argc, char **argv);
 
 const struct cli_verb cli_heap = {
     .name = "heap",
-    .synopsis = "[OPTION...] FILE",
+    .synopsis = "[OPTION...] FILE|FOLDER...",
     .summary = "show where the memory of a program went",
     .description =
         "Reads a heap trace (.mlyze), plain or compressed, and prints peak, leaks and totals, each with the\n"
         "stacks that have the most. Stacks with the same frames are one row. --peak, --leaks, --temporary and\n"
         "--cost choose what is counted, --focus, --ignore, --module and --thread which allocations; --by,\n"
-        "--tree, --folded and others choose how it is shown. kB is 1000 bytes. See docs/heap.md for the\n"
-        "definitions.",
+        "--tree, --folded and others choose how it is shown. kB is 1000 bytes. Several traces, or a\n"
+        "folder of them, are those of processes: a tree of them is shown, and everything else is of all of\n"
+        "them together. See docs/heap.md for the definitions.",
     .options = options,
     .examples = examples,
     .run_words = run_words,
@@ -209,6 +212,10 @@ static int print_shape(struct sxt_emit *emit, const struct cli_heap *heap, const
 {
     switch (request->shape) {
     case CLI_HEAP_SUMMARY:
+        if (heap->processes != NULL)
+            cli_heap_print_processes(emit, heap);
+        if (heap->processes != NULL && sxt_emit_is_json(emit))
+            return CLI_DONE;
         return cli_heap_print_summary(emit, heap, request->table.limit);
     case CLI_HEAP_TABLE:
         return print_table(emit, heap, request);
@@ -299,12 +306,14 @@ static int open_trace(const struct cli_arguments *arguments, struct cli_heap *he
 static int run(const struct cli_arguments *arguments)
 {
     struct cli_heap_request request = {.shape = CLI_HEAP_SUMMARY};
+    struct cli_heap_processes processes = {0};
     struct cli_heap heap = {0};
-    if (arguments->word_count != 1)
-        return cli_usage(arguments->verb, arguments->word_count == 0 ? "no file given" : "one file at a time");
+    if (arguments->word_count == 0)
+        return cli_usage(arguments->verb, "no file given");
     int status = cli_heap_request_parse(arguments, &request);
     if (status == CLI_DONE)
-        status = open_trace(arguments, &heap);
+        status = cli_heap_are_several(arguments) ? cli_heap_processes_open(arguments, &processes, &heap)
+                                                 : open_trace(arguments, &heap);
     if (status == CLI_DONE)
         status = cli_heap_request_moments(arguments, &heap, &request);
     if (status == CLI_DONE && request.shape == CLI_HEAP_ADDRESS)
@@ -313,5 +322,8 @@ static int run(const struct cli_arguments *arguments)
         status = analyse(arguments, &heap, &request);
     cli_heap_close(&heap);
     cli_heap_request_free(&request);
+    if (status == CLI_DONE && processes.is_damaged)
+        status = CLI_NO;
+    cli_heap_processes_close(&processes);
     return status;
 }

@@ -22,6 +22,7 @@ struct cli_heap {
     sxt_heap_usage *usage;    /* NULL until it is analysed */
     sxt_heap_summary summary; /* of the usage */
     struct cli_heap_look look;
+    const struct cli_heap_processes *processes; /* whose traces it joins; NULL for one file */
 };
 
 /* --- trace.c: print what is wrong and return the exit status; call cli_heap_close also after a failure --- */

@@ -206,6 +206,11 @@ const struct sxt_mlyze_stack *sxt_heap_frames(const sxt_heap_usage *usage, uint3
 
 #define SXT_HEAP_NO_SITE UINT32_MAX
 
+/* --- analysis_processes.c --- */
+
+/* Takes peaks, the timeline and what was live at moments from ENDED: see join.c. ENDED gets what USAGE had. */
+void sxt_heap_take_peaks(sxt_heap_usage *usage, sxt_heap_usage *ended);
+
 /* --- export_*.c: profiles, appended to a buffer --- */
 
 int sxt_heap_export_folded(const sxt_heap_usage *usage, sxt_heap_cost cost, struct sxt_buffer *out, sxt_error *error);

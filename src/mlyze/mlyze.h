@@ -398,6 +398,28 @@ bool sxt_mlyze_check_part(const struct sxt_mlyze *trace, uint32_t number, struct
 /* The error for a part whose checksum is wrong. */
 int sxt_mlyze_fail_part(const struct sxt_mlyze_part *part, sxt_error *error);
 
+/* --- join.c: the traces of several processes as one --- */
+
+struct sxt_mlyze_join_input {
+    const struct sxt_mlyze *trace;
+    uint64_t pid;    /* 0: unknown */
+    uint32_t parent; /* number of the input of the process that forked it, or SXT_MLYZE_NO_ID */
+    uint64_t inherited_bytes, inherited_count; /* set by the join: live in the parent when it was forked */
+};
+
+/* More inputs have no room in addresses. */
+#define SXT_MLYZE_JOIN_MOST 65535
+
+/*
+ * Writes all events of COUNT inputs in the order of their absolute times, as a plain trace. Equal stacks get one id,
+ * and bits 48 to 63 of an address are combined with the number of the input. To WHOLE go only the events of the inputs.
+ * To ENDED also a FREE for each block that is live after the last event of its input, unless that event is the last of
+ * all: the memory of a process ends with it. *HAS_ENDS is false if there is no such FREE. All inputs must be sampled
+ * with the same period. What cannot be read is left out.
+ */
+int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_output *whole,
+                   struct sxt_output *ended, bool *has_ends, sxt_error *error);
+
 /* --- verify.c: the seven rules of the specification, each problem with its byte offset --- */
 
 uint64_t sxt_mlyze_verify(const uint8_t *data, size_t size, void (*problem)(void *data, const sxt_problem *problem),

@@ -52,6 +52,20 @@ static bool is_quick(const sxt_trace *trace, const sxt_heap_options *options)
            (sxt_mlyze_header(trace->mlyze)->flags & SXT_MLYZE_SAMPLED) == 0;
 }
 
+/* What depends on when processes end, from the trace that knows it. */
+static int take_peaks(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage *usage, sxt_error *error)
+{
+    sxt_heap_usage ended;
+    int status = sxt_heap_run(trace->ended, options, &ended, error);
+    if (status == SXT_OK) {
+        sxt_heap_take_peaks(usage, &ended);
+        sxt_heap_free(&ended);
+    } else {
+        sxt_heap_free(usage);
+    }
+    return status;
+}
+
 int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *given, sxt_heap_usage **out, sxt_error *error)
 {
     sxt_heap_options options;
@@ -74,6 +88,8 @@ int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *given, sxt
         const struct sxt_heap_watcher watcher = {pass, &reading};
         status = sxt_heap_run_watched(trace->mlyze, &options, &watcher, usage, error);
     }
+    if (status == SXT_OK && trace->ended != NULL)
+        status = take_peaks(trace, &options, usage, error);
     if (status == SXT_OK)
         *out = usage;
     else

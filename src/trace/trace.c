@@ -78,7 +78,7 @@ static int open_loaded(sxt_trace *trace, const sxt_trace_options *options, sxt_e
     return status == SXT_OK && options->root_first ? sxt_mlyze_set_root_first(trace->mlyze, error) : status;
 }
 
-static sxt_trace *new_trace(const sxt_trace_options *options, sxt_error *error)
+sxt_trace *sxt_trace_new(const sxt_trace_options *options, sxt_error *error)
 {
     sxt_trace *trace = calloc(1, sizeof *trace);
     if (trace == NULL) {
@@ -87,6 +87,7 @@ static sxt_trace *new_trace(const sxt_trace_options *options, sxt_error *error)
     }
     sxt_file_from_memory(&trace->file, "", 0);
     sxt_file_from_memory(&trace->whole, "", 0);
+    sxt_file_from_memory(&trace->ended_file, "", 0);
     trace->no_index = options->no_index;
     return trace;
 }
@@ -98,7 +99,7 @@ int sxt_trace_open_path(const char *path, const sxt_trace_options *given, sxt_tr
     int status = take_options(given, &options, error);
     if (status != SXT_OK)
         return status;
-    sxt_trace *trace = new_trace(&options, error);
+    sxt_trace *trace = sxt_trace_new(&options, error);
     if (trace == NULL)
         return SXT_ERROR_MEMORY;
     if (strcmp(path, "-") != 0 && (trace->path = strdup(path)) == NULL)
@@ -122,7 +123,7 @@ int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace_options
     int status = take_options(given, &options, error);
     if (status != SXT_OK)
         return status;
-    sxt_trace *trace = new_trace(&options, error);
+    sxt_trace *trace = sxt_trace_new(&options, error);
     if (trace == NULL)
         return SXT_ERROR_MEMORY;
     sxt_file_from_memory(&trace->file, data, size);
@@ -141,6 +142,7 @@ void sxt_trace_close(sxt_trace **trace)
     if (*trace == NULL)
         return;
     sxt_mlyze_close(&(*trace)->mlyze);
+    sxt_trace_free_parts(*trace);
     sxt_file_close(&(*trace)->whole);
     sxt_file_close(&(*trace)->file);
     free((*trace)->path);

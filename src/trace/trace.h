@@ -22,6 +22,13 @@ struct sxt_trace {
     bool is_compressed; /* the file is compressed as a whole */
     bool is_cut_off;    /* the recording did not end */
     bool no_index;      /* ignore what is beside the file */
+
+    /* Several processes, joined: see processes.c. */
+    struct sxt_file ended_file;
+    struct sxt_mlyze
+        *ended; /* the same events, and the blocks of a process end with it; NULL if that is no difference */
+    struct sxt_trace_part *parts;
+    size_t part_count;
 };
 
 /* --- trace.c --- */
@@ -29,6 +36,14 @@ struct sxt_trace {
 /* Reads and inflates the file at PATH. Refuses what is not a trace. *FILE is to be closed, also on failure. */
 int sxt_trace_load(const char *path, uint64_t inflate_limit, struct sxt_file *file, bool *is_compressed,
                    sxt_error *error);
+
+/* A trace without a file. NULL if memory is short. */
+sxt_trace *sxt_trace_new(const sxt_trace_options *options, sxt_error *error);
+
+/* --- processes.c --- */
+
+/* Frees what a joined trace has and others do not. */
+void sxt_trace_free_parts(sxt_trace *trace);
 
 /* --- caches.c: FILE.idx and FILE.live --- */
 
