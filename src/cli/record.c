@@ -418,7 +418,8 @@ static int follow(struct session *session, int gate, int report, const sigset_t 
         sxt_recording_discard(session->recording); /* it was killed before it became the program */
     else
         cli_finish_recording(session);
-    return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
+    ended = WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
+    return ended == 0 && session->has_failed ? CLI_NO : ended;
 }
 
 static int record(struct session *session)

@@ -19,7 +19,7 @@ static void show_warning(void *data, const char *path, const char *text)
 }
 
 /* The spool is removed when there is a trace. */
-static bool make_trace(const struct session *session, const char *spool, const char *output, sxt_recorded *recorded)
+static bool make_trace(struct session *session, const char *spool, const char *output, sxt_recorded *recorded)
 {
     struct cli_progress progress = {.phase = "finishing"};
     sxt_trace_write_options options;
@@ -35,7 +35,16 @@ static bool make_trace(const struct session *session, const char *spool, const c
     *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
     int status = sxt_recording_finish_path(spool, output, &options, recorded, &error);
     cli_progress_end(&progress);
+    if (status == SXT_ERROR_IO && !options.compress) { /* a plain trace may be larger than the spool */
+        sxt_error again;
+        options.compress = true;
+        status = sxt_recording_finish_path(spool, output, &options, recorded, &again);
+        cli_progress_end(&progress);
+        if (status == SXT_OK)
+            cli_warn(output, "%s; the trace is compressed instead", error.text);
+    }
     if (status != SXT_OK) {
+        session->has_failed = true;
         cli_fail(output, &error);
         cli_warn(spool, "the recording is kept here; 'sextant convert --recover' makes a trace from it");
         return false;
@@ -123,7 +132,7 @@ void cli_stop_children(const struct session *session)
     sxt_free(children.pids);
 }
 
-static void finish_child(const struct session *session, long pid)
+static void finish_child(struct session *session, long pid)
 {
     char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
     sxt_recorded recorded;

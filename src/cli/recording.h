@@ -26,6 +26,7 @@ struct session {
     pid_t child;
     bool is_stopped; /* the recording; the program may continue */
     bool is_finished;
+    bool has_failed; /* a trace could not be made */
 };
 
 /* --- record_trace.c --- */
