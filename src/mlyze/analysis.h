@@ -160,6 +160,26 @@ bool sxt_heap_sieve_keeps(struct sxt_heap_sieve *sieve, uint32_t stack);
 /* By number of a thread, whether its allocations count; NULL if all do. */
 const bool *sxt_heap_sieve_threads(const struct sxt_heap_sieve *sieve);
 
+/* --- function_modules.c: the loaded files that functions are in --- */
+
+#define SXT_FUNCTION_NO_MODULE UINT32_MAX
+
+/* Begins as {0}. Best effort: what does not fit in memory is unknown. */
+struct sxt_function_modules {
+    uint32_t *list; /* by id of a function: number of the loaded file */
+    size_t count, capacity;
+};
+
+void sxt_function_modules_add(struct sxt_function_modules *modules, uint32_t function, uint32_t module);
+
+/* The loaded file of a function; SXT_FUNCTION_NO_MODULE if it is unknown, or if there are several. */
+uint32_t sxt_function_modules_find(const struct sxt_function_modules *modules, uint32_t function);
+
+/* From and to the text in the metadata. Only functions below LIMIT are read. */
+void sxt_function_modules_read(struct sxt_function_modules *modules, sxt_string text, size_t limit);
+void sxt_function_modules_write(const struct sxt_function_modules *modules, struct sxt_buffer *out);
+void sxt_function_modules_free(struct sxt_function_modules *modules);
+
 /* --- analysis_merge.c: equal stacks are one site --- */
 
 /* Drops the sites that are left out, and makes one site of equal stacks, with the lowest of their ids. */

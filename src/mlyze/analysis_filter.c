@@ -123,35 +123,24 @@ static bool is_module(sxt_string path, const char *wanted)
     return name.size == size || sxt_string_begins((sxt_string){name.data + size, name.size - size}, ".so");
 }
 
-/*
- * Fills in the loaded files of functions, by place. "function_modules" has them for the functions 0, 1, ...: "0*12 -*1
- * 3*2" means that twelve functions are in the first of "modules", the next one is in several, and two are in the
- * fourth.
- */
-static void read_modules(struct sxt_heap_sieve *sieve, const struct sxt_json *text, const struct sxt_json *modules)
+/* Finds the loaded files of all functions, by place. */
+static void read_modules(struct sxt_heap_sieve *sieve)
 {
     const struct sxt_mlyze_metadata *metadata = sieve->metadata;
-    uint64_t id = 0;
-    if (text == NULL || text->type != SXT_JSON_STRING || modules == NULL || modules->type != SXT_JSON_ARRAY)
+    const struct sxt_json *text = sxt_json_member(metadata->root, "function_modules");
+    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
+    struct sxt_function_modules modules = {0};
+    if (text == NULL || text->type != SXT_JSON_STRING || list == NULL || list->type != SXT_JSON_ARRAY)
         return;
-    for (const char *at = text->string.data, *end = at + text->string.size; at < end;) {
-        uint64_t numbers[2] = {0, 0};
-        bool is_known = *at != '-';
-        for (int i = 0; i < 2; i++, at += at < end)
-            for (; at < end && *at != '*' && *at != ' '; at++)
-                numbers[i] = *at >= '0' && *at <= '9' && numbers[i] < UINT32_MAX
-                                 ? numbers[i] * 10 + (uint64_t)(*at - '0')
-                                 : numbers[i];
-        const struct sxt_json *module = is_known ? modules->child : NULL;
-        for (uint64_t i = 0; i < numbers[0] && module != NULL; i++)
-            module = module->next;
-        const struct sxt_json *path = sxt_json_member(module, "path");
-        for (uint64_t last = id + numbers[1]; id < last && id < metadata->function_count; id++) {
-            size_t place = sxt_mlyze_place(metadata->function_ids, metadata->function_count, (uint32_t)id);
-            if (place != SIZE_MAX && path != NULL && path->type == SXT_JSON_STRING)
-                sieve->modules[place] = path->string;
-        }
+    sxt_function_modules_read(&modules, text->string, metadata->function_count);
+    uint32_t number = 0;
+    for (const struct sxt_json *module = list->child; module != NULL; module = module->next, number++) {
+        const struct sxt_json *path = module->type == SXT_JSON_OBJECT ? sxt_json_member(module, "path") : NULL;
+        for (size_t i = 0; path != NULL && path->type == SXT_JSON_STRING && i < metadata->function_count; i++)
+            if (sxt_function_modules_find(&modules, sxt_mlyze_id_at(metadata->function_ids, i)) == number)
+                sieve->modules[i] = path->string;
     }
+    sxt_function_modules_free(&modules);
 }
 
 /* The loaded file that a frame is in; absent if it is not known. The file of code without lines is the loaded one. */
@@ -263,8 +252,7 @@ int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *o
     if (status == SXT_OK)
         status = choose_threads(sieve, error);
     if (status == SXT_OK && filter->module_count > 0)
-        read_modules(sieve, sxt_json_member(sieve->metadata->root, "function_modules"),
-                     sxt_json_member(sieve->metadata->root, "modules"));
+        read_modules(sieve);
     *out = sieve;
     if (status != SXT_OK)
         sxt_heap_sieve_close(out);

@@ -8,7 +8,7 @@
  *     {"stack_traces": {"0": [{"file_id": 0, "line": 42, "func_id": 0}, ...]}, "files": {...}, "functions": {...},
  *      "stack_order": "leaf_first", "threads": {"0": "main"}, "pid": 123,
  *      "modules": [{"path": "/bin/x", "build_id": "ab12...", "base": "0x55..."}],
- *      "unresolved": {"FUNCTION": {"module": 0, "address": "0x1234"}}}
+ *      "unresolved": {"FUNCTION": {"module": 0, "address": "0x1234"}}, "function_modules": "0*12 1*3"}
  */
 #include "trace/finish_names.h"
 
@@ -540,5 +540,8 @@ static void write_json(struct names *names, struct sxt_buffer *out)
         sxt_json_write_number(&json, "sample_period", facts->period);
     put_modules(facts, &json);
     put_unresolved(names, &json);
+    struct sxt_function_modules modules = {0};
+    sxt_places_write_modules(&names->places, NULL, &modules, &json);
+    sxt_function_modules_free(&modules);
     sxt_json_write_end(&json, '}');
 }

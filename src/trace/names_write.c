@@ -154,6 +154,25 @@ static void put_unresolved(const struct sxt_naming *naming, sxt_string name, str
         sxt_json_write_end(json, '}');
 }
 
+/* Functions that are gone leave their ids to others. */
+static void put_function_modules(const struct sxt_naming *naming, struct sxt_json_writer *json)
+{
+    const struct sxt_json *text = sxt_json_member(naming->metadata->root, "function_modules");
+    const struct sxt_naming_table *table = &naming->functions;
+    struct sxt_function_modules before = {0}, kept = {0};
+    if (text == NULL || text->type != SXT_JSON_STRING)
+        return;
+    sxt_function_modules_read(&before, text->string, naming->metadata->function_count);
+    for (size_t i = 0; i < table->before_count; i++) {
+        uint32_t id = sxt_mlyze_id_at(table->before_ids, i), module = sxt_function_modules_find(&before, id);
+        if (module != SXT_FUNCTION_NO_MODULE && !table->is_gone[i])
+            sxt_function_modules_add(&kept, id, module);
+    }
+    sxt_places_write_modules(&naming->places, table->ids, &kept, json);
+    sxt_function_modules_free(&before);
+    sxt_function_modules_free(&kept);
+}
+
 static void write_members(const struct sxt_naming *naming, struct sxt_json_reader *reader, struct sxt_json_writer *json)
 {
     const struct sxt_naming_table *tables[] = {&naming->files, &naming->functions};
@@ -164,6 +183,9 @@ static void write_members(const struct sxt_naming *naming, struct sxt_json_reade
         int which = sxt_string_is(key, names[0]) ? 0 : sxt_string_is(key, names[1]) ? 1 : -1;
         if (sxt_string_is(key, "unresolved")) {
             put_unresolved(naming, quoted, reader, json);
+        } else if (sxt_string_is(key, "function_modules")) {
+            sxt_json_read_skip(reader, NULL);
+            put_function_modules(naming, json);
         } else if (which >= 0 || sxt_string_is(key, "stack_traces")) {
             sxt_json_write_key_text(json, quoted);
             sxt_json_write_begin(json, NULL, '{');

@@ -229,3 +229,27 @@ void sxt_places_write_frame(struct sxt_json_writer *json, uint32_t file, uint32_
     sxt_json_write_number(json, "func_id", function);
     sxt_json_write_end(json, '}');
 }
+
+static void add_module(struct sxt_function_modules *modules, const uint32_t *ids, uint32_t function, uint32_t module)
+{
+    if (function > 0 && module != SXT_NO_MODULE)
+        sxt_function_modules_add(modules, ids != NULL ? ids[function] : function - 1, module);
+}
+
+void sxt_places_write_modules(const struct sxt_places *places, const uint32_t *ids, struct sxt_function_modules *before,
+                              struct sxt_json_writer *json)
+{
+    struct sxt_buffer text;
+    for (size_t i = 0; i < places->count; i++) {
+        const struct sxt_place *place = &places->list[i];
+        for (size_t k = 0; k < place->count; k++)
+            add_module(before, ids, places->frames[place->first + k].function, place->module);
+        for (size_t k = 0; k < place->alias_count && places->function_of != NULL; k++)
+            add_module(before, ids, places->function_of[places->aliases[place->first_alias + k]], place->module);
+    }
+    sxt_buffer_init(&text, (size_t)1 << 28);
+    sxt_function_modules_write(before, &text);
+    if (!text.failed && text.size > 0)
+        sxt_json_write_string(json, "function_modules", (sxt_string){(const char *)text.data, text.size});
+    sxt_buffer_free(&text);
+}

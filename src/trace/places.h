@@ -76,6 +76,14 @@ size_t sxt_places_frame_count(const struct sxt_places *places, const struct sxt_
 struct sxt_place_frame sxt_places_frame(const struct sxt_places *places, const struct sxt_place *place, uint32_t chosen,
                                         size_t index);
 
+/*
+ * Writes "function_modules", for --module of sextant heap. IDS has the ids of functions by their numbers; NULL: number
+ * -
+ * 1. BEFORE is what is known already, and is changed.
+ */
+void sxt_places_write_modules(const struct sxt_places *places, const uint32_t *ids, struct sxt_function_modules *before,
+                              struct sxt_json_writer *json);
+
 /* Fills the frames of all places, which must be sorted. */
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error);
 

@@ -6,7 +6,7 @@ import json
 import random
 import re
 
-from support import mlyze_writer, pprof, sextant, tap
+from support import heap_programs, mlyze_writer, pprof, recording, sextant, tap
 from support.heap_oracle import START, Heap, random_events
 
 FUNCTIONS = ["main", "load", "void std::vector<int, std::allocator<int> >::push_back(int&&)", "grow(int)",
@@ -231,6 +231,39 @@ class Places(FilterTest):
                                          function_modules=nonsense)  # fmt: skip
             self.path = self.file("m.mlyze", mlyze_writer.plain(self.events, START, text))
             self.rows("--module", "app")
+
+
+class Recorded(recording.RecordTest):
+    """Code with lines names its source file; the trace also knows which loaded file it is in."""
+
+    LIBRARY = "#include <stdlib.h>\nvoid *mine(int size) { return malloc(size); }\n"
+    PROGRAM = """#include <stdlib.h>
+void *mine(int size);
+void *volatile kept;
+int main(void)
+{
+    for (int i = 0; i < 10; i++)
+        kept = mine(100);
+    kept = malloc(77);
+    return 0;
+}
+"""
+
+    def check(self, path):
+        for module, size in (("libmine", 1000), ("libmine.so", 1000), ("program", 77), (self.folder / "program", 77), ("libx", 0)):
+            result = sextant.run("heap", path, "--json", "--module", module)
+            (total,) = result.json_lines()
+            self.assertEqual(total["allocated_bytes"], size, f"\n{result}")
+
+    def test_modules_of_a_recording(self):
+        library = heap_programs.build(self.folder, "libmine.so", self.LIBRARY, "-shared", "-fPIC")
+        program = heap_programs.build(self.folder, "program", self.PROGRAM, str(library), f"-Wl,-rpath,{self.folder}")
+        self.record(program)
+        self.check(self.folder / "out.mlyze")
+        self.record(program, options=["--no-symbols"])
+        self.check(self.folder / "out.mlyze")
+        self.run_warned("heap", self.folder / "out.mlyze", "--symbolize", "--json")
+        self.check(self.folder / "out.mlyze")
 
 
 class Timeline(FilterTest):

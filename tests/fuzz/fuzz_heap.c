@@ -9,6 +9,8 @@
 
 static void check_sums(const sxt_heap_usage *usage);
 static void check_tables(const sxt_heap_usage *usage);
+static void check_views(sxt_heap_usage *usage);
+static void check_filters(const struct sxt_mlyze *trace, const sxt_heap_usage *usage);
 static void check_states(const struct sxt_mlyze *trace, const sxt_heap_usage *usage);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -26,6 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check_sums(&usage);
     check_tables(&usage);
+    check_filters(trace, &usage);
+    check_views(&usage);
     if (!usage.is_damaged && !usage.is_sampled)
         check_states(trace, &usage);
     uint64_t third = (usage.end - usage.start) / 3;
@@ -97,6 +101,59 @@ static void check_tables(const sxt_heap_usage *usage)
     SXT_HOLDS(sxt_heap_export_pprof(usage, &out, NULL) == SXT_OK);
     SXT_HOLDS(sxt_heap_export_speedscope(usage, &out, NULL) == SXT_OK);
     sxt_buffer_free(&out);
+}
+
+/* What is shown may be less, but it adds up to the same. */
+static void check_views(sxt_heap_usage *usage)
+{
+    const sxt_heap_view view = {.frames = 3, .folds_library = true, .shortens_names = true};
+    for (sxt_heap_key key = SXT_HEAP_BY_STACK; key <= SXT_HEAP_BY_FUNCTION; key++) {
+        sxt_heap_table *rows;
+        uint64_t sum = 0;
+        SXT_HOLDS(sxt_heap_table_make_view(usage, key, SXT_HEAP_COST_BYTES, UINT64_MAX, &view, &rows, NULL) == SXT_OK);
+        for (size_t i = 0; i < rows->count; i++)
+            sum += rows->rows[i].sums.bytes;
+        SXT_HOLDS(sum == usage->total.bytes && rows->count <= usage->site_count);
+        sxt_heap_table_free(&rows);
+    }
+    sxt_heap_tree *tree;
+    SXT_HOLDS(sxt_heap_tree_make_view(usage, SXT_HEAP_COST_PEAK, true, &view, &tree, NULL) == SXT_OK);
+    SXT_HOLDS(tree->nodes[0].cost == usage->total.peak_bytes);
+    sxt_heap_tree_free(&tree);
+    sxt_heap_summary summary = {.struct_size = sizeof summary};
+    SXT_HOLDS(sxt_heap_suppress_known(usage, NULL) == SXT_OK);
+    sxt_heap_get_summary(usage, &summary);
+    SXT_HOLDS(summary.suppressed_bytes <= usage->total.leaked_bytes);
+}
+
+/* What is kept is a part of the whole, whose figures are those without a filter. */
+static void check_filters(const struct sxt_mlyze *trace, const sxt_heap_usage *usage)
+{
+    static const char *const focus[] = {"[a-m]"}, *const threads[] = {"0", "1"}, *const modules[] = {"lib"};
+    sxt_heap_filter filter;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        sxt_heap_options options = {.timeline = 5, .by_thread = true, .filter = &filter, .depth = kind};
+        sxt_heap_usage kept;
+        sxt_heap_sums sites = {0}, of_threads = {0};
+        sxt_heap_filter_init(&filter);
+        filter.focus = focus;
+        filter.focus_count = kind == 0;
+        filter.threads = threads;
+        filter.thread_count = kind == 1 ? 2 : 0;
+        filter.modules = modules;
+        filter.module_count = kind == 2;
+        SXT_HOLDS(sxt_heap_run(trace, &options, &kept, NULL) == SXT_OK);
+        for (size_t i = 0; i < kept.site_count; i++)
+            sxt_heap_add_sums(&sites, &kept.sites[i].sums);
+        for (size_t i = 0; i <= UINT16_MAX; i++)
+            sxt_heap_add_sums(&of_threads, &kept.threads[i]);
+        check_same(&sites, &kept.total);
+        check_same(&of_threads, &kept.total);
+        const sxt_heap_sums *whole = kind < 3 ? &kept.whole : &kept.total;
+        SXT_HOLDS(whole->bytes == usage->total.bytes && whole->peak_bytes == usage->total.peak_bytes);
+        SXT_HOLDS(whole->leaked_count == usage->total.leaked_count && kept.peak_time == usage->peak_time);
+        sxt_heap_free(&kept);
+    }
 }
 
 static void check_states(const struct sxt_mlyze *trace, const sxt_heap_usage *usage)
