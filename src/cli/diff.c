@@ -22,6 +22,8 @@ static const struct cli_option options[] = {
      NULL},
     {"suppressions", 0, "FILE", "heap traces: leave known leaks out; lines leak:PATTERN match\nfunctions and files",
      NULL},
+    {"no-default-suppressions", 0, NULL, "heap traces: count what libc and libstdc++ keep until the end\nas leaked",
+     NULL},
     {"fail-if-grows", 0, "SIZE", "exit with status 1 if the file grows by more than SIZE (4k, 1%)", NULL},
     {"fail-if-section", 0, "NAME=SIZE", "the same for a section (.text=1%); may be repeated", NULL},
     {"disassemble", 0, NULL, "show what changed in the code of the functions that changed\nmost, and store it with -o",
@@ -38,7 +40,7 @@ static const struct cli_option options[] = {
 };
 
 /* Options that are only for heap traces. */
-static const char *const of_traces[] = {"fail-if", "path-map", "suppressions"};
+static const char *const of_traces[] = {"fail-if", "path-map", "suppressions", "no-default-suppressions"};
 
 static const struct cli_example examples[] = {
     {"sextant diff old.size new.size", "totals, sections and the largest changes"},

@@ -1,5 +1,6 @@
 /* heap_diff_print.c: what changed between heap traces, as text, Markdown or JSON Lines. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/heap_diff.h"
@@ -104,6 +105,38 @@ static void emit_row(struct sxt_emit *emit, const struct cli_heap_diff *diff, co
     sxt_emit_record_end(emit);
 }
 
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The median of the leaks that are suppressed in the runs of a side. */
+static uint64_t suppressed_of(const struct cli_heap_diff *diff, bool is_after, bool is_count)
+{
+    uint64_t values[SXT_HEAP_RUNS_MOST];
+    size_t first = is_after ? diff->before_count : 0, end = is_after ? diff->run_count : diff->before_count, count = 0;
+    for (size_t i = first; i < end; i++) {
+        const sxt_heap_summary *summary = &diff->runs[i].heap.summary;
+        values[count++] = is_count ? summary->suppressed_count : summary->suppressed_bytes;
+    }
+    qsort(values, count, sizeof *values, by_value);
+    uint64_t low = values[(count - 1) / 2], high = values[count / 2];
+    return low + (high - low) / 2;
+}
+
+/* Totals include what is suppressed. */
+static void emit_leaked(struct sxt_emit *emit, const struct cli_heap_diff *diff)
+{
+    sxt_heap_figure bytes = total_of(diff, SXT_HEAP_METRIC_LEAKED);
+    sxt_heap_figure blocks = total_of(diff, SXT_HEAP_METRIC_LEAKED_BLOCKS);
+    uint64_t bytes_before = suppressed_of(diff, false, false), bytes_after = suppressed_of(diff, true, false);
+    emit_pair(emit, "leaked_bytes", bytes.before + bytes_before, bytes.after + bytes_after);
+    emit_pair(emit, "leaked_allocations", blocks.before + suppressed_of(diff, false, true),
+              blocks.after + suppressed_of(diff, true, true));
+    emit_pair(emit, "suppressed_bytes", bytes_before, bytes_after);
+}
+
 static void emit_totals(struct sxt_emit *emit, const struct cli_heap_diff *diff)
 {
     static const struct {
@@ -111,13 +144,12 @@ static void emit_totals(struct sxt_emit *emit, const struct cli_heap_diff *diff)
         sxt_heap_metric metric;
     } totals[] = {{"allocated_bytes", SXT_HEAP_METRIC_ALLOCATED},
                   {"allocations", SXT_HEAP_METRIC_ALLOCATIONS},
-                  {"peak_bytes", SXT_HEAP_METRIC_PEAK},
-                  {"leaked_bytes", SXT_HEAP_METRIC_LEAKED},
-                  {"leaked_allocations", SXT_HEAP_METRIC_LEAKED_BLOCKS}};
+                  {"peak_bytes", SXT_HEAP_METRIC_PEAK}};
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
         sxt_heap_figure figure = total_of(diff, totals[i].metric);
         emit_pair(emit, totals[i].key, figure.before, figure.after);
     }
+    emit_leaked(emit, diff);
     sxt_emit_object(emit, "metrics");
     for (sxt_heap_metric metric = SXT_HEAP_METRIC_PEAK; metric <= SXT_HEAP_METRIC_ALLOCATIONS; metric++) {
         static const char *const names[] = {"peak", "leaked", "allocated", "allocations"};
@@ -209,6 +241,10 @@ static void print_text(struct sxt_emit *emit, const struct cli_heap_diff *diff)
     sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "", "before", "after", "change");
     for (sxt_heap_metric metric = SXT_HEAP_METRIC_PEAK; metric <= SXT_HEAP_METRIC_ALLOCATIONS; metric++)
         print_total(emit, diff, metric);
+    uint64_t before = suppressed_of(diff, false, false), after = suppressed_of(diff, true, false);
+    if (before + after > 0)
+        sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "suppressed", thousands(before).text, thousands(after).text,
+                      cli_change(distance(before, after)).text);
     sxt_emit_text(emit, "\n");
     print_counts(emit, diff);
     sxt_emit_text(emit, "\n\n%15s  %15s  %13s  stack\n", metric_name(diff, SXT_HEAP_METRIC_LEAKED), "allocated",

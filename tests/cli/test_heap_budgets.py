@@ -154,8 +154,25 @@ class Budgets(Gate):
         self.gate(1, self.before, self.after, "--fail-if", "leaked=+0")
         self.gate(0, self.before, self.after, "--fail-if", "leaked=+0", "--suppressions", known)
         self.gate(1, self.before, self.after, "--fail-if", "allocated=+0", "--suppressions", known)
+        *_, last = self.run_ok("diff", self.before, self.after, "--suppressions", known, "--json").json_lines()
+        summary = last["summary"]
+        self.assertEqual((summary["leaked_bytes_before"], summary["leaked_bytes_after"]), (1100, 1157))
+        self.assertEqual((summary["suppressed_bytes_before"], summary["suppressed_bytes_after"]), (100, 157))
+        self.assertEqual(summary["metrics"]["leaked"]["median_after"], 1000)
+        self.assertRegex(self.run_ok("diff", self.before, self.after, "--suppressions", known).text,
+                         r"\nsuppressed +100 +157 +\+57\n")  # fmt: skip
         result = self.gate(1, self.before, self.after, "--suppressions", self.file("bad.txt", b"race:x\n"))
         self.assertIn("line 1", result.err)
+
+    def test_what_libc_keeps_is_not_a_leak(self):
+        """A program that begins to print has a buffer until its end."""
+        buffer = [("__GI__IO_file_doallocate", "libio/filedoalloc.c", 101), ("_IO_new_file_xsputn", "libio/fileops.c", 1243),
+                  ("__GI__IO_puts", "libio/ioputs.c", 40), ("main", "/src/m.c", 1)]  # fmt: skip
+        quiet = self.trace("q.mlyze", [(10, [("main", "/src/m.c", 1)])])
+        loud = self.trace("l.mlyze", [(10, [("main", "/src/m.c", 1)]), (1024, buffer)])
+        self.gate(0, quiet, loud, "--fail-if", "leaked=+0")
+        self.gate(1, quiet, loud, "--fail-if", "leaked=+0", "--no-default-suppressions")
+        self.gate(1, quiet, loud, "--fail-if", "peak=+0")
 
     def test_compressed_traces(self):
         packed = [self.file(f"{path.name}.gz", gzip.compress(path.read_bytes())) for path in (self.before, self.after)]
