@@ -5,10 +5,24 @@
 #include "base/array.h"
 #include "symbols/symbols.h"
 
+/* A model without DWARF has no strings yet: it takes those of OTHER, which keep their numbers. */
+static void take_strings(struct sxt_symbols *symbols, struct sxt_symbols *other)
+{
+    struct sxt_strings empty = symbols->strings;
+    symbols->strings = other->strings;
+    other->strings = empty;
+}
+
 /* The numbers that the strings of OTHER have in SYMBOLS; NULL when memory is short. */
-static uint32_t *number_strings(struct sxt_symbols *symbols, const struct sxt_symbols *other)
+static uint32_t *number_strings(struct sxt_symbols *symbols, struct sxt_symbols *other)
 {
     uint32_t *numbers = malloc((size_t)other->strings.count * sizeof *numbers);
+    if (numbers != NULL && symbols->strings.count == 1) {
+        take_strings(symbols, other);
+        for (uint32_t i = 0; i < symbols->strings.count; i++)
+            numbers[i] = i;
+        return numbers;
+    }
     for (uint32_t i = 0; i < other->strings.count && numbers != NULL; i++) {
         numbers[i] = sxt_strings_add_from(&symbols->strings, &other->strings, i);
         if (numbers[i] == SXT_STRINGS_FULL) {

@@ -150,13 +150,13 @@ uint32_t sxt_symbols_string(struct sxt_symbols *symbols, const char *data, size_
 /* The same for a string of which sxt_strings_expect computed the hash. */
 uint32_t sxt_symbols_string_hashed(struct sxt_symbols *symbols, sxt_string text, uint32_t hash);
 
+/* Makes room for a table of COUNT symbols. Best effort: without it the model grows as symbols are added. */
+void sxt_symbols_reserve(struct sxt_symbols *symbols, size_t count);
+
 /*
  * Add to the model. All three note a failure in `failed` instead of returning it. A line belongs to the range added
  * last.
  */
-/* Makes room for a table of COUNT symbols. Best effort: without it the model grows as symbols are added. */
-void sxt_symbols_reserve(struct sxt_symbols *symbols, size_t count);
-
 void sxt_symbols_add_symbol(struct sxt_symbols *symbols, const struct sxt_model_symbol *symbol);
 void sxt_symbols_add_range(struct sxt_symbols *symbols, const struct sxt_model_range *range);
 void sxt_symbols_add_line(struct sxt_symbols *symbols, const struct sxt_model_line *line);
