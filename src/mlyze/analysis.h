@@ -180,6 +180,9 @@ void sxt_function_modules_read(struct sxt_function_modules *modules, sxt_string 
 void sxt_function_modules_write(const struct sxt_function_modules *modules, struct sxt_buffer *out);
 void sxt_function_modules_free(struct sxt_function_modules *modules);
 
+/* By place of a function: the path of its loaded file, absent if that is unknown. To be freed; NULL: no memory. */
+sxt_string *sxt_function_modules_paths(const struct sxt_mlyze_metadata *metadata);
+
 /* --- analysis_merge.c: equal stacks are one site --- */
 
 /* Drops the sites that are left out, and makes one site of equal stacks, with the lowest of their ids. */

@@ -123,26 +123,6 @@ static bool is_module(sxt_string path, const char *wanted)
     return name.size == size || sxt_string_begins((sxt_string){name.data + size, name.size - size}, ".so");
 }
 
-/* Finds the loaded files of all functions, by place. */
-static void read_modules(struct sxt_heap_sieve *sieve)
-{
-    const struct sxt_mlyze_metadata *metadata = sieve->metadata;
-    const struct sxt_json *text = sxt_json_member(metadata->root, "function_modules");
-    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
-    struct sxt_function_modules modules = {0};
-    if (text == NULL || text->type != SXT_JSON_STRING || list == NULL || list->type != SXT_JSON_ARRAY)
-        return;
-    sxt_function_modules_read(&modules, text->string, metadata->function_count);
-    uint32_t number = 0;
-    for (const struct sxt_json *module = list->child; module != NULL; module = module->next, number++) {
-        const struct sxt_json *path = module->type == SXT_JSON_OBJECT ? sxt_json_member(module, "path") : NULL;
-        for (size_t i = 0; path != NULL && path->type == SXT_JSON_STRING && i < metadata->function_count; i++)
-            if (sxt_function_modules_find(&modules, sxt_mlyze_id_at(metadata->function_ids, i)) == number)
-                sieve->modules[i] = path->string;
-    }
-    sxt_function_modules_free(&modules);
-}
-
 /* The loaded file that a frame is in; absent if it is not known. The file of code without lines is the loaded one. */
 static sxt_string module_of(const struct sxt_heap_sieve *sieve, const struct sxt_mlyze_frame *frame)
 {
@@ -241,7 +221,7 @@ int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *o
     sieve->filter = *filter;
     sieve->functions = calloc(sieve->metadata->function_count + 1, 1);
     sieve->files = calloc(sieve->metadata->file_count + 1, 1);
-    sieve->modules = calloc(sieve->metadata->function_count + 1, sizeof *sieve->modules);
+    sieve->modules = sxt_function_modules_paths(sieve->metadata);
     int status = sieve->functions != NULL && sieve->files != NULL && sieve->modules != NULL
                      ? SXT_OK
                      : sxt_fail_memory(error, sieve->metadata->function_count);
@@ -251,8 +231,6 @@ int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *o
         status = compile(&sieve->ignore, filter->ignore, filter->ignore_count, error);
     if (status == SXT_OK)
         status = choose_threads(sieve, error);
-    if (status == SXT_OK && filter->module_count > 0)
-        read_modules(sieve);
     *out = sieve;
     if (status != SXT_OK)
         sxt_heap_sieve_close(out);

@@ -162,6 +162,25 @@ static int read_patterns(struct patterns *patterns, struct sxt_arena *arena, sxt
     return SXT_OK;
 }
 
+/* A pattern may also match the loaded file that a function is in, as "leak:libfontconfig" does. */
+static bool judge_modules(const struct sxt_mlyze_metadata *metadata, uint8_t *functions,
+                          const struct patterns *patterns)
+{
+    sxt_string *paths = sxt_function_modules_paths(metadata), last = {NULL, 0};
+    bool is_match = false, is_read = paths != NULL;
+    for (size_t i = 0; is_read && i < metadata->function_count; i++) {
+        if (paths[i].size == 0)
+            continue;
+        if (paths[i].data != last.data)
+            is_match = matches(patterns, paths[i]);
+        last = paths[i];
+        if (is_match)
+            functions[i] = 1;
+    }
+    free(paths);
+    return is_read;
+}
+
 int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
@@ -172,6 +191,8 @@ int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
     int status = read_patterns(&patterns, &arena, text, error);
     if (status == SXT_OK && (verdicts.functions == NULL || verdicts.files == NULL))
         status = sxt_fail_memory(error, metadata->function_count + metadata->file_count);
+    if (status == SXT_OK && !judge_modules(metadata, verdicts.functions, &patterns))
+        status = sxt_fail_memory(error, metadata->function_count * sizeof(sxt_string));
     for (size_t i = 0; i < usage->site_count && status == SXT_OK; i++) {
         const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, usage->sites[i].stack);
         if (stack != NULL && usage->sites[i].sums.leaked_count > 0)

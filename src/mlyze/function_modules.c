@@ -89,3 +89,37 @@ void sxt_function_modules_free(struct sxt_function_modules *modules)
     free(modules->list);
     *modules = (struct sxt_function_modules){0};
 }
+
+/* The loaded files of all functions, from the text in the metadata. */
+static void fill_paths(const struct sxt_mlyze_metadata *metadata, const struct sxt_json *list,
+                       const struct sxt_function_modules *modules, sxt_string *paths)
+{
+    sxt_string *of_module = calloc(list->count + 1, sizeof *of_module);
+    size_t count = 0;
+    if (of_module == NULL)
+        return;
+    for (const struct sxt_json *module = list->child; module != NULL && count < list->count; module = module->next) {
+        const struct sxt_json *path = module->type == SXT_JSON_OBJECT ? sxt_json_member(module, "path") : NULL;
+        of_module[count++] = path != NULL && path->type == SXT_JSON_STRING ? path->string : (sxt_string){NULL, 0};
+    }
+    for (size_t i = 0; i < metadata->function_count; i++) {
+        uint32_t module = sxt_function_modules_find(modules, sxt_mlyze_id_at(metadata->function_ids, i));
+        if (module < count)
+            paths[i] = of_module[module];
+    }
+    free(of_module);
+}
+
+sxt_string *sxt_function_modules_paths(const struct sxt_mlyze_metadata *metadata)
+{
+    const struct sxt_json *text = sxt_json_member(metadata->root, "function_modules");
+    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
+    sxt_string *paths = calloc(metadata->function_count + 1, sizeof *paths);
+    struct sxt_function_modules modules = {0};
+    if (paths == NULL || text == NULL || text->type != SXT_JSON_STRING || list == NULL || list->type != SXT_JSON_ARRAY)
+        return paths;
+    sxt_function_modules_read(&modules, text->string, metadata->function_count);
+    fill_paths(metadata, list, &modules, paths);
+    sxt_function_modules_free(&modules);
+    return paths;
+}

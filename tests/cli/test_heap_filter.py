@@ -262,6 +262,12 @@ int main(void)
         self.check(self.folder / "out.mlyze")
         self.record(program, options=["--no-symbols"])
         self.check(self.folder / "out.mlyze")
+        known = self.file("known", "leak:libmine\n")
+        for options in (["--no-symbols"], []):
+            self.record(program, options=options)
+            rows = self.run_ok("heap", self.folder / "out.mlyze", "--leaks", "--json", "--suppressions", known).json_lines()
+            self.assertEqual([row["leaked_bytes"] for row in rows], [77])
+        self.record(program, options=["--no-symbols"])
         self.run_warned("heap", self.folder / "out.mlyze", "--symbolize", "--json")
         self.check(self.folder / "out.mlyze")
 

@@ -104,6 +104,7 @@ TEST(knows_frames_of_libraries)
     assert_true(is_library("std::string::append(char const*)", "/lib/x86_64-linux-gnu/libstdc++.so.6"));
     assert_true(is_library("libc.so.6+0x1234", "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(is_library("_dl_init", "elf/dl-init.c"));
+    assert_true(is_library("allocate_once", "include/allocate_once.h"));
     assert_true(is_library("__libc_start_call_main", "../sysdeps/nptl/libc_start_call_main.h"));
     assert_true(is_library("_start", "/usr/bin/git"));
     assert_true(is_library("alloc::vec::Vec<T>::push", "/rustc/abc/library/alloc/src/vec/mod.rs"));
