@@ -5,6 +5,9 @@
 #include "base/array.h"
 #include "symbols/symbols.h"
 
+/* Strings ahead of the one that is added whose place in the table is requested from memory. */
+#define AHEAD 16
+
 /* A model without DWARF has no strings yet: it takes those of OTHER, which keep their numbers. */
 static void take_strings(struct sxt_symbols *symbols, struct sxt_symbols *other)
 {
@@ -23,7 +26,10 @@ static uint32_t *number_strings(struct sxt_symbols *symbols, struct sxt_symbols 
             numbers[i] = i;
         return numbers;
     }
+    sxt_strings_reserve(&symbols->strings, (size_t)symbols->strings.count + other->strings.count);
     for (uint32_t i = 0; i < other->strings.count && numbers != NULL; i++) {
+        if (i + AHEAD < other->strings.count)
+            sxt_strings_prefetch(&symbols->strings, other->strings.hashes[i + AHEAD]);
         numbers[i] = sxt_strings_add_from(&symbols->strings, &other->strings, i);
         if (numbers[i] == SXT_STRINGS_FULL) {
             free(numbers);

@@ -16,6 +16,9 @@
 #include "base/priority_queue.h"
 #include "base/search.h"
 
+/* The most ranges for which an insertion sort is faster. */
+#define INSERTION_MAX 48
+
 /* State while one function is processed. */
 struct sweep {
     struct dwarf_assembly *assembly;
@@ -94,6 +97,22 @@ int sxt_dwarf_compare_node_ranges(const void *a, const void *b)
     return first->node < second->node ? -1 : first->node > second->node;
 }
 
+/* Sorts node ranges, which are in order already or few; otherwise most of them are near their places. */
+static void sort_node_ranges(struct dwarf_node_range *ranges, size_t count)
+{
+    if (count > INSERTION_MAX) {
+        qsort(ranges, count, sizeof *ranges, sxt_dwarf_compare_node_ranges);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        struct dwarf_node_range range = ranges[i];
+        size_t place = i;
+        for (; place > 0 && sxt_dwarf_compare_node_ranges(&ranges[place - 1], &range) > 0; place--)
+            ranges[place] = ranges[place - 1];
+        ranges[place] = range;
+    }
+}
+
 /*
  * Collects the ranges of the function and of everything inlined into it, sorted by address. Usually they are sorted
  * already.
@@ -128,7 +147,7 @@ static size_t collect_node_ranges(struct sweep *sweep, uint32_t root)
     }
     assembly->heap = heap;
     if (!ordered)
-        qsort(assembly->node_ranges, count, sizeof *assembly->node_ranges, sxt_dwarf_compare_node_ranges);
+        sort_node_ranges(assembly->node_ranges, count);
     return count;
 }
 
@@ -188,12 +207,16 @@ static size_t collect_roots(struct sweep *sweep)
     }
     assembly->node_ranges = node_ranges;
     count = 0;
+    bool ordered = true;
     for (uint32_t i = 0; i < functions->node_count; i++)
         for (uint32_t k = 0; functions->nodes[i].parent == DWARF_NONE && k < functions->nodes[i].range_count; k++) {
             const struct dwarf_range *range = &functions->ranges.list[functions->nodes[i].first_range + k];
-            node_ranges[count++] = (struct dwarf_node_range){range->start, range->end, i};
+            node_ranges[count] = (struct dwarf_node_range){range->start, range->end, i};
+            ordered = ordered && (count == 0 || node_ranges[count - 1].start <= range->start);
+            count++;
         }
-    qsort(node_ranges, count, sizeof *node_ranges, sxt_dwarf_compare_node_ranges);
+    if (!ordered)
+        sort_node_ranges(node_ranges, count);
     return count;
 }
 

@@ -20,6 +20,8 @@
 #define WARNINGS_MAX 5
 /* How many bytes of .debug_info stay in memory after they were read, at least. */
 #define DROP_STEP ((size_t)8 << 20)
+/* Strings ahead of the one that is added whose place in the table is requested from memory. */
+#define AHEAD 16
 /* Characters of the name of a missing file in a warning. */
 #define NAME_SHOWN ((size_t)100)
 
@@ -252,16 +254,21 @@ static bool make_room(struct joining *joining)
 static bool join_strings(struct joining *joining, unsigned threads)
 {
     const struct reading *reading = joining->reading;
+    size_t most = joining->symbols->strings.count;
     for (unsigned i = 0; i < threads; i++) {
         uint32_t count = reading->workers[i].names.strings.count;
+        most = count > most ? count : most;
         joining->numbers[i] = calloc((size_t)count + 1, sizeof *joining->numbers[i]);
         if (joining->numbers[i] == NULL)
             return false;
     }
+    sxt_strings_reserve(&joining->symbols->strings, most);
     for (size_t unit = 0; unit < reading->dwarf->main.info_unit_count; unit++) {
         const struct dwarf_outcome *outcome = &reading->outcomes[unit];
         const struct sxt_strings *strings = &reading->workers[outcome->worker].names.strings;
         for (uint32_t i = outcome->first_string; i < outcome->string_end; i++) {
+            if (i + AHEAD < outcome->string_end)
+                sxt_strings_prefetch(&joining->symbols->strings, strings->hashes[i + AHEAD]);
             uint32_t number = sxt_strings_add_from(&joining->symbols->strings, strings, i);
             if (number == SXT_STRINGS_FULL)
                 return false;
