@@ -28,7 +28,8 @@ struct matching {
     const struct sxt_mlyze_metadata *metadata;
     uint32_t *functions; /* by place in the metadata: number of the name + 1, or 0 */
     uint32_t *files;
-    bool *is_used; /* by number of a file: the run has it */
+    uint32_t *loaded; /* by place of a function: number of the name of its loaded file, or 0 */
+    bool *is_used;    /* by number of a file: the run has it */
     size_t used_capacity;
     uint32_t *nodes;  /* by node of the metadata: number of the node */
     uint32_t *leaves; /* by site: number of its innermost node */
@@ -61,6 +62,7 @@ void sxt_matches_free(struct sxt_matches *matches)
     free(matches->canonical);
     free(matches->modules);
     free(matches->row_of);
+    free(matches->loaded);
     free(matches->rows);
     free(matches->values);
     *matches = (struct sxt_matches){0};
@@ -191,6 +193,33 @@ static bool number_modules(struct matching *matching)
     return true;
 }
 
+/* Which functions are in which of the loaded files. Best effort: what does not fit in memory is unknown. */
+static void number_loaded(struct matching *matching)
+{
+    const struct sxt_mlyze_metadata *metadata = matching->metadata;
+    const struct sxt_json *text = sxt_json_member(metadata->root, "function_modules");
+    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
+    struct sxt_function_modules modules = {0};
+    if (text == NULL || text->type != SXT_JSON_STRING || list == NULL || list->type != SXT_JSON_ARRAY)
+        return;
+    uint32_t *names = calloc(list->count + 1, sizeof *names), count = 0;
+    for (const struct sxt_json *one = list->child; one != NULL && names != NULL; one = one->next, count++) {
+        const struct sxt_json *path = one->type == SXT_JSON_OBJECT ? sxt_json_member(one, "path") : NULL;
+        if (path == NULL || path->type != SXT_JSON_STRING)
+            continue;
+        sxt_string name = module_name(path->string);
+        names[count] = sxt_strings_add(&matching->all->functions, name.data, name.size);
+    }
+    sxt_function_modules_read(&modules, text->string, metadata->function_count);
+    for (size_t i = 0; i < metadata->function_count && names != NULL; i++) {
+        uint32_t module = sxt_function_modules_find(&modules, sxt_mlyze_id_at(metadata->function_ids, i));
+        if (module < count && names[module] != SXT_STRINGS_FULL)
+            matching->loaded[i] = names[module];
+    }
+    sxt_function_modules_free(&modules);
+    free(names);
+}
+
 /* --- nodes --- */
 
 struct node {
@@ -211,10 +240,13 @@ static uint32_t add_node(struct sxt_matches *all, struct node node)
     if (number == SXT_STRINGS_FULL || all->nodes.count == known)
         return number;
     uint32_t *moved = sxt_array_grow(all->row_of, &all->row_of_capacity, all->nodes.count, sizeof *moved);
-    if (moved == NULL)
+    all->row_of = moved != NULL ? moved : all->row_of;
+    uint32_t *loaded = sxt_array_grow(all->loaded, &all->loaded_capacity, all->nodes.count, sizeof *loaded);
+    all->loaded = loaded != NULL ? loaded : all->loaded;
+    if (moved == NULL || loaded == NULL)
         return SXT_STRINGS_FULL;
-    all->row_of = moved;
     all->row_of[number] = NO_ROW;
+    all->loaded[number] = 0;
     return number;
 }
 
@@ -232,6 +264,10 @@ static bool add_nodes(struct matching *matching)
         matching->nodes[i] = add_node(matching->all, (struct node){parent, function, matching->all->canonical[file]});
         if (matching->nodes[i] == SXT_STRINGS_FULL)
             return false;
+        size_t place =
+            sxt_mlyze_place(matching->metadata->function_ids, matching->metadata->function_count, node->frame.function);
+        if (place != SIZE_MAX && matching->loaded[place] != 0)
+            matching->all->loaded[matching->nodes[i]] = matching->loaded[place];
     }
     return true;
 }
@@ -304,8 +340,8 @@ static bool name_nodes(struct matching *matching, struct leftovers *leftovers)
         struct node node = get_node(&all->nodes, i);
         sxt_string name = without_address(sxt_strings_get(&all->functions, node.function));
         uint32_t function = sxt_strings_add(&all->functions, name.data, name.size);
-        struct node loose = {leftovers->name_of[node.parent], function,
-                             node.file == NO_FILE ? NO_FILE : all->modules[node.file]};
+        uint32_t module = node.file == NO_FILE ? NO_FILE : all->modules[node.file];
+        struct node loose = {leftovers->name_of[node.parent], function, module != 0 ? module : all->loaded[i]};
         leftovers->name_of[i] = function == SXT_STRINGS_FULL
                                     ? function
                                     : sxt_strings_add(&leftovers->names, (const char *)&loose, sizeof loose);
@@ -427,7 +463,11 @@ static int match_stacks(struct matching *matching, sxt_error *error)
     if (is_fine && matching->run > 0)
         status = sxt_match_files(all, first_file, matching->is_used, error);
     if (status == SXT_OK && is_fine)
-        is_fine = number_modules(matching) && add_nodes(matching) && find_leaves(matching);
+        is_fine = number_modules(matching);
+    if (is_fine)
+        number_loaded(matching);
+    if (status == SXT_OK && is_fine)
+        is_fine = add_nodes(matching) && find_leaves(matching);
     if (status == SXT_OK && is_fine && matching->run > 0 && has_leftovers(matching))
         status = match_leftovers(matching, error);
     for (size_t i = 0; is_fine && status == SXT_OK && i < matching->usage->site_count; i++) {
@@ -447,16 +487,18 @@ static int match_run(struct sxt_matches *matches, size_t run, sxt_error *error)
     matching.functions = calloc(metadata->function_count + 1, sizeof *matching.functions);
     matching.files = calloc(metadata->file_count + 1, sizeof *matching.files);
     matching.nodes = calloc(metadata->tree.count + 1, sizeof *matching.nodes);
+    matching.loaded = calloc(metadata->function_count + 1, sizeof *matching.loaded);
     matching.leaves = calloc(usage->site_count + 1, sizeof *matching.leaves);
     sxt_buffer_init(&matching.path, (size_t)1 << 30);
-    bool is_fine =
-        matching.functions != NULL && matching.files != NULL && matching.nodes != NULL && matching.leaves != NULL;
+    bool is_fine = matching.functions != NULL && matching.files != NULL && matching.nodes != NULL &&
+                   matching.loaded != NULL && matching.leaves != NULL;
     int status = is_fine ? match_stacks(&matching, error)
                          : sxt_fail_memory(error, metadata->tree.count * sizeof *matching.nodes);
     free(matching.functions);
     free(matching.files);
     free(matching.nodes);
     free(matching.leaves);
+    free(matching.loaded);
     free(matching.is_used);
     sxt_buffer_free(&matching.path);
     return status;

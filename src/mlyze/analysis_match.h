@@ -8,8 +8,8 @@
  *   1. all their functions and files are equal, after the path maps;
  *   2. the same, where a file that only one run has is taken for the file in another folder that only earlier runs
  *      have: the one with the most components in common at the end, if there is only one such file;
- *   3. all their functions are equal, and the modules of frames whose file is a module; an address without a name
- *      counts as its module. Only if exactly one stack on each side is left over with these functions.
+ *   3. all their functions are equal, and the modules that they are in, where these are known; an address without
+ *      a name counts as its module. Only if exactly one stack on each side is left over with these functions.
  */
 #ifndef SXT_MLYZE_ANALYSIS_MATCH_H
 #define SXT_MLYZE_ANALYSIS_MATCH_H
@@ -46,7 +46,9 @@ struct sxt_matches {
     uint32_t *modules;                   /* by number of a file: the number of its name in `functions`, if a module */
     size_t canonical_capacity, modules_capacity;
     struct sxt_strings nodes; /* frames with their callers: see analysis_match.c */
-    uint32_t *row_of;         /* by number of a node: the row of the stack that it is the innermost frame of */
+    uint32_t *loaded;         /* by number of a node: the number of its loaded file in `functions`, or 0 */
+    size_t loaded_capacity;
+    uint32_t *row_of; /* by number of a node: the row of the stack that it is the innermost frame of */
     size_t row_of_capacity;
     struct sxt_match_row *rows;
     size_t row_count, row_capacity;

@@ -3,6 +3,7 @@
 #define SXT_MLYZE_JOIN_H
 
 #include "base/strings.h"
+#include "mlyze/analysis.h"
 #include "mlyze/mlyze.h"
 
 /* The ids of an input in the joined trace, by place in its metadata. */
@@ -16,6 +17,8 @@ struct sxt_join_ids {
 struct sxt_join_names {
     struct sxt_strings functions, files; /* ids are their numbers - 1 */
     struct sxt_strings nodes;            /* frames with their callers */
+    struct sxt_strings paths;            /* of loaded files; their places in "modules" are their numbers - 1 */
+    struct sxt_function_modules modules; /* by id of a function */
     uint32_t *stack_of;                  /* by number of a node: id of the stack + 1, or 0 */
     size_t stack_of_capacity;
     uint32_t *leaves; /* by id of a stack */

@@ -105,6 +105,31 @@ uint16_t sxt_join_thread(struct sxt_join_names *names, size_t input, uint16_t th
     return (uint16_t)(numbers[thread] - 1);
 }
 
+/* The loaded files of the functions of an input. Best effort: what does not fit in memory is unknown. */
+static void add_modules(struct sxt_join_names *names, const struct sxt_mlyze_metadata *metadata,
+                        const struct sxt_join_ids *ids)
+{
+    const struct sxt_json *text = sxt_json_member(metadata->root, "function_modules");
+    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
+    struct sxt_function_modules modules = {0};
+    if (text == NULL || text->type != SXT_JSON_STRING || list == NULL || list->type != SXT_JSON_ARRAY)
+        return;
+    uint32_t *numbers = calloc(list->count + 1, sizeof *numbers), count = 0;
+    for (const struct sxt_json *one = list->child; one != NULL && numbers != NULL; one = one->next, count++) {
+        const struct sxt_json *path = one->type == SXT_JSON_OBJECT ? sxt_json_member(one, "path") : NULL;
+        if (path != NULL && path->type == SXT_JSON_STRING && path->string.size > 0)
+            numbers[count] = sxt_strings_add(&names->paths, path->string.data, path->string.size);
+    }
+    sxt_function_modules_read(&modules, text->string, metadata->function_count);
+    for (size_t i = 0; i < metadata->function_count && numbers != NULL; i++) {
+        uint32_t module = sxt_function_modules_find(&modules, sxt_mlyze_id_at(metadata->function_ids, i));
+        if (ids->functions[i] != 0 && module < count && numbers[module] != 0 && numbers[module] != SXT_STRINGS_FULL)
+            sxt_function_modules_add(&names->modules, ids->functions[i], numbers[module] - 1);
+    }
+    sxt_function_modules_free(&modules);
+    free(numbers);
+}
+
 static const struct sxt_json *threads_of(const struct sxt_mlyze_join_input *input)
 {
     const struct sxt_json *threads = sxt_json_member(sxt_mlyze_metadata(input->trace)->root, "threads");
@@ -138,6 +163,8 @@ static bool add_input(struct sxt_join_names *names, const struct sxt_mlyze_join_
     for (const struct sxt_json *one = threads_of(input); is_fine && one != NULL; one = one->next)
         if (thread_number(one, &thread))
             (void)sxt_join_thread(names, number, thread);
+    if (is_fine)
+        add_modules(names, metadata, ids);
     free(nodes);
     return is_fine;
 }
@@ -152,6 +179,8 @@ int sxt_join_names_make(const struct sxt_mlyze_join_input *inputs, size_t count,
         status = sxt_strings_init(&out->files, 0, error);
     if (status == SXT_OK)
         status = sxt_strings_init(&out->nodes, 0, error);
+    if (status == SXT_OK)
+        status = sxt_strings_init(&out->paths, 0, error);
     if (status == SXT_OK) {
         out->stack_of = sxt_array_grow(NULL, &out->stack_of_capacity, 1, sizeof *out->stack_of);
         if (out->stack_of == NULL)
@@ -175,6 +204,8 @@ void sxt_join_names_free(struct sxt_join_names *names, size_t count)
     sxt_strings_free(&names->functions);
     sxt_strings_free(&names->files);
     sxt_strings_free(&names->nodes);
+    sxt_strings_free(&names->paths);
+    sxt_function_modules_free(&names->modules);
     free(names->stack_of);
     free(names->leaves);
     free(names->inputs);
@@ -230,6 +261,23 @@ static void write_strings(const char *key, const struct sxt_strings *strings, st
     sxt_json_write_end(json, '}');
 }
 
+static void write_modules(const struct sxt_join_names *names, struct sxt_json_writer *json)
+{
+    struct sxt_buffer text;
+    sxt_json_write_begin(json, "modules", '[');
+    for (uint32_t i = 1; i < names->paths.count; i++) {
+        sxt_json_write_begin(json, NULL, '{');
+        sxt_json_write_string(json, "path", sxt_strings_get(&names->paths, i));
+        sxt_json_write_end(json, '}');
+    }
+    sxt_json_write_end(json, ']');
+    sxt_buffer_init(&text, (size_t)1 << 30);
+    sxt_function_modules_write(&names->modules, &text);
+    if (text.size > 0 && !text.failed)
+        sxt_json_write_string(json, "function_modules", (sxt_string){(const char *)text.data, text.size});
+    sxt_buffer_free(&text);
+}
+
 /* Threads of different processes have the same names, so those of the joined trace begin with the process. */
 static void write_threads(const struct sxt_join_names *names, const struct sxt_mlyze_join_input *inputs, size_t count,
                           struct sxt_json_writer *json)
@@ -263,5 +311,6 @@ void sxt_join_write_names(const struct sxt_join_names *names, const struct sxt_m
     write_strings("functions", &names->functions, &json);
     sxt_json_write_string(&json, "stack_order", sxt_string_of("leaf_first"));
     write_threads(names, inputs, count, &json);
+    write_modules(names, &json);
     sxt_json_write_end(&json, '}');
 }

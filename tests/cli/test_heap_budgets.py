@@ -288,6 +288,16 @@ class Folders(Gate):
         one, two = (self.trace(f"{n}.mlyze", [(10, [("init", f"/usr/lib/lib{n}.so", 0)])], modules=modules) for n in "ab")
         self.assertEqual(self.statuses(one, two)[0], ["added", "removed"])
 
+    def test_code_with_lines_is_matched_by_its_module(self):
+        """File names differ, so only functions and modules are left: those of another module are not the same."""
+        def build(name, file, module, path):
+            return self.trace(name, [(10, [("init", file, 3), ("main", f"{path}/main.c", 9)])],
+                              modules=[{"path": f"{path}/app"}, {"path": f"{path}/{module}"}], function_modules="1*1 0*1")
+        before = build("a.mlyze", "/one/alpha.c", "liba.so.1", "/one")
+        self.assertEqual(self.statuses(before, build("b.mlyze", "/two/beta.c", "liba.so.2", "/two")), ([], 1))
+        other = build("b.mlyze", "/two/beta.c", "libb.so.1", "/two")
+        self.assertEqual(self.statuses(before, other)[0], ["added", "removed"])
+
     def test_addresses_without_names_count_as_their_module(self):
         one, two = (self.trace(f"{n}.mlyze", [(10 + n, [(f"libx.so+0x{n}4f", "/lib/libx.so", 0), ("f", "/f.c", 2)])])
                     for n in (1, 2))  # fmt: skip

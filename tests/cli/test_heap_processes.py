@@ -203,6 +203,17 @@ class Processes(sextant.ProgramTest):
         self.assertEqual(sorted((row["name"] or "", row["allocated_bytes"]) for row in rows),
                          [("", 10), ("", 10), ("1 main", 1), ("2 main", 2)])  # fmt: skip
 
+    def test_loaded_files_are_kept(self):
+        """--module of processes whose metadata number their loaded files and functions differently."""
+        a = self.trace("a.mlyze", [("alloc", START, 16, 1, 0, 0), ("alloc", START, 32, 2, 1, 0)], pid=1,
+                       modules=[{"path": "/bin/app"}, {"path": "/lib/libg.so.1"}], function_modules="0*2 1*1")  # fmt: skip
+        b = self.trace("b.mlyze", [("alloc", START, 16, 10, 0, 0), ("alloc", START, 32, 20, 1, 0)], pid=2,
+                       modules=[{"path": "/lib/libg.so.1"}, {"path": "/bin/app"}], function_modules="1*2 0*1")  # fmt: skip
+        (row,) = self.run_warned("heap", a, b, "--module", "libg.so.1", "--top", "--json").json_lines()
+        self.assertEqual((row["frames"][0]["function"], row["allocated_bytes"]), ("grow", 22))
+        rows = sextant.run("heap", a, b, "--module", "app", "--top", "--json").json_lines()
+        self.assertEqual(sum(row["allocated_bytes"] for row in rows), 11)
+
     def test_wrong_usage_and_bad_files(self):
         good = self.trace("a.mlyze", [("alloc", START, 16, 1, 0, 0)])
         also = self.trace("b.mlyze", [("alloc", START, 16, 1, 0, 0)])
