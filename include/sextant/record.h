@@ -86,6 +86,12 @@ SXT_API void sxt_recording_stop(sxt_recording *recording);
  */
 SXT_API void sxt_recording_note_end(sxt_recording *recording);
 
+/* Notes how the program ended: the status that waitpid gave. */
+SXT_API void sxt_recording_note_status(sxt_recording *recording, int status);
+
+/* Notes how many bytes of private anonymous memory the program had at most, as far as that was seen. */
+SXT_API void sxt_recording_note_memory(sxt_recording *recording, uint64_t bytes);
+
 /* Removes OUTPUT if it is still the second name of the spool. */
 SXT_API void sxt_recording_release_output(sxt_recording *recording);
 
@@ -93,9 +99,11 @@ SXT_API void sxt_recording_release_output(sxt_recording *recording);
 SXT_API void sxt_recording_discard(sxt_recording *recording);
 
 /*
- * Whether the file at PATH is the spool of process PID, a child of this recording; and a request to stop recording it.
+ * Whether the file at PATH is the spool of process PID, a child of this recording; whether the recorder was loaded into
+ * that process; and a request to stop recording it.
  */
 SXT_API bool sxt_recording_has_child(const sxt_recording *recording, const char *path, long pid);
+SXT_API bool sxt_recording_is_attached(const sxt_recording *recording, const char *path, long pid);
 SXT_API void sxt_recording_stop_child(const sxt_recording *recording, const char *path, long pid);
 
 /*
@@ -133,8 +141,14 @@ typedef struct sxt_recorded {
     bool is_attached;   /* the recorder was loaded */
     bool own_allocator; /* the program has its own allocator, which the recorder does not see */
     sxt_recording_end end;
-    size_t child_count; /* child processes that have spools, or should have */
+    size_t child_count; /* child processes whose spool could not be created */
     uint32_t children[SXT_RECORDING_CHILDREN_MOST];
+    uint64_t started_children;        /* all child processes that are known of, recorded or not */
+    uint64_t unknown_children;        /* of these, the ones that the recorder could not be loaded into */
+    uint64_t peak_bytes, peak_blocks; /* when most bytes were allocated */
+    uint64_t left_bytes, left_blocks; /* that were not freed at the end */
+    uint64_t anonymous_bytes;         /* as given to sxt_recording_note_memory; 0: unknown */
+    bool is_sampled;                  /* the numbers are those of a sample */
 } sxt_recorded;
 
 /*

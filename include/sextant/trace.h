@@ -85,9 +85,18 @@ typedef struct sxt_trace_info {
     bool is_cut_off;        /* the recording was cut off */
     bool is_compressed;     /* as a whole, with gzip, xz or zstd */
     char file_id[33];       /* FileID of the file, in hexadecimal; see sextant/archive.h */
+    size_t word_count;      /* of the command line; 0: unknown. See sxt_trace_command_word */
+    bool has_exit_status, has_signal;
+    uint32_t exit_status, signal; /* how the process ended */
+    uint64_t duration_us;         /* of the process; 0: unknown */
+    uint64_t anonymous_bytes;     /* most private anonymous memory that was seen; 0: unknown */
+    uint64_t parent;              /* process that forked this one; 0: unknown, or the process executed a program */
 } sxt_trace_info;
 
 SXT_API void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out);
+
+/* A word of the command line of the recorded program; absent (data is NULL) from word_count on. */
+SXT_API sxt_string sxt_trace_command_word(const sxt_trace *trace, size_t index);
 
 /* --- stacks and names --- */
 

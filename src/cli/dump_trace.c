@@ -1,6 +1,9 @@
 /* dump_trace.c: a heap trace, one stack or event per line after the header; and the output of info for one. */
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/buffer.h"
 #include "cli/heap.h"
 #include "cli/verbs.h"
 
@@ -190,6 +193,66 @@ static bool count_events(void *data, const sxt_trace_event *events, size_t count
     return true;
 }
 
+/* A word as a shell takes it. */
+static void add_word(struct sxt_buffer *line, sxt_string word)
+{
+    bool is_plain = word.size > 0;
+    for (size_t i = 0; i < word.size && is_plain; i++)
+        is_plain = isalnum((unsigned char)word.data[i]) || strchr("%+,-./:=@_", word.data[i]) != NULL;
+    if (is_plain) {
+        sxt_buffer_append(line, word.data, word.size);
+        return;
+    }
+    sxt_buffer_u8(line, '\'');
+    for (size_t i = 0; i < word.size; i++)
+        if (word.data[i] == '\'')
+            sxt_buffer_append(line, "'\\''", 4);
+        else
+            sxt_buffer_u8(line, (uint8_t)word.data[i]);
+    sxt_buffer_u8(line, '\'');
+}
+
+/* In text, as a shell takes it. */
+static void print_command(const sxt_trace *trace, size_t count, struct sxt_emit *emit)
+{
+    if (!sxt_emit_is_json(emit)) {
+        struct sxt_buffer line;
+        sxt_buffer_init(&line, SIZE_MAX / 2);
+        for (size_t i = 0; i < count; i++) {
+            if (i > 0)
+                sxt_buffer_u8(&line, ' ');
+            add_word(&line, sxt_trace_command_word(trace, i));
+        }
+        if (line.size > 0)
+            sxt_emit_string(emit, "command", (sxt_string){(const char *)line.data, line.size});
+        sxt_buffer_free(&line);
+        return;
+    }
+    sxt_emit_array(emit, "command");
+    for (size_t i = 0; i < count; i++)
+        sxt_emit_string(emit, NULL, sxt_trace_command_word(trace, i));
+    sxt_emit_array_end(emit);
+}
+
+/* In JSON, what is unknown is null. */
+static void print_known(struct sxt_emit *emit, const char *key, bool is_known, uint64_t value)
+{
+    if (is_known)
+        sxt_emit_number(emit, key, value);
+    else if (sxt_emit_is_json(emit))
+        sxt_emit_null(emit, key);
+}
+
+static void print_process(const sxt_trace *trace, const sxt_trace_info *info, struct sxt_emit *emit)
+{
+    print_command(trace, info->word_count, emit);
+    print_known(emit, "pid", info->pid != 0, info->pid);
+    if (info->parent != 0)
+        sxt_emit_number(emit, "parent", info->parent);
+    print_known(emit, "exit_status", info->has_exit_status, info->exit_status);
+    print_known(emit, "signal", info->has_signal, info->signal);
+}
+
 int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *emit)
 {
     sxt_trace_info info = {.struct_size = sizeof info};
@@ -199,9 +262,11 @@ int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *em
     uint64_t all = 0;
     for (unsigned i = 0; i <= SXT_TRACE_OTHER; i++)
         all += counting.kinds[i];
+    print_process(trace, &info, emit);
     sxt_emit_cstring(emit, "codec", info.codec);
     sxt_emit_number(emit, "start_us", info.start_us);
-    sxt_emit_number(emit, "duration_us", counting.last_time - info.start_us);
+    uint64_t events_us = counting.last_time - info.start_us;
+    sxt_emit_number(emit, "duration_us", info.duration_us > events_us ? info.duration_us : events_us);
     sxt_emit_number(emit, "events", all);
     sxt_emit_number(emit, "allocations", counting.kinds[SXT_TRACE_ALLOC]);
     sxt_emit_number(emit, "frees", counting.kinds[SXT_TRACE_FREE]);
@@ -213,7 +278,7 @@ int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *em
         sxt_emit_number(emit, "sample_period", info.sample_period);
     if (info.dropped != 0)
         sxt_emit_number(emit, "dropped", info.dropped);
-    if (info.pid != 0)
-        sxt_emit_number(emit, "pid", info.pid);
+    if (info.anonymous_bytes != 0)
+        sxt_emit_number(emit, "anonymous_bytes", info.anonymous_bytes);
     return status;
 }

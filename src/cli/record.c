@@ -351,13 +351,6 @@ static void stop_recording(struct session *session)
     cli_finish_recording(session);
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Passes signals on to the program; those of a terminal reach both anyway. */
 static void pass_on(pid_t child, const siginfo_t *signal)
 {
@@ -369,18 +362,24 @@ static void pass_on(pid_t child, const siginfo_t *signal)
 /* Waits for the program to end. Returns its wait status. */
 static int watch(struct session *session, pid_t child, const sigset_t *signals)
 {
-    double end = session->duration > 0 ? seconds_now() + session->duration : 0;
+    double end = session->duration > 0 ? cli_seconds_now() + session->duration : 0;
+    cli_memory_begin(&session->memory);
     for (;;) {
         int status;
         pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child || (ended < 0 && errno != EINTR))
             return ended == child ? status : 0;
         bool is_timed = end > 0 && !session->is_finished;
-        double left = is_timed ? end - seconds_now() : 3600;
+        double left = is_timed ? end - cli_seconds_now() : 3600;
         siginfo_t signal;
         if (is_timed && left <= 0) {
             stop_recording(session);
             continue;
+        }
+        if (!session->is_finished) {
+            cli_memory_look(&session->memory, child);
+            double until_look = session->memory.next - cli_seconds_now();
+            left = until_look < 0 ? 0 : until_look < left ? until_look : left;
         }
         struct timespec most = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
         if (sigtimedwait(signals, &signal, &most) < 0)
@@ -416,8 +415,10 @@ static int follow(struct session *session, int gate, int report, const sigset_t 
         return give_up(session, is_told ? reason : why_not);
     if (!is_told)
         sxt_recording_discard(session->recording); /* it was killed before it became the program */
-    else
+    else {
+        sxt_recording_note_status(session->recording, ended);
         cli_finish_recording(session);
+    }
     ended = WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
     return ended == 0 && session->has_failed ? CLI_NO : ended;
 }

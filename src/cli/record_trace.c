@@ -1,8 +1,10 @@
 /* record_trace.c: from what was recorded to traces, for the program and its children. */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/heap.h"
@@ -54,8 +56,7 @@ static bool make_trace(struct session *session, const char *spool, const char *o
     return true;
 }
 
-/* Warns about what is missing, and says why. */
-static void explain(const struct session *session, const char *path, const sxt_recorded *recorded)
+static const char *reason_of(sxt_recording_end end)
 {
     static const char *const ends[] = {
         [SXT_RECORDING_DISK_FULL] = "the disk is full, or the limit on the size of files was reached",
@@ -63,8 +64,14 @@ static void explain(const struct session *session, const char *path, const sxt_r
         [SXT_RECORDING_FILE_GONE] = "the program closed the recorder's file, and it cannot be opened again",
         [SXT_RECORDING_CONFINED] = "the program limits its system calls (seccomp)",
     };
+    return ends[end];
+}
+
+/* Warns about what is missing, and says why. */
+static void explain(const struct session *session, const char *path, const sxt_recorded *recorded)
+{
     if (recorded->end != SXT_RECORDING_COMPLETE)
-        cli_warn(path, "recording stopped before the program ended: %s", ends[recorded->end]);
+        cli_warn(path, "recording stopped before the program ended: %s", reason_of(recorded->end));
     if (recorded->dropped > 0)
         cli_warn(path, "%llu allocations are missing: there were too many at once",
                  (unsigned long long)recorded->dropped);
@@ -79,20 +86,90 @@ static void explain(const struct session *session, const char *path, const sxt_r
                  recorded->allocations == 0 ? "nothing was recorded" : "not everything was recorded");
 }
 
-static void summarise(const struct session *session, const char *path, const sxt_recorded *recorded)
+/* --- what is printed at the end --- */
+
+static void print_bytes(uint64_t bytes)
 {
-    explain(session, path, recorded);
-    if (cli_given(session->arguments, "quiet"))
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    if (bytes < 1000) {
+        cli_print_count(bytes, "byte");
         return;
-    fputs("sextant: ", stderr);
-    cli_print_name(path);
-    fputs(": ", stderr);
+    }
+    double value = (double)bytes / 1000;
+    unsigned unit = 0;
+    for (; value >= 999.95 && unit < 3; unit++)
+        value /= 1000;
+    fprintf(stderr, "%.1f %s", value, units[unit]);
+}
+
+static void print_counts(const sxt_recorded *recorded)
+{
     cli_print_count(recorded->events, "event");
     fputs(", ", stderr);
     cli_print_count(recorded->allocations, "allocation");
+}
+
+/* "N children", "1 child". */
+static void print_children(uint64_t count)
+{
+    fprintf(stderr, "sextant: %llu %s", (unsigned long long)count, count == 1 ? "child" : "children");
+}
+
+/* The share of the program's memory that the recorder did not see, if it is more than malloc itself may need. */
+static void print_invisible(const sxt_recorded *recorded)
+{
+    enum { MALLOC_SLACK = 8 << 20, BLOCK_OVERHEAD = 48 };
+    uint64_t memory = recorded->anonymous_bytes, seen = recorded->peak_bytes;
+    uint64_t usual = seen + seen / 3 + recorded->peak_blocks * BLOCK_OVERHEAD + MALLOC_SLACK;
+    if (recorded->is_sampled || memory <= usual)
+        return;
+    fprintf(stderr, "sextant: %.0f %% of the program's memory (", 100.0 * (double)(memory - seen) / (double)memory);
+    print_bytes(memory - seen);
+    fputs(" of ", stderr);
+    print_bytes(memory);
+    fputs(") is not in the trace: it does not come from malloc or an allocator that record knows\n", stderr);
+}
+
+static void summarise(const struct session *session, const sxt_recorded *recorded)
+{
+    explain(session, session->output, recorded);
+    if (cli_given(session->arguments, "quiet"))
+        return;
+    fputs("sextant: ", stderr);
+    cli_print_name(session->output);
+    fputs(": ", stderr);
+    print_counts(recorded);
     fputs(" at ", stderr);
     cli_print_count(recorded->stacks, "stack");
     fputc('\n', stderr);
+    if (!recorded->is_sampled && recorded->allocations > 0) {
+        fputs("sextant: peak ", stderr);
+        print_bytes(recorded->peak_bytes);
+        fputs(" in ", stderr);
+        cli_print_count(recorded->peak_blocks, "block");
+        fputs("; leaked ", stderr);
+        print_bytes(recorded->left_bytes);
+        fputs(" in ", stderr);
+        cli_print_count(recorded->left_blocks, "block");
+        fputc('\n', stderr);
+    }
+    print_invisible(recorded);
+}
+
+/* The command that comes next, last of all. */
+static void print_next(const struct session *session, const sxt_recorded *recorded)
+{
+    if (cli_given(session->arguments, "quiet"))
+        return;
+    if (session->children[0] == 0 && recorded->started_children > 0) {
+        print_children(recorded->started_children);
+        fputs(" ran unrecorded; --follow-fork records them\n", stderr);
+    }
+    if (recorded->allocations > 0) {
+        fputs("sextant: next: sextant heap ", stderr);
+        cli_print_name(session->output);
+        fputc('\n', stderr);
+    }
 }
 
 /* --- children --- */
@@ -101,6 +178,15 @@ static void summarise(const struct session *session, const char *path, const sxt
 struct processes {
     long *pids;
     size_t count;
+};
+
+/* What became of the children. */
+struct tally {
+    sxt_recorded sums;
+    uint64_t recorded, unrecorded, running, failed;
+    uint64_t stopped, blind, half_blind; /* those with an allocator that the recorder does not see */
+    sxt_recording_end reason;            /* why one was stopped */
+    long example;                        /* one that is still running */
 };
 
 static bool name_spool(const struct session *session, long pid, char output[PATH_MAX],
@@ -132,18 +218,111 @@ void cli_stop_children(const struct session *session)
     sxt_free(children.pids);
 }
 
-static void finish_child(struct session *session, long pid)
+/* A process that has ended but was not waited for still has its number. */
+static bool is_running(long pid)
+{
+    char path[64], text[512] = "";
+    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        return false;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    text[size] = 0;
+    const char *state = strrchr(text, ')'); /* the name before it may have blanks */
+    return state == NULL || (strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0);
+}
+
+/* Children that end with the program are given a moment. */
+static void wait_for(const struct processes *children)
+{
+    enum { STEP_NS = 10000000, STEPS = 25 };
+    for (unsigned step = 0; step < STEPS; step++) {
+        bool is_any = false;
+        for (size_t i = 0; i < children->count && !is_any; i++)
+            is_any = is_running(children->pids[i]);
+        if (!is_any)
+            return;
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    }
+}
+
+static void finish_child(struct session *session, long pid, struct tally *tally)
 {
     char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
     sxt_recorded recorded;
     if (!name_spool(session, pid, output, spool))
         return;
-    if (!session->is_stopped && kill((pid_t)pid, 0) == 0)
-        cli_warn(spool,
-                 "process %ld is still running; when it has ended, 'sextant convert --recover' makes a trace from this",
-                 pid);
-    else if (make_trace(session, spool, output, &recorded))
-        summarise(session, output, &recorded);
+    if (!session->is_stopped && is_running(pid)) {
+        tally->running++;
+        tally->example = pid;
+    } else if (!sxt_recording_is_attached(session->recording, spool, pid)) {
+        tally->unrecorded++;
+        unlink(spool);
+    } else if (make_trace(session, spool, output, &recorded)) {
+        tally->recorded++;
+        tally->sums.events += recorded.events;
+        tally->sums.allocations += recorded.allocations;
+        tally->sums.dropped += recorded.dropped;
+        tally->blind += recorded.own_allocator && recorded.allocations == 0;
+        tally->half_blind += recorded.own_allocator && recorded.allocations > 0;
+        if (recorded.end != SXT_RECORDING_COMPLETE) {
+            tally->stopped++;
+            tally->reason = recorded.end;
+        }
+    }
+}
+
+/* Warnings about children, one line for each kind. */
+static void explain_children(const struct session *session, const struct tally *tally)
+{
+    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    if (tally->stopped > 0) {
+        print_children(tally->stopped);
+        fprintf(stderr, ": recording stopped early: %s\n", reason_of(tally->reason));
+    }
+    if (tally->sums.dropped > 0)
+        cli_warn(NULL, "%llu allocations of children are missing: there were too many at once",
+                 (unsigned long long)tally->sums.dropped);
+    if (tally->blind > 0) {
+        print_children(tally->blind);
+        fputs(": nothing was recorded: an allocator or a sanitizer is linked in\n", stderr);
+    }
+    if (tally->half_blind > 0) {
+        print_children(tally->half_blind);
+        fputs(": not everything was recorded: an allocator is linked in\n", stderr);
+    }
+    if (tally->failed > 0) {
+        print_children(tally->failed);
+        fputs(" ran unrecorded: the files cannot be created or belong to another recording\n", stderr);
+    }
+    if (tally->running > 0 && name_spool(session, tally->example, output, spool)) {
+        print_children(tally->running);
+        fprintf(stderr, " still running; when %s ended, 'sextant convert --recover' makes a trace from ",
+                tally->running == 1 ? "it has" : "they have");
+        cli_print_name(spool);
+        fputs(tally->running == 1 ? "\n" : ", and from those of the others\n", stderr);
+    }
+}
+
+static void summarise_children(const struct session *session, const struct tally *tally)
+{
+    explain_children(session, tally);
+    if (cli_given(session->arguments, "quiet"))
+        return;
+    if (tally->unrecorded > 0) {
+        print_children(tally->unrecorded);
+        fputs(" ran unrecorded: the recorder was not loaded\n", stderr);
+    }
+    if (tally->recorded > 0) {
+        print_children(tally->recorded);
+        fputs(" in ", stderr);
+        cli_print_name(session->children);
+        fputs(": ", stderr);
+        print_counts(&tally->sums);
+        fputc('\n', stderr);
+    }
 }
 
 static int by_number(const void *a, const void *b)
@@ -152,37 +331,38 @@ static int by_number(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Warns about children that have no spool. */
-static void name_missing(const struct session *session, const sxt_recorded *recorded, const struct processes *found)
+/* Children that should have a spool and have none. */
+static uint64_t count_missing(const sxt_recorded *recorded, const struct processes *found)
 {
-    char output[PATH_MAX], spool[PATH_MAX + SUFFIX_MOST];
+    uint64_t count = 0;
     for (size_t i = 0; i < recorded->child_count; i++) {
         long pid = (long)recorded->children[i];
-        bool is_new = true;
-        for (size_t k = 0; k < i; k++)
-            is_new &= recorded->children[k] != recorded->children[i];
-        bool is_found =
-            found->count > 0 && bsearch(&pid, found->pids, found->count, sizeof *found->pids, by_number) != NULL;
-        if (is_new && !is_found && name_spool(session, pid, output, spool))
-            cli_warn(spool, "cannot be created or belongs to another recording; process %ld was not recorded", pid);
+        count += found->count == 0 || bsearch(&pid, found->pids, found->count, sizeof *found->pids, by_number) == NULL;
     }
+    return count;
 }
 
 void cli_finish_recording(struct session *session)
 {
-    sxt_recorded recorded;
+    sxt_recorded recorded = {.struct_size = sizeof recorded};
+    struct tally tally = {.sums.struct_size = sizeof tally.sums};
     if (session->is_finished)
         return;
     session->is_finished = true;
     sxt_recording_note_end(session->recording);
-    struct processes children = find_children(session);
-    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recorded)) {
-        summarise(session, session->output, &recorded);
-        name_missing(session, &recorded, &children);
-    } else {
+    sxt_recording_note_memory(session->recording, session->memory.most);
+    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recorded))
+        summarise(session, &recorded);
+    else
         sxt_recording_release_output(session->recording);
-    }
+    struct processes children = find_children(session);
+    if (!session->is_stopped)
+        wait_for(&children);
+    tally.failed = count_missing(&recorded, &children);
+    tally.unrecorded = session->children[0] != 0 ? recorded.unknown_children : 0;
     for (size_t i = 0; i < children.count; i++)
-        finish_child(session, children.pids[i]);
+        finish_child(session, children.pids[i], &tally);
+    summarise_children(session, &tally);
+    print_next(session, &recorded);
     sxt_free(children.pids);
 }

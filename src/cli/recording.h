@@ -9,6 +9,14 @@
 
 #include "cli/verbs.h"
 
+/* How much anonymous memory a program had; see record_memory.c. */
+struct memory_watch {
+    uint64_t most;       /* bytes; 0: unknown */
+    uint64_t counter_kb; /* of the system, when `most` was found */
+    double began, next;  /* seconds */
+    double next_mappings;
+};
+
 /* One run of a program. */
 struct session {
     const struct cli_arguments *arguments;
@@ -24,10 +32,19 @@ struct session {
     sigset_t mask_before;
     struct sigaction children_before; /* what SIGCHLD did: while it is ignored, children cannot be waited for */
     pid_t child;
+    struct memory_watch memory;
     bool is_stopped; /* the recording; the program may continue */
     bool is_finished;
     bool has_failed; /* a trace could not be made */
 };
+
+/* --- record_memory.c --- */
+
+double cli_seconds_now(void);
+
+void cli_memory_begin(struct memory_watch *watch);
+/* Looks at process PID, if it is time for that. */
+void cli_memory_look(struct memory_watch *watch, pid_t pid);
 
 /* --- record_trace.c --- */
 

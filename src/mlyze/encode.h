@@ -75,9 +75,17 @@ struct sxt_spool_control {
     uint64_t dropped;  /* events that were lost */
     uint64_t start_us; /* CLOCK_REALTIME at `first` */
     struct sxt_spool_moment first, last;
-    uint32_t child_count;
-    uint32_t children[SXT_SPOOL_CHILDREN_MOST]; /* process numbers */
+    uint32_t child_count; /* processes that were started; the list has the last ones, at their number modulo its size */
+    uint32_t children[SXT_SPOOL_CHILDREN_MOST]; /* process numbers; SXT_SPOOL_CHILD_FAILED is added to some of them */
+    uint32_t double_children;                   /* of child_count: those that are counted twice, or did not run */
+    uint32_t has_status; /* 1: `status` is what waitpid says; 2: the program called exit with it */
+    uint32_t status;
+    uint32_t unknown_children;     /* of child_count: those whose number is not known, and that have no recorder */
+    struct sxt_spool_moment began; /* when the recorder was loaded into this program */
+    uint64_t anonymous;            /* most bytes of anonymous memory that were seen while the program ran */
 };
+
+#define SXT_SPOOL_CHILD_FAILED 0x80000000u /* it has no spool because the file could not be created */
 
 struct sxt_spool_window {
     uint32_t magic;
@@ -105,7 +113,8 @@ enum sxt_spool_note {
     SXT_SPOOL_MARKER = 4, /* text */
     SXT_SPOOL_GC = 5,     /* u64 objects, u64 bytes */
     SXT_SPOOL_UNLOAD = 6, /* u64 start, u64 end, u32 generation, u32 0: a module was unloaded */
-    SXT_SPOOL_MAPPING = 7 /* struct sxt_spool_mapping */
+    SXT_SPOOL_MAPPING = 7, /* struct sxt_spool_mapping */
+    SXT_SPOOL_COMMAND = 8  /* words of the command line, each with its NUL; several notes are one text */
 };
 
 /*

@@ -12,6 +12,7 @@
 
 /* Instead of a number: the stack is used, but its frames were not found yet. */
 #define STACK_UNKNOWN UINT32_MAX
+#define COMMAND_MOST  (1u << 20) /* bytes of a command line; what is longer is cut */
 
 static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
@@ -53,6 +54,7 @@ void sxt_spool_close(struct sxt_spool **spool)
     free(all->files);
     free(all->threads);
     free(all->children);
+    sxt_buffer_free(&all->command);
     free(all);
     *spool = NULL;
 }
@@ -75,17 +77,39 @@ static double us_per_tick(const struct sxt_spool_control *control)
     return result > 1e-6 && result < 1 ? result : 0.001;
 }
 
+/* Keeps the children that have no spool because the file could not be created. Returns how many. */
+static size_t take_failed_children(const struct sxt_spool_control *control, uint32_t *children)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SXT_SPOOL_CHILDREN_MOST; i++)
+        if ((control->children[i] & SXT_SPOOL_CHILD_FAILED) != 0)
+            children[count++] = control->children[i] & ~SXT_SPOOL_CHILD_FAILED;
+    return count;
+}
+
+/* A program may begin long after the recording: as a child, or executed by another program. Its time begins there. */
+static void take_times(struct sxt_spool *spool, const struct sxt_spool_control *control)
+{
+    spool->first = control->first;
+    spool->us_per_tick = us_per_tick(control);
+    const struct sxt_spool_moment *began = &control->began, *last = &control->last;
+    if (began->tick > control->first.tick && began->nanoseconds >= control->first.nanoseconds) {
+        spool->facts.start_us += (began->nanoseconds - control->first.nanoseconds) / 1000;
+        spool->first = *began;
+    }
+    if (began->tick != 0 && last->nanoseconds > began->nanoseconds)
+        spool->facts.duration_us = (last->nanoseconds - began->nanoseconds) / 1000;
+}
+
 static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error)
 {
     struct sxt_spool_control control = sxt_spool_read_control(data);
     if (control.version != SXT_SPOOL_VERSION)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_SPOOL_CONTROL_OFFSET + 4, "recorded by another version (%u)",
                         (unsigned)control.version);
-    size_t children = control.child_count < SXT_SPOOL_CHILDREN_MOST ? control.child_count : SXT_SPOOL_CHILDREN_MOST;
     spool->children = malloc(sizeof control.children);
     if (spool->children == NULL)
         return sxt_fail_memory(error, sizeof control.children);
-    memcpy(spool->children, control.children, sizeof control.children);
     spool->facts = (struct sxt_spool_facts){
         .start_us = control.start_us,
         .period = control.period,
@@ -96,10 +120,16 @@ static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error 
         .own_allocator = control.own_allocator != 0,
         .is_attached = control.image != 0,
         .children = spool->children,
-        .child_count = children,
+        .child_count = take_failed_children(&control, spool->children),
+        .started_children =
+            control.child_count > control.double_children ? control.child_count - control.double_children : 0,
+        .unknown_children = control.unknown_children,
+        .has_status = control.has_status != 0,
+        .status = (int)control.status,
+        .anonymous = control.anonymous,
     };
-    spool->first = control.first;
-    spool->us_per_tick = us_per_tick(&control);
+    sxt_buffer_init(&spool->command, COMMAND_MOST);
+    take_times(spool, &control);
     return SXT_OK;
 }
 
@@ -342,6 +372,9 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
         return add_file(spool, record, error);
     case SXT_SPOOL_THREAD:
         return add_thread(spool, record, error);
+    case SXT_SPOOL_COMMAND:
+        sxt_buffer_append(&spool->command, record->data, record->data_size);
+        return SXT_OK;
     case SXT_SPOOL_MARKER:
         if (sxt_strings_add(&spool->markers, (const char *)record->data, record->data_size) == SXT_STRINGS_FULL)
             return sxt_fail_memory(error, record->data_size);
@@ -474,5 +507,6 @@ static int read_notes(struct sxt_spool *spool, sxt_error *error)
     spool->facts.threads = spool->threads;
     spool->facts.markers = spool->markers.views;
     spool->facts.marker_count = spool->markers.count;
+    spool->facts.command = (sxt_string){(const char *)spool->command.data, spool->command.size};
     return status;
 }

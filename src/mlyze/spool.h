@@ -53,8 +53,15 @@ struct sxt_spool_facts {
     size_t thread_count;
     const sxt_string *markers; /* `stack` of a MARKER is a number below the count */
     size_t marker_count;
-    const uint32_t *children;
+    const uint32_t *children; /* that have no spool because the file could not be created */
     size_t child_count;
+    uint64_t started_children; /* all of them */
+    uint64_t unknown_children; /* of these, the ones that the recorder could not be loaded into */
+    uint64_t duration_us;      /* from the start of the program to its end; 0: unknown */
+    bool has_status;
+    int status;         /* as from waitpid */
+    uint64_t anonymous; /* most bytes of anonymous memory that were seen; 0: unknown */
+    sxt_string command; /* words, each with its NUL */
 };
 
 /* --- spool_head.c: the first page --- */
@@ -79,6 +86,11 @@ void sxt_spool_head_init(uint8_t head[SXT_SPOOL_HEAD_SIZE], uint64_t period, uin
 void sxt_spool_head_set_process(uint8_t *head, uint32_t pid);
 void sxt_spool_head_stop(uint8_t *head);
 void sxt_spool_head_note_time(uint8_t *head);
+/* STATUS is that of waitpid. */
+void sxt_spool_head_note_status(uint8_t *head, int status);
+void sxt_spool_head_note_anonymous(uint8_t *head, uint64_t bytes);
+/* Whether the recorder was loaded. */
+bool sxt_spool_head_is_attached(const uint8_t *head);
 
 /* Whether HEAD is that of a spool which process PID, a child of the one with the head PARENT, has made. */
 bool sxt_spool_head_is_child(const uint8_t *head, const uint8_t *parent, uint32_t pid);

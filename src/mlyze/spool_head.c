@@ -123,6 +123,22 @@ void sxt_spool_head_note_time(uint8_t *head)
     control_of(head)->last = read_clocks(control_of(head));
 }
 
+void sxt_spool_head_note_status(uint8_t *head, int status)
+{
+    control_of(head)->status = (uint32_t)status;
+    control_of(head)->has_status = 1;
+}
+
+void sxt_spool_head_note_anonymous(uint8_t *head, uint64_t bytes)
+{
+    control_of(head)->anonymous = bytes;
+}
+
+bool sxt_spool_head_is_attached(const uint8_t *head)
+{
+    return sxt_spool_read_control(head).image != 0;
+}
+
 bool sxt_spool_head_is_child(const uint8_t *head, const uint8_t *parent, uint32_t pid)
 {
     struct sxt_spool_control control = sxt_spool_read_control(head);

@@ -2,6 +2,7 @@
 #ifndef SXT_MLYZE_SPOOL_PRIVATE_H
 #define SXT_MLYZE_SPOOL_PRIVATE_H
 
+#include "base/buffer.h"
 #include "base/priority_queue.h"
 #include "base/strings.h"
 #include "mlyze/live.h"
@@ -70,6 +71,7 @@ struct sxt_spool {
     size_t thread_capacity;
     struct sxt_strings markers;
     uint32_t *children;
+    struct sxt_buffer command;
     /* spool_merge.c */
     struct sxt_spool_way *ways;
     size_t way_count;

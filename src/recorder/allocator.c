@@ -117,6 +117,22 @@ static bool is_recorder(const struct dl_phdr_info *info)
     return false;
 }
 
+static int take_path(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    bool is_found = is_recorder(info);
+    if (is_found)
+        *(const char **)path = info->dlpi_name;
+    return is_found;
+}
+
+const char *sxt_own_path(void)
+{
+    const char *path = "";
+    dl_iterate_phdr(take_path, &path);
+    return path;
+}
+
 static int look_for_sanitizer(struct dl_phdr_info *info, size_t size, void *found)
 {
     static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init"};

@@ -166,6 +166,8 @@ static pid_t fork_with(pid_t (*real)(void))
     pid_t child = real();
     if (child == 0)
         sxt_thread_forked(writer);
+    else if (child > 0)
+        sxt_child_add(child);
     return child;
 }
 
@@ -182,8 +184,17 @@ EXPORTED pid_t _Fork(void)
     return is_ready() && sxt_real._Fork != NULL ? fork_with(sxt_real._Fork) : fork();
 }
 
-__attribute__((constructor)) static void start(void)
+static void end(int status, void *data)
 {
-    if (sxt_real_find())
-        sxt_start_early();
+    (void)data;
+    sxt_note_end(status);
+}
+
+__attribute__((constructor)) static void start(int count, char **words)
+{
+    if (!sxt_real_find())
+        return;
+    sxt_start_early(count, words);
+    if (sxt_recording.first != NULL)
+        on_exit(end, NULL);
 }

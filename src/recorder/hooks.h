@@ -2,9 +2,11 @@
 #ifndef SXT_RECORDER_HOOKS_H
 #define SXT_RECORDER_HOOKS_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* What the program calls when it is not recorded. */
@@ -31,6 +33,17 @@ struct real_functions {
     int (*dlclose)(void *);
     pid_t (*fork)(void);
     pid_t (*_Fork)(void);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const[], char *const[]);
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
+    int (*clone)(int (*)(void *), void *, int, void *, ...);
 };
 
 /* Complete once sxt_real_ready is true; until then the early pool serves. */

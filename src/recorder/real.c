@@ -53,6 +53,15 @@ bool sxt_real_find(void)
     find("brk", &sxt_real.brk);
     find("_Fork", &sxt_real._Fork);
     find("fork", &sxt_real.fork);
+    find("execve", &sxt_real.execve);
+    find("execvpe", &sxt_real.execvpe);
+    find("fexecve", &sxt_real.fexecve);
+    find("execveat", &sxt_real.execveat);
+    find("posix_spawn", &sxt_real.posix_spawn);
+    find("posix_spawnp", &sxt_real.posix_spawnp);
+    find("system", &sxt_real.system);
+    find("popen", &sxt_real.popen);
+    find("clone", &sxt_real.clone);
     find("dlclose", &sxt_real.dlclose); /* always found, and last: no error is left for dlerror */
     __atomic_store_n(&sxt_real_ready, true, __ATOMIC_RELEASE);
     return true;

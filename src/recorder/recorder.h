@@ -70,7 +70,8 @@ struct process {
     struct alive *alive;               /* never NULL; a zeroed one while nothing is recorded */
     struct sxt_spool_control *control; /* in the spool; NULL while nothing is recorded */
     bool with_mappings;
-    bool use_counter; /* ticks are the processor's */
+    bool use_counter;                /* ticks are the processor's */
+    struct sxt_spool_control *first; /* in the spool of the first process, which lists the others; NULL: unknown */
     uint64_t period;
     uint32_t image;
     bool is_disabled;    /* this process will not record (any more) */
@@ -81,8 +82,8 @@ struct process {
 
 extern struct process sxt_recording;
 
-/* Starts recording when the recorder is loaded, if the environment asks for it. */
-void sxt_start_early(void);
+/* Starts recording when the recorder is loaded, if the environment asks for it. The command line has COUNT words. */
+void sxt_start_early(int count, char **words);
 /*
  * Starts recording if that has not happened yet, or in a forked child with its own spool. Is it active now? To be
  * called with signals blocked, by a thread that is busy.
@@ -92,8 +93,52 @@ bool sxt_start(void);
 /* Stops recording; REASON goes to the control page. */
 void sxt_stop(enum sxt_spool_state reason);
 
+struct writer;
+
+/* Writes the command line of the program to the spool. */
+void sxt_put_command(struct writer *writer);
+
+/* Notes the end of the program, with the status that it gave to exit. */
+void sxt_note_end(int status);
+
 /* The current time on both clocks. */
 void sxt_note_moment(struct sxt_spool_moment *moment);
+
+/* --- children.c --- */
+
+/* Adds a process to the list, unless it is there. True: it was added. */
+bool sxt_child_add(long pid);
+/* Adds a process that cannot be followed, because there is no spool for it. */
+void sxt_child_add_failed(long pid);
+/* Removes a process that was added but did not run. */
+void sxt_child_remove(long pid);
+/* Counts a process whose number is not known, and that the recorder is not loaded into. */
+void sxt_child_count(void);
+
+/* What a program needs in its environment so that it is recorded. */
+void sxt_environment_keep(void);
+/* Is the recorder in this environment? */
+bool sxt_environment_has_recorder(char *const *environment);
+/*
+ * ENVIRONMENT if the recorder is in it, or does not belong there; otherwise a copy with it. COPY has to be unmapped in
+ * any case.
+ */
+struct environment_copy {
+    char **entries;
+    size_t size; /* 0: there is none */
+};
+char *const *sxt_environment_for(char *const *environment, long pid, struct environment_copy *copy);
+
+/* --- start.c --- */
+
+/* Is this process, or the program that it executes, to be recorded? PID is its number. */
+bool sxt_is_followed(long pid);
+/* Is it the process that `record` started? */
+bool sxt_is_first(long pid);
+/* Makes a spool for a process that will execute a program, so that it does not depend on the first one. */
+bool sxt_child_prepare(long pid);
+/* Removes it: nothing was executed. */
+void sxt_child_abandon(long pid);
 
 /* --- window.c: writing --- */
 
@@ -155,6 +200,10 @@ struct writer {
 /* Maps the control page of the spool at PATH, which `record` made; or makes a spool LIKE another one. */
 struct sxt_spool_control *sxt_spool_attach(const char *path);
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like);
+/* Makes a spool like another one for process PID, which is not this one. False: there is one, or it failed. */
+bool sxt_spool_leave(const char *path, const struct sxt_spool_control *like, uint32_t pid);
+/* Maps the control page of a spool without using the spool. */
+struct sxt_spool_control *sxt_spool_look(const char *path);
 bool sxt_window_next(struct writer *writer);
 /* Maps more windows than are needed now. */
 void sxt_window_ahead(struct writer *writer);
@@ -253,6 +302,9 @@ void sxt_unmap_memory(void *memory, size_t size);
 bool sxt_has_sanitizer(void);
 /* Does an object before the recorder define malloc, such as an executable with an allocator linked in? */
 bool sxt_has_other_malloc(void);
+
+/* The path that the recorder was loaded from. */
+const char *sxt_own_path(void);
 
 /* Where a function is defined. */
 struct definition {

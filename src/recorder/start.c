@@ -10,6 +10,7 @@
  *     SEXTANT_RECORD_CHILDREN   path of the spools of other processes, with %p for the process number; absent: none
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +34,15 @@ static struct alive inactive;
 struct process sxt_recording = {.alive = &inactive};
 
 static char spool_path[PATH_MOST], children_path[PATH_MOST];
+static long first_process; /* that `record` started */
 static bool is_started;
+
+/* The command line; no words while it is not known. */
+static struct {
+    char **words;
+    int count;
+    bool is_written;
+} command;
 
 uint64_t sxt_ticks_slow(void)
 {
@@ -80,6 +89,8 @@ static void begin(struct sxt_spool_control *control, const struct sxt_spool_cont
     sxt_recording.image = __atomic_add_fetch(&control->image, 1, __ATOMIC_RELAXED);
     control->state = SXT_SPOOL_RECORDING;
     sxt_note_moment(&control->last);
+    control->began = control->last;
+    control->has_status = 0;
     sxt_recording.control = control;
     sxt_recording.alive = alive;
     __atomic_store_n(&alive->is_alive, 1, __ATOMIC_RELEASE);
@@ -108,27 +119,56 @@ static bool name_child(char path[PATH_MOST], long pid)
     return true;
 }
 
-/* Adds a child to the list in the spool of the first process. */
-static void register_child(struct sxt_spool_control *of_first, uint32_t pid)
+bool sxt_is_first(long pid)
 {
-    uint32_t index = __atomic_fetch_add(&of_first->child_count, 1, __ATOMIC_RELAXED);
-    if (index < SXT_SPOOL_CHILDREN_MOST)
-        of_first->children[index] = pid;
+    return pid == first_process;
 }
 
-/* In a process other than the first. OF_FIRST is the control page of the first one. */
-static void begin_child(struct sxt_spool_control *of_first, uint32_t parent)
+bool sxt_is_followed(long pid)
+{
+    return children_path[0] != 0 || sxt_is_first(pid);
+}
+
+bool sxt_child_prepare(long pid)
+{
+    const struct sxt_spool_control *first = sxt_recording.first;
+    if (first == NULL || children_path[0] == 0 || sxt_is_first(pid) || first->stop != 0)
+        return false;
+    int saved_errno = errno;
+    char *path = sxt_map_memory(PATH_MOST);
+    bool done = path != NULL && name_child(path, pid) && sxt_spool_leave(path, first, (uint32_t)pid);
+    if (path != NULL)
+        sxt_unmap_memory(path, PATH_MOST);
+    errno = saved_errno;
+    return done;
+}
+
+void sxt_child_abandon(long pid)
+{
+    char *path = sxt_map_memory(PATH_MOST);
+    if (path != NULL && name_child(path, pid))
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    if (path != NULL)
+        sxt_unmap_memory(path, PATH_MOST);
+}
+
+/* In a process other than the first, whose control page may be out of reach. */
+static void begin_child(uint32_t parent)
 {
     static char path[PATH_MOST]; /* stacks may be small */
+    struct sxt_spool_control *of_first = sxt_recording.first;
     uint32_t pid = (uint32_t)getpid();
     sxt_recording.is_disabled = true;
-    if (children_path[0] == 0 || of_first->stop != 0 || !name_child(path, (long)pid))
+    sxt_child_add((long)pid);
+    if (children_path[0] == 0 || (of_first != NULL && of_first->stop != 0) || !name_child(path, (long)pid))
         return;
     struct sxt_spool_control *control = sxt_spool_create(path, of_first);
-    if (control == NULL || control->image == 0)
-        register_child(of_first, pid);
-    if (control == NULL)
+    if (control == NULL) {
+        sxt_child_add_failed((long)pid);
         return;
+    }
+    if (of_first == NULL)
+        sxt_recording.first = control; /* for the settings of its children */
     sxt_recording.is_disabled = false;
     control->pid = pid;
     control->parent = parent;
@@ -151,18 +191,23 @@ static void read_environment(void)
         return;
     is_started = true;
     const char *pid = getenv("SEXTANT_RECORD_PID");
-    bool is_target = pid != NULL && strtol(pid, NULL, 10) == (long)getpid();
+    first_process = pid != NULL ? strtol(pid, NULL, 10) : 0;
     sxt_recording.is_disabled = true;
     take_variable("SEXTANT_RECORD_CHILDREN", children_path);
-    if (take_variable("SEXTANT_RECORD", spool_path) && (is_target || children_path[0] != 0)) {
-        struct sxt_spool_control *control = sxt_spool_attach(spool_path);
-        sxt_recording.is_disabled = control == NULL;
+    if (!take_variable("SEXTANT_RECORD", spool_path))
+        return;
+    sxt_environment_keep();
+    if (!sxt_is_first((long)getpid())) {
+        sxt_recording.first = sxt_spool_look(spool_path);
         sxt_modules_begin();
-        if (control != NULL && is_target)
-            begin(control, NULL);
-        else if (control != NULL)
-            begin_child(control, 0);
+        begin_child(0);
+        return;
     }
+    struct sxt_spool_control *control = sxt_recording.first = sxt_spool_attach(spool_path);
+    sxt_recording.is_disabled = control == NULL;
+    sxt_modules_begin();
+    if (control != NULL)
+        begin(control, NULL);
 }
 
 /* A forked child has copies of the tables of its parent, but the windows are not mapped in it. */
@@ -173,11 +218,48 @@ static void after_fork(void)
     sxt_writers_forget();
     sxt_stacks_forget();
     sxt_modules_forget();
-    struct sxt_spool_control *of_first = children_path[0] != 0 ? sxt_spool_attach(spool_path) : NULL;
-    if (of_first == NULL)
-        sxt_recording.is_disabled = true;
-    else
-        begin_child(of_first, parent);
+    command.is_written = false;
+    begin_child(parent);
+}
+
+#define WORD_PART  8192  /* bytes in a note */
+#define WORDS_MOST 65536 /* bytes that are kept */
+
+void sxt_put_command(struct writer *writer)
+{
+    size_t all = 0;
+    if (command.words == NULL || command.is_written)
+        return;
+    command.is_written = true;
+    for (int i = 0; i < command.count && command.words[i] != NULL; i++) {
+        size_t size = strlen(command.words[i]) + 1;
+        if ((all += size) > WORDS_MOST)
+            return;
+        for (size_t at = 0; at < size; at += WORD_PART)
+            sxt_put_note(writer, SXT_SPOOL_COMMAND, command.words[i] + at,
+                         size - at < WORD_PART ? size - at : WORD_PART, NULL, 0, NULL, 0);
+    }
+}
+
+static void write_command(void)
+{
+    struct writer *writer = sxt_enter(0, false);
+    if (writer == NULL)
+        return;
+    sxt_put_command(writer);
+    sxt_leave(writer);
+}
+
+void sxt_note_end(int status)
+{
+    struct sxt_spool_control *control = sxt_recording.control;
+    if (sxt_recording.alive->is_alive == 0 || control->has_status == 1)
+        return;
+    if (!command.is_written)
+        write_command();
+    sxt_note_moment(&control->last);
+    control->status = (uint32_t)(status & 0xff) << 8;
+    control->has_status = 2;
 }
 
 bool sxt_start(void)
@@ -189,15 +271,19 @@ bool sxt_start(void)
     return sxt_recording.alive->is_alive != 0;
 }
 
-void sxt_start_early(void)
+void sxt_start_early(int count, char **words)
 {
     int saved_errno = errno;
     struct signal_mask mask = sxt_signals_block();
     sxt_thread.busy = sxt_thread.is_blocked = true; /* what is called here may allocate */
     if (sxt_recording.alive->is_alive == 0)
         sxt_start();
+    command.words = words;
+    command.count = count;
     sxt_thread.busy = sxt_thread.is_blocked = false;
     sxt_signals_restore(&mask);
+    if (sxt_thread.writer != NULL) /* otherwise the first event writes it */
+        write_command();
     errno = saved_errno;
 }
 

@@ -182,8 +182,10 @@ static struct writer *first_writer(void)
     if (writers.has_key)
         pthread_setspecific(writers.key, (void *)1);
     sxt_thread.writer = writer;
-    if (writer->thread == 0)
+    if (writer->thread == 0) {
         sxt_modules_scan(writer);
+        sxt_put_command(writer);
+    }
     return writer;
 }
 

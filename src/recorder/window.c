@@ -26,6 +26,7 @@
 #define HIGH_DESCRIPTOR 1000
 #define MAPPED_MOST     65536u /* bytes of a window */
 #define SPARE_MOST      16u    /* windows that are mapped ahead */
+#define ATTEMPTS_MOST   100    /* to open a file that another process is making */
 
 /* The spool of this process. The program may close its descriptor, and open something else under the number. */
 static struct {
@@ -140,10 +141,9 @@ static bool write_at(int fd, const void *data, size_t size, uint64_t offset)
     return true;
 }
 
-/* Writes a first page with the settings of LIKE. */
-static bool write_first_page(int fd, const struct sxt_spool_control *like)
+/* A first page with the settings of LIKE. PAGE is zeroed. */
+static void fill_first_page(uint8_t *page, const struct sxt_spool_control *like, uint32_t pid)
 {
-    static uint8_t page[SXT_SPOOL_WINDOWS_OFFSET] __attribute__((aligned(8))); /* stacks may be small */
     memcpy(page, (const uint8_t *)like - SXT_SPOOL_CONTROL_OFFSET, SXT_SPOOL_CONTROL_OFFSET);
     struct sxt_spool_control *fresh = (void *)(page + SXT_SPOOL_CONTROL_OFFSET);
     fresh->magic = like->magic;
@@ -153,21 +153,70 @@ static bool write_first_page(int fd, const struct sxt_spool_control *like)
     fresh->tail = SXT_SPOOL_WINDOWS_OFFSET;
     fresh->start_us = like->start_us;
     fresh->first = fresh->last = like->first;
-    return is_within_limit(sizeof page) && write_at(fd, page, sizeof page, 0);
+    fresh->pid = pid;
+}
+
+bool sxt_spool_leave(const char *path, const struct sxt_spool_control *like, uint32_t pid)
+{
+    uint8_t *page = sxt_map_memory(SXT_SPOOL_WINDOWS_OFFSET);
+    int fd = page != NULL
+                 ? (int)syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : -1;
+    bool done = false;
+    if (fd >= 0) {
+        syscall(SYS_fchmod, fd, 0600); /* whatever the umask */
+        fill_first_page(page, like, pid);
+        done = is_within_limit(SXT_SPOOL_WINDOWS_OFFSET) && write_at(fd, page, SXT_SPOOL_WINDOWS_OFFSET, 0);
+        syscall(SYS_close, fd);
+        if (!done)
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
+    if (page != NULL)
+        sxt_unmap_memory(page, SXT_SPOOL_WINDOWS_OFFSET);
+    return done;
+}
+
+struct sxt_spool_control *sxt_spool_look(const char *path)
+{
+    struct stat status;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return NULL;
+    bool is_whole = fstat(fd, &status) == 0 && status.st_size >= SXT_SPOOL_WINDOWS_OFFSET;
+    uint8_t *page = is_whole ? map_file(fd, 0, SXT_SPOOL_WINDOWS_OFFSET, 0) : NULL;
+    syscall(SYS_close, fd);
+    if (page == NULL)
+        return NULL;
+    struct sxt_spool_control *control = (void *)(page + SXT_SPOOL_CONTROL_OFFSET);
+    if (control->magic == SXT_SPOOL_CONTROL_MAGIC && control->version == SXT_SPOOL_VERSION)
+        return control;
+    sxt_unmap_memory(page, SXT_SPOOL_WINDOWS_OFFSET);
+    return NULL;
+}
+
+static bool access_fails(const char *path)
+{
+    return syscall(SYS_faccessat, AT_FDCWD, path, R_OK | W_OK) != 0;
 }
 
 struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_spool_control *like)
 {
     struct sxt_spool_control *control = sxt_spool_attach(path); /* exists if this process executed another program */
-    if (control != NULL && control->pid == (uint32_t)getpid() && control->start_us == like->start_us)
+    bool is_own = control != NULL && control->pid == (uint32_t)getpid();
+    if (is_own && (like == NULL || control->start_us == like->start_us))
         return control;
-    int fd = open_spool(path, O_CREAT | O_EXCL); /* another recording must not be overwritten */
-    if (fd >= 0 && !write_first_page(fd, like)) {
-        syscall(SYS_close, fd);
-        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-        fd = -1;
+    if (like == NULL || is_own)
+        return NULL;
+    sxt_spool_leave(path, like, (uint32_t)getpid()); /* another recording must not be overwritten */
+    /* The process that started this one may be making it. */
+    for (unsigned attempt = 0; attempt < ATTEMPTS_MOST; attempt++) {
+        control = sxt_spool_attach(path);
+        if (control != NULL || access_fails(path))
+            break;
+        syscall(SYS_sched_yield);
     }
-    return use_spool(path, fd);
+    is_own = control != NULL && control->pid == (uint32_t)getpid() && control->start_us == like->start_us;
+    return is_own ? control : NULL;
 }
 
 /* May SIZE bytes be added at an offset? */

@@ -52,6 +52,12 @@ static int write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *
             recorded->allocations += events[i].kind == SXT_TRACE_ALLOC;
             status = sxt_mlyze_write(writer, &events[i], error);
             sxt_mlyze_writer_live(writer, live[i].bytes, live[i].count);
+            if (live[i].bytes > recorded->peak_bytes) {
+                recorded->peak_bytes = live[i].bytes;
+                recorded->peak_blocks = live[i].count;
+            }
+            recorded->left_bytes = live[i].bytes;
+            recorded->left_blocks = live[i].count;
         }
         if (status != SXT_OK)
             return status;
@@ -103,6 +109,10 @@ static void describe(const struct sxt_spool *spool, sxt_recorded *recorded)
     recorded->is_attached = facts->is_attached;
     recorded->own_allocator = facts->own_allocator;
     recorded->end = end_of(facts->state);
+    recorded->started_children = facts->started_children;
+    recorded->unknown_children = facts->unknown_children;
+    recorded->anonymous_bytes = facts->anonymous;
+    recorded->is_sampled = facts->period != 0;
     recorded->child_count =
         facts->child_count < SXT_RECORDING_CHILDREN_MOST ? facts->child_count : SXT_RECORDING_CHILDREN_MOST;
     for (size_t i = 0; i < recorded->child_count; i++)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -517,6 +518,37 @@ static void put_unresolved(const struct names *names, struct sxt_json_writer *js
     sxt_json_write_end(json, '}');
 }
 
+/* The words of the command line, as far as they are complete. */
+static void put_command(sxt_string command, struct sxt_json_writer *json)
+{
+    if (command.size == 0)
+        return;
+    sxt_json_write_begin(json, "command", '[');
+    for (size_t at = 0; at < command.size;) {
+        size_t size = strnlen(command.data + at, command.size - at);
+        sxt_json_write_string(json, NULL, (sxt_string){command.data + at, size});
+        at += size + 1;
+    }
+    sxt_json_write_end(json, ']');
+}
+
+/* The process as a whole. docs/record.md lists the keys. */
+static void put_process(const struct sxt_spool_facts *facts, struct sxt_json_writer *json)
+{
+    sxt_json_write_number(json, "pid", facts->pid);
+    if (facts->parent != 0)
+        sxt_json_write_number(json, "parent", facts->parent);
+    put_command(facts->command, json);
+    if (facts->has_status && WIFEXITED(facts->status))
+        sxt_json_write_number(json, "exit_status", (uint64_t)WEXITSTATUS(facts->status));
+    if (facts->has_status && WIFSIGNALED(facts->status))
+        sxt_json_write_number(json, "signal", (uint64_t)WTERMSIG(facts->status));
+    if (facts->duration_us != 0)
+        sxt_json_write_number(json, "duration_us", facts->duration_us);
+    if (facts->anonymous != 0)
+        sxt_json_write_number(json, "anonymous_bytes", facts->anonymous);
+}
+
 static void write_json(struct names *names, struct sxt_buffer *out)
 {
     const struct sxt_spool_facts *facts = names->facts;
@@ -533,9 +565,7 @@ static void write_json(struct names *names, struct sxt_buffer *out)
     }
     sxt_json_write_string(&json, "stack_order", sxt_string_of("leaf_first"));
     put_threads(facts, &json);
-    sxt_json_write_number(&json, "pid", facts->pid);
-    if (facts->parent != 0)
-        sxt_json_write_number(&json, "parent", facts->parent);
+    put_process(facts, &json);
     if (facts->period != 0)
         sxt_json_write_number(&json, "sample_period", facts->period);
     put_modules(facts, &json);

@@ -173,6 +173,15 @@ bool sxt_recording_has_child(const sxt_recording *recording, const char *path, l
     return head != NULL;
 }
 
+bool sxt_recording_is_attached(const sxt_recording *recording, const char *path, long pid)
+{
+    uint8_t *head = map_child(recording, path, pid);
+    bool is_attached = head != NULL && sxt_spool_head_is_attached(head);
+    if (head != NULL)
+        munmap(head, SXT_SPOOL_HEAD_SIZE);
+    return is_attached;
+}
+
 void sxt_recording_stop_child(const sxt_recording *recording, const char *path, long pid)
 {
     uint8_t *head = map_child(recording, path, pid);
@@ -291,6 +300,16 @@ void sxt_recording_stop(sxt_recording *recording)
 void sxt_recording_note_end(sxt_recording *recording)
 {
     sxt_spool_head_note_time(recording->head);
+}
+
+void sxt_recording_note_status(sxt_recording *recording, int status)
+{
+    sxt_spool_head_note_status(recording->head, status);
+}
+
+void sxt_recording_note_memory(sxt_recording *recording, uint64_t bytes)
+{
+    sxt_spool_head_note_anonymous(recording->head, bytes);
 }
 
 void sxt_recording_close(sxt_recording **recording)

@@ -13,6 +13,7 @@
 #include "archive/archive.h"
 #include "base/error.h"
 #include "base/inflate.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "base/search.h"
 #include "mlyze/spool.h"
@@ -159,6 +160,51 @@ static const char *codec_name(const struct sxt_mlyze_header *header)
     return header->codec >= SXT_MLYZE_COLUMNS ? "columns" : "lz4";
 }
 
+#define WORDS_MOST 10000 /* of a command line */
+
+/* The words of the command line, if the metadata has them; otherwise NULL. */
+static const struct sxt_json *command_of(const sxt_trace *trace)
+{
+    const struct sxt_json *command = sxt_json_member(sxt_mlyze_metadata(trace->mlyze)->root, "command");
+    return command != NULL && command->type == SXT_JSON_ARRAY ? command : NULL;
+}
+
+/* A number of the metadata. False: there is none. */
+static bool number_of(const sxt_trace *trace, const char *key, uint64_t *number)
+{
+    const struct sxt_json *value = sxt_json_member(sxt_mlyze_metadata(trace->mlyze)->root, key);
+    bool is_there = value != NULL && value->type == SXT_JSON_NUMBER && value->is_unsigned;
+    if (is_there)
+        *number = value->unsigned_value;
+    return is_there;
+}
+
+sxt_string sxt_trace_command_word(const sxt_trace *trace, size_t index)
+{
+    const struct sxt_json *command = command_of(trace);
+    const struct sxt_json *word = command != NULL ? command->child : NULL;
+    for (; word != NULL && index > 0; index--)
+        word = word->next;
+    return word != NULL && word->type == SXT_JSON_STRING ? word->string : (sxt_string){NULL, 0};
+}
+
+/* What the metadata says about the process. */
+static void take_process(const sxt_trace *trace, sxt_trace_info *info)
+{
+    uint64_t number;
+    const struct sxt_json *command = command_of(trace);
+    info->word_count = command == NULL ? 0 : command->count < WORDS_MOST ? command->count : WORDS_MOST;
+    if (info->pid == 0 && number_of(trace, "pid", &number))
+        info->pid = number;
+    info->has_exit_status = number_of(trace, "exit_status", &number) && number <= UINT32_MAX;
+    info->exit_status = info->has_exit_status ? (uint32_t)number : 0;
+    info->has_signal = number_of(trace, "signal", &number) && number <= UINT32_MAX;
+    info->signal = info->has_signal ? (uint32_t)number : 0;
+    number_of(trace, "duration_us", &info->duration_us);
+    number_of(trace, "anonymous_bytes", &info->anonymous_bytes);
+    number_of(trace, "parent", &info->parent);
+}
+
 void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)
 {
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace->mlyze);
@@ -177,6 +223,7 @@ void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)
         .is_cut_off = trace->is_cut_off,
         .is_compressed = trace->is_compressed,
     };
+    take_process(trace, &info);
     for (size_t i = 0; i < metadata->stack_count; i++)
         info.stacks += metadata->stacks[i].exists;
     sxt_file_id_of(&trace->file, info.file_id);

@@ -270,3 +270,32 @@ int main(void)
     return status != 0;
 }
 """
+
+# Takes the name of the file that its child would record into.
+TAKEN_NAME = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void *volatile sink;
+int main(void)
+{
+    int ready[2];
+    char path[64], byte = 0;
+    if (pipe(ready) != 0)
+        return 1;
+    pid_t child = fork();
+    if (child == 0) {
+        if (read(ready[0], &byte, 1) != 1)
+            return 2;
+        sink = malloc(10);
+        return 0;
+    }
+    snprintf(path, sizeof path, "out.%d.mlyze.part", (int)child);
+    int file = open(path, O_WRONLY | O_CREAT, 0600), status = 0;
+    if (write(file, "mine\n", 5) != 5 || write(ready[1], "x", 1) != 1)
+        return 3;
+    return waitpid(child, &status, 0) != child || status != 0;
+}
+"""

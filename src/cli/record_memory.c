@@ -1,0 +1,138 @@
+/*
+ * record_memory.c: how much memory a program has that came from the system, while it runs.
+ *
+ * The recorder sees calls of functions. Memory of an allocator that is linked into the program, or of an arena that the
+ * program maps itself, is not seen. /proc/PID/status has a counter that costs little to read; when it has grown,
+ * /proc/PID/smaps says what the memory is. Static data, stacks, and the tables of the recorder do not count.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/recording.h"
+
+#define FIRST_SECONDS   0.004
+#define LONGEST_SECONDS 1.0
+#define SHARE_OF_TIME   50   /* reading smaps takes at most one part in this many */
+#define LEAST_KB        4096 /* less is not worth a look */
+#define STACK_MOST_KB   8192 /* of a thread */
+#define GUARD_SIZE      4096 /* below the stack of a thread */
+
+double cli_seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void cli_memory_begin(struct memory_watch *watch)
+{
+    watch->began = cli_seconds_now();
+    watch->next = watch->began + FIRST_SECONDS;
+}
+
+static FILE *open_of_process(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
+    return fopen(path, "re");
+}
+
+/* Anonymous memory in kB; 0: unknown. */
+static uint64_t read_counter(pid_t pid)
+{
+    char line[256];
+    uint64_t size = 0;
+    FILE *file = open_of_process(pid, "status");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "RssAnon:", 8) == 0)
+            size = strtoull(line + 8, NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    return size;
+}
+
+/* A mapping as smaps describes it. */
+struct mapping {
+    uint64_t start, end, inode;
+    char name[32]; /* the beginning of it */
+    bool is_guard; /* nobody may use it */
+    uint64_t anonymous_kb;
+    bool has_recorders_flags; /* nobody else maps memory like this */
+};
+
+static bool read_mapping(const char *line, struct mapping *mapping)
+{
+    unsigned long long start, end, inode;
+    char rights[8];
+    *mapping = (struct mapping){0};
+    if (sscanf(line, "%llx-%llx %7s %*x %*s %llu %31s", &start, &end, rights, &inode, mapping->name) < 4)
+        return false;
+    mapping->start = start;
+    mapping->end = end;
+    mapping->inode = inode;
+    mapping->is_guard = strncmp(rights, "---", 3) == 0;
+    return true;
+}
+
+static bool is_static_data(const struct mapping *mapping, const struct mapping *before)
+{
+    return before->inode != 0 && before->end == mapping->start;
+}
+
+static bool is_stack(const struct mapping *mapping, const struct mapping *before)
+{
+    return before->is_guard && before->end == mapping->start && before->end - before->start == GUARD_SIZE &&
+           (mapping->end - mapping->start) / 1024 <= STACK_MOST_KB;
+}
+
+/* Does the memory of MAPPING, which comes after BEFORE, belong to an allocator? */
+static bool counts(const struct mapping *mapping, const struct mapping *before)
+{
+    if (mapping->inode != 0 || mapping->has_recorders_flags)
+        return false;
+    if (strcmp(mapping->name, "[heap]") == 0)
+        return true;
+    return (mapping->name[0] == 0 || strncmp(mapping->name, "[anon", 5) == 0) && !is_static_data(mapping, before) &&
+           !is_stack(mapping, before);
+}
+
+/* The anonymous memory in kB that an allocator may have; 0: unknown. */
+static uint64_t read_mappings(pid_t pid)
+{
+    char line[4096];
+    struct mapping before = {0}, now = {0}, next;
+    uint64_t size = 0;
+    FILE *file = open_of_process(pid, "smaps");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "Anonymous:", 10) == 0) {
+            now.anonymous_kb = strtoull(line + 10, NULL, 10);
+        } else if (strncmp(line, "VmFlags:", 8) == 0) {
+            now.has_recorders_flags = strstr(line, " nr") != NULL && strstr(line, " nh") != NULL;
+            size += counts(&now, &before) ? now.anonymous_kb : 0;
+        } else if (line[0] >= '0' && line[0] <= 'f' && read_mapping(line, &next)) {
+            before = now;
+            now = next;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+    return size;
+}
+
+void cli_memory_look(struct memory_watch *watch, pid_t pid)
+{
+    double now = cli_seconds_now();
+    if (now < watch->next)
+        return;
+    uint64_t counter = read_counter(pid);
+    if (counter >= LEAST_KB && counter > watch->counter_kb + watch->counter_kb / 16 && now >= watch->next_mappings) {
+        uint64_t size = read_mappings(pid) * 1024;
+        watch->most = size > watch->most ? size : watch->most;
+        watch->counter_kb = counter;
+        double after = cli_seconds_now();
+        watch->next_mappings = after + (after - now) * SHARE_OF_TIME;
+    }
+    double wait = (now - watch->began) / 4;
+    watch->next = now + (wait < FIRST_SECONDS ? FIRST_SECONDS : wait > LONGEST_SECONDS ? LONGEST_SECONDS : wait);
+}
