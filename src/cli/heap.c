@@ -205,6 +205,8 @@ static int print_table(struct sxt_emit *emit, const struct cli_heap *heap, const
     int status = cli_heap_print_table(emit, heap, &request->table);
     if (request->table.cost == SXT_HEAP_COST_LEAKED && request->table.form == CLI_TABLE)
         cli_heap_print_suppressed(emit, heap);
+    if (request->table.form == CLI_TABLE)
+        cli_heap_print_estimated(emit, heap);
     return status;
 }
 

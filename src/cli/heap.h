@@ -101,6 +101,10 @@ int cli_heap_print_stack(struct sxt_emit *emit, const struct cli_heap *heap, uin
 
 /* "peak    19.6 MB   19,600,000 bytes in 1 block", without the end of the line. */
 void cli_heap_print_amount(struct sxt_emit *emit, const char *name, uint64_t bytes, uint64_t count);
+/* A line that says so if the trace is a sample. */
+void cli_heap_print_estimated(struct sxt_emit *emit, const struct cli_heap *heap);
+/* null if the trace is a sample, which does not show them. */
+void cli_heap_emit_temporary(struct sxt_emit *emit, const struct cli_heap *heap, const sxt_heap_sums *sums);
 
 /* The totals, and for people the stacks with the most at the peak, leaked and allocated: LIMIT of each. */
 int cli_heap_print_summary(struct sxt_emit *emit, const struct cli_heap *heap, uint64_t limit);

@@ -127,12 +127,23 @@ static void print_frame(struct sxt_emit *emit, const sxt_heap_shown_frame *shown
         }
     }
     cli_heap_print_function(emit, function, look, of_function);
-    if (file.size > 0) {
+    if (file.size > 1 || (file.size == 1 && file.data[0] != '?')) {
         sxt_emit_text(emit, "  ");
         cli_print_cut_path(emit, file, look->width > 0 ? of_file - strlen(line) - 2 : 0);
         sxt_emit_text(emit, "%s", line);
     }
     sxt_emit_text(emit, "\n");
+}
+
+/* Did the recorder cut the stack? Then its last frame, of which LEFT are not shown, says so. */
+static bool is_cut(const sxt_trace *trace, uint32_t id, uint32_t left)
+{
+    static const char name[] = "[truncated]";
+    sxt_trace_frame last;
+    uint32_t count;
+    (void)sxt_trace_stack(trace, id, &count);
+    return left > 0 && sxt_trace_get_frame(trace, id, count - 1, &last) && last.function.size == sizeof name - 1 &&
+           memcmp(last.function.data, name, sizeof name - 1) == 0;
 }
 
 void cli_heap_print_stack_of(struct sxt_emit *emit, const sxt_trace *trace, uint32_t id,
@@ -150,10 +161,13 @@ void cli_heap_print_stack_of(struct sxt_emit *emit, const sxt_trace *trace, uint
             sxt_emit_text(emit, "%*s", (int)indent, "");
         print_frame(emit, &frames[i], look, indent);
     }
+    bool was_cut = is_cut(trace, id, left);
     if (stacks > 1)
         sxt_emit_text(emit, "%*s... in %s stacks\n", (int)indent, "", cli_thousands((double)stacks).text);
-    else if (left > 0)
-        sxt_emit_text(emit, "%*s... %u more\n", (int)indent, "", left);
+    else if (left > was_cut)
+        sxt_emit_text(emit, "%*s... %u more\n", (int)indent, "", left - was_cut);
+    if (was_cut)
+        sxt_emit_text(emit, "%*s[truncated]\n", (int)indent, "");
     free(frames);
 }
 

@@ -46,14 +46,26 @@ void cli_heap_emit_growth(struct sxt_emit *emit, const sxt_heap_sums *sums)
     cli_emit_signed(emit, "growth_allocations", (int64_t)(sums->live_count - sums->before_count));
 }
 
+void cli_heap_emit_temporary(struct sxt_emit *emit, const struct cli_heap *heap, const sxt_heap_sums *sums)
+{
+    if (!heap->summary.is_sampled) {
+        emit_pair(emit, "temporary_bytes", sums->temporary_bytes, "temporary_allocations", sums->temporary_count);
+        return;
+    }
+    sxt_emit_null(emit, "temporary_bytes");
+    sxt_emit_null(emit, "temporary_allocations");
+}
+
 static void emit_sums(struct sxt_emit *emit, const struct cli_heap *heap, const sxt_heap_sums *sums)
 {
+    if (heap->summary.is_sampled)
+        sxt_emit_bool(emit, "estimated", true);
     emit_pair(emit, "leaked_bytes", sums->leaked_bytes, "leaked_allocations", sums->leaked_count);
     emit_pair(emit, "allocated_bytes", sums->bytes, "allocations", sums->count);
     emit_pair(emit, "peak_bytes", sums->peak_bytes, "peak_allocations", sums->peak_count);
     emit_pair(emit, "live_bytes", sums->live_bytes, "live_allocations", sums->live_count);
     emit_pair(emit, "freed_bytes", sums->freed_bytes, "freed_allocations", sums->freed_count);
-    emit_pair(emit, "temporary_bytes", sums->temporary_bytes, "temporary_allocations", sums->temporary_count);
+    cli_heap_emit_temporary(emit, heap, sums);
     if (heap->options.churn > 0)
         emit_pair(emit, "churned_bytes", sums->churned_bytes, "churned_allocations", sums->churned_count);
     if (heap->options.from.kind != SXT_HEAP_MOMENT_NONE)
@@ -216,8 +228,11 @@ static void print_csv_row(const struct printer *printer, const sxt_heap_row *row
     uint64_t values[] = {sums->bytes,       sums->count,           sums->live_bytes,     sums->live_count,
                          sums->peak_bytes,  sums->peak_count,      sums->leaked_bytes,   sums->leaked_count,
                          sums->freed_count, sums->temporary_bytes, sums->temporary_count};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    size_t count = sizeof values / sizeof *values - (printer->heap->summary.is_sampled ? 2 : 0);
+    for (size_t i = 0; i < count; i++)
         sxt_emit_text(emit, "%s%" PRIu64, i == 0 ? "" : ",", values[i]);
+    if (printer->heap->summary.is_sampled)
+        sxt_emit_text(emit, ",,"); /* temporary allocations are not known */
     if (is_stack)
         cli_heap_print_csv_site(emit, printer->heap->trace, row->id);
     sxt_emit_text(emit, "\n");
@@ -290,6 +305,8 @@ int cli_heap_print_stack(struct sxt_emit *emit, const struct cli_heap *heap, uin
         return CLI_DONE;
     }
     for (sxt_heap_cost cost = SXT_HEAP_COST_COUNT; cost <= SXT_HEAP_COST_TEMPORARY; cost++) {
+        if (cost == SXT_HEAP_COST_TEMPORARY && heap->summary.is_sampled)
+            continue;
         cli_heap_print_amount(emit, cost == SXT_HEAP_COST_COUNT ? "allocated" : cli_heap_cost_name(cost),
                               sxt_heap_bytes_of(sums, cost), sxt_heap_count_of(sums, cost));
         sxt_emit_text(emit, "\n");

@@ -207,6 +207,8 @@ int cli_heap_request_moments(const struct cli_arguments *arguments, const struct
     const char *until = cli_value(arguments, "until");
     if (at != NULL && (from != NULL || until != NULL))
         return cli_usage(arguments->verb, "--at cannot be used with --from, --until or --between");
+    if (request->table.cost == SXT_HEAP_COST_TEMPORARY && heap->info.is_sampled)
+        return cli_fail_text(heap->path, "a sample does not show which allocations are temporary");
     request->is_state = at != NULL || (from != NULL && request->table.cost == SXT_HEAP_COST_GROWTH);
     request->table.only_live = at != NULL && request->shape == CLI_HEAP_TABLE &&
                                request->table.cost == SXT_HEAP_COST_LIVE && request->table.form != CLI_CSV &&

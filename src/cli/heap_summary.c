@@ -73,7 +73,7 @@ static void emit_summary(struct sxt_emit *emit, const struct cli_heap *heap)
     sxt_emit_number(emit, "unmatched_frees", summary->unmatched_frees);
     sxt_emit_number(emit, "implicit_frees", summary->implicit_frees);
     emit_pair(emit, "live_bytes", total->live_bytes, "live_allocations", total->live_count);
-    emit_pair(emit, "temporary_bytes", total->temporary_bytes, "temporary_allocations", total->temporary_count);
+    cli_heap_emit_temporary(emit, heap, total);
     emit_events(emit, heap);
     emit_unfiltered(emit, sxt_heap_unfiltered(heap->usage));
     sxt_emit_record_end(emit);
@@ -85,6 +85,14 @@ void cli_heap_print_amount(struct sxt_emit *emit, const char *name, uint64_t byt
 {
     sxt_emit_text(emit, "%-10s %12s   %s byte%s in %s block%s", name, cli_bytes((double)bytes).text,
                   thousands(bytes).text, ending(bytes), thousands(count).text, ending(count));
+}
+
+void cli_heap_print_estimated(struct sxt_emit *emit, const struct cli_heap *heap)
+{
+    const sxt_heap_summary *summary = &heap->summary;
+    if (summary->is_sampled)
+        sxt_emit_text(emit, "estimated  from %s sample%s, one for every %s\n", thousands(summary->samples).text,
+                      ending(summary->samples), cli_bytes((double)heap->info.sample_period).text);
 }
 
 static void print_events(struct sxt_emit *emit, const struct cli_heap *heap)
@@ -104,9 +112,7 @@ static void print_events(struct sxt_emit *emit, const struct cli_heap *heap)
         sxt_emit_text(emit, "%-10s %12s   %s object%s, %s byte%s\n", "collected", thousands(summary->gc_events).text,
                       thousands(summary->gc_objects).text, ending(summary->gc_objects),
                       thousands(summary->gc_bytes).text, ending(summary->gc_bytes));
-    if (summary->is_sampled)
-        sxt_emit_text(emit, "estimated  from %s sample%s, one for every %s\n", thousands(summary->samples).text,
-                      ending(summary->samples), cli_bytes((double)heap->info.sample_period).text);
+    cli_heap_print_estimated(emit, heap);
 }
 
 static void print_totals(struct sxt_emit *emit, const struct cli_heap *heap)
@@ -124,8 +130,10 @@ static void print_totals(struct sxt_emit *emit, const struct cli_heap *heap)
     if (seconds > 0)
         sxt_emit_text(emit, ", %s a second", cli_thousands((double)total->count / seconds).text);
     sxt_emit_text(emit, "\n");
-    cli_heap_print_amount(emit, "temporary", total->temporary_bytes, total->temporary_count);
-    sxt_emit_text(emit, "\n");
+    if (!summary->is_sampled) {
+        cli_heap_print_amount(emit, "temporary", total->temporary_bytes, total->temporary_count);
+        sxt_emit_text(emit, "\n");
+    }
     print_events(emit, heap);
 }
 

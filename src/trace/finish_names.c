@@ -273,10 +273,8 @@ static bool add_unresolved(struct names *names, struct sxt_place *place)
 /* A frame that is not in the code of the program; false if memory is short. */
 static bool add_special(struct names *names, struct sxt_place *place)
 {
-    if (place->address == CUT_PLACE)
-        return sxt_places_add_frame(&names->places, place, (sxt_string){NULL, 0}, sxt_string_of("[truncated]"), 0);
-    return sxt_places_add_frame(&names->places, place, path_of(names, place->module),
-                                sxt_string_of("<signal handler called>"), 0);
+    const char *name = place->address == CUT_PLACE ? SXT_TRUNCATED : "<signal handler called>";
+    return sxt_places_add_frame(&names->places, place, (sxt_string){NULL, 0}, sxt_string_of(name), 0);
 }
 
 static bool add_missing(struct names *names, struct sxt_place *place)

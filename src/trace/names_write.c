@@ -29,7 +29,7 @@ static size_t count_frames(const struct sxt_naming *naming, uint32_t node, size_
     const struct sxt_place *place = sxt_naming_replacement(naming, frame);
     if (place != NULL)
         return sxt_places_frame_count(&naming->places, place, chosen_for(naming, node), operators);
-    *operators = sxt_is_operator_new(sxt_mlyze_find_function(metadata, frame->function));
+    *operators = sxt_is_no_site(sxt_mlyze_find_function(metadata, frame->function));
     return 1;
 }
 

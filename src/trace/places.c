@@ -81,6 +81,11 @@ bool sxt_is_operator_new(sxt_string function)
     return false;
 }
 
+bool sxt_is_no_site(sxt_string function)
+{
+    return sxt_is_operator_new(function) || sxt_string_is(function, SXT_TRUNCATED);
+}
+
 static bool add_name(struct sxt_strings *strings, sxt_string name, uint32_t *number)
 {
     /* The empty string is number 0 of any table, and not a name. */
@@ -101,7 +106,7 @@ bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sx
     places->frames = moved;
     if (!add_name(&places->files, file, &frame.file) || !add_name(&places->functions, function, &frame.function))
         return false;
-    if (place->operators == place->count && sxt_is_operator_new(function))
+    if (place->operators == place->count && sxt_is_no_site(function))
         place->operators++;
     if (place->count++ == 0)
         place->first = places->frame_count;

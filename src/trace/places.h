@@ -97,6 +97,12 @@ bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sx
  */
 bool sxt_is_operator_new(sxt_string function);
 
+/* The last frame of a stack that the recorder cut. */
+#define SXT_TRUNCATED "[truncated]"
+
+/* Can a stack not begin with it, if it has other frames? */
+bool sxt_is_no_site(sxt_string function);
+
 /* {"file_id": FILE, "line": LINE, "func_id": FUNCTION} */
 void sxt_places_write_frame(struct sxt_json_writer *json, uint32_t file, uint32_t line, uint32_t function);
 

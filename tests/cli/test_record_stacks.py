@@ -207,7 +207,9 @@ class Stacks(RecordTest):
         sums = {row["function"]: row for row in rows if "function" in row}
         self.assertEqual(sums["[truncated]"]["inclusive"], 1200)
         self.assertEqual(sums["main"]["inclusive"], 400)
-        self.assertIn("[truncated]", self.run_ok("heap", "--tree", out).text)
+        self.stacks(DEPTHS, 300, 301)
+        for options in (["--tree"], [], ["--top"], ["--peak"], ["--top", "--all"]):
+            self.assertIn("[truncated]", self.run_ok("heap", *options, out).text, options)
 
 
 if __name__ == "__main__":

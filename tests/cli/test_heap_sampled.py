@@ -1,0 +1,46 @@
+"""What a sampled trace does not show is not stated: which allocations are temporary. All other figures are estimates."""
+
+import csv
+import io
+
+from support import heap_programs as programs
+from support import tap
+from support.recording import RecordTest
+
+
+class Sampled(RecordTest):
+    def setUp(self):
+        super().setUp()
+        program = programs.build(self.folder, "program", programs.SAMPLED)
+        self.record(program, options=["--sample", "64k"])
+        self.record(program, output="all.mlyze")
+        self.path, self.whole = self.folder / "out.mlyze", self.folder / "all.mlyze"
+
+    def test_temporary_allocations_are_not_known(self):
+        for arguments in ((), ("--top",), ("--by", "function"), ("--stack", "0")):
+            with self.subTest(arguments=arguments):
+                for line in self.run_ok("heap", "--json", *arguments, self.path).json_lines():
+                    self.assertIs(line["estimated"], True)
+                    self.assertIsNone(line["temporary_bytes"])
+                    self.assertIsNone(line["temporary_allocations"])
+                self.assertNotIn("temporary", self.run_ok("heap", *arguments, self.path).text)
+                for line in self.run_ok("heap", "--json", *arguments, self.whole).json_lines():
+                    self.assertIsInstance(line["temporary_bytes"], int)
+        rows = list(csv.DictReader(io.StringIO(self.run_ok("heap", "--csv", "--top", self.path).text)))
+        self.assertEqual({(row["temporary_bytes"], row["temporary_allocations"]) for row in rows}, {("", "")})
+        self.assertGreater(int(rows[0]["allocated_bytes"]), 0)
+
+    def test_asking_for_them_is_an_error(self):
+        for arguments in (("--temporary",), ("--temporary=2",), ("--cost", "temporary"), ("--top=temporary",)):
+            result = self.run_error("heap", *arguments, self.path, naming=self.path)
+            self.assertIn("a sample does not show which allocations are temporary", result.err)
+            self.run_ok("heap", *arguments, self.whole)
+
+    def test_tables_say_that_they_are_estimates(self):
+        for arguments in ((), ("--top",), ("--peak",), ("--leaks",), ("--by", "function")):
+            self.assertRegex(self.run_ok("heap", *arguments, self.path).text, r"\nestimated +from [\d,]+ samples?, one for every")
+            self.assertNotIn("estimated", self.run_ok("heap", *arguments, self.whole).text)
+
+
+if __name__ == "__main__":
+    tap.main()
