@@ -303,5 +303,23 @@ class Threads(sextant.ProgramTest):
             self.assertIn("--threads takes a number", self.run_usage(*words).err)
 
 
+class Names(sextant.ProgramTest):
+    def test_a_whole_name_wins_over_longer_ones(self):
+        """For every option of every verb that another one begins with: --debug and --debug-dir, --fail-if and more."""
+        found = 0
+        verbs = re.findall(r"^  (\w+)  ", self.run_ok("--help").text, re.M)
+        self.assertIn("diff", verbs)
+        for verb in verbs:
+            options = dict(re.findall(r"^ +(?:-\w, )?--([\w-]+)( \S+)?", self.run_ok(verb, "--help").text, re.M))
+            for name, argument in options.items():
+                if not any(other != name and other.startswith(name) for other in options):
+                    continue
+                found += 1
+                result = sextant.run(verb, f"--{name}", *(["x"] if argument else []), stdin="")
+                self.assertNotIn("ambiguous", result.err)
+                self.assertNotIn("unknown option", result.err)
+        self.assertGreater(found, 3)
+
+
 if __name__ == "__main__":
     tap.main()
