@@ -24,9 +24,10 @@ struct input {
     struct sxt_mlyze_cursor *cursor;
     sxt_trace_event events[BATCH];
     size_t at, count;
-    uint64_t next; /* time of the next event; at first, of the start */
+    uint64_t next; /* time of the next event; at first of the start, after the last event of the end */
     bool has_begun, is_filled;
-    bool is_over;         /* there are no more events */
+    bool is_exhausted;    /* there are no more events */
+    bool is_over;         /* it has ended */
     bool is_closed;       /* its blocks have ended */
     bool is_counted;      /* it is one of the children of its parent */
     uint32_t children;    /* forked from it, and they or their own children have not ended */
@@ -42,7 +43,8 @@ struct joining {
     struct sxt_join_names names;
     struct sxt_mlyze_writer *whole, *ended;
     struct sxt_queue queue; /* numbers of inputs that have not ended, the one with the next event first */
-    uint32_t over;          /* the input that has ended and whose blocks are still live, or SXT_MLYZE_NO_ID */
+    size_t open;            /* inputs that may have more events */
+    uint32_t over;          /* an input that has no more events and whose end is not known, or SXT_MLYZE_NO_ID */
     uint64_t time;          /* of the last event */
     bool has_ends;          /* the two results differ */
 };
@@ -150,12 +152,11 @@ static int end_blocks(struct joining *joining, struct input *state, sxt_error *e
     return status;
 }
 
-/* Ends the process that is over, unless its children live on, and its ancestors that only waited for it. */
-static int end_process(struct joining *joining, sxt_error *error)
+/* Ends a process at a TIME, unless its children live on, and its ancestors that only waited for it. */
+static int end_process(struct joining *joining, uint32_t number, uint64_t time, sxt_error *error)
 {
-    uint32_t number = joining->over;
     int status = SXT_OK;
-    joining->over = SXT_MLYZE_NO_ID;
+    joining->time = time > joining->time ? time : joining->time;
     joining->states[number]->is_over = true;
     while (status == SXT_OK && number != SXT_MLYZE_NO_ID && joining->states[number]->is_over &&
            joining->states[number]->children == 0) {
@@ -168,22 +169,50 @@ static int end_process(struct joining *joining, sxt_error *error)
     return status;
 }
 
+/* Ends the process whose end is not known: another one has an event, at this TIME. */
+static int end_over(struct joining *joining, uint64_t time, sxt_error *error)
+{
+    uint32_t number = joining->over;
+    joining->over = SXT_MLYZE_NO_ID;
+    return end_process(joining, number, time, error);
+}
+
+/* There are no more events of an input. */
+static int take_end(struct joining *joining, uint32_t number, sxt_error *error)
+{
+    struct input *state = joining->states[number];
+    uint64_t end = joining->inputs[number].end;
+    int status = SXT_OK;
+    state->is_exhausted = true;
+    joining->open--;
+    if (end != 0) {
+        state->next = end > state->next ? end : state->next;
+        sxt_queue_push(&joining->queue, number, is_earlier, joining->states);
+        return SXT_OK;
+    }
+    if (joining->over != SXT_MLYZE_NO_ID)
+        status = end_over(joining, joining->time, error);
+    joining->over = number;
+    return status;
+}
+
 /* --- all inputs --- */
 
-/* Takes events of one input, up to the next of another. */
+/* Takes events of one input, up to the next of another, or ends it. */
 static int advance(struct joining *joining, uint32_t number, sxt_error *error)
 {
     struct input *state = joining->states[number];
     int status = SXT_OK;
     bool has_more = true;
+    if (state->is_exhausted)
+        return joining->open > 0 ? end_process(joining, number, state->next, error) : SXT_OK;
     if (!state->has_begun) {
         begin(joining, number);
         if (!state->is_filled)
             status = fill(state, &has_more, error);
     } else {
-        joining->time = state->next;
         if (joining->over != SXT_MLYZE_NO_ID)
-            status = end_process(joining, error);
+            status = end_over(joining, state->next, error);
         uint32_t other = joining->queue.count > 0 ? joining->queue.items[0] : SXT_MLYZE_NO_ID;
         while (status == SXT_OK && has_more &&
                (other == SXT_MLYZE_NO_ID || is_earlier(joining->states, number, other))) {
@@ -194,12 +223,10 @@ static int advance(struct joining *joining, uint32_t number, sxt_error *error)
                 state->next = state->events[state->at].time;
         }
     }
-    if (status == SXT_OK && has_more)
-        sxt_queue_push(&joining->queue, number, is_earlier, joining->states);
-    if (status == SXT_OK && !has_more && joining->over != SXT_MLYZE_NO_ID)
-        status = end_process(joining, error);
     if (status == SXT_OK && !has_more)
-        joining->over = number;
+        return take_end(joining, number, error);
+    if (status == SXT_OK)
+        sxt_queue_push(&joining->queue, number, is_earlier, joining->states);
     return status;
 }
 
@@ -292,7 +319,7 @@ static void free_joining(struct joining *joining)
 int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_output *whole,
                    struct sxt_output *ended, bool *has_ends, sxt_error *error)
 {
-    struct joining joining = {.inputs = inputs, .count = count, .over = SXT_MLYZE_NO_ID};
+    struct joining joining = {.inputs = inputs, .count = count, .open = count, .over = SXT_MLYZE_NO_ID};
     int status = sxt_join_names_make(inputs, count, &joining.names, error);
     if (status == SXT_OK)
         status = open_inputs(&joining, error);

@@ -404,6 +404,7 @@ struct sxt_mlyze_join_input {
     const struct sxt_mlyze *trace;
     uint64_t pid;    /* 0: unknown */
     uint32_t parent; /* number of the input of the process that forked it, or SXT_MLYZE_NO_ID */
+    uint64_t end;    /* when the process ended; 0: unknown */
     uint64_t inherited_bytes, inherited_count; /* set by the join: live in the parent when it was forked */
 };
 
@@ -413,8 +414,8 @@ struct sxt_mlyze_join_input {
 /*
  * Writes all events of COUNT inputs in the order of their absolute times, as a plain trace. Equal stacks get one id,
  * and bits 48 to 63 of an address are combined with the number of the input. To WHOLE go only the events of the inputs.
- * To ENDED also a FREE for each block that is live after the last event of its input, unless that event is the last of
- * all: the memory of a process ends with it. *HAS_ENDS is false if there is no such FREE. All inputs must be sampled
+ * To ENDED also a FREE for each block that is live when its process has ended, if there are events of others after
+ * that. *HAS_ENDS is false if there is no such FREE. All inputs must be sampled
  * with the same period. What cannot be read is left out.
  */
 int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_output *whole,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -42,6 +43,15 @@ static void append_text(struct sxt_buffer *text, const struct sxt_json *value)
             sxt_buffer_u8(text, ' ');
         sxt_buffer_append(text, one->string.data, one->string.size);
     }
+}
+
+/* When the process ended; 0 if that is not known. */
+static uint64_t end_of(const sxt_trace *trace)
+{
+    static const char *const durations[] = {"duration_us"};
+    uint64_t duration = number_of(sxt_mlyze_metadata(trace->mlyze)->root, durations, 1), end;
+    bool is_known = duration != 0 && sxt_add_u64(sxt_mlyze_header(trace->mlyze)->start_us, duration, &end);
+    return is_known ? end : 0;
 }
 
 static int describe(const sxt_trace *trace, struct sxt_trace_part *part, sxt_error *error)
@@ -144,7 +154,8 @@ static int join(const sxt_trace *const *traces, size_t count, struct sxt_mlyze_j
         find_parents(joined->parts, count);
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         const sxt_trace_process *process = &joined->parts[i].process;
-        inputs[i] = (struct sxt_mlyze_join_input){traces[i]->mlyze, process->pid, process->parent, 0, 0};
+        inputs[i] = (struct sxt_mlyze_join_input){
+            .trace = traces[i]->mlyze, .pid = process->pid, .parent = process->parent, .end = end_of(traces[i])};
     }
     if (status == SXT_OK)
         status = write_joined(inputs, count, joined, error);

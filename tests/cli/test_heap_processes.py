@@ -72,6 +72,15 @@ class Processes(sextant.ProgramTest):
         state, row = self.run_ok("heap", *paths, "--at", "11us", "--json").json_lines()
         self.assertEqual((state["live_bytes"], row["live_bytes"]), (101, 101))
 
+    def test_the_end_of_a_process_may_be_known(self):
+        idle = self.trace("1.mlyze", [("alloc", START + 1, 16, 100, 0, 0)], pid=1, duration_us=50)
+        busy = self.trace("2.mlyze", [("alloc", START + at, 16 * at, 1, 1, 0) for at in (10, 20, 50, 60)], pid=2)
+        _, summary = self.heap(idle, busy)
+        self.assertEqual((summary["peak_bytes"], summary["peak_time_us"], summary["leaked_bytes"]), (102, START + 20, 104))
+        for time, live in ((20, 102), (49, 102), (50, 3), (60, 4)):
+            state = self.run_ok("heap", idle, busy, "--at", f"{START + time}", "--json").json_lines()[0]
+            self.assertEqual(state["live_bytes"], live, time)
+
     def test_tables_merge_equal_stacks(self):
         a = self.trace("a.mlyze", [("alloc", START + i, 16 * i + 16, 10, i % 3, 0) for i in range(6)], pid=1)
         other = [[(0, 20, 2), (0, 3, 0)], [(0, 10, 1), (0, 3, 0)]]

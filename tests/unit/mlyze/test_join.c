@@ -16,7 +16,10 @@ static int join(struct sxt_mlyze *const traces[INPUTS], sxt_heap_usage *usage)
     sxt_heap_options options = {0};
     bool has_ends;
     for (uint32_t i = 0; i < INPUTS; i++)
-        inputs[i] = (struct sxt_mlyze_join_input){traces[i], i + 1, i == 0 ? SXT_MLYZE_NO_ID : i - 1, 0, 0};
+        inputs[i] = (struct sxt_mlyze_join_input){.trace = traces[i],
+                                                  .pid = i + 1,
+                                                  .parent = i == 0 ? SXT_MLYZE_NO_ID : i - 1,
+                                                  .end = i == 1 ? HEAP_START + 9 : 0};
     int status = sxt_unnamed_open(&outputs[0], NULL);
     if (status != SXT_OK)
         return status;
