@@ -38,7 +38,8 @@ class Sampled(RecordTest):
 
     def test_tables_say_that_they_are_estimates(self):
         for arguments in ((), ("--top",), ("--peak",), ("--leaks",), ("--by", "function")):
-            self.assertRegex(self.run_ok("heap", *arguments, self.path).text, r"\nestimated +from [\d,]+ samples?, one for every")
+            text = self.run_ok("heap", *arguments, self.path).text
+            self.assertRegex(text, r"\nestimated +from [\d,]+ samples?, one for every")
             self.assertNotIn("estimated", self.run_ok("heap", *arguments, self.whole).text)
 
 

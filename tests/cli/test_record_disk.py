@@ -18,15 +18,16 @@ SOURCE = r"""
 #include <stdio.h>
 #include <signal.h>
 
+#define NOINLINE __attribute__((noinline))
 static void *volatile sink;
 
-static __attribute__((noinline)) int a_function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(int depth, unsigned path);
-static __attribute__((noinline)) int another_function_with_a_long_name_so_that_stacks_take_room_in_it(int depth, unsigned path)
+static NOINLINE int function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(int depth, unsigned path);
+static NOINLINE int other_function_with_a_long_name_so_that_stacks_take_room(int depth, unsigned path)
 {
     volatile int here = depth;
-    return a_function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(depth, path) + here;
+    return function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(depth, path) + here;
 }
-static __attribute__((noinline)) int a_function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(int depth, unsigned path)
+static NOINLINE int function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(int depth, unsigned path)
 {
     volatile int here = depth;
     if (depth == 0) {
@@ -34,8 +35,8 @@ static __attribute__((noinline)) int a_function_with_a_long_name_so_that_stacks_
         return 0;
     }
     if (path & 1)
-        return another_function_with_a_long_name_so_that_stacks_take_room_in_it(depth - 1, path >> 1) + here;
-    return a_function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(depth - 1, path >> 1) + here;
+        return other_function_with_a_long_name_so_that_stacks_take_room(depth - 1, path >> 1) + here;
+    return function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(depth - 1, path >> 1) + here;
 }
 
 int main(int count, char **arguments)
@@ -44,7 +45,7 @@ int main(int count, char **arguments)
     if (count > 3)
         signal(SIGXFSZ, SIG_DFL);
     for (long i = 0; i < stacks; i++)
-        a_function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(13, (unsigned)i);
+        function_with_a_long_name_so_that_stacks_take_room_in_a_plain_trace(13, (unsigned)i);
     for (long i = 0; i < events; i++) {
         sink = malloc(32);
         free(sink);

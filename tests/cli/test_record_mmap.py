@@ -58,7 +58,8 @@ class Mappings(RecordTest):
 
     def test_every_kind_of_call(self):
         self.run_recorded(sources.CASES)
-        wanted = {name: int(size) * MB for name, size in re.findall(r'sextant_mark\("([^"]*)"\); */\* (\d+) \*/', sources.CASES)}
+        marked = re.findall(r'sextant_mark\("([^"]*)"\); */\* (\d+) \*/', sources.CASES)
+        wanted = {name: int(size) * MB for name, size in marked}
         self.assertEqual(len(wanted), 18)
         self.assertEqual(self.live_at_markers(), wanted)
 

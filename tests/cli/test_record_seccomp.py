@@ -130,7 +130,8 @@ class Seccomp(RecordTest):
     def run_confined(self, how, count, quiet=True):
         """Records the program; what `record` said."""
         program = programs.build(self.folder, "program", SOURCE)
-        result = sextant.run("record", "-q", "-o", self.folder / "out.mlyze", "--", program, how, str(count), cwd=self.folder)
+        command = ["record", "-q", "-o", self.folder / "out.mlyze", "--", program, how, str(count)]
+        result = sextant.run(*command, cwd=self.folder)
         if result.status == 77:
             self.skipTest("seccomp cannot be used here")
         self.assertEqual(result.status, 5, f"\n{result}")

@@ -51,7 +51,8 @@ static void map(unsigned first, unsigned count, enum state state)
     int how = pick(5) == 0 ? MAP_SHARED : MAP_PRIVATE;
     int odd = pick(3) == 0 ? 17 : 0; /* sizes need not be whole pages */
     void *got = mmap(at(first), (size_t)count * PAGE - odd, protection,
-                     MAP_FIXED | (state == FROM_FILE ? MAP_PRIVATE : how | MAP_ANONYMOUS), state == FROM_FILE ? file : -1, 0);
+                     MAP_FIXED | (state == FROM_FILE ? MAP_PRIVATE : how | MAP_ANONYMOUS),
+                     state == FROM_FILE ? file : -1, 0);
     if (got != MAP_FAILED)
         set(first, count, state);
 }
@@ -63,7 +64,8 @@ static void move(unsigned first, unsigned count, unsigned to, unsigned size)
     int is_copy = size == count && pick(3) == 0 ? MREMAP_DONTUNMAP : 0;
     if (to < first + count && first < to + size)
         return;
-    void *got = mremap(at(first), (size_t)count * PAGE, (size_t)size * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | is_copy, at(to));
+    void *got = mremap(at(first), (size_t)count * PAGE, (size_t)size * PAGE,
+                       MREMAP_MAYMOVE | MREMAP_FIXED | is_copy, at(to));
     if (got == MAP_FAILED) { /* the kernel may have unmapped the target all the same */
         map(to, size, RESERVED);
         return;
@@ -135,7 +137,8 @@ static size_t mapped_memory(void)
     size_t sum = 0;
     unsigned long start, end, inode;
     while (fgets(line, sizeof line, maps) != NULL)
-        if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &start, &end, flags, &inode) == 4 && (inode == 0 || strstr(line, "/dev/zero")) &&
+        if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &start, &end, flags, &inode) == 4 &&
+            (inode == 0 || strstr(line, "/dev/zero")) &&
             strncmp(flags, "---", 3) != 0) {
             unsigned long low = start > (unsigned long)arena ? start : (unsigned long)arena;
             unsigned long high = end < (unsigned long)at(PAGES) ? end : (unsigned long)at(PAGES);
@@ -153,7 +156,8 @@ int main(int argc, char **argv)
     (void)argc;
     file = open("/proc/self/exe", O_RDONLY);
     /* Far below other mappings, so that the kernel gives the holes in it to nobody else. */
-    arena = mmap((void *)0x100000000000, (size_t)(PAGES + 64) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    arena = mmap((void *)0x100000000000, (size_t)(PAGES + 64) * PAGE, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     arena += 16 * PAGE; /* nothing grows into or out of the arena: there are pages on both sides */
     set(0, PAGES, RESERVED);
     printf("%p %d\n", (void *)arena, PAGES * PAGE);
