@@ -23,8 +23,8 @@ struct sxt_heap_sieve {
     uint8_t *functions, *files; /* by place: bits */
     sxt_string *modules;        /* by place of a function: the loaded file that it is in, if that is known */
     bool *threads;              /* by number; NULL: all */
-    char *scratch;
-    size_t scratch_capacity;
+    char *shortened, *text;     /* room for a name */
+    size_t shortened_capacity, text_capacity;
 };
 
 void sxt_heap_filter_init(sxt_heap_filter *filter)
@@ -52,29 +52,35 @@ static int compile(struct patterns *patterns, const char *const *texts, size_t c
     return SXT_OK;
 }
 
-static bool matches(const struct patterns *patterns, sxt_string text)
+static bool matches(const struct patterns *patterns, const char *text)
 {
-    for (size_t i = 0; i < patterns->count; i++) {
-        regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)text.size};
-        if (regexec(&patterns->list[i], text.size > 0 ? text.data : "", 1, &range, REG_STARTEND) == 0)
+    for (size_t i = 0; i < patterns->count; i++)
+        if (regexec(&patterns->list[i], text, 0, NULL, 0) == 0)
             return true;
-    }
     return false;
 }
 
-static unsigned judge(const struct sxt_heap_sieve *sieve, sxt_string text)
+/* regexec needs a NUL after the text. If memory is short, nothing matches. */
+static unsigned judge(struct sxt_heap_sieve *sieve, sxt_string text)
 {
-    return (matches(&sieve->focus, text) ? FOCUSED : 0) | (matches(&sieve->ignore, text) ? IGNORED : 0);
+    char *moved = sxt_array_grow(sieve->text, &sieve->text_capacity, text.size + 1, 1);
+    if (moved == NULL)
+        return 0;
+    sieve->text = moved;
+    if (text.size > 0)
+        memcpy(moved, text.data, text.size);
+    moved[text.size] = 0;
+    return (matches(&sieve->focus, moved) ? FOCUSED : 0) | (matches(&sieve->ignore, moved) ? IGNORED : 0);
 }
 
 /* A function is matched by its name as stored, or as it is shown. */
 static unsigned judge_function(struct sxt_heap_sieve *sieve, sxt_string name)
 {
     unsigned found = judge(sieve, name);
-    char *moved = sxt_array_grow(sieve->scratch, &sieve->scratch_capacity, name.size + 1, 1);
+    char *moved = sxt_array_grow(sieve->shortened, &sieve->shortened_capacity, name.size + 1, 1);
     if (moved == NULL)
         return found;
-    sieve->scratch = moved;
+    sieve->shortened = moved;
     size_t size = sxt_trace_shorten_name(name, moved);
     return size < name.size ? found | judge(sieve, (sxt_string){moved, size}) : found;
 }
@@ -254,7 +260,8 @@ void sxt_heap_sieve_close(struct sxt_heap_sieve **sieve)
     free((*sieve)->files);
     free((*sieve)->modules);
     free((*sieve)->threads);
-    free((*sieve)->scratch);
+    free((*sieve)->shortened);
+    free((*sieve)->text);
     free(*sieve);
     *sieve = NULL;
 }
