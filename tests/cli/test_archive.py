@@ -336,6 +336,18 @@ class GoFunctions(ArchiveTest):
         self.assertEqual(mapped["frames"][-1]["file"], "/elsewhere/gofmt.go")
 
 
+class Memory(ArchiveTest):
+    @unittest.skipIf(sextant.SANITIZED, "a sanitizer needs more address space")
+    def test_a_small_archive_needs_little_address_space(self):
+        functions = [(f"function{i}", 0x401000 + i % 0x1000, 1) for i in range(12000)]
+        binary = self.file("binary", symbol_file(functions))
+        out = self.folder / "out.lidia"
+        for limit in ("-v", "-d"):
+            command = f'ulimit {limit} 100000; exec "$0" archive -q "$1" -o "$2"'
+            done = subprocess.run(["sh", "-c", command, sextant.program(), binary, out], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class Strings(ArchiveTest):
     def test_nul_terminated_strings_go_out_and_come_back(self):
         path = samples.compile_c(self.folder, "plain")
