@@ -49,6 +49,7 @@ struct itanium_parser {
     const char *at, *end; /* of the mangled name */
     unsigned size;        /* of the text */
     unsigned removed_at;  /* the size of the text when a comma was removed from its end */
+    unsigned removed;     /* bytes of commas that were removed */
     unsigned depth;
     unsigned substitution_count, argument_count, element_count;
     bool in_signature; /* only there template parameters have a meaning */

@@ -302,6 +302,7 @@ static void remove_commas(struct itanium_parser *parser, unsigned kept)
 {
     if (kept == parser->size)
         return;
+    parser->removed += parser->size - kept;
     parser->size = parser->removed_at = kept;
 }
 

@@ -204,6 +204,25 @@ TEST(never_differs_on_names_that_are_almost_valid)
     assert_true(decoded > 10000);
 }
 
+/* libiberty prints through a buffer of 256 bytes, and removes a comma only if that is still in it. */
+TEST(removes_commas_as_libiberty_does_at_the_end_of_its_buffer)
+{
+    static const char *const forms[] = {"_ZN%d%s1fIiJEEEvT_DpT0_", "_Z1fISaIiEJEJEEv%d%siDpT0_DpT1_",
+                                        "_Z1fIiJEE%d%sIT_JDpT0_EEi", "_Z%d%sIiJEJEJEJEJEJEEvv"};
+    char letters[300] = "", name[400];
+    size_t decoded = 0;
+    for (int size = 1; size < 290; size++) {
+        letters[size - 1] = 'x';
+        for (size_t i = 0; i < sizeof forms / sizeof *forms && size > 150; i++) {
+            char *percent = strchr(forms[i], '%');
+            int before = (int)(percent - forms[i]);
+            int written = snprintf(name, sizeof name, "%.*s%d%s%s", before, forms[i], size, letters, percent + 4);
+            decoded += compare(name, (size_t)written);
+        }
+    }
+    assert_true(decoded > 100);
+}
+
 /* Every prefix of a name, without anything after it in memory. */
 TEST(never_reads_past_the_end)
 {
