@@ -131,6 +131,22 @@ bool sxt_lidia_is(const uint8_t *data, size_t size);
 /* Reads the header of a file, which must stay in memory. O(1) unless CHECK_CRC is set. */
 int sxt_lidia_open(struct sxt_lidia *lidia, const uint8_t *data, size_t size, bool check_crc, sxt_error *error);
 
+/* A table of the file, as its header has it. */
+struct sxt_lidia_table {
+    const char *name;
+    const uint8_t *data;
+    uint64_t size;
+    unsigned crc_at; /* where its CRC32C is in the header */
+};
+
+/* In the order in which the reference checks them. */
+#define SXT_LIDIA_TABLES 4
+void sxt_lidia_tables(const struct sxt_lidia *lidia, struct sxt_lidia_table tables[SXT_LIDIA_TABLES]);
+
+/* Whether the CRC32C of TABLE is the one in the header, *WANTED; *FOUND is its CRC32C. O(size). */
+bool sxt_lidia_table_is_whole(const struct sxt_lidia *lidia, const struct sxt_lidia_table *table, uint32_t *found,
+                              uint32_t *wanted);
+
 /* Row INDEX, which must be below count. */
 void sxt_lidia_row(const struct sxt_lidia *lidia, uint64_t index, struct sxt_lidia_row *row);
 

@@ -95,26 +95,32 @@ static int place_tables(struct sxt_lidia *lidia, sxt_error *error)
     return status;
 }
 
+void sxt_lidia_tables(const struct sxt_lidia *lidia, struct sxt_lidia_table tables[SXT_LIDIA_TABLES])
+{
+    uint64_t row_size = (uint64_t)SXT_LIDIA_FIELDS * lidia->field_size, line_size = (uint64_t)2 * lidia->line_size;
+    tables[0] = (struct sxt_lidia_table){"va table", lidia->addresses, lidia->count * lidia->address_size, 0x20};
+    tables[1] = (struct sxt_lidia_table){"strings", lidia->strings, lidia->strings_size, 0x58};
+    tables[2] = (struct sxt_lidia_table){"range table", lidia->rows, lidia->count * row_size, 0x40};
+    tables[3] = (struct sxt_lidia_table){"line table", lidia->lines, lidia->line_count * line_size, 0x78};
+}
+
+bool sxt_lidia_table_is_whole(const struct sxt_lidia *lidia, const struct sxt_lidia_table *table, uint32_t *found,
+                              uint32_t *wanted)
+{
+    *wanted = sxt_load_u32le(lidia->data + table->crc_at);
+    *found = sxt_crc32c(0, table->data, table->size);
+    return *found == *wanted;
+}
+
 static int check_sums(const struct sxt_lidia *lidia, sxt_error *error)
 {
-    const struct {
-        const char *what;
-        const uint8_t *table;
-        uint64_t size;
-        unsigned field;
-    } tables[] = {
-        {"va table", lidia->addresses, lidia->count * lidia->address_size, 0x20},
-        {"strings", lidia->strings, lidia->strings_size, 0x58},
-        {"range table", lidia->rows, lidia->count * SXT_LIDIA_FIELDS * lidia->field_size, 0x40},
-        {"line table", lidia->lines, lidia->line_count * 2 * lidia->line_size, 0x78},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        uint32_t wanted = sxt_load_u32le(lidia->data + tables[i].field);
-        uint32_t found = sxt_crc32c(0, tables[i].table, tables[i].size);
-        if (found != wanted)
-            return sxt_fail(error, SXT_ERROR_FORMAT, tables[i].field, "%s: CRC32C is %08x, the header says %08x",
-                            tables[i].what, found, wanted);
-    }
+    struct sxt_lidia_table tables[SXT_LIDIA_TABLES];
+    uint32_t found, wanted;
+    sxt_lidia_tables(lidia, tables);
+    for (size_t i = 0; i < SXT_LIDIA_TABLES; i++)
+        if (!sxt_lidia_table_is_whole(lidia, &tables[i], &found, &wanted))
+            return sxt_fail(error, SXT_ERROR_FORMAT, tables[i].crc_at, "%s: CRC32C is %08x, the header says %08x",
+                            tables[i].name, found, wanted);
     return check_extra_sums(lidia, error);
 }
 

@@ -104,25 +104,13 @@ static void check_layout(struct check *check)
 
 static void check_sums(struct check *check)
 {
-    const struct sxt_lidia *lidia = &check->lidia;
-    const struct {
-        const char *what;
-        const uint8_t *table;
-        uint64_t size;
-        unsigned field;
-    } tables[] = {
-        {"va table", lidia->addresses, lidia->count * lidia->address_size, 0x20},
-        {"range table", lidia->rows, lidia->count * SXT_LIDIA_FIELDS * lidia->field_size, 0x40},
-        {"strings", lidia->strings, lidia->strings_size, 0x58},
-        {"line table", lidia->lines, lidia->line_count * 2 * lidia->line_size, 0x78},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        uint32_t found = sxt_crc32c(0, tables[i].table, tables[i].size);
-        uint32_t wanted = sxt_load_u32le(lidia->data + tables[i].field);
-        if (found != wanted)
-            sxt_problems_add(&check->problems, tables[i].field, "crc", "%s: CRC32C is %08x, the header says %08x",
-                             tables[i].what, found, wanted);
-    }
+    struct sxt_lidia_table tables[SXT_LIDIA_TABLES];
+    uint32_t found, wanted;
+    sxt_lidia_tables(&check->lidia, tables);
+    for (size_t i = 0; i < SXT_LIDIA_TABLES; i++)
+        if (!sxt_lidia_table_is_whole(&check->lidia, &tables[i], &found, &wanted))
+            sxt_problems_add(&check->problems, tables[i].crc_at, "crc", "%s: CRC32C is %08x, the header says %08x",
+                             tables[i].name, found, wanted);
 }
 
 static void note_start(struct check *check, uint64_t offset)

@@ -194,7 +194,8 @@ class SealedDamage(LidiaHostileTest):
         for i in range(count):
             struct.pack_into("<2I", data, LidiaFile(good).rows_at + 32 * i + 16, 0, count)
         path = self.file("shared.lidia", resealed(bytes(data)))
-        for words in (("dump", "--json"), ("dump",), ("convert", "-q", "-f", "symbfile", "-o", self.folder / "shared.symbfile")):
+        convert = ("convert", "-q", "-f", "symbfile", "-o", self.folder / "shared.symbfile")
+        for words in (("dump", "--json"), ("dump",), convert):
             result = self.run_limited(*words, path)
             self.assertEqual(result.status, 1, words)
             self.assertLess(len(result.out), 10_000_000)
