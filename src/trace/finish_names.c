@@ -441,18 +441,20 @@ static int make_tables(struct names *names, struct sxt_spool_metadata *out, sxt_
     int status = sxt_mlyze_metadata_read((const char *)out->rest.data, out->rest.size, false, tables, error);
     if (status != SXT_OK)
         return status;
-    out->files = names->places.files;
-    out->functions = names->places.functions;
-    memset(&names->places.files, 0, sizeof names->places.files);
-    memset(&names->places.functions, 0, sizeof names->places.functions);
     free(tables->files);
     free(tables->functions);
     free(tables->stacks);
     tables->stacks = calloc(names->facts->stack_count + 1, sizeof *tables->stacks);
     tables->stack_count = tables->stacks != NULL ? names->facts->stack_count : 0;
+    /* Stacks add names too: those of folded functions, which the callers choose. */
+    bool fine = tables->stacks != NULL && add_stacks(names, tables);
+    out->files = names->places.files;
+    out->functions = names->places.functions;
+    memset(&names->places.files, 0, sizeof names->places.files);
+    memset(&names->places.functions, 0, sizeof names->places.functions);
     tables->files = list_strings(&out->files, &tables->file_count);
     tables->functions = list_strings(&out->functions, &tables->function_count);
-    if (tables->stacks == NULL || tables->files == NULL || tables->functions == NULL || !add_stacks(names, tables))
+    if (!fine || tables->files == NULL || tables->functions == NULL)
         status = sxt_fail_memory(error, names->facts->stack_count * sizeof *tables->stacks);
     free(names->chain);
     return status;
