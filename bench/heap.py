@@ -23,6 +23,9 @@ TARGETS = {"frame pointers": 80, "no frame pointers": 150}
 READ_TARGET = 20e6  # events a second
 AT_TARGET = 0.1  # seconds
 AT_ALLOCATIONS = 5_000_000
+STACKS = int(os.environ.get("SEXTANT_BENCH_STACKS", "35000"))
+STACKS_ALLOCATIONS = int(os.environ.get("SEXTANT_BENCH_STACKS_ALLOCATIONS", "1000000"))
+SIZE_TARGET = 1.5  # times heaptrack's
 MOMENTS = 5
 WORKLOAD = """
 import collections, json
@@ -162,6 +165,26 @@ def ask_moments(build, folder, rounds=ROUNDS):
     return {"events": totals["events"], "at_s": slowest, "whole_s": whole}
 
 
+def many_stacks(build, folder):
+    """The sizes of the files for a program with many stacks, and what it takes to finish and to read ours."""
+    sextant, trace = build / "sextant", folder / "stacks.mlyze"
+    program = folder / "stacks"
+    subprocess.run(["gcc", "-O2", "-g", HERE / "heap_stacks.c", "-o", program], check=True)
+    command = [os.fspath(program), str(STACKS_ALLOCATIONS), str(STACKS)]
+    _, wall, whole = run([sextant, "record", "-q", "-o", trace, "--", *command])
+    figures = {"stacks": STACKS, "bytes": trace.stat().st_size, "finish_s": whole - wall,
+               "heap_s": processor_seconds([sextant, "heap", trace], 1)}
+    subprocess.run([sextant, "heap", "--index", trace], check=True, capture_output=True)
+    figures["at_s"] = min(timed([sextant, "heap", "--at", "1s", trace]) for _ in range(ROUNDS))
+    theirs = made_by_heaptrack(folder, command)
+    if theirs:
+        figures["heaptrack_bytes"] = theirs.stat().st_size
+        theirs.unlink()
+    for path in folder.glob("*.mlyze*"):
+        path.unlink()
+    return figures
+
+
 def timed(command, environment=None):
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, env=environment)
@@ -200,7 +223,7 @@ def measure(build, folder):
     """All figures."""
     sextant = build / "sextant"
     return {**compare(sextant, folder), "analysis": analyse(build, folder), "moments": ask_moments(build, folder),
-            "programs": record_programs(sextant, folder)}
+            "stacks": many_stacks(build, folder), "programs": record_programs(sextant, folder)}
 
 
 def missed_targets(figures):
@@ -215,6 +238,12 @@ def missed_targets(figures):
             missed.append(f"{row['program']}, {row['threads']} threads: more than 1/{part} of heaptrack's wall time")
     if figures["analysis"]["tools"]["heap"] < READ_TARGET:
         missed.append(f"heap: {figures['analysis']['tools']['heap'] / 1e6:.1f} M events/s, target {READ_TARGET / 1e6:.0f}")
+    stacks = figures["stacks"]
+    if stacks["bytes"] > SIZE_TARGET * stacks.get("heaptrack_bytes", stacks["bytes"]):
+        missed.append(f"{stacks['stacks']:,} stacks: {stacks['bytes'] / stacks['heaptrack_bytes']:.2f} times the size of"
+                      f" heaptrack's file, target {SIZE_TARGET}")
+    if stacks["at_s"] > AT_TARGET:
+        missed.append(f"heap --at, {stacks['stacks']:,} stacks: {stacks['at_s'] * 1000:.0f} ms")
     if figures["moments"]["at_s"] > AT_TARGET:
         missed.append(f"heap --at: {figures['moments']['at_s'] * 1000:.0f} ms, target {AT_TARGET * 1000:.0f}")
     return missed
@@ -249,6 +278,10 @@ def show(figures):
     moments = figures["moments"]
     print(f"\nlive at a moment of {moments['events']:,} events: {moments['at_s'] * 1000:.0f} ms with the index, target"
           f" {AT_TARGET * 1000:.0f}; {moments['whole_s'] * 1000:.0f} ms for everything")
+    stacks = figures["stacks"]
+    print(f"\n{stacks['stacks']:,} stacks: {stacks['bytes'] / 1e6:.2f} MB"
+          + (f", heaptrack {stacks['heaptrack_bytes'] / 1e6:.2f} MB" if "heaptrack_bytes" in stacks else "")
+          + f"; finishing {stacks['finish_s']:.2f} s, heap {stacks['heap_s']:.2f} s, --at {stacks['at_s'] * 1000:.0f} ms")
     print("\nprograms, wall s until the file is done")
     for name, taken in figures["programs"].items():
         print(f"  {name}")

@@ -2,7 +2,7 @@
  * heap_stacks.c: a program that allocates from many stacks, as a program with a graphical interface does: each is about
  * 35 frames deep, most of them share their outer frames, and some are used much more often than others.
  *
- *     heap_stacks N STACKS [FIRST]
+ *     heap_stacks N STACKS
  *
  * Makes N malloc and N free calls, from at most STACKS stacks, with 20,000 live blocks; each stack is used at least
  * once if N is large enough. Prints the processor time and the wall time of the process in seconds.
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
         /* Every eighth allocation takes the next stack in turn; the others prefer low numbers. */
         uint32_t number = i % 8 == 0 ? (uint32_t)(i / 8 % stacks)
                                      : (uint32_t)(next_random(&random) % (1 + next_random(&random) % stacks));
-        struct way way = {.number = number * 37u & 0xffffff, .size = 16 + next_random(&random) % 512};
+        struct way way = {.number = number, .size = 16 + next_random(&random) % 512};
         uint64_t place = next_random(&random) % ALIVE;
         free(alive[place]);
         alive[place] = go_on(&way, 0);

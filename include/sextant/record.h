@@ -158,6 +158,23 @@ typedef struct sxt_recorded {
 SXT_API int sxt_recording_finish_path(const char *path, const char *output, const sxt_trace_write_options *options,
                                       sxt_recorded *result, sxt_error *error);
 
+/*
+ * Makes the trace while the program runs, on a thread of the lowest priority, so that little is left to do at the end.
+ * The spool is not changed. Only for traces that are compressed. The functions of OPTIONS are called by
+ * sxt_recording_follow_finish alone.
+ */
+typedef struct sxt_recording_follower sxt_recording_follower;
+
+SXT_API int sxt_recording_follow(const sxt_recording *recording, const char *output,
+                                 const sxt_trace_write_options *options, sxt_recording_follower **out,
+                                 sxt_error *error);
+
+/*
+ * Ends the thread and completes the trace, once the recording has ended. If this fails, nothing was written, and
+ * sxt_recording_finish_path makes the trace; SXT_ERROR_NOT_FOUND: because the recording was short. RESULT may be NULL.
+ */
+SXT_API int sxt_recording_follow_finish(sxt_recording_follower **follower, sxt_recorded *result, sxt_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -408,6 +408,8 @@ static int follow(struct session *session, int gate, int report, const sigset_t 
     close(gate);
     if (is_told && read(report, &reason, sizeof reason) != (ssize_t)sizeof reason)
         reason = 0;
+    if (is_told && reason == 0)
+        cli_follow_recording(session);
     int ended = watch(session, session->child, signals);
     if (status != CLI_DONE)
         return status;

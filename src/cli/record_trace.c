@@ -20,20 +20,54 @@ static void show_warning(void *data, const char *path, const char *text)
     cli_warn(path, "%s", text);
 }
 
+static void set_options(const struct session *session, struct cli_progress *progress, sxt_trace_write_options *options)
+{
+    sxt_trace_write_options_init(options);
+    options->compress = !cli_given(session->arguments, "plain");
+    options->no_index = !cli_given(session->arguments, "compress");
+    options->no_symbols = cli_given(session->arguments, "no-symbols");
+    options->threads = session->threads;
+    options->warning = show_warning;
+    options->progress = cli_given(session->arguments, "quiet") ? NULL : cli_progress_show;
+    options->data = progress;
+}
+
+void cli_follow_recording(struct session *session)
+{
+    sxt_trace_write_options options;
+    sxt_error error;
+    session->progress = (struct cli_progress){.phase = "finishing"};
+    set_options(session, &session->progress, &options);
+    if (options.compress &&
+        sxt_recording_follow(session->recording, session->output, &options, &session->follower, &error) != SXT_OK)
+        session->follower = NULL;
+}
+
+/* Completes what was made of the recording while the program ran. False if that has to be made from the spool. */
+static bool complete_trace(struct session *session, sxt_recorded *recorded)
+{
+    sxt_error error;
+    if (session->follower == NULL)
+        return false;
+    *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
+    int status = sxt_recording_follow_finish(&session->follower, recorded, &error);
+    cli_progress_end(&session->progress);
+    return status == SXT_OK;
+}
+
+static void remove_spool(const char *spool)
+{
+    if (unlink(spool) != 0)
+        cli_warn(spool, "cannot be removed: %s", strerror(errno));
+}
+
 /* The spool is removed when there is a trace. */
 static bool make_trace(struct session *session, const char *spool, const char *output, sxt_recorded *recorded)
 {
     struct cli_progress progress = {.phase = "finishing"};
     sxt_trace_write_options options;
     sxt_error error;
-    sxt_trace_write_options_init(&options);
-    options.compress = !cli_given(session->arguments, "plain");
-    options.no_index = !cli_given(session->arguments, "compress");
-    options.no_symbols = cli_given(session->arguments, "no-symbols");
-    options.threads = session->threads;
-    options.warning = show_warning;
-    options.progress = cli_given(session->arguments, "quiet") ? NULL : cli_progress_show;
-    options.data = &progress;
+    set_options(session, &progress, &options);
     *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
     int status = sxt_recording_finish_path(spool, output, &options, recorded, &error);
     cli_progress_end(&progress);
@@ -51,8 +85,7 @@ static bool make_trace(struct session *session, const char *spool, const char *o
         cli_warn(spool, "the recording is kept here; 'sextant convert --recover' makes a trace from it");
         return false;
     }
-    if (unlink(spool) != 0)
-        cli_warn(spool, "cannot be removed: %s", strerror(errno));
+    remove_spool(spool);
     return true;
 }
 
@@ -351,7 +384,11 @@ void cli_finish_recording(struct session *session)
     session->is_finished = true;
     sxt_recording_note_end(session->recording);
     sxt_recording_note_memory(session->recording, session->memory.most);
-    if (make_trace(session, sxt_recording_path(session->recording), session->output, &recorded))
+    const char *spool = sxt_recording_path(session->recording);
+    bool is_complete = complete_trace(session, &recorded);
+    if (is_complete)
+        remove_spool(spool);
+    if (is_complete || make_trace(session, spool, session->output, &recorded))
         summarise(session, &recorded);
     else
         sxt_recording_release_output(session->recording);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/heap.h"
 #include "cli/verbs.h"
 
 /* How much anonymous memory a program had; see record_memory.c. */
@@ -29,11 +30,13 @@ struct session {
     double duration;
     sxt_recording_options recording_options;
     sxt_recording *recording;
+    sxt_recording_follower *follower; /* NULL if the trace is made at the end */
     sigset_t mask_before;
     struct sigaction children_before; /* what SIGCHLD did: while it is ignored, children cannot be waited for */
     pid_t child;
     struct memory_watch memory;
-    bool is_stopped; /* the recording; the program may continue */
+    struct cli_progress progress; /* of the follower, when it finishes */
+    bool is_stopped;              /* the recording; the program may continue */
     bool is_finished;
     bool has_failed; /* a trace could not be made */
 };
@@ -50,6 +53,9 @@ void cli_memory_look(struct memory_watch *watch, pid_t pid);
 
 /* Asks the recorders of all children to stop. */
 void cli_stop_children(const struct session *session);
+
+/* Begins to make the trace of the program while it runs. Best effort. */
+void cli_follow_recording(struct session *session);
 
 /* Turns the spools into traces and prints a summary. Does nothing the second time. */
 void cli_finish_recording(struct session *session);

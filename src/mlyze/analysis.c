@@ -382,9 +382,37 @@ static inline void look_at_block(struct lookahead *ahead, const struct sxt_live 
         ahead->expected[number % SXT_LIVE_AHEAD] = sxt_live_expect(live, ahead->hashes[number % SXT_LIVE_AHEAD]);
 }
 
+#define MANY_SITES 4096 /* more than the processor's caches hold */
+
+static inline void fetch_site(const sxt_heap_usage *usage, uint32_t site)
+{
+    const char *at = (const char *)&usage->sites[site];
+    __builtin_prefetch(at, 1);
+    __builtin_prefetch(at + 64, 1);
+    __builtin_prefetch(at + 128, 1);
+}
+
+/* The same for the sums of a site, if there are many. What a block says about its site was fetched before. */
+static inline void look_at_site(const struct lookahead *ahead, const struct heap_pass *pass,
+                                const sxt_trace_event *events, size_t number)
+{
+    const sxt_trace_event *event = &events[number];
+    if (event->kind == SXT_TRACE_ALLOC && event->stack < pass->near_count && pass->near[event->stack] != 0) {
+        fetch_site(pass->usage, pass->near[event->stack] - 1);
+    } else if (event->kind == SXT_TRACE_FREE) {
+        size_t expected = ahead->expected[number % SXT_LIVE_AHEAD];
+        if (expected != SXT_LIVE_NOWHERE && pass->live.slots[expected].number != 0) {
+            uint32_t site = sxt_live_at(&pass->live, expected)->site;
+            if (site < pass->usage->site_count)
+                fetch_site(pass->usage, site);
+        }
+    }
+}
+
 static void take_events(struct heap_pass *pass, const sxt_trace_event *events, size_t count)
 {
     struct lookahead ahead;
+    bool has_many = pass->usage->site_count > MANY_SITES;
     for (size_t i = 0; i < SXT_LIVE_AHEAD && i < count; i++)
         look_at_slot(&ahead, &pass->live, events, i);
     for (size_t i = 0; i < SXT_LIVE_AHEAD / 2 && i < count; i++)
@@ -397,6 +425,8 @@ static void take_events(struct heap_pass *pass, const sxt_trace_event *events, s
             look_at_block(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD / 2);
         if (i + SXT_LIVE_AHEAD < count)
             look_at_slot(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD);
+        if (__builtin_expect(has_many, 0) && i + SXT_LIVE_AHEAD / 4 < count)
+            look_at_site(&ahead, pass, events, i + SXT_LIVE_AHEAD / 4);
         if (__builtin_expect(event->time >= pass->next_end, 0))
             sxt_heap_next_interval(pass, event->time);
         pass->usage->events++;

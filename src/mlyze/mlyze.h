@@ -352,6 +352,13 @@ int sxt_mlyze_writer_open(struct sxt_output *output, const struct sxt_mlyze_sett
 int sxt_mlyze_writer_open_tables(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
                                  const struct sxt_mlyze_metadata *metadata, sxt_string rest,
                                  struct sxt_mlyze_writer **out, sxt_error *error);
+/* The number of lost events, if it is only known at the end. */
+void sxt_mlyze_writer_set_dropped(struct sxt_mlyze_writer *writer, uint64_t dropped);
+/* For metadata that is not known yet: the last call is then sxt_mlyze_writer_finish_tables. Not for plain files. */
+int sxt_mlyze_writer_open_early(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                                struct sxt_mlyze_writer **out, sxt_error *error);
+int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_metadata *metadata,
+                                   sxt_string rest, sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
  * Says what is live after the last event. Call it after each event if the index is kept. sxt_mlyze_writer_take_index

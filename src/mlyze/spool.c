@@ -14,7 +14,6 @@
 #define STACK_UNKNOWN UINT32_MAX
 #define COMMAND_MOST  (1u << 20) /* bytes of a command line; what is longer is cut */
 
-static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
 static int read_notes(struct sxt_spool *spool, sxt_error *error);
 
@@ -28,7 +27,7 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
         return sxt_fail_memory(error, sizeof *spool);
     int status = sxt_strings_init(&spool->markers, 0, error);
     if (status == SXT_OK)
-        status = read_control(spool, data, error);
+        status = sxt_spool_take_control(spool, data, error);
     if (status == SXT_OK)
         status = find_pieces(spool, data, size, sxt_spool_read_control(data).image, error);
     if (status == SXT_OK)
@@ -55,6 +54,11 @@ void sxt_spool_close(struct sxt_spool **spool)
     free(all->threads);
     free(all->children);
     sxt_buffer_free(&all->command);
+    free(all->unloads);
+    for (size_t i = 0; i < all->copy_count; i++)
+        free(all->copies[i]);
+    free(all->copies);
+    sxt_arena_free(&all->kept);
     free(all);
     *spool = NULL;
 }
@@ -101,13 +105,17 @@ static void take_times(struct sxt_spool *spool, const struct sxt_spool_control *
         spool->facts.duration_us = (last->nanoseconds - began->nanoseconds) / 1000;
 }
 
-static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error)
+int sxt_spool_take_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error)
 {
     struct sxt_spool_control control = sxt_spool_read_control(data);
     if (control.version != SXT_SPOOL_VERSION)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_SPOOL_CONTROL_OFFSET + 4, "recorded by another version (%u)",
                         (unsigned)control.version);
-    spool->children = malloc(sizeof control.children);
+    const struct sxt_spool_facts before = spool->facts;
+    if (spool->children == NULL) {
+        sxt_buffer_init(&spool->command, COMMAND_MOST);
+        spool->children = malloc(sizeof control.children);
+    }
     if (spool->children == NULL)
         return sxt_fail_memory(error, sizeof control.children);
     spool->facts = (struct sxt_spool_facts){
@@ -127,8 +135,10 @@ static int read_control(struct sxt_spool *spool, const uint8_t *data, sxt_error 
         .has_status = control.has_status != 0,
         .status = (int)control.status,
         .anonymous = control.anonymous,
+        .stack_count = before.stack_count, /* of notes that were read already */
+        .file_count = before.file_count,
+        .thread_count = before.thread_count,
     };
-    sxt_buffer_init(&spool->command, COMMAND_MOST);
     take_times(spool, &control);
     return SXT_OK;
 }
@@ -163,8 +173,7 @@ static int add_piece(struct sxt_spool *spool, const uint8_t *window, const struc
     return SXT_OK;
 }
 
-/* Words up to the last that is not 0. */
-static size_t used_words(const struct sxt_spool_piece *piece)
+size_t sxt_spool_used_words(const struct sxt_spool_piece *piece)
 {
     size_t count = piece->word_count;
     while (count > 0 && sxt_load_u64le(piece->words + (count - 1) * 8) == 0)
@@ -184,8 +193,8 @@ static void leave_out_copies(struct sxt_spool *spool)
             used = SIZE_MAX;
             continue;
         }
-        size_t here = used_words(piece);
-        used = used == SIZE_MAX ? used_words(last) : used;
+        size_t here = sxt_spool_used_words(piece);
+        used = used == SIZE_MAX ? sxt_spool_used_words(last) : used;
         if (here > used) {
             *last = *piece;
             used = here;
@@ -272,6 +281,8 @@ bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way)
         uint64_t ticks = 0;
         size_t words = read_record(piece, way->word, &way->record, &ticks);
         if (words == 0) {
+            if (spool->is_followed && way->piece + 1 == way->piece_end)
+                return false; /* more may come */
             way->piece++;
             way->word = way->ahead = 0;
             if (way->piece < way->piece_end) {
@@ -293,9 +304,14 @@ bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way)
 
 static int add_stack(struct sxt_spool *spool, uint32_t number, struct sxt_spool_stack stack, sxt_error *error)
 {
-    if (number >= SXT_SPOOL_STACKS_MOST ||
-        (spool->stack_numbers[number] != 0 && spool->stack_numbers[number] != STACK_UNKNOWN))
+    if (number >= SXT_SPOOL_STACKS_MOST)
         return SXT_OK;
+    uint32_t known = spool->stack_numbers[number];
+    if (known != 0 && known != STACK_UNKNOWN) {
+        if (spool->is_followed && spool->stacks[known - 1].count == 0)
+            spool->stacks[known - 1] = stack; /* it was used before its frames were found */
+        return SXT_OK;
+    }
     void *moved =
         sxt_array_grow(spool->stacks, &spool->stack_capacity, spool->facts.stack_count + 1, sizeof *spool->stacks);
     if (moved == NULL)
@@ -384,18 +400,10 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
     }
 }
 
-/* A file was unloaded. The note may come before that of the file, in another thread's window. */
-struct unload {
-    uint64_t start;
-    uint32_t generation;
-};
-
-/* What the pass over all records collects for its end, in order. */
+/* Stacks that were used before their frames were found, in order. */
 struct remainder {
-    uint32_t *stacks; /* that were used before their frames were found */
+    uint32_t *stacks;
     size_t stack_count, stack_capacity;
-    struct unload *unloads;
-    size_t unload_count, unload_capacity;
 };
 
 static int remember_stack(struct sxt_spool *spool, struct remainder *rest, uint32_t number, sxt_error *error)
@@ -409,75 +417,82 @@ static int remember_stack(struct sxt_spool *spool, struct remainder *rest, uint3
     return SXT_OK;
 }
 
-static int remember_unload(struct remainder *rest, const struct sxt_spool_record *record, sxt_error *error)
+static int remember_unload(struct sxt_spool *spool, const struct sxt_spool_record *record, sxt_error *error)
 {
     if (record->data_size < 24)
         return SXT_OK;
-    void *moved = sxt_array_grow(rest->unloads, &rest->unload_capacity, rest->unload_count + 1, sizeof *rest->unloads);
+    void *moved =
+        sxt_array_grow(spool->unloads, &spool->unload_capacity, spool->unload_count + 1, sizeof *spool->unloads);
     if (moved == NULL)
-        return sxt_fail_memory(error, sizeof *rest->unloads);
-    rest->unloads = moved;
-    rest->unloads[rest->unload_count++] =
-        (struct unload){sxt_load_u64le(record->data), sxt_load_u32le(record->data + 16)};
+        return sxt_fail_memory(error, sizeof *spool->unloads);
+    spool->unloads = moved;
+    spool->unloads[spool->unload_count++] =
+        (struct sxt_spool_unload){sxt_load_u64le(record->data), sxt_load_u32le(record->data + 16)};
     return SXT_OK;
 }
 
-/* A stack may be used only by mappings. */
-static int take_mapping(struct sxt_spool *spool, struct remainder *rest, const struct sxt_spool_record *record,
-                        sxt_error *error)
+/* REST may be NULL: then a stack without frames has a number at once, and gets its frames later. */
+static int read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, struct remainder *rest, sxt_error *error)
 {
-    struct sxt_spool_mapping call;
-    if (record->data_size < sizeof call)
-        return SXT_OK;
-    memcpy(&call, record->data, sizeof call);
-    if (call.call == SXT_SPOOL_UNMAP || call.call == SXT_SPOOL_MOVE_OUT ||
-        (call.call == SXT_SPOOL_PROTECT && call.is_accessible == 0))
-        return SXT_OK; /* begins no block */
-    uint32_t stack = call.stack < SXT_SPOOL_STACKS_MOST ? call.stack : SXT_SPOOL_NO_STACK;
-    return spool->stack_numbers[stack] == 0 ? remember_stack(spool, rest, stack, error) : SXT_OK;
-}
-
-static int read_piece(struct sxt_spool *spool, size_t piece, struct remainder *rest, sxt_error *error)
-{
-    struct sxt_spool_way way = {.piece = piece, .piece_end = piece + 1};
     int status = SXT_OK;
-    while (status == SXT_OK && sxt_spool_step(spool, &way)) {
-        const struct sxt_spool_record *record = &way.record;
+    while (status == SXT_OK && sxt_spool_step(spool, way)) {
+        struct sxt_spool_record *record = &way->record;
         if (record->kind == SXT_SPOOL_ALLOC) {
             uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
             if (__builtin_expect(spool->stack_numbers[stack] == 0, 0))
-                status = remember_stack(spool, rest, stack, error);
+                status = rest != NULL ? remember_stack(spool, rest, stack, error)
+                                      : add_stack(spool, stack, (struct sxt_spool_stack){0}, error);
         } else if (record->kind == SXT_SPOOL_NOTE) {
-            status = record->note == SXT_SPOOL_UNLOAD    ? remember_unload(rest, record, error)
-                     : record->note == SXT_SPOOL_MAPPING ? take_mapping(spool, rest, record, error)
-                                                         : take_note(spool, record, error);
+            if (spool->pieces[way->piece].is_copy) {
+                record->data = (const uint8_t *)sxt_arena_copy(&spool->kept, record->data, record->data_size);
+                if (record->data == NULL)
+                    return sxt_fail_memory(error, record->data_size);
+            }
+            status = record->note == SXT_SPOOL_UNLOAD ? remember_unload(spool, record, error)
+                                                      : take_note(spool, record, error);
         }
     }
     return status;
 }
 
+int sxt_spool_read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, sxt_error *error)
+{
+    return read_notes_of(spool, way, NULL, error);
+}
+
 static int by_start(const void *a, const void *b)
 {
-    const struct unload *first = a, *second = b;
+    const struct sxt_spool_unload *first = a, *second = b;
     if (first->start != second->start)
         return first->start < second->start ? -1 : 1;
     return (first->generation > second->generation) - (first->generation < second->generation);
 }
 
 /* A file ends in the first later generation in which a file with its start was unloaded. */
-static void end_files(struct sxt_spool *spool, const struct remainder *rest)
+static void end_files(struct sxt_spool *spool)
 {
-    if (rest->unload_count > 0)
-        qsort(rest->unloads, rest->unload_count, sizeof *rest->unloads, by_start);
-    for (size_t i = 0; i < spool->facts.file_count && rest->unload_count > 0; i++) {
+    if (spool->unload_count > 0)
+        qsort(spool->unloads, spool->unload_count, sizeof *spool->unloads, by_start);
+    for (size_t i = 0; i < spool->facts.file_count && spool->unload_count > 0; i++) {
         struct sxt_spool_file *file = &spool->files[i];
-        struct unload own = {file->start, file->first_generation};
-        struct sxt_bisection search = {.high = rest->unload_count};
+        struct sxt_spool_unload own = {file->start, file->first_generation};
+        struct sxt_bisection search = {.high = spool->unload_count};
         while (sxt_bisect(&search))
-            sxt_bisect_after(&search, by_start(&rest->unloads[search.middle], &own) <= 0);
-        if (search.low < rest->unload_count && rest->unloads[search.low].start == file->start)
-            file->end_generation = rest->unloads[search.low].generation;
+            sxt_bisect_after(&search, by_start(&spool->unloads[search.middle], &own) <= 0);
+        if (search.low < spool->unload_count && spool->unloads[search.low].start == file->start)
+            file->end_generation = spool->unloads[search.low].generation;
     }
+}
+
+void sxt_spool_end_notes(struct sxt_spool *spool)
+{
+    end_files(spool);
+    spool->facts.stacks = spool->stacks;
+    spool->facts.files = spool->files;
+    spool->facts.threads = spool->threads;
+    spool->facts.markers = spool->markers.views;
+    spool->facts.marker_count = spool->markers.count;
+    spool->facts.command = (sxt_string){(const char *)spool->command.data, spool->command.size};
 }
 
 /* One pass over all records. Stacks whose note is missing have no frames. */
@@ -485,13 +500,13 @@ static int pass(struct sxt_spool *spool, sxt_error *error)
 {
     struct remainder rest = {0};
     int status = SXT_OK;
-    for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++)
-        status = read_piece(spool, i, &rest, error);
+    for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++) {
+        struct sxt_spool_way way = {.piece = i, .piece_end = i + 1};
+        status = read_notes_of(spool, &way, &rest, error);
+    }
     for (size_t i = 0; i < rest.stack_count && status == SXT_OK; i++)
         status = add_stack(spool, rest.stacks[i], (struct sxt_spool_stack){0}, error);
-    end_files(spool, &rest);
     free(rest.stacks);
-    free(rest.unloads);
     return status;
 }
 
@@ -502,11 +517,6 @@ static int read_notes(struct sxt_spool *spool, sxt_error *error)
     if (spool->stack_numbers == NULL)
         return sxt_fail_memory(error, bytes);
     int status = pass(spool, error);
-    spool->facts.stacks = spool->stacks;
-    spool->facts.files = spool->files;
-    spool->facts.threads = spool->threads;
-    spool->facts.markers = spool->markers.views;
-    spool->facts.marker_count = spool->markers.count;
-    spool->facts.command = (sxt_string){(const char *)spool->command.data, spool->command.size};
+    sxt_spool_end_notes(spool);
     return status;
 }

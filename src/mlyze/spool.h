@@ -115,6 +115,23 @@ struct sxt_spool_live {
 int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_live *live, size_t capacity,
                         size_t *count, sxt_error *error);
 
+/* --- spool_follow.c: a spool that the recorder still writes --- */
+
+/*
+ * DATA is the file, mapped with room for what it may grow by; it has SIZE bytes by now. There are no events before
+ * sxt_spool_catch_up was called.
+ */
+int sxt_spool_follow(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
+
+/*
+ * Looks for what was written; sxt_spool_read_live gives out the events up to shortly before now, and then 0. All of
+ * them with IS_ENDED: nothing writes to the spool any more. *IS_DONE is false if the recorder was too busy: try again.
+ * Afterwards the facts are those of the end, if it has ended. Fails if the process has executed another program, and if
+ * there are markers.
+ */
+int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, bool is_ended, bool *is_done,
+                       sxt_error *error);
+
 /* The number of frees that were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);
 

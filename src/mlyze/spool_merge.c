@@ -83,6 +83,7 @@ static bool next_event(const struct sxt_spool *spool, struct sxt_spool_way *way)
 
 static void make_ready(struct sxt_spool *spool, uint32_t way)
 {
+    spool->ways[way].is_queued = true;
     uint32_t first = spool->earliest;
     if (first == SXT_SPOOL_NO_WAY && spool->ready.count > 0) {
         first = spool->ready.items[0];
@@ -130,21 +131,38 @@ static void begin_ways(struct sxt_spool *spool)
             make_ready(spool, (uint32_t)i);
 }
 
+void sxt_spool_wake(struct sxt_spool *spool, uint32_t way)
+{
+    if (!spool->ways[way].is_queued && next_event(spool, &spool->ways[way]))
+        make_ready(spool, way);
+}
+
+/* New ways are all 0. */
+bool sxt_spool_make_ways(struct sxt_spool *spool, size_t count)
+{
+    void *ways = realloc(spool->ways, (count + 1) * sizeof *spool->ways);
+    spool->ways = ways != NULL ? ways : spool->ways;
+    void *ready = realloc(spool->ready.items, (count + 1) * sizeof *spool->ready.items);
+    spool->ready.items = ready != NULL ? ready : spool->ready.items;
+    void *waiting = realloc(spool->waiting, (count + 1) * sizeof *spool->waiting);
+    spool->waiting = waiting != NULL ? waiting : spool->waiting;
+    if (ways == NULL || ready == NULL || waiting == NULL)
+        return false;
+    memset(spool->ways + spool->way_count, 0, (count + 1 - spool->way_count) * sizeof *spool->ways);
+    if (count > 1 && spool->ends == NULL)
+        spool->ends = calloc(SXT_SPOOL_ENDS, sizeof *spool->ends);
+    if (count > 1 && spool->postponed == NULL)
+        spool->postponed = calloc(SXT_SPOOL_POSTPONED_MOST, sizeof *spool->postponed);
+    spool->longest_wait = (uint64_t)(LONGEST_WAIT_US / spool->us_per_tick);
+    return count <= 1 || (spool->ends != NULL && spool->postponed != NULL);
+}
+
 int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error)
 {
     size_t streams = count_streams(spool);
-    spool->ways = calloc(streams + 1, sizeof *spool->ways);
-    spool->ready.items = calloc(streams + 1, sizeof *spool->ready.items);
-    spool->waiting = calloc(streams + 1, sizeof *spool->waiting);
-    if (spool->ways == NULL || spool->ready.items == NULL || spool->waiting == NULL || !sxt_live_init(&spool->live))
+    if (!sxt_spool_make_ways(spool, streams) || !sxt_live_init(&spool->live))
         return sxt_fail_memory(error, streams * sizeof *spool->ways);
-    if (streams > 1) {
-        spool->ends = calloc(SXT_SPOOL_ENDS, sizeof *spool->ends);
-        spool->postponed = calloc(SXT_SPOOL_POSTPONED_MOST, sizeof *spool->postponed);
-        if (spool->ends == NULL || spool->postponed == NULL)
-            return sxt_fail_memory(error, SXT_SPOOL_ENDS * sizeof *spool->ends);
-    }
-    spool->longest_wait = (uint64_t)(LONGEST_WAIT_US / spool->us_per_tick);
+    spool->limit = UINT64_MAX;
     spool->last_time = spool->facts.start_us;
     spool->earliest = SXT_SPOOL_NO_WAY;
     begin_ways(spool);
@@ -263,16 +281,21 @@ static uint32_t choose(struct sxt_spool *spool, struct found *found)
     for (;;) {
         uint32_t way = find_earliest(spool);
         size_t oldest = spool->waiting_count > 0 ? find_oldest(spool) : SIZE_MAX;
-        if (oldest != SIZE_MAX && (way == SXT_SPOOL_NO_WAY || spool->waiting_count == WAITING_MOST ||
-                                   spool->ways[spool->waiting[oldest]].deadline < spool->ways[way].tick)) {
+        uint64_t next =
+            way != SXT_SPOOL_NO_WAY && spool->ways[way].tick < spool->limit ? spool->ways[way].tick : spool->limit;
+        bool is_end = way == SXT_SPOOL_NO_WAY && spool->limit == UINT64_MAX;
+        if (oldest != SIZE_MAX &&
+            (is_end || spool->waiting_count == WAITING_MOST || spool->ways[spool->waiting[oldest]].deadline < next)) {
             way = spool->waiting[oldest];
             spool->waiting[oldest] = spool->waiting[--spool->waiting_count];
+            spool->ways[way].is_queued = false;
             *found = look_up(spool, &spool->ways[way].record);
             return way;
         }
-        if (way == SXT_SPOOL_NO_WAY)
-            return way;
+        if (way == SXT_SPOOL_NO_WAY || spool->ways[way].tick > spool->limit)
+            return SXT_SPOOL_NO_WAY;
         spool->earliest = SXT_SPOOL_NO_WAY;
+        spool->ways[way].is_queued = false;
         if (spool->ways[way].record.kind != SXT_SPOOL_NOTE)
             *found = look_up(spool, &spool->ways[way].record);
         if (!is_out_of_place(&spool->ways[way].record, found))
@@ -282,6 +305,7 @@ static uint32_t choose(struct sxt_spool *spool, struct found *found)
                 make_ready(spool, way);
             continue;
         }
+        spool->ways[way].is_queued = true;
         spool->ways[way].deadline = spool->ways[way].tick + spool->longest_wait;
         spool->waiting[spool->waiting_count++] = way;
     }

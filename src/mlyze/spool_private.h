@@ -15,6 +15,13 @@ struct sxt_spool_piece {
     uint64_t tick;
     uint32_t stream, sequence;
     uint32_t thread;
+    bool is_copy; /* of a window that is still written to */
+};
+
+/* A file was unloaded. The note may come before that of the file, in another thread's window. */
+struct sxt_spool_unload {
+    uint64_t start;
+    uint32_t generation;
 };
 
 /* A decoded record. Fields that its kind does not have are left unchanged. */
@@ -42,6 +49,11 @@ struct sxt_spool_way {
     size_t ahead;                         /* words of the piece that were prefetched */
     uint64_t hashes[SXT_SPOOL_AHEAD / 2]; /* of the last FREEs that were; 0 for other records */
     unsigned hash_count;
+    bool is_queued; /* `record` is there, and comes when it is its turn */
+    /* spool_follow.c */
+    uint32_t stream;
+    uint32_t noted_sequence; /* the notes before this place were read */
+    size_t noted_word;
 };
 
 /* A FREE of WAY has ended the block at an address. */
@@ -91,6 +103,15 @@ struct sxt_spool {
     size_t mapping_event_count;
     uint32_t mapping_way; /* the call was its */
     uint64_t mapping_tick;
+    /* spool_follow.c */
+    bool is_followed; /* the program may still be writing */
+    uint32_t image;
+    uint64_t limit;        /* ticks: records after it are not complete yet */
+    struct sxt_arena kept; /* what notes in copies had */
+    uint8_t **copies;      /* of windows that are still written to */
+    size_t copy_count;
+    struct sxt_spool_unload *unloads;
+    size_t unload_count, unload_capacity;
     uint64_t longest_wait; /* ticks */
     uint64_t last_time;
     uint64_t unmatched;
@@ -100,6 +121,24 @@ struct sxt_spool {
 
 /* Moves on to the next record; false at the end of the stream. */
 bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way);
+
+/* What the control block says, as far as it may change. */
+int sxt_spool_take_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
+
+/* Words up to the last that is not 0. */
+size_t sxt_spool_used_words(const struct sxt_spool_piece *piece);
+
+/* Reads the notes from the position of WAY on. */
+int sxt_spool_read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, sxt_error *error);
+
+/* Once all notes were read. */
+void sxt_spool_end_notes(struct sxt_spool *spool);
+
+/* Makes room for COUNT ways. */
+bool sxt_spool_make_ways(struct sxt_spool *spool, size_t count);
+
+/* Looks for the next event of a way that has none. */
+void sxt_spool_wake(struct sxt_spool *spool, uint32_t way);
 
 int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error);
 void sxt_spool_merge_end(struct sxt_spool *spool);

@@ -19,10 +19,11 @@ struct sxt_mlyze_writer {
     size_t metadata_size;   /* in the file */
     uint32_t metadata_form; /* the flag for how it is stored; 0: as text */
     uint32_t metadata_crc;
-    size_t sums_at;       /* where a plain file has the digits of its checksums; 0: nowhere */
-    uint64_t time;        /* of the last event */
-    uint64_t count;       /* of events */
-    uint64_t events_size; /* of blocks that are written */
+    uint64_t metadata_offset; /* 0: before the events */
+    size_t sums_at;           /* where a plain file has the digits of its checksums; 0: nowhere */
+    uint64_t time;            /* of the last event */
+    uint64_t count;           /* of events */
+    uint64_t events_size;     /* of blocks that are written */
     uint64_t live_bytes, live_count;
     struct sxt_mlyze_index_entry entry; /* of the first event that is in `events` */
     struct sxt_buffer events;           /* that are not written yet */
@@ -50,9 +51,12 @@ static void make_header(const struct sxt_mlyze_writer *writer, uint8_t to[SXT_ML
         flags |= SXT_MLYZE_BLOCKS | SXT_MLYZE_CHECKSUMS | writer->metadata_form;
         sxt_store_u32le(to + SXT_MLYZE_AT_CODEC, settings->codec);
         sxt_store_u32le(to + SXT_MLYZE_AT_BLOCK_SIZE, SXT_MLYZE_BLOCK_MOST);
-        sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS, SXT_MLYZE_HEADER_SIZE + writer->metadata_size);
+        flags |= writer->metadata_offset != 0 ? SXT_MLYZE_METADATA_END : 0;
+        sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS,
+                        SXT_MLYZE_HEADER_SIZE + (writer->metadata_offset != 0 ? 0 : writer->metadata_size));
         sxt_store_u64le(to + SXT_MLYZE_AT_EVENTS_SIZE, writer->events_size);
-        sxt_store_u64le(to + SXT_MLYZE_AT_METADATA, SXT_MLYZE_HEADER_SIZE);
+        sxt_store_u64le(to + SXT_MLYZE_AT_METADATA,
+                        writer->metadata_offset != 0 ? writer->metadata_offset : SXT_MLYZE_HEADER_SIZE);
         sxt_store_u64le(to + SXT_MLYZE_AT_EVENT_COUNT, writer->count);
         sxt_store_u32le(to + SXT_MLYZE_AT_METADATA_CRC, writer->metadata_crc);
         sxt_store_u32le(to + SXT_MLYZE_AT_PID, settings->pid);
@@ -87,6 +91,7 @@ static int write_metadata(struct sxt_mlyze_writer *writer, sxt_string metadata, 
 struct given_metadata {
     sxt_string text;
     const struct sxt_mlyze_metadata *tables; /* may be NULL */
+    bool is_absent;                          /* it comes after the events */
 };
 
 /* As tables, if a file with blocks can have them. */
@@ -124,8 +129,8 @@ static int store_text(struct sxt_mlyze_writer *writer, const struct given_metada
     return SXT_OK;
 }
 
-/* Writes header and metadata. The sink's buffer is not in use yet. */
-static int write_beginning(struct sxt_mlyze_writer *writer, const struct given_metadata *given, sxt_error *error)
+static int add_metadata(struct sxt_mlyze_writer *writer, const struct given_metadata *given, bool with_header,
+                        sxt_error *error)
 {
     struct sxt_buffer room;
     sxt_string stored = {NULL, 0};
@@ -142,12 +147,21 @@ static int write_beginning(struct sxt_mlyze_writer *writer, const struct given_m
     writer->metadata_crc = sxt_crc32c(0, stored.data, stored.size);
     uint8_t header[SXT_MLYZE_HEADER_SIZE];
     make_header(writer, header);
-    if (status == SXT_OK)
+    if (status == SXT_OK && with_header)
         status = sxt_output_write(writer->sink.output, header, sizeof header, error);
     if (status == SXT_OK)
         status = write_metadata(writer, stored, error);
     sxt_buffer_free(&room);
     return status;
+}
+
+/* Writes header and metadata; only room for a header if there is no metadata yet. */
+static int write_beginning(struct sxt_mlyze_writer *writer, const struct given_metadata *given, sxt_error *error)
+{
+    static const uint8_t nothing[SXT_MLYZE_HEADER_SIZE];
+    if (!given->is_absent)
+        return add_metadata(writer, given, true, error);
+    return sxt_output_write(writer->sink.output, nothing, sizeof nothing, error);
 }
 
 static int open_writer(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
@@ -193,6 +207,15 @@ int sxt_mlyze_writer_open_tables(struct sxt_output *output, const struct sxt_mly
 {
     const struct given_metadata given = {.text = rest, .tables = metadata};
     return open_writer(output, settings, &given, out, error);
+}
+
+int sxt_mlyze_writer_open_early(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                                struct sxt_mlyze_writer **out, sxt_error *error)
+{
+    const struct given_metadata nothing = {.is_absent = true};
+    if (settings->codec == SXT_MLYZE_RAW)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a plain trace begins with its metadata");
+    return open_writer(output, settings, &nothing, out, error);
 }
 
 void sxt_mlyze_writer_close(struct sxt_mlyze_writer **writer)
@@ -258,6 +281,11 @@ int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *even
     return status;
 }
 
+void sxt_mlyze_writer_set_dropped(struct sxt_mlyze_writer *writer, uint64_t dropped)
+{
+    writer->settings.dropped = dropped;
+}
+
 void sxt_mlyze_writer_live(struct sxt_mlyze_writer *writer, uint64_t bytes, uint64_t count)
 {
     writer->live_bytes = bytes;
@@ -318,4 +346,18 @@ int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
     sums.metadata = writer->metadata_crc;
     sxt_mlyze_sums_write(&sums, digits);
     return write_at(writer, digits, SXT_MLYZE_SUMS_DIGITS, writer->sums_at, error);
+}
+
+int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_metadata *metadata,
+                                   sxt_string rest, sxt_error *error)
+{
+    const struct given_metadata given = {.text = rest, .tables = metadata};
+    int status = flush(writer, writer->events.size, error);
+    int writing_status = sxt_mlyze_writing_end(&writer->writing, status == SXT_OK ? error : NULL);
+    status = status == SXT_OK ? writing_status : status;
+    if (status != SXT_OK)
+        return status;
+    writer->metadata_offset = writer->sink.output->size;
+    status = add_metadata(writer, &given, false, error);
+    return status == SXT_OK ? sxt_mlyze_writer_finish(writer, error) : status;
 }

@@ -36,10 +36,9 @@ static void report_progress(const sxt_trace_write_options *options, const sxt_re
         options->progress(options->data, done < all ? done : all, all);
 }
 
-/* The spool has SIZE bytes. */
-static int write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *markers,
-                        const sxt_trace_write_options *options, struct sxt_mlyze_writer *writer, sxt_recorded *recorded,
-                        sxt_error *error)
+int sxt_spool_write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *markers,
+                           const sxt_trace_write_options *options, const atomic_bool *stop,
+                           struct sxt_mlyze_writer *writer, sxt_recorded *recorded, sxt_error *error)
 {
     sxt_trace_event events[BATCH];
     struct sxt_spool_live live[BATCH];
@@ -64,8 +63,8 @@ static int write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *
         recorded->events += count;
         if (recorded->events % PROGRESS_STEP < count)
             report_progress(options, recorded, size);
-    } while (count > 0);
-    return sxt_mlyze_writer_finish(writer, error);
+    } while (count > 0 && (stop == NULL || !atomic_load(stop)));
+    return SXT_OK;
 }
 
 /* *INDEX becomes the index of its blocks. INDEX may be NULL. */
@@ -91,7 +90,9 @@ static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output
         sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
         status = sxt_mlyze_writer_open_tables(output, &settings, &metadata.tables, rest, &writer, error);
         if (status == SXT_OK)
-            status = write_events(spool, size, metadata.markers, options, writer, recorded, error);
+            status = sxt_spool_write_events(spool, size, metadata.markers, options, NULL, writer, recorded, error);
+        if (status == SXT_OK)
+            status = sxt_mlyze_writer_finish(writer, error);
         if (status == SXT_OK && index != NULL)
             sxt_mlyze_writer_take_index(writer, index);
         sxt_mlyze_writer_close(&writer);
@@ -100,7 +101,7 @@ static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output
     return status;
 }
 
-static void describe(const struct sxt_spool *spool, sxt_recorded *recorded)
+void sxt_spool_describe(const struct sxt_spool *spool, sxt_recorded *recorded)
 {
     const struct sxt_spool_facts *facts = sxt_spool_facts(spool);
     recorded->stacks = facts->stack_count;
@@ -129,7 +130,7 @@ static int recover(const struct sxt_file *file, struct sxt_output *output, const
     if (status == SXT_OK)
         status = write_trace(spool, file->size, output, options, recorded, index, error);
     if (spool != NULL)
-        describe(spool, recorded);
+        sxt_spool_describe(spool, recorded);
     sxt_spool_close(&spool);
     return status;
 }

@@ -5,6 +5,8 @@
 #ifndef SXT_TRACE_TRACE_H
 #define SXT_TRACE_TRACE_H
 
+#include <stdatomic.h>
+
 #include <sextant/archive.h>
 #include <sextant/record.h>
 #include <sextant/trace.h>
@@ -59,6 +61,17 @@ bool sxt_trace_ask_live(const sxt_trace *trace, uint64_t time, sxt_heap_usage *o
 int sxt_trace_take_write_options(const sxt_trace_write_options *given, sxt_trace_write_options *out, sxt_error *error);
 
 /* --- finish.c: from a spool to a trace --- */
+
+struct sxt_spool;
+
+/* Writes the events that SPOOL, of SIZE bytes, has by now. Ends early when *STOP is set; STOP and MARKERS may be NULL.
+ */
+int sxt_spool_write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *markers,
+                           const sxt_trace_write_options *options, const atomic_bool *stop,
+                           struct sxt_mlyze_writer *writer, sxt_recorded *recorded, sxt_error *error);
+
+/* Fills in what RECORDED does not have from the events. */
+void sxt_spool_describe(const struct sxt_spool *spool, sxt_recorded *recorded);
 
 /* Makes a trace at OUTPUT of the spool in FILE. A compressed one gets its index beside it. */
 int sxt_spool_finish(const struct sxt_file *file, const char *output, const sxt_trace_write_options *options,
