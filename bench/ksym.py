@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
 SYMBOLS = 200_000
 QUESTIONS = 100_000
+TURNS = 3
 LENGTHS = (10, 24, 31, 40, 56, 60, 70, 80, 90, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 1000, 1200, 1400, 1600,
            1800, 2000)
 
@@ -112,21 +113,39 @@ def saved_by_reference(names):
     return saved
 
 
-def reference_times(build, text, blob):
-    """(nanoseconds of the crate by address and by name on the same blob, None), or (None, the reason)."""
+def write_questions(symbols, path):
+    """Random symbols, one a line: an address in it and its name."""
+    chance = random.Random(2)
+    asked = [chance.choice(symbols) for _ in range(QUESTIONS)]
+    # Longer names are cut by the reference.
+    path.write_text("".join(f"{address + 1:x} {name}\n" for address, _, name in asked if len(name) < 1000))
+
+
+def ask(command, questions):
+    with questions.open() as stdin:
+        return subprocess.run(command, stdin=stdin, check=True, capture_output=True, text=True).stdout
+
+
+def lookup_times(build, text, blob, questions):
+    """(our figures, those of the crate or None, the reason): both answer the same questions, in turns."""
     os.environ["SXT_BUILD"] = os.fspath(build)
     interop = load_interop()
     program, reason = interop.reference_or_reason("seed")
-    if program is None:
-        return None, reason
     symbols = interop.parse(text.encode(), "Tt")
-    chance = random.Random(2)
-    asked = [chance.choice(symbols) for _ in range(QUESTIONS)]
-    lines = "".join(f"{address + 1:x} {name}\n" for address, _, name in asked if len(name) < 1000)
+    write_questions(symbols, questions)
     bounds = (f"{symbols[0][0]:x}", f"{symbols[-1][0] + 4096:x}")
-    out = subprocess.run([program, blob, "time", *bounds], input=lines, check=True, capture_output=True, text=True).stdout
-    by_address, by_name, _ = out.split("\t")
-    return {"address_ns": float(by_address), "name_ns": float(by_name)}, None
+    ours, theirs = {}, {}
+    for _ in range(TURNS):
+        keep_best(ours, json.loads(ask([build / "bench" / "bench_ksym", blob], questions)))
+        if program is not None:
+            by_address, by_name, _ = ask([program, blob, "time", *bounds], questions).split("\t")
+            keep_best(theirs, {"address_ns": float(by_address), "name_ns": float(by_name)})
+    return ours, theirs or None, None if program is not None else reason
+
+
+def keep_best(best, figures):
+    for name, figure in figures.items():
+        best[name] = min(figure, best.get(name, figure))
 
 
 def load_interop():
@@ -138,7 +157,7 @@ def load_interop():
 
 
 def compare(build, what, text, folder, rounds):
-    sextant, bench_ksym = build / "sextant", build / "bench" / "bench_ksym"
+    sextant = build / "sextant"
     source, blob = folder / "symbols.txt", folder / "symbols.ksym"
     source.write_text(text)
     make = [sextant, "archive", "-q", "--mangled", source, "-o", blob]
@@ -151,9 +170,8 @@ def compare(build, what, text, folder, rounds):
     plain = 8 + 16 * len(names) + 8 + sum(3 + len(name) for name in names) + 24
     figures["plain_bytes"] = plain
     figures["saved"], figures["reference_saved"] = plain - figures["bytes"], saved_by_reference(names)
-    done = subprocess.run([bench_ksym, blob, str(QUESTIONS)], check=True, capture_output=True, text=True)
-    figures["lookup"] = json.loads(done.stdout)
-    figures["reference"], figures["reference_missing"] = reference_times(build, text, blob)
+    figures["lookup"], figures["reference"], figures["reference_missing"] = lookup_times(
+        build, text, blob, folder / "questions.txt")
     return figures
 
 
@@ -164,7 +182,12 @@ def print_subject(figures, row):
     row("make", figures["make_s"] * 1000, "ms", None, f"{figures['make_anonymous'] / 1e6:.0f} MB; target 300 ms for 200,000")
     row("lookup by address", figures["lookup"]["address_ns"], "ns", theirs.get("address_ns"), "target 3x")
     row("  copying the name alone", figures["lookup"]["copy_ns"], "ns", None, "no lookup can be faster")
-    row("lookup by name", figures["lookup"]["name_ns"], "ns", theirs.get("name_ns"), "target 3x")
+    row("lookup by name", figures["lookup"]["name_ns"], "ns", theirs.get("name_ns"), "target 3x with the index")
+    lookup = figures["lookup"]
+    row("by address, with the index", lookup["index_address_ns"], "ns", theirs.get("address_ns"))
+    row("by name, with the index", lookup["index_name_ns"], "ns", theirs.get("name_ns"), "target 3x")
+    row("  building the index", lookup["index_build_ns"] / 1e6, "ms", None, f"{lookup['index_bytes'] / 1000:.0f} kB")
+    row("  opening the blob", lookup["open_ns"] / 1e6, "ms", None, f"{lookup['table_bytes'] / 1000:.0f} kB of tables")
     ratio = figures["saved"] / figures["reference_saved"]
     print(f"{'bytes saved, of ' + str(figures['plain_bytes']):34} {figures['saved']:10} {figures['reference_saved']:12}     "
           f"{ratio:8.2f}x  target 1.7x")
@@ -183,6 +206,6 @@ def missed_targets(subjects):
         if figures["make_s"] > 0.3 * max(1, figures["symbols"] / SYMBOLS):
             yield f"{what}: made in {figures['make_s']:.2f} s"
         for kind in ("address", "name"):
-            ours = figures["lookup"][f"{kind}_ns"]
+            ours = min(figures["lookup"][f"{kind}_ns"], figures["lookup"][f"index_{kind}_ns"])
             if theirs and theirs[f"{kind}_ns"] < 3 * ours:
                 yield f"{what}: a lookup by {kind} is {theirs[f'{kind}_ns'] / ours:.1f} times as fast, not 3"

@@ -19,9 +19,9 @@
  *         use(sxt_ksym_address(&symbols, index));
  *
  * sxt_ksym_open checks the whole blob once. The other functions work on a blob that it accepted, and never read outside
- * of it, whatever it contains. Only sxt_ksym_open and sxt_ksym_set_text change an sxt_ksym; the others may be called
- * from any number of threads and from an interrupt. A symbol is identified by its index, from 0 to sxt_ksym_count - 1
- * in the order of addresses. docs/formats/ksym.md describes the layout in full.
+ * of it, whatever it contains. Only sxt_ksym_open, sxt_ksym_set_text and sxt_ksym_use_index change an sxt_ksym; the
+ * others may be called from any number of threads and from an interrupt. A symbol is identified by its index, from 0 to
+ * sxt_ksym_count - 1 in the order of addresses. docs/formats/ksym.md describes the layout in full.
  *
  * Names are bytes, normally UTF-8, and may end in a module as in "ext4_fill_super [ext4]". A name has a module if it
  * ends in " [", at least one byte other than space, "[" and "]", and "]"; so "f() [clone .cold]" has none.
@@ -80,10 +80,31 @@ enum { SXT_KSYM_TOKENS_MOST = 512, SXT_KSYM_NAME_SIZE_MOST = 4096 };
 enum { SXT_KSYM_TOKEN_SIZE_MOST = 65535 };
 
 /* Sizes of the tables in an sxt_ksym. */
-enum { SXT_KSYM_SAMPLES = 1023, SXT_KSYM_BUCKETS = 512 };
+enum {
+    SXT_KSYM_BUCKETS = 512,
+    SXT_KSYM_PARTS = 5120,
+    SXT_KSYM_SAMPLES = 768,
+    SXT_KSYM_NODES = 256,
+    SXT_KSYM_KEYS = 1024
+};
+
+/* A range of addresses, all of the same size, which is divided into parts. */
+typedef struct sxt_ksym_bucket {
+    uint32_t first; /* how many symbols are before it */
+    uint32_t first_part;
+    uint32_t part_count;
+} sxt_ksym_bucket;
+
+/* A node of the tree of sampled names: samples that begin with the same bytes, divided by the next 8. */
+typedef struct sxt_ksym_node {
+    uint64_t skipped;      /* up to 8 bytes after the known ones, as a big-endian number */
+    uint32_t known, depth; /* how many bytes are equal by the nodes above, and in fact */
+    uint16_t first_key, key_count;
+    uint16_t first_sample, sample_end;
+} sxt_ksym_node;
 
 /*
- * An open blob: pointers into the mapping, which must outlive it, and about 10 KiB of tables that speed up searches.
+ * An open blob: pointers into the mapping, which must outlive it, and about 36 KB of tables that speed up searches.
  * Keep it in static memory rather than on a kernel's stack. sxt_ksym_open fills it, and the functions below read it;
  * the members are visible only because the caller provides the memory.
  */
@@ -103,12 +124,23 @@ typedef struct sxt_ksym {
     uint64_t text_first; /* both are part of the text; first > last when it is empty */
     uint64_t text_last;
     sxt_ksym_layout layout;
-    unsigned bucket_shift;                  /* a bucket covers 2^bucket_shift addresses */
-    uint32_t buckets[SXT_KSYM_BUCKETS + 1]; /* how many symbols are before each; the last entry is the count */
+    unsigned shift;                      /* of a distance from the first address, so that it has 64 bits */
+    size_t window;                       /* in how many symbols an address is searched for; 0 for no buckets */
+    size_t first_of_head, first_of_tail; /* how many bytes of the parts of a name are copied at once */
+    size_t copy_room;                    /* how many bytes after a name are needed for that */
+    uint64_t gap_start, gap_size;        /* the largest gap between two symbols, in which there are no buckets */
+    sxt_ksym_bucket buckets[SXT_KSYM_BUCKETS + 1]; /* the last one has the count only */
+    uint16_t parts[SXT_KSYM_PARTS];                /* how many symbols of the bucket are before each part */
     size_t sample_count;
-    size_t sample_distance;             /* in the order of names */
-    uint64_t samples[SXT_KSYM_SAMPLES]; /* the first 8 bytes of names at equal distances */
-    uint64_t gap_start, gap_size;       /* the largest gap between two symbols, in which there are no buckets */
+    size_t sample_distance; /* in the order of names */
+    size_t node_count, key_count;
+    sxt_ksym_node nodes[SXT_KSYM_NODES];
+    uint64_t keys[SXT_KSYM_KEYS];
+    uint16_t key_samples[SXT_KSYM_KEYS]; /* the first sample that has the key */
+    uint16_t key_nodes[SXT_KSYM_KEYS];   /* the node of the samples that have it; 0 for none */
+    const uint32_t *slots;               /* the index of names; NULL if the caller gave no memory */
+    const uint16_t *index_parts;         /* more parts, in the same memory */
+    unsigned slot_bits, position_bits;
 } sxt_ksym;
 
 typedef struct sxt_ksym_symbol {
@@ -135,6 +167,15 @@ SXT_API const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size,
 
 /* Changes the bounds of the text of an open blob; the arguments are those of sxt_ksym_open. */
 SXT_API void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t text_end);
+
+/*
+ * Optional: an index in the caller's memory, with which searches are faster, those by name several times. It takes
+ * sxt_ksym_index_size bytes, aligned to 4: 6 to 11 for each symbol. sxt_ksym_use_index builds it, in time proportional
+ * to the size of all names; the memory must outlive KSYM and must not be changed. Returns false, and does nothing, if
+ * SIZE is too small, the alignment is wrong, or the blob has no symbols. Answers are the same with and without it.
+ */
+SXT_API size_t sxt_ksym_index_size(const sxt_ksym *ksym);
+SXT_API bool sxt_ksym_use_index(sxt_ksym *ksym, void *memory, size_t size);
 
 static inline size_t sxt_ksym_count(const sxt_ksym *ksym)
 {
@@ -172,6 +213,7 @@ typedef struct sxt_ksym_matches {
     size_t name_size;
     size_t next;       /* in the order of names */
     bool with_modules; /* the symbols without a module have been returned */
+    bool equal;        /* the next one is known to have this name */
 } sxt_ksym_matches;
 
 /*

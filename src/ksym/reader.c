@@ -7,11 +7,19 @@
  */
 #include <sextant/ksym.h>
 
-#define RECORD_HEADER 3
-#define MARKER        0xFF
-#define PAGE          4096
-#define BLOCK         64
-#define GUESS         8 /* addresses in a cache line: how far off a guess may be */
+#define RECORD_HEADER  3
+#define MARKER         0xFF
+#define PAGE           4096
+#define BLOCK          64
+#define STEP           32
+#define FIRST_MOST     128  /* bytes that are copied of every name, however short it is */
+#define NAMES_MEASURED 1024 /* to choose how many */
+#define BUCKET_BITS    9    /* of SXT_KSYM_BUCKETS */
+#define WINDOW_LEAST   16
+#define WINDOW_MOST    1024
+#define TRIED          16 /* one of so many symbols is searched for, to choose the window */
+#define ALIASES        8  /* how many are found without another search */
+#define PROBES         64 /* of the index of names; more would need equal hashes */
 
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define INLINE static inline __attribute__((always_inline))
@@ -22,10 +30,15 @@
 #if defined(__GNUC__)
 #define PREFETCH(place) __builtin_prefetch(place)
 /* Keeps compilers from replacing a copying loop by a call of memcpy, which a kernel may not have. */
-#define KEEP_LOOP(variable) __asm__("" : "+r"(variable))
+#define KEEP_LOOP(variable) HIDE(variable)
+/* Keeps compilers from knowing what a variable is, from which they would make a branch. */
+#define HIDE(variable)    __asm__("" : "+r"(variable))
+#define SELDOM(condition) __builtin_expect((condition) != 0, 0)
 #else
 #define PREFETCH(place)
 #define KEEP_LOOP(variable)
+#define HIDE(variable)
+#define SELDOM(condition) (condition)
 #endif
 
 #if defined(__SSE2__)
@@ -93,6 +106,8 @@ static void clear(sxt_ksym *ksym)
     ksym->text_first = 1;
     ksym->text_last = 0;
     ksym->layout = SXT_KSYM_SEED;
+    ksym->slots = NULL;
+    ksym->index_parts = NULL;
 }
 
 /* A part begins at the next multiple of 8 from *AT on, with the number of units that follow. Moves *AT after them. */
@@ -197,6 +212,7 @@ static const char *read_layout(sxt_ksym *ksym, const unsigned char *data, size_t
 
 static void fill_buckets(sxt_ksym *ksym);
 static void sample_names(sxt_ksym *ksym);
+static void measure_names(sxt_ksym *ksym);
 
 const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_t text_start, uint64_t text_end,
                           size_t *offset)
@@ -221,6 +237,7 @@ const char *sxt_ksym_open(sxt_ksym *ksym, const void *data, size_t size, uint64_
         *offset = wrong_at;
     sxt_ksym_set_text(ksym, text_start, text_end);
     fill_buckets(ksym);
+    measure_names(ksym);
     sample_names(ksym);
     return wrong;
 }
@@ -240,6 +257,11 @@ void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t text_end)
 
 /* --- names where they are stored --- */
 
+INLINE const unsigned char *record_at(const sxt_ksym *ksym, size_t index)
+{
+    return ksym->names + load32(ksym->offsets + 4 * index);
+}
+
 /* The size of the marker that PAYLOAD begins with, and the id in it; 0 if the payload is a plain name. */
 static size_t read_marker(const sxt_ksym *ksym, const unsigned char *payload, size_t size, size_t *token)
 {
@@ -256,14 +278,9 @@ static size_t read_marker(const sxt_ksym *ksym, const unsigned char *payload, si
     return four_bytes ? 4 : 0;
 }
 
-INLINE const unsigned char *record_at(const sxt_ksym *ksym, size_t index)
+/* Finds the parts of any name. */
+static void find_odd_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksym_stored *stored)
 {
-    return ksym->names + load32(ksym->offsets + 4 * index);
-}
-
-static void find_name(const sxt_ksym *ksym, size_t index, sxt_ksym_stored *stored)
-{
-    const unsigned char *record = record_at(ksym, index);
     size_t size = load16(record + 1);
     stored->token = 0;
     stored->marker_size = read_marker(ksym, record + RECORD_HEADER, size, &stored->token);
@@ -279,6 +296,44 @@ static void find_name(const sxt_ksym *ksym, size_t index, sxt_ksym_stored *store
     }
 }
 
+/* Copies the members, not the whole: a compiler could call memcpy for that. */
+INLINE void copy_stored(sxt_ksym_stored *to, const sxt_ksym_stored *from)
+{
+    to->head = from->head;
+    to->tail = from->tail;
+    to->head_size = from->head_size;
+    to->tail_size = from->tail_size;
+    to->token = from->token;
+    to->marker_size = from->marker_size;
+}
+
+/*
+ * Finds the parts of a name. Whether a name has a token, and with a marker of which size, a processor cannot predict,
+ * so these are not branches. Eight bytes can be loaded from any record, because numbers follow the names.
+ */
+INLINE void find_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksym_stored *stored)
+{
+    size_t size = load16(record + 1), high = record[4];
+    size_t three = record[5] == MARKER, four = record[6] == MARKER;
+    size_t mask = 0 - (size_t)(record[3] == MARKER); /* all bits if there is a marker */
+    HIDE(mask);
+    size_t token = (three != 0 ? high : high << 8 | record[5]) & mask;
+    size_t marker_size = (4 - three) & mask;
+    if (SELDOM((three == four) & mask) || SELDOM(size < marker_size) || SELDOM(token + 1 >= ksym->token_count)) {
+        sxt_ksym_stored odd; /* so that the other one stays in registers */
+        find_odd_name(ksym, record, &odd);
+        copy_stored(stored, &odd);
+        return;
+    }
+    uint64_t bounds = load64(ksym->token_starts + 4 * token);
+    stored->token = token;
+    stored->marker_size = marker_size;
+    stored->head = ksym->tokens + (bounds & UINT32_MAX);
+    stored->head_size = ((bounds >> 32) - (bounds & UINT32_MAX)) & mask;
+    stored->tail = record + RECORD_HEADER + marker_size;
+    stored->tail_size = size - marker_size;
+}
+
 INLINE size_t stored_size(const sxt_ksym_stored *stored)
 {
     return stored->head_size + stored->tail_size;
@@ -289,11 +344,18 @@ static unsigned char stored_byte(const sxt_ksym_stored *stored, size_t at)
     return at < stored->head_size ? stored->head[at] : stored->tail[at - stored->head_size];
 }
 
+INLINE bool ends_in_bracket(const sxt_ksym_stored *stored)
+{
+    if (stored->tail_size > 0)
+        return stored->tail[stored->tail_size - 1] == ']';
+    return stored->head_size > 0 && stored->head[stored->head_size - 1] == ']';
+}
+
 /* The size of the module at the end of a name, 0 for none. */
 static size_t find_module(const sxt_ksym_stored *stored)
 {
     size_t size = stored_size(stored);
-    if (size < 4 || stored_byte(stored, size - 1) != ']')
+    if (size < 4 || !ends_in_bracket(stored))
         return 0;
     size_t at = size - 1;
     unsigned char byte = 0;
@@ -306,6 +368,39 @@ static size_t find_module(const sxt_ksym_stored *stored)
 static size_t bare_size(const sxt_ksym_stored *stored, size_t module_size)
 {
     return stored_size(stored) - (module_size > 0 ? module_size + 3 : 0);
+}
+
+/* The least multiple of STEP, up to FIRST_MOST, that is enough for 3 of 4 of COUNT sizes. */
+static size_t enough_for_most(const size_t *sizes, size_t count)
+{
+    size_t step = 0, fit = sizes[0];
+    while (step + 1 < FIRST_MOST / STEP && fit < count - count / 4)
+        fit += sizes[++step];
+    return (step + 1) * STEP;
+}
+
+/* Chooses how many bytes are copied of every name, from the sizes of some names. */
+static void measure_names(sxt_ksym *ksym)
+{
+    size_t heads[FIRST_MOST / STEP], tails[FIRST_MOST / STEP], count = 0;
+    for (size_t i = 0; i < FIRST_MOST / STEP; i++) {
+        heads[i] = tails[i] = 0;
+        KEEP_LOOP(i);
+    }
+    for (size_t i = 0; i < ksym->count; i += ksym->count / NAMES_MEASURED + 1) {
+        sxt_ksym_stored stored;
+        find_name(ksym, record_at(ksym, i), &stored);
+        size_t head = (stored.head_size + STEP - 1) / STEP, tail = (stored.tail_size + STEP - 1) / STEP;
+        count++;
+        if (head <= FIRST_MOST / STEP)
+            heads[head - (head > 0)]++;
+        if (tail <= FIRST_MOST / STEP)
+            tails[tail - (tail > 0)]++;
+    }
+    ksym->first_of_head = enough_for_most(heads, count);
+    ksym->first_of_tail = enough_for_most(tails, count);
+    size_t most = ksym->first_of_head > ksym->first_of_tail ? ksym->first_of_head : ksym->first_of_tail;
+    ksym->copy_room = most > BLOCK ? most : BLOCK;
 }
 
 /* --- text into a caller's buffer --- */
@@ -366,13 +461,19 @@ INLINE void copy_block(char *to, const unsigned char *from)
 }
 
 /*
- * Copies in steps of BLOCK bytes, so it reads and writes up to BLOCK bytes after the end. Most names take one or two
- * steps: a processor predicts that, and begins the next search while this name is still being loaded.
+ * Copies FIRST bytes, whatever SIZE is, and then blocks up to the end. FIRST is enough for most names of the blob: the
+ * processor predicts that, and begins the next search while this name is still being loaded.
  */
-INLINE void copy_blocks(char *to, const unsigned char *from, size_t size)
+INLINE void copy_blocks(char *to, const unsigned char *from, size_t size, size_t first)
 {
-    copy_block(to, from);
-    for (size_t i = BLOCK; i < size; i += BLOCK) {
+    size_t i = 0;
+    do {
+        copy16(to + i, from + i);
+        copy16(to + i + 16, from + i + 16);
+        i += STEP;
+        KEEP_LOOP(i);
+    } while (i < first);
+    for (; i < size; i += BLOCK) {
         copy_block(to + i, from + i);
         KEEP_LOOP(i);
     }
@@ -382,11 +483,12 @@ INLINE void copy_blocks(char *to, const unsigned char *from, size_t size)
 INLINE bool put_blocks(const sxt_ksym *ksym, const sxt_ksym_stored *stored, size_t size, char *to, size_t capacity)
 {
     const unsigned char *end = ksym->data + ksym->size;
-    if (capacity < stored_size(stored) + BLOCK || (size_t)(end - stored->tail) < stored->tail_size + BLOCK ||
-        (size_t)(end - stored->head) < stored->head_size + BLOCK)
+    if (capacity < stored_size(stored) + ksym->copy_room ||
+        (size_t)(end - stored->tail) < stored->tail_size + ksym->copy_room ||
+        (size_t)(end - stored->head) < stored->head_size + ksym->copy_room)
         return false;
-    copy_blocks(to, stored->head, stored->head_size);
-    copy_blocks(to + stored->head_size, stored->tail, stored->tail_size);
+    copy_blocks(to, stored->head, stored->head_size, ksym->first_of_head);
+    copy_blocks(to + stored->head_size, stored->tail, stored->tail_size, ksym->first_of_tail);
     to[size] = '\0';
     return true;
 }
@@ -454,22 +556,6 @@ static void find_gap(sxt_ksym *ksym)
     }
 }
 
-static void fill_buckets(sxt_ksym *ksym)
-{
-    ksym->bucket_shift = 0;
-    size_t bucket = 0;
-    find_gap(ksym);
-    if (ksym->count == 0 || ksym->count > UINT32_MAX)
-        return;
-    while (distance_to(ksym, address_at(ksym, ksym->count - 1)) >> ksym->bucket_shift >= SXT_KSYM_BUCKETS)
-        ksym->bucket_shift++;
-    for (size_t i = 0; i < ksym->count; i++)
-        while (bucket <= distance_to(ksym, address_at(ksym, i)) >> ksym->bucket_shift)
-            ksym->buckets[bucket++] = (uint32_t)i;
-    while (bucket <= SXT_KSYM_BUCKETS)
-        ksym->buckets[bucket++] = (uint32_t)ksym->count;
-}
-
 /*
  * How many addresses are at or before ADDRESS: all those before FIRST, and some of the COUNT from FIRST on. Each step
  * loads three addresses at once, which takes little longer than one when memory is slow, and has no branch that depends
@@ -492,82 +578,207 @@ static size_t count_among(const sxt_ksym *ksym, size_t first, size_t count, uint
 }
 
 /*
- * How many addresses are at or before ADDRESS. The bucket gives the range of indices. Addresses inside a bucket are
- * spread about evenly, so the place is guessed, and then searched for from there in growing steps.
+ * Distances are shifted so that the largest one has its first bit set. The first bits are the number of the bucket, and
+ * the next 32 say where in the bucket an address is: multiplied by the number of parts, they give the part in the upper
+ * half, and where in the part it is in the lower half.
  */
-static size_t count_until(const sxt_ksym *ksym, uint64_t address)
+INLINE const sxt_ksym_bucket *bucket_of(const sxt_ksym *ksym, uint64_t distance)
 {
-    if (ksym->count == 0 || ksym->count > UINT32_MAX)
+    return &ksym->buckets[(distance << ksym->shift) >> (64 - BUCKET_BITS)];
+}
+
+INLINE uint64_t place_in_parts(const sxt_ksym *ksym, const sxt_ksym_bucket *bucket, uint64_t distance)
+{
+    return ((distance << ksym->shift) << BUCKET_BITS >> 32) * bucket->part_count;
+}
+
+/* Where an address would be if the addresses of its part of a bucket were spread evenly. */
+INLINE size_t guess_place(const sxt_ksym *ksym, const sxt_ksym_bucket *bucket, uint64_t distance)
+{
+    uint64_t place = place_in_parts(ksym, bucket, distance);
+    const uint16_t *part = (ksym->index_parts != NULL ? ksym->index_parts : ksym->parts) + bucket->first_part;
+    part += place >> 32;
+    size_t low = part[0], count = (size_t)part[1] - low;
+    return bucket->first + low + (size_t)((place & UINT32_MAX) * count >> 32);
+}
+
+/* The first of the symbols that are searched, so that the guess is in the middle. */
+INLINE size_t window_start(const sxt_ksym *ksym, size_t guess)
+{
+    size_t half = ksym->window / 2, last = ksym->count - ksym->window;
+    size_t start = guess - (guess < half ? guess : half);
+    return start < last ? start : last;
+}
+
+static bool has_buckets(const sxt_ksym *ksym)
+{
+    return ksym->window > 0;
+}
+
+/* Gives each bucket as many parts as it has symbols, or a share of that if there is not enough ROOM for so many. */
+static void choose_parts(sxt_ksym *ksym, size_t room)
+{
+    size_t used = 0;
+    room -= 2 * SXT_KSYM_BUCKETS;
+    for (size_t i = 0; i < SXT_KSYM_BUCKETS; i++) {
+        sxt_ksym_bucket *bucket = &ksym->buckets[i];
+        uint64_t count = bucket[1].first - bucket->first;
+        bucket->part_count = (uint32_t)(1 + (ksym->count > room ? count * room / ksym->count : count));
+        bucket->first_part = (uint32_t)used;
+        used += bucket->part_count + 1u;
+    }
+}
+
+/* Chooses the smallest window in which nearly all symbols are found. */
+static void choose_window(sxt_ksym *ksym)
+{
+    for (size_t window = WINDOW_LEAST; window <= WINDOW_MOST && window <= ksym->count; window *= 4) {
+        size_t tried = 0, found = 0;
+        ksym->window = window;
+        for (size_t i = 0; i < ksym->count; i += TRIED, tried++) {
+            uint64_t distance = distance_to(ksym, address_at(ksym, i));
+            size_t start = window_start(ksym, guess_place(ksym, bucket_of(ksym, distance), distance));
+            found += start <= i + 1 && i + 1 <= start + window;
+        }
+        if (found >= tried - tried / 8)
+            break;
+    }
+}
+
+/* Stores in PARTS how many symbols of a bucket are before each of its parts. There is room for ROOM numbers. */
+static void fill_parts(sxt_ksym *ksym, uint16_t *all_parts, size_t room)
+{
+    choose_parts(ksym, room);
+    for (size_t i = 0; i < SXT_KSYM_BUCKETS; i++) {
+        const sxt_ksym_bucket *bucket = &ksym->buckets[i];
+        uint16_t *parts = all_parts + bucket->first_part;
+        size_t part = 0, count = bucket[1].first - bucket->first;
+        for (size_t k = 0; k < count; k++) {
+            uint64_t distance = distance_to(ksym, address_at(ksym, bucket->first + k));
+            for (; part <= place_in_parts(ksym, bucket, distance) >> 32; part++)
+                parts[part] = (uint16_t)(k < UINT16_MAX ? k : UINT16_MAX);
+        }
+        for (; part <= bucket->part_count; part++)
+            parts[part] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
+    }
+    choose_window(ksym);
+}
+
+static void fill_buckets(sxt_ksym *ksym)
+{
+    sxt_ksym_bucket *bucket = ksym->buckets, *end = bucket + SXT_KSYM_BUCKETS;
+    ksym->shift = 64 - BUCKET_BITS;
+    ksym->window = 0;
+    find_gap(ksym);
+    if (ksym->count < WINDOW_LEAST || ksym->count > UINT32_MAX)
+        return;
+    while (ksym->shift > 0 && distance_to(ksym, address_at(ksym, ksym->count - 1)) >> (64 - ksym->shift) != 0)
+        ksym->shift--;
+    for (size_t i = 0; i < ksym->count; i++)
+        while (bucket <= bucket_of(ksym, distance_to(ksym, address_at(ksym, i))))
+            bucket++->first = (uint32_t)i;
+    while (bucket <= end)
+        bucket++->first = (uint32_t)ksym->count;
+    ksym->window = WINDOW_LEAST;
+    fill_parts(ksym, ksym->parts, SXT_KSYM_PARTS);
+}
+
+/*
+ * How many addresses are at or before ADDRESS. The bucket gives the range of indices. Addresses inside a bucket are
+ * spread about evenly, so the place is guessed, and a window around it is searched in a number of steps that depends on
+ * the blob only: a processor predicts everything here, and begins the next search before this one is done. The few
+ * addresses that are not in the window are searched for in the whole bucket.
+ */
+INLINE size_t count_until(const sxt_ksym *ksym, uint64_t address)
+{
+    if (!has_buckets(ksym))
         return count_among(ksym, 0, ksym->count, address);
     if (address < address_at(ksym, 0))
         return 0;
-    uint64_t distance = distance_to(ksym, address);
-    unsigned shift = ksym->bucket_shift;
-    if (distance >> shift >= SXT_KSYM_BUCKETS)
+    if (address >= address_at(ksym, ksym->count - 1))
         return ksym->count;
-    size_t low = ksym->buckets[distance >> shift], high = ksym->buckets[(distance >> shift) + 1], step = GUESS;
-    if (high - low > 2 * GUESS) {
-        unsigned bits = shift < 20 ? shift : 20;
-        uint64_t part = distance >> (shift - bits) & (((uint64_t)1 << bits) - 1);
-        size_t guess = low + (size_t)(part * (high - low) >> bits);
-        PREFETCH(ksym->offsets + 4 * guess); /* its name will be needed next */
-        if (address_at(ksym, guess) <= address) {
-            for (low = guess + 1; high - low > step && address_at(ksym, low + step) <= address; step *= 2)
-                low += step + 1;
-            high = high - low > step ? low + step : high;
-        } else {
-            for (high = guess; high - low > step && address_at(ksym, high - step) > address; step *= 2)
-                high -= step;
-            low = high - low > step ? high - step : low;
-        }
+    uint64_t distance = distance_to(ksym, address);
+    const sxt_ksym_bucket *bucket = bucket_of(ksym, distance);
+    size_t guess = guess_place(ksym, bucket, distance);
+    size_t until = window_start(ksym, guess);
+    PREFETCH(record_at(ksym, until + ksym->window / 2)); /* often near the record that is needed next */
+    for (size_t quarter = ksym->window / 4; quarter > 0; quarter /= 4) {
+        const unsigned char *from = ksym->addresses + 8 * until;
+        until += quarter * ((size_t)(load64(from + 8 * quarter - 8) <= address) +
+                            (size_t)(load64(from + 16 * quarter - 8) <= address) +
+                            (size_t)(load64(from + 24 * quarter - 8) <= address));
     }
-    return count_among(ksym, low, high - low, address);
+    until += (size_t)(address_at(ksym, until) <= address);
+    if (!SELDOM(address_at(ksym, until - 1) > address) && !SELDOM(address_at(ksym, until) <= address))
+        return until;
+    return count_among(ksym, bucket->first, bucket[1].first - bucket->first, address);
 }
 
-/* NEXT is the index of the first symbol with an address after this one's. */
-static void describe(const sxt_ksym *ksym, size_t index, size_t next, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
+/* The first of the symbols that have the address of the one at INDEX, of which there are several. */
+static size_t first_alias(const sxt_ksym *ksym, size_t index, uint64_t start)
 {
-    uint64_t address = address_at(ksym, index);
-    bool in_text = address <= ksym->text_last && ksym->text_first <= ksym->text_last;
-    uint64_t last = in_text ? ksym->text_last : address | (PAGE - 1);
-    if (next < ksym->count) {
-        uint64_t before_next = address_at(ksym, next) - 1;
-        last = in_text && last < before_next ? last : before_next;
-    }
-    find_name(ksym, index, stored);
+    for (size_t steps = 0; steps < ALIASES; steps++, index--)
+        if (index == 0 || address_at(ksym, index - 1) != start)
+            return index;
+    return start > 0 ? count_until(ksym, start - 1) : 0;
+}
+
+/* LAST is the last address of the symbol. */
+INLINE void describe(const sxt_ksym *ksym, size_t index, uint64_t last, sxt_ksym_stored *stored,
+                     sxt_ksym_symbol *symbol)
+{
+    const unsigned char *record = record_at(ksym, index);
+    find_name(ksym, record, stored);
+    uint64_t address = address_at(ksym, index), distance = last - address;
     symbol->address = address;
-    symbol->size = last - address == UINT64_MAX ? UINT64_MAX : last - address + 1;
+    symbol->size = distance + (distance != UINT64_MAX);
     symbol->offset = 0;
     symbol->index = index;
-    symbol->type = (char)record_at(ksym, index)[0];
-    symbol->module_size = find_module(stored);
-    symbol->name_size = bare_size(stored, symbol->module_size);
+    symbol->type = (char)record[0];
+    symbol->module_size = 0;
+    symbol->name_size = stored_size(stored);
+    if (SELDOM(ends_in_bracket(stored))) {
+        symbol->module_size = find_module(stored);
+        symbol->name_size = bare_size(stored, symbol->module_size);
+    }
 }
 
-static bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
+INLINE bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
 {
+    if (address < ksym->text_first || address > ksym->text_last)
+        return false;
     size_t next = count_until(ksym, address);
-    if (next == 0 || address < ksym->text_first || address > ksym->text_last)
+    if (next == 0)
         return false;
     size_t index = next - 1;
-    uint64_t start = address_at(ksym, index);
+    uint64_t start = address_at(ksym, index), last = ksym->text_last;
+    if (next < ksym->count && address_at(ksym, next) <= last)
+        last = address_at(ksym, next) - 1;
     if (index > 0 && address_at(ksym, index - 1) == start)
-        index = start > 0 ? count_until(ksym, start - 1) : 0;
-    describe(ksym, index, next, stored, symbol);
+        index = first_alias(ksym, index, start);
+    describe(ksym, index, last, stored, symbol);
     symbol->offset = address - start;
     return true;
 }
 
-bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t capacity, sxt_ksym_symbol *symbol)
+/* Writes the first SIZE bytes of a name into a buffer without room for blocks. */
+static size_t put_name(const sxt_ksym *ksym, size_t index, size_t size, char *name, size_t capacity)
 {
     struct text text = {name, capacity, 0};
     sxt_ksym_stored stored;
+    find_name(ksym, record_at(ksym, index), &stored);
+    put_stored(&text, &stored, 0, size);
+    return finish(&text);
+}
+
+bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t capacity, sxt_ksym_symbol *symbol)
+{
+    sxt_ksym_stored stored;
     bool found = find_address(ksym, address, &stored, symbol);
-    if (found && put_blocks(ksym, &stored, symbol->name_size, name, capacity))
-        return true;
-    if (found)
-        put_stored(&text, &stored, 0, symbol->name_size);
-    finish(&text);
+    if (!found && capacity > 0)
+        name[0] = '\0';
+    if (found && !put_blocks(ksym, &stored, symbol->name_size, name, capacity))
+        put_name(ksym, symbol->index, symbol->name_size, name, capacity);
     return found;
 }
 
@@ -659,8 +870,11 @@ static void set_query(struct query *query, const char *name, size_t size, bool b
     query->name = (const unsigned char *)name;
     query->size = size;
     query->last = 0;
-    for (size_t i = size < 8 ? 0 : size - 8; i < size; i++)
-        query->last = query->last << 8 | query->name[i];
+    if (size >= 8)
+        query->last = load64_big(query->name + size - 8);
+    else
+        for (size_t i = 0; i < size; i++)
+            query->last = query->last << 8 | query->name[i];
     query->bracket = bracket;
 }
 
@@ -672,22 +886,30 @@ INLINE size_t query_size(const struct query *query)
 INLINE uint64_t query_key(const struct query *query, size_t at)
 {
     size_t left = at < query->size ? query->size - at : 0;
-    if (left >= 8)
-        return load64_big(query->name + at);
-    uint64_t key = left > 0 ? query->last << (64 - 8 * left) : 0;
-    uint64_t bracket = query->bracket ? (uint64_t)0x205B << 48 : 0; /* " [" */
-    size_t done = at > query->size ? at - query->size : 0;
-    return key | (done < 2 ? bracket << 8 * done : 0) >> 8 * left;
+    if (query->bracket || query->size < 8) {
+        if (left >= 8)
+            return load64_big(query->name + at);
+        uint64_t key = left > 0 ? query->last << (64 - 8 * left) : 0;
+        uint64_t bracket = query->bracket ? (uint64_t)0x205B << 48 : 0; /* " [" */
+        size_t done = at > query->size ? at - query->size : 0;
+        return key | (done < 2 ? bracket << 8 * done : 0) >> 8 * left;
+    }
+    size_t half = 4 * (left < 8 ? 8 - left : 0);
+    return load64_big(query->name + (left < 8 ? query->size - 8 : at)) << half << half;
 }
 
 /* How many bytes are equal before the first one that differs. At least one must differ. */
 INLINE size_t equal_bytes(uint64_t difference)
 {
+#if defined(__x86_64__) || defined(__aarch64__) /* others may call a function */
+    return (size_t)__builtin_clzll(difference) / 8;
+#else
     size_t four = (size_t)(difference >> 32 == 0) * 4;
     difference <<= 8 * four;
     size_t two = (size_t)(difference >> 48 == 0) * 2;
     difference <<= 8 * two;
     return four + two + (difference >> 56 == 0);
+#endif
 }
 
 /* The first of equal bytes from AT to LIMIT, in steps of 8, after which a step differs or does not fit. */
@@ -716,7 +938,7 @@ INLINE bool is_before(const sxt_ksym_stored *stored, const struct query *query, 
 {
     size_t size = stored_size(stored), wanted_size = query_size(query);
     size_t end = size < wanted_size ? size : wanted_size;
-    size_t at = skip_common(stored, query, *common);
+    size_t at = *common;
     uint64_t key = stored_key(stored, at), wanted = query_key(query, at);
     while (key == wanted && at + 8 <= end) {
         at = skip_common(stored, query, at + 8);
@@ -729,58 +951,362 @@ INLINE bool is_before(const sxt_ksym_stored *stored, const struct query *query, 
     return before;
 }
 
-/* Stores the first bytes of some names at equal distances, so that a search starts in a small part of the names. */
-static void sample_names(sxt_ksym *ksym)
+/* Is a name the query, if so many bytes are in common? */
+INLINE bool is_equal(const sxt_ksym_stored *stored, const struct query *query, size_t common)
 {
-    sxt_ksym_stored stored;
-    ksym->sample_distance = ksym->count / SXT_KSYM_SAMPLES + 1;
-    for (size_t at = 0; at < ksym->count; at += ksym->sample_distance) {
-        find_name(ksym, ordered(ksym, at), &stored);
-        ksym->samples[ksym->sample_count++] = stored_key(&stored, 0);
-    }
+    return !query->bracket && common == query->size && common == stored_size(stored);
 }
 
-static size_t samples_before(const sxt_ksym *ksym, uint64_t key)
+/*
+ * Some names at equal distances in the order of names, the samples, are in a tree, so that a search starts between two
+ * of them. All samples of a node begin with the same `depth` bytes, and its keys are the different next 8 bytes. A key
+ * that several samples have leads to another node. A search compares only the keys, and looks at one of the samples in
+ * the end: if that does not begin like the query, it says for which node the bytes that were skipped differ.
+ */
+
+INLINE void ordered_name(const sxt_ksym *ksym, size_t position, sxt_ksym_stored *stored)
+{
+    find_name(ksym, record_at(ksym, ordered(ksym, position)), stored);
+}
+
+INLINE void sample_at(const sxt_ksym *ksym, size_t sample, sxt_ksym_stored *stored)
+{
+    ordered_name(ksym, sample * ksym->sample_distance, stored);
+}
+
+/* How many bytes two names have in common. */
+static size_t common_size(const sxt_ksym_stored *a, const sxt_ksym_stored *b)
+{
+    size_t a_size = stored_size(a), b_size = stored_size(b), end = a_size < b_size ? a_size : b_size;
+    for (size_t at = 0; at < end; at += 8) {
+        uint64_t difference = stored_key(a, at) ^ stored_key(b, at);
+        if (difference != 0) {
+            at += equal_bytes(difference);
+            return at < end ? at : end;
+        }
+    }
+    return end;
+}
+
+/*
+ * Adds a node for the samples from FIRST to END, which are known to begin with the same KNOWN bytes. Returns its
+ * number, 0 if there is no room, or if they are all equal.
+ */
+static size_t add_node(sxt_ksym *ksym, size_t first, size_t end, size_t known)
+{
+    sxt_ksym_stored a, b;
+    sample_at(ksym, first, &a);
+    sample_at(ksym, end - 1, &b);
+    size_t common = common_size(&a, &b);
+    if (ksym->node_count == SXT_KSYM_NODES || (stored_size(&a) == common && stored_size(&b) == common))
+        return 0;
+    sxt_ksym_node *node = &ksym->nodes[ksym->node_count];
+    node->known = (uint32_t)known;
+    node->depth = (uint32_t)(common > known ? common : known);
+    node->skipped = keep_bytes(stored_key(&a, known), node->depth - known);
+    node->first_key = node->key_count = 0;
+    node->first_sample = (uint16_t)first;
+    node->sample_end = (uint16_t)end;
+    return ksym->node_count++;
+}
+
+/* Adds the keys of a node, and nodes for those that several samples have. */
+static void add_keys(sxt_ksym *ksym, sxt_ksym_node *node)
+{
+    size_t end = node->sample_end;
+    if (end - node->first_sample > SXT_KSYM_KEYS - ksym->key_count)
+        return;
+    node->first_key = (uint16_t)ksym->key_count;
+    for (size_t at = node->first_sample, next; at < end; at = next) {
+        size_t key = ksym->key_count++;
+        sxt_ksym_stored stored;
+        sample_at(ksym, at, &stored);
+        ksym->keys[key] = stored_key(&stored, node->depth);
+        ksym->key_samples[key] = (uint16_t)at;
+        ksym->key_nodes[key] = 0;
+        for (next = at + 1; next < end; next++) {
+            sample_at(ksym, next, &stored);
+            if (stored_key(&stored, node->depth) != ksym->keys[key])
+                break;
+        }
+        /* A node without a smaller part of the samples would go on forever: names may differ in zeros at their end. */
+        if (next - at > 1 && next - at < end - node->first_sample)
+            ksym->key_nodes[key] = (uint16_t)add_node(ksym, at, next, node->depth + 8);
+    }
+    node->key_count = (uint16_t)(ksym->key_count - node->first_key);
+}
+
+static void sample_names(sxt_ksym *ksym)
+{
+    ksym->node_count = ksym->key_count = 0;
+    ksym->sample_distance = ksym->count / SXT_KSYM_SAMPLES + 1;
+    ksym->sample_count = (ksym->count + ksym->sample_distance - 1) / ksym->sample_distance;
+    if (ksym->sample_count > 0)
+        add_node(ksym, 0, ksym->sample_count, 0);
+    for (size_t i = 0; i < ksym->node_count; i++)
+        add_keys(ksym, &ksym->nodes[i]);
+}
+
+static size_t keys_before(const uint64_t *keys, size_t count, uint64_t key)
 {
     size_t first = 0;
-    for (size_t count = ksym->sample_count; count > 0;) {
+    while (count > 0) {
         size_t half = count / 2;
-        size_t right = ksym->samples[first + half] < key;
-        first += (count - half) & (0 - right);
+        first += (count - half) & (0 - (size_t)(keys[first + half] < key));
         count = half;
     }
     return first;
 }
 
 /*
- * The first position in the order of names that is not before the query. Names between two others share with the query
- * at least the bytes that both of those share with it, so these are not compared again. The names of both possible next
- * steps are prefetched before this step is decided.
+ * What a search in the tree found: the samples before FIRST are before the query, and those from END on are not. The
+ * others are unknown. The names next to them have as many bytes in common with the query as said.
  */
-static size_t first_not_before(const sxt_ksym *ksym, const struct query *query)
+struct place {
+    const sxt_ksym_node *node; /* where the search ended */
+    size_t first, end;
+    size_t common_low, common_high;
+    bool unsure; /* bytes were skipped, or the key of FIRST is that of the query */
+};
+
+/* Finds the key of the query among those of a node. Returns the child to go on in, or NULL. */
+INLINE const sxt_ksym_node *search_node(const sxt_ksym *ksym, const sxt_ksym_node *node, uint64_t wanted,
+                                        struct place *place)
 {
-    uint64_t key = query_key(query, 0);
-    size_t below = samples_before(ksym, key);
-    size_t until = key < UINT64_MAX ? samples_before(ksym, key + 1) : ksym->sample_count;
-    size_t low = below > 0 ? (below - 1) * ksym->sample_distance + 1 : 0;
-    size_t high = until < ksym->sample_count ? until * ksym->sample_distance : ksym->count;
-    size_t common_low = 0, common_high = 0;
-    while (low < high) {
+    size_t first = node->first_key, end = first + node->key_count;
+    size_t key = first + keys_before(ksym->keys + first, end - first, wanted);
+    bool equal = key < end && ksym->keys[key] == wanted;
+    size_t next = key + equal;
+    if (key > first)
+        place->common_low = node->depth + equal_bytes(ksym->keys[key - 1] ^ wanted);
+    if (next < end)
+        place->common_high = node->depth + equal_bytes(ksym->keys[next] ^ wanted);
+    place->node = node;
+    place->first = key < end ? ksym->key_samples[key] : node->sample_end;
+    place->end = next < end ? ksym->key_samples[next] : node->sample_end;
+    if (first == end)
+        place->first = node->first_sample; /* there was no room for its keys */
+    place->unsure = place->unsure || equal || first == end;
+    return equal && ksym->key_nodes[key] != 0 ? &ksym->nodes[ksym->key_nodes[key]] : NULL;
+}
+
+/* Does not go into nodes of which more than LIMIT bytes are equal: the query is before or AFTER all their samples. */
+INLINE void descend(const sxt_ksym *ksym, const struct query *query, size_t limit, bool after, struct place *place)
+{
+    place->node = NULL;
+    place->first = place->common_low = place->common_high = 0;
+    place->end = ksym->sample_count;
+    place->unsure = false;
+    const sxt_ksym_node *node = ksym->nodes;
+    bool skipped = false;
+    while (node != NULL) {
+        uint64_t key = keep_bytes(query_key(query, node->known), node->depth - node->known);
+        if (node->depth > limit || key != node->skipped) {
+            bool is_after = node->depth > limit ? after : key > node->skipped;
+            place->first = place->end = is_after ? node->sample_end : node->first_sample;
+            place->unsure = skipped;
+            return;
+        }
+        skipped = skipped || node->depth - node->known > 8;
+        place->unsure = skipped;
+        node = search_node(ksym, node, query_key(query, node->depth), place);
+    }
+}
+
+/* The part of the order of names in which the first one that is not before the query is. */
+struct range {
+    size_t low, high;
+    size_t common_low, common_high; /* how many bytes the names before and after it have in common with the query */
+};
+
+INLINE void find_range(const sxt_ksym *ksym, const struct query *query, struct range *range)
+{
+    struct place place;
+    range->low = range->common_low = range->common_high = 0;
+    range->high = ksym->count;
+    if (ksym->node_count == 0)
+        return;
+    descend(ksym, query, SIZE_MAX, false, &place);
+    if (place.unsure) {
+        size_t sample = place.first < place.node->sample_end ? place.first : place.node->sample_end - 1u, common = 0;
         sxt_ksym_stored stored;
-        size_t middle = low + (high - low) / 2;
-        PREFETCH(record_at(ksym, ordered(ksym, low + (middle - low) / 2)));
-        PREFETCH(record_at(ksym, ordered(ksym, middle + (high - middle) / 2)));
-        size_t common = common_low < common_high ? common_low : common_high;
-        find_name(ksym, ordered(ksym, middle), &stored);
-        if (is_before(&stored, query, &common)) {
-            low = middle + 1;
-            common_low = common;
-        } else {
-            high = middle;
-            common_high = common;
+        sample_at(ksym, sample, &stored);
+        bool before = is_before(&stored, query, &common);
+        if (common < place.node->depth) {
+            descend(ksym, query, common, before, &place);
+        } else if (!before) {
+            place.end = sample;
+            place.common_high = common;
+        } else if (sample == place.first && place.first < place.end) {
+            place.first++;
+            place.common_low = common;
         }
     }
-    return low;
+    if (place.first > 0)
+        range->low = (place.first - 1) * ksym->sample_distance + 1;
+    if (place.end < ksym->sample_count)
+        range->high = place.end * ksym->sample_distance;
+    range->common_low = place.common_low;
+    range->common_high = place.common_high;
+}
+
+INLINE void prefetch_name(const sxt_ksym *ksym, size_t position)
+{
+    PREFETCH(record_at(ksym, ordered(ksym, position)));
+}
+
+/*
+ * The first position in the order of names that is not before the query. *EQUAL becomes true if the name there is the
+ * query; otherwise it may still be. Names between two others have at least the bytes in common that both of those have,
+ * and these are not compared again. The names of both possible next steps are prefetched before this step is decided.
+ */
+static size_t first_not_before(const sxt_ksym *ksym, const struct query *query, bool *equal)
+{
+    struct range range;
+    find_range(ksym, query, &range);
+    *equal = false;
+    while (range.low < range.high) {
+        size_t middle = range.low + (range.high - range.low) / 2;
+        prefetch_name(ksym, range.low + (middle - range.low) / 2);
+        prefetch_name(ksym, middle + (range.high - middle) / 2);
+        size_t common = range.common_low < range.common_high ? range.common_low : range.common_high;
+        sxt_ksym_stored stored;
+        ordered_name(ksym, middle, &stored);
+        if (is_before(&stored, query, &common)) {
+            range.low = middle + 1;
+            range.common_low = common;
+        } else {
+            range.high = middle;
+            range.common_high = common;
+            *equal = is_equal(&stored, query, common);
+        }
+    }
+    return range.low;
+}
+
+/* --- an index of names in the caller's memory --- */
+
+/*
+ * A table of numbers: 0, or a position in the order of names plus 1 in the lower bits, and bits of the hash of the name
+ * above them. A name that is not at the place of its hash is in one of the places after it.
+ */
+
+INLINE uint64_t mix(uint64_t hash, uint64_t key)
+{
+    hash = (hash ^ key) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_stored(const sxt_ksym_stored *stored)
+{
+    size_t size = stored_size(stored);
+    uint64_t hash = size;
+    for (size_t at = 0; at < size; at += 8)
+        hash = mix(hash, stored_key(stored, at));
+    return mix(hash, 0);
+}
+
+static uint64_t hash_query(const struct query *query)
+{
+    uint64_t hash = query->size;
+    for (size_t at = 0; at < query->size; at += 8)
+        hash = mix(hash, query_key(query, at));
+    return mix(hash, 0);
+}
+
+INLINE unsigned bits_of(size_t number)
+{
+    unsigned bits = 0;
+    while (bits < 32 && number >> bits != 0)
+        bits++;
+    return bits;
+}
+
+/* A table for COUNT names has 2^slot_bits slots, of which at most four fifths are used. */
+static unsigned slot_bits(size_t count)
+{
+    return bits_of(count + count / 4);
+}
+
+static size_t index_part_count(size_t count)
+{
+    return count / 2 + 2 * SXT_KSYM_BUCKETS;
+}
+
+size_t sxt_ksym_index_size(const sxt_ksym *ksym)
+{
+    if (ksym->count == 0 || ksym->count > UINT32_MAX / 4)
+        return 0;
+    return ((size_t)4 << slot_bits(ksym->count)) + 2 * index_part_count(ksym->count);
+}
+
+static void add_slot(const sxt_ksym *ksym, uint32_t *slots, size_t position, uint64_t hash)
+{
+    size_t mask = ((size_t)1 << ksym->slot_bits) - 1, at = (size_t)hash & mask;
+    for (size_t i = 0; i < PROBES; i++, at = (at + 1) & mask) {
+        if (slots[at] == 0) {
+            slots[at] = (uint32_t)(hash >> 32 << ksym->position_bits | (position + 1));
+            return;
+        }
+    }
+}
+
+static void fill_slots(const sxt_ksym *ksym, uint32_t *slots)
+{
+    sxt_ksym_stored previous;
+    for (size_t i = 0; i < (size_t)1 << ksym->slot_bits; i++)
+        slots[i] = 0;
+    for (size_t i = 0; i < ksym->count; i++) {
+        sxt_ksym_stored stored;
+        ordered_name(ksym, i, &stored);
+        size_t size = stored_size(&stored);
+        /* Only the first of equal names is in the table. */
+        if (i == 0 || size != stored_size(&previous) || common_size(&stored, &previous) != size)
+            add_slot(ksym, slots, i, hash_stored(&stored));
+        copy_stored(&previous, &stored);
+    }
+}
+
+bool sxt_ksym_use_index(sxt_ksym *ksym, void *memory, size_t size)
+{
+    size_t needed = sxt_ksym_index_size(ksym);
+    if (needed == 0 || size < needed || (uintptr_t)memory % sizeof(uint32_t) != 0)
+        return false;
+    uint32_t *slots = memory;
+    ksym->slot_bits = slot_bits(ksym->count);
+    ksym->position_bits = bits_of(ksym->count);
+    fill_slots(ksym, slots);
+    ksym->slots = slots;
+    if (has_buckets(ksym)) {
+        uint16_t *parts = (uint16_t *)(void *)(slots + ((size_t)1 << ksym->slot_bits));
+        ksym->index_parts = parts;
+        fill_parts(ksym, parts, index_part_count(ksym->count));
+    }
+    return true;
+}
+
+/* Finds the first name that is the query in the index. */
+static bool find_slot(const sxt_ksym *ksym, const struct query *query, size_t *position)
+{
+    uint64_t hash = hash_query(query);
+    size_t mask = ((size_t)1 << ksym->slot_bits) - 1, at = (size_t)hash & mask;
+    size_t position_mask = ((size_t)1 << ksym->position_bits) - 1;
+    for (size_t i = 0; i < PROBES; i++, at = (at + 1) & mask) {
+        uint32_t slot = ksym->slots[at];
+        if (slot == 0)
+            return false;
+        if (((slot ^ (uint32_t)(hash >> 32 << ksym->position_bits)) & ~position_mask) != 0)
+            continue;
+        *position = (slot & position_mask) - 1;
+        PREFETCH(ksym->addresses + 8 * ordered(ksym, *position)); /* it will be needed next */
+        sxt_ksym_stored stored;
+        ordered_name(ksym, *position, &stored);
+        size_t common = 0;
+        is_before(&stored, query, &common);
+        if (is_equal(&stored, query, common))
+            return true;
+    }
+    return false;
 }
 
 void sxt_ksym_find(const sxt_ksym *ksym, const char *name, size_t size, sxt_ksym_matches *matches)
@@ -790,20 +1316,27 @@ void sxt_ksym_find(const sxt_ksym *ksym, const char *name, size_t size, sxt_ksym
     matches->ksym = ksym;
     matches->name = name;
     matches->name_size = size;
-    matches->next = first_not_before(ksym, &query);
     matches->with_modules = false;
+    matches->equal = ksym->slots != NULL && find_slot(ksym, &query, &matches->next);
+    if (!matches->equal)
+        matches->next = first_not_before(ksym, &query, &matches->equal);
 }
 
 bool sxt_ksym_next(sxt_ksym_matches *matches, size_t *index)
 {
     const sxt_ksym *ksym = matches->ksym;
     struct query query;
+    if (matches->equal) {
+        matches->equal = false;
+        *index = ordered(ksym, matches->next++);
+        return true;
+    }
     set_query(&query, matches->name, matches->name_size, matches->with_modules);
     while (matches->next < ksym->count) {
         sxt_ksym_stored stored;
         size_t common = 0;
         *index = ordered(ksym, matches->next);
-        find_name(ksym, *index, &stored);
+        find_name(ksym, record_at(ksym, *index), &stored);
         is_before(&stored, &query, &common);
         bool begins = common == query_size(&query);
         if (begins && bare_size(&stored, query.bracket ? find_module(&stored) : 0) == query.size) {
@@ -817,7 +1350,7 @@ bool sxt_ksym_next(sxt_ksym_matches *matches, size_t *index)
             matches->with_modules = query.bracket = true;
             common = 0;
             if (is_before(&stored, &query, &common))
-                matches->next = first_not_before(ksym, &query);
+                matches->next = first_not_before(ksym, &query, &matches->equal);
         } else {
             break;
         }
@@ -840,30 +1373,40 @@ size_t sxt_ksym_by_name(const sxt_ksym *ksym, size_t position)
 
 bool sxt_ksym_symbol_at(const sxt_ksym *ksym, size_t index, sxt_ksym_symbol *symbol)
 {
-    sxt_ksym_stored stored;
     if (index >= ksym->count)
         return false;
-    describe(ksym, index, count_until(ksym, address_at(ksym, index)), &stored, symbol);
+    uint64_t address = address_at(ksym, index);
+    bool in_text = address <= ksym->text_last && ksym->text_first <= ksym->text_last;
+    uint64_t last = in_text ? ksym->text_last : address | (PAGE - 1);
+    size_t next = count_until(ksym, address);
+    if (next < ksym->count) {
+        uint64_t before_next = address_at(ksym, next) - 1;
+        last = in_text && last < before_next ? last : before_next;
+    }
+    sxt_ksym_stored stored;
+    describe(ksym, index, last, &stored, symbol);
     return true;
 }
 
 bool sxt_ksym_stored_at(const sxt_ksym *ksym, size_t index, sxt_ksym_stored *stored)
 {
     if (index < ksym->count)
-        find_name(ksym, index, stored);
+        find_name(ksym, record_at(ksym, index), stored);
     return index < ksym->count;
 }
 
 size_t sxt_ksym_name(const sxt_ksym *ksym, size_t index, char *buffer, size_t capacity)
 {
-    struct text text = {buffer, capacity, 0};
-    sxt_ksym_stored stored;
-    if (sxt_ksym_stored_at(ksym, index, &stored)) {
-        if (put_blocks(ksym, &stored, stored_size(&stored), buffer, capacity))
-            return stored_size(&stored);
-        put_stored(&text, &stored, 0, stored_size(&stored));
+    if (index >= ksym->count) {
+        if (capacity > 0)
+            buffer[0] = '\0';
+        return 0;
     }
-    return finish(&text);
+    sxt_ksym_stored stored;
+    find_name(ksym, record_at(ksym, index), &stored);
+    if (put_blocks(ksym, &stored, stored_size(&stored), buffer, capacity))
+        return stored_size(&stored);
+    return put_name(ksym, index, stored_size(&stored), buffer, capacity);
 }
 
 size_t sxt_ksym_module(const sxt_ksym *ksym, size_t index, char *buffer, size_t capacity)
@@ -889,7 +1432,7 @@ void sxt_ksym_dump(const sxt_ksym *ksym, void (*put_bytes)(void *data, const cha
         line[16] = line[18] = ' ';
         line[17] = (char)record_at(ksym, i)[0];
         put_bytes(data, line, sizeof line);
-        find_name(ksym, i, &stored);
+        find_name(ksym, record_at(ksym, i), &stored);
         put_bytes(data, (const char *)stored.head, stored.head_size);
         put_bytes(data, (const char *)stored.tail, stored.tail_size);
         put_bytes(data, "\n", 1);

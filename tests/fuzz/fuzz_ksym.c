@@ -95,6 +95,21 @@ static void check_questions(const sxt_ksym *ksym, const uint8_t *data, size_t si
     }
 }
 
+static void check_blob(const sxt_ksym *ksym, const uint8_t *data, size_t size, bool in_order)
+{
+    check_questions(ksym, data, size);
+    /* Many symbols may share a long token: how long that takes does not matter here. */
+    if (sxt_ksym_count(ksym) > SYMBOLS_MOST)
+        return;
+    size_t sum = 0, sizes = 0;
+    for (size_t i = 0; i < sxt_ksym_count(ksym); i++) {
+        check_symbol(ksym, i, in_order);
+        sizes += sxt_ksym_name(ksym, i, NULL, 0) + 20;
+    }
+    sxt_ksym_dump(ksym, count_bytes, &sum);
+    SXT_HOLDS(sum >> 32 == sizes && (sum & UINT32_MAX) >= sxt_ksym_count(ksym));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static sxt_ksym ksym;
@@ -103,18 +118,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *wrong = sxt_ksym_open(&ksym, data, size, 0, end, &offset);
     SXT_HOLDS(wrong == NULL || (wrong[0] != '\0' && offset <= size && sxt_ksym_count(&ksym) == 0));
     SXT_HOLDS(ksym.size <= size);
-    check_questions(&ksym, data, size);
     struct problems problems = {0, 0};
     SXT_HOLDS(sxt_ksym_check(&ksym, count_problem, &problems) == problems.serious);
-    /* Many symbols may share a long token: what takes long is no matter of this harness. */
+    check_blob(&ksym, data, size, problems.order == 0);
     if (sxt_ksym_count(&ksym) > SYMBOLS_MOST)
         return 0;
-    size_t sum = 0, sizes = 0;
-    for (size_t i = 0; i < sxt_ksym_count(&ksym); i++) {
-        check_symbol(&ksym, i, problems.order == 0);
-        sizes += sxt_ksym_name(&ksym, i, NULL, 0) + 20;
-    }
-    sxt_ksym_dump(&ksym, count_bytes, &sum);
-    SXT_HOLDS(sum >> 32 == sizes && (sum & UINT32_MAX) >= sxt_ksym_count(&ksym));
+    size_t index_size = sxt_ksym_index_size(&ksym);
+    void *index = malloc(index_size + 1);
+    SXT_HOLDS(index != NULL && sxt_ksym_use_index(&ksym, index, index_size) == (sxt_ksym_count(&ksym) > 0));
+    check_blob(&ksym, data, size, problems.order == 0);
+    free(index);
     return 0;
 }

@@ -83,6 +83,40 @@ TEST(every_changed_byte_stays_inside)
     assert_true(opened > 1000);
 }
 
+/* Enough symbols for the tables of the reader, which are asked with and without an index. */
+TEST(every_changed_byte_of_a_larger_blob_stays_inside)
+{
+    static struct sxt_ksym_image image;
+    static struct sxt_ksym_image_symbol symbols[40];
+    static char names[40][32];
+    static uint32_t index[2048];
+    static struct sxt_ksym_blob blob;
+    const char *const tokens[] = {"a_beginning_", "a_beg", "unused", NULL};
+    size_t opened = 0;
+    for (size_t i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], i % 3 == 0 ? "a_beginning_%zu" : "b%zu [mod]", i * i * 7);
+        symbols[i] = (struct sxt_ksym_image_symbol){0x1000 + i * 19 - i % 4, names[i], NULL};
+    }
+    symbols[3].payload = "\xff\x01\xff"
+                         "inning_63";
+    symbols[9].payload = "\xff\x7f\xff"
+                         "567";
+    sxt_ksym_image_make(&image, symbols, 40, tokens, false);
+    for (size_t at = 0; at < image.size; at++) {
+        uint8_t before = image.bytes[at];
+        for (unsigned i = 0; i < 3; i++) {
+            image.bytes[at] = i == 0 ? 0xff : (uint8_t)(before + (i == 1 ? 1 : 0x80));
+            opened += sxt_ksym_image_try(&blob, image.bytes, image.size, 0, 0, NULL) == NULL;
+            ask_everything(&blob.ksym);
+            if (sxt_ksym_use_index(&blob.ksym, index, sizeof index))
+                ask_everything(&blob.ksym);
+            sxt_ksym_image_close(&blob);
+        }
+        image.bytes[at] = before;
+    }
+    assert_true(opened > 1000);
+}
+
 /* The example with the SIZE bytes at AT changed to VALUE. */
 static void assert_refused(size_t at, uint64_t value, size_t size, const char *expected, size_t expected_at)
 {
