@@ -250,7 +250,8 @@ int main(void)
 """
 
     def check(self, path):
-        for module, size in (("libmine", 1000), ("libmine.so", 1000), ("program", 77), (self.folder / "program", 77), ("libx", 0)):
+        for module, size in (("libmine", 1000), ("libmine.so", 1000), ("program", 77), (self.folder / "program", 77),
+                             ("libx", 0)):  # fmt: skip
             result = sextant.run("heap", path, "--json", "--module", module)
             (total,) = result.json_lines()
             self.assertEqual(total["allocated_bytes"], size, f"\n{result}")
@@ -265,7 +266,8 @@ int main(void)
         known = self.file("known", "leak:libmine\n")
         for options in (["--no-symbols"], []):
             self.record(program, options=options)
-            rows = self.run_ok("heap", self.folder / "out.mlyze", "--leaks", "--json", "--suppressions", known).json_lines()
+            result = self.run_ok("heap", self.folder / "out.mlyze", "--leaks", "--json", "--suppressions", known)
+            rows = result.json_lines()
             self.assertEqual([row["leaked_bytes"] for row in rows], [77])
         self.record(program, options=["--no-symbols"])
         self.run_warned("heap", self.folder / "out.mlyze", "--symbolize", "--json")
