@@ -9,6 +9,26 @@ START = mlyze_writer.EXAMPLE_START
 STACKS = [[(0, 10, 1), (0, 3, 0)], [(0, 20, 2), (0, 3, 0)], [(0, 10, 1), (0, 3, 0)]]  # the first and the last are equal
 FUNCTIONS = ["main", "load", "grow", "mark"]
 
+FORKS = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile kept;
+
+int main(void)
+{
+    kept = malloc(100000);
+    pid_t child = fork();
+    if (child == 0) {
+        kept = malloc(5000);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    return 0;
+}
+"""
+
 
 def held(processes):
     """How many bytes all processes have after each event: [(time, bytes)]. PROCESSES is {number: (start, parent or None,
@@ -181,6 +201,22 @@ class Processes(sextant.ProgramTest):
         self.assertRegex(text, r"\n +10 +10 +10 +6  worker 1\n")
         self.file("nothing/here.txt", b"")
         self.assertIn("no heap traces", self.run_error("heap", self.folder / "nothing").err)
+
+    def test_a_recording_of_children(self):
+        """What record notes about processes is what heap reads."""
+        sextant.need_tool("gcc")
+        source = self.file("forks.c", FORKS.encode())
+        sextant.tool("gcc", "-g", "-o", self.folder / "forks", source)
+        (self.folder / "runs").mkdir()
+        result = sextant.run("record", "-q", "--follow-fork", "-o", self.folder / "runs" / "a.mlyze", "--",
+                             self.folder / "forks", "now")  # fmt: skip
+        self.assertEqual(result.status, 0, result)
+        (parent, child), summary = self.heap(self.folder / "runs")
+        self.assertEqual((parent["depth"], child["depth"], child["parent_pid"]), (0, 1, parent["pid"]))
+        self.assertEqual((parent["leaked_bytes"], child["leaked_bytes"], child["inherited_bytes"]), (100000, 5000, 100000))
+        self.assertEqual((summary["leaked_bytes"], summary["peak_bytes"], summary["processes"]), (105000, 105000, 2))
+        for one in (parent, child):
+            self.assertEqual(one["command_line"], f"{self.folder / 'forks'} now")
 
     def test_relations_that_cannot_be(self):
         """Files may claim anything: a process that is its own parent, a circle, a parent that began later."""
