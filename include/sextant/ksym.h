@@ -104,7 +104,7 @@ typedef struct sxt_ksym_node {
 } sxt_ksym_node;
 
 /*
- * An open blob: pointers into the mapping, which must outlive it, and about 36 KB of tables that speed up searches.
+ * An open blob: pointers into the mapping, which must outlive it, and about 35 kB of tables that speed up searches.
  * Keep it in static memory rather than on a kernel's stack. sxt_ksym_open fills it, and the functions below read it;
  * the members are visible only because the caller provides the memory.
  */
