@@ -522,6 +522,60 @@ class Names(AllocatorsTest):
         self.check("mimalloc", name, MIMALLOC, expected, [20])
 
 
+ARENA = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+void *volatile block;
+static void use(size_t size)
+{
+    memset(block, 1, size);
+}
+int main(int count, char **words)
+{
+    size_t mapped = (size_t)atoi(words[1]) << 20, allocated = (size_t)atoi(words[2]) << 20;
+    block = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    use(mapped);
+    block = malloc(allocated);
+    use(allocated);
+    usleep(800000);
+    return count != 3;
+}
+"""
+
+
+class Invisible(AllocatorsTest):
+    def lines(self, *command, options=()):
+        result = sextant.run("record", "-o", self.folder / "out.mlyze", *options, "--", *command, cwd=self.folder)
+        self.assertEqual(result.status, 0, f"\n{result}")
+        return [line for line in result.err.splitlines() if "not in the trace" in line]
+
+    def test_the_share_of_an_arena(self):
+        program = programs.build(self.folder, "program", ARENA)
+        lines = self.lines(program, "60", "20")
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], r"^sextant: 7[0-9] % of the program's memory \([0-9.]+ MB of [0-9.]+ MB\) is not in the ")
+        self.assertEqual(self.lines(program, "60", "20", options=["--mmap"]), [])
+        self.assertEqual(self.lines(program, "1", "70"), [])
+
+    def test_ordinary_programs(self):
+        for command in (["ls", "-l", "/usr/bin"], ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"],
+                        ["sort", "-n", "/proc/kallsyms"], ["find", "/usr/share", "-name", "x"], ["python3", "-c", "pass"]):
+            with self.subTest(command=command):
+                self.assertEqual(self.lines(*command, options=["--no-symbols"]), [])
+
+    def test_an_allocator_in_the_program_that_starts_first(self):
+        archive = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.a"), None)
+        if archive is None:
+            self.skipTest("libjemalloc.a is not installed")
+        source = "void *volatile block;\nint main() { block = new char[10]; return block == nullptr; }\n"
+        flags = ("-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-pthread", "-ldl", "-lm")
+        program = samples.compile_c(self.folder, "program", *flags, source=source, language="cpp")
+        result = self.record(program, quiet=False, timeout=60)
+        self.assertIn("nothing was recorded: it has its own allocator", result.err)
+
+
 class Modes(RecordTest):
     def test_spools_are_private_whatever_the_umask(self):
         for mask, mode in ((0, 0o666), (0o22, 0o644), (0o777, 0)):
