@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/hooks.h"
+#include "recorder/library.h"
 #include "recorder/note.h"
 #include "recorder/recorder.h"
 
@@ -49,8 +50,10 @@ EXPORTED void free_sized(void *block, size_t size)
     if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
         return;
     give_back(block, CALLER());
-    if (sxt_real.free_sized != NULL)
-        sxt_real.free_sized(block, size);
+    static struct library_function of_free_sized = {.name = "free_sized"};
+    uintptr_t address = library_address(&of_free_sized);
+    if (address != MISSING)
+        ((void (*)(void *, size_t))address)(block, size);
     else
         sxt_real.free(block);
 }
@@ -60,8 +63,10 @@ EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t size)
     if (block == NULL || UNLIKELY(sxt_early_has(block)) || !is_ready())
         return;
     give_back(block, CALLER());
-    if (sxt_real.free_aligned_sized != NULL)
-        sxt_real.free_aligned_sized(block, alignment, size);
+    static struct library_function of_free_aligned_sized = {.name = "free_aligned_sized"};
+    uintptr_t address = library_address(&of_free_aligned_sized);
+    if (address != MISSING)
+        ((void (*)(void *, size_t, size_t))address)(block, alignment, size);
     else
         sxt_real.free(block);
 }

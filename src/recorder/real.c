@@ -1,14 +1,15 @@
 /*
  * real.c: finds the functions that the hooks call.
  *
- * They are the next ones in search order, so a preloaded or linked allocator is used if there is one. dlsym may
- * allocate; until the functions are found, memory comes from a small pool.
+ * They are the next ones in search order, so a preloaded or linked allocator is used if there is one. All of them are
+ * there: for a name that is missing, dlsym would allocate the text of an error, from an allocator that may be calling
+ * us while it holds its locks. dlsym may allocate otherwise; until the functions are found, memory comes from a small
+ * pool.
  */
 #include <dlfcn.h>
 #include <string.h>
 
 #include "recorder/hooks.h"
-#include "recorder/recorder.h"
 
 #define POOL_HEAD 16 /* in front of every block: its size */
 
@@ -24,17 +25,6 @@ static void find(const char *name, void *function)
 {
     void *found = dlsym(RTLD_NEXT, name);
     memcpy(function, &found, sizeof found);
-}
-
-/*
- * A function that the C library may lack. For a name that is not there, dlsym would allocate the text of an error: from
- * an allocator that is linked into the program, and may be calling us while it holds its locks.
- */
-static void find_if_defined(const char *name, void *function)
-{
-    struct definition found;
-    if (sxt_find_definition(name, &found))
-        find(name, function);
 }
 
 bool sxt_real_find(void)
@@ -54,8 +44,6 @@ bool sxt_real_find(void)
     find("memalign", &sxt_real.memalign);
     find("valloc", &sxt_real.valloc);
     find("pvalloc", &sxt_real.pvalloc);
-    find_if_defined("free_sized", &sxt_real.free_sized);
-    find_if_defined("free_aligned_sized", &sxt_real.free_aligned_sized);
     find("mmap", &sxt_real.mmap);
     find("munmap", &sxt_real.munmap);
     find("mremap", &sxt_real.mremap);
@@ -63,12 +51,12 @@ bool sxt_real_find(void)
     find("pkey_mprotect", &sxt_real.pkey_mprotect);
     find("sbrk", &sxt_real.sbrk);
     find("brk", &sxt_real.brk);
-    find_if_defined("_Fork", &sxt_real._Fork);
+    find("_Fork", &sxt_real._Fork);
     find("fork", &sxt_real.fork);
     find("execve", &sxt_real.execve);
     find("execvpe", &sxt_real.execvpe);
     find("fexecve", &sxt_real.fexecve);
-    find_if_defined("execveat", &sxt_real.execveat);
+    find("execveat", &sxt_real.execveat);
     find("posix_spawn", &sxt_real.posix_spawn);
     find("posix_spawnp", &sxt_real.posix_spawnp);
     find("system", &sxt_real.system);
