@@ -337,7 +337,7 @@ class ShortOfEverything(ProgramsTest):
 
     def test_a_limit_of_the_recording_process_itself(self):
         program = programs.build(self.folder, "program", sources.FILE_LIMIT)
-        command = f"ulimit -S -f 20; exec '{sextant.program()}' record --plain -o out.mlyze -- '{program}' 100000000"
+        command = f"ulimit -S -f 200; exec '{sextant.program()}' record --plain -o out.mlyze -- '{program}' 100000000"
         done = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 6, done)
         self.assertRegex(done.stderr, r"(?m)^sextant: .*File too large.*compressed instead")
