@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder/recorder.h"
@@ -26,7 +27,7 @@
 #define HIGH_DESCRIPTOR 1000
 #define MAPPED_MOST     65536u /* bytes of a window */
 #define SPARE_MOST      16u    /* windows that are mapped ahead */
-#define ATTEMPTS_MOST   100    /* to open a file that another process is making */
+#define ATTEMPTS_MOST   500    /* to open a file that another process is making */
 
 /* The spool of this process. The program may close its descriptor, and open something else under the number. */
 static struct {
@@ -213,7 +214,7 @@ struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_sp
         control = sxt_spool_attach(path);
         if (control != NULL || access_fails(path))
             break;
-        syscall(SYS_sched_yield);
+        syscall(SYS_nanosleep, &(struct timespec){0, 1000000}, NULL);
     }
     is_own = control != NULL && control->pid == (uint32_t)getpid() && control->start_us == like->start_us;
     return is_own ? control : NULL;
