@@ -23,11 +23,12 @@
 #define GROWTH_TIMES 16
 #define GROWTH_MORE  ((size_t)4 << 20)
 
-/* What belongs to one thread; aligned, so that no two threads write to the same line of a cache. */
+/* What belongs to one thread. */
 struct worker {
-    _Alignas(64) struct sxt_buffer form; /* that is being decoded */
-    char *free;                          /* the rest of its piece */
+    struct sxt_buffer form; /* that is being decoded */
+    char *free;             /* the rest of its piece */
     size_t left;
+    char apart[64]; /* so that no two threads write to one cache line */
 };
 
 struct job {
