@@ -247,8 +247,10 @@ static void print_text(struct sxt_emit *emit, const struct cli_heap_diff *diff)
                       cli_change(distance(before, after)).text);
     sxt_emit_text(emit, "\n");
     print_counts(emit, diff);
-    sxt_emit_text(emit, "\n\n%15s  %15s  %13s  stack\n", metric_name(diff, SXT_HEAP_METRIC_LEAKED), "allocated",
-                  "allocations");
+    sxt_emit_text(emit, "\n");
+    if (all > 0)
+        sxt_emit_text(emit, "\n%15s  %15s  %13s  stack\n", metric_name(diff, SXT_HEAP_METRIC_LEAKED), "allocated",
+                      "allocations");
     for (size_t index = 0; shown < diff->limit && next_row(diff, &index, &row); shown++) {
         sxt_emit_text(emit, "%15s  %15s  %13s  %s", cli_change(row.live).text, cli_change(row.bytes).text,
                       cli_change(row.allocations).text, row.origin.is_noise ? "(noise) " : "");

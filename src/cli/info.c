@@ -114,10 +114,12 @@ static int print_info(const struct cli_input *input, const char *file, struct sx
         sxt_emit_cstring(emit, "path", info.path);
     if (elf || sxt_emit_is_json(emit))
         print_sources(info.sources, emit);
-    sxt_emit_number(emit, "symbols", info.symbols);
-    sxt_emit_number(emit, "functions", info.functions);
-    sxt_emit_number(emit, "inlines", info.inlines);
-    sxt_emit_number(emit, "lines", info.lines);
+    if (strcmp(info.format, "mlyze") != 0 || sxt_emit_is_json(emit)) { /* a trace has none of them */
+        sxt_emit_number(emit, "symbols", info.symbols);
+        sxt_emit_number(emit, "functions", info.functions);
+        sxt_emit_number(emit, "inlines", info.inlines);
+        sxt_emit_number(emit, "lines", info.lines);
+    }
     if (info.return_pads > 0)
         sxt_emit_number(emit, "return_pads", info.return_pads);
     if (info.layout != NULL) {

@@ -189,6 +189,18 @@ static void summarise(const struct session *session, const sxt_recorded *recorde
     print_invisible(recorded);
 }
 
+/* A shell pattern of the traces of children, if they have a name for each process ID. */
+static void print_pattern(const char *children)
+{
+    const char *process_id = strstr(children, "%p");
+    char pattern[PATH_MAX + 1];
+    if (process_id == NULL)
+        return;
+    snprintf(pattern, sizeof pattern, "%.*s*%s", (int)(process_id - children), children, process_id + 2);
+    fputc(' ', stderr);
+    cli_print_name(pattern);
+}
+
 /* The command that comes next, last of all. */
 static void print_next(const struct session *session, const sxt_recorded *recorded)
 {
@@ -201,6 +213,8 @@ static void print_next(const struct session *session, const sxt_recorded *record
     if (recorded->allocations > 0) {
         fputs("sextant: next: sextant heap ", stderr);
         cli_print_name(session->output);
+        if (session->children[0] != 0 && recorded->started_children > 0)
+            print_pattern(session->children);
         fputc('\n', stderr);
     }
 }

@@ -324,6 +324,11 @@ class Information(ChildrenTest):
         lines = self.messages(program)
         self.assertEqual(lines[1:], ["sextant: peak 3.0 MB in 3 blocks; leaked 1.0 MB in 2 blocks",
                                      f"sextant: next: sextant heap {self.folder}/out.mlyze"])
+        lines = self.messages("sh", "-c", f"{program}; :", options=["--follow-fork"])
+        self.assertEqual(lines[-1], f"sextant: next: sextant heap {self.folder}/out.mlyze {self.folder}/out.*.mlyze")
+        text = self.run_ok("info", self.folder / "out.mlyze").out.decode()
+        self.assertIn("command", text)
+        self.assertNotIn("inlines", text)
 
 
 if __name__ == "__main__":
