@@ -17,7 +17,7 @@ static const struct cli_option options[] = {
     CLI_OPTION_MAX_SIZE,
     {"compress", 0, NULL, "heap traces: compress in blocks, with an index in OUTPUT.idx", NULL},
     {"decompress", 0, NULL, "heap traces: decompress, for any reader of version 1", NULL},
-    {"recover", 0, NULL, "heap traces: recover one that was cut off", NULL},
+    {"recover", 0, NULL, "heap traces: recover one that was cut off (plain, or with --compress)", NULL},
     {"quiet", 'q', NULL, "print no summary", NULL},
     CLI_OPTION_THREADS,
     CLI_OPTION_JSON,
