@@ -111,7 +111,7 @@ static bool passes_patterns(struct sxt_heap_sieve *sieve, const struct sxt_mlyze
         return true;
     uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE;
     for (; node != SXT_MLYZE_NO_NODE && (found & IGNORED) == 0; node = sxt_mlyze_node_at(sieve->metadata, node)->parent)
-        found |= judge_frame(sieve, &sxt_mlyze_node_at(sieve->metadata, node)->frame);
+        found |= judge_frame(sieve, sxt_mlyze_node_frame(sieve->metadata, node));
     return (found & IGNORED) == 0 && (sieve->focus.count == 0 || (found & FOCUSED) != 0);
 }
 
@@ -147,7 +147,7 @@ static bool passes_modules(const struct sxt_heap_sieve *sieve, const struct sxt_
     sxt_string module = {NULL, 0};
     uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE;
     for (; node != SXT_MLYZE_NO_NODE && module.size == 0; node = sxt_mlyze_node_at(sieve->metadata, node)->parent)
-        module = module_of(sieve, &sxt_mlyze_node_at(sieve->metadata, node)->frame);
+        module = module_of(sieve, sxt_mlyze_node_frame(sieve->metadata, node));
     for (size_t i = 0; i < sieve->filter.module_count; i++)
         if (is_module(module, sieve->filter.modules[i]))
             return true;

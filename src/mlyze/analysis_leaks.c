@@ -95,7 +95,7 @@ static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_st
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
     for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent) {
-        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
+        const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(metadata, node);
         char room[24];
         if (judge(verdicts->functions,
                   sxt_mlyze_place(metadata->function_ids, metadata->function_count, frame->function),
@@ -216,7 +216,7 @@ static bool is_known_leak(struct sxt_frame_names *names, const struct sxt_mlyze_
     uint32_t node = stack->node;
     unsigned seen = 0;
     for (; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(names->metadata, node)->parent) {
-        unsigned kind = sxt_frame_names_kind(names, &sxt_mlyze_node_at(names->metadata, node)->frame);
+        unsigned kind = sxt_frame_names_kind(names, sxt_mlyze_node_frame(names->metadata, node));
         if ((kind & (SXT_FRAME_C | SXT_FRAME_CXX)) == 0)
             return false;
         seen |= kind;

@@ -150,8 +150,8 @@ static uint32_t number_file(struct matching *matching, uint32_t id)
 /* All files of the run, so that those in other folders can be found. */
 static bool number_files(struct matching *matching)
 {
-    for (size_t i = 0; i < matching->metadata->tree.count; i++)
-        if (number_file(matching, matching->metadata->tree.nodes[i].frame.file) == SXT_STRINGS_FULL)
+    for (size_t i = 0; i < matching->metadata->tree.frame_count; i++)
+        if (number_file(matching, matching->metadata->tree.frames[i].file) == SXT_STRINGS_FULL)
             return false;
     return true;
 }
@@ -256,8 +256,9 @@ static bool add_nodes(struct matching *matching)
     const struct sxt_mlyze_tree *tree = &matching->metadata->tree;
     for (size_t i = 0; i < tree->count; i++) {
         const struct sxt_mlyze_node *node = &tree->nodes[i];
-        uint32_t function = number_function(matching, node->frame.function);
-        uint32_t file = number_file(matching, node->frame.file);
+        const struct sxt_mlyze_frame *frame = &tree->frames[node->frame];
+        uint32_t function = number_function(matching, frame->function);
+        uint32_t file = number_file(matching, frame->file);
         if (function == SXT_STRINGS_FULL || file == SXT_STRINGS_FULL)
             return false;
         uint32_t parent = node->parent == SXT_MLYZE_NO_NODE ? 0 : matching->nodes[node->parent];
@@ -265,7 +266,7 @@ static bool add_nodes(struct matching *matching)
         if (matching->nodes[i] == SXT_STRINGS_FULL)
             return false;
         size_t place =
-            sxt_mlyze_place(matching->metadata->function_ids, matching->metadata->function_count, node->frame.function);
+            sxt_mlyze_place(matching->metadata->function_ids, matching->metadata->function_count, frame->function);
         if (place != SIZE_MAX && matching->loaded[place] != 0)
             matching->all->loaded[matching->nodes[i]] = matching->loaded[place];
     }

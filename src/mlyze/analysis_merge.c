@@ -36,13 +36,13 @@ static uint32_t find_cut(struct merger *merger, const struct sxt_mlyze_stack *st
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(merger->usage->trace);
     uint32_t node = stack->node, at = SXT_MLYZE_NO_NODE, count = sxt_heap_depth(merger->usage, stack);
     for (uint32_t i = 0; i < count; i++) {
-        const struct sxt_mlyze_node *of = sxt_mlyze_node_at(metadata, node);
-        struct sxt_mlyze_frame frame = {sxt_frame_names_file(&merger->names, of->frame.file),
-                                        sxt_frame_names_function(&merger->names, of->frame.function), of->frame.line};
+        const struct sxt_mlyze_frame *of = sxt_mlyze_node_frame(metadata, node);
+        struct sxt_mlyze_frame frame = {sxt_frame_names_file(&merger->names, of->file),
+                                        sxt_frame_names_function(&merger->names, of->function), of->line};
         at = merger->names.no_memory ? SXT_MLYZE_NO_NODE : sxt_mlyze_tree_add(&merger->cut, at, &frame);
         if (at == SXT_MLYZE_NO_NODE)
             break;
-        node = of->parent;
+        node = sxt_mlyze_node_at(metadata, node)->parent;
     }
     return at;
 }

@@ -173,7 +173,7 @@ static bool add_named(struct row_maker *maker, uint32_t number)
     if (stack == NULL || stack->count == 0)
         leaf.size = (size_t)snprintf(room, sizeof room, "stack_%u", site->stack);
     else
-        leaf = name_of(maker, &sxt_mlyze_node_at(metadata, stack->node)->frame, room);
+        leaf = name_of(maker, sxt_mlyze_node_frame(metadata, stack->node), room);
     sxt_heap_row *row = named_row(maker, leaf);
     if (row == NULL || !add_inclusive(maker, number, leaf, cost))
         return false;
@@ -182,7 +182,7 @@ static bool add_named(struct row_maker *maker, uint32_t number)
         return true;
     uint32_t node = sxt_mlyze_node_at(metadata, stack->node)->parent, count = sxt_heap_depth(maker->usage, stack);
     for (uint32_t i = 1; i < count; i++, node = sxt_mlyze_node_at(metadata, node)->parent)
-        if (!add_inclusive(maker, number, name_of(maker, &sxt_mlyze_node_at(metadata, node)->frame, room), cost))
+        if (!add_inclusive(maker, number, name_of(maker, sxt_mlyze_node_frame(metadata, node), room), cost))
             return false;
     return true;
 }

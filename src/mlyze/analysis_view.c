@@ -28,7 +28,7 @@ static bool has_user_code(const struct sxt_mlyze_metadata *metadata, uint32_t no
                           void *data)
 {
     for (uint32_t i = 0; i < count; i++, node = sxt_mlyze_node_at(metadata, node)->parent)
-        if (kind(data, &sxt_mlyze_node_at(metadata, node)->frame) == 0)
+        if (kind(data, sxt_mlyze_node_frame(metadata, node)) == 0)
             return true;
     return false;
 }
@@ -43,10 +43,10 @@ size_t sxt_heap_choose_frames(const struct sxt_mlyze_metadata *metadata, const s
     count = view->depth > 0 && view->depth < count ? view->depth : count;
     bool folds = view->folds_library && has_user_code(metadata, node, count, kind, data);
     for (uint32_t i = 0; i < count && (left != NULL || shown < most); i++) {
-        const struct sxt_mlyze_node *of = sxt_mlyze_node_at(metadata, node);
-        struct sxt_heap_chosen frame = {.frame = &of->frame, .index = i};
-        frame.is_library = view->folds_library && kind(data, &of->frame) != 0;
-        node = of->parent;
+        const struct sxt_mlyze_frame *of = sxt_mlyze_node_frame(metadata, node);
+        struct sxt_heap_chosen frame = {.frame = of, .index = i};
+        frame.is_library = view->folds_library && kind(data, of) != 0;
+        node = sxt_mlyze_node_at(metadata, node)->parent;
         if (folds && frame.is_library) {
             frame.folded = library.frame != NULL ? library.folded + 1 : 0;
             library = frame;

@@ -41,7 +41,7 @@ static bool put_stack(struct folded *folded, uint32_t id)
     if (!sxt_heap_find_path(folded->usage, stack, &folded->path))
         return false;
     for (uint32_t k = folded->path.count; k > 0; k--) {
-        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, folded->path.nodes[k - 1])->frame;
+        const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(metadata, folded->path.nodes[k - 1]);
         put_name(&folded->line, sxt_mlyze_function(metadata, frame->function, room));
         if (k > 1)
             sxt_buffer_u8(&folded->line, ';');

@@ -96,7 +96,7 @@ static void put_sample(struct profile *profile, const sxt_heap_usage *usage, con
     }
     uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE, count = sxt_heap_depth(usage, stack);
     for (uint32_t i = 0; i < count; i++, node = sxt_mlyze_node_at(metadata, node)->parent) {
-        const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
+        const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(metadata, node);
         sxt_protobuf_write_number(&profile->message, 1,
                                   location_of(profile, sxt_mlyze_function(metadata, frame->function, room),
                                               sxt_mlyze_file(metadata, frame->file, other), frame->line));

@@ -66,7 +66,7 @@ static struct frame_key key_at(struct speedscope *scope, uint32_t id, uint32_t a
     if (scope->path.count == 0)
         return (struct frame_key){.function = id, .is_stack = 1};
     uint32_t node = scope->path.nodes[scope->path.count - 1 - at];
-    const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(sxt_mlyze_metadata(scope->usage->trace), node)->frame;
+    const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(sxt_mlyze_metadata(scope->usage->trace), node);
     struct frame_key key = {sxt_frame_names_function(&scope->names, frame->function),
                             sxt_frame_names_file(&scope->names, frame->file), frame->line, 0};
     scope->no_memory |= scope->names.no_memory;

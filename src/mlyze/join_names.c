@@ -58,12 +58,12 @@ static bool add_nodes(struct sxt_join_names *names, const struct sxt_mlyze_metad
 {
     for (size_t i = 0; i < metadata->tree.count; i++) {
         const struct sxt_mlyze_node *from = &metadata->tree.nodes[i];
+        const struct sxt_mlyze_frame *frame = &metadata->tree.frames[from->frame];
         struct node node = {
             .parent = from->parent == SXT_MLYZE_NO_NODE ? 0 : nodes[from->parent],
-            .function =
-                number_of(ids->functions, metadata->function_ids, metadata->function_count, from->frame.function),
-            .file = number_of(ids->files, metadata->file_ids, metadata->file_count, from->frame.file),
-            .line = from->frame.line,
+            .function = number_of(ids->functions, metadata->function_ids, metadata->function_count, frame->function),
+            .file = number_of(ids->files, metadata->file_ids, metadata->file_count, frame->file),
+            .line = frame->line,
         };
         nodes[i] = add_node(names, node);
         if (nodes[i] == SXT_STRINGS_FULL)

@@ -184,7 +184,7 @@ static bool add_frames(struct reading *reading, size_t count, uint32_t *node)
     *node = SXT_MLYZE_NO_NODE;
     size_t known = 0;
     for (; known < count && known < reading->path_count; known++) {
-        if (!is_same_frame(&tree->nodes[reading->path[known]].frame, &reading->frames[count - 1 - known]))
+        if (!is_same_frame(&tree->frames[tree->nodes[reading->path[known]].frame], &reading->frames[count - 1 - known]))
             break;
         *node = reading->path[known];
     }
@@ -352,7 +352,7 @@ static bool turn_stack(const struct sxt_mlyze_tree *from, struct sxt_mlyze_tree 
 {
     uint32_t turned = SXT_MLYZE_NO_NODE;
     for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = from->nodes[node].parent) {
-        turned = sxt_mlyze_tree_add(to, turned, &from->nodes[node].frame);
+        turned = sxt_mlyze_tree_add(to, turned, &from->frames[from->nodes[node].frame]);
         if (turned == SXT_MLYZE_NO_NODE)
             return false;
     }

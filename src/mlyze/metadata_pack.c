@@ -40,6 +40,7 @@
 
 struct recent {
     uint32_t function, file, line;
+    uint32_t frame; /* reading: 1 + its number, or 0 */
 };
 
 static struct recent *recent_of(struct recent *table, uint32_t function)
@@ -108,7 +109,7 @@ static void put_field(const struct sxt_mlyze_tree *tree, int field, struct recen
 {
     memset(recents, 0, RECENT * sizeof *recents);
     for (size_t i = 0; i < tree->count; i++) {
-        const struct sxt_mlyze_frame *frame = &tree->nodes[i].frame;
+        const struct sxt_mlyze_frame *frame = &tree->frames[tree->nodes[i].frame];
         struct recent *recent = recent_of(recents, frame->function);
         if (field == 0)
             sxt_buffer_varint(room, frame->file == recent->file ? 0 : (uint64_t)frame->file + 1);
@@ -134,7 +135,7 @@ static void put_tree(const struct sxt_mlyze_metadata *metadata, struct recent *r
         sxt_buffer_varint(room, tree->nodes[i].parent == SXT_MLYZE_NO_NODE ? 0 : i - tree->nodes[i].parent);
     put_column(out, room);
     for (size_t i = 0; i < tree->count; i++)
-        sxt_buffer_varint(room, tree->nodes[i].frame.function);
+        sxt_buffer_varint(room, tree->frames[tree->nodes[i].frame].function);
     put_column(out, room);
     for (int field = 0; field < 2; field++) {
         put_field(tree, field, recents, room);
@@ -179,9 +180,8 @@ static bool is_within_limits(const struct sxt_mlyze_metadata *metadata)
     for (size_t i = 0; i < metadata->stack_count; i++)
         if (metadata->stacks[i].count > SXT_MLYZE_DEEP)
             return false;
-    for (size_t i = 0; i < metadata->tree.count; i++)
-        if (metadata->tree.nodes[i].frame.file == SXT_MLYZE_NO_ID ||
-            metadata->tree.nodes[i].frame.function == SXT_MLYZE_NO_ID)
+    for (size_t i = 0; i < metadata->tree.frame_count; i++)
+        if (metadata->tree.frames[i].file == SXT_MLYZE_NO_ID || metadata->tree.frames[i].function == SXT_MLYZE_NO_ID)
             return false;
     return true;
 }
@@ -353,6 +353,24 @@ static int read_names(const struct unpacking *unpacking, struct sxt_cursor *from
 
 /* --- the tree --- */
 
+/* Most numbers are one byte or two. The caller stops at a column that has failed. */
+static inline uint64_t next_number(struct sxt_cursor *column)
+{
+    const uint8_t *at = column->data + column->at;
+    size_t left = column->size - column->at;
+    if (__builtin_expect(left >= 2, 1)) {
+        if (at[0] < 0x80) {
+            column->at++;
+            return at[0];
+        }
+        if (at[1] < 0x80) {
+            column->at += 2;
+            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+        }
+    }
+    return sxt_cursor_uleb128(column);
+}
+
 /* Whether a varint is cut off was checked for the column as a whole: the cursor has failed then. */
 static int read_nodes(const struct unpacking *unpacking, struct sxt_cursor *from, uint64_t count, uint16_t *depths)
 {
@@ -364,9 +382,8 @@ static int read_nodes(const struct unpacking *unpacking, struct sxt_cursor *from
         return sxt_fail_memory(unpacking->error, RECENT * sizeof *recents);
     int status = SXT_OK;
     for (size_t i = 0; status == SXT_OK && i < count; i++) {
-        uint64_t up = sxt_cursor_uleb128(&parents), function = sxt_cursor_uleb128(&functions);
-        uint64_t file = sxt_cursor_uleb128(&files);
-        uint64_t step = sxt_cursor_uleb128(&lines);
+        uint64_t up = next_number(&parents), function = next_number(&functions);
+        uint64_t file = next_number(&files), step = next_number(&lines);
         uint32_t parent = up > 0 ? (uint32_t)(i - up) : SXT_MLYZE_NO_NODE;
         if (parents.failed || functions.failed || files.failed || lines.failed)
             status = fail_form(unpacking, "a column is cut off");
@@ -385,8 +402,12 @@ static int read_nodes(const struct unpacking *unpacking, struct sxt_cursor *from
         depths[i] = (uint16_t)(up > 0 ? depths[parent] + 1 : 1);
         recent->file = file > 0 ? (uint32_t)(file - 1) : recent->file;
         recent->line = (uint32_t)line;
-        tree->nodes[tree->count++] = (struct sxt_mlyze_node){
-            parent, {.file = recent->file, .function = (uint32_t)function, .line = recent->line}};
+        if (recent->frame == 0 || step != 0 || file != 0)
+            recent->frame = 1 + sxt_mlyze_tree_add_frame(
+                                    tree, &(struct sxt_mlyze_frame){recent->file, (uint32_t)function, recent->line});
+        if (recent->frame == 0)
+            status = sxt_fail_memory(unpacking->error, tree->frame_count * sizeof *tree->frames);
+        tree->nodes[tree->count++] = (struct sxt_mlyze_node){parent, recent->frame - 1};
     }
     free(recents);
     return status;
@@ -403,7 +424,7 @@ static int read_stacks(const struct unpacking *unpacking, struct sxt_cursor *fro
         status = sxt_fail_memory(unpacking->error, shape.count * sizeof *metadata->stacks);
     uint64_t leaf = 0;
     for (size_t i = 0; status == SXT_OK && i < count; i++) {
-        leaf += (uint64_t)sxt_zigzag_decode(sxt_cursor_uleb128(&leaves));
+        leaf += (uint64_t)sxt_zigzag_decode(next_number(&leaves));
         if (leaves.failed || leaf > metadata->tree.count) {
             status = fail_form(unpacking, "a stack is impossible");
             break;

@@ -47,7 +47,7 @@ static void put_frames(struct text_maker *maker, const struct sxt_mlyze_stack *s
         return;
     if (!metadata->is_root_first) {
         for (uint32_t node = stack->node; node != SXT_MLYZE_NO_NODE; node = sxt_mlyze_node_at(metadata, node)->parent)
-            put_frame(&maker->json, &sxt_mlyze_node_at(metadata, node)->frame);
+            put_frame(&maker->json, sxt_mlyze_node_frame(metadata, node));
         return;
     }
     if (!sxt_mlyze_find_path(metadata, stack, path)) {
@@ -55,7 +55,7 @@ static void put_frames(struct text_maker *maker, const struct sxt_mlyze_stack *s
         return;
     }
     for (uint32_t i = path->count; i > 0; i--)
-        put_frame(&maker->json, &sxt_mlyze_node_at(metadata, path->nodes[i - 1])->frame);
+        put_frame(&maker->json, sxt_mlyze_node_frame(metadata, path->nodes[i - 1]));
 }
 
 static void put_stacks(struct text_maker *maker)

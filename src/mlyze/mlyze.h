@@ -79,15 +79,22 @@ struct sxt_mlyze_frame {
 /* A frame of one or more stacks: see stack_tree.c. */
 struct sxt_mlyze_node {
     uint32_t parent; /* the node of the caller, which has a lower number; or SXT_MLYZE_NO_NODE */
-    struct sxt_mlyze_frame frame;
+    uint32_t frame;  /* number in the list of frames */
 };
 #define SXT_MLYZE_NO_NODE UINT32_MAX
+
+/* What nodes or frames are found by while they are added. Open addressing: number + 1, or 0. */
+struct sxt_mlyze_slots {
+    uint32_t *list;
+    size_t count;
+};
 
 struct sxt_mlyze_tree {
     struct sxt_mlyze_node *nodes;
     size_t count, capacity;
-    uint32_t *slots; /* while nodes are added; open addressing: number + 1, or 0 */
-    size_t slot_count;
+    struct sxt_mlyze_frame *frames; /* each one once, in order of first use */
+    size_t frame_count, frame_capacity;
+    struct sxt_mlyze_slots node_slots, frame_slots;
     uint64_t secrets[2];
 };
 
@@ -170,6 +177,12 @@ static inline const struct sxt_mlyze_stack *sxt_mlyze_find_stack(const struct sx
 static inline const struct sxt_mlyze_node *sxt_mlyze_node_at(const struct sxt_mlyze_metadata *metadata, uint32_t node)
 {
     return &metadata->tree.nodes[node];
+}
+
+static inline const struct sxt_mlyze_frame *sxt_mlyze_node_frame(const struct sxt_mlyze_metadata *metadata,
+                                                                 uint32_t node)
+{
+    return &metadata->tree.frames[metadata->tree.nodes[node].frame];
 }
 
 /* Frame INDEX of a stack, the innermost being 0; below stack->count. Takes time in proportion to INDEX. */

@@ -150,6 +150,9 @@ int sxt_mlyze_tables_unpack(const uint8_t *data, size_t size, uint64_t offset, b
 /* The node of FRAME called from PARENT, which is added if it is new; SXT_MLYZE_NO_NODE if memory is short. */
 uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const struct sxt_mlyze_frame *frame);
 
+/* The number of FRAME, which is added if it is new; SXT_MLYZE_NO_NODE if memory is short. */
+uint32_t sxt_mlyze_tree_add_frame(struct sxt_mlyze_tree *tree, const struct sxt_mlyze_frame *frame);
+
 /* No more nodes come: frees what adding them needs. */
 void sxt_mlyze_tree_seal(struct sxt_mlyze_tree *tree);
 void sxt_mlyze_tree_free(struct sxt_mlyze_tree *tree);

@@ -6,7 +6,8 @@
  *        │       └── build               stack 1: build, parse, main
  *        └── grow                        stack 2: grow, main
  *
- * Nodes with the same frame and caller are one. Callers come before what they call, so there are no cycles.
+ * Nodes with the same frame and caller are one. Callers come before what they call, so there are no cycles. There are
+ * far fewer frames than nodes, so a node has only the number of its frame.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,49 +38,98 @@ static inline uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline size_t slot_of(const struct sxt_mlyze_tree *tree, const struct sxt_mlyze_node *node)
+static inline uint64_t mix(const struct sxt_mlyze_tree *tree, uint64_t first, uint64_t second)
 {
-    uint64_t first = (uint64_t)node->parent << 32 | node->frame.function;
-    uint64_t second = (uint64_t)node->frame.file << 32 | node->frame.line;
     uint64_t hash = fold(first ^ tree->secrets[0], second ^ tree->secrets[1]);
-    return (size_t)fold(hash ^ tree->secrets[1], tree->secrets[0] | 1) & (tree->slot_count - 1);
+    return fold(hash ^ tree->secrets[1], tree->secrets[0] | 1);
 }
 
-static inline bool is_same_node(const struct sxt_mlyze_node *a, const struct sxt_mlyze_node *b)
+static inline uint64_t hash_node(const struct sxt_mlyze_tree *tree, const struct sxt_mlyze_node *node)
 {
-    return a->parent == b->parent && a->frame.function == b->frame.function && a->frame.line == b->frame.line &&
-           a->frame.file == b->frame.file;
+    return mix(tree, node->parent, node->frame);
 }
 
-static bool grow_slots(struct sxt_mlyze_tree *tree)
+static inline uint64_t hash_frame(const struct sxt_mlyze_tree *tree, const struct sxt_mlyze_frame *frame)
 {
-    size_t count = tree->slot_count > 0 ? tree->slot_count * 2 : FIRST_SLOTS;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (slots == NULL)
+    return mix(tree, frame->function, (uint64_t)frame->file << 32 | frame->line);
+}
+
+static inline bool is_same_frame(const struct sxt_mlyze_frame *a, const struct sxt_mlyze_frame *b)
+{
+    return a->function == b->function && a->line == b->line && a->file == b->file;
+}
+
+/* Twice as many slots, all empty. */
+static bool grow_slots(struct sxt_mlyze_tree *tree, struct sxt_mlyze_slots *slots)
+{
+    size_t count = slots->count > 0 ? slots->count * 2 : FIRST_SLOTS;
+    uint32_t *list = calloc(count, sizeof *list);
+    if (list == NULL)
         return false;
-    if (tree->slot_count == 0)
+    if (tree->secrets[1] == 0)
         draw_secrets(tree);
-    free(tree->slots);
-    tree->slots = slots;
-    tree->slot_count = count;
-    for (size_t i = 0; i < tree->count; i++) {
-        size_t slot = slot_of(tree, &tree->nodes[i]);
-        while (slots[slot] != 0)
-            slot = (slot + 1) & (count - 1);
-        slots[slot] = (uint32_t)i + 1;
-    }
+    free(slots->list);
+    *slots = (struct sxt_mlyze_slots){list, count};
     return true;
+}
+
+static void fill_slot(struct sxt_mlyze_slots *slots, uint64_t hash, size_t number)
+{
+    size_t slot = hash & (slots->count - 1);
+    while (slots->list[slot] != 0)
+        slot = (slot + 1) & (slots->count - 1);
+    slots->list[slot] = (uint32_t)number + 1;
+}
+
+static bool grow_frame_slots(struct sxt_mlyze_tree *tree)
+{
+    bool is_good = grow_slots(tree, &tree->frame_slots);
+    for (size_t i = 0; is_good && i < tree->frame_count; i++)
+        fill_slot(&tree->frame_slots, hash_frame(tree, &tree->frames[i]), i);
+    return is_good;
+}
+
+static bool grow_node_slots(struct sxt_mlyze_tree *tree)
+{
+    bool is_good = grow_slots(tree, &tree->node_slots);
+    for (size_t i = 0; is_good && i < tree->count; i++)
+        fill_slot(&tree->node_slots, hash_node(tree, &tree->nodes[i]), i);
+    return is_good;
+}
+
+uint32_t sxt_mlyze_tree_add_frame(struct sxt_mlyze_tree *tree, const struct sxt_mlyze_frame *frame)
+{
+    struct sxt_mlyze_slots *slots = &tree->frame_slots;
+    if (tree->frame_count >= slots->count / 2 && !grow_frame_slots(tree))
+        return SXT_MLYZE_NO_NODE;
+    size_t slot = hash_frame(tree, frame) & (slots->count - 1);
+    for (; slots->list[slot] != 0; slot = (slot + 1) & (slots->count - 1))
+        if (is_same_frame(&tree->frames[slots->list[slot] - 1], frame))
+            return slots->list[slot] - 1;
+    struct sxt_mlyze_frame *moved =
+        tree->frame_count >= UINT32_MAX - 1
+            ? NULL
+            : sxt_array_grow(tree->frames, &tree->frame_capacity, tree->frame_count + 1, sizeof *moved);
+    if (moved == NULL)
+        return SXT_MLYZE_NO_NODE;
+    tree->frames = moved;
+    tree->frames[tree->frame_count] = *frame;
+    slots->list[slot] = (uint32_t)tree->frame_count + 1;
+    return (uint32_t)tree->frame_count++;
 }
 
 uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const struct sxt_mlyze_frame *frame)
 {
-    struct sxt_mlyze_node node = {parent, *frame};
-    if (tree->count >= tree->slot_count / 2 && !grow_slots(tree))
+    struct sxt_mlyze_node node = {parent, sxt_mlyze_tree_add_frame(tree, frame)};
+    struct sxt_mlyze_slots *slots = &tree->node_slots;
+    if (node.frame == SXT_MLYZE_NO_NODE || (tree->count >= slots->count / 2 && !grow_node_slots(tree)))
         return SXT_MLYZE_NO_NODE;
-    size_t slot = slot_of(tree, &node);
-    for (; tree->slots[slot] != 0; slot = (slot + 1) & (tree->slot_count - 1))
-        if (is_same_node(&tree->nodes[tree->slots[slot] - 1], &node))
-            return tree->slots[slot] - 1;
+    size_t slot = hash_node(tree, &node) & (slots->count - 1);
+    for (; slots->list[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        const struct sxt_mlyze_node *other = &tree->nodes[slots->list[slot] - 1];
+        if (other->parent == node.parent && other->frame == node.frame)
+            return slots->list[slot] - 1;
+    }
     struct sxt_mlyze_node *moved = tree->count >= UINT32_MAX - 1
                                        ? NULL
                                        : sxt_array_grow(tree->nodes, &tree->capacity, tree->count + 1, sizeof *moved);
@@ -87,26 +137,39 @@ uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const 
         return SXT_MLYZE_NO_NODE;
     tree->nodes = moved;
     tree->nodes[tree->count] = node;
-    tree->slots[slot] = (uint32_t)tree->count + 1;
+    slots->list[slot] = (uint32_t)tree->count + 1;
     return (uint32_t)tree->count++;
+}
+
+static void free_slots(struct sxt_mlyze_slots *slots)
+{
+    free(slots->list);
+    *slots = (struct sxt_mlyze_slots){0};
 }
 
 void sxt_mlyze_tree_seal(struct sxt_mlyze_tree *tree)
 {
-    free(tree->slots);
-    tree->slots = NULL;
-    tree->slot_count = 0;
-    struct sxt_mlyze_node *shrunk = tree->count > 0 ? realloc(tree->nodes, tree->count * sizeof *shrunk) : NULL;
-    if (shrunk != NULL) {
-        tree->nodes = shrunk;
+    free_slots(&tree->node_slots);
+    free_slots(&tree->frame_slots);
+    struct sxt_mlyze_node *nodes = tree->count > 0 ? realloc(tree->nodes, tree->count * sizeof *nodes) : NULL;
+    if (nodes != NULL) {
+        tree->nodes = nodes;
         tree->capacity = tree->count;
+    }
+    struct sxt_mlyze_frame *frames =
+        tree->frame_count > 0 ? realloc(tree->frames, tree->frame_count * sizeof *frames) : NULL;
+    if (frames != NULL) {
+        tree->frames = frames;
+        tree->frame_capacity = tree->frame_count;
     }
 }
 
 void sxt_mlyze_tree_free(struct sxt_mlyze_tree *tree)
 {
     free(tree->nodes);
-    free(tree->slots);
+    free(tree->frames);
+    free_slots(&tree->node_slots);
+    free_slots(&tree->frame_slots);
     memset(tree, 0, sizeof *tree);
 }
 
@@ -164,11 +227,11 @@ const struct sxt_mlyze_frame *sxt_mlyze_frame_at(const struct sxt_mlyze_metadata
 {
     const uint32_t *nodes = find_deep(metadata, stack);
     if (nodes != NULL)
-        return &metadata->tree.nodes[nodes[index]].frame;
+        return sxt_mlyze_node_frame(metadata, nodes[index]);
     uint32_t node = stack->node;
     while (index-- > 0)
         node = metadata->tree.nodes[node].parent;
-    return &metadata->tree.nodes[node].frame;
+    return sxt_mlyze_node_frame(metadata, node);
 }
 
 /* Makes the lists of nodes for find_deep. */
@@ -247,35 +310,78 @@ static uint32_t number_of(struct shown *shown, const struct sxt_mlyze_metadata *
     return sxt_strings_add(&shown->texts, name.data, name.size);
 }
 
+/* By frame: a frame with the numbers of its texts. NULL if memory is short. */
+static struct sxt_mlyze_frame *number_frames(const struct sxt_mlyze_metadata *metadata, struct shown *files,
+                                             struct shown *functions)
+{
+    const struct sxt_mlyze_tree *tree = &metadata->tree;
+    struct sxt_mlyze_frame *numbers = malloc((tree->frame_count + 1) * sizeof *numbers);
+    bool is_good = numbers != NULL;
+    for (size_t i = 0; i < tree->frame_count && is_good; i++) {
+        numbers[i] = (struct sxt_mlyze_frame){.file = number_of(files, metadata, tree->frames[i].file),
+                                              .function = number_of(functions, metadata, tree->frames[i].function),
+                                              .line = tree->frames[i].line};
+        is_good = numbers[i].file != SXT_STRINGS_FULL && numbers[i].function != SXT_STRINGS_FULL;
+    }
+    if (is_good)
+        return numbers;
+    free(numbers);
+    return NULL;
+}
+
 /* By node: the first node whose frames are shown as those of this one. NULL if memory is short. */
 static uint32_t *match_nodes(const struct sxt_mlyze_metadata *metadata, struct shown *files, struct shown *functions)
 {
+    const struct sxt_mlyze_tree *tree = &metadata->tree;
     struct sxt_mlyze_tree merged = {0};
-    uint32_t *match = malloc((metadata->tree.count + 1) * sizeof *match);
-    bool is_good = match != NULL;
-    for (size_t i = 0; i < metadata->tree.count && is_good; i++) {
-        const struct sxt_mlyze_node *node = &metadata->tree.nodes[i];
-        struct sxt_mlyze_frame frame = {.file = number_of(files, metadata, node->frame.file),
-                                        .function = number_of(functions, metadata, node->frame.function),
-                                        .line = node->frame.line};
-        uint32_t parent = node->parent != SXT_MLYZE_NO_NODE ? match[node->parent] : SXT_MLYZE_NO_NODE;
-        is_good = frame.file != SXT_STRINGS_FULL && frame.function != SXT_STRINGS_FULL;
-        match[i] = is_good ? sxt_mlyze_tree_add(&merged, parent, &frame) : SXT_MLYZE_NO_NODE;
+    struct sxt_mlyze_frame *numbers = number_frames(metadata, files, functions);
+    uint32_t *match = malloc((tree->count + 1) * sizeof *match);
+    bool is_good = match != NULL && numbers != NULL;
+    for (size_t i = 0; i < tree->count && is_good; i++) {
+        uint32_t parent = tree->nodes[i].parent;
+        match[i] = sxt_mlyze_tree_add(&merged, parent != SXT_MLYZE_NO_NODE ? match[parent] : SXT_MLYZE_NO_NODE,
+                                      &numbers[tree->nodes[i].frame]);
         is_good = match[i] != SXT_MLYZE_NO_NODE;
     }
     sxt_mlyze_tree_free(&merged);
+    free(numbers);
     if (is_good)
         return match;
     free(match);
     return NULL;
 }
 
-/* MATCH may be NULL: then each node is only like itself. */
+/* A set of numbers below COUNT. NULL if memory is short. */
+static uint64_t *new_set(size_t count)
+{
+    return calloc(count / 64 + 1, sizeof(uint64_t));
+}
+
+/* Whether two stacks are the same node. MATCH may be NULL: then each node is only like itself. */
+static bool has_equal_stacks(const struct sxt_mlyze_metadata *metadata, const uint32_t *match, uint64_t *seen)
+{
+    for (size_t i = 0; i < metadata->stack_count; i++) {
+        const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
+        if (stack->count == 0)
+            continue;
+        uint32_t node = match != NULL ? match[stack->node] : stack->node;
+        if ((seen[node / 64] >> node % 64 & 1) != 0)
+            return true;
+        seen[node / 64] |= (uint64_t)1 << node % 64;
+    }
+    return false;
+}
+
 static bool find_lowest(struct sxt_mlyze_metadata *metadata, const uint32_t *match)
 {
+    uint64_t *seen = new_set(metadata->tree.count);
+    bool is_good = seen != NULL, has_equal = is_good && has_equal_stacks(metadata, match, seen);
+    free(seen);
+    if (!has_equal)
+        return is_good;
     uint32_t *lowest = calloc(metadata->tree.count + 1, sizeof *lowest); /* by node: place of a stack + 1 */
     uint32_t *same = malloc((metadata->stack_count + 1) * sizeof *same);
-    bool has_equal = false, is_good = lowest != NULL && same != NULL;
+    is_good = lowest != NULL && same != NULL;
     for (size_t i = 0; is_good && i < metadata->stack_count; i++) {
         const struct sxt_mlyze_stack *stack = &metadata->stacks[i];
         same[i] = sxt_mlyze_id_at(metadata->stack_ids, i);
@@ -284,12 +390,10 @@ static bool find_lowest(struct sxt_mlyze_metadata *metadata, const uint32_t *mat
         uint32_t node = match != NULL ? match[stack->node] : stack->node;
         if (lowest[node] == 0)
             lowest[node] = (uint32_t)i + 1;
-        else
-            has_equal = true;
         same[i] = sxt_mlyze_id_at(metadata->stack_ids, lowest[node] - 1);
     }
     free(lowest);
-    if (is_good && has_equal)
+    if (is_good)
         metadata->same = same;
     else
         free(same);
@@ -299,8 +403,8 @@ static bool find_lowest(struct sxt_mlyze_metadata *metadata, const uint32_t *mat
 /* Whether a frame has an id that the metadata does not have, and that is shown as a name which another may have. */
 static bool has_missing_name(const struct sxt_mlyze_metadata *metadata)
 {
-    for (size_t i = 0; i < metadata->tree.count; i++) {
-        const struct sxt_mlyze_frame *frame = &metadata->tree.nodes[i].frame;
+    for (size_t i = 0; i < metadata->tree.frame_count; i++) {
+        const struct sxt_mlyze_frame *frame = &metadata->tree.frames[i];
         if ((frame->file != SXT_MLYZE_NO_ID && sxt_mlyze_find_file(metadata, frame->file).data == NULL) ||
             (frame->function != SXT_MLYZE_NO_ID && sxt_mlyze_find_function(metadata, frame->function).data == NULL))
             return true;

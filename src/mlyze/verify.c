@@ -150,7 +150,7 @@ static void note_first(const struct sxt_mlyze_metadata *metadata, const struct s
 {
     uint32_t node = stack->node;
     for (size_t i = 0; node != SXT_MLYZE_NO_NODE; i++, node = sxt_mlyze_node_at(metadata, node)->parent) {
-        uint32_t id = missing_id(metadata, &sxt_mlyze_node_at(metadata, node)->frame, is_file);
+        uint32_t id = missing_id(metadata, sxt_mlyze_node_frame(metadata, node), is_file);
         if (id == SXT_MLYZE_NO_ID)
             continue;
         missing->frames.id = id;
@@ -167,7 +167,7 @@ static bool count_missing(const struct sxt_mlyze_metadata *metadata, bool is_fil
     for (size_t i = 0; outwards != NULL && i < metadata->tree.count; i++) {
         const struct sxt_mlyze_node *node = sxt_mlyze_node_at(metadata, (uint32_t)i);
         outwards[i] = (node->parent != SXT_MLYZE_NO_NODE ? outwards[node->parent] : 0) +
-                      (missing_id(metadata, &node->frame, is_file) != SXT_MLYZE_NO_ID);
+                      (missing_id(metadata, sxt_mlyze_node_frame(metadata, (uint32_t)i), is_file) != SXT_MLYZE_NO_ID);
     }
     for (size_t i = 0; outwards != NULL && i < metadata->stack_count; i++) {
         const struct sxt_mlyze_stack *stack = &metadata->stacks[i];

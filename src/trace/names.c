@@ -267,10 +267,10 @@ static int choose(struct sxt_naming *naming, sxt_error *error)
         return sxt_fail_memory(error, tree->count * sizeof *naming->chosen);
     for (size_t i = 0; i < tree->count; i++) {
         const struct sxt_mlyze_node *node = &tree->nodes[i];
-        const struct sxt_place *place = sxt_naming_replacement(naming, &node->frame);
+        const struct sxt_place *place = sxt_naming_replacement(naming, &tree->frames[node->frame]);
         if (node->parent != SXT_MLYZE_NO_NODE && place != NULL && place->alias_count > 0)
-            naming->chosen[i] = sxt_places_choose(&naming->places, place,
-                                                  sxt_naming_replacement(naming, &tree->nodes[node->parent].frame));
+            naming->chosen[i] = sxt_places_choose(
+                &naming->places, place, sxt_naming_replacement(naming, sxt_mlyze_node_frame(metadata, node->parent)));
     }
     return SXT_OK;
 }
@@ -387,14 +387,14 @@ static int assign_ids(struct sxt_naming *naming, const struct sxt_mlyze *mlyze, 
         status = find_known(files, error);
     if (status != SXT_OK)
         return status;
-    for (size_t i = 0; i < metadata->tree.count; i++) {
-        const struct sxt_mlyze_frame *frame = &metadata->tree.nodes[i].frame;
+    for (size_t i = 0; i < metadata->tree.frame_count; i++) {
+        const struct sxt_mlyze_frame *frame = &metadata->tree.frames[i];
         size_t place = place_in(files, frame->file);
         if (place != SIZE_MAX && sxt_naming_replacement(naming, frame) == NULL)
             files->is_used[place] = true;
     }
-    for (size_t i = 0; i < metadata->tree.count; i++) {
-        size_t place = place_in(files, metadata->tree.nodes[i].frame.file);
+    for (size_t i = 0; i < metadata->tree.frame_count; i++) {
+        size_t place = place_in(files, metadata->tree.frames[i].file);
         if (place != SIZE_MAX && !files->is_used[place])
             files->is_gone[place] = true;
     }

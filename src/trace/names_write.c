@@ -25,7 +25,7 @@ static uint32_t chosen_for(const struct sxt_naming *naming, uint32_t node)
 static size_t count_frames(const struct sxt_naming *naming, uint32_t node, size_t *operators)
 {
     const struct sxt_mlyze_metadata *metadata = naming->metadata;
-    const struct sxt_mlyze_frame *frame = &sxt_mlyze_node_at(metadata, node)->frame;
+    const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(metadata, node);
     const struct sxt_place *place = sxt_naming_replacement(naming, frame);
     if (place != NULL)
         return sxt_places_frame_count(&naming->places, place, chosen_for(naming, node), operators);
@@ -62,8 +62,7 @@ static void put_frames(const struct sxt_naming *naming, struct sxt_json_reader *
         size_t operators, count = count_frames(naming, node, &operators);
         size_t left_out = skipped < count ? skipped : count;
         skipped -= left_out;
-        const struct sxt_place *place =
-            sxt_naming_replacement(naming, &sxt_mlyze_node_at(naming->metadata, node)->frame);
+        const struct sxt_place *place = sxt_naming_replacement(naming, sxt_mlyze_node_frame(naming->metadata, node));
         if (place != NULL)
             put_chain(naming, place, chosen_for(naming, node), left_out, json);
         else if (left_out == 0)

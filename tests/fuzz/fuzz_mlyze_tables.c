@@ -23,8 +23,10 @@ static void check_stacks(const struct sxt_mlyze_metadata *metadata)
         for (uint32_t node = stack->node; stack->exists && node != SXT_MLYZE_NO_NODE; count++) {
             const struct sxt_mlyze_node *at = sxt_mlyze_node_at(metadata, node);
             SXT_HOLDS(at->parent == SXT_MLYZE_NO_NODE || at->parent < node);
-            SXT_HOLDS(sxt_mlyze_file(metadata, at->frame.file, room).data != NULL);
-            SXT_HOLDS(sxt_mlyze_function(metadata, at->frame.function, room).data != NULL);
+            const struct sxt_mlyze_frame *frame = sxt_mlyze_node_frame(metadata, node);
+            SXT_HOLDS(at->frame < metadata->tree.frame_count);
+            SXT_HOLDS(sxt_mlyze_file(metadata, frame->file, room).data != NULL);
+            SXT_HOLDS(sxt_mlyze_function(metadata, frame->function, room).data != NULL);
             node = at->parent;
         }
         SXT_HOLDS(count == stack->count && count <= SXT_MLYZE_DEEP);

@@ -29,9 +29,29 @@ TEST(stacks_share_their_callers)
     struct sxt_mlyze_path path = {0};
     assert_true(sxt_mlyze_find_path(&metadata, &metadata.stacks[1], &path));
     assert_int_equal(path.count, 3);
-    assert_int_equal(sxt_mlyze_node_at(&metadata, path.nodes[0])->frame.function, 3);
-    assert_int_equal(sxt_mlyze_node_at(&metadata, path.nodes[2])->frame.function, 0);
+    assert_int_equal(sxt_mlyze_node_frame(&metadata, path.nodes[0])->function, 3);
+    assert_int_equal(sxt_mlyze_node_frame(&metadata, path.nodes[2])->function, 0);
     sxt_mlyze_path_free(&path);
+    sxt_mlyze_metadata_free(&metadata);
+}
+
+/* There are many nodes, so each is small: frames that several nodes have are kept once. */
+TEST(nodes_share_their_frames)
+{
+    read_text("{\"stack_traces\": {\"0\": [{\"func_id\": 1, \"line\": 3}, {\"func_id\": 2, \"line\": 4}],"
+              "\"1\": [{\"func_id\": 1, \"line\": 3}, {\"func_id\": 1, \"line\": 4}, {\"func_id\": 1, \"line\": 3}],"
+              "\"2\": [{\"func_id\": 1, \"line\": 3, \"file_id\": 0}]}}");
+    assert_int_equal(sizeof(struct sxt_mlyze_node), 8);
+    assert_int_equal(metadata.tree.count, 6);
+    assert_int_equal(metadata.tree.frame_count, 4);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[1], 0)->line, 3);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[1], 1)->line, 4);
+    assert_ptr_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[1], 0),
+                     sxt_mlyze_frame_at(&metadata, &metadata.stacks[1], 2));
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[0], 0)->file, SXT_MLYZE_NO_ID);
+    assert_int_equal(sxt_mlyze_frame_at(&metadata, &metadata.stacks[2], 0)->file, 0);
+    assert_null(metadata.tree.node_slots.list);
+    assert_null(metadata.tree.frame_slots.list);
     sxt_mlyze_metadata_free(&metadata);
 }
 
