@@ -91,6 +91,7 @@ typedef struct sxt_trace_info {
     uint64_t duration_us;         /* of the process; 0: unknown */
     uint64_t anonymous_bytes;     /* most private anonymous memory that was seen; 0: unknown */
     uint64_t parent;              /* process that forked this one; 0: unknown, or the process executed a program */
+    sxt_string stopped;           /* why recording stopped before the process ended; absent if it did not */
 } sxt_trace_info;
 
 SXT_API void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out);

@@ -280,5 +280,7 @@ int cli_info_trace(const sxt_trace *trace, const char *file, struct sxt_emit *em
         sxt_emit_number(emit, "dropped", info.dropped);
     if (info.anonymous_bytes != 0)
         sxt_emit_number(emit, "anonymous_bytes", info.anonymous_bytes);
+    if (info.stopped.data != NULL)
+        sxt_emit_string(emit, "stopped", info.stopped);
     return status;
 }

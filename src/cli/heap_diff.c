@@ -150,9 +150,23 @@ static bool is_covered(const struct cli_heap_diff *diff, size_t run)
     return false;
 }
 
+static void warn_of_samples(const struct cli_heap_diff *diff)
+{
+    bool is_sampled = false, is_mixed = false;
+    for (size_t i = 0; i < diff->run_count; i++) {
+        is_sampled |= diff->runs[i].heap.info.is_sampled;
+        is_mixed |= diff->runs[i].heap.info.sample_period != diff->runs[0].heap.info.sample_period;
+    }
+    if (is_mixed)
+        cli_warn(NULL, "the traces have different sampling periods; part of the change may come from that");
+    else if (is_sampled)
+        cli_warn(NULL, "the traces are sampled; all figures are estimates");
+}
+
 static int warn(const struct cli_heap_diff *diff)
 {
     int status = CLI_DONE;
+    warn_of_samples(diff);
     for (size_t i = 0; i < diff->run_count; i++)
         if (!is_covered(diff, i) && cli_heap_warn(&diff->runs[i].heap) != CLI_DONE)
             status = CLI_NO;

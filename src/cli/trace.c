@@ -83,6 +83,9 @@ void cli_warn_state(const char *path, const sxt_trace *trace)
     if (info.is_cut_off)
         cli_warn(path, "the recording was cut off; reading what is complete "
                        "('sextant convert --recover' makes a complete trace from it)");
+    if (info.stopped.data != NULL)
+        cli_warn(path, "recording stopped before the program ended (%.*s); later events are missing",
+                 (int)(info.stopped.size < 100 ? info.stopped.size : 100), info.stopped.data);
 }
 
 /* --- traces --- */

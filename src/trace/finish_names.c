@@ -532,6 +532,23 @@ static void put_command(sxt_string command, struct sxt_json_writer *json)
     sxt_json_write_end(json, ']');
 }
 
+/* Why recording stopped before the process ended; NULL if it did not. */
+static const char *early_end(enum sxt_spool_state state)
+{
+    switch (state) {
+    case SXT_SPOOL_DISK_FULL:
+        return "disk full";
+    case SXT_SPOOL_NO_MEMORY:
+        return "out of memory";
+    case SXT_SPOOL_FILE_GONE:
+        return "file closed";
+    case SXT_SPOOL_CONFINED:
+        return "seccomp";
+    default:
+        return NULL;
+    }
+}
+
 /* The process as a whole. docs/record.md lists the keys. */
 static void put_process(const struct sxt_spool_facts *facts, struct sxt_json_writer *json)
 {
@@ -547,6 +564,8 @@ static void put_process(const struct sxt_spool_facts *facts, struct sxt_json_wri
         sxt_json_write_number(json, "duration_us", facts->duration_us);
     if (facts->anonymous != 0)
         sxt_json_write_number(json, "anonymous_bytes", facts->anonymous);
+    if (early_end(facts->state) != NULL)
+        sxt_json_write_string(json, "stopped", sxt_string_of(early_end(facts->state)));
 }
 
 static void write_json(struct names *names, struct sxt_buffer *out)

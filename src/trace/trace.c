@@ -203,6 +203,9 @@ static void take_process(const sxt_trace *trace, sxt_trace_info *info)
     number_of(trace, "duration_us", &info->duration_us);
     number_of(trace, "anonymous_bytes", &info->anonymous_bytes);
     number_of(trace, "parent", &info->parent);
+    const struct sxt_json *stopped = sxt_json_member(sxt_mlyze_metadata(trace->mlyze)->root, "stopped");
+    if (stopped != NULL && stopped->type == SXT_JSON_STRING)
+        info->stopped = stopped->string;
 }
 
 void sxt_trace_get_info(const sxt_trace *trace, sxt_trace_info *out)

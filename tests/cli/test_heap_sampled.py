@@ -36,6 +36,14 @@ class Sampled(RecordTest):
             self.assertIn("a sample does not show which allocations are temporary", result.err)
             self.run_ok("heap", *arguments, self.whole)
 
+    def test_differences_are_estimates_too(self):
+        for first, second, words in ((self.path, self.path, "all figures are estimates"),
+                                     (self.whole, self.path, "different sampling periods"),
+                                     (self.path, self.whole, "different sampling periods")):  # fmt: skip
+            result = self.run_warned("diff", first, second)
+            self.assertRegex(result.err, f"^sextant: warning: the traces .*{words}")
+        self.run_ok("diff", self.whole, self.whole)
+
     def test_tables_say_that_they_are_estimates(self):
         for arguments in ((), ("--top",), ("--peak",), ("--leaks",), ("--by", "function")):
             text = self.run_ok("heap", *arguments, self.path).text

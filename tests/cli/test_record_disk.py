@@ -69,8 +69,12 @@ class LittleRoom(RecordTest):
         self.assertEqual((result.returncode, result.stdout), (3, "done\n"), result.stderr)
         self.assertIn(FULL, result.stderr)
         self.run_ok("verify", path)
-        (summary,) = self.run_ok("heap", "--json", path).json_lines()
+        answer = self.run_warned("heap", "--json", path)
+        self.assertIn("recording stopped before the program ended (disk full); later events are missing", answer.err)
+        (summary,) = answer.json_lines()
         self.assertGreater(summary["allocations"], least)
+        (info,) = self.run_warned("info", "--json", path).json_lines()
+        self.assertEqual(info["stopped"], "disk full")
         self.assertEqual([one.name for one in path.parent.glob(f"{path.name}.part*")], [])
 
     def record_into(self, path, *arguments, options=(), prefix=(), **keywords):
