@@ -131,12 +131,12 @@ static inline bool itanium_has_room(struct itanium_parser *parser, size_t size)
     return has_room;
 }
 
-/* Appends text of which a whole block can be read. */
+/* Appends text of which a whole block can be read. What follows the text may overlap with the place for it. */
 static inline void itanium_append_block(struct itanium_parser *parser, const char *text, size_t size)
 {
     if (!itanium_has_room(parser, size))
         return;
-    memcpy(parser->text + parser->size, text, ITANIUM_BLOCK);
+    memmove(parser->text + parser->size, text, ITANIUM_BLOCK);
     if (size > ITANIUM_BLOCK)
         memcpy(parser->text + parser->size + ITANIUM_BLOCK, text + ITANIUM_BLOCK, size - ITANIUM_BLOCK);
     parser->size += (unsigned)size;

@@ -120,7 +120,9 @@ static bool passes_patterns(struct sxt_heap_sieve *sieve, const struct sxt_mlyze
 /* Whether PATH is the module that the user means: its name, a beginning of its name before ".so", or its whole path. */
 static bool is_module(sxt_string path, const char *wanted)
 {
-    const char *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
+    if (path.size == 0)
+        return wanted[0] == 0;
+    const char *slash = memrchr(path.data, '/', path.size);
     size_t start = slash != NULL && strchr(wanted, '/') == NULL ? (size_t)(slash - path.data) + 1 : 0;
     sxt_string name = {path.data + start, path.size - start};
     size_t size = strlen(wanted);
