@@ -559,6 +559,7 @@ class Invisible(AllocatorsTest):
         self.assertEqual(self.lines(program, "60", "20", options=["--mmap"]), [])
         self.assertEqual(self.lines(program, "1", "70"), [])
 
+    @sextant.only_with_everything
     def test_ordinary_programs(self):
         for command in (["ls", "-l", "/usr/bin"], ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"],
                         ["sort", "-n", "/proc/kallsyms"], ["find", "/usr/share", "-name", "x"], ["python3", "-c", "pass"]):

@@ -13,7 +13,7 @@ from support import sextant, tap
 from support.recording import RecordTest
 
 CANNOT_TRACE = 77
-STRIDE = 1 if sextant.EVERYTHING else 7
+STRIDE = 1 if sextant.EVERYTHING else 13
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the program has instructions of x86-64")
