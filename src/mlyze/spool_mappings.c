@@ -252,17 +252,26 @@ static void take_out(struct sxt_mappings *mappings, struct position position, ui
 
 typedef void part_found(struct sxt_mappings *mappings, const struct region *part, void *context);
 
+/* Finds the first part of a region between START and END. False: there is none. */
+static bool find_part(const struct sxt_mappings *mappings, uint64_t start, uint64_t end, struct position *position,
+                      struct region *part)
+{
+    *position = find(mappings, start);
+    const struct region *region = at(mappings, *position);
+    if (region == NULL || region->start >= end)
+        return false;
+    *part = *region;
+    part->start = part->start > start ? part->start : start;
+    part->end = part->end < end ? part->end : end;
+    return true;
+}
+
 /* Takes the parts of regions between START and END out of the list, and calls FOUND, which may be NULL, with each. */
 static void clear(struct sxt_mappings *mappings, uint64_t start, uint64_t end, part_found *found, void *context)
 {
-    while (!mappings->no_memory) {
-        struct position position = find(mappings, start);
-        const struct region *region = at(mappings, position);
-        if (region == NULL || region->start >= end)
-            break;
-        struct region part = *region;
-        part.start = part.start > start ? part.start : start;
-        part.end = part.end < end ? part.end : end;
+    struct position position;
+    struct region part;
+    while (!mappings->no_memory && find_part(mappings, start, end, &position, &part)) {
         take_out(mappings, position, part.start, part.end);
         start = part.end;
         if (found != NULL)
@@ -281,14 +290,9 @@ struct protection {
  */
 static void protect(struct sxt_mappings *mappings, uint64_t start, uint64_t end, const struct protection *how)
 {
-    while (start < end && !mappings->no_memory) {
-        struct position position = find(mappings, start);
-        const struct region *region = at(mappings, position);
-        if (region == NULL || region->start >= end)
-            break;
-        struct region part = *region;
-        part.start = part.start > start ? part.start : start;
-        part.end = part.end < end ? part.end : end;
+    struct position position;
+    struct region part;
+    while (start < end && !mappings->no_memory && find_part(mappings, start, end, &position, &part)) {
         start = part.end;
         if (part.is_accessible == how->is_accessible)
             continue;

@@ -27,8 +27,8 @@ struct sxt_trace {
 
     /* Several processes, joined: see processes.c. */
     struct sxt_file ended_file;
-    struct sxt_mlyze
-        *ended; /* the same events, and the blocks of a process end with it; NULL if that is no difference */
+    /* The same events, but blocks are freed when their process ends. NULL if no process ends before the last event. */
+    struct sxt_mlyze *ended;
     struct sxt_trace_part *parts;
     size_t part_count;
 };
