@@ -154,26 +154,6 @@ static int run_words(int argc, char **argv)
 
 /* --- what is printed --- */
 
-static int suppress(const struct cli_arguments *arguments, struct cli_heap *heap)
-{
-    const char *path;
-    for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
-        struct sxt_file file;
-        sxt_error error;
-        int status = sxt_file_open(&file, path, &error);
-        if (status == SXT_OK)
-            status = sxt_heap_suppress(heap->usage, (sxt_string){(const char *)file.data, file.size}, &error);
-        sxt_file_close(&file);
-        if (status != SXT_OK)
-            return cli_fail(path, &error);
-    }
-    sxt_error error;
-    if (!cli_given(arguments, "no-default-suppressions") && sxt_heap_suppress_known(heap->usage, &error) != SXT_OK)
-        return cli_fail(heap->path, &error);
-    sxt_heap_get_summary(heap->usage, &heap->summary);
-    return CLI_DONE;
-}
-
 static int write_exports(const struct cli_arguments *arguments, const struct cli_heap *heap)
 {
     static const struct {
@@ -276,7 +256,7 @@ static int analyse(const struct cli_arguments *arguments, struct cli_heap *heap,
     heap->look = request->look;
     int status = cli_heap_analyse(heap);
     if (status == CLI_DONE)
-        status = suppress(arguments, heap);
+        status = cli_heap_suppress(arguments, heap, true);
     if (status == CLI_DONE)
         status = write_exports(arguments, heap);
     if (status == CLI_DONE) {

@@ -34,6 +34,9 @@ void cli_heap_close(struct cli_heap *heap);
 /* Reads the events, with a progress bar. */
 int cli_heap_analyse(struct cli_heap *heap);
 
+/* Leaves out what the files of --suppressions name and, WITH_KNOWN, the known leaks of libraries. */
+int cli_heap_suppress(const struct cli_arguments *arguments, struct cli_heap *heap, bool with_known);
+
 /* Warns about what is wrong with an analysed trace. Returns CLI_NO if not all of it can be read. */
 int cli_heap_warn(const struct cli_heap *heap);
 

@@ -73,28 +73,6 @@ static int take_options(const struct cli_arguments *arguments, struct cli_heap_d
 
 /* --- runs --- */
 
-/* Leaves known leaks out. What is live at a moment may still be freed, so it is not a leak. */
-static int suppress(const struct cli_arguments *arguments, struct cli_heap_run *run)
-{
-    struct cli_heap *heap = &run->heap;
-    const char *path;
-    sxt_error error;
-    if (!run->is_moment && !cli_given(arguments, "no-default-suppressions") &&
-        sxt_heap_suppress_known(heap->usage, &error) != SXT_OK)
-        return cli_fail(run->path, &error);
-    for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
-        struct sxt_file file;
-        int status = sxt_file_open(&file, path, &error);
-        if (status == SXT_OK)
-            status = sxt_heap_suppress(heap->usage, (sxt_string){(const char *)file.data, file.size}, &error);
-        sxt_file_close(&file);
-        if (status != SXT_OK)
-            return cli_fail(path, &error);
-    }
-    sxt_heap_get_summary(heap->usage, &heap->summary);
-    return CLI_DONE;
-}
-
 static int open_run(const struct cli_arguments *arguments, const char *text, struct cli_heap_run *run)
 {
     const char *at = strrchr(text, '@');
@@ -109,7 +87,8 @@ static int open_run(const struct cli_arguments *arguments, const char *text, str
     if (run->is_moment)
         sxt_trace_parse_moment(run->heap.trace, at + 1, &run->heap.options.to);
     status = cli_heap_analyse(&run->heap);
-    return status == CLI_DONE ? suppress(arguments, run) : status;
+    /* What is live at a moment may still be freed, so it is not a known leak. */
+    return status == CLI_DONE ? cli_heap_suppress(arguments, &run->heap, !run->is_moment) : status;
 }
 
 /* Whether an earlier run is of the same file. */

@@ -188,6 +188,26 @@ static void warn_damages(const struct cli_heap *heap)
         cli_warn(heap->path, "%" PRIu64 " more blocks are damaged", heap->summary.damaged_blocks - blocks);
 }
 
+int cli_heap_suppress(const struct cli_arguments *arguments, struct cli_heap *heap, bool with_known)
+{
+    sxt_error error;
+    const char *path;
+    for (size_t i = 0; (path = cli_value_at(arguments, "suppressions", i)) != NULL; i++) {
+        struct sxt_file file;
+        int status = sxt_file_open(&file, path, &error);
+        if (status == SXT_OK)
+            status = sxt_heap_suppress(heap->usage, (sxt_string){(const char *)file.data, file.size}, &error);
+        sxt_file_close(&file);
+        if (status != SXT_OK)
+            return cli_fail(path, &error);
+    }
+    with_known = with_known && !cli_given(arguments, "no-default-suppressions");
+    if (with_known && sxt_heap_suppress_known(heap->usage, &error) != SXT_OK)
+        return cli_fail(heap->path, &error);
+    sxt_heap_get_summary(heap->usage, &heap->summary);
+    return CLI_DONE;
+}
+
 int cli_heap_warn(const struct cli_heap *heap)
 {
     const sxt_heap_summary *summary = &heap->summary;
