@@ -118,13 +118,47 @@ static int open_one(struct cli_heap_processes *processes, size_t number, bool ro
     return status;
 }
 
+/* The number of an earlier trace of the same process, or NUMBER: a recovered trace and what it was made from. */
+static size_t find_same(const struct cli_heap_processes *processes, size_t number)
+{
+    const sxt_trace_process *process = &processes->items[number].process;
+    for (size_t i = 0; i < number && process->pid != 0; i++) {
+        const sxt_trace_process *other = &processes->items[i].process;
+        if (other->pid == process->pid && other->start_us == process->start_us)
+            return i;
+    }
+    return number;
+}
+
+/* Opens the traces and leaves out those of a process that another one is of. */
+static int open_all(struct cli_heap_processes *processes, bool root_first, sxt_trace **traces)
+{
+    int status = CLI_DONE;
+    for (size_t i = 0; i < processes->count && status == CLI_DONE;) {
+        sxt_trace_info info = {.struct_size = sizeof info};
+        struct cli_heap_process *this = &processes->items[i];
+        status = open_one(processes, i, root_first, &traces[i]);
+        if (status != CLI_DONE)
+            break;
+        sxt_trace_get_info(traces[i], &info);
+        this->process.pid = info.pid;
+        this->process.start_us = info.start_us;
+        size_t same = find_same(processes, i);
+        if (same == i++)
+            continue;
+        cli_warn(this->path, "left out: it is of the same process as %s", processes->items[same].path);
+        sxt_trace_close(&traces[--i]);
+        free(this->path);
+        memmove(this, this + 1, (--processes->count - i) * sizeof *this);
+    }
+    return status;
+}
+
 static int join(const struct cli_arguments *arguments, struct cli_heap_processes *processes, sxt_trace **traces,
                 struct cli_heap *heap)
 {
     sxt_error error;
-    int status = CLI_DONE;
-    for (size_t i = 0; i < processes->count && status == CLI_DONE; i++)
-        status = open_one(processes, i, cli_given(arguments, "root-first"), &traces[i]);
+    int status = open_all(processes, cli_given(arguments, "root-first"), traces);
     if (status != CLI_DONE)
         return status;
     if (sxt_trace_join((const sxt_trace *const *)traces, processes->count, &heap->trace, &error) != SXT_OK)

@@ -69,11 +69,11 @@ struct sxt_spool_control {
     uint32_t parent;        /* of a process that was forked: its parent */
     uint32_t image;         /* number of exec calls; windows of earlier programs are ignored */
     uint32_t own_allocator; /* the program has a malloc that the recorder does not see */
-    uint32_t reserved;
-    uint64_t period;   /* of sampling in bytes; 0: everything */
-    uint64_t tail;     /* end of the last window that was given out */
-    uint64_t dropped;  /* events that were lost */
-    uint64_t start_us; /* CLOCK_REALTIME at `first` */
+    uint32_t started_by;    /* of a child that executed a program: its parent then; otherwise 0 */
+    uint64_t period;        /* of sampling in bytes; 0: everything */
+    uint64_t tail;          /* end of the last window that was given out */
+    uint64_t dropped;       /* events that were lost */
+    uint64_t start_us;      /* CLOCK_REALTIME at `first` */
     struct sxt_spool_moment first, last;
     uint32_t child_count; /* processes that were started; the list has the last ones, at their number modulo its size */
     uint32_t children[SXT_SPOOL_CHILDREN_MOST]; /* process numbers; SXT_SPOOL_CHILD_FAILED is added to some of them */

@@ -124,6 +124,7 @@ int sxt_spool_take_control(struct sxt_spool *spool, const uint8_t *data, sxt_err
         .dropped = control.dropped,
         .pid = control.pid,
         .parent = control.parent,
+        .started_by = control.started_by,
         .state = control.state <= SXT_SPOOL_CONFINED ? (enum sxt_spool_state)control.state : SXT_SPOOL_RECORDING,
         .own_allocator = control.own_allocator != 0,
         .is_attached = control.image != 0,

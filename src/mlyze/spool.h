@@ -42,6 +42,7 @@ struct sxt_spool_facts {
     uint64_t period;
     uint64_t dropped;
     uint32_t pid, parent;
+    uint32_t started_by; /* the parent of a child that executed a program */
     enum sxt_spool_state state;
     bool own_allocator;
     bool is_attached; /* the recorder was loaded */

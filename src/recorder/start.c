@@ -172,6 +172,7 @@ static void begin_child(uint32_t parent)
     sxt_recording.is_disabled = false;
     control->pid = pid;
     control->parent = parent;
+    control->started_by = parent == 0 ? (uint32_t)syscall(SYS_getppid) : 0;
     begin(control, parent != 0 ? of_first : NULL);
 }
 

@@ -555,6 +555,8 @@ static void put_process(const struct sxt_spool_facts *facts, struct sxt_json_wri
     sxt_json_write_number(json, "pid", facts->pid);
     if (facts->parent != 0)
         sxt_json_write_number(json, "parent", facts->parent);
+    if (facts->started_by != 0)
+        sxt_json_write_number(json, "started_by", facts->started_by);
     put_command(facts->command, json);
     if (facts->has_status && WIFEXITED(facts->status))
         sxt_json_write_number(json, "exit_status", (uint64_t)WEXITSTATUS(facts->status));

@@ -16,6 +16,7 @@
 struct sxt_trace_part {
     sxt_trace_process process;
     char *command_line;
+    bool is_forked; /* it began with the blocks of its parent */
 };
 
 /* --- what a trace says about its process --- */
@@ -57,6 +58,7 @@ static uint64_t end_of(const sxt_trace *trace)
 static int describe(const sxt_trace *trace, struct sxt_trace_part *part, sxt_error *error)
 {
     static const char *const pids[] = {"pid"}, *const parents[] = {"parent_pid", "parent", "ppid"};
+    static const char *const starters[] = {"started_by"};
     const struct sxt_json *root = sxt_mlyze_metadata(trace->mlyze)->root;
     const struct sxt_mlyze_header *header = sxt_mlyze_header(trace->mlyze);
     const struct sxt_json *command = sxt_json_member(root, "command_line");
@@ -73,6 +75,9 @@ static int describe(const sxt_trace *trace, struct sxt_trace_part *part, sxt_err
         .parent = SXT_TRACE_NO_ID,
         .start_us = header->start_us,
     };
+    part->is_forked = part->process.parent_pid != 0;
+    if (!part->is_forked)
+        part->process.parent_pid = number_of(root, starters, 1);
     int status = sxt_buffer_status(&text, error);
     if (status == SXT_OK)
         part->command_line = (char *)sxt_buffer_take(&text, &size);
@@ -155,7 +160,11 @@ static int join(const sxt_trace *const *traces, size_t count, struct sxt_mlyze_j
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         const sxt_trace_process *process = &joined->parts[i].process;
         inputs[i] = (struct sxt_mlyze_join_input){
-            .trace = traces[i]->mlyze, .pid = process->pid, .parent = process->parent, .end = end_of(traces[i])};
+            .trace = traces[i]->mlyze,
+            .pid = process->pid,
+            .parent = joined->parts[i].is_forked ? process->parent : SXT_TRACE_NO_ID,
+            .end = end_of(traces[i]),
+        };
     }
     if (status == SXT_OK)
         status = write_joined(inputs, count, joined, error);

@@ -218,6 +218,35 @@ class Processes(sextant.ProgramTest):
         for one in (parent, child):
             self.assertEqual(one["command_line"], f"{self.folder / 'forks'} now")
 
+    def test_children_that_executed_a_program(self):
+        """They name the process that started them, and have inherited nothing."""
+        parent = self.trace("p.mlyze", [("alloc", START + 1, 16, 1000, 0, 0), ("free", START + 20, 16)], pid=9)
+        child = self.trace("c.mlyze", [("alloc", START + 12, 32, 7, 1, 0)], start=START + 10, pid=10, started_by=9)
+        rows, summary = self.heap(parent, child)
+        self.assertEqual([(row["depth"], row["parent_pid"], row["inherited_bytes"]) for row in rows],
+                         [(0, None, 0), (1, 9, 0)])  # fmt: skip
+        self.assertEqual(summary["peak_bytes"], 1007)
+        (self.folder / "runs").mkdir()
+        command = "env true; env sh -c 'env true; :'; :"
+        trace = self.folder / "runs" / "a.mlyze"
+        result = sextant.run("record", "-q", "--follow-fork", "-o", trace, "--", "sh", "-c", command)
+        self.assertEqual(result.status, 0, result)
+        rows, _ = self.heap(self.folder / "runs")
+        depths = {row["pid"]: row["depth"] for row in rows}
+        self.assertEqual(sorted(depths.values()), [0, 1, 1, 2])
+        for row in rows[1:]:
+            self.assertEqual(depths[row["parent_pid"]] + 1, row["depth"])
+
+    def test_a_process_counts_once(self):
+        """A recovered trace often lies beside the file that it was made from."""
+        events = [("alloc", START + 1, 16, 1000, 0, 0)]
+        first, again = (self.trace(f"runs/{name}.mlyze", events, pid=9) for name in ("a", "b"))
+        self.trace("runs/c.mlyze", events, start=START + 1, pid=9)
+        result = sextant.run("heap", self.folder / "runs", "--json")
+        *rows, last = result.json_lines()
+        self.assertEqual((len(rows), last["summary"]["allocated_bytes"]), (2, 2000))
+        self.assertIn(f"{again}: warning: left out: it is of the same process as {first}", result.err)
+
     def test_relations_that_cannot_be(self):
         """Files may claim anything: a process that is its own parent, a circle, a parent that began later."""
         paths = [self.trace(f"{pid}.mlyze", [("alloc", START + pid, 16, 1, 0, 0)], pid=pid, parent=parent)
