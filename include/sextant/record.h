@@ -149,6 +149,7 @@ typedef struct sxt_recorded {
     uint64_t left_bytes, left_blocks; /* that were not freed at the end */
     uint64_t anonymous_bytes;         /* as given to sxt_recording_note_memory; 0: unknown */
     bool is_sampled;                  /* the numbers are those of a sample */
+    uint64_t most_spool_bytes;        /* that the spool had on the disk; 0: not known, because it was not consumed */
 } sxt_recorded;
 
 /*
@@ -159,9 +160,16 @@ SXT_API int sxt_recording_finish_path(const char *path, const char *output, cons
                                       sxt_recorded *result, sxt_error *error);
 
 /*
+ * Removes the spool at PATH, and the file beside it that has what was taken out of the spool by sxt_recording_follow.
+ * On failure *ERROR says why the spool could not be removed.
+ */
+SXT_API int sxt_recording_remove_path(const char *path, sxt_error *error);
+
+/*
  * Makes the trace while the program runs, on a thread of the lowest priority, so that little is left to do at the end.
- * The spool is not changed. Only for traces that are compressed. The functions of OPTIONS are called by
- * sxt_recording_follow_finish alone.
+ * Events are taken out of the spool and go to another file beside it, its path with ".events"; the room that they had
+ * is given back to the file system. If more than 128 MiB are waiting, a thread of normal priority does it. Only for
+ * traces that are compressed. The functions of OPTIONS are called by sxt_recording_follow_finish alone.
  */
 typedef struct sxt_recording_follower sxt_recording_follower;
 
@@ -170,8 +178,8 @@ SXT_API int sxt_recording_follow(const sxt_recording *recording, const char *out
                                  sxt_error *error);
 
 /*
- * Ends the thread and completes the trace, once the recording has ended. If this fails, nothing was written, and
- * sxt_recording_finish_path makes the trace; SXT_ERROR_NOT_FOUND: because the recording was short. RESULT may be NULL.
+ * Ends the thread and completes the trace, once the recording has ended. If this fails, there is no trace, and
+ * sxt_recording_finish_path makes it; SXT_ERROR_NOT_FOUND: because the recording was short. RESULT may be NULL.
  */
 SXT_API int sxt_recording_follow_finish(sxt_recording_follower **follower, sxt_recorded *result, sxt_error *error);
 

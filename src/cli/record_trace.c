@@ -57,8 +57,9 @@ static bool complete_trace(struct session *session, sxt_recorded *recorded)
 
 static void remove_spool(const char *spool)
 {
-    if (unlink(spool) != 0)
-        cli_warn(spool, "cannot be removed: %s", strerror(errno));
+    sxt_error error;
+    if (sxt_recording_remove_path(spool, &error) != SXT_OK)
+        cli_warn(spool, "%s", error.text);
 }
 
 /* The spool is removed when there is a trace. */
@@ -163,6 +164,19 @@ static void print_invisible(const sxt_recorded *recorded)
     fputs(") is not in the trace: it does not come from malloc or an allocator that record knows\n", stderr);
 }
 
+/* The disk should not have held much more than the trace. */
+static void print_excess(const sxt_recorded *recorded)
+{
+    enum { USUAL = 256 << 20 };
+    if (recorded->most_spool_bytes <= USUAL)
+        return;
+    fputs("sextant: the disk held up to ", stderr);
+    print_bytes(recorded->most_spool_bytes);
+    fputs(" more than the trace while the program ran: events came faster than they could be compressed, or the file "
+          "system cannot free a part of a file\n",
+          stderr);
+}
+
 static void summarise(const struct session *session, const sxt_recorded *recorded)
 {
     explain(session, session->output, recorded);
@@ -187,6 +201,7 @@ static void summarise(const struct session *session, const sxt_recorded *recorde
         fputc('\n', stderr);
     }
     print_invisible(recorded);
+    print_excess(recorded);
 }
 
 /* A shell pattern of the traces of children, if they have a name for each process ID. */

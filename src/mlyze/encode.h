@@ -33,6 +33,7 @@
 #define SXT_SPOOL_VERSION        1
 #define SXT_SPOOL_CONTROL_MAGIC  0x43545853u /* "SXTC" */
 #define SXT_SPOOL_WINDOW_MAGIC   0x57545853u /* "SXTW" */
+#define SXT_SPOOL_CHUNK_MAGIC    0x4b545853u /* "SXTK" */
 #define SXT_SPOOL_FRAMES_MOST    128
 #define SXT_SPOOL_CHILDREN_MOST  640
 #define SXT_SPOOL_STACKS_MOST    (1u << 22) /* ids of stacks are below */
@@ -83,6 +84,8 @@ struct sxt_spool_control {
     uint32_t unknown_children;     /* of child_count: those whose number is not known, and that have no recorder */
     struct sxt_spool_moment began; /* when the recorder was loaded into this program */
     uint64_t anonymous;            /* most bytes of anonymous memory that were seen while the program ran */
+    uint64_t checkpoint;           /* offset of the newest checkpoint; 0: nothing was consumed. See below */
+    uint64_t released;             /* bytes of the file that were given back to the file system */
 };
 
 #define SXT_SPOOL_CHILD_FAILED 0x80000000u /* it has no spool because the file could not be created */
@@ -95,6 +98,24 @@ struct sxt_spool_window {
     uint32_t sequence; /* in the stream, from 0 */
     uint32_t thread;
     uint64_t tick; /* that the first record is relative to */
+};
+
+/*
+ * What `record` adds to the spool while it consumes it, in place of a window. The recorder does not read chunks.
+ *
+ * CHECKPOINT   what was consumed, and how to go on from there: see spool_checkpoint.c. Only the newest one counts.
+ * NOTES        records of kind NOTE that were in windows which are consumed. `previous` is the NOTES chunk before it.
+ */
+enum sxt_spool_chunk_kind { SXT_SPOOL_CHECKPOINT = 1, SXT_SPOOL_NOTES = 2 };
+
+struct sxt_spool_chunk {
+    uint32_t magic;
+    uint32_t kind; /* a sxt_spool_chunk_kind */
+    uint32_t image;
+    uint32_t crc; /* CRC32C of this header, with 0 here, and of the stored bytes */
+    uint64_t size;
+    uint64_t stored_size; /* bytes that follow: a zstd frame */
+    uint64_t previous;    /* the newest NOTES chunk before this chunk, which has a lower offset; 0: none */
 };
 
 enum sxt_spool_kind {

@@ -372,6 +372,11 @@ int sxt_mlyze_writer_open_early(struct sxt_output *output, const struct sxt_mlyz
                                 struct sxt_mlyze_writer **out, sxt_error *error);
 int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_metadata *metadata,
                                    sxt_string rest, sxt_error *error);
+/*
+ * Of such a writer: writes all events that it has by now. HEADER becomes that of a trace that ends here and has no
+ * metadata. More events may come.
+ */
+int sxt_mlyze_writer_pause(struct sxt_mlyze_writer *writer, uint8_t header[SXT_MLYZE_HEADER_SIZE], sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
  * Says what is live after the last event. Call it after each event if the index is kept. sxt_mlyze_writer_take_index

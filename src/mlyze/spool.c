@@ -25,9 +25,14 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
     struct sxt_spool *spool = calloc(1, sizeof *spool);
     if (spool == NULL)
         return sxt_fail_memory(error, sizeof *spool);
+    sxt_arena_init(&spool->kept, 0, sxt_arena_separate_default);
     int status = sxt_strings_init(&spool->markers, 0, error);
     if (status == SXT_OK)
         status = sxt_spool_take_control(spool, data, error);
+    if (status == SXT_OK && (spool->stack_numbers = calloc(SXT_SPOOL_STACKS_MOST, sizeof(uint32_t))) == NULL)
+        status = sxt_fail_memory(error, SXT_SPOOL_STACKS_MOST * sizeof(uint32_t));
+    if (status == SXT_OK)
+        status = sxt_spool_resume(spool, data, size, error);
     if (status == SXT_OK)
         status = find_pieces(spool, data, size, sxt_spool_read_control(data).image, error);
     if (status == SXT_OK)
@@ -54,6 +59,8 @@ void sxt_spool_close(struct sxt_spool **spool)
     free(all->threads);
     free(all->children);
     sxt_buffer_free(&all->command);
+    sxt_buffer_free(&all->log);
+    free(all->spans);
     free(all->unloads);
     for (size_t i = 0; i < all->copy_count; i++)
         free(all->copies[i]);
@@ -204,18 +211,28 @@ static void leave_out_copies(struct sxt_spool *spool)
     spool->piece_count = kept;
 }
 
+/* Whether the events and notes of a window were read before the checkpoint. */
+static bool is_consumed(const struct sxt_spool *spool, const struct sxt_spool_window *header)
+{
+    const struct sxt_spool_way *way = sxt_spool_way_of(spool, header->stream);
+    return way != NULL && header->sequence < way->sequence && header->sequence < way->noted_sequence;
+}
+
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error)
 {
     int status = SXT_OK;
-    for (size_t at = SXT_SPOOL_WINDOWS_OFFSET; status == SXT_OK && size - at > sizeof(struct sxt_spool_window);) {
+    size_t next = 0;
+    for (size_t at = SXT_SPOOL_WINDOWS_OFFSET; status == SXT_OK;) {
         struct sxt_spool_window header;
+        at = sxt_spool_skip(spool, at, &next);
+        if (at >= size || size - at <= sizeof header)
+            break;
         memcpy(&header, data + at, sizeof header);
-        size_t step = SXT_SPOOL_UNIT;
-        if (header.magic == SXT_SPOOL_WINDOW_MAGIC && header.size % SXT_SPOOL_UNIT == 0 && header.size > 0 &&
-            header.size <= SXT_SPOOL_WINDOW_MOST) {
+        size_t chunk = (size_t)sxt_spool_chunk_room(data, size, at), step = chunk > 0 ? chunk : SXT_SPOOL_UNIT;
+        if (sxt_spool_is_window(&header)) {
             step = header.size;
             header.size = size - at < step ? (uint32_t)(size - at) : header.size;
-            if (header.image == image)
+            if (header.image == image && !is_consumed(spool, &header))
                 status = add_piece(spool, data + at, &header, error);
         }
         if (size - at <= step)
@@ -225,6 +242,12 @@ static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size
     if (spool->piece_count > 1)
         qsort(spool->pieces, spool->piece_count, sizeof *spool->pieces, by_stream);
     leave_out_copies(spool);
+    /* An empty piece comes last: the way of a checkpoint may have none. */
+    void *moved = sxt_array_grow(spool->pieces, &spool->piece_capacity, spool->piece_count + 1, sizeof *spool->pieces);
+    if (moved == NULL)
+        return sxt_fail_memory(error, sizeof *spool->pieces);
+    spool->pieces = moved;
+    spool->pieces[spool->piece_count] = (struct sxt_spool_piece){0};
     return status;
 }
 
@@ -309,7 +332,7 @@ static int add_stack(struct sxt_spool *spool, uint32_t number, struct sxt_spool_
         return SXT_OK;
     uint32_t known = spool->stack_numbers[number];
     if (known != 0 && known != STACK_UNKNOWN) {
-        if (spool->is_followed && spool->stacks[known - 1].count == 0)
+        if (spool->stacks[known - 1].count == 0)
             spool->stacks[known - 1] = stack; /* it was used before its frames were found */
         return SXT_OK;
     }
@@ -393,7 +416,8 @@ static int take_note(struct sxt_spool *spool, const struct sxt_spool_record *rec
         sxt_buffer_append(&spool->command, record->data, record->data_size);
         return SXT_OK;
     case SXT_SPOOL_MARKER:
-        if (sxt_strings_add(&spool->markers, (const char *)record->data, record->data_size) == SXT_STRINGS_FULL)
+        if (sxt_strings_add(&spool->markers, sxt_spool_marker_text(record).data, sxt_spool_marker_text(record).size) ==
+            SXT_STRINGS_FULL)
             return sxt_fail_memory(error, record->data_size);
         return SXT_OK;
     default:
@@ -432,6 +456,39 @@ static int remember_unload(struct sxt_spool *spool, const struct sxt_spool_recor
     return SXT_OK;
 }
 
+int sxt_spool_number_stack(struct sxt_spool *spool, uint32_t stack, sxt_error *error)
+{
+    if (stack >= SXT_SPOOL_STACKS_MOST || spool->stack_numbers[stack] != 0)
+        return SXT_OK;
+    if (spool->is_consumed)
+        sxt_spool_log_note(spool, SXT_SPOOL_STACK, (const uint32_t[]){stack, 0}, 8);
+    return add_stack(spool, stack, (struct sxt_spool_stack){0}, error);
+}
+
+/* A note in a window that will change or be released is copied. */
+static int keep_note(struct sxt_spool *spool, const struct sxt_spool_way *way, struct sxt_spool_record *record,
+                     sxt_error *error)
+{
+    bool is_event = record->note == SXT_SPOOL_GC || record->note == SXT_SPOOL_MAPPING;
+    if (is_event || (!spool->is_consumed && !spool->pieces[way->piece].is_copy))
+        return SXT_OK;
+    record->data = (const uint8_t *)sxt_arena_copy(&spool->kept, record->data, record->data_size);
+    if (record->data == NULL)
+        return sxt_fail_memory(error, record->data_size);
+    if (spool->is_consumed)
+        sxt_spool_log_note(spool, record->note, record->data, record->data_size);
+    return SXT_OK;
+}
+
+/* Every stack that an event has gets a number. */
+static inline int use_stack(struct sxt_spool *spool, uint32_t stack, struct remainder *rest, sxt_error *error)
+{
+    stack = stack < SXT_SPOOL_STACKS_MOST ? stack : SXT_SPOOL_NO_STACK;
+    if (__builtin_expect(spool->stack_numbers[stack] != 0, 1))
+        return SXT_OK;
+    return rest != NULL ? remember_stack(spool, rest, stack, error) : sxt_spool_number_stack(spool, stack, error);
+}
+
 /* REST may be NULL: then a stack without frames has a number at once, and gets its frames later. */
 static int read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, struct remainder *rest, sxt_error *error)
 {
@@ -439,18 +496,14 @@ static int read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, str
     while (status == SXT_OK && sxt_spool_step(spool, way)) {
         struct sxt_spool_record *record = &way->record;
         if (record->kind == SXT_SPOOL_ALLOC) {
-            uint32_t stack = record->stack < SXT_SPOOL_STACKS_MOST ? record->stack : SXT_SPOOL_NO_STACK;
-            if (__builtin_expect(spool->stack_numbers[stack] == 0, 0))
-                status = rest != NULL ? remember_stack(spool, rest, stack, error)
-                                      : add_stack(spool, stack, (struct sxt_spool_stack){0}, error);
+            status = use_stack(spool, record->stack, rest, error);
         } else if (record->kind == SXT_SPOOL_NOTE) {
-            if (spool->pieces[way->piece].is_copy) {
-                record->data = (const uint8_t *)sxt_arena_copy(&spool->kept, record->data, record->data_size);
-                if (record->data == NULL)
-                    return sxt_fail_memory(error, record->data_size);
-            }
-            status = record->note == SXT_SPOOL_UNLOAD ? remember_unload(spool, record, error)
-                                                      : take_note(spool, record, error);
+            status = keep_note(spool, way, record, error);
+            if (status == SXT_OK && record->note == SXT_SPOOL_MAPPING && record->data_size >= 8)
+                status = use_stack(spool, sxt_load_u32le(record->data + 4), rest, error);
+            else if (status == SXT_OK)
+                status = record->note == SXT_SPOOL_UNLOAD ? remember_unload(spool, record, error)
+                                                          : take_note(spool, record, error);
         }
     }
     return status;
@@ -503,6 +556,12 @@ static int pass(struct sxt_spool *spool, sxt_error *error)
     int status = SXT_OK;
     for (size_t i = 0; i < spool->piece_count && status == SXT_OK; i++) {
         struct sxt_spool_way way = {.piece = i, .piece_end = i + 1};
+        const struct sxt_spool_way *before = sxt_spool_way_of(spool, spool->pieces[i].stream); /* of a checkpoint */
+        if (before != NULL && spool->pieces[i].sequence < before->noted_sequence)
+            continue;
+        if (before != NULL && spool->pieces[i].sequence == before->noted_sequence)
+            way.word =
+                before->noted_word < spool->pieces[i].word_count ? before->noted_word : spool->pieces[i].word_count;
         status = read_notes_of(spool, &way, &rest, error);
     }
     for (size_t i = 0; i < rest.stack_count && status == SXT_OK; i++)
@@ -513,10 +572,6 @@ static int pass(struct sxt_spool *spool, sxt_error *error)
 
 static int read_notes(struct sxt_spool *spool, sxt_error *error)
 {
-    size_t bytes = sizeof *spool->stack_numbers * SXT_SPOOL_STACKS_MOST;
-    spool->stack_numbers = calloc(1, bytes);
-    if (spool->stack_numbers == NULL)
-        return sxt_fail_memory(error, bytes);
     int status = pass(spool, error);
     sxt_spool_end_notes(spool);
     return status;

@@ -8,6 +8,7 @@
 #ifndef SXT_MLYZE_SPOOL_H
 #define SXT_MLYZE_SPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -127,13 +128,75 @@ int sxt_spool_follow(const uint8_t *data, size_t size, struct sxt_spool **out, s
 /*
  * Looks for what was written; sxt_spool_read_live gives out the events up to shortly before now, and then 0. All of
  * them with IS_ENDED: nothing writes to the spool any more. *IS_DONE is false if the recorder was too busy: try again.
- * Afterwards the facts are those of the end, if it has ended. Fails if the process has executed another program, and if
- * there are markers.
+ * Afterwards the facts are those of the end, if it has ended. Fails if the process has executed another program.
  */
 int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, bool is_ended, bool *is_done,
                        sxt_error *error);
 
 /* The number of frees that were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);
+
+/* A search that is not the last one ends early, without success, when *STOP is set. */
+void sxt_spool_set_stop(struct sxt_spool *spool, const atomic_bool *stop);
+
+/* Whether the process that a followed spool is of has executed another program since. */
+bool sxt_spool_is_over(const struct sxt_spool *spool, const uint8_t *data);
+
+/* --- spool_checkpoint.c, spool_consume.c: events that were taken out of the spool --- */
+
+/*
+ * The events that were given out up to a checkpoint are in the first SIZE bytes of another file: a trace with event
+ * blocks that has HEADER in place of what the file begins with, and no metadata. Stacks in its events have the numbers
+ * that they have in the spool; MARKERs have the number of the marker less 1.
+ */
+struct sxt_spool_consumed {
+    sxt_string name; /* of the file, which is in the folder of the spool */
+    uint64_t size;
+    uint64_t event_count;
+    uint64_t time; /* of the last event; the spool knows it */
+    uint8_t header[SXT_MLYZE_HEADER_SIZE];
+};
+
+/* From now on, what is given out by a followed spool may be consumed. */
+void sxt_spool_consume(struct sxt_spool *spool);
+
+/*
+ * Writes a checkpoint into the spool FD, whose first page is mapped at HEAD: everything that was given out is in the
+ * file that CONSUMED describes. If this fails, or the process ends before it is done, the checkpoint before it counts.
+ */
+int sxt_spool_save_checkpoint(struct sxt_spool *spool, uint8_t *head, int fd, const struct sxt_spool_consumed *consumed,
+                              sxt_error *error);
+
+/* How the room of windows is given back to the file system: fallocate, or what a test has in its place. */
+typedef int sxt_spool_punch(int fd, int mode, int64_t offset, int64_t size);
+
+/*
+ * Releases the windows that are not needed after the checkpoint; DATA is the mapped spool. They are not read again,
+ * also where the file system cannot take room back from a file: *IS_PUNCHED says whether it can.
+ */
+int sxt_spool_release(struct sxt_spool *spool, const uint8_t *data, uint8_t *head, int fd, sxt_spool_punch *punch,
+                      bool *is_punched, sxt_error *error);
+
+/* Bytes of a followed spool that have not been released; SIZE is that of the file. */
+uint64_t sxt_spool_left(const struct sxt_spool *spool, uint64_t size);
+
+/* Moves what was released to the spool that follows the next program of the process. */
+void sxt_spool_inherit(struct sxt_spool *spool, struct sxt_spool *from);
+
+/* What was taken out of a spool that was opened; NULL: nothing. */
+const struct sxt_spool_consumed *sxt_spool_get_consumed(const struct sxt_spool *spool);
+
+/*
+ * Before anything is read from an opened spool: the events that were taken out of it, in order. LIVE becomes what is
+ * live after each.
+ */
+int sxt_spool_replay(struct sxt_spool *spool, const sxt_trace_event *events, struct sxt_spool_live *live, size_t count,
+                     sxt_error *error);
+
+/* Only finds out what was taken out of a spool, and where its content is: there are no events and no facts. */
+int sxt_spool_peek(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
+
+/* The next part at or after *START that has content. False if there is none before SIZE. */
+bool sxt_spool_next_part(const struct sxt_spool *spool, uint64_t size, uint64_t *start, uint64_t *end);
 
 #endif

@@ -61,30 +61,6 @@ static uint64_t size_of_file(int fd)
     return fstat(fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* The header at an offset; its magic is read first, because it is written last. */
-static struct sxt_spool_window read_header(const uint8_t *data, uint64_t offset)
-{
-    const struct sxt_spool_window *at = (const void *)(data + offset);
-    struct sxt_spool_window header = {.magic = __atomic_load_n(&at->magic, __ATOMIC_ACQUIRE)};
-    if (header.magic == SXT_SPOOL_WINDOW_MAGIC)
-        memcpy(&header, at, sizeof header);
-    return header;
-}
-
-static bool is_window(const struct sxt_spool_window *header)
-{
-    return header->magic == SXT_SPOOL_WINDOW_MAGIC && header->size % SXT_SPOOL_UNIT == 0 && header->size > 0 &&
-           header->size <= SXT_SPOOL_WINDOW_MOST;
-}
-
-static const struct sxt_spool_way *way_of(const struct sxt_spool *spool, uint32_t stream)
-{
-    for (size_t i = 0; i < spool->way_count; i++)
-        if (spool->ways[i].stream == stream)
-            return &spool->ways[i];
-    return NULL;
-}
-
 static uint32_t sequence_of(const struct sxt_spool *spool, const struct sxt_spool_way *way)
 {
     return spool->pieces[way->piece].sequence;
@@ -96,15 +72,18 @@ static int find_windows(const struct sxt_spool *spool, const uint8_t *data, int 
 {
     const struct sxt_spool_way *way = NULL;
     uint64_t end = size_of_file(fd), step;
+    size_t next = 0;
     for (uint64_t at = SXT_SPOOL_WINDOWS_OFFSET;; at += step) {
+        at = sxt_spool_skip(spool, at, &next);
         if (at + SXT_SPOOL_UNIT > end && at + SXT_SPOOL_UNIT > (end = size_of_file(fd)))
             return SXT_OK;
-        struct sxt_spool_window header = read_header(data, at);
-        step = is_window(&header) ? header.size : SXT_SPOOL_UNIT;
-        if (!is_window(&header) || header.image != spool->image || at + step > end)
+        struct sxt_spool_window header = sxt_spool_read_header(data, at);
+        uint64_t chunk = sxt_spool_is_window(&header) ? 0 : sxt_spool_chunk_room(data, end, at);
+        step = sxt_spool_is_window(&header) ? header.size : chunk > 0 ? chunk : SXT_SPOOL_UNIT;
+        if (!sxt_spool_is_window(&header) || header.image != spool->image || at + step > end)
             continue;
         if (way == NULL || way->stream != header.stream)
-            way = way_of(spool, header.stream);
+            way = sxt_spool_way_of(spool, header.stream);
         if (way != NULL && header.sequence < sequence_of(spool, way))
             continue;
         void *moved = sxt_array_grow(windows->list, &windows->capacity, windows->count + 1, sizeof *windows->list);
@@ -155,7 +134,7 @@ static uint8_t *copy_window(const uint8_t *from, size_t size)
 static bool is_unchanged(const uint8_t *data, const struct window *window)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    struct sxt_spool_window now = read_header(data, window->offset);
+    struct sxt_spool_window now = sxt_spool_read_header(data, window->offset);
     return now.magic == SXT_SPOOL_WINDOW_MAGIC && now.stream == window->header.stream &&
            now.sequence == window->header.sequence && now.image == window->header.image;
 }
@@ -226,7 +205,7 @@ static int make_pieces(const struct sxt_spool *spool, const uint8_t *data, const
             end++;
         bool is_new = i == 0 || windows->list[i - 1].header.stream != first->header.stream;
         bool is_last = end == windows->count || windows->list[end].header.stream != first->header.stream;
-        const struct sxt_spool_way *way = is_new ? way_of(spool, first->header.stream) : NULL;
+        const struct sxt_spool_way *way = is_new ? sxt_spool_way_of(spool, first->header.stream) : NULL;
         if (is_new)
             expected = way != NULL ? sequence_of(spool, way) : 0;
         found->is_complete = is_ended || first->header.sequence == expected;
@@ -253,7 +232,7 @@ static bool keep_note(struct sxt_spool *spool, struct sxt_spool_way *way)
 static bool set_pieces(struct sxt_spool *spool, size_t first, size_t end)
 {
     const struct sxt_spool_piece *piece = &spool->pieces[first];
-    struct sxt_spool_way *way = (struct sxt_spool_way *)(uintptr_t)way_of(spool, piece->stream);
+    struct sxt_spool_way *way = sxt_spool_way_of(spool, piece->stream);
     if (way == NULL) {
         if (!sxt_spool_make_ways(spool, spool->way_count + 1))
             return false;
@@ -268,20 +247,33 @@ static bool set_pieces(struct sxt_spool *spool, size_t first, size_t end)
     return true;
 }
 
+static bool is_stopped(const struct sxt_spool *spool)
+{
+    return spool->stop != NULL && atomic_load(spool->stop);
+}
+
+/* Reads the notes of a stream, a piece at a time. */
+static int read_notes_of_way(struct sxt_spool *spool, struct sxt_spool_way *way, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (size_t i = way->piece; i < way->piece_end && status == SXT_OK && !is_stopped(spool); i++) {
+        uint32_t sequence = spool->pieces[i].sequence;
+        if (sequence < way->noted_sequence)
+            continue;
+        struct sxt_spool_way notes = {
+            .piece = i, .piece_end = i + 1, .word = sequence == way->noted_sequence ? way->noted_word : 0};
+        status = sxt_spool_read_notes_of(spool, &notes, error);
+        way->noted_sequence = sequence;
+        way->noted_word = notes.word;
+    }
+    return status;
+}
+
 static int read_notes(struct sxt_spool *spool, sxt_error *error)
 {
     int status = SXT_OK;
-    for (size_t i = 0; i < spool->way_count && status == SXT_OK; i++) {
-        struct sxt_spool_way *way = &spool->ways[i];
-        struct sxt_spool_way notes = {.piece = way->piece, .piece_end = way->piece_end, .word = way->noted_word};
-        while (notes.piece < notes.piece_end && spool->pieces[notes.piece].sequence < way->noted_sequence)
-            notes.piece++;
-        if (notes.piece == notes.piece_end)
-            continue;
-        status = sxt_spool_read_notes_of(spool, &notes, error);
-        way->noted_sequence = spool->pieces[notes.piece].sequence;
-        way->noted_word = notes.word;
-    }
+    for (size_t i = 0; i < spool->way_count && status == SXT_OK; i++)
+        status = read_notes_of_way(spool, &spool->ways[i], error);
     return status;
 }
 
@@ -303,7 +295,7 @@ static int install(struct sxt_spool *spool, struct found *found, sxt_error *erro
         size_t end = i + 1;
         while (end < spool->piece_count && spool->pieces[end].stream == spool->pieces[i].stream)
             end++;
-        seen += way_of(spool, spool->pieces[i].stream) != NULL;
+        seen += sxt_spool_way_of(spool, spool->pieces[i].stream) != NULL;
         is_good = set_pieces(spool, i, end);
         i = end;
     }
@@ -331,6 +323,16 @@ static uint64_t moment_before(const struct sxt_spool *spool, const struct sxt_sp
     return tick > delay ? tick - delay : 0;
 }
 
+void sxt_spool_set_stop(struct sxt_spool *spool, const atomic_bool *stop)
+{
+    spool->stop = stop;
+}
+
+bool sxt_spool_is_over(const struct sxt_spool *spool, const uint8_t *data)
+{
+    return sxt_spool_read_control(data).image != spool->image;
+}
+
 int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, bool is_ended, bool *is_done,
                        sxt_error *error)
 {
@@ -338,6 +340,7 @@ int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, boo
     struct windows windows = {0};
     struct found found = {.is_complete = true};
     *is_done = false;
+    spool->stop = is_ended ? NULL : spool->stop;
     if (control.image != spool->image)
         return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the process executed another program");
     int status = sxt_spool_take_control(spool, data, error);
@@ -351,12 +354,11 @@ int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, boo
     *is_done = status == SXT_OK && found.is_complete;
     if (*is_done)
         status = install(spool, &found, error);
+    *is_done &= is_ended || !is_stopped(spool); /* otherwise there may be notes that were not read */
     if (*is_done && status == SXT_OK) {
         spool->limit = limit;
         if (is_ended)
             sxt_spool_end_notes(spool);
-        if (spool->markers.count > 1)
-            status = sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the program sets markers");
     }
     free(windows.list);
     free(found.pieces);

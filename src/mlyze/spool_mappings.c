@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "mlyze/private.h"
 
 #define CHUNK_MOST 128
@@ -452,4 +453,87 @@ const struct sxt_mapping_event *sxt_mappings_take(struct sxt_mappings *mappings,
         return NULL;
     *count = mappings->event_count;
     return *count > 0 ? mappings->events : &none;
+}
+
+/* --- saving --- */
+
+enum { IS_ACCESSIBLE = 1, IS_BLOCK = 2 };
+
+void sxt_mappings_save(const struct sxt_mappings *mappings, struct sxt_buffer *out)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < mappings->chunk_count; i++)
+        count += mappings->chunks[i]->count;
+    sxt_buffer_u64le(out, mappings->random);
+    sxt_buffer_u64le(out, count);
+    for (size_t i = 0; i < mappings->chunk_count; i++)
+        for (size_t k = 0; k < mappings->chunks[i]->count; k++) {
+            const struct region *region = &mappings->chunks[i]->regions[k];
+            sxt_buffer_u64le(out, region->start);
+            sxt_buffer_u64le(out, region->end);
+            sxt_buffer_u32le(out, region->stack);
+            sxt_buffer_u32le(out, region->thread);
+            sxt_buffer_u8(out,
+                          (uint8_t)((region->is_accessible ? IS_ACCESSIBLE : 0) | (region->is_block ? IS_BLOCK : 0)));
+        }
+    sxt_buffer_u64le(out, mappings->moved_count);
+    for (size_t i = 0; i < mappings->moved_count; i++) {
+        sxt_buffer_u32le(out, mappings->moved[i].stream);
+        sxt_buffer_u64le(out, mappings->moved[i].offset);
+        sxt_buffer_u64le(out, mappings->moved[i].size);
+        sxt_buffer_u8(out, mappings->moved[i].is_accessible);
+    }
+}
+
+static bool load_regions(struct sxt_mappings *mappings, struct sxt_cursor *from, const uint32_t *stack_numbers)
+{
+    enum { EACH = 25 };
+    uint64_t count = sxt_cursor_u64(from), end = 0;
+    if (count > sxt_cursor_left(from) / EACH)
+        return false;
+    for (uint64_t i = 0; i < count && !mappings->no_memory; i++) {
+        struct region region = {.start = sxt_cursor_u64(from)};
+        region.end = sxt_cursor_u64(from);
+        region.stack = sxt_cursor_u32(from);
+        region.thread = sxt_cursor_u32(from);
+        unsigned flags = sxt_cursor_u8(from);
+        region.is_accessible = (flags & IS_ACCESSIBLE) != 0;
+        region.is_block = (flags & IS_BLOCK) != 0;
+        uint32_t stack = region.stack < SXT_SPOOL_STACKS_MOST ? region.stack : SXT_SPOOL_NO_STACK;
+        if (region.start < end || region.end <= region.start || stack_numbers[stack] == 0)
+            return false;
+        end = region.end;
+        insert(mappings, region);
+    }
+    return true;
+}
+
+static bool load_moved(struct sxt_mappings *mappings, struct sxt_cursor *from)
+{
+    enum { EACH = 21 };
+    uint64_t count = sxt_cursor_u64(from);
+    if (count > sxt_cursor_left(from) / EACH)
+        return false;
+    for (uint64_t i = 0; i < count && !mappings->no_memory; i++) {
+        struct leaving leaving = {.stream = sxt_cursor_u32(from)};
+        struct region part = {.start = sxt_cursor_u64(from)};
+        uint64_t size = sxt_cursor_u64(from);
+        part.is_accessible = sxt_cursor_u8(from) != 0;
+        if (!sxt_add_u64(part.start, size, &part.end))
+            return false;
+        remember_moved(mappings, &part, &leaving);
+    }
+    return true;
+}
+
+struct sxt_mappings *sxt_mappings_load(struct sxt_cursor *from, uint64_t period, const uint32_t *stack_numbers)
+{
+    struct sxt_mappings *mappings = sxt_mappings_new(period);
+    if (mappings == NULL)
+        return NULL;
+    mappings->random = sxt_cursor_u64(from);
+    if (!load_regions(mappings, from, stack_numbers) || !load_moved(mappings, from) || mappings->no_memory ||
+        from->failed)
+        sxt_mappings_free(&mappings);
+    return mappings;
 }

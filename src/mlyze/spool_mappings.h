@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+#include "base/cursor.h"
 #include "mlyze/encode.h"
 
 /* A block that begins or ends. */
@@ -31,5 +33,9 @@ void sxt_mappings_free(struct sxt_mappings **mappings);
  */
 const struct sxt_mapping_event *sxt_mappings_take(struct sxt_mappings *mappings, const struct sxt_spool_mapping *call,
                                                   uint32_t stream, uint32_t thread, size_t *count);
+
+/* Appends what is mapped; and reads that again. NULL if memory is short, or if it is not what was saved. */
+void sxt_mappings_save(const struct sxt_mappings *mappings, struct sxt_buffer *out);
+struct sxt_mappings *sxt_mappings_load(struct sxt_cursor *from, uint64_t period, const uint32_t *stack_numbers);
 
 #endif

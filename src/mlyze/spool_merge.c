@@ -116,18 +116,47 @@ static size_t count_streams(const struct sxt_spool *spool)
     return count;
 }
 
+/* The way of a checkpoint goes on in the pieces from FIRST up to END. */
+static void continue_way(const struct sxt_spool *spool, struct sxt_spool_way *way, size_t first, size_t end)
+{
+    while (first < end && spool->pieces[first].sequence < way->sequence)
+        first++;
+    if (first == end)
+        return;
+    way->piece = first;
+    way->piece_end = end;
+    const struct sxt_spool_piece *piece = &spool->pieces[first];
+    if (piece->sequence == way->sequence) {
+        way->word = way->word < piece->word_count ? way->word : piece->word_count;
+        return;
+    }
+    way->word = 0;
+    way->thread = piece->thread;
+    way->tick = way->tick > piece->tick ? way->tick : piece->tick;
+}
+
 static void begin_ways(struct sxt_spool *spool)
 {
+    size_t resumed = spool->way_count; /* that have no pieces yet */
+    for (size_t i = 0; i < resumed; i++)
+        spool->ways[i].piece = spool->ways[i].piece_end = spool->piece_count;
     for (size_t i = 0; i < spool->piece_count;) {
         size_t end = i + 1;
         while (end < spool->piece_count && spool->pieces[end].stream == spool->pieces[i].stream)
             end++;
-        spool->ways[spool->way_count++] = (struct sxt_spool_way){
-            .piece = i, .piece_end = end, .tick = spool->pieces[i].tick, .thread = spool->pieces[i].thread};
+        struct sxt_spool_way *way = resumed > 0 ? sxt_spool_way_of(spool, spool->pieces[i].stream) : NULL;
+        if (way != NULL)
+            continue_way(spool, way, i, end);
+        else
+            spool->ways[spool->way_count++] = (struct sxt_spool_way){.piece = i,
+                                                                     .piece_end = end,
+                                                                     .tick = spool->pieces[i].tick,
+                                                                     .thread = spool->pieces[i].thread,
+                                                                     .stream = spool->pieces[i].stream};
         i = end;
     }
     for (size_t i = 0; i < spool->way_count; i++)
-        if (next_event(spool, &spool->ways[i]))
+        if (spool->ways[i].is_queued || next_event(spool, &spool->ways[i]))
             make_ready(spool, (uint32_t)i);
 }
 
@@ -157,13 +186,31 @@ bool sxt_spool_make_ways(struct sxt_spool *spool, size_t count)
     return count <= 1 || (spool->ends != NULL && spool->postponed != NULL);
 }
 
+/* Those of a checkpoint are in no order: the place of an end depends on random numbers of the table. */
+static bool place_ends(struct sxt_spool *spool)
+{
+    size_t bytes = SXT_SPOOL_ENDS * sizeof *spool->ends;
+    struct sxt_spool_end *given = spool->is_resumed && spool->ends != NULL ? malloc(bytes) : NULL;
+    if (given == NULL)
+        return !spool->is_resumed || spool->ends == NULL;
+    memcpy(given, spool->ends, bytes);
+    memset(spool->ends, 0, bytes);
+    for (size_t i = 0; i < SXT_SPOOL_ENDS; i++) {
+        struct sxt_spool_end *end = &spool->ends[sxt_live_hash(&spool->live, given[i].address) % SXT_SPOOL_ENDS];
+        if (end->tick <= given[i].tick)
+            *end = given[i];
+    }
+    free(given);
+    return true;
+}
+
 int sxt_spool_merge_begin(struct sxt_spool *spool, sxt_error *error)
 {
-    size_t streams = count_streams(spool);
-    if (!sxt_spool_make_ways(spool, streams) || !sxt_live_init(&spool->live))
+    size_t streams = count_streams(spool) + spool->way_count;
+    if (!sxt_spool_make_ways(spool, streams) || !sxt_live_init(&spool->live) || !place_ends(spool))
         return sxt_fail_memory(error, streams * sizeof *spool->ways);
     spool->limit = UINT64_MAX;
-    spool->last_time = spool->facts.start_us;
+    spool->last_time = spool->is_resumed ? spool->consumed.time : spool->facts.start_us;
     spool->earliest = SXT_SPOOL_NO_WAY;
     begin_ways(spool);
     return SXT_OK;
@@ -370,7 +417,8 @@ static void take_note(struct sxt_spool *spool, const struct sxt_spool_record *re
         event->size = sxt_load_u64le(record->data + 8);
     } else {
         event->kind = SXT_TRACE_MARKER;
-        event->stack = sxt_strings_find(&spool->markers, (const char *)record->data, record->data_size);
+        sxt_string text = sxt_spool_marker_text(record);
+        event->stack = sxt_strings_find(&spool->markers, text.data, text.size);
     }
 }
 
@@ -495,6 +543,31 @@ int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct
         *count += is_event;
     }
     return status;
+}
+
+int sxt_spool_replay(struct sxt_spool *spool, const sxt_trace_event *events, struct sxt_spool_live *live, size_t count,
+                     sxt_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const sxt_trace_event *event = &events[i];
+        bool is_new;
+        if (event->kind == SXT_TRACE_ALLOC) {
+            size_t place = sxt_live_add(&spool->live, event->address, &is_new);
+            if (place == SXT_LIVE_NOWHERE)
+                return sxt_fail_memory(error, spool->live.count * sizeof(struct sxt_live_block));
+            struct sxt_live_block *block = sxt_live_at(&spool->live, place);
+            spool->live_bytes += event->size - (is_new ? 0 : block->size);
+            block->size = event->size;
+        } else if (event->kind == SXT_TRACE_FREE) {
+            size_t place = sxt_live_find(&spool->live, event->address);
+            if (place != SXT_LIVE_NOWHERE) {
+                spool->live_bytes -= sxt_live_at(&spool->live, place)->size;
+                sxt_live_remove(&spool->live, place);
+            }
+        }
+        live[i] = (struct sxt_spool_live){spool->live_bytes, spool->live.count};
+    }
+    return SXT_OK;
 }
 
 int sxt_spool_read(struct sxt_spool *spool, sxt_trace_event *events, size_t capacity, size_t *count, sxt_error *error)

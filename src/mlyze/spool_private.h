@@ -1,6 +1,9 @@
-/* spool_private.h: an open spool, for the two files that read it. */
+/* spool_private.h: an open spool, for the files that read it. */
 #ifndef SXT_MLYZE_SPOOL_PRIVATE_H
 #define SXT_MLYZE_SPOOL_PRIVATE_H
+
+#include <stdatomic.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/priority_queue.h"
@@ -22,6 +25,11 @@ struct sxt_spool_piece {
 struct sxt_spool_unload {
     uint64_t start;
     uint32_t generation;
+};
+
+/* A part of the file. */
+struct sxt_spool_span {
+    uint64_t start, end;
 };
 
 /* A decoded record. Fields that its kind does not have are left unchanged. */
@@ -54,6 +62,7 @@ struct sxt_spool_way {
     uint32_t stream;
     uint32_t noted_sequence; /* the notes before this place were read */
     size_t noted_word;
+    uint32_t sequence; /* from a checkpoint: that of the piece which `word` is in */
 };
 
 /* A FREE of WAY has ended the block at an address. */
@@ -106,12 +115,21 @@ struct sxt_spool {
     /* spool_follow.c */
     bool is_followed; /* the program may still be writing */
     uint32_t image;
-    uint64_t limit;        /* ticks: records after it are not complete yet */
-    struct sxt_arena kept; /* what notes in copies had */
-    uint8_t **copies;      /* of windows that are still written to */
+    uint64_t limit;          /* ticks: records after it are not complete yet */
+    const atomic_bool *stop; /* ends a search early; may be NULL */
+    struct sxt_arena kept;   /* what notes in copies had */
+    uint8_t **copies;        /* of windows that are still written to */
     size_t copy_count;
     struct sxt_spool_unload *unloads;
     size_t unload_count, unload_capacity;
+    /* spool_consume.c, spool_checkpoint.c */
+    struct sxt_spool_span *spans; /* parts of the file that were released, in order; they do not touch */
+    size_t span_count, span_capacity;
+    bool is_consumed;      /* windows may be released once their records were given out */
+    struct sxt_buffer log; /* notes since the last NOTES chunk */
+    uint64_t notes;        /* offset of the last NOTES chunk */
+    bool is_resumed;       /* it goes on from a checkpoint */
+    struct sxt_spool_consumed consumed;
     uint64_t longest_wait; /* ticks */
     uint64_t last_time;
     uint64_t unmatched;
@@ -133,6 +151,62 @@ int sxt_spool_read_notes_of(struct sxt_spool *spool, struct sxt_spool_way *way, 
 
 /* Once all notes were read. */
 void sxt_spool_end_notes(struct sxt_spool *spool);
+
+/* Gives a stack without frames a number, if it has none. */
+int sxt_spool_number_stack(struct sxt_spool *spool, uint32_t stack, sxt_error *error);
+
+/* --- spool_checkpoint.c --- */
+
+/* Goes on from the checkpoint of the spool, if it has one. Notes that were in consumed windows are read. */
+int sxt_spool_resume(struct sxt_spool *spool, const uint8_t *data, size_t size, sxt_error *error);
+
+/* Keeps a note for the next NOTES chunk. */
+void sxt_spool_log_note(struct sxt_spool *spool, enum sxt_spool_note note, const void *data, uint32_t size);
+
+/* The bytes of the file that the chunk at an offset takes; 0 if there is none. */
+uint64_t sxt_spool_chunk_room(const uint8_t *data, uint64_t size, uint64_t offset);
+
+/* --- spool_consume.c --- */
+
+/* The end of the span that AT is in; otherwise AT. *NEXT is the first span that may have it: 0 for a new search. */
+static inline uint64_t sxt_spool_skip(const struct sxt_spool *spool, uint64_t at, size_t *next)
+{
+    while (*next < spool->span_count && spool->spans[*next].end <= at)
+        (*next)++;
+    return *next < spool->span_count && spool->spans[*next].start <= at ? spool->spans[*next].end : at;
+}
+
+/* A marker has a name. */
+static inline sxt_string sxt_spool_marker_text(const struct sxt_spool_record *record)
+{
+    return record->data_size > 0 ? (sxt_string){(const char *)record->data, record->data_size} : (sxt_string){"?", 1};
+}
+
+/* --- windows --- */
+
+static inline bool sxt_spool_is_window(const struct sxt_spool_window *header)
+{
+    return header->magic == SXT_SPOOL_WINDOW_MAGIC && header->size % SXT_SPOOL_UNIT == 0 && header->size > 0 &&
+           header->size <= SXT_SPOOL_WINDOW_MOST;
+}
+
+/* The header at an offset of a spool that is written to; its magic is read first, because it is written last. */
+static inline struct sxt_spool_window sxt_spool_read_header(const uint8_t *data, uint64_t offset)
+{
+    const struct sxt_spool_window *at = (const void *)(data + offset);
+    struct sxt_spool_window header = {.magic = __atomic_load_n(&at->magic, __ATOMIC_ACQUIRE)};
+    if (header.magic == SXT_SPOOL_WINDOW_MAGIC)
+        memcpy(&header, at, sizeof header);
+    return header;
+}
+
+static inline struct sxt_spool_way *sxt_spool_way_of(const struct sxt_spool *spool, uint32_t stream)
+{
+    for (size_t i = 0; i < spool->way_count; i++)
+        if (spool->ways[i].stream == stream)
+            return &spool->ways[i];
+    return NULL;
+}
 
 /* Makes room for COUNT ways. */
 bool sxt_spool_make_ways(struct sxt_spool *spool, size_t count);

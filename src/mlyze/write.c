@@ -348,6 +348,17 @@ int sxt_mlyze_writer_finish(struct sxt_mlyze_writer *writer, sxt_error *error)
     return write_at(writer, digits, SXT_MLYZE_SUMS_DIGITS, writer->sums_at, error);
 }
 
+int sxt_mlyze_writer_pause(struct sxt_mlyze_writer *writer, uint8_t header[SXT_MLYZE_HEADER_SIZE], sxt_error *error)
+{
+    int status = flush(writer, writer->events.size, error);
+    int writing_status = sxt_mlyze_writing_end(&writer->writing, status == SXT_OK ? error : NULL);
+    status = status == SXT_OK ? writing_status : status;
+    writer->metadata_offset = writer->sink.output->size;
+    make_header(writer, header);
+    writer->metadata_offset = 0;
+    return status;
+}
+
 int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct sxt_mlyze_metadata *metadata,
                                    sxt_string rest, sxt_error *error)
 {

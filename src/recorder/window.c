@@ -220,10 +220,12 @@ struct sxt_spool_control *sxt_spool_create(const char *path, const struct sxt_sp
     return is_own ? control : NULL;
 }
 
-/* May SIZE bytes be added at an offset? */
+/* May SIZE bytes be added at an offset? What was given back to the file system is not part of what a trace needs. */
 static bool may_grow(int fd, uint64_t offset, size_t size)
 {
-    return is_within_limit(offset + size) && is_room_left(fd, offset + 2 * size);
+    uint64_t released = __atomic_load_n(&sxt_recording.control->released, __ATOMIC_RELAXED);
+    return is_within_limit(offset + size) &&
+           is_room_left(fd, offset - (released < offset ? released : offset) + 2 * size);
 }
 
 static bool reserve_room(int fd, uint64_t offset, size_t size)

@@ -117,12 +117,12 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
 }
 
 /* A recording that was cut off becomes a trace. */
-static int finish(const struct sxt_file *file, const char *output, const sxt_trace_write_options *options,
-                  sxt_error *error)
+static int finish(const struct sxt_file *file, const char *path, const char *output,
+                  const sxt_trace_write_options *options, sxt_error *error)
 {
     sxt_recorded recorded;
     int status = sxt_spool_check(file->data, file->size, error);
-    return status == SXT_OK ? sxt_spool_finish(file, output, options, &recorded, error) : status;
+    return status == SXT_OK ? sxt_spool_finish(file, path, output, options, &recorded, error) : status;
 }
 
 static int save_caches_of(const char *path, sxt_error *error)
@@ -148,7 +148,7 @@ int sxt_trace_convert_path(const char *input, const char *output, const sxt_trac
     status = sxt_trace_load(input, options.inflate_limit, &file, &is_compressed, error);
     bool is_cut_off = status == SXT_OK && sxt_mlyze_is_unclean(file.data, file.size);
     if (status == SXT_OK && is_cut_off && options.recover)
-        status = finish(&file, output, &options, error);
+        status = finish(&file, input, output, &options, error);
     else if (status == SXT_OK)
         status = convert(&file, output, &options, &result, error);
     sxt_file_close(&file);

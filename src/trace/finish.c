@@ -36,68 +36,84 @@ static void report_progress(const sxt_trace_write_options *options, const sxt_re
         options->progress(options->data, done < all ? done : all, all);
 }
 
-int sxt_spool_write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *markers,
-                           const sxt_trace_write_options *options, const atomic_bool *stop,
-                           struct sxt_mlyze_writer *writer, sxt_recorded *recorded, sxt_error *error)
+void sxt_spool_count_event(const sxt_trace_event *event, const struct sxt_spool_live *live, sxt_recorded *recorded)
+{
+    recorded->events++;
+    recorded->allocations += event->kind == SXT_TRACE_ALLOC;
+    if (live->bytes > recorded->peak_bytes) {
+        recorded->peak_bytes = live->bytes;
+        recorded->peak_blocks = live->count;
+    }
+    recorded->left_bytes = live->bytes;
+    recorded->left_blocks = live->count;
+}
+
+/* A MARKER has its number in the spool; in a trace, it has the id of its name. */
+static uint32_t marker_id(const struct sxt_spool_writing *how, uint32_t number)
+{
+    return how->markers != NULL ? how->markers[number] : number - 1;
+}
+
+int sxt_spool_write_events(struct sxt_spool *spool, const struct sxt_spool_writing *how, sxt_recorded *recorded,
+                           sxt_error *error)
 {
     sxt_trace_event events[BATCH];
     struct sxt_spool_live live[BATCH];
+    uint64_t most = how->most > 0 ? recorded->events + how->most : UINT64_MAX;
     size_t count;
     do {
         int status = sxt_spool_read_live(spool, events, live, BATCH, &count, error);
         for (size_t i = 0; i < count && status == SXT_OK; i++) {
             if (events[i].kind == SXT_TRACE_MARKER)
-                events[i].stack = markers[events[i].stack];
-            recorded->allocations += events[i].kind == SXT_TRACE_ALLOC;
-            status = sxt_mlyze_write(writer, &events[i], error);
-            sxt_mlyze_writer_live(writer, live[i].bytes, live[i].count);
-            if (live[i].bytes > recorded->peak_bytes) {
-                recorded->peak_bytes = live[i].bytes;
-                recorded->peak_blocks = live[i].count;
-            }
-            recorded->left_bytes = live[i].bytes;
-            recorded->left_blocks = live[i].count;
+                events[i].stack = marker_id(how, events[i].stack);
+            status = sxt_mlyze_write(how->writer, &events[i], error);
+            sxt_mlyze_writer_live(how->writer, live[i].bytes, live[i].count);
+            sxt_spool_count_event(&events[i], &live[i], recorded);
         }
         if (status != SXT_OK)
             return status;
-        recorded->events += count;
-        if (recorded->events % PROGRESS_STEP < count)
-            report_progress(options, recorded, size);
-    } while (count > 0 && (stop == NULL || !atomic_load(stop)));
+        if (how->options != NULL && recorded->events % PROGRESS_STEP < count)
+            report_progress(how->options, recorded, how->size);
+    } while (count > 0 && recorded->events < most && (how->stop == NULL || !atomic_load(how->stop)));
     return SXT_OK;
 }
 
-/* *INDEX becomes the index of its blocks. INDEX may be NULL. */
-static int write_trace(struct sxt_spool *spool, uint64_t size, struct sxt_output *output,
+/*
+ * *INDEX becomes the index of its blocks. INDEX may be NULL. PATH is that of the spool: what was taken out of it is in
+ * a file beside it.
+ */
+static int write_trace(struct sxt_spool *spool, uint64_t size, const char *path, struct sxt_output *output,
                        const sxt_trace_write_options *options, sxt_recorded *recorded, struct sxt_mlyze_index *index,
                        sxt_error *error)
 {
     const struct sxt_spool_facts *facts = sxt_spool_facts(spool);
     struct sxt_spool_metadata metadata;
     int status = sxt_spool_names(facts, options, &metadata, error);
-    if (status == SXT_OK) {
-        recorded->functions = metadata.tables.function_count;
-        struct sxt_mlyze_settings settings = {
-            .start_us = facts->start_us,
-            .codec = options->compress ? SXT_MLYZE_COLUMNS_ZSTD : SXT_MLYZE_RAW,
-            .period = facts->period,
-            .dropped = facts->dropped,
-            .pid = options->compress ? facts->pid : 0,
-            .threads = options->threads,
-            .keeps_index = index != NULL,
-        };
-        struct sxt_mlyze_writer *writer = NULL;
-        sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
-        status = sxt_mlyze_writer_open_tables(output, &settings, &metadata.tables, rest, &writer, error);
-        if (status == SXT_OK)
-            status = sxt_spool_write_events(spool, size, metadata.markers, options, NULL, writer, recorded, error);
-        if (status == SXT_OK)
-            status = sxt_mlyze_writer_finish(writer, error);
-        if (status == SXT_OK && index != NULL)
-            sxt_mlyze_writer_take_index(writer, index);
-        sxt_mlyze_writer_close(&writer);
-        sxt_spool_metadata_free(&metadata);
-    }
+    if (status != SXT_OK)
+        return status;
+    recorded->functions = metadata.tables.function_count;
+    struct sxt_mlyze_settings settings = {
+        .start_us = facts->start_us,
+        .codec = options->compress ? SXT_MLYZE_COLUMNS_ZSTD : SXT_MLYZE_RAW,
+        .period = facts->period,
+        .dropped = facts->dropped,
+        .pid = options->compress ? facts->pid : 0,
+        .threads = options->threads,
+        .keeps_index = index != NULL,
+    };
+    struct sxt_spool_writing how = {.size = size, .markers = metadata.markers, .options = options};
+    sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
+    status = sxt_mlyze_writer_open_tables(output, &settings, &metadata.tables, rest, &how.writer, error);
+    if (status == SXT_OK && sxt_spool_get_consumed(spool) != NULL)
+        status = sxt_spool_write_consumed(spool, path, &how, recorded, error);
+    if (status == SXT_OK)
+        status = sxt_spool_write_events(spool, &how, recorded, error);
+    if (status == SXT_OK)
+        status = sxt_mlyze_writer_finish(how.writer, error);
+    if (status == SXT_OK && index != NULL)
+        sxt_mlyze_writer_take_index(how.writer, index);
+    sxt_mlyze_writer_close(&how.writer);
+    sxt_spool_metadata_free(&metadata);
     return status;
 }
 
@@ -120,34 +136,40 @@ void sxt_spool_describe(const struct sxt_spool *spool, sxt_recorded *recorded)
         recorded->children[i] = facts->children[i];
 }
 
-/* Writes the spool in FILE as a trace; OUTPUT stays open. */
-static int recover(const struct sxt_file *file, struct sxt_output *output, const sxt_trace_write_options *options,
-                   sxt_recorded *recorded, struct sxt_mlyze_index *index, sxt_error *error)
+/* Writes the spool in FILE, which was opened at PATH, as a trace; OUTPUT stays open. */
+static int recover(const struct sxt_file *file, const char *path, struct sxt_output *output,
+                   const sxt_trace_write_options *options, sxt_recorded *recorded, struct sxt_mlyze_index *index,
+                   sxt_error *error)
 {
     struct sxt_spool *spool = NULL;
     *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
     int status = sxt_spool_open(file->data, file->size, &spool, error);
     if (status == SXT_OK)
-        status = write_trace(spool, file->size, output, options, recorded, index, error);
+        status = write_trace(spool, file->size, path, output, options, recorded, index, error);
     if (spool != NULL)
         sxt_spool_describe(spool, recorded);
     sxt_spool_close(&spool);
     return status;
 }
 
-int sxt_spool_finish(const struct sxt_file *file, const char *output_path, const sxt_trace_write_options *options,
-                     sxt_recorded *recorded, sxt_error *error)
+int sxt_spool_finish(const struct sxt_file *file, const char *path, const char *output_path,
+                     const sxt_trace_write_options *options, sxt_recorded *recorded, sxt_error *error)
 {
     struct sxt_output output;
     struct sxt_mlyze_index index = {0};
-    int status = sxt_output_open_over_link(&output, output_path, error); /* perhaps a second name of the spool */
+    struct sxt_spool_view view;
+    int status = sxt_spool_view_open(&view, file, path, error);
     if (status != SXT_OK)
         return status;
-    status = recover(file, &output, options, recorded, options->no_index ? NULL : &index, error);
-    if (status == SXT_OK)
-        status = sxt_output_commit(&output, error);
-    else
-        sxt_output_abandon(&output);
+    status = sxt_output_open_over_link(&output, output_path, error); /* perhaps a second name of the spool */
+    if (status == SXT_OK) {
+        status = recover(&view.file, path, &output, options, recorded, options->no_index ? NULL : &index, error);
+        if (status == SXT_OK)
+            status = sxt_output_commit(&output, error);
+        else
+            sxt_output_abandon(&output);
+    }
+    sxt_spool_view_close(&view);
     if (status == SXT_OK && index.count > 0)
         sxt_trace_save_index(output_path, &index);
     sxt_mlyze_index_free(&index);
@@ -167,33 +189,10 @@ int sxt_recording_finish_path(const char *path, const char *output, const sxt_tr
     if (status == SXT_OK)
         status = sxt_spool_check(file.data, file.size, error);
     if (status == SXT_OK)
-        status = sxt_spool_finish(&file, output, &options, &recorded, error);
+        status = sxt_spool_finish(&file, path, output, &options, &recorded, error);
     sxt_file_close(&file);
     if (result != NULL)
         sxt_result_give(result, &recorded, sizeof recorded);
-    return status;
-}
-
-/*
- * Copies a spool that a program is still writing to, so that it does not change while it is read. A window that was
- * emptied before it was copied is at the end of the file: so what was added since the file was opened is copied last.
- */
-static int take_snapshot(const struct sxt_file *file, const char *path, struct sxt_file *snapshot, sxt_error *error)
-{
-    struct sxt_output output;
-    struct sxt_file longer;
-    int status = sxt_unnamed_open(&output, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_output_write(&output, file->data, file->size, error);
-    if (status == SXT_OK && path != NULL && sxt_file_open(&longer, path, NULL) == SXT_OK) {
-        if (longer.size > file->size)
-            status = sxt_output_write(&output, longer.data + file->size, longer.size - file->size, error);
-        sxt_file_close(&longer);
-    }
-    if (status == SXT_OK)
-        return sxt_unnamed_read(&output, snapshot, error);
-    sxt_output_abandon(&output);
     return status;
 }
 
@@ -201,22 +200,20 @@ int sxt_spool_finish_unnamed(const struct sxt_file *file, const char *path, stru
 {
     sxt_trace_write_options options;
     sxt_recorded recorded;
-    struct sxt_file snapshot;
+    struct sxt_spool_view view;
     struct sxt_output output;
     sxt_trace_write_options_init(&options);
-    sxt_file_from_memory(&snapshot, file->data, file->size);
-    int status = SXT_OK;
-    if (file->owner == SXT_FILE_MAPPED && sxt_spool_is_growing(file->data))
-        status = take_snapshot(file, path, &snapshot, error);
-    if (status == SXT_OK)
-        status = sxt_unnamed_open(&output, error);
+    int status = sxt_spool_view_open(&view, file, path, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_unnamed_open(&output, error);
     if (status == SXT_OK) {
-        status = recover(&snapshot, &output, &options, &recorded, NULL, error);
+        status = recover(&view.file, path, &output, &options, &recorded, NULL, error);
         if (status == SXT_OK)
             status = sxt_unnamed_read(&output, whole, error);
         else
             sxt_output_abandon(&output);
     }
-    sxt_file_close(&snapshot);
+    sxt_spool_view_close(&view);
     return status;
 }

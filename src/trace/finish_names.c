@@ -61,6 +61,7 @@ struct names {
 static int find_first(struct names *names, sxt_error *error);
 static int collect(struct names *names, sxt_error *error);
 static int resolve(struct names *names, sxt_error *error);
+static int name_marker(struct names *names, sxt_string name, uint32_t *id, sxt_error *error);
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error);
 static void write_json(struct names *names, struct sxt_buffer *json);
 static int make_tables(struct names *names, struct sxt_spool_metadata *out, sxt_error *error);
@@ -79,9 +80,11 @@ int sxt_spool_names(const struct sxt_spool_facts *facts, const sxt_trace_write_o
     if (status == SXT_OK)
         status = collect(&names, error);
     if (status == SXT_OK)
+        status = name_markers(&names, &out->markers, error);
+    if (status == SXT_OK)
         status = resolve(&names, error);
     if (status == SXT_OK)
-        status = name_markers(&names, &out->markers, error);
+        status = name_marker(&names, (sxt_string){"?", 1}, &out->markers[0], error);
     if (status == SXT_OK) {
         write_json(&names, &out->rest);
         sxt_mlyze_mark_sums((char *)out->rest.data, out->rest.size);
@@ -344,22 +347,27 @@ static int resolve(struct names *names, sxt_error *error)
 }
 
 /* Ids in the trace are numbers of strings - 1: the empty string is number 0 of any table, and not a name. */
+static int name_marker(struct names *names, sxt_string name, uint32_t *id, sxt_error *error)
+{
+    uint32_t number = sxt_strings_add(&names->places.functions, name.data, name.size);
+    *id = number - 1;
+    return number != SXT_STRINGS_FULL ? SXT_OK : sxt_fail_memory(error, name.size);
+}
+
+/*
+ * Markers come before all functions: their ids are known before the names of functions are, so that events can be
+ * written while the program runs. Number 0 of the spool's markers is the empty string, which no marker has.
+ */
 static int name_markers(struct names *names, uint32_t **markers, sxt_error *error)
 {
     size_t count = names->facts->marker_count;
+    int status = SXT_OK;
     *markers = calloc(count + 1, sizeof **markers);
     if (*markers == NULL)
         return sxt_fail_memory(error, count * sizeof **markers);
-    /* Of the spool's markers, number 0 is that empty string too; it comes last, so that it moves no other. */
-    for (size_t k = 0; k < count; k++) {
-        size_t i = k + 1 < count ? k + 1 : 0;
-        sxt_string name = i > 0 ? names->facts->markers[i] : (sxt_string){"?", 1};
-        uint32_t number = sxt_strings_add(&names->places.functions, name.data, name.size);
-        if (number == SXT_STRINGS_FULL)
-            return sxt_fail_memory(error, name.size);
-        (*markers)[i] = number - 1;
-    }
-    return SXT_OK;
+    for (size_t i = 1; i < count && status == SXT_OK; i++)
+        status = name_marker(names, names->facts->markers[i], &(*markers)[i], error);
+    return status;
 }
 
 /* --- stacks --- */

@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "mlyze/spool.h"
 
@@ -134,6 +135,35 @@ void sxt_recording_discard(sxt_recording *recording)
 {
     sxt_recording_release_output(recording);
     unlink(recording->path);
+}
+
+/* The path of the file that has what was taken out of the spool at PATH; NULL if there is none. */
+static char *events_of(const char *path)
+{
+    struct sxt_file file;
+    struct sxt_spool *spool = NULL;
+    char *events = NULL;
+    const char *slash = strrchr(path, '/');
+    if (sxt_file_open(&file, path, NULL) != SXT_OK)
+        return NULL;
+    const struct sxt_spool_consumed *consumed =
+        sxt_spool_peek(file.data, file.size, &spool, NULL) == SXT_OK ? sxt_spool_get_consumed(spool) : NULL;
+    if (consumed != NULL && asprintf(&events, "%.*s%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path,
+                                     (int)consumed->name.size, consumed->name.data) < 0)
+        events = NULL;
+    sxt_spool_close(&spool);
+    sxt_file_close(&file);
+    return events;
+}
+
+int sxt_recording_remove_path(const char *path, sxt_error *error)
+{
+    char *events = events_of(path);
+    int status = unlink(path) == 0 ? SXT_OK : sxt_fail_errno(error, errno, "cannot be removed");
+    if (status == SXT_OK && events != NULL)
+        unlink(events);
+    free(events);
+    return status;
 }
 
 const char *sxt_recording_path(const sxt_recording *recording)

@@ -79,6 +79,23 @@ static int open_loaded(sxt_trace *trace, const sxt_trace_options *options, sxt_e
     return status == SXT_OK && options->root_first ? sxt_mlyze_set_root_first(trace->mlyze, error) : status;
 }
 
+/* Whether a spool that could not be read has become a trace in the meantime; it is then loaded. */
+static bool is_finished_now(sxt_trace *trace, const sxt_trace_options *options)
+{
+    struct sxt_file now;
+    bool is_compressed;
+    if (sxt_trace_load(trace->path, options->inflate_limit, &now, &is_compressed, NULL) != SXT_OK)
+        return false;
+    if (sxt_mlyze_is_unclean(now.data, now.size)) {
+        sxt_file_close(&now);
+        return false;
+    }
+    sxt_file_close(&trace->file);
+    trace->file = now;
+    trace->is_compressed = is_compressed;
+    return true;
+}
+
 sxt_trace *sxt_trace_new(const sxt_trace_options *options, sxt_error *error)
 {
     sxt_trace *trace = calloc(1, sizeof *trace);
@@ -109,6 +126,10 @@ int sxt_trace_open_path(const char *path, const sxt_trace_options *given, sxt_tr
         status = sxt_trace_load(path, options.inflate_limit, &trace->file, &trace->is_compressed, error);
     if (status == SXT_OK)
         status = open_loaded(trace, &options, error);
+    if (status != SXT_OK && trace->is_cut_off && trace->path != NULL && is_finished_now(trace, &options)) {
+        trace->is_cut_off = false;
+        status = open_loaded(trace, &options, error);
+    }
     if (status == SXT_OK)
         *out = trace;
     else

@@ -64,24 +64,57 @@ int sxt_trace_take_write_options(const sxt_trace_write_options *given, sxt_trace
 
 struct sxt_spool;
 
-/* Writes the events that SPOOL, of SIZE bytes, has by now. Ends early when *STOP is set; STOP and MARKERS may be NULL.
- */
-int sxt_spool_write_events(struct sxt_spool *spool, uint64_t size, const uint32_t *markers,
-                           const sxt_trace_write_options *options, const atomic_bool *stop,
-                           struct sxt_mlyze_writer *writer, sxt_recorded *recorded, sxt_error *error);
+struct sxt_spool_live;
+
+/* How events of a spool are written. */
+struct sxt_spool_writing {
+    struct sxt_mlyze_writer *writer;
+    uint64_t size;                          /* of the spool, for progress */
+    const sxt_trace_write_options *options; /* for progress; may be NULL */
+    const uint32_t *markers;                /* by number of a marker: its id; NULL: the number less 1 */
+    const atomic_bool *stop;                /* ends early when it is set; may be NULL */
+    uint64_t most;                          /* events, or a few more; 0: all */
+};
+
+/* Writes the events that SPOOL has by now. */
+int sxt_spool_write_events(struct sxt_spool *spool, const struct sxt_spool_writing *how, sxt_recorded *recorded,
+                           sxt_error *error);
+
+/* Counts an event, after which LIVE is live. */
+void sxt_spool_count_event(const sxt_trace_event *event, const struct sxt_spool_live *live, sxt_recorded *recorded);
 
 /* Fills in what RECORDED does not have from the events. */
 void sxt_spool_describe(const struct sxt_spool *spool, sxt_recorded *recorded);
 
-/* Makes a trace at OUTPUT of the spool in FILE. A compressed one gets its index beside it. */
-int sxt_spool_finish(const struct sxt_file *file, const char *output, const sxt_trace_write_options *options,
-                     sxt_recorded *recorded, sxt_error *error);
+/* Makes a trace at OUTPUT of the spool in FILE, which was opened at PATH. A compressed one gets its index beside it. */
+int sxt_spool_finish(const struct sxt_file *file, const char *path, const char *output,
+                     const sxt_trace_write_options *options, sxt_recorded *recorded, sxt_error *error);
 
 /*
  * Makes a trace of the spool in FILE, as far as it is complete, in a file without a name: *WHOLE is to be closed. The
  * program may still be running; PATH is then where the rest of the spool is read from, and may be NULL.
  */
 int sxt_spool_finish_unnamed(const struct sxt_file *file, const char *path, struct sxt_file *whole, sxt_error *error);
+
+/* --- consumed.c: what `record` took out of a spool while the program was running --- */
+
+/* A spool that does not change while it is read. */
+struct sxt_spool_view {
+    struct sxt_file file;
+    int lock; /* as long as it is held, `record` takes nothing out of the spool; -1: none */
+};
+
+/* FILE was opened at PATH, which may be NULL, and stays the caller's. */
+int sxt_spool_view_open(struct sxt_spool_view *view, const struct sxt_file *file, const char *path, sxt_error *error);
+void sxt_spool_view_close(struct sxt_spool_view *view);
+
+/* Writes the events that were taken out of a spool that was opened at PATH. */
+int sxt_spool_write_consumed(struct sxt_spool *spool, const char *path, const struct sxt_spool_writing *how,
+                             sxt_recorded *recorded, sxt_error *error);
+
+/* Locks a spool against readers that are making a copy of it. Returns false if there is one; FD is then not locked. */
+bool sxt_spool_lock(int fd);
+void sxt_spool_unlock(int fd);
 
 /* --- names.c: new metadata, with names for addresses that a recording left unresolved --- */
 

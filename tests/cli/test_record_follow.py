@@ -96,7 +96,8 @@ class Follow(recording.RecordTest):
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         os.kill(running, signal.SIGKILL)
-        self.assertEqual(sorted(path.name for path in self.folder.glob("*out.mlyze*")), ["out.mlyze", "out.mlyze.part"])
+        self.assertEqual(sorted(path.name for path in self.folder.glob("*out.mlyze*")),
+                         ["out.mlyze", "out.mlyze.part", "out.mlyze.part.events"])
         self.assertEqual(self.counts(self.folder / "out.mlyze"), made)
 
 

@@ -1,17 +1,22 @@
 /*
- * fuzz_spool.c: any bytes as what a recorder left behind. The first byte says how: as the file itself, or as the
- * contents of windows of two threads, whose headers a fuzzer would not find. Batches of any size must give the same
- * events, in order of time, and everything they speak of must be there.
+ * fuzz_spool.c: any bytes as what a recorder left behind. The first byte says how: as the file itself, as the contents
+ * of windows of two threads, whose headers a fuzzer would not find, or as windows and a checkpoint, whose checksum it
+ * would not find. Batches of any size must give the same events, in order of time, and everything that they refer to
+ * must be there.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
 #include "mlyze/spool.h"
 #include "property.h"
 
 #define WINDOWS    4
 #define BATCH      32
 #define SPOOL_SIZE (SXT_SPOOL_WINDOWS_OFFSET + WINDOWS * SXT_SPOOL_UNIT)
+#define CHUNK_MOST 65536
+#define FRAME_HEAD 12 /* bytes of a zstd frame before what it has */
 
 /* The bytes go to the windows in turn, in equal parts. */
 static void fill_windows(uint8_t *spool, const uint8_t *data, size_t size)
@@ -34,6 +39,29 @@ static void fill_windows(uint8_t *spool, const uint8_t *data, size_t size)
         memcpy(start, &window, sizeof window);
         memcpy(start + sizeof window, data + i * part, part < most ? part : most);
     }
+}
+
+/* Adds the bytes as a chunk that is stored without compression. Returns its offset. */
+static uint64_t add_chunk(uint8_t *spool, size_t *size, enum sxt_spool_chunk_kind kind, uint64_t previous,
+                          const uint8_t *data, size_t data_size)
+{
+    data_size = data_size < CHUNK_MOST ? data_size : CHUNK_MOST;
+    struct sxt_spool_chunk chunk = {.magic = SXT_SPOOL_CHUNK_MAGIC,
+                                    .kind = (uint32_t)kind,
+                                    .image = 1,
+                                    .size = data_size,
+                                    .stored_size = FRAME_HEAD + data_size,
+                                    .previous = previous};
+    uint64_t offset = *size;
+    uint8_t *frame = spool + offset + sizeof chunk;
+    memcpy(frame, (const uint8_t[]){0x28, 0xb5, 0x2f, 0xfd, 0xa0}, 5);
+    sxt_store_u32le(frame + 5, (uint32_t)data_size);
+    sxt_store_u32le(frame + 9, (uint32_t)data_size << 3 | 1); /* 3 bytes: the last block, uncompressed */
+    memcpy(frame + FRAME_HEAD, data, data_size);
+    chunk.crc = sxt_crc32c(sxt_crc32c(0, &chunk, sizeof chunk), frame, chunk.stored_size);
+    memcpy(spool + offset, &chunk, sizeof chunk);
+    *size += (sizeof chunk + chunk.stored_size + SXT_SPOOL_UNIT - 1) / SXT_SPOOL_UNIT * SXT_SPOOL_UNIT;
+    return offset;
 }
 
 static void check_event(const struct sxt_spool_facts *facts, const sxt_trace_event *event, uint64_t *time)
@@ -68,10 +96,29 @@ static uint64_t read_all(const uint8_t *data, size_t size, size_t batch, bool *i
     return sum;
 }
 
+/* A third of the bytes becomes windows, a third notes, and the rest a checkpoint. */
+static void read_checkpoint(const uint8_t *data, size_t size)
+{
+    size_t part = size / 3 & ~(size_t)7, made_size = SPOOL_SIZE;
+    uint8_t *made = calloc(SPOOL_SIZE + 4 * (size_t)CHUNK_MOST, 1);
+    SXT_HOLDS(made != NULL);
+    fill_windows(made, data, part);
+    uint64_t notes = add_chunk(made, &made_size, SXT_SPOOL_NOTES, 0, data + part, part);
+    uint64_t offset = add_chunk(made, &made_size, SXT_SPOOL_CHECKPOINT, notes, data + 2 * part, size - 2 * part);
+    ((struct sxt_spool_control *)(void *)(made + SXT_SPOOL_CONTROL_OFFSET))->checkpoint = offset;
+    bool is_spool;
+    (void)read_all(made, made_size, BATCH, &is_spool);
+    free(made);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
+    if (data[0] % 8 == 5) {
+        read_checkpoint(data + 1, size - 1);
+        return 0;
+    }
     bool as_file = data[0] % 4 == 0;
     size_t made_size = as_file ? size - 1 : SPOOL_SIZE;
     uint8_t *made = calloc(made_size + 1, 1);

@@ -51,6 +51,22 @@ def spools():
     yield "two-threads", b"\1" + window(stack, module, *alloc) + window(others, *free) + window(*alloc) + window(wide)
     yield "empty", b"\1"
     yield "file", b"\0MTRC\1"
+    saved = checkpoint()
+    size = len(saved) // 8 * 8
+    yield "checkpoint", b"\5" + (alloc[0] + free[0]).ljust(size, b"\0") + (stack + module).ljust(size, b"\0") + saved
+
+
+def checkpoint():
+    """What was saved of two streams, each with a free that comes next; see src/mlyze/spool_checkpoint.c."""
+    text = struct.pack("<4Q", 256, 0, 1700000000000000, 0) + bytes(256) + struct.pack("<H", 8) + b"x.events"
+    text += struct.pack("<IQQ", 1, 4096 + 65536, 4096 + 2 * 65536)
+    text += struct.pack("<I", 2)
+    for stream in range(2):
+        text += struct.pack("<IIQQIIQB", stream, 0, 0, 1000, stream, 0, 0, 1)
+        text += struct.pack("<BHQQII", 2, 0, 0x1000, 0, 0, 0)
+    text += struct.pack("<IQQI", 1, 0x2000, 1000, 0) + struct.pack("<BI", 0, 0)
+    text += struct.pack("<IIQB", 0, 0, 0, 1)
+    return text + struct.pack("<QQQQIIBQ", 0, 1, 0x10000, 0x20000, 5, 0, 3, 0)
 
 
 def caches():
