@@ -120,6 +120,16 @@ SXT_API bool sxt_recording_fill_in(const char *pattern, long pid, char *path, si
 SXT_API int sxt_recording_find_children(const sxt_recording *recording, const char *pattern, long **pids, size_t *count,
                                         sxt_error *error);
 
+#define SXT_RECORDING_CHILDREN_MOST 640
+
+/*
+ * The numbers of the child processes that started last, recorded or not, in no order; at most
+ * SXT_RECORDING_CHILDREN_MOST are known. PIDS has room for CAPACITY. Returns how many were written. *STARTED, which may
+ * be NULL, becomes the number of all that have started so far.
+ */
+SXT_API size_t sxt_recording_list_children(const sxt_recording *recording, long *pids, size_t capacity,
+                                           uint64_t *started);
+
 /* Why a recording ended before the program did. */
 typedef enum sxt_recording_end {
     SXT_RECORDING_COMPLETE = 0,
@@ -128,8 +138,6 @@ typedef enum sxt_recording_end {
     SXT_RECORDING_FILE_GONE = 3, /* the program closed the recorder's file, and it cannot be opened again */
     SXT_RECORDING_CONFINED = 4   /* the program limits its system calls (seccomp) */
 } sxt_recording_end;
-
-#define SXT_RECORDING_CHILDREN_MOST 640
 
 /* What a spool contained. */
 typedef struct sxt_recorded {

@@ -30,6 +30,7 @@ struct session {
     double duration;
     sxt_recording_options recording_options;
     sxt_recording *recording;
+    char spool[PATH_MAX];             /* as the mappings of processes name it; set when it is finished */
     sxt_recording_follower *follower; /* NULL if the trace is made at the end */
     sigset_t mask_before;
     struct sigaction children_before; /* what SIGCHLD did: while it is ignored, children cannot be waited for */
@@ -49,10 +50,24 @@ void cli_memory_begin(struct memory_watch *watch);
 /* Looks at process PID, if it is time for that. */
 void cli_memory_look(struct memory_watch *watch, pid_t pid);
 
-/* --- record_trace.c --- */
+/* --- record_children.c --- */
 
 /* Asks the recorders of all children to stop. */
 void cli_stop_children(const struct session *session);
+
+/* Makes the traces of children, and says what became of them. RECORDED is that of the program. */
+void cli_finish_children(struct session *session, const sxt_recorded *recorded);
+
+/* --- record_trace.c --- */
+
+/* Makes a trace from a spool, which is then removed. False, with a message, if that fails. */
+bool cli_make_trace(struct session *session, const char *spool, const char *output, sxt_recorded *recorded);
+
+/* Why a recording ended early. */
+const char *cli_reason_of(sxt_recording_end end);
+
+/* "N events, N allocations". */
+void cli_print_recorded(const sxt_recorded *recorded);
 
 /* Begins to make the trace of the program while it runs. Best effort. */
 void cli_follow_recording(struct session *session);

@@ -317,6 +317,18 @@ int sxt_recording_find_children(const sxt_recording *recording, const char *patt
     return status;
 }
 
+size_t sxt_recording_list_children(const sxt_recording *recording, long *pids, size_t capacity, uint64_t *started)
+{
+    struct sxt_spool_control control = sxt_spool_read_control(recording->head);
+    size_t count = 0;
+    if (started != NULL)
+        *started = control.child_count > control.double_children ? control.child_count - control.double_children : 0;
+    for (size_t i = 0; i < SXT_SPOOL_CHILDREN_MOST && count < capacity; i++)
+        if ((control.children[i] & ~SXT_SPOOL_CHILD_FAILED) != 0)
+            pids[count++] = (long)(control.children[i] & ~SXT_SPOOL_CHILD_FAILED);
+    return count;
+}
+
 void sxt_recording_set_process(sxt_recording *recording, long pid)
 {
     sxt_spool_head_set_process(recording->head, (uint32_t)pid);

@@ -235,7 +235,13 @@ class Followed(ChildrenTest):
                          [f"sextant: 300 children in {self.folder}/out.%p.mlyze: 0 events, 0 allocations"])
         self.assertEqual(len(self.children()), 300)
         lines = self.messages(self.starter(target), "f" * 300, options=["--follow-fork"])
-        self.assertEqual([line for line in lines if "child" in line], [], "they have allocated nothing")
+        self.assertEqual([line for line in lines if "child" in line], ["sextant: 300 children allocated nothing"])
+        lines = self.messages(self.starter(target), "favf", options=["--follow-fork"])
+        self.assertEqual([line for line in lines if "child" in line],
+                         [f"sextant: 2 children in {self.folder}/out.%p.mlyze: 1 event, 1 allocation; 2 allocated nothing"])
+        lines = self.messages(self.starter(target), "f", options=["--follow-fork"])
+        self.assertEqual([line for line in lines if "child" in line], ["sextant: 1 child allocated nothing"])
+        self.record(self.starter(target), "f", options=["--follow-fork"])
 
     def finished(self, path, most=20):
         """Waits until the daemon has ended."""
@@ -249,13 +255,30 @@ class Followed(ChildrenTest):
         start, end = self.folder / "start", self.folder / "end"
         lines = self.messages(program, start, end, options=["--follow-fork"])
         self.assertEqual([line for line in lines if "unrecorded" in line or "cannot" in line], [])
+        hint, rest = [line for line in lines if "child" in line]
+        self.assertEqual(rest, "sextant: 1 child allocated nothing")
+        said, command = hint.split(": sextant ")
+        self.assertEqual(said, "sextant: 1 child still running, with nothing allocated so far; if it allocates, "
+                               "make its trace when it has ended")
         start.write_text("")
         self.finished(end)
         parts = sorted(self.folder.glob("out.*.mlyze.part"))
         self.assertEqual(len(parts), 1)
         time.sleep(0.05)
-        self.run_ok("convert", "--recover", parts[0], "-o", self.folder / "daemon.mlyze")
-        self.assertEqual(self.trace(DAEMON, "daemon.mlyze").live(), {"late": [1234]})
+        self.run_ok(*command.split())
+        self.assertEqual(self.trace(DAEMON, parts[0].stem).live(), {"late": [1234]})
+
+    def test_a_daemon_that_has_allocated(self):
+        program = programs.build(self.folder, "program", DAEMON.replace("while (stat", "sink = malloc(5);\n while (stat"))
+        start, end = self.folder / "start", self.folder / "end"
+        hint = self.messages(program, start, end, options=["--follow-fork"])[-2]
+        start.write_text("")
+        self.finished(end)
+        time.sleep(0.05)
+        said, command = hint.split(": sextant ")
+        self.assertEqual(said, "sextant: 1 child still running; make its trace when it has ended")
+        self.run_ok(*command.split())
+        self.assertEqual(len(self.children()), 1)
 
     def test_a_daemon_that_executes_a_program_when_the_launcher_has_ended(self):
         program = programs.build(self.folder, "program", DAEMON)
@@ -322,8 +345,21 @@ class Information(ChildrenTest):
             }
         """)
         lines = self.messages(program)
-        self.assertEqual(lines[1:], ["sextant: peak 3.0 MB in 3 blocks; leaked 1.0 MB in 2 blocks",
+        self.assertEqual(lines[1:], ["sextant: peak 3.00 MB in 3 blocks; leaked 1.00 MB in 2 blocks",
                                      f"sextant: next: sextant heap {self.folder}/out.mlyze"])
+        many = programs.build(self.folder, "many", r"""
+            #include <stdlib.h>
+            void *volatile sink;
+            int main(void)
+            {
+                for (int i = 0; i < 12345; i++)
+                    sink = malloc(1);
+                return 0;
+            }
+        """)
+        lines = self.messages(many)
+        self.assertEqual(lines[:2], [f"sextant: {self.folder}/out.mlyze: 12,345 events, 12,345 allocations at 1 stack",
+                                     "sextant: peak 12.3 kB in 12,345 blocks; leaked 12.3 kB in 12,345 blocks"])
         lines = self.messages("sh", "-c", f"{program}; :", options=["--follow-fork"])
         self.assertEqual(lines[-1], f"sextant: next: sextant heap {self.folder}/out.mlyze {self.folder}/out.*.mlyze")
         text = self.run_ok("info", self.folder / "out.mlyze").out.decode()
