@@ -156,7 +156,7 @@ static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *bloc
     if (usage->threads != NULL)
         end_block(usage, &usage->threads[block->thread], ending);
     if (usage->sizes != NULL)
-        end_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], ending);
+        end_block(usage, &usage->sizes[sxt_heap_power_of_block(usage, block)], ending);
     return true;
 }
 
@@ -167,7 +167,7 @@ static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
     struct ending ending = {
         .size = block->size, .lifetime = time - block->time, .weight = sxt_live_weight(&pass->live, place)};
     uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
-    ending.is_temporary = others <= usage->options.temporary;
+    ending.is_temporary = others <= usage->options.temporary && !usage->is_sampled;
     ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
     end_block(usage, &usage->sites[block->site].sums, &ending);
     if (__builtin_expect(pass->is_unusual, 0) && !end_unusual(usage, block, &ending))
@@ -241,7 +241,7 @@ static bool add_unusual(struct heap_pass *pass, const struct sxt_live_block *blo
     if (usage->threads != NULL && !site->is_left_out)
         add_block(usage, &usage->threads[block->thread], block->size, weight);
     if (usage->sizes != NULL && !site->is_left_out)
-        add_block(usage, &usage->sizes[sxt_heap_power_of(block->size)], block->size, weight);
+        add_block(usage, &usage->sizes[sxt_heap_power_of_block(usage, block)], block->size, weight);
     if (usage->is_filtered)
         add_filtered(pass, site, block->size, weight, block->time);
     return !usage->is_filtered;
@@ -264,8 +264,10 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
         close_block(pass, place, event->time);
     }
     uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
-    if (__builtin_expect(is_unusual, 0))
+    if (__builtin_expect(is_unusual, 0)) {
         weight = weigh(pass, place, &size);
+        sequence = usage->is_sampled ? sxt_heap_power_of(event->size) : sequence;
+    }
     size = bound_size(usage, &usage->total, size);
     struct sxt_live_block *block = sxt_live_at(&pass->live, place);
     block->size = size;

@@ -31,7 +31,7 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
         sxt_heap_sums *all[] = {&usage->whole, &usage->sites[block->site].sums, is_kept ? &usage->total : NULL,
                                 usage->threads == NULL || !is_kept ? NULL : &usage->threads[block->thread],
                                 usage->sizes == NULL || !is_kept ? NULL
-                                                                 : &usage->sizes[sxt_heap_power_of(block->size)]};
+                                                                 : &usage->sizes[sxt_heap_power_of_block(usage, block)]};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             if (all[i] == NULL)
                 continue;

@@ -58,6 +58,15 @@ static inline unsigned sxt_heap_power_of(uint64_t value)
     return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
 }
 
+/*
+ * The same of the size of a block. That of a sample is scaled up, and a sample does not show what is temporary, so
+ * `sequence` has the power of the size that the block really had.
+ */
+static inline unsigned sxt_heap_power_of_block(const sxt_heap_usage *usage, const struct sxt_live_block *block)
+{
+    return usage->is_sampled ? (unsigned)block->sequence : sxt_heap_power_of(block->size);
+}
+
 /* Takes COUNT events, and begins or ends the window where they cross its ends. */
 void sxt_heap_take_batch(struct heap_pass *pass, const sxt_trace_event *events, size_t count);
 

@@ -27,7 +27,7 @@ struct sxt_live_block {
     uint64_t time; /* of its allocation */
     uint32_t site;
     uint32_t key;           /* private to the table */
-    uint64_t sequence : 47; /* which allocation of its thread it was */
+    uint64_t sequence : 47; /* which allocation of its thread it was; of a sample: see sxt_heap_power_of_block */
     uint64_t is_old : 1;    /* there when the window began */
     uint64_t thread : 16;
 };

@@ -44,6 +44,19 @@ class Sampled(RecordTest):
             self.assertRegex(result.err, f"^sextant: warning: the traces .*{words}")
         self.run_ok("diff", self.whole, self.whole)
 
+    def test_sizes_are_those_of_the_blocks(self):
+        """A block of 1024 bytes counts for about 64 of them, and not for one of 64 KiB."""
+        for arguments in ((), ("--leaks",), ("--peak",), ("--depth", "1")):
+            rows = self.run_ok("heap", "--by", "size", "--json", *arguments, self.path).json_lines()
+            sizes = {row["size"]: row for row in rows}
+            total = self.run_ok("heap", "--json", self.path).json_lines()[0]
+            self.assertIn("1024-2047", sizes)
+            row = sizes["1024-2047"]
+            self.assertGreater(row["allocated_bytes"], 0.9 * total["allocated_bytes"])
+            self.assertAlmostEqual(row["allocated_bytes"] / row["allocations"], 1024, delta=50)
+            if arguments == ():
+                self.assertEqual(sum(row["peak_bytes"] for row in rows), total["peak_bytes"])
+
     def test_tables_say_that_they_are_estimates(self):
         for arguments in ((), ("--top",), ("--peak",), ("--leaks",), ("--by", "function")):
             text = self.run_ok("heap", *arguments, self.path).text
