@@ -292,6 +292,10 @@ typedef struct sxt_heap_summary {
     const char *damage;                          /* because of this; lives as long as the usage */
     uint64_t damaged_blocks;                     /* that were left out; see sxt_heap_get_damage */
     uint64_t lost_events;                        /* in them */
+    uint64_t duration;     /* of the window; of the trace: to the end of the process if that is known, or to `end` */
+    uint64_t kept_samples; /* allocations that are in the file and that the filter keeps */
+    uint64_t kept_frees;   /* FREEs of blocks that the filter keeps; without a filter `frees` */
+    uint64_t kept_implicit_frees;
 } sxt_heap_summary;
 
 SXT_API void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out);
@@ -565,6 +569,13 @@ typedef struct sxt_trace_process {
 
 /* In the order of the traces that were joined. False if there is no such index. */
 SXT_API bool sxt_trace_get_process(const sxt_trace *trace, size_t index, sxt_trace_process *out);
+
+/*
+ * Analyses TRACE, which is the one at INDEX of those that JOINED was made of. The threads of the filter are those of
+ * JOINED: a number is that of one thread there; a name means the threads of that name in all processes.
+ */
+SXT_API int sxt_trace_analyse_process(const sxt_trace *joined, size_t index, const sxt_trace *trace,
+                                      const sxt_heap_options *options, sxt_heap_usage **out, sxt_error *error);
 
 /* --- profiles for other programs --- */
 

@@ -257,6 +257,8 @@ static int analyse(const struct cli_arguments *arguments, struct cli_heap *heap,
     int status = cli_heap_analyse(heap);
     if (status == CLI_DONE)
         status = cli_heap_suppress(arguments, heap, true);
+    if (status == CLI_DONE && heap->processes != NULL)
+        status = cli_heap_processes_analyse(arguments, heap);
     if (status == CLI_DONE)
         status = write_exports(arguments, heap);
     if (status == CLI_DONE) {

@@ -22,7 +22,15 @@ struct cli_heap {
     sxt_heap_usage *usage;    /* NULL until it is analysed */
     sxt_heap_summary summary; /* of the usage */
     struct cli_heap_look look;
-    const struct cli_heap_processes *processes; /* whose traces it joins; NULL for one file */
+    struct cli_heap_processes *processes; /* whose traces it joins; NULL for one file */
+};
+
+/* The totals of an analysis. */
+struct cli_heap_totals {
+    const sxt_heap_summary *summary;
+    const sxt_heap_sums *total;
+    const sxt_heap_sums *whole; /* without the filter; NULL if there is none */
+    uint64_t sample_period;
 };
 
 /* --- trace.c: print what is wrong and return the exit status; call cli_heap_close also after a failure --- */
@@ -107,7 +115,11 @@ void cli_heap_print_amount(struct sxt_emit *emit, const char *name, uint64_t byt
 /* A line that says so if the trace is a sample. */
 void cli_heap_print_estimated(struct sxt_emit *emit, const struct cli_heap *heap);
 /* null if the trace is a sample, which does not show them. */
-void cli_heap_emit_temporary(struct sxt_emit *emit, const struct cli_heap *heap, const sxt_heap_sums *sums);
+void cli_heap_emit_temporary(struct sxt_emit *emit, bool is_sampled, const sxt_heap_sums *sums);
+
+/* The keys that the totals of one trace, of one process and of several have in JSON. */
+void cli_heap_emit_totals(struct sxt_emit *emit, const struct cli_heap_totals *totals);
+struct cli_heap_totals cli_heap_totals_of(const struct cli_heap *heap);
 
 /* The totals, and for people the stacks with the most at the peak, leaked and allocated: LIMIT of each. */
 int cli_heap_print_summary(struct sxt_emit *emit, const struct cli_heap *heap, uint64_t limit);

@@ -46,9 +46,9 @@ void cli_heap_emit_growth(struct sxt_emit *emit, const sxt_heap_sums *sums)
     cli_emit_signed(emit, "growth_allocations", (int64_t)(sums->live_count - sums->before_count));
 }
 
-void cli_heap_emit_temporary(struct sxt_emit *emit, const struct cli_heap *heap, const sxt_heap_sums *sums)
+void cli_heap_emit_temporary(struct sxt_emit *emit, bool is_sampled, const sxt_heap_sums *sums)
 {
-    if (!heap->summary.is_sampled) {
+    if (!is_sampled) {
         emit_pair(emit, "temporary_bytes", sums->temporary_bytes, "temporary_allocations", sums->temporary_count);
         return;
     }
@@ -65,7 +65,7 @@ static void emit_sums(struct sxt_emit *emit, const struct cli_heap *heap, const 
     emit_pair(emit, "peak_bytes", sums->peak_bytes, "peak_allocations", sums->peak_count);
     emit_pair(emit, "live_bytes", sums->live_bytes, "live_allocations", sums->live_count);
     emit_pair(emit, "freed_bytes", sums->freed_bytes, "freed_allocations", sums->freed_count);
-    cli_heap_emit_temporary(emit, heap, sums);
+    cli_heap_emit_temporary(emit, heap->summary.is_sampled, sums);
     if (heap->options.churn > 0)
         emit_pair(emit, "churned_bytes", sums->churned_bytes, "churned_allocations", sums->churned_count);
     if (heap->options.from.kind != SXT_HEAP_MOMENT_NONE)

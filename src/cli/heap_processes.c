@@ -26,11 +26,11 @@ bool cli_heap_are_several(const struct cli_arguments *arguments)
 /* The same file under another name, or given twice. */
 static bool is_known(const struct cli_heap_processes *processes, const char *path)
 {
-    struct stat new, old;
-    if (stat(path, &new) != 0)
+    struct stat of;
+    if (stat(path, &of) != 0)
         return false;
     for (size_t i = 0; i < processes->count; i++)
-        if (stat(processes->items[i].path, &old) == 0 && old.st_dev == new.st_dev && old.st_ino == new.st_ino)
+        if (processes->items[i].inode == of.st_ino && processes->items[i].device == of.st_dev)
             return true;
     return false;
 }
@@ -45,9 +45,16 @@ static int add_path(struct cli_heap_processes *processes, char *path)
         free(path);
         return cli_fail_text(NULL, "out of memory");
     }
+    struct stat of = {0};
+    (void)stat(path, &of);
     processes->items = moved;
     moved[processes->count++] = (struct cli_heap_process){
-        .path = path, .process.struct_size = sizeof moved->process, .summary.struct_size = sizeof moved->summary};
+        .path = path,
+        .inode = of.st_ino,
+        .device = of.st_dev,
+        .process.struct_size = sizeof moved->process,
+        .summary.struct_size = sizeof moved->summary,
+    };
     return CLI_DONE;
 }
 
@@ -95,27 +102,60 @@ static int add_words(const struct cli_arguments *arguments, struct cli_heap_proc
 
 /* --- traces --- */
 
-/* Opens a trace and keeps what it says; *TRACE is to be closed. */
-static int open_one(struct cli_heap_processes *processes, size_t number, bool root_first, sxt_trace **trace)
+/* The options of all processes for the analysis of one. */
+static int analyse_one(struct cli_heap *one, const struct cli_heap *all, size_t number)
 {
-    struct cli_heap_process *process = &processes->items[number];
-    struct cli_heap heap;
-    int status = cli_heap_open(process->path, root_first, &heap);
-    if (status == CLI_DONE) {
-        cli_warn_state(process->path, heap.trace);
-        status = cli_heap_analyse(&heap);
+    struct cli_progress progress = {.phase = "reading events"};
+    sxt_error error;
+    one->options = all->options;
+    one->options.progress = cli_progress_show;
+    one->options.progress_data = &progress;
+    sxt_heap_moment *to = &one->options.to, end = {.kind = SXT_HEAP_MOMENT_TIME, .time = all->summary.end};
+    bool is_marker = to->kind == SXT_HEAP_MOMENT_MARKER, is_again = false;
+    if (one->options.from.kind == SXT_HEAP_MOMENT_MARKER)
+        one->options.from = (sxt_heap_moment){.kind = SXT_HEAP_MOMENT_TIME, .time = all->summary.start};
+    int status = sxt_trace_analyse_process(all->trace, number, one->trace, &one->options, &one->usage, &error);
+    if (status == SXT_OK) {
+        sxt_heap_get_summary(one->usage, &one->summary);
+        is_again = is_marker && one->summary.end > all->summary.end;
     }
-    if (status == CLI_DONE) {
-        process->summary = heap.summary;
-        process->summary.damage = NULL;
-        process->total = *sxt_heap_total(heap.usage);
-        processes->is_damaged |= cli_heap_warn(&heap) != CLI_DONE;
-        sxt_heap_usage_free(&heap.usage);
-        *trace = heap.trace;
-        heap.trace = NULL;
+    /* The marker that ends the window of all is in another process. */
+    if (is_again || (is_marker && status == SXT_ERROR_NOT_FOUND)) {
+        sxt_heap_usage_free(&one->usage);
+        *to = end;
+        status = sxt_trace_analyse_process(all->trace, number, one->trace, &one->options, &one->usage, &error);
     }
-    cli_heap_close(&heap);
-    return status;
+    cli_progress_end(&progress);
+    return status == SXT_OK ? CLI_DONE : cli_fail(one->path, &error);
+}
+
+int cli_heap_processes_analyse(const struct cli_arguments *arguments, const struct cli_heap *all)
+{
+    struct cli_heap_processes *processes = all->processes;
+    for (size_t i = 0; i < processes->count; i++) {
+        struct cli_heap_process *process = &processes->items[i];
+        struct cli_heap one = {.path = process->path,
+                               .trace = process->trace,
+                               .info.struct_size = sizeof one.info,
+                               .summary.struct_size = sizeof one.summary};
+        sxt_trace_get_info(one.trace, &one.info);
+        int status = analyse_one(&one, all, i);
+        if (status == CLI_DONE)
+            status = cli_heap_suppress(arguments, &one, true);
+        if (status == CLI_DONE) {
+            process->summary = one.summary;
+            process->summary.damage = NULL;
+            process->total = *sxt_heap_total(one.usage);
+            processes->is_filtered = sxt_heap_unfiltered(one.usage) != NULL;
+            if (processes->is_filtered)
+                process->whole = *sxt_heap_unfiltered(one.usage);
+            processes->is_damaged |= cli_heap_warn(&one) != CLI_DONE;
+        }
+        sxt_heap_usage_free(&one.usage);
+        if (status != CLI_DONE)
+            return status;
+    }
+    return CLI_DONE;
 }
 
 /* The number of an earlier trace of the same process, or NUMBER: a recovered trace and what it was made from. */
@@ -131,37 +171,43 @@ static size_t find_same(const struct cli_heap_processes *processes, size_t numbe
 }
 
 /* Opens the traces and leaves out those of a process that another one is of. */
-static int open_all(struct cli_heap_processes *processes, bool root_first, sxt_trace **traces)
+static int open_all(struct cli_heap_processes *processes, bool root_first)
 {
-    int status = CLI_DONE;
-    for (size_t i = 0; i < processes->count && status == CLI_DONE;) {
-        sxt_trace_info info = {.struct_size = sizeof info};
+    for (size_t i = 0; i < processes->count;) {
         struct cli_heap_process *this = &processes->items[i];
-        status = open_one(processes, i, root_first, &traces[i]);
+        struct cli_heap heap;
+        int status = cli_heap_open(this->path, root_first, &heap);
         if (status != CLI_DONE)
-            break;
-        sxt_trace_get_info(traces[i], &info);
-        this->process.pid = info.pid;
-        this->process.start_us = info.start_us;
+            return status;
+        cli_warn_state(this->path, heap.trace);
+        this->trace = heap.trace;
+        this->process.pid = heap.info.pid;
+        this->process.start_us = heap.info.start_us;
         size_t same = find_same(processes, i);
         if (same == i++)
             continue;
         cli_warn(this->path, "left out: it is of the same process as %s", processes->items[same].path);
-        sxt_trace_close(&traces[--i]);
+        sxt_trace_close(&this->trace);
         free(this->path);
-        memmove(this, this + 1, (--processes->count - i) * sizeof *this);
+        memmove(this, this + 1, (--processes->count - --i) * sizeof *this);
     }
-    return status;
+    return CLI_DONE;
 }
 
-static int join(const struct cli_arguments *arguments, struct cli_heap_processes *processes, sxt_trace **traces,
-                struct cli_heap *heap)
+static int join(const struct cli_arguments *arguments, struct cli_heap_processes *processes, struct cli_heap *heap)
 {
     sxt_error error;
-    int status = open_all(processes, cli_given(arguments, "root-first"), traces);
+    int status = open_all(processes, cli_given(arguments, "root-first"));
     if (status != CLI_DONE)
         return status;
-    if (sxt_trace_join((const sxt_trace *const *)traces, processes->count, &heap->trace, &error) != SXT_OK)
+    const sxt_trace **traces = calloc(processes->count + 1, sizeof *traces);
+    if (traces == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (size_t i = 0; i < processes->count; i++)
+        traces[i] = processes->items[i].trace;
+    status = sxt_trace_join(traces, processes->count, &heap->trace, &error);
+    free(traces);
+    if (status != SXT_OK)
         return cli_fail(arguments->words[0], &error);
     sxt_trace_get_info(heap->trace, &heap->info);
     for (size_t i = 0; i < processes->count; i++)
@@ -243,20 +289,16 @@ int cli_heap_processes_open(const struct cli_arguments *arguments, struct cli_he
     int status = add_words(arguments, processes);
     if (status != CLI_DONE)
         return status;
-    sxt_trace **traces = calloc(processes->count + 1, sizeof *traces);
-    if (traces == NULL)
-        return cli_fail_text(NULL, "out of memory");
-    status = join(arguments, processes, traces, heap);
-    for (size_t i = 0; i < processes->count; i++)
-        sxt_trace_close(&traces[i]);
-    free(traces);
+    status = join(arguments, processes, heap);
     return status == CLI_DONE ? make_tree(processes) : status;
 }
 
 void cli_heap_processes_close(struct cli_heap_processes *processes)
 {
-    for (size_t i = 0; i < processes->count; i++)
+    for (size_t i = 0; i < processes->count; i++) {
+        sxt_trace_close(&processes->items[i].trace);
         free(processes->items[i].path);
+    }
     free(processes->items);
     free(processes->order);
     *processes = (struct cli_heap_processes){0};
@@ -272,24 +314,6 @@ static void emit_number_or_null(struct sxt_emit *emit, const char *key, uint64_t
         sxt_emit_number(emit, key, value);
 }
 
-static void emit_figures(struct sxt_emit *emit, const sxt_heap_summary *summary, const sxt_heap_sums *total)
-{
-    sxt_emit_number(emit, "peak_bytes", total->peak_bytes);
-    sxt_emit_number(emit, "peak_allocations", total->peak_count);
-    sxt_emit_number(emit, "peak_time_us", summary->peak_time);
-    sxt_emit_number(emit, "allocated_bytes", total->bytes);
-    sxt_emit_number(emit, "allocations", total->count);
-    sxt_emit_number(emit, "frees", summary->frees);
-    sxt_emit_number(emit, "leaked_bytes", total->leaked_bytes);
-    sxt_emit_number(emit, "leaked_allocations", total->leaked_count);
-    sxt_emit_number(emit, "unmatched_frees", summary->unmatched_frees);
-    sxt_emit_number(emit, "events", summary->events);
-    sxt_emit_number(emit, "start_us", summary->start);
-    sxt_emit_number(emit, "end_us", summary->end);
-    sxt_emit_number(emit, "duration_us", summary->end - summary->start);
-    sxt_emit_bool(emit, "estimated", summary->is_sampled);
-}
-
 static uint64_t sum_of_peaks(const struct cli_heap_processes *processes)
 {
     uint64_t sum = 0;
@@ -299,26 +323,47 @@ static uint64_t sum_of_peaks(const struct cli_heap_processes *processes)
     return sum;
 }
 
+/* Which blocks of the parent a filter would keep, or what was live at another moment, is not known. */
+static bool knows_inherited(const struct cli_heap *heap)
+{
+    return !heap->processes->is_filtered && heap->options.to.kind == SXT_HEAP_MOMENT_NONE;
+}
+
+static void emit_process(struct sxt_emit *emit, const struct cli_heap *heap, const struct cli_heap_process *one)
+{
+    const struct cli_heap_totals totals = {
+        .summary = &one->summary,
+        .total = &one->total,
+        .whole = heap->processes->is_filtered ? &one->whole : NULL,
+        .sample_period = heap->info.sample_period,
+    };
+    sxt_emit_record(emit);
+    sxt_emit_cstring(emit, "file", one->path);
+    emit_number_or_null(emit, "pid", one->process.pid);
+    emit_number_or_null(emit, "parent_pid", one->process.parent_pid);
+    sxt_emit_string(emit, "command_line", one->process.command_line);
+    sxt_emit_number(emit, "depth", one->depth);
+    cli_heap_emit_totals(emit, &totals);
+    if (knows_inherited(heap)) {
+        sxt_emit_number(emit, "inherited_bytes", one->process.inherited_bytes);
+        sxt_emit_number(emit, "inherited_allocations", one->process.inherited_count);
+    } else {
+        sxt_emit_null(emit, "inherited_bytes");
+        sxt_emit_null(emit, "inherited_allocations");
+    }
+    sxt_emit_record_end(emit);
+}
+
 static void emit_processes(struct sxt_emit *emit, const struct cli_heap *heap)
 {
     const struct cli_heap_processes *processes = heap->processes;
-    for (size_t i = 0; i < processes->count; i++) {
-        const struct cli_heap_process *one = &processes->items[processes->order[i]];
-        sxt_emit_record(emit);
-        sxt_emit_cstring(emit, "file", one->path);
-        emit_number_or_null(emit, "pid", one->process.pid);
-        emit_number_or_null(emit, "parent_pid", one->process.parent_pid);
-        sxt_emit_string(emit, "command_line", one->process.command_line);
-        sxt_emit_number(emit, "depth", one->depth);
-        emit_figures(emit, &one->summary, &one->total);
-        sxt_emit_number(emit, "inherited_bytes", one->process.inherited_bytes);
-        sxt_emit_number(emit, "inherited_allocations", one->process.inherited_count);
-        sxt_emit_record_end(emit);
-    }
+    const struct cli_heap_totals totals = cli_heap_totals_of(heap);
+    for (size_t i = 0; i < processes->count; i++)
+        emit_process(emit, heap, &processes->items[processes->order[i]]);
     sxt_emit_record(emit);
     sxt_emit_object(emit, "summary");
     sxt_emit_number(emit, "processes", processes->count);
-    emit_figures(emit, &heap->summary, sxt_heap_total(heap->usage));
+    cli_heap_emit_totals(emit, &totals);
     sxt_emit_number(emit, "sum_of_peaks", sum_of_peaks(processes));
     sxt_emit_object_end(emit);
     sxt_emit_record_end(emit);
@@ -329,24 +374,29 @@ static struct cli_number thousands(uint64_t value)
     return cli_thousands((double)value);
 }
 
-static void print_tree(struct sxt_emit *emit, const struct cli_heap_processes *processes)
+static void print_tree(struct sxt_emit *emit, const struct cli_heap *heap)
 {
+    const struct cli_heap_processes *processes = heap->processes;
     sxt_emit_text(emit, "%15s  %15s  %15s  %15s  process\n", "peak", "leaked", "allocated", "inherited");
     for (size_t i = 0; i < processes->count; i++) {
         const struct cli_heap_process *one = &processes->items[processes->order[i]];
         unsigned indent = one->depth < 20 ? 2 * one->depth : 40;
+        bool has_inherited = one->process.parent != SXT_TRACE_NO_ID && knows_inherited(heap);
         sxt_emit_text(emit, "%15s  %15s  %15s  %15s  %*s", thousands(one->total.peak_bytes).text,
                       thousands(one->total.leaked_bytes).text, thousands(one->total.bytes).text,
-                      one->process.parent == SXT_TRACE_NO_ID ? "" : thousands(one->process.inherited_bytes).text,
-                      (int)indent, "");
+                      has_inherited ? thousands(one->process.inherited_bytes).text : "", (int)indent, "");
         if (one->process.pid != 0)
             sxt_emit_text(emit, "%llu  ", (unsigned long long)one->process.pid);
         sxt_emit_name(emit, one->process.command_line.data != NULL ? one->process.command_line
                                                                    : (sxt_string){one->path, strlen(one->path)});
         sxt_emit_text(emit, "\n");
     }
-    sxt_emit_text(emit, "\n%s process%s; the sum of their peaks is %s bytes\n\n", thousands(processes->count).text,
-                  processes->count == 1 ? "" : "es", thousands(sum_of_peaks(processes)).text);
+    uint64_t sum = sum_of_peaks(processes);
+    if (processes->count == 1)
+        sxt_emit_text(emit, "\n1 process\n\n");
+    else
+        sxt_emit_text(emit, "\n%s processes; the sum of their peaks is %s byte%s\n\n", thousands(processes->count).text,
+                      thousands(sum).text, sum == 1 ? "" : "s");
 }
 
 void cli_heap_print_processes(struct sxt_emit *emit, const struct cli_heap *heap)
@@ -354,5 +404,5 @@ void cli_heap_print_processes(struct sxt_emit *emit, const struct cli_heap *heap
     if (sxt_emit_is_json(emit))
         emit_processes(emit, heap);
     else
-        print_tree(emit, heap->processes);
+        print_tree(emit, heap);
 }

@@ -152,6 +152,7 @@ static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *bloc
         end_block(usage, &usage->whole, ending);
         if (usage->sites[block->site].is_left_out)
             return false;
+        usage->kept.ends++;
     }
     if (usage->threads != NULL)
         end_block(usage, &usage->threads[block->thread], ending);
@@ -220,6 +221,7 @@ static void add_filtered(struct heap_pass *pass, const sxt_heap_site *site, uint
 {
     sxt_heap_usage *usage = pass->usage;
     if (!site->is_left_out) {
+        usage->kept.samples++;
         add_block(usage, &usage->total, size, weight);
         if (usage->total.live_bytes > pass->recent_peak)
             pass->recent_peak = usage->total.live_bytes;
@@ -260,8 +262,10 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
         return;
     }
     if (!is_new) {
+        uint64_t before = usage->kept.ends;
         usage->implicit_frees++;
         close_block(pass, place, event->time);
+        usage->kept.implicit_frees += usage->kept.ends - before;
     }
     uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
     if (__builtin_expect(is_unusual, 0)) {
@@ -475,6 +479,7 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
     usage->zero_addresses = usage->gc_events = usage->gc_objects = usage->gc_bytes = usage->others = 0;
     usage->events = usage->samples = usage->marker_count = usage->all_markers = 0;
     usage->lifetimes = (sxt_heap_lifetimes){0};
+    usage->kept.ends = usage->kept.implicit_frees = usage->kept.samples = 0;
     pass->phase_peak = usage->total.live_bytes;
     pass->no_memory |= !sxt_heap_begin_intervals(pass);
 }

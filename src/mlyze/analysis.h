@@ -53,7 +53,12 @@ struct sxt_heap_usage {
     sxt_heap_sums total; /* of what the filter keeps */
     sxt_heap_sums whole; /* of all blocks; only if there is a filter */
     bool is_filtered;
-    sxt_heap_site *sites; /* in order of first use */
+    struct {
+        uint64_t samples;        /* allocations that are in the file */
+        uint64_t ends;           /* of blocks */
+        uint64_t implicit_frees; /* of these, by another allocation at the same address */
+    } kept;                      /* by the filter; 0 without one */
+    sxt_heap_site *sites;        /* in order of first use */
     size_t site_count, site_capacity;
     sxt_heap_sums *threads; /* by id, 65536 of them; NULL unless asked for */
     sxt_heap_sums *sizes;   /* SXT_HEAP_POWERS of them; NULL unless asked for */
@@ -79,8 +84,11 @@ struct sxt_heap_watcher {
     void *data;
 };
 
-/* Reads the trace, up to where the options say. OUT also has what can be read of a damaged one. WATCHER may be NULL. */
-int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options,
+/*
+ * Reads the trace, up to where the options say. OUT also has what can be read of a damaged one. WATCHER may be NULL.
+ * THREADS: see sxt_heap_sieve_open.
+ */
+int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options, const bool *threads,
                          const struct sxt_heap_watcher *watcher, sxt_heap_usage *out, sxt_error *error);
 int sxt_heap_run(const struct sxt_mlyze *trace, const sxt_heap_options *options, sxt_heap_usage *out, sxt_error *error);
 void sxt_heap_free(sxt_heap_usage *usage);
@@ -148,10 +156,12 @@ void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t 
 
 struct sxt_heap_sieve;
 
-/* OUT is NULL if the options have no filter. SXT_ERROR_USAGE if a pattern is wrong; SXT_ERROR_NOT_FOUND for a thread.
+/*
+ * OUT is NULL if the options have no filter. SXT_ERROR_USAGE if a pattern is wrong; SXT_ERROR_NOT_FOUND for a thread.
+ * THREADS are the threads that count, by number, if the filter names any; NULL: they are searched by their names.
  */
-int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *options, struct sxt_heap_sieve **out,
-                        sxt_error *error);
+int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *options, const bool *threads,
+                        struct sxt_heap_sieve **out, sxt_error *error);
 void sxt_heap_sieve_close(struct sxt_heap_sieve **sieve);
 
 /* Whether allocations of a stack count. Not for several threads at a time: the sieve keeps what it has found out. */
@@ -159,6 +169,12 @@ bool sxt_heap_sieve_keeps(struct sxt_heap_sieve *sieve, uint32_t stack);
 
 /* By number of a thread, whether its allocations count; NULL if all do. */
 const bool *sxt_heap_sieve_threads(const struct sxt_heap_sieve *sieve);
+
+/* The key of a joined trace for the names of threads in their processes; "threads" has the process too. */
+#define SXT_JOIN_OWN_THREADS "own_threads"
+
+/* The threads that a filter names, by number; NULL if it names none. To be freed. SXT_ERROR_NOT_FOUND for a name. */
+int sxt_heap_choose_threads(const struct sxt_mlyze *trace, const sxt_heap_filter *filter, bool **out, sxt_error *error);
 
 /* --- function_modules.c: the loaded files that functions are in --- */
 

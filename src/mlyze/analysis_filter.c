@@ -176,35 +176,54 @@ static bool parse_thread(sxt_string text, size_t *number)
     return text.size > 0 && *number < SXT_HEAP_THREADS;
 }
 
-/* Threads with the name WANTED; false if there are none. */
-static bool find_threads(struct sxt_heap_sieve *sieve, const char *wanted)
+/* Threads with the name WANTED in the object KEY of the metadata; false if there are none. */
+static bool find_threads(const struct sxt_mlyze_metadata *metadata, const char *key, const char *wanted, bool *found)
 {
-    const struct sxt_json *threads = sxt_json_member(sieve->metadata->root, "threads");
+    const struct sxt_json *threads = sxt_json_member(metadata->root, key);
     bool is_found = false;
     size_t number;
     if (parse_thread(sxt_string_of(wanted), &number))
-        return sieve->threads[number] = true;
+        return found[number] = true;
     const struct sxt_json *thread = threads != NULL && threads->type == SXT_JSON_OBJECT ? threads->child : NULL;
     for (; thread != NULL; thread = thread->next) {
         if (thread->type != SXT_JSON_STRING || !sxt_string_is(thread->string, wanted) ||
             !parse_thread(thread->key, &number))
             continue;
-        is_found = sieve->threads[number] = true;
+        is_found = found[number] = true;
     }
     return is_found;
 }
 
-static int choose_threads(struct sxt_heap_sieve *sieve, sxt_error *error)
+int sxt_heap_choose_threads(const struct sxt_mlyze *trace, const sxt_heap_filter *filter, bool **out, sxt_error *error)
 {
-    if (sieve->filter.thread_count == 0)
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace);
+    *out = NULL;
+    if (filter == NULL || filter->thread_count == 0)
         return SXT_OK;
-    sieve->threads = calloc(SXT_HEAP_THREADS, sizeof *sieve->threads);
+    bool *found = calloc(SXT_HEAP_THREADS, sizeof *found);
+    if (found == NULL)
+        return sxt_fail_memory(error, SXT_HEAP_THREADS);
+    for (size_t i = 0; i < filter->thread_count; i++) {
+        bool is_one = find_threads(metadata, "threads", filter->threads[i], found);
+        if (find_threads(metadata, SXT_JOIN_OWN_THREADS, filter->threads[i], found) || is_one)
+            continue;
+        free(found);
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no thread named '%.100s'", filter->threads[i]);
+    }
+    *out = found;
+    return SXT_OK;
+}
+
+/* Takes GIVEN, or searches the threads that the filter names. */
+static int take_threads(struct sxt_heap_sieve *sieve, const struct sxt_mlyze *trace, const bool *given,
+                        sxt_error *error)
+{
+    if (given == NULL || sieve->filter.thread_count == 0)
+        return sxt_heap_choose_threads(trace, &sieve->filter, &sieve->threads, error);
+    sieve->threads = malloc(SXT_HEAP_THREADS * sizeof *sieve->threads);
     if (sieve->threads == NULL)
         return sxt_fail_memory(error, SXT_HEAP_THREADS);
-    for (size_t i = 0; i < sieve->filter.thread_count; i++)
-        if (!find_threads(sieve, sieve->filter.threads[i]))
-            return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no thread named '%.100s'",
-                            sieve->filter.threads[i]);
+    memcpy(sieve->threads, given, SXT_HEAP_THREADS * sizeof *sieve->threads);
     return SXT_OK;
 }
 
@@ -215,8 +234,8 @@ const bool *sxt_heap_sieve_threads(const struct sxt_heap_sieve *sieve)
 
 /* --- both --- */
 
-int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *options, struct sxt_heap_sieve **out,
-                        sxt_error *error)
+int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *options, const bool *threads,
+                        struct sxt_heap_sieve **out, sxt_error *error)
 {
     const sxt_heap_filter *filter = options->filter;
     *out = NULL;
@@ -238,7 +257,7 @@ int sxt_heap_sieve_open(const struct sxt_mlyze *trace, const sxt_heap_options *o
     if (status == SXT_OK)
         status = compile(&sieve->ignore, filter->ignore, filter->ignore_count, error);
     if (status == SXT_OK)
-        status = choose_threads(sieve, error);
+        status = take_threads(sieve, trace, threads, error);
     *out = sieve;
     if (status != SXT_OK)
         sxt_heap_sieve_close(out);

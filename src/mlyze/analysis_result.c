@@ -14,6 +14,17 @@ static uint64_t count_nameless(const sxt_heap_usage *usage)
     return nameless;
 }
 
+/* From the start to the end of the process, if the trace has that; in any case to the last event. */
+static uint64_t duration_of(const sxt_heap_usage *usage)
+{
+    const struct sxt_json *known = sxt_json_member(sxt_mlyze_metadata(usage->trace)->root, "duration_us");
+    uint64_t duration = usage->end - usage->start;
+    bool is_window = usage->options.from.kind != SXT_HEAP_MOMENT_NONE || usage->options.to.kind != SXT_HEAP_MOMENT_NONE;
+    if (is_window || known == NULL || known->type != SXT_JSON_NUMBER || !known->is_unsigned)
+        return duration;
+    return known->unsigned_value > duration ? known->unsigned_value : duration;
+}
+
 void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out)
 {
     sxt_heap_summary summary = {
@@ -40,6 +51,10 @@ void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out)
         .damage = usage->is_damaged ? usage->damage.text : NULL,
         .damaged_blocks = usage->damaged_blocks,
         .lost_events = usage->lost_events,
+        .duration = duration_of(usage),
+        .kept_samples = usage->is_filtered ? usage->kept.samples : usage->samples,
+        .kept_frees = usage->is_filtered ? usage->kept.ends - usage->kept.implicit_frees : usage->frees,
+        .kept_implicit_frees = usage->is_filtered ? usage->kept.implicit_frees : usage->implicit_frees,
     };
     sxt_heap_suppressed(usage, &summary.suppressed_bytes, &summary.suppressed_count);
     sxt_result_give(out, &summary, sizeof summary);

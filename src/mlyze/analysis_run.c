@@ -160,14 +160,14 @@ static bool prepare(struct heap_pass *pass)
            sxt_heap_begin_intervals(pass);
 }
 
-int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options,
+int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *options, const bool *threads,
                          const struct sxt_heap_watcher *watcher, sxt_heap_usage *out, sxt_error *error)
 {
     struct heap_pass pass = {.usage = out, .watcher = watcher, .other_site = SXT_HEAP_NO_SITE};
     struct sxt_mlyze_cursor *cursor = NULL;
     *out = (sxt_heap_usage){.trace = trace, .options = *options};
     sxt_arena_init(&out->damage_texts, 0, sxt_arena_separate_default);
-    int status = sxt_heap_sieve_open(trace, options, &pass.sieve, error);
+    int status = sxt_heap_sieve_open(trace, options, threads, &pass.sieve, error);
     if (status == SXT_OK && !prepare(&pass))
         status = sxt_fail_memory(error, SXT_HEAP_THREADS * sizeof *out->threads);
     if (status == SXT_OK)
@@ -193,7 +193,7 @@ int sxt_heap_run_watched(const struct sxt_mlyze *trace, const sxt_heap_options *
 
 int sxt_heap_run(const struct sxt_mlyze *trace, const sxt_heap_options *options, sxt_heap_usage *out, sxt_error *error)
 {
-    return sxt_heap_run_watched(trace, options, NULL, out, error);
+    return sxt_heap_run_watched(trace, options, NULL, NULL, out, error);
 }
 
 void sxt_heap_free(sxt_heap_usage *usage)

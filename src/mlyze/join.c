@@ -116,7 +116,7 @@ static int take_event(struct joining *joining, uint32_t number, const sxt_trace_
     } else if (event.kind == SXT_TRACE_MARKER) {
         event.stack = sxt_join_function(&joining->names, joining->inputs, number, event.stack);
     }
-    if (is_block && !track(joining->states[number], &event))
+    if ((is_block && !track(joining->states[number], &event)) || joining->names.no_memory)
         return sxt_fail_memory(error, sizeof event);
     int status = sxt_mlyze_write(joining->whole, &event, error);
     return status == SXT_OK ? sxt_mlyze_write(joining->ended, &event, error) : status;
@@ -284,8 +284,11 @@ static int open_writers(struct joining *joining, struct sxt_output *outputs[2], 
     struct sxt_mlyze_settings settings = {.start_us = first->start_us, .codec = SXT_MLYZE_RAW, .period = first->period};
     struct sxt_mlyze_writer **writers[2] = {&joining->whole, &joining->ended};
     struct sxt_buffer json;
+    uint64_t end = 0;
     for (size_t i = 0; i < joining->count; i++) {
         const struct sxt_mlyze_header *header = sxt_mlyze_header(joining->inputs[i].trace);
+        uint64_t ended = joining->inputs[i].end == SXT_MLYZE_RUNNING ? 0 : joining->inputs[i].end;
+        end = ended > end ? ended : end;
         settings.start_us = header->start_us < settings.start_us ? header->start_us : settings.start_us;
         settings.dropped += header->dropped;
         if (header->period != settings.period)
@@ -293,7 +296,8 @@ static int open_writers(struct joining *joining, struct sxt_output *outputs[2], 
                             "traces with different sampling periods cannot be added up");
     }
     sxt_buffer_init(&json, UINT32_MAX);
-    sxt_join_write_names(&joining->names, joining->inputs, joining->count, &json);
+    uint64_t duration = end > settings.start_us ? end - settings.start_us : 0;
+    sxt_join_write_names(&joining->names, joining->inputs, joining->count, duration, &json);
     int status = sxt_buffer_status(&json, error);
     for (int i = 0; i < 2 && status == SXT_OK; i++)
         status = sxt_mlyze_writer_open(outputs[i], &settings, (sxt_string){(const char *)json.data, json.size},
@@ -317,7 +321,7 @@ static void free_joining(struct joining *joining)
 }
 
 int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_output *whole,
-                   struct sxt_output *ended, bool *has_ends, sxt_error *error)
+                   struct sxt_output *ended, struct sxt_mlyze_joined *out, sxt_error *error)
 {
     struct joining joining = {.inputs = inputs, .count = count, .open = count, .over = SXT_MLYZE_NO_ID};
     int status = sxt_join_names_make(inputs, count, &joining.names, error);
@@ -327,7 +331,12 @@ int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt
         status = open_writers(&joining, (struct sxt_output *[2]){whole, ended}, error);
     if (status == SXT_OK)
         status = join_events(&joining, error);
-    *has_ends = joining.has_ends;
+    *out = (struct sxt_mlyze_joined){.has_ends = joining.has_ends};
+    if (status == SXT_OK) {
+        out->threads = joining.names.origins;
+        out->thread_count = joining.names.thread_count;
+        joining.names.origins = NULL;
+    }
     free_joining(&joining);
     return status;
 }

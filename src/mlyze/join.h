@@ -26,6 +26,9 @@ struct sxt_join_names {
     size_t leaf_capacity;
     struct sxt_join_ids *inputs;
     uint32_t thread_count; /* numbers that are given out; the last one is shared if there are too many */
+    struct sxt_mlyze_join_thread *origins; /* by number of a thread in the joined trace */
+    size_t origin_capacity;
+    bool no_memory;
 };
 
 /* Gives ids to everything in the metadata of COUNT inputs. Free also what was not made. */
@@ -39,11 +42,12 @@ uint32_t sxt_join_stack(const struct sxt_join_names *names, const struct sxt_mly
 uint32_t sxt_join_function(const struct sxt_join_names *names, const struct sxt_mlyze_join_input *inputs, size_t input,
                            uint32_t id);
 
-/* The number of a thread in the joined trace. Those that the metadata does not name get the next ones. */
+/* The number of a thread in the joined trace. Those that the metadata does not name get the next ones. Sets no_memory.
+ */
 uint16_t sxt_join_thread(struct sxt_join_names *names, size_t input, uint16_t thread);
 
-/* Appends the metadata of the joined trace. */
+/* Appends the metadata of the joined trace. DURATION is that of all processes, 0 if it is unknown. */
 void sxt_join_write_names(const struct sxt_join_names *names, const struct sxt_mlyze_join_input *inputs, size_t count,
-                          struct sxt_buffer *out);
+                          uint64_t duration, struct sxt_buffer *out);
 
 #endif

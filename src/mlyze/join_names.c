@@ -98,8 +98,16 @@ uint16_t sxt_join_thread(struct sxt_join_names *names, size_t input, uint16_t th
 {
     uint16_t *numbers = names->inputs[input].threads;
     if (numbers[thread] == 0) {
-        if (names->thread_count < THREADS_MOST - 1)
-            names->thread_count++;
+        bool is_shared = names->thread_count == THREADS_MOST - 1;
+        struct sxt_mlyze_join_thread *moved = sxt_array_grow(names->origins, &names->origin_capacity,
+                                                             (size_t)names->thread_count + !is_shared, sizeof *moved);
+        names->no_memory |= moved == NULL;
+        if (moved == NULL)
+            return 0;
+        names->origins = moved;
+        names->thread_count += !is_shared;
+        moved[names->thread_count - 1] =
+            (struct sxt_mlyze_join_thread){is_shared ? SXT_MLYZE_NO_ID : (uint32_t)input, is_shared ? 0 : thread};
         numbers[thread] = (uint16_t)names->thread_count;
     }
     return (uint16_t)(numbers[thread] - 1);
@@ -166,7 +174,7 @@ static bool add_input(struct sxt_join_names *names, const struct sxt_mlyze_join_
     if (is_fine)
         add_modules(names, metadata, ids);
     free(nodes);
-    return is_fine;
+    return is_fine && !names->no_memory;
 }
 
 int sxt_join_names_make(const struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_join_names *out,
@@ -208,6 +216,7 @@ void sxt_join_names_free(struct sxt_join_names *names, size_t count)
     sxt_function_modules_free(&names->modules);
     free(names->stack_of);
     free(names->leaves);
+    free(names->origins);
     free(names->inputs);
     *names = (struct sxt_join_names){0};
 }
@@ -278,11 +287,11 @@ static void write_modules(const struct sxt_join_names *names, struct sxt_json_wr
     sxt_buffer_free(&text);
 }
 
-/* Threads of different processes have the same names, so those of the joined trace begin with the process. */
+/* Threads of different processes have the same names. IS_OWN: just these; otherwise they begin with the process. */
 static void write_threads(const struct sxt_join_names *names, const struct sxt_mlyze_join_input *inputs, size_t count,
-                          struct sxt_json_writer *json)
+                          bool is_own, struct sxt_json_writer *json)
 {
-    sxt_json_write_begin(json, "threads", '{');
+    sxt_json_write_begin(json, is_own ? SXT_JOIN_OWN_THREADS : "threads", '{');
     uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
         for (const struct sxt_json *one = threads_of(&inputs[i]); one != NULL; one = one->next) {
@@ -294,14 +303,14 @@ static void write_threads(const struct sxt_join_names *names, const struct sxt_m
             int size = snprintf(name, sizeof name, "%llu %.*s", (unsigned long long)inputs[i].pid,
                                 (int)(one->string.size < 150 ? one->string.size : 150), one->string.data);
             sxt_json_write_key_number(json, last - 1);
-            sxt_json_write_string(json, NULL, (sxt_string){name, (size_t)size});
+            sxt_json_write_string(json, NULL, is_own ? one->string : (sxt_string){name, (size_t)size});
         }
     }
     sxt_json_write_end(json, '}');
 }
 
 void sxt_join_write_names(const struct sxt_join_names *names, const struct sxt_mlyze_join_input *inputs, size_t count,
-                          struct sxt_buffer *out)
+                          uint64_t duration, struct sxt_buffer *out)
 {
     struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_COMPACT);
     json.escapes = SXT_JSON_ESCAPES_NUMBERS;
@@ -310,7 +319,10 @@ void sxt_join_write_names(const struct sxt_join_names *names, const struct sxt_m
     write_strings("files", &names->files, &json);
     write_strings("functions", &names->functions, &json);
     sxt_json_write_string(&json, "stack_order", sxt_string_of("leaf_first"));
-    write_threads(names, inputs, count, &json);
+    if (duration != 0)
+        sxt_json_write_number(&json, "duration_us", duration);
+    write_threads(names, inputs, count, false, &json);
+    write_threads(names, inputs, count, true, &json);
     write_modules(names, &json);
     sxt_json_write_end(&json, '}');
 }

@@ -429,22 +429,36 @@ struct sxt_mlyze_join_input {
     const struct sxt_mlyze *trace;
     uint64_t pid;    /* 0: unknown */
     uint32_t parent; /* number of the input of the process that forked it, or SXT_MLYZE_NO_ID */
-    uint64_t end;    /* when the process ended; 0: unknown */
+    uint64_t end;    /* when the process ended; 0: unknown, SXT_MLYZE_RUNNING: it has not ended */
     uint64_t inherited_bytes, inherited_count; /* set by the join: live in the parent when it was forked */
 };
 
+#define SXT_MLYZE_RUNNING UINT64_MAX
+
 /* More inputs have no room in addresses. */
 #define SXT_MLYZE_JOIN_MOST 65535
+
+/* Where a thread of the joined trace comes from. */
+struct sxt_mlyze_join_thread {
+    uint32_t input; /* SXT_MLYZE_NO_ID: there are too many threads, and several share this number */
+    uint16_t thread;
+};
+
+struct sxt_mlyze_joined {
+    bool has_ends;
+    struct sxt_mlyze_join_thread *threads; /* by number in the joined trace; to be freed */
+    size_t thread_count;
+};
 
 /*
  * Writes all events of COUNT inputs in the order of their absolute times, as a plain trace. Equal stacks get one id,
  * and bits 48 to 63 of an address are combined with the number of the input. To WHOLE go only the events of the inputs.
  * To ENDED also a FREE for each block that is live when its process has ended, if there are events of others after
- * that. *HAS_ENDS is false if there is no such FREE. All inputs must be sampled
- * with the same period. What cannot be read is left out.
+ * that; `has_ends` is false if there is no such FREE. All inputs must be sampled with the same period. What cannot be
+ * read is left out.
  */
 int sxt_mlyze_join(struct sxt_mlyze_join_input *inputs, size_t count, struct sxt_output *whole,
-                   struct sxt_output *ended, bool *has_ends, sxt_error *error);
+                   struct sxt_output *ended, struct sxt_mlyze_joined *out, sxt_error *error);
 
 /* --- verify.c: the seven rules of the specification, each problem with its byte offset --- */
 

@@ -66,7 +66,8 @@ static int take_peaks(const sxt_trace *trace, const sxt_heap_options *options, s
     return status;
 }
 
-int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *given, sxt_heap_usage **out, sxt_error *error)
+int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *given, const bool *threads,
+                              sxt_heap_usage **out, sxt_error *error)
 {
     sxt_heap_options options;
     *out = NULL;
@@ -86,7 +87,7 @@ int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *given, sxt
             .passed = first,
         };
         const struct sxt_heap_watcher watcher = {pass, &reading};
-        status = sxt_heap_run_watched(trace->mlyze, &options, &watcher, usage, error);
+        status = sxt_heap_run_watched(trace->mlyze, &options, threads, &watcher, usage, error);
     }
     if (status == SXT_OK && trace->ended != NULL)
         status = take_peaks(trace, &options, usage, error);
@@ -95,6 +96,11 @@ int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *given, sxt
     else
         free(usage);
     return status;
+}
+
+int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out, sxt_error *error)
+{
+    return sxt_trace_analyse_threads(trace, options, NULL, out, error);
 }
 
 void sxt_heap_usage_free(sxt_heap_usage **usage)

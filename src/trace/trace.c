@@ -61,6 +61,7 @@ int sxt_trace_load(const char *path, uint64_t inflate_limit, struct sxt_file *fi
 static int recover(sxt_trace *trace, sxt_error *error)
 {
     int status = sxt_spool_check(trace->file.data, trace->file.size, error);
+    trace->is_growing = status == SXT_OK && sxt_spool_is_growing(trace->file.data);
     return status == SXT_OK ? sxt_spool_finish_unnamed(&trace->file, trace->path, &trace->whole, error) : status;
 }
 

@@ -23,6 +23,7 @@ struct sxt_trace {
     struct sxt_mlyze *mlyze;
     bool is_compressed; /* the file is compressed as a whole */
     bool is_cut_off;    /* the recording did not end */
+    bool is_growing;    /* is_cut_off: the program was still running */
     bool no_index;      /* ignore what is beside the file */
 
     /* Several processes, joined: see processes.c. */
@@ -31,6 +32,7 @@ struct sxt_trace {
     struct sxt_mlyze *ended;
     struct sxt_trace_part *parts;
     size_t part_count;
+    struct sxt_mlyze_joined joined; /* where its threads come from */
 };
 
 /* --- trace.c --- */
@@ -46,6 +48,12 @@ sxt_trace *sxt_trace_new(const sxt_trace_options *options, sxt_error *error);
 
 /* Frees what a joined trace has and others do not. */
 void sxt_trace_free_parts(sxt_trace *trace);
+
+/* --- analyse.c --- */
+
+/* As sxt_trace_analyse. THREADS, if not NULL, are those that the filter names, by number. */
+int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *options, const bool *threads,
+                              sxt_heap_usage **out, sxt_error *error);
 
 /* --- caches.c: FILE.idx and FILE.live --- */
 

@@ -87,8 +87,21 @@ class Frames(FilterTest):
         self.assertTrue(total["filtered"])
         for key in SUMS[:8]:
             self.assertEqual(total["unfiltered"][key], whole[key], key)
-        for key in ("peak_time_us", "events", "frees", "duration_us"):
+        for key in ("peak_time_us", "duration_us"):
             self.assertEqual(total[key], whole[key], key)
+        for key in ("events", "frees", "implicit_frees", "unmatched_frees", "temporary_allocations"):
+            self.assertEqual(total["unfiltered"][key], whole[key], key)
+        # What is counted is that of the blocks which are kept; a free without a block has no stack.
+        kept, live, frees, implicit = self.kept(["load"], ["vector"]), {}, 0, 0
+        for event in self.events:
+            if event[0] == "free":
+                frees += live.pop(event[2], None) in kept
+            elif event[0] == "alloc":
+                implicit += live.get(event[2]) in kept
+                live[event[2]] = event[4]
+        self.assertEqual((total["frees"], total["implicit_frees"]), (frees, implicit))
+        self.assertEqual(total["events"], frees + total["allocations"])
+        self.assertIsNone(total["unmatched_frees"])
         self.assertGreater(total["allocated_bytes"], 0)
         self.assertLess(total["allocated_bytes"], whole["allocated_bytes"])
 

@@ -257,6 +257,19 @@ class Processes(sextant.ProgramTest):
         late = self.trace("l.mlyze", [("alloc", START + 9, 16, 1, 0, 0)], start=START + 9, pid=8)
         self.assertEqual([row["depth"] for row in self.heap(early, late)[0]], [0, 0])
 
+    def test_numbers_of_processes_are_used_again(self):
+        """The parent is the last process of that number which began before its child, or with it."""
+        parents = [self.trace(f"p{start}.mlyze", [("alloc", START + start, 16, start, 0, 0), ("free", START + 90, 99)],
+                              start=START + start, pid=5) for start in (30, 10, 20)]  # fmt: skip
+        for start, expected in ((5, None), (10, 10), (19, 10), (20, 20), (29, 20), (30, 30), (80, 30)):
+            child = self.trace("c.mlyze", [("alloc", START + start, 16, 1, 0, 0)], start=START + start, pid=6, parent=5)
+            rows, _ = self.heap(*parents, child)
+            place = next(i for i, row in enumerate(rows) if row["pid"] == 6)
+            self.assertEqual(rows[place - 1]["peak_bytes"] if rows[place]["depth"] == 1 else None, expected, start)
+        chain = [self.trace(f"q{pid}.mlyze", [("alloc", START + 1, 16, 1, 0, 0)], pid=pid, parent=pid - 1)
+                 for pid in range(100, 140)]  # fmt: skip
+        self.assertEqual([row["depth"] for row in self.heap(*chain)[0]], list(range(40)))
+
     def test_odd_events(self):
         """Stacks, names and threads that are not in the metadata, and addresses above 48 bits."""
         events = [("alloc", START + 1, 0xF00000000000010, 5, 4000, 65535), ("marker", START + 1, 4000),

@@ -14,7 +14,7 @@ static int join(struct sxt_mlyze *const traces[INPUTS], sxt_heap_usage *usage)
     struct sxt_file file;
     struct sxt_mlyze *joined = NULL;
     sxt_heap_options options = {0};
-    bool has_ends;
+    struct sxt_mlyze_joined result;
     for (uint32_t i = 0; i < INPUTS; i++)
         inputs[i] = (struct sxt_mlyze_join_input){.trace = traces[i],
                                                   .pid = i + 1,
@@ -28,8 +28,9 @@ static int join(struct sxt_mlyze *const traces[INPUTS], sxt_heap_usage *usage)
         sxt_output_abandon(&outputs[0]);
         return status;
     }
-    status = sxt_mlyze_join(inputs, INPUTS, &outputs[0], &outputs[1], &has_ends, NULL);
+    status = sxt_mlyze_join(inputs, INPUTS, &outputs[0], &outputs[1], &result, NULL);
     sxt_output_abandon(&outputs[1]);
+    free(result.threads);
     if (status != SXT_OK) {
         sxt_output_abandon(&outputs[0]);
         return status;
