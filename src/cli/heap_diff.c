@@ -157,8 +157,8 @@ static int warn(const struct cli_heap_diff *diff)
 bool cli_heap_is_same(const sxt_heap_change *change)
 {
     const sxt_heap_sums *a = change->sums_before, *b = change->sums_after;
-    return a->bytes == b->bytes && a->count == b->count && a->live_bytes == b->live_bytes &&
-           a->live_count == b->live_count && a->peak_bytes == b->peak_bytes && a->peak_count == b->peak_count;
+    return a->bytes == b->bytes && a->count == b->count && a->leaked_bytes == b->leaked_bytes &&
+           a->leaked_count == b->leaked_count && a->peak_bytes == b->peak_bytes && a->peak_count == b->peak_count;
 }
 
 const char *cli_heap_status(const sxt_heap_change *change)
@@ -190,8 +190,8 @@ static int make_diff(struct cli_heap_diff *diff)
     sxt_heap_diff_options options;
     sxt_error error;
     sxt_heap_diff_options_init(&options);
-    /* Two runs differ in what they allocate; two moments in what is live. */
-    options.cost = diff->are_moments ? SXT_HEAP_COST_LIVE : SXT_HEAP_COST_BYTES;
+    /* Two runs differ in what they allocate; two moments in what is live and not suppressed. */
+    options.cost = diff->are_moments ? SXT_HEAP_COST_LEAKED : SXT_HEAP_COST_BYTES;
     options.path_maps = diff->path_maps;
     options.path_map_count = diff->path_map_count;
     if (usages == NULL)

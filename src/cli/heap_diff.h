@@ -35,7 +35,7 @@ struct cli_heap_diff {
     } counts;
 };
 
-/* Whether the figures of a stack are the same on both sides. */
+/* Whether the figures of a stack are the same on both sides. What is suppressed does not count. */
 bool cli_heap_is_same(const sxt_heap_change *change);
 
 /* "added", "removed" or "changed" */

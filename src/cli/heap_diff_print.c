@@ -88,7 +88,7 @@ static void emit_id(struct sxt_emit *emit, const char *key, uint32_t id)
 static void emit_row(struct sxt_emit *emit, const struct cli_heap_diff *diff, const struct row *row)
 {
     const sxt_heap_sums *before = row->change.sums_before, *after = row->change.sums_after;
-    double blocks = diff->are_moments ? distance(before->live_count, after->live_count) : row->allocations;
+    double blocks = diff->are_moments ? distance(before->leaked_count, after->leaked_count) : row->allocations;
     sxt_emit_record(emit);
     sxt_emit_cstring(emit, "status", cli_heap_status(&row->change));
     emit_id(emit, "stack_before", row->change.before);
@@ -131,10 +131,11 @@ static void emit_leaked(struct sxt_emit *emit, const struct cli_heap_diff *diff)
     sxt_heap_figure bytes = total_of(diff, SXT_HEAP_METRIC_LEAKED);
     sxt_heap_figure blocks = total_of(diff, SXT_HEAP_METRIC_LEAKED_BLOCKS);
     uint64_t bytes_before = suppressed_of(diff, false, false), bytes_after = suppressed_of(diff, true, false);
+    uint64_t blocks_before = suppressed_of(diff, false, true), blocks_after = suppressed_of(diff, true, true);
     emit_pair(emit, "leaked_bytes", bytes.before + bytes_before, bytes.after + bytes_after);
-    emit_pair(emit, "leaked_allocations", blocks.before + suppressed_of(diff, false, true),
-              blocks.after + suppressed_of(diff, true, true));
+    emit_pair(emit, "leaked_allocations", blocks.before + blocks_before, blocks.after + blocks_after);
     emit_pair(emit, "suppressed_bytes", bytes_before, bytes_after);
+    emit_pair(emit, "suppressed_allocations", blocks_before, blocks_after);
 }
 
 static void emit_totals(struct sxt_emit *emit, const struct cli_heap_diff *diff)
@@ -213,38 +214,56 @@ static void print_counts(struct sxt_emit *emit, const struct cli_heap_diff *diff
         sxt_emit_text(emit, "; %s only by noise", thousands(diff->counts.noise).text);
 }
 
-static void print_range(struct sxt_emit *emit, const sxt_heap_figure *figure)
+/* A line of the totals, as text or as cells of Markdown. */
+struct total_line {
+    const char *name;
+    struct cli_number before, after, change, percent;
+    char runs[160]; /* the ranges of several runs */
+};
+
+static struct total_line line_of(const char *name, uint64_t before, uint64_t after)
 {
-    sxt_emit_text(emit, "%s to %s, then %s to %s", thousands(figure->before_least).text,
-                  thousands(figure->before_most).text, thousands(figure->after_least).text,
-                  thousands(figure->after_most).text);
+    double change = distance(before, after);
+    return (struct total_line){.name = name,
+                               .before = thousands(before),
+                               .after = thousands(after),
+                               .change = cli_change(change),
+                               .percent = cli_percent(change, (double)before)};
 }
 
-static void print_total(struct sxt_emit *emit, const struct cli_heap_diff *diff, sxt_heap_metric metric)
+/* The totals, and what is suppressed if that is not nothing. False if there is no line of that number. */
+static bool get_total_line(const struct cli_heap_diff *diff, int number, struct total_line *line)
 {
-    sxt_heap_figure figure = total_of(diff, metric);
-    double change = distance(figure.before, figure.after);
-    sxt_emit_text(emit, "%-12s %15s  %15s  %15s  %9s", metric_name(diff, metric), thousands(figure.before).text,
-                  thousands(figure.after).text, cli_change(change).text,
-                  cli_percent(change, (double)figure.before).text);
-    if (has_several_runs(diff)) {
-        sxt_emit_text(emit, "  %s", figure.is_noise ? "noise: " : "");
-        print_range(emit, &figure);
+    if (number > SXT_HEAP_METRIC_ALLOCATIONS) {
+        uint64_t before = suppressed_of(diff, false, false), after = suppressed_of(diff, true, false);
+        *line = line_of("suppressed", before, after);
+        return number == SXT_HEAP_METRIC_ALLOCATIONS + 1 && (before > 0 || after > 0);
     }
-    sxt_emit_text(emit, "\n");
+    sxt_heap_figure figure = total_of(diff, (sxt_heap_metric)number);
+    *line = line_of(metric_name(diff, (sxt_heap_metric)number), figure.before, figure.after);
+    if (has_several_runs(diff))
+        snprintf(line->runs, sizeof line->runs, "%s%s to %s, then %s to %s", figure.is_noise ? "noise: " : "",
+                 thousands(figure.before_least).text, thousands(figure.before_most).text,
+                 thousands(figure.after_least).text, thousands(figure.after_most).text);
+    return true;
+}
+
+static void print_totals(struct sxt_emit *emit, const struct cli_heap_diff *diff)
+{
+    struct total_line line;
+    sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "", "before", "after", "change");
+    for (int i = SXT_HEAP_METRIC_PEAK; get_total_line(diff, i, &line); i++) {
+        bool has_more = line.percent.text[0] != 0 || line.runs[0] != 0;
+        sxt_emit_text(emit, "%-12s %15s  %15s  %15s%*s%s%s\n", line.name, line.before.text, line.after.text,
+                      line.change.text, has_more ? 11 : 0, line.percent.text, line.runs[0] != 0 ? "  " : "", line.runs);
+    }
 }
 
 static void print_text(struct sxt_emit *emit, const struct cli_heap_diff *diff)
 {
     uint64_t shown = 0, all = diff->counts.added + diff->counts.removed + diff->counts.changed;
     struct row row;
-    sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "", "before", "after", "change");
-    for (sxt_heap_metric metric = SXT_HEAP_METRIC_PEAK; metric <= SXT_HEAP_METRIC_ALLOCATIONS; metric++)
-        print_total(emit, diff, metric);
-    uint64_t before = suppressed_of(diff, false, false), after = suppressed_of(diff, true, false);
-    if (before + after > 0)
-        sxt_emit_text(emit, "%-12s %15s  %15s  %15s\n", "suppressed", thousands(before).text, thousands(after).text,
-                      cli_change(distance(before, after)).text);
+    print_totals(emit, diff);
     sxt_emit_text(emit, "\n");
     print_counts(emit, diff);
     sxt_emit_text(emit, "\n");
@@ -326,23 +345,17 @@ static void print_markdown_budgets(struct sxt_emit *emit, const struct cli_heap_
 static void print_markdown(struct sxt_emit *emit, const struct cli_heap_diff *diff)
 {
     sxt_heap_figure peak = total_of(diff, SXT_HEAP_METRIC_PEAK);
-    sxt_emit_text(emit, "**Heap: %s bytes at the peak**: ", cli_change(distance(peak.before, peak.after)).text);
+    double growth = distance(peak.before, peak.after);
+    bool has_runs = has_several_runs(diff);
+    struct total_line line;
+    sxt_emit_text(emit, "**Heap: %s byte%s at the peak**: ", cli_change(growth).text,
+                  growth == 1 || growth == -1 ? "" : "s");
     print_counts(emit, diff);
     sxt_emit_text(emit, "\n\n| | before | after | change | |%s\n|---|---:|---:|---:|---:|%s\n",
-                  has_several_runs(diff) ? " runs |" : "", has_several_runs(diff) ? "---|" : "");
-    for (sxt_heap_metric metric = SXT_HEAP_METRIC_PEAK; metric <= SXT_HEAP_METRIC_ALLOCATIONS; metric++) {
-        sxt_heap_figure figure = total_of(diff, metric);
-        double change = distance(figure.before, figure.after);
-        sxt_emit_text(emit, "| %s | %s | %s | %s | %s |", metric_name(diff, metric), thousands(figure.before).text,
-                      thousands(figure.after).text, cli_change(change).text,
-                      cli_percent(change, (double)figure.before).text);
-        if (has_several_runs(diff)) {
-            sxt_emit_text(emit, " %s", figure.is_noise ? "noise: " : "");
-            print_range(emit, &figure);
-            sxt_emit_text(emit, " |");
-        }
-        sxt_emit_text(emit, "\n");
-    }
+                  has_runs ? " runs |" : "", has_runs ? "---|" : "");
+    for (int i = SXT_HEAP_METRIC_PEAK; get_total_line(diff, i, &line); i++)
+        sxt_emit_text(emit, "| %s | %s | %s | %s | %s |%s%s%s\n", line.name, line.before.text, line.after.text,
+                      line.change.text, line.percent.text, has_runs ? " " : "", line.runs, has_runs ? " |" : "");
     if (diff->budget_count > 0)
         print_markdown_budgets(emit, diff);
     if (diff->counts.added + diff->counts.removed + diff->counts.changed > 0)

@@ -162,7 +162,8 @@ int sxt_heap_diff_function(const sxt_heap_diff *diff, sxt_string function, sxt_h
 
 /* --- rows --- */
 
-/* Fills in the medians. The row is noise if all figures that changed are. */
+/* Fills in the medians. The row is noise if all figures that changed are; what leaked is live, but may be suppressed.
+ */
 static bool fill_row(const sxt_heap_diff *diff, struct diff_row *row)
 {
     bool has_changed = false, is_certain = false;
@@ -176,8 +177,9 @@ static bool fill_row(const sxt_heap_diff *diff, struct diff_row *row)
                                                          &sums->leaked_bytes, &sums->leaked_count};
             *places[which] = medians[side];
         }
-        has_changed |= figure.before != figure.after;
-        is_certain |= figure.before != figure.after && !figure.is_noise;
+        bool counts = which != SXT_MATCH_LIVE_BYTES && which != SXT_MATCH_LIVE_COUNT && figure.before != figure.after;
+        has_changed |= counts;
+        is_certain |= counts && !figure.is_noise;
     }
     return has_changed && !is_certain;
 }

@@ -160,7 +160,7 @@ class Budgets(Gate):
         self.assertEqual((summary["suppressed_bytes_before"], summary["suppressed_bytes_after"]), (100, 157))
         self.assertEqual(summary["metrics"]["leaked"]["median_after"], 1000)
         self.assertRegex(self.run_ok("diff", self.before, self.after, "--suppressions", known).text,
-                         r"\nsuppressed +100 +157 +\+57\n")  # fmt: skip
+                         r"\nsuppressed +100 +157 +\+57 +57.0 %\n")  # fmt: skip
         result = self.gate(1, self.before, self.after, "--suppressions", self.file("bad.txt", b"race:x\n"))
         self.assertIn("line 1", result.err)
 

@@ -65,6 +65,24 @@ class Diff(sextant.ProgramTest):
         (last,) = self.run_ok("diff", path, path, "--json").json_lines()
         self.assertEqual((last["summary"]["added"], last["summary"]["removed"], last["summary"]["changed"]), (0, 0, 0))
 
+    def test_a_change_of_what_is_suppressed_is_none(self):
+        """A block that leaks in one run and not in the other, in a stack whose leaks are suppressed."""
+        events = [("alloc", START, 16, 1000, 0, 0), ("alloc", START + 1, 32, 70, 1, 0), ("free", START + 1, 32)]
+        before, after = self.trace("a.mlyze", [*events, ("free", START + 2, 16)]), self.trace("b.mlyze", events)
+        rules = self.file("rules", b"# known\nleak:load\n")
+        row, last = self.run_ok("diff", before, after, "--json").json_lines()
+        self.assertEqual((row["status"], row["leaked_bytes_after"], last["summary"]["changed"]), ("changed", 1000, 1))
+        (last,) = self.run_ok("diff", before, after, "--suppressions", rules, "--json").json_lines()
+        keys = ("changed", "unchanged", "suppressed_bytes_after", "suppressed_allocations_after", "leaked_bytes_after")
+        self.assertEqual([last["summary"][key] for key in keys], [0, 2, 1000, 1, 1000])
+        (last,) = self.run_ok("diff", "--json", "--suppressions", rules, after, after, "--", before, before).json_lines()
+        self.assertEqual((last["summary"]["changed"], last["summary"]["noise"]), (0, 0))
+        text = self.run_ok("diff", before, after, "--suppressions", rules).text
+        self.assertIn("0 stacks added, 0 removed, 0 changed, 2 unchanged", text)
+        self.assertRegex(text, r"(?m)^suppressed +0 +1,000 +[+]1,000")
+        table = self.run_ok("diff", before, after, "--suppressions", rules, "--markdown").text
+        self.assertIn("| suppressed | 0 | 1,000 | +1,000 |", table)
+
     def test_two_moments(self):
         events = [event for event in random_events(8, stacks=6) if event[0] != "marker"]
         for name, number in (("done", 900), ("loaded", 300)):
