@@ -80,6 +80,10 @@ void cli_heap_print_stack_of(struct sxt_emit *emit, const sxt_trace *trace, uint
 void cli_heap_print_frames(struct sxt_emit *emit, const sxt_trace *trace, uint32_t stack, unsigned indent,
                            uint32_t most);
 
+/* The last frame of a stack that the recorder cut, and whether STACK is one. */
+#define CLI_HEAP_CUT "[truncated]"
+bool cli_heap_is_cut(const sxt_trace *trace, uint32_t stack);
+
 /* As JSON: all frames, or the first DEPTH (0: all). */
 void cli_heap_emit_frames(struct sxt_emit *emit, const sxt_trace *trace, uint32_t stack);
 void cli_heap_emit_cut_frames(struct sxt_emit *emit, const sxt_trace *trace, uint32_t stack, uint32_t depth);

@@ -302,8 +302,11 @@ static void print_cell_frames(struct sxt_emit *emit, const struct row *row)
         cli_markdown_code(emit, frame.file);
         sxt_emit_text(emit, "%s", line);
     }
-    if (count > FRAMES_SHOWN)
-        sxt_emit_text(emit, "<br>%u more", count - FRAMES_SHOWN);
+    uint32_t was_cut = count > FRAMES_SHOWN && cli_heap_is_cut(row->trace, row->stack);
+    if (count > FRAMES_SHOWN + was_cut)
+        sxt_emit_text(emit, "<br>%u more", count - FRAMES_SHOWN - was_cut);
+    if (was_cut)
+        sxt_emit_text(emit, "<br>%s", CLI_HEAP_CUT);
 }
 
 static void print_markdown_rows(struct sxt_emit *emit, const struct cli_heap_diff *diff)

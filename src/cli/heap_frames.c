@@ -135,15 +135,14 @@ static void print_frame(struct sxt_emit *emit, const sxt_heap_shown_frame *shown
     sxt_emit_text(emit, "\n");
 }
 
-/* Did the recorder cut the stack? Then its last frame, of which LEFT are not shown, says so. */
-static bool is_cut(const sxt_trace *trace, uint32_t id, uint32_t left)
+bool cli_heap_is_cut(const sxt_trace *trace, uint32_t id)
 {
-    static const char name[] = "[truncated]";
     sxt_trace_frame last;
     uint32_t count;
     (void)sxt_trace_stack(trace, id, &count);
-    return left > 0 && sxt_trace_get_frame(trace, id, count - 1, &last) && last.function.size == sizeof name - 1 &&
-           memcmp(last.function.data, name, sizeof name - 1) == 0;
+    return count > 0 && sxt_trace_get_frame(trace, id, count - 1, &last) &&
+           last.function.size == strlen(CLI_HEAP_CUT) &&
+           memcmp(last.function.data, CLI_HEAP_CUT, last.function.size) == 0;
 }
 
 void cli_heap_print_stack_of(struct sxt_emit *emit, const sxt_trace *trace, uint32_t id,
@@ -161,13 +160,15 @@ void cli_heap_print_stack_of(struct sxt_emit *emit, const sxt_trace *trace, uint
             sxt_emit_text(emit, "%*s", (int)indent, "");
         print_frame(emit, &frames[i], look, indent);
     }
-    bool was_cut = is_cut(trace, id, left);
+    bool is_last = shown > 0 && frames[shown - 1].index + 1 == count;
+    bool was_cut = !is_last && look->view.depth == 0 && cli_heap_is_cut(trace, id);
+    left -= was_cut && left > 0;
     if (stacks > 1)
         sxt_emit_text(emit, "%*s... in %s stacks\n", (int)indent, "", cli_thousands((double)stacks).text);
-    else if (left > was_cut)
-        sxt_emit_text(emit, "%*s... %u more\n", (int)indent, "", left - was_cut);
+    else if (left > 0)
+        sxt_emit_text(emit, "%*s... %u more\n", (int)indent, "", left);
     if (was_cut)
-        sxt_emit_text(emit, "%*s[truncated]\n", (int)indent, "");
+        sxt_emit_text(emit, "%*s%s\n", (int)indent, "", CLI_HEAP_CUT);
     free(frames);
 }
 

@@ -275,6 +275,26 @@ static void print_rows(struct printer *printer, const sxt_heap_table *rows)
         sxt_emit_text(printer->emit, "%s of %s rows\n", thousands(shown).text, thousands(all).text);
 }
 
+/* Sums with callees do not have what the callers of cut stacks would get. Says how much that is. */
+static int print_cut(struct sxt_emit *emit, const struct cli_heap *heap, const struct cli_heap_table *table)
+{
+    sxt_heap_table *rows;
+    const sxt_heap_row *row;
+    sxt_error error;
+    if (sxt_heap_table_make(heap->usage, SXT_HEAP_BY_FUNCTION, table->cost, UINT64_MAX, &rows, &error) != SXT_OK)
+        return cli_fail(heap->path, &error);
+    sxt_heap_cost cost = table->cost;
+    bool is_count = cost == SXT_HEAP_COST_COUNT || cost == SXT_HEAP_COST_TEMPORARY || cost == SXT_HEAP_COST_CHURN;
+    for (size_t i = 0; (row = sxt_heap_table_row(rows, i)) != NULL; i++)
+        if (row->label.size == strlen(CLI_HEAP_CUT) && memcmp(row->label.data, CLI_HEAP_CUT, row->label.size) == 0 &&
+            row->inclusive > 0)
+            sxt_emit_text(emit, "%s %s%s in stacks that were cut: their outer callers are not known\n",
+                          thousands(row->inclusive).text, is_count ? "block" : "byte",
+                          row->inclusive == 1 ? " is" : "s are");
+    sxt_heap_table_free(&rows);
+    return CLI_DONE;
+}
+
 int cli_heap_print_table(struct sxt_emit *emit, const struct cli_heap *heap, const struct cli_heap_table *table)
 {
     const sxt_heap_view everything = {0}, *view = table->form == CLI_TABLE ? &heap->look.view : &everything;
@@ -287,7 +307,8 @@ int cli_heap_print_table(struct sxt_emit *emit, const struct cli_heap *heap, con
         return cli_fail(heap->path, &error);
     print_rows(&printer, rows);
     sxt_heap_table_free(&rows);
-    return CLI_DONE;
+    bool is_inclusive = has_inclusive(&printer) && table->form == CLI_TABLE && heap->options.depth == 0;
+    return is_inclusive ? print_cut(emit, heap, table) : CLI_DONE;
 }
 
 int cli_heap_print_stack(struct sxt_emit *emit, const struct cli_heap *heap, uint64_t stack)

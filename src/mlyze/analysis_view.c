@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "mlyze/analysis.h"
 #include "mlyze/frame_kind.h"
 #include "mlyze/frame_names.h"
@@ -45,7 +46,7 @@ size_t sxt_heap_choose_frames(const struct sxt_mlyze_metadata *metadata, const s
     for (uint32_t i = 0; i < count && (left != NULL || shown < most); i++) {
         const struct sxt_mlyze_frame *of = sxt_mlyze_node_frame(metadata, node);
         struct sxt_heap_chosen frame = {.frame = of, .index = i};
-        frame.is_library = view->folds_library && kind(data, of) != 0;
+        frame.is_library = view->folds_library && (kind(data, of) & SXT_FRAME_LIBRARY) != 0;
         node = sxt_mlyze_node_at(metadata, node)->parent;
         if (folds && frame.is_library) {
             frame.folded = library.frame != NULL ? library.folded + 1 : 0;
@@ -82,6 +83,7 @@ struct view_maker {
     struct group *groups;
     size_t group_count, group_capacity;
     uint32_t *of_site; /* by site: number of its group + 1, or 0 */
+    uint32_t cut;      /* the function that ends stacks which were cut; SXT_MLYZE_NO_ID: there is none */
 };
 
 static unsigned kind_of(void *names, const struct sxt_mlyze_frame *frame)
@@ -95,13 +97,33 @@ static uint64_t mix(const struct view_maker *maker, uint64_t hash, uint64_t word
     return sxt_live_hash(&maker->places, hash ^ word * 0x9e3779b97f4a7c15) + (hash << 7 | hash >> 57);
 }
 
+static uint32_t find_cut(const struct sxt_mlyze_metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->function_count; i++)
+        if (sxt_string_is(metadata->functions[i], SXT_TRUNCATED))
+            return sxt_mlyze_id_at(metadata->function_ids, i);
+    return SXT_MLYZE_NO_ID;
+}
+
+/* That a stack was cut is always shown. */
+static bool is_cut(const struct view_maker *maker, const struct sxt_mlyze_stack *stack)
+{
+    const struct sxt_mlyze_metadata *metadata = maker->names.metadata;
+    if (maker->cut == SXT_MLYZE_NO_ID || stack == NULL || stack->count == 0 || maker->view.depth != 0)
+        return false;
+    uint32_t node = stack->node;
+    while (sxt_mlyze_node_at(metadata, node)->parent != SXT_MLYZE_NO_NODE)
+        node = sxt_mlyze_node_at(metadata, node)->parent;
+    return sxt_mlyze_node_frame(metadata, node)->function == maker->cut;
+}
+
 /* A hash of what is shown of a stack. Of a library frame only the name is shown, of code without lines no folder. */
 static uint64_t hash_shown(struct view_maker *maker, uint32_t id)
 {
     const struct sxt_mlyze_stack *stack = sxt_heap_frames(maker->usage, id);
     size_t count = sxt_heap_choose_frames(maker->names.metadata, stack, &maker->view, kind_of, &maker->names,
                                           maker->frames, SHOWN_MOST, NULL);
-    uint64_t hash = mix(maker, count, count > 0 ? 0 : id);
+    uint64_t hash = mix(maker, count, count > 0 ? is_cut(maker, stack) : id);
     for (size_t i = 0; i < count; i++) {
         const struct sxt_mlyze_frame *frame = maker->frames[i].frame;
         uint32_t function = sxt_frame_names_function(&maker->names, frame->function), file = 0;
@@ -208,6 +230,7 @@ int sxt_heap_view_stacks(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64
     int status = sxt_frame_names_init(&maker.names, sxt_mlyze_metadata(usage->trace), view->shortens_names, error);
     if (status != SXT_OK)
         return status;
+    maker.cut = find_cut(maker.names.metadata);
     sxt_heap_table *table = calloc(1, sizeof *table);
     maker.frames = calloc(SHOWN_MOST, sizeof *maker.frames);
     maker.of_site = calloc(usage->site_count + 1, sizeof *maker.of_site);

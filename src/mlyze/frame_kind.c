@@ -355,6 +355,8 @@ static sxt_string without_return_type(sxt_string name)
 unsigned sxt_frame_kind_of_function(sxt_string function)
 {
     sxt_string name = without_return_type(function);
+    if (sxt_string_is(function, SXT_TRUNCATED))
+        return SXT_FRAME_CUT;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (sxt_string_begins(name, prefixes[i].text))
             return prefixes[i].kind | (is_keeper(name) ? SXT_FRAME_KEEPS : 0);
@@ -369,10 +371,13 @@ unsigned sxt_frame_kind_of_function(sxt_string function)
 unsigned sxt_frame_kind(unsigned of_function, unsigned of_file)
 {
     unsigned library = (of_function | of_file) & SXT_FRAME_LIBRARY;
+    if (of_function == SXT_FRAME_CUT)
+        return SXT_FRAME_CUT;
     return library == 0 ? 0 : of_function | of_file;
 }
 
 bool sxt_trace_is_library_frame(const sxt_trace_frame *frame)
 {
-    return sxt_frame_kind(sxt_frame_kind_of_function(frame->function), sxt_frame_kind_of_file(frame->file)) != 0;
+    unsigned kind = sxt_frame_kind(sxt_frame_kind_of_function(frame->function), sxt_frame_kind_of_file(frame->file));
+    return (kind & SXT_FRAME_LIBRARY) != 0;
 }

@@ -10,8 +10,12 @@ enum sxt_frame_kind {
     SXT_FRAME_OTHER = 4, /* Rust, Go, CPython */
     SXT_FRAME_LIBRARY = SXT_FRAME_C | SXT_FRAME_CXX | SXT_FRAME_OTHER,
     SXT_FRAME_LOADER = 8, /* of the loader */
-    SXT_FRAME_KEEPS = 16  /* keeps memory until the program ends, and does not give it to its caller */
+    SXT_FRAME_KEEPS = 16, /* keeps memory until the program ends, and does not give it to its caller */
+    SXT_FRAME_CUT = 32    /* not a frame: the recorder cut the stack here; it belongs to no library */
 };
+
+/* The last frame of a stack that the recorder cut. */
+#define SXT_TRUNCATED "[truncated]"
 
 /* What the name of a function, and that of a file, say; the two together are the kind of a frame. 0: user code. */
 unsigned sxt_frame_kind_of_function(sxt_string function);

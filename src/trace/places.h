@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "base/strings.h"
+#include "mlyze/frame_kind.h"
 #include "trace/trace.h"
 
 #define SXT_NO_MODULE UINT32_MAX /* code that is in no file */
@@ -96,9 +97,6 @@ bool sxt_places_add_frame(struct sxt_places *places, struct sxt_place *place, sx
  * begins after such frames, unless it has no others. Those of a class are code of the program, and stay.
  */
 bool sxt_is_operator_new(sxt_string function);
-
-/* The last frame of a stack that the recorder cut. */
-#define SXT_TRUNCATED "[truncated]"
 
 /* Can a stack not begin with it, if it has other frames? */
 bool sxt_is_no_site(sxt_string function);

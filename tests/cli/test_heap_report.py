@@ -56,6 +56,66 @@ class ReportTest(sextant.ProgramTest):
         return self.run_ok("heap", path, *options).text
 
 
+class CutStacks(ReportTest):
+    """A stack that the recorder cut ends with [truncated]."""
+
+    def setUp(self):
+        super().setUp()
+        files, functions = ["/app/main.c", "?", "csu/libc-start.c", "/usr/bin/python3"], ["main", "down", "leaf",
+            "[truncated]", "__libc_start_main_impl", "_PyEval_EvalFrameDefault"]  # fmt: skip
+        end = [(2, 3, 4)]
+        stacks = [[(0, 9, 2), *[(0, 8, 1)] * 6, (0, 3, 0), *end], [(0, 9, 2), *[(0, 8, 1)] * 127, (1, 0, 3)],
+                  [(0, 9, 2), *[(0, 8, 1)] * 2, *end * 125, (1, 0, 3)], [(3, 0, 5)] * 128 + [(1, 0, 3)]]  # fmt: skip
+        events = [("alloc", START + i, 16 * i + 16, (1, 500, 20, 3)[i], i, 0) for i in range(4)]
+        self.path = self.file("t.mlyze", mlyze_writer.plain(events, START,
+                                                            mlyze_writer.metadata(stacks, files, functions)))
+
+    def rows(self, *options):
+        """The stacks of a table: {bytes: lines}."""
+        rows, of = {}, None
+        for line in self.text(self.path, *options).splitlines():
+            found = re.match(r" +(\d+) +\d+ +[\d.]+ % +\d+  (.*)", line)
+            if found:
+                of = rows[int(found[1])] = [found[2]]
+            elif of and line.startswith(" " * 20):
+                of.append(line.strip())
+            else:
+                of = None
+        return rows
+
+    def test_it_is_shown(self):
+        for options in ((), ("--leaks",), ("--top", "--frames", "4"), ("--peak", "--show-library"), ("--leaks", "--wide"),
+                        ("--top", "--all")):  # fmt: skip
+            rows = self.rows(*options)
+            self.assertEqual(sorted(rows), [1, 3, 20, 500], options)
+            self.assertEqual([size for size, lines in rows.items() if lines[-1].startswith("[truncated]")], [500, 20, 3], options)
+            self.assertEqual(sum("[truncated]" in line for lines in rows.values() for line in lines), 3, options)
+        self.assertEqual(self.rows("--leaks", "--frames", "2"),
+                         {1: ["leaf  /app/main.c:9", "down  /app/main.c:8", "... 6 more"],
+                          520: ["leaf  /app/main.c:9", "down  /app/main.c:8", "... in 2 stacks", "[truncated]"],
+                          3: [*["_PyEval_EvalFrameDefault"] * 2, "... 126 more", "[truncated]"]})  # fmt: skip
+        self.assertEqual(self.rows("--leaks")[3][:2], ["_PyEval_EvalFrameDefault"] * 2, "no user code: as it is")
+        self.assertEqual(self.rows("--leaks", "--depth", "2"), {521: ["leaf  /app/main.c:9", "down  /app/main.c:8"],
+                                                                3: ["_PyEval_EvalFrameDefault"] * 2})  # fmt: skip
+
+    def test_sums_by_function_say_how_much(self):
+        for key in ("function", "file"):
+            text = self.text(self.path, "--by", key, "-n", "1")
+            self.assertTrue(text.endswith("\n523 bytes are in stacks that were cut: their outer callers are not known\n"), text)
+            self.assertNotIn("cut", self.text(self.path, "--by", key, "--focus", "main$"))
+            self.assertNotIn("cut", self.text(self.path, "--by", key, "--depth", "2"))
+        text = self.text(self.path, "--by", "function", "--cost", "count")
+        self.assertIn("\n3 blocks are in stacks that were cut", text)
+        rows = self.run_ok("heap", self.path, "--by", "function", "--json").json_lines()
+        self.assertEqual({row["function"]: row["inclusive"] for row in rows}["[truncated]"], 523)
+
+    def test_differences_show_it(self):
+        empty = self.file("e.mlyze", mlyze_writer.plain([], START, mlyze_writer.metadata([], [], [])))
+        self.assertEqual(self.run_ok("diff", empty, self.path).text.count("[truncated]\n"), 3)
+        table = self.run_ok("diff", empty, self.path, "--markdown").text
+        self.assertEqual(table.count("<br>120 more<br>[truncated] |\n"), 3, table)
+
+
 class Summary(ReportTest):
     def setUp(self):
         super().setUp()
