@@ -281,7 +281,7 @@ class Finishing(RecordedTest):
         for count in (6_000_000, 24_000_000):  # on a quick machine, the first one is done before there is a bar
             status, text = self.on_terminal("record", "-o", trace, "--", self.program, count)
             self.assertEqual(status, 0)
-            self.assertIn(f"{2 * count} events", text)
+            self.assertIn(f"{2 * count:,} events", text)
             if "finishing" in text:
                 break
         self.assert_bar(text)
