@@ -158,6 +158,9 @@ typedef struct sxt_recorded {
     uint64_t anonymous_bytes;         /* as given to sxt_recording_note_memory; 0: unknown */
     bool is_sampled;                  /* the numbers are those of a sample */
     uint64_t most_spool_bytes;        /* that the spool had on the disk; 0: not known, because it was not consumed */
+    uint64_t sample_period;           /* bytes for each sample; 0: every allocation was recorded */
+    double estimated_peak_bytes, estimated_peak_blocks; /* of a sample: of all allocations */
+    double estimated_left_bytes, estimated_left_blocks;
 } sxt_recorded;
 
 /*

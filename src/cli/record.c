@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -359,6 +360,15 @@ static void pass_on(pid_t child, const siginfo_t *signal)
     kill(child, signal->si_signo);
 }
 
+/* The most memory that the system reports includes that of children. */
+static void end_memory(struct session *session, const struct rusage *usage)
+{
+    uint64_t children = 0;
+    if (session->recording != NULL)
+        sxt_recording_list_children(session->recording, NULL, 0, &children);
+    cli_memory_end(&session->memory, children == 0 && usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss : 0);
+}
+
 /* Waits for the program to end. Returns its wait status. */
 static int watch(struct session *session, pid_t child, const sigset_t *signals)
 {
@@ -366,7 +376,10 @@ static int watch(struct session *session, pid_t child, const sigset_t *signals)
     cli_memory_begin(&session->memory);
     for (;;) {
         int status;
-        pid_t ended = waitpid(child, &status, WNOHANG);
+        struct rusage usage = {0};
+        pid_t ended = wait4(child, &status, WNOHANG, &usage);
+        if (ended == child)
+            end_memory(session, &usage);
         if (ended == child || (ended < 0 && errno != EINTR))
             return ended == child ? status : 0;
         bool is_timed = end > 0 && !session->is_finished;

@@ -11,9 +11,10 @@
 
 #include "cli/recording.h"
 
-#define FIRST_SECONDS   0.004
-#define LONGEST_SECONDS 1.0
-#define SHARE_OF_TIME   50   /* reading smaps takes at most one part in this many */
+#define FIRST_SECONDS   0.002
+#define LONGEST_SECONDS 0.02
+#define SHARE_OF_TIME   50   /* reading smaps takes at most one part in this many, */
+#define FREE_SECONDS    0.02 /* and this at the beginning */
 #define LEAST_KB        4096 /* less is not worth a look */
 #define STACK_MOST_KB   8192 /* of a thread */
 #define GUARD_SIZE      4096 /* below the stack of a thread */
@@ -38,18 +39,26 @@ static FILE *open_of_process(pid_t pid, const char *name)
     return fopen(path, "re");
 }
 
-/* Anonymous memory in kB; 0: unknown. */
-static uint64_t read_counter(pid_t pid)
+/* What /proc/PID/status says, in kB; 0: unknown. */
+struct counters {
+    uint64_t anonymous, resident, most_resident;
+};
+
+static struct counters read_counters(pid_t pid)
 {
     char line[256];
-    uint64_t size = 0;
+    struct counters counters = {0};
     FILE *file = open_of_process(pid, "status");
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (strncmp(line, "RssAnon:", 8) == 0)
-            size = strtoull(line + 8, NULL, 10);
+            counters.anonymous = strtoull(line + 8, NULL, 10);
+        else if (strncmp(line, "VmRSS:", 6) == 0)
+            counters.resident = strtoull(line + 6, NULL, 10);
+        else if (strncmp(line, "VmHWM:", 6) == 0)
+            counters.most_resident = strtoull(line + 6, NULL, 10);
     if (file != NULL)
         fclose(file);
-    return size;
+    return counters;
 }
 
 /* A mapping as smaps describes it. */
@@ -120,19 +129,40 @@ static uint64_t read_mappings(pid_t pid)
     return size;
 }
 
+/* Reads the mappings, if the counter has grown and there is time for it. */
+static void look_closely(struct memory_watch *watch, pid_t pid, const struct counters *counters, double now)
+{
+    if (counters->anonymous < LEAST_KB || counters->anonymous <= watch->counter_kb + watch->counter_kb / 16 ||
+        watch->spent > FREE_SECONDS + (now - watch->began) / SHARE_OF_TIME)
+        return;
+    uint64_t size = read_mappings(pid) * 1024;
+    watch->spent += cli_seconds_now() - now;
+    if (size == 0) /* it has ended meanwhile */
+        return;
+    watch->most = size > watch->most ? size : watch->most;
+    watch->counter_kb = counters->anonymous;
+    watch->rss_kb = counters->resident;
+}
+
 void cli_memory_look(struct memory_watch *watch, pid_t pid)
 {
     double now = cli_seconds_now();
     if (now < watch->next)
         return;
-    uint64_t counter = read_counter(pid);
-    if (counter >= LEAST_KB && counter > watch->counter_kb + watch->counter_kb / 16 && now >= watch->next_mappings) {
-        uint64_t size = read_mappings(pid) * 1024;
-        watch->most = size > watch->most ? size : watch->most;
-        watch->counter_kb = counter;
-        double after = cli_seconds_now();
-        watch->next_mappings = after + (after - now) * SHARE_OF_TIME;
-    }
-    double wait = (now - watch->began) / 4;
+    struct counters counters = read_counters(pid);
+    /* It has executed another program. Otherwise the highest value hardly decreases; the system rounds it. */
+    if (counters.most_resident > 0 && counters.most_resident < watch->hwm_kb / 2)
+        *watch = (struct memory_watch){.began = watch->began, .spent = watch->spent};
+    look_closely(watch, pid, &counters, now);
+    watch->hwm_kb = counters.most_resident > watch->hwm_kb ? counters.most_resident : watch->hwm_kb;
+    bool is_growing = counters.anonymous > watch->last_kb + watch->last_kb / 16;
+    watch->last_kb = counters.anonymous;
+    double wait = is_growing ? FIRST_SECONDS : (now - watch->began) / 8;
     watch->next = now + (wait < FIRST_SECONDS ? FIRST_SECONDS : wait > LONGEST_SECONDS ? LONGEST_SECONDS : wait);
+}
+
+void cli_memory_end(struct memory_watch *watch, uint64_t most_kb)
+{
+    uint64_t most = most_kb > watch->hwm_kb ? most_kb : watch->hwm_kb;
+    watch->has_missed = watch->most > 0 && most > watch->rss_kb + watch->most / 1024 / 8;
 }

@@ -125,32 +125,60 @@ static void print_count(uint64_t count, const char *noun)
     fprintf(stderr, "%s %s%s", cli_thousands((double)count).text, noun, count == 1 ? "" : "s");
 }
 
-static void print_amount(const char *name, uint64_t bytes, uint64_t blocks)
+/* "peak 1.2 MB in 3 blocks"; ABOUT is "about " if it is an estimate. */
+static void print_amount(const char *name, const char *about, double bytes, double blocks)
 {
-    fprintf(stderr, "%s %s in ", name, cli_bytes((double)bytes).text);
-    print_count(blocks, "block");
+    uint64_t count = blocks > 0 ? (uint64_t)(blocks + 0.5) : 0;
+    fprintf(stderr, "%s %s%s in ", name, about, cli_bytes(bytes > 0 ? bytes : 0).text);
+    print_count(count, "block");
+}
+
+/* Peak and leaks. */
+static void print_amounts(const sxt_recorded *recorded)
+{
+    if (recorded->sample_period != 0) {
+        print_amount("sextant: estimated from the sample: peak", "about ", recorded->estimated_peak_bytes,
+                     recorded->estimated_peak_blocks);
+        print_amount("; leaked", "about ", recorded->estimated_left_bytes, recorded->estimated_left_blocks);
+    } else {
+        print_amount("sextant: peak", "", (double)recorded->peak_bytes, (double)recorded->peak_blocks);
+        print_amount("; leaked", "", (double)recorded->left_bytes, (double)recorded->left_blocks);
+    }
+    fputc('\n', stderr);
 }
 
 void cli_print_recorded(const sxt_recorded *recorded)
 {
     print_count(recorded->events, "event");
     fputs(", ", stderr);
-    print_count(recorded->allocations, "allocation");
+    print_count(recorded->allocations, recorded->is_sampled ? "sampled allocation" : "allocation");
 }
 
-/* The share of the program's memory that the recorder did not see, if it is more than malloc itself may need. */
-static void print_invisible(const sxt_recorded *recorded)
+/*
+ * Whether MEMORY is more than malloc itself may need for what was SEEN. A sample has an error; four standard deviations
+ * of it are not worth a message.
+ */
+static bool is_much(const sxt_recorded *recorded, double seen, double memory)
 {
-    enum { MALLOC_SLACK = 8 << 20, BLOCK_OVERHEAD = 48 };
-    uint64_t memory = recorded->anonymous_bytes, seen = recorded->peak_bytes;
-    uint64_t usual = seen + seen / 3 + recorded->peak_blocks * BLOCK_OVERHEAD + MALLOC_SLACK;
-    if (recorded->is_sampled || memory <= usual)
+    enum { MALLOC_SLACK = 8 << 20, BLOCK_OVERHEAD = 48, DEVIATIONS = 4 };
+    double blocks = recorded->is_sampled ? recorded->estimated_peak_blocks : (double)recorded->peak_blocks;
+    double excess = memory - (seen + seen / 3 + blocks * BLOCK_OVERHEAD + MALLOC_SLACK);
+    double variance = memory * (double)recorded->sample_period;
+    return excess > 0 && excess * excess > DEVIATIONS * DEVIATIONS * variance;
+}
+
+/* The share of the program's memory that the recorder did not see. */
+static void print_invisible(const struct session *session, const sxt_recorded *recorded)
+{
+    double memory = (double)recorded->anonymous_bytes;
+    double seen = recorded->is_sampled ? recorded->estimated_peak_bytes : (double)recorded->peak_bytes;
+    if (!is_much(recorded, seen, memory))
         return;
     fprintf(stderr,
-            "sextant: %.0f %% of the program's memory (%s of %s) is not in the trace: it does not come from malloc or "
-            "an allocator that record knows\n",
-            100.0 * (double)(memory - seen) / (double)memory, cli_bytes((double)(memory - seen)).text,
-            cli_bytes((double)memory).text);
+            "sextant: %s%.0f %% of the program's memory (%s of %s) is not in the trace: it does not come from malloc "
+            "or an allocator that record knows\n",
+            session->memory.has_missed ? "at least " : "", 100 * (memory - seen) / memory,
+            cli_bytes(memory - seen).text, cli_bytes(memory).text);
 }
 
 /* The disk should not have held much more than the trace. */
@@ -177,12 +205,9 @@ static void summarise(const struct session *session, const sxt_recorded *recorde
     fputs(" at ", stderr);
     print_count(recorded->stacks, "stack");
     fputc('\n', stderr);
-    if (!recorded->is_sampled && recorded->allocations > 0) {
-        print_amount("sextant: peak", recorded->peak_bytes, recorded->peak_blocks);
-        print_amount("; leaked", recorded->left_bytes, recorded->left_blocks);
-        fputc('\n', stderr);
-    }
-    print_invisible(recorded);
+    if (recorded->allocations > 0)
+        print_amounts(recorded);
+    print_invisible(session, recorded);
     print_excess(recorded);
 }
 

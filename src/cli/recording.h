@@ -12,10 +12,13 @@
 
 /* How much anonymous memory a program had; see record_memory.c. */
 struct memory_watch {
-    uint64_t most;       /* bytes; 0: unknown */
-    uint64_t counter_kb; /* of the system, when `most` was found */
-    double began, next;  /* seconds */
-    double next_mappings;
+    uint64_t most;           /* bytes; 0: unknown */
+    bool has_missed;         /* there was more at another time */
+    uint64_t counter_kb;     /* of the system, when `most` was found */
+    uint64_t rss_kb, hwm_kb; /* resident memory then, and the most that there was */
+    uint64_t last_kb;        /* the counter at the last look */
+    double began, next;      /* seconds */
+    double spent;            /* on /proc/PID/smaps */
 };
 
 /* One run of a program. */
@@ -49,6 +52,8 @@ double cli_seconds_now(void);
 void cli_memory_begin(struct memory_watch *watch);
 /* Looks at process PID, if it is time for that. */
 void cli_memory_look(struct memory_watch *watch, pid_t pid);
+/* The process has ended; MOST_KB is the most resident memory that it had, if it is known. */
+void cli_memory_end(struct memory_watch *watch, uint64_t most_kb);
 
 /* --- record_children.c --- */
 

@@ -133,6 +133,9 @@ int sxt_spool_follow(const uint8_t *data, size_t size, struct sxt_spool **out, s
 int sxt_spool_catch_up(struct sxt_spool *spool, const uint8_t *data, int fd, bool is_ended, bool *is_done,
                        sxt_error *error);
 
+/* The number of blocks that a block of SIZE bytes in a sample counts as. */
+double sxt_spool_weight(uint64_t period, uint64_t size);
+
 /* The number of frees that were left out so far. */
 uint64_t sxt_spool_unmatched(const struct sxt_spool *spool);
 

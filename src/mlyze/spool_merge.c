@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "mlyze/private.h"
 #include "mlyze/spool_private.h"
 
 #define LONGEST_WAIT_US 20
@@ -529,6 +530,11 @@ static bool take_next(struct sxt_spool *spool, sxt_trace_event *event, bool *is_
     if (spool->waiting_count > 0 && !is_note && !spool->has_next_free)
         end_waiting(spool, address);
     return true;
+}
+
+double sxt_spool_weight(uint64_t period, uint64_t size)
+{
+    return 1 / sxt_one_minus_exp((size == 0 ? 1 : (double)size) / (double)period);
 }
 
 int sxt_spool_read_live(struct sxt_spool *spool, sxt_trace_event *events, struct sxt_spool_live *live, size_t capacity,

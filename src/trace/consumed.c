@@ -195,6 +195,7 @@ static int write_batch(struct sxt_spool *spool, sxt_trace_event *events, size_t 
 {
     struct sxt_spool_live live[BATCH];
     int status = sxt_spool_replay(spool, events, live, count, error);
+    recorded->sample_period = sxt_spool_facts(spool)->period;
     for (size_t i = 0; i < count && status == SXT_OK; i++) {
         if (!adapt(sxt_spool_facts(spool), how, &events[i]))
             return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,

@@ -36,8 +36,33 @@ static void report_progress(const sxt_trace_write_options *options, const sxt_re
         options->progress(options->data, done < all ? done : all, all);
 }
 
+/* Adds a block of a sample, or takes one away: DIRECTION is 1 or -1. */
+static void count_block(sxt_recorded *recorded, uint64_t size, double direction)
+{
+    double weight = sxt_spool_weight(recorded->sample_period, size);
+    recorded->estimated_left_bytes += direction * (double)size * weight;
+    recorded->estimated_left_blocks += direction * weight;
+}
+
+/* What is live by the samples. A block that has ended is known by what was live before: RECORDED has that. */
+static void estimate(const sxt_trace_event *event, const struct sxt_spool_live *live, sxt_recorded *recorded)
+{
+    bool is_alloc = event->kind == SXT_TRACE_ALLOC;
+    uint64_t bytes = recorded->left_bytes + (is_alloc ? event->size : 0);
+    if (is_alloc)
+        count_block(recorded, event->size, 1);
+    if (recorded->left_blocks + is_alloc > live->count)
+        count_block(recorded, bytes - live->bytes, -1);
+    if (recorded->estimated_left_bytes > recorded->estimated_peak_bytes) {
+        recorded->estimated_peak_bytes = recorded->estimated_left_bytes;
+        recorded->estimated_peak_blocks = recorded->estimated_left_blocks;
+    }
+}
+
 void sxt_spool_count_event(const sxt_trace_event *event, const struct sxt_spool_live *live, sxt_recorded *recorded)
 {
+    if (__builtin_expect(recorded->sample_period != 0, 0))
+        estimate(event, live, recorded);
     recorded->events++;
     recorded->allocations += event->kind == SXT_TRACE_ALLOC;
     if (live->bytes > recorded->peak_bytes) {
@@ -61,6 +86,7 @@ int sxt_spool_write_events(struct sxt_spool *spool, const struct sxt_spool_writi
     struct sxt_spool_live live[BATCH];
     uint64_t most = how->most > 0 ? recorded->events + how->most : UINT64_MAX;
     size_t count;
+    recorded->sample_period = sxt_spool_facts(spool)->period;
     do {
         int status = sxt_spool_read_live(spool, events, live, BATCH, &count, error);
         for (size_t i = 0; i < count && status == SXT_OK; i++) {

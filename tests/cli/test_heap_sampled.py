@@ -2,9 +2,10 @@
 
 import csv
 import io
+import re
 
 from support import heap_programs as programs
-from support import tap
+from support import sextant, tap
 from support.recording import RecordTest
 
 
@@ -29,6 +30,22 @@ class Sampled(RecordTest):
         rows = list(csv.DictReader(io.StringIO(self.run_ok("heap", "--csv", "--top", self.path).text)))
         self.assertEqual({(row["temporary_bytes"], row["temporary_allocations"]) for row in rows}, {("", "")})
         self.assertGreater(int(rows[0]["allocated_bytes"]), 0)
+
+    def test_record_prints_the_same_estimates(self):
+        source = programs.SAMPLED.replace("300000", "40000").replace("malloc(1024)", "malloc((size_t)i % 3 * 50000)")
+        program = programs.build(self.folder, "mixed", source)
+        result = sextant.run("record", "-o", self.path, "--sample", "64k", "--", program)
+        (summary,) = self.run_ok("heap", "--json", self.path).json_lines()
+        found = re.search(r"^sextant: estimated from the sample: peak about (.*) in (.*) blocks?; "
+                          r"leaked about (.*) in (.*) blocks?$", result.err, re.MULTILINE)  # fmt: skip
+        self.assertIsNotNone(found, result.err)
+        units = {"bytes": 1, "kB": 1e3, "MB": 1e6}
+        for amount, name in (found[1], "peak_bytes"), (found[3], "leaked_bytes"):
+            number, unit = amount.split()
+            self.assertAlmostEqual(float(number) * units[unit] / summary[name], 1, delta=0.01)
+        for amount, name in (found[2], "peak_allocations"), (found[4], "leaked_allocations"):
+            self.assertAlmostEqual(int(amount.replace(",", "")) / summary[name], 1, delta=0.2)
+        self.assertIn(" sampled allocations at ", result.err)
 
     def test_asking_for_them_is_an_error(self):
         for arguments in (("--temporary",), ("--temporary=2",), ("--cost", "temporary"), ("--top=temporary",)):
