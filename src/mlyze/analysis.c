@@ -31,6 +31,15 @@ struct ending {
     bool is_temporary, is_churn;
 };
 
+static inline void add_lifetime(uint64_t *sum, uint64_t *max, const struct ending *ending)
+{
+    uint64_t lived;
+    if (__builtin_mul_overflow(ending->lifetime, ending->weight, &lived) || __builtin_add_overflow(*sum, lived, sum))
+        *sum = UINT64_MAX;
+    if (ending->lifetime > *max)
+        *max = ending->lifetime;
+}
+
 static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, const struct ending *ending)
 {
     sxt_heap_remember_peak(usage, sums);
@@ -38,12 +47,7 @@ static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, c
     sums->live_count -= ending->weight;
     sums->freed_bytes += ending->size;
     sums->freed_count += ending->weight;
-    uint64_t lived;
-    if (__builtin_mul_overflow(ending->lifetime, ending->weight, &lived) ||
-        __builtin_add_overflow(sums->lifetime_sum, lived, &sums->lifetime_sum))
-        sums->lifetime_sum = UINT64_MAX;
-    if (ending->lifetime > sums->lifetime_max)
-        sums->lifetime_max = ending->lifetime;
+    add_lifetime(&sums->lifetime_sum, &sums->lifetime_max, ending);
     if (ending->is_temporary) {
         sums->temporary_bytes += ending->size;
         sums->temporary_count += ending->weight;
@@ -52,6 +56,27 @@ static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, c
         sums->churned_bytes += ending->size;
         sums->churned_count += ending->weight;
     }
+}
+
+/* As end_block, for the sums of a site. */
+static inline void end_site_block(sxt_heap_usage *usage, uint32_t site, const struct ending *ending)
+{
+    struct sxt_heap_sites *sites = &usage->sites;
+    struct sxt_heap_record *record = sxt_heap_record(sites, site);
+    sxt_heap_sites_end_block(sites, site, usage->epoch, ending->size, ending->weight);
+    add_lifetime(&record->lifetime_sum, &record->lifetime_max, ending);
+    if (ending->is_temporary)
+        sxt_heap_sites_add_pair(sites, site, SXT_HEAP_TEMPORARY, ending->size, ending->weight);
+    if (ending->is_churn)
+        sxt_heap_sites_add_pair(sites, site, SXT_HEAP_CHURNED, ending->size, ending->weight);
+}
+
+/* Counts a peak; returns its number. */
+static inline uint64_t begin_epoch(sxt_heap_usage *usage)
+{
+    if (__builtin_expect((uint32_t)++usage->epoch == 0, 0))
+        sxt_heap_sites_restart_epochs(&usage->sites, usage->epoch);
+    return usage->epoch;
 }
 
 /* --- sites --- */
@@ -70,19 +95,11 @@ static bool grow_near(struct heap_pass *pass, size_t wanted)
 
 static uint32_t new_site(struct heap_pass *pass, uint32_t stack)
 {
-    sxt_heap_usage *usage = pass->usage;
-    sxt_heap_site *moved = usage->site_count >= UINT32_MAX - 1 ? NULL
-                                                               : sxt_array_grow(usage->sites, &usage->site_capacity,
-                                                                                usage->site_count + 1, sizeof *moved);
-    if (moved == NULL)
-        return SXT_HEAP_NO_SITE;
-    usage->sites = moved;
-    usage->sites[usage->site_count] = (sxt_heap_site){
-        .stack = stack,
-        .is_left_out = pass->sieve != NULL && !sxt_heap_sieve_keeps(pass->sieve, stack),
-        .sums.epoch = usage->epoch,
-    };
-    return (uint32_t)usage->site_count++;
+    struct sxt_heap_sites *sites = &pass->usage->sites;
+    uint32_t site = sxt_heap_sites_add(sites, stack, pass->usage->epoch);
+    if (site != SXT_HEAP_NO_SITE)
+        sxt_heap_record(sites, site)->is_left_out = pass->sieve != NULL && !sxt_heap_sieve_keeps(pass->sieve, stack);
+    return site;
 }
 
 static uint32_t find_far_site(struct heap_pass *pass, uint32_t stack)
@@ -113,7 +130,7 @@ static uint32_t find_site_of_thread(struct heap_pass *pass, const sxt_trace_even
     if (pass->threads == NULL || pass->threads[event->thread])
         return find_site(pass, event->stack);
     if (pass->other_site == SXT_HEAP_NO_SITE && (pass->other_site = new_site(pass, 0)) != SXT_HEAP_NO_SITE)
-        pass->usage->sites[pass->other_site].is_left_out = true;
+        sxt_heap_record(&pass->usage->sites, pass->other_site)->is_left_out = true;
     return pass->other_site;
 }
 
@@ -150,7 +167,7 @@ static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *bloc
 {
     if (usage->is_filtered) {
         end_block(usage, &usage->whole, ending);
-        if (usage->sites[block->site].is_left_out)
+        if (sxt_heap_record(&usage->sites, block->site)->is_left_out)
             return false;
         usage->kept.ends++;
     }
@@ -170,7 +187,7 @@ static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
     uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
     ending.is_temporary = others <= usage->options.temporary && !usage->is_sampled;
     ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
-    end_block(usage, &usage->sites[block->site].sums, &ending);
+    end_site_block(usage, block->site, &ending);
     if (__builtin_expect(pass->is_unusual, 0) && !end_unusual(usage, block, &ending))
         return;
     end_block(usage, &usage->total, &ending);
@@ -200,7 +217,7 @@ static inline void look_for_peak(struct heap_pass *pass, uint64_t time)
         usage->total.peak_bytes = live;
         usage->total.peak_count = usage->total.live_count;
         usage->peak_time = time;
-        usage->total.epoch = ++usage->epoch;
+        usage->total.epoch = begin_epoch(usage);
     }
 }
 
@@ -216,7 +233,7 @@ static uint32_t weigh(struct heap_pass *pass, size_t place, uint64_t *size)
 }
 
 /* The peak is that of the whole heap, also if a part of it is left out. */
-static void add_filtered(struct heap_pass *pass, const sxt_heap_site *site, uint64_t size, uint32_t weight,
+static void add_filtered(struct heap_pass *pass, const struct sxt_heap_record *site, uint64_t size, uint32_t weight,
                          uint64_t time)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -232,14 +249,14 @@ static void add_filtered(struct heap_pass *pass, const sxt_heap_site *site, uint
     usage->whole.peak_bytes = usage->whole.live_bytes;
     usage->whole.peak_count = usage->whole.live_count;
     usage->peak_time = time;
-    usage->whole.epoch = ++usage->epoch;
+    usage->whole.epoch = begin_epoch(usage);
 }
 
 /* The sums of a new block that not every pass has. False if the others are done too. */
 static bool add_unusual(struct heap_pass *pass, const struct sxt_live_block *block, uint32_t weight)
 {
     sxt_heap_usage *usage = pass->usage;
-    const sxt_heap_site *site = &usage->sites[block->site];
+    const struct sxt_heap_record *site = sxt_heap_record(&usage->sites, block->site);
     if (usage->threads != NULL && !site->is_left_out)
         add_block(usage, &usage->threads[block->thread], block->size, weight);
     if (usage->sizes != NULL && !site->is_left_out)
@@ -282,7 +299,7 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
     block->thread = event->thread;
     usage->samples++;
     usage->zero_addresses += event->address == 0;
-    add_block(usage, &usage->sites[site].sums, size, weight);
+    sxt_heap_sites_add_block(&usage->sites, site, usage->epoch, size, weight);
     if (__builtin_expect(is_unusual, 0) && !add_unusual(pass, block, weight))
         return;
     add_block(usage, &usage->total, size, weight);
@@ -390,35 +407,39 @@ static inline void look_at_block(struct lookahead *ahead, const struct sxt_live 
 
 #define MANY_SITES 4096 /* more than the processor's caches hold */
 
-static inline void fetch_site(const sxt_heap_usage *usage, uint32_t site)
+static inline __attribute__((always_inline)) void fetch_site(const sxt_heap_usage *usage, uint32_t site)
 {
-    const char *at = (const char *)&usage->sites[site];
-    __builtin_prefetch(at, 1);
-    __builtin_prefetch(at + 64, 1);
-    __builtin_prefetch(at + 128, 1);
+    __builtin_prefetch(sxt_heap_record(&usage->sites, site), 1);
 }
 
-/* The same for the sums of a site, if there are many. What a block says about its site was fetched before. */
-static inline void look_at_site(const struct lookahead *ahead, const struct heap_pass *pass,
-                                const sxt_trace_event *events, size_t number)
+/*
+ * The same for the sums of sites, if there are many. An allocation knows its stack, so its site can be fetched long
+ * before; what a block that ends says about its site was fetched before.
+ */
+static inline __attribute__((always_inline)) void look_at_sites(const struct lookahead *ahead,
+                                                                const struct heap_pass *pass,
+                                                                const sxt_trace_event *events, size_t count, size_t at)
 {
-    const sxt_trace_event *event = &events[number];
-    if (event->kind == SXT_TRACE_ALLOC && event->stack < pass->near_count && pass->near[event->stack] != 0) {
-        fetch_site(pass->usage, pass->near[event->stack] - 1);
-    } else if (event->kind == SXT_TRACE_FREE) {
-        size_t expected = ahead->expected[number % SXT_LIVE_AHEAD];
-        if (expected != SXT_LIVE_NOWHERE && pass->live.slots[expected].number != 0) {
-            uint32_t site = sxt_live_at(&pass->live, expected)->site;
-            if (site < pass->usage->site_count)
-                fetch_site(pass->usage, site);
-        }
+    size_t farther = at + 2 * SXT_LIVE_AHEAD, far = at + SXT_LIVE_AHEAD, next = at + SXT_LIVE_AHEAD / 4;
+    if (farther < count && events[farther].kind == SXT_TRACE_ALLOC && events[farther].stack < pass->near_count)
+        __builtin_prefetch(&pass->near[events[farther].stack]);
+    if (far < count && events[far].kind == SXT_TRACE_ALLOC && events[far].stack < pass->near_count &&
+        pass->near[events[far].stack] != 0)
+        fetch_site(pass->usage, pass->near[events[far].stack] - 1);
+    if (next >= count || events[next].kind != SXT_TRACE_FREE)
+        return;
+    size_t expected = ahead->expected[next % SXT_LIVE_AHEAD];
+    if (expected != SXT_LIVE_NOWHERE && pass->live.slots[expected].number != 0) {
+        uint32_t site = sxt_live_at(&pass->live, expected)->site;
+        if (site < pass->usage->sites.count)
+            fetch_site(pass->usage, site);
     }
 }
 
 static void take_events(struct heap_pass *pass, const sxt_trace_event *events, size_t count)
 {
     struct lookahead ahead;
-    bool has_many = pass->usage->site_count > MANY_SITES;
+    bool has_many = pass->usage->sites.count > MANY_SITES;
     for (size_t i = 0; i < SXT_LIVE_AHEAD && i < count; i++)
         look_at_slot(&ahead, &pass->live, events, i);
     for (size_t i = 0; i < SXT_LIVE_AHEAD / 2 && i < count; i++)
@@ -431,8 +452,8 @@ static void take_events(struct heap_pass *pass, const sxt_trace_event *events, s
             look_at_block(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD / 2);
         if (i + SXT_LIVE_AHEAD < count)
             look_at_slot(&ahead, &pass->live, events, i + SXT_LIVE_AHEAD);
-        if (__builtin_expect(has_many, 0) && i + SXT_LIVE_AHEAD / 4 < count)
-            look_at_site(&ahead, pass, events, i + SXT_LIVE_AHEAD / 4);
+        if (__builtin_expect(has_many, 0))
+            look_at_sites(&ahead, pass, events, count, i);
         if (__builtin_expect(event->time >= pass->next_end, 0))
             sxt_heap_next_interval(pass, event->time);
         pass->usage->events++;
@@ -464,8 +485,12 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
 {
     sxt_heap_usage *usage = pass->usage;
     pass->has_begun = true;
-    for (size_t i = 0; i < usage->site_count; i++)
-        begin_sums(usage, &usage->sites[i].sums);
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        sxt_heap_sums sums;
+        sxt_heap_sites_get(&usage->sites, i, &sums);
+        begin_sums(usage, &sums);
+        sxt_heap_sites_set(&usage->sites, i, &sums);
+    }
     for (size_t i = 0; i < SXT_HEAP_THREADS && usage->threads != NULL; i++)
         begin_sums(usage, &usage->threads[i]);
     for (size_t i = 0; i < SXT_HEAP_POWERS && usage->sizes != NULL; i++)

@@ -22,6 +22,7 @@
 #include <sextant/trace_view.h>
 
 #include "mlyze/mlyze.h"
+#include "mlyze/sites.h"
 
 /* --- moment.c --- */
 
@@ -58,8 +59,7 @@ struct sxt_heap_usage {
         uint64_t ends;           /* of blocks */
         uint64_t implicit_frees; /* of these, by another allocation at the same address */
     } kept;                      /* by the filter; 0 without one */
-    sxt_heap_site *sites;        /* in order of first use */
-    size_t site_count, site_capacity;
+    struct sxt_heap_sites sites;
     sxt_heap_sums *threads; /* by id, 65536 of them; NULL unless asked for */
     sxt_heap_sums *sizes;   /* SXT_HEAP_POWERS of them; NULL unless asked for */
     sxt_heap_marker *markers;
@@ -118,6 +118,12 @@ struct sxt_heap_table {
 
 /* Adds FROM to TO, as if their blocks were of one stack. */
 void sxt_heap_add_sums(sxt_heap_sums *to, const sxt_heap_sums *from);
+
+/* Whether a cost is a number of blocks, and not of bytes. */
+static inline bool sxt_heap_is_count(sxt_heap_cost cost)
+{
+    return cost == SXT_HEAP_COST_COUNT || cost == SXT_HEAP_COST_TEMPORARY || cost == SXT_HEAP_COST_CHURN;
+}
 
 /* Whether a row with these sums belongs to a table of COST. */
 bool sxt_heap_has_any(const sxt_heap_sums *sums, sxt_heap_cost cost);
@@ -242,8 +248,6 @@ struct sxt_heap_tree {
 
 /* The frames of a stack, innermost first; NULL if the metadata does not have it. */
 const struct sxt_mlyze_stack *sxt_heap_frames(const sxt_heap_usage *usage, uint32_t stack);
-
-#define SXT_HEAP_NO_SITE UINT32_MAX
 
 /* --- analysis_processes.c --- */
 

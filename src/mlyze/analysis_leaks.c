@@ -27,8 +27,9 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
         const struct sxt_live_block *block = sxt_live_at(&pass->live, at);
         if (usage->end - block->time < usage->options.min_age || (is_window && block->is_old))
             continue;
-        bool is_kept = !usage->sites[block->site].is_left_out;
-        sxt_heap_sums *all[] = {&usage->whole, &usage->sites[block->site].sums, is_kept ? &usage->total : NULL,
+        bool is_kept = !sxt_heap_record(&usage->sites, block->site)->is_left_out;
+        uint32_t weight = sxt_live_weight(&pass->live, at);
+        sxt_heap_sums *all[] = {&usage->whole, is_kept ? &usage->total : NULL,
                                 usage->threads == NULL || !is_kept ? NULL : &usage->threads[block->thread],
                                 usage->sizes == NULL || !is_kept ? NULL
                                                                  : &usage->sizes[sxt_heap_power_of_block(usage, block)]};
@@ -36,8 +37,9 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
             if (all[i] == NULL)
                 continue;
             all[i]->leaked_bytes += block->size;
-            all[i]->leaked_count += sxt_live_weight(&pass->live, at);
+            all[i]->leaked_count += weight;
         }
+        sxt_heap_sites_add_pair(&usage->sites, block->site, SXT_HEAP_LEAKED, block->size, weight);
     }
 }
 
@@ -181,6 +183,14 @@ static bool judge_modules(const struct sxt_mlyze_metadata *metadata, uint8_t *fu
     return is_read;
 }
 
+/* The stack of a site that leaked something; otherwise NULL. */
+static const struct sxt_mlyze_stack *leaking_stack(const sxt_heap_usage *usage, size_t site)
+{
+    if (sxt_heap_sites_pair(&usage->sites, site, SXT_HEAP_LEAKED).count == 0)
+        return NULL;
+    return sxt_heap_frames(usage, sxt_heap_record(&usage->sites, site)->stack);
+}
+
 int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
 {
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
@@ -193,10 +203,10 @@ int sxt_heap_suppress(sxt_heap_usage *usage, sxt_string text, sxt_error *error)
         status = sxt_fail_memory(error, metadata->function_count + metadata->file_count);
     if (status == SXT_OK && !judge_modules(metadata, verdicts.functions, &patterns))
         status = sxt_fail_memory(error, metadata->function_count * sizeof(sxt_string));
-    for (size_t i = 0; i < usage->site_count && status == SXT_OK; i++) {
-        const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, usage->sites[i].stack);
-        if (stack != NULL && usage->sites[i].sums.leaked_count > 0)
-            usage->sites[i].is_suppressed |= is_suppressed(usage, stack, &verdicts, &patterns);
+    for (size_t i = 0; i < usage->sites.count && status == SXT_OK; i++) {
+        const struct sxt_mlyze_stack *stack = leaking_stack(usage, i);
+        if (stack != NULL)
+            sxt_heap_record(&usage->sites, i)->is_suppressed |= is_suppressed(usage, stack, &verdicts, &patterns);
     }
     free(verdicts.functions);
     free(verdicts.files);
@@ -232,11 +242,10 @@ int sxt_heap_suppress_known(sxt_heap_usage *usage, sxt_error *error)
     int status = sxt_frame_names_init(&names, sxt_mlyze_metadata(usage->trace), false, error);
     if (status != SXT_OK)
         return status;
-    for (size_t i = 0; i < usage->site_count; i++) {
-        sxt_heap_site *site = &usage->sites[i];
-        const struct sxt_mlyze_stack *stack = site->sums.leaked_count > 0 ? sxt_heap_frames(usage, site->stack) : NULL;
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        const struct sxt_mlyze_stack *stack = leaking_stack(usage, i);
         if (stack != NULL && stack->count > 0)
-            site->is_suppressed |= is_known_leak(&names, stack);
+            sxt_heap_record(&usage->sites, i)->is_suppressed |= is_known_leak(&names, stack);
     }
     sxt_frame_names_free(&names);
     return SXT_OK;
@@ -247,10 +256,11 @@ int sxt_heap_suppress_known(sxt_heap_usage *usage, sxt_error *error)
 void sxt_heap_suppressed(const sxt_heap_usage *usage, uint64_t *bytes, uint64_t *count)
 {
     *bytes = *count = 0;
-    for (size_t i = 0; i < usage->site_count; i++) {
-        if (!usage->sites[i].is_suppressed)
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        if (!sxt_heap_record(&usage->sites, i)->is_suppressed)
             continue;
-        *bytes += usage->sites[i].sums.leaked_bytes;
-        *count += usage->sites[i].sums.leaked_count;
+        struct sxt_heap_pair leaked = sxt_heap_sites_pair(&usage->sites, i, SXT_HEAP_LEAKED);
+        *bytes += leaked.bytes;
+        *count += leaked.count;
     }
 }

@@ -284,8 +284,8 @@ static uint32_t add_unknown(struct matching *matching, uint32_t id)
 
 static bool find_leaves(struct matching *matching)
 {
-    for (size_t i = 0; i < matching->usage->site_count; i++) {
-        uint32_t id = matching->usage->sites[i].stack;
+    for (size_t i = 0; i < matching->usage->sites.count; i++) {
+        uint32_t id = sxt_heap_record(&matching->usage->sites, i)->stack;
         const struct sxt_mlyze_stack *stack = sxt_heap_frames(matching->usage, id);
         bool is_known = stack != NULL && stack->count > 0;
         matching->leaves[i] = is_known ? matching->nodes[stack->node] : add_unknown(matching, id);
@@ -356,7 +356,7 @@ static void count_leftovers(struct matching *matching, struct leftovers *leftove
 {
     struct sxt_matches *all = matching->all;
     bool *has_leaf = leftovers->is_seen + all->row_count;
-    for (size_t i = 0; i < matching->usage->site_count; i++) {
+    for (size_t i = 0; i < matching->usage->sites.count; i++) {
         uint32_t leaf = matching->leaves[i], row = all->row_of[leaf];
         if (row != NO_ROW) {
             leftovers->is_seen[row] = true;
@@ -378,7 +378,7 @@ static void count_leftovers(struct matching *matching, struct leftovers *leftove
 
 static bool has_leftovers(const struct matching *matching)
 {
-    for (size_t i = 0; i < matching->usage->site_count; i++)
+    for (size_t i = 0; i < matching->usage->sites.count; i++)
         if (matching->all->row_of[matching->leaves[i]] == NO_ROW)
             return true;
     return false;
@@ -428,26 +428,28 @@ static bool new_row(struct sxt_matches *all, uint32_t node)
     return true;
 }
 
-static void add_site(struct matching *matching, const sxt_heap_site *site, uint32_t number)
+static void add_site(struct matching *matching, size_t site, uint32_t number)
 {
+    const struct sxt_heap_record *record = sxt_heap_record(&matching->usage->sites, site);
     struct sxt_matches *all = matching->all;
     struct sxt_match_row *row = &all->rows[number];
     int side = matching->run < all->before_count ? 0 : 1;
     if (row->stacks[side] == SXT_TRACE_NO_ID) {
-        row->stacks[side] = site->stack;
+        row->stacks[side] = record->stack;
         row->runs[side] = (uint32_t)matching->run;
-    } else if (row->runs[side] == matching->run && site->stack < row->stacks[side]) {
-        row->stacks[side] = site->stack;
+    } else if (row->runs[side] == matching->run && record->stack < row->stacks[side]) {
+        row->stacks[side] = record->stack;
     }
-    const sxt_heap_sums *sums = &site->sums;
-    const uint64_t figures[SXT_MATCH_FIGURES] = {sums->bytes,
-                                                 sums->count,
-                                                 sums->peak_bytes,
-                                                 sums->peak_count,
-                                                 sums->live_bytes,
-                                                 sums->live_count,
-                                                 site->is_suppressed ? 0 : sums->leaked_bytes,
-                                                 site->is_suppressed ? 0 : sums->leaked_count};
+    sxt_heap_sums sums;
+    sxt_heap_sites_get(&matching->usage->sites, site, &sums);
+    const uint64_t figures[SXT_MATCH_FIGURES] = {sums.bytes,
+                                                 sums.count,
+                                                 sums.peak_bytes,
+                                                 sums.peak_count,
+                                                 sums.live_bytes,
+                                                 sums.live_count,
+                                                 record->is_suppressed ? 0 : sums.leaked_bytes,
+                                                 record->is_suppressed ? 0 : sums.leaked_count};
     uint64_t *values = all->values + ((size_t)number * all->run_count + matching->run) * SXT_MATCH_FIGURES;
     for (int i = 0; i < SXT_MATCH_FIGURES; i++)
         values[i] += figures[i];
@@ -471,11 +473,11 @@ static int match_stacks(struct matching *matching, sxt_error *error)
         is_fine = add_nodes(matching) && find_leaves(matching);
     if (status == SXT_OK && is_fine && matching->run > 0 && has_leftovers(matching))
         status = match_leftovers(matching, error);
-    for (size_t i = 0; is_fine && status == SXT_OK && i < matching->usage->site_count; i++) {
+    for (size_t i = 0; is_fine && status == SXT_OK && i < matching->usage->sites.count; i++) {
         if (all->row_of[matching->leaves[i]] == NO_ROW)
             is_fine = new_row(all, matching->leaves[i]);
         if (is_fine)
-            add_site(matching, &matching->usage->sites[i], all->row_of[matching->leaves[i]]);
+            add_site(matching, i, all->row_of[matching->leaves[i]]);
     }
     return status == SXT_OK && !is_fine ? sxt_fail_memory(error, all->value_capacity * sizeof *all->values) : status;
 }
@@ -489,7 +491,7 @@ static int match_run(struct sxt_matches *matches, size_t run, sxt_error *error)
     matching.files = calloc(metadata->file_count + 1, sizeof *matching.files);
     matching.nodes = calloc(metadata->tree.count + 1, sizeof *matching.nodes);
     matching.loaded = calloc(metadata->function_count + 1, sizeof *matching.loaded);
-    matching.leaves = calloc(usage->site_count + 1, sizeof *matching.leaves);
+    matching.leaves = calloc(usage->sites.count + 1, sizeof *matching.leaves);
     sxt_buffer_init(&matching.path, (size_t)1 << 30);
     bool is_fine = matching.functions != NULL && matching.files != NULL && matching.nodes != NULL &&
                    matching.loaded != NULL && matching.leaves != NULL;

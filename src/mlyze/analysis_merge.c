@@ -59,33 +59,45 @@ static bool identify(struct merger *merger, uint32_t id, uint64_t *out)
     return node != SXT_MLYZE_NO_NODE;
 }
 
+/* The sums of one site become those of another, alone or with what that has. */
+static void move_sums(struct sxt_heap_sites *sites, size_t from, size_t to, bool adds)
+{
+    sxt_heap_sums sums, others;
+    sxt_heap_sites_get(sites, from, &sums);
+    if (adds) {
+        sxt_heap_sites_get(sites, to, &others);
+        sxt_heap_add_sums(&sums, &others);
+    }
+    sxt_heap_sites_set(sites, to, &sums);
+}
+
 static bool merge(struct merger *merger)
 {
-    sxt_heap_usage *usage = merger->usage;
-    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
+    struct sxt_heap_sites *sites = &merger->usage->sites;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(merger->usage->trace);
     size_t kept = 0;
-    for (size_t i = 0; i < usage->site_count; i++) {
-        sxt_heap_site site = usage->sites[i];
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct sxt_heap_record *site = sxt_heap_record(sites, i);
         uint64_t identity;
         bool is_new;
-        if (site.is_left_out)
+        if (site->is_left_out)
             continue;
-        size_t place = identify(merger, site.stack, &identity) ? sxt_live_add(&merger->sites, identity, &is_new)
-                                                               : SXT_LIVE_NOWHERE;
+        size_t place = identify(merger, site->stack, &identity) ? sxt_live_add(&merger->sites, identity, &is_new)
+                                                                : SXT_LIVE_NOWHERE;
         if (place == SXT_LIVE_NOWHERE)
             return false;
-        site.stack = sxt_mlyze_same_stack(metadata, site.stack);
-        if (is_new) {
-            sxt_live_at(&merger->sites, place)->site = (uint32_t)kept;
-            usage->sites[kept++] = site;
-            continue;
-        }
-        sxt_heap_site *same = &usage->sites[sxt_live_at(&merger->sites, place)->site];
-        same->stack = site.stack < same->stack ? site.stack : same->stack;
-        sxt_heap_add_sums(&same->sums, &site.sums);
+        uint32_t stack = sxt_mlyze_same_stack(metadata, site->stack);
+        if (is_new)
+            sxt_live_at(&merger->sites, place)->site = (uint32_t)kept++;
+        uint32_t to = sxt_live_at(&merger->sites, place)->site;
+        struct sxt_heap_record *same = sxt_heap_record(sites, to);
+        if (i != to)
+            move_sums(sites, i, to, !is_new);
+        same->stack = is_new || stack < same->stack ? stack : same->stack;
+        same->is_left_out = same->is_suppressed = false;
     }
-    usage->site_count = kept;
-    return true;
+    sites->count = kept;
+    return !sites->no_memory;
 }
 
 int sxt_heap_merge_sites(sxt_heap_usage *usage, sxt_error *error)
@@ -98,7 +110,7 @@ int sxt_heap_merge_sites(sxt_heap_usage *usage, sxt_error *error)
     if (status == SXT_OK && usage->options.depth > 0)
         status = sxt_frame_names_init(&merger.names, metadata, false, error);
     if (status == SXT_OK && !merge(&merger))
-        status = sxt_fail_memory(error, usage->site_count * sizeof *usage->sites);
+        status = sxt_fail_memory(error, usage->sites.count * sizeof(struct sxt_heap_record));
     sxt_live_free(&merger.sites);
     sxt_mlyze_tree_free(&merger.cut);
     if (usage->options.depth > 0)

@@ -19,9 +19,15 @@ static void take_sums(const sxt_heap_usage *usage, sxt_heap_sums *to, const sxt_
 void sxt_heap_take_peaks(sxt_heap_usage *usage, sxt_heap_usage *ended)
 {
     /* Both have the same allocations in the same order, and so the same sites. */
-    for (size_t i = 0; i < usage->site_count && i < ended->site_count; i++)
-        if (usage->sites[i].stack == ended->sites[i].stack)
-            take_sums(usage, &usage->sites[i].sums, &ended->sites[i].sums);
+    for (size_t i = 0; i < usage->sites.count && i < ended->sites.count; i++) {
+        sxt_heap_sums sums, others;
+        if (sxt_heap_record(&usage->sites, i)->stack != sxt_heap_record(&ended->sites, i)->stack)
+            continue;
+        sxt_heap_sites_get(&usage->sites, i, &sums);
+        sxt_heap_sites_get(&ended->sites, i, &others);
+        take_sums(usage, &sums, &others);
+        sxt_heap_sites_set(&usage->sites, i, &sums);
+    }
     for (size_t i = 0; usage->threads != NULL && ended->threads != NULL && i < SXT_HEAP_THREADS; i++)
         take_sums(usage, &usage->threads[i], &ended->threads[i]);
     for (size_t i = 0; usage->sizes != NULL && ended->sizes != NULL && i < SXT_HEAP_POWERS; i++)

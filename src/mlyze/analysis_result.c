@@ -1,5 +1,7 @@
 /* analysis_result.c: what an analysis found, for callers of the public API. */
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/options.h"
 #include "mlyze/analysis.h"
@@ -39,7 +41,7 @@ void sxt_heap_get_summary(const sxt_heap_usage *usage, sxt_heap_summary *out)
         .gc_objects = usage->gc_objects,
         .gc_bytes = usage->gc_bytes,
         .samples = usage->samples,
-        .stacks = usage->site_count,
+        .stacks = usage->sites.count,
         .markers = usage->all_markers,
         .dangling_stacks = usage->dangling,
         .dangling_names = count_nameless(usage),
@@ -70,13 +72,38 @@ const sxt_heap_sums *sxt_heap_unfiltered(const sxt_heap_usage *usage)
     return usage->is_filtered ? &usage->whole : NULL;
 }
 
+/* The place of the site of a stack; SIZE_MAX if it has none. */
+static size_t search_site(const sxt_heap_usage *usage, uint32_t stack)
+{
+    for (size_t i = 0; i < usage->sites.count; i++)
+        if (sxt_heap_record(&usage->sites, i)->stack == stack)
+            return i;
+    return SIZE_MAX;
+}
+
+/* A site stays where it is until the usage is freed. Any number of threads may ask at the same time. */
 const sxt_heap_site *sxt_heap_find_site(const sxt_heap_usage *usage, uint32_t stack)
 {
     stack = sxt_mlyze_same_stack(sxt_mlyze_metadata(usage->trace), stack);
-    for (size_t i = 0; i < usage->site_count; i++)
-        if (usage->sites[i].stack == stack)
-            return &usage->sites[i];
-    return NULL;
+    size_t place = search_site(usage, stack);
+    if (place == SIZE_MAX)
+        return NULL;
+    const struct sxt_heap_record *record = sxt_heap_record(&usage->sites, place);
+    struct sxt_heap_sites *sites = (struct sxt_heap_sites *)(uintptr_t)&usage->sites;
+    struct sxt_heap_found *first = atomic_load(&sites->found), *found = first;
+    while (found != NULL && (found->site.stack != stack || found->site.is_suppressed != record->is_suppressed))
+        found = found->next;
+    if (found != NULL)
+        return &found->site;
+    found = calloc(1, sizeof *found);
+    if (found == NULL)
+        return NULL;
+    found->site = (sxt_heap_site){.stack = stack, .is_suppressed = record->is_suppressed};
+    sxt_heap_sites_get(&usage->sites, place, &found->site.sums);
+    do
+        found->next = first;
+    while (!atomic_compare_exchange_weak(&sites->found, &first, found));
+    return &found->site;
 }
 
 const sxt_heap_marker *sxt_heap_get_marker(const sxt_heap_usage *usage, size_t index)

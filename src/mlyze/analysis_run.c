@@ -9,6 +9,11 @@
 #define BATCH       1024
 #define PASSED_STEP ((uint64_t)4 << 20) /* bytes of the file between two reports to the watcher */
 
+static int fail_sites(const sxt_heap_usage *usage, sxt_error *error)
+{
+    return sxt_fail_memory(error, usage->sites.count * sizeof(struct sxt_heap_pair));
+}
+
 static int finish(struct heap_pass *pass, sxt_error *error)
 {
     sxt_heap_usage *usage = pass->usage;
@@ -25,10 +30,11 @@ static int finish(struct heap_pass *pass, sxt_error *error)
                                                                                               : "");
     sxt_heap_end_phase(pass);
     sxt_heap_end_intervals(pass);
-    for (size_t i = 0; i < usage->site_count; i++) {
-        sxt_heap_remember_peak(usage, &usage->sites[i].sums);
-        if (sxt_heap_frames(usage, usage->sites[i].stack) == NULL)
-            usage->dangling += usage->sites[i].sums.count;
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        struct sxt_heap_record *record = sxt_heap_record(&usage->sites, i);
+        sxt_heap_sites_remember_peak(&usage->sites, record, i, usage->epoch);
+        if (sxt_heap_frames(usage, record->stack) == NULL)
+            usage->dangling += sxt_heap_sites_count(&usage->sites, i, SXT_HEAP_COST_COUNT);
     }
     for (size_t i = 0; i < SXT_HEAP_THREADS && usage->threads != NULL; i++)
         sxt_heap_remember_peak(usage, &usage->threads[i]);
@@ -37,7 +43,7 @@ static int finish(struct heap_pass *pass, sxt_error *error)
     if (usage->is_filtered)
         sxt_heap_remember_peak(usage, &usage->total);
     sxt_heap_find_leaks(pass);
-    return sxt_heap_merge_sites(usage, error);
+    return usage->sites.no_memory ? fail_sites(usage, error) : sxt_heap_merge_sites(usage, error);
 }
 
 static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)
@@ -130,7 +136,9 @@ static int read_all(struct heap_pass *pass, struct sxt_mlyze_cursor *cursor, sxt
                 check_parts(pass, cursor);
             sxt_heap_take_batch(pass, events, count);
             report_passed(pass, cursor);
-            if (pass->no_memory)
+            if (usage->sites.no_memory)
+                status = fail_sites(usage, error);
+            else if (pass->no_memory)
                 status = sxt_fail_memory(error, (pass->live.mask + 1) * sizeof(struct sxt_live_block));
         }
     }
@@ -198,7 +206,7 @@ int sxt_heap_run(const struct sxt_mlyze *trace, const sxt_heap_options *options,
 
 void sxt_heap_free(sxt_heap_usage *usage)
 {
-    free(usage->sites);
+    sxt_heap_sites_free(&usage->sites);
     free(usage->threads);
     free(usage->sizes);
     free(usage->markers);

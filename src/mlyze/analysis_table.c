@@ -57,8 +57,7 @@ uint64_t sxt_heap_count_of(const sxt_heap_sums *sums, sxt_heap_cost cost)
 
 uint64_t sxt_heap_cost_of(const sxt_heap_sums *sums, sxt_heap_cost cost)
 {
-    bool is_count = cost == SXT_HEAP_COST_COUNT || cost == SXT_HEAP_COST_TEMPORARY || cost == SXT_HEAP_COST_CHURN;
-    return is_count ? sxt_heap_count_of(sums, cost) : sxt_heap_bytes_of(sums, cost);
+    return sxt_heap_is_count(cost) ? sxt_heap_count_of(sums, cost) : sxt_heap_bytes_of(sums, cost);
 }
 
 /* A table of growth begins with what grew the most, and ends with what shrank the most. */
@@ -164,20 +163,22 @@ static bool add_inclusive(struct row_maker *maker, uint32_t site, sxt_string nam
 
 static bool add_named(struct row_maker *maker, uint32_t number)
 {
-    const sxt_heap_site *site = &maker->usage->sites[number];
-    const struct sxt_mlyze_stack *stack = sxt_heap_frames(maker->usage, site->stack);
+    uint32_t id = sxt_heap_record(&maker->usage->sites, number)->stack;
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(maker->usage, id);
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(maker->usage->trace);
-    uint64_t cost = sxt_heap_cost_of(&site->sums, maker->cost);
+    uint64_t cost = sxt_heap_sites_cost(&maker->usage->sites, number, maker->cost);
+    sxt_heap_sums sums;
     char room[24];
     sxt_string leaf = {room, 0};
     if (stack == NULL || stack->count == 0)
-        leaf.size = (size_t)snprintf(room, sizeof room, "stack_%u", site->stack);
+        leaf.size = (size_t)snprintf(room, sizeof room, "stack_%u", id);
     else
         leaf = name_of(maker, sxt_mlyze_node_frame(metadata, stack->node), room);
     sxt_heap_row *row = named_row(maker, leaf);
     if (row == NULL || !add_inclusive(maker, number, leaf, cost))
         return false;
-    sxt_heap_add_sums(&row->sums, &site->sums);
+    sxt_heap_sites_get(&maker->usage->sites, number, &sums);
+    sxt_heap_add_sums(&row->sums, &sums);
     if (stack == NULL || stack->count == 0)
         return true;
     uint32_t node = sxt_mlyze_node_at(metadata, stack->node)->parent, count = sxt_heap_depth(maker->usage, stack);
@@ -208,15 +209,15 @@ static bool take_labels(struct row_maker *maker)
     return true;
 }
 
-static bool is_shown(const struct row_maker *maker, const sxt_heap_site *site)
+static bool is_shown(const struct row_maker *maker, size_t site)
 {
-    return sxt_heap_has_any(&site->sums, maker->cost) && !(maker->cost == SXT_HEAP_COST_LEAKED && site->is_suppressed);
+    return sxt_heap_sites_is_shown(&maker->usage->sites, site, maker->cost);
 }
 
 static bool add_names(struct row_maker *maker)
 {
-    for (uint32_t i = 0; i < maker->usage->site_count; i++)
-        if (is_shown(maker, &maker->usage->sites[i]) && (!add_named(maker, i) || maker->shown.no_memory))
+    for (uint32_t i = 0; i < maker->usage->sites.count; i++)
+        if (is_shown(maker, i) && (!add_named(maker, i) || maker->shown.no_memory))
             return false;
     return take_labels(maker);
 }
@@ -224,10 +225,20 @@ static bool add_names(struct row_maker *maker)
 static int compare_sites(const void *left, const void *right, void *of_maker)
 {
     const struct row_maker *maker = of_maker;
-    const sxt_heap_site *a = &maker->usage->sites[*(const uint32_t *)left];
-    const sxt_heap_site *b = &maker->usage->sites[*(const uint32_t *)right];
-    int order = sxt_heap_compare_sums(&a->sums, &b->sums, maker->cost);
-    return order != 0 ? order : (a->stack > b->stack) - (a->stack < b->stack);
+    const struct sxt_heap_sites *sites = &maker->usage->sites;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint32_t stack_a = sxt_heap_record(sites, a)->stack, stack_b = sxt_heap_record(sites, b)->stack;
+    int order;
+    if (maker->cost == SXT_HEAP_COST_GROWTH) {
+        sxt_heap_sums of_a, of_b;
+        sxt_heap_sites_get(sites, a, &of_a);
+        sxt_heap_sites_get(sites, b, &of_b);
+        order = sxt_heap_compare_sums(&of_a, &of_b, maker->cost);
+    } else {
+        uint64_t of_a = sxt_heap_sites_cost(sites, a, maker->cost), of_b = sxt_heap_sites_cost(sites, b, maker->cost);
+        order = of_a == of_b ? 0 : of_a < of_b ? 1 : -1;
+    }
+    return order != 0 ? order : (stack_a > stack_b) - (stack_a < stack_b);
 }
 
 /* Rows are large, so the sites are put in order first, and only those that are wanted become rows. */
@@ -235,10 +246,10 @@ static bool add_stacks(struct row_maker *maker)
 {
     sxt_heap_table *table = maker->out;
     const sxt_heap_usage *usage = maker->usage;
-    uint32_t *order = malloc((usage->site_count + 1) * sizeof *order);
+    uint32_t *order = malloc((usage->sites.count + 1) * sizeof *order);
     size_t all = 0;
-    for (uint32_t i = 0; order != NULL && i < usage->site_count; i++)
-        if (is_shown(maker, &usage->sites[i]))
+    for (uint32_t i = 0; order != NULL && i < usage->sites.count; i++)
+        if (is_shown(maker, i))
             order[all++] = i;
     size_t count = all < maker->limit ? all : (size_t)maker->limit;
     table->rows = calloc(count + 1, sizeof *table->rows);
@@ -248,9 +259,10 @@ static bool add_stacks(struct row_maker *maker)
     }
     if (all > 0)
         qsort_r(order, all, sizeof *order, compare_sites, maker);
-    for (size_t i = 0; i < count; i++)
-        table->rows[i] =
-            (sxt_heap_row){.id = usage->sites[order[i]].stack, .sums = usage->sites[order[i]].sums, .stacks = 1};
+    for (size_t i = 0; i < count; i++) {
+        table->rows[i] = (sxt_heap_row){.id = sxt_heap_record(&usage->sites, order[i])->stack, .stacks = 1};
+        sxt_heap_sites_get(&usage->sites, order[i], &table->rows[i].sums);
+    }
     table->count = count;
     table->all = all;
     free(order);
@@ -325,7 +337,7 @@ int sxt_heap_table_make_view(const sxt_heap_usage *usage, sxt_heap_key key, sxt_
     if (status == SXT_OK && view->shortens_names)
         status = sxt_frame_names_init(&maker.shown, sxt_mlyze_metadata(usage->trace), true, error);
     if (status == SXT_OK && !make_rows(&maker))
-        status = sxt_fail_memory(error, (usage->site_count + table->capacity) * sizeof *table->rows);
+        status = sxt_fail_memory(error, (usage->sites.count + table->capacity) * sizeof *table->rows);
     sxt_strings_free(&maker.names);
     if (maker.shown.metadata != NULL)
         sxt_frame_names_free(&maker.shown);

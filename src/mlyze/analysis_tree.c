@@ -73,14 +73,16 @@ static bool choose_frames(struct tree_maker *maker, const sxt_heap_usage *usage,
     return true;
 }
 
-static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, const sxt_heap_site *site,
-                      sxt_heap_cost cost_kind, bool bottom_up)
+static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, size_t site, sxt_heap_cost cost_kind,
+                      bool bottom_up)
 {
-    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
-    uint64_t cost = sxt_heap_cost_of(&site->sums, cost_kind), blocks = sxt_heap_count_of(&site->sums, cost_kind);
+    uint32_t id = sxt_heap_record(&usage->sites, site)->stack;
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, id);
+    uint64_t cost = sxt_heap_sites_cost(&usage->sites, site, cost_kind);
+    uint64_t blocks = sxt_heap_sites_count(&usage->sites, site, cost_kind);
     uint32_t at = 0;
     size_t count;
-    if ((cost == 0 && blocks == 0) || (cost_kind == SXT_HEAP_COST_LEAKED && site->is_suppressed))
+    if ((cost == 0 && blocks == 0) || !sxt_heap_sites_is_shown(&usage->sites, site, cost_kind))
         return true;
     sxt_heap_tree *tree = maker->tree;
     if (!choose_frames(maker, usage, stack, &count))
@@ -91,7 +93,7 @@ static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, con
         if (count > 0)
             at = child_of(maker, at, &maker->shown[bottom_up ? i : count - 1 - i]);
         else /* each stack has one site, so this node is new */
-            at = new_node(tree, (sxt_heap_node){.function = site->stack, .file = SXT_MLYZE_NO_ID, .is_stack = true});
+            at = new_node(tree, (sxt_heap_node){.function = id, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
             return false;
     }
@@ -154,8 +156,8 @@ int sxt_heap_tree_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, boo
     }
     bool good = sxt_live_init(&maker.frames) && sxt_live_init(&maker.children) &&
                 new_node(tree, (sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
-    for (size_t i = 0; i < usage->site_count && good; i++)
-        good = add_stack(&maker, usage, &usage->sites[i], cost, bottom_up);
+    for (size_t i = 0; i < usage->sites.count && good; i++)
+        good = add_stack(&maker, usage, i, cost, bottom_up);
     good = good && link_children(tree);
     sxt_frame_names_free(&maker.names);
     sxt_live_free(&maker.frames);

@@ -160,18 +160,17 @@ static bool group_sites(struct view_maker *maker)
 {
     const sxt_heap_usage *usage = maker->usage;
     bool is_growth = maker->cost == SXT_HEAP_COST_GROWTH;
-    for (size_t i = 0; i < usage->site_count; i++) {
-        const sxt_heap_site *site = &usage->sites[i];
-        uint32_t number;
-        if (!sxt_heap_has_any(&site->sums, maker->cost) || (maker->cost == SXT_HEAP_COST_LEAKED && site->is_suppressed))
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        uint32_t stack = sxt_heap_record(&usage->sites, i)->stack, number;
+        if (!sxt_heap_sites_is_shown(&usage->sites, i, maker->cost))
             continue;
-        struct group *group = group_of(maker, hash_shown(maker, site->stack), &number);
+        struct group *group = group_of(maker, hash_shown(maker, stack), &number);
         if (group == NULL || maker->names.no_memory)
             return false;
         maker->of_site[i] = number + 1;
-        group->gained += is_growth ? site->sums.live_bytes : sxt_heap_cost_of(&site->sums, maker->cost);
-        group->lost += is_growth ? site->sums.before_bytes : 0;
-        group->stack = site->stack < group->stack ? site->stack : group->stack;
+        group->gained += sxt_heap_sites_cost(&usage->sites, i, is_growth ? SXT_HEAP_COST_LIVE : maker->cost);
+        group->lost += is_growth ? sxt_heap_sites_pair(&usage->sites, i, SXT_HEAP_BEFORE).bytes : 0;
+        group->stack = stack < group->stack ? stack : group->stack;
         group->stacks++;
     }
     return true;
@@ -210,10 +209,13 @@ static bool make_rows(struct view_maker *maker, uint64_t limit, sxt_heap_table *
         group->stacks = i < count ? (uint32_t)i + 1 : 0;
     }
     free(order);
-    for (size_t i = 0; i < maker->usage->site_count; i++) {
+    for (size_t i = 0; i < maker->usage->sites.count; i++) {
         uint32_t row = maker->of_site[i] > 0 ? maker->groups[maker->of_site[i] - 1].stacks : 0;
-        if (row > 0)
-            sxt_heap_add_sums(&table->rows[row - 1].sums, &maker->usage->sites[i].sums);
+        sxt_heap_sums sums;
+        if (row == 0)
+            continue;
+        sxt_heap_sites_get(&maker->usage->sites, i, &sums);
+        sxt_heap_add_sums(&table->rows[row - 1].sums, &sums);
     }
     table->count = count;
     table->all = maker->group_count;
@@ -233,12 +235,12 @@ int sxt_heap_view_stacks(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64
     maker.cut = find_cut(maker.names.metadata);
     sxt_heap_table *table = calloc(1, sizeof *table);
     maker.frames = calloc(SHOWN_MOST, sizeof *maker.frames);
-    maker.of_site = calloc(usage->site_count + 1, sizeof *maker.of_site);
+    maker.of_site = calloc(usage->sites.count + 1, sizeof *maker.of_site);
     if (table != NULL)
         sxt_arena_init(&table->arena, 0, sxt_arena_separate_default);
     if (table == NULL || maker.frames == NULL || maker.of_site == NULL || !sxt_live_init(&maker.places) ||
         !group_sites(&maker) || !make_rows(&maker, limit, table)) {
-        status = sxt_fail_memory(error, usage->site_count * sizeof *maker.of_site);
+        status = sxt_fail_memory(error, usage->sites.count * sizeof *maker.of_site);
         sxt_heap_table_free(&table);
     }
     *out = table;

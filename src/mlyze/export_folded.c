@@ -72,12 +72,11 @@ int sxt_heap_export_folded(const sxt_heap_usage *usage, sxt_heap_cost cost, stru
     if (status != SXT_OK)
         return status;
     sxt_buffer_init(&folded.line, (size_t)1 << 30);
-    for (size_t i = 0; i < usage->site_count && status == SXT_OK; i++) {
-        const sxt_heap_site *site = &usage->sites[i];
-        uint64_t value = sxt_heap_cost_of(&site->sums, cost);
-        if (value == 0 || (cost == SXT_HEAP_COST_LEAKED && site->is_suppressed))
+    for (size_t i = 0; i < usage->sites.count && status == SXT_OK; i++) {
+        uint64_t value = sxt_heap_sites_cost(&usage->sites, i, cost);
+        if (value == 0 || !sxt_heap_sites_is_shown(&usage->sites, i, cost))
             continue;
-        if (!put_stack(&folded, site->stack) || !add_line(&folded, value))
+        if (!put_stack(&folded, sxt_heap_record(&usage->sites, i)->stack) || !add_line(&folded, value))
             status = sxt_fail_memory(error, folded.lines.bytes);
     }
     for (uint32_t i = 1; i < folded.lines.count && status == SXT_OK; i++) {

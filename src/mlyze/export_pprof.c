@@ -81,17 +81,18 @@ static uint32_t location_of(struct profile *profile, sxt_string name, sxt_string
     return id;
 }
 
-static void put_sample(struct profile *profile, const sxt_heap_usage *usage, const sxt_heap_site *site)
+static void put_sample(struct profile *profile, const sxt_heap_usage *usage, size_t site)
 {
+    uint32_t id = sxt_heap_record(&usage->sites, site)->stack;
     const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(usage->trace);
-    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, site->stack);
-    const sxt_heap_sums *sums = &site->sums;
-    uint64_t values[] = {sums->count,      sums->bytes,      sums->live_count,
-                         sums->live_bytes, sums->peak_count, sums->peak_bytes};
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, id);
+    sxt_heap_sums sums;
+    sxt_heap_sites_get(&usage->sites, site, &sums);
+    uint64_t values[] = {sums.count, sums.bytes, sums.live_count, sums.live_bytes, sums.peak_count, sums.peak_bytes};
     char room[24], other[24];
     sxt_buffer_clear(&profile->message);
     if (stack == NULL || stack->count == 0) {
-        sxt_string name = {room, (size_t)snprintf(room, sizeof room, "stack_%u", site->stack)};
+        sxt_string name = {room, (size_t)snprintf(room, sizeof room, "stack_%u", id)};
         sxt_protobuf_write_number(&profile->message, 1, location_of(profile, name, (sxt_string){NULL, 0}, 0));
     }
     uint32_t node = stack != NULL ? stack->node : SXT_MLYZE_NO_NODE, count = sxt_heap_depth(usage, stack);
@@ -132,8 +133,8 @@ int sxt_heap_export_pprof(const sxt_heap_usage *usage, struct sxt_buffer *out, s
     }
     if (status == SXT_OK) {
         put_types(&profile);
-        for (size_t i = 0; i < usage->site_count; i++)
-            put_sample(&profile, usage, &usage->sites[i]);
+        for (size_t i = 0; i < usage->sites.count; i++)
+            put_sample(&profile, usage, i);
         put_rest(&profile, usage);
         for (size_t i = 0; i < 3; i++)
             profile.no_memory |= buffers[i]->failed;

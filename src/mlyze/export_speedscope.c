@@ -75,8 +75,8 @@ static struct frame_key key_at(struct speedscope *scope, uint32_t id, uint32_t a
 
 static void put_frames(struct speedscope *scope)
 {
-    for (size_t i = 0; i < scope->usage->site_count; i++) {
-        uint32_t id = scope->usage->sites[i].stack;
+    for (size_t i = 0; i < scope->usage->sites.count; i++) {
+        uint32_t id = sxt_heap_record(&scope->usage->sites, i)->stack;
         uint32_t count = open_stack(scope, id);
         for (uint32_t k = 0; k < count && !scope->no_memory; k++) {
             struct frame_key key = key_at(scope, id, k);
@@ -91,14 +91,14 @@ static void put_frames(struct speedscope *scope)
 
 static void put_samples(struct speedscope *scope, sxt_heap_cost cost)
 {
-    for (size_t i = 0; i < scope->usage->site_count; i++) {
-        const sxt_heap_site *site = &scope->usage->sites[i];
-        if (sxt_heap_bytes_of(&site->sums, cost) == 0)
+    for (size_t i = 0; i < scope->usage->sites.count; i++) {
+        uint32_t id = sxt_heap_record(&scope->usage->sites, i)->stack;
+        if (sxt_heap_sites_bytes(&scope->usage->sites, i, cost) == 0)
             continue;
         sxt_json_write_begin(&scope->json, NULL, '[');
-        uint32_t count = open_stack(scope, site->stack);
+        uint32_t count = open_stack(scope, id);
         for (uint32_t k = 0; k < count; k++) {
-            struct frame_key key = key_at(scope, site->stack, k);
+            struct frame_key key = key_at(scope, id, k);
             uint32_t number = sxt_strings_find(&scope->frames, (const char *)&key, sizeof key);
             sxt_json_write_number(&scope->json, NULL, number - 1);
         }
@@ -109,8 +109,8 @@ static void put_samples(struct speedscope *scope, sxt_heap_cost cost)
 static uint64_t put_weights(struct speedscope *scope, sxt_heap_cost cost)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < scope->usage->site_count; i++) {
-        uint64_t bytes = sxt_heap_bytes_of(&scope->usage->sites[i].sums, cost);
+    for (size_t i = 0; i < scope->usage->sites.count; i++) {
+        uint64_t bytes = sxt_heap_sites_bytes(&scope->usage->sites, i, cost);
         if (bytes > 0)
             sxt_json_write_number(&scope->json, NULL, bytes);
         sum += bytes;

@@ -8,16 +8,15 @@
 #include <time.h>
 
 #define FIRST_BITS 12
-#define MOST_BITS  32                /* of a tag */
-#define LARGE      ((size_t)2 << 20) /* a large page */
+#define MOST_BITS  32 /* of a tag */
 #define CHUNK      ((size_t)1 << SXT_LIVE_CHUNK_BITS)
 
-_Static_assert(CHUNK * sizeof(struct sxt_live_block) == LARGE, "a chunk is a large page");
+_Static_assert(CHUNK * sizeof(struct sxt_live_block) == SXT_LARGE_PAGE, "a chunk is a large page");
 
-/* Random access is faster with large pages. Best effort: failure is ignored. */
-static void *allocate_large(size_t size)
+/* Best effort: it is not a failure if there are no large pages. */
+void *sxt_large_alloc(size_t size)
 {
-    void *memory = aligned_alloc(LARGE, (size + LARGE - 1) / LARGE * LARGE);
+    void *memory = aligned_alloc(SXT_LARGE_PAGE, (size + SXT_LARGE_PAGE - 1) / SXT_LARGE_PAGE * SXT_LARGE_PAGE);
     if (memory != NULL)
         (void)madvise(memory, size, MADV_HUGEPAGE);
     return memory;
@@ -26,9 +25,9 @@ static void *allocate_large(size_t size)
 static struct sxt_live_slot *make_slots(size_t count)
 {
     size_t size = count * sizeof(struct sxt_live_slot);
-    if (size < LARGE)
+    if (size < SXT_LARGE_PAGE)
         return calloc(1, size);
-    struct sxt_live_slot *slots = allocate_large(size);
+    struct sxt_live_slot *slots = sxt_large_alloc(size);
     if (slots != NULL)
         memset(slots, 0, size);
     return slots;
@@ -43,7 +42,7 @@ static bool make_chunks(struct sxt_live *live, size_t most)
         return false;
     live->chunks = chunks;
     while (live->chunk_count < wanted) {
-        void *chunk = live->chunk_count == 0 ? malloc(LARGE) : allocate_large(LARGE);
+        void *chunk = live->chunk_count == 0 ? malloc(SXT_LARGE_PAGE) : sxt_large_alloc(SXT_LARGE_PAGE);
         if (chunk == NULL)
             return false;
         chunks[live->chunk_count++] = chunk;

@@ -55,6 +55,10 @@ struct sxt_live {
 
 #define SXT_LIVE_NOWHERE SIZE_MAX
 
+/* Memory that is accessed at random: large pages make that faster, if there are any. NULL if memory is short. */
+#define SXT_LARGE_PAGE ((size_t)2 << 20)
+void *sxt_large_alloc(size_t size);
+
 /* Makes an empty table. False if memory is short. */
 bool sxt_live_init(struct sxt_live *live);
 void sxt_live_free(struct sxt_live *live);

@@ -267,10 +267,17 @@ int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_i
 
 /* --- reading --- */
 
+/* What is live of a stack. */
+struct state_sum {
+    uint64_t bytes, blocks;
+};
+
 struct state_reader {
     sxt_heap_usage *usage;
-    struct sxt_live live;     /* blocks that were allocated since the state; `site` is that of `usage` */
-    struct sxt_live stacks;   /* by id: `site` */
+    struct sxt_live live;     /* blocks that were allocated since the state; `site` is the id of the stack */
+    struct state_sum *near;   /* by id, of the stacks of the metadata */
+    size_t near_count;        /* higher ids are in `far` */
+    struct sxt_live far;      /* by id: bytes in `size`, blocks in `time` */
     struct sxt_cursor closed; /* what happens to older ones: replaced, then freed */
     struct sxt_cursor freed;
     uint64_t replaced_left, replaced_event; /* the next that is replaced, and by which event */
@@ -278,49 +285,85 @@ struct state_reader {
     bool is_wrong, no_memory;
 };
 
-/* The site of a stack, created if it is new; SXT_HEAP_NO_SITE if memory is short. */
-static inline uint32_t site_of(struct state_reader *reader, uint64_t stack)
+#define NEAR_MOST ((size_t)1 << 22)
+
+static bool open_reader(struct state_reader *reader, const struct sxt_mlyze *trace)
 {
-    sxt_heap_usage *usage = reader->usage;
+    const struct sxt_mlyze_metadata *metadata = sxt_mlyze_metadata(trace);
+    size_t count = metadata->stack_count;
+    size_t limit = count == 0 ? 0 : (size_t)sxt_mlyze_id_at(metadata->stack_ids, count - 1) + 1;
+    reader->near_count = limit < NEAR_MOST ? limit : NEAR_MOST;
+    reader->near = calloc(reader->near_count + 1, sizeof *reader->near);
+    return reader->near != NULL && sxt_live_init(&reader->live) && sxt_live_init(&reader->far);
+}
+
+static void close_reader(struct state_reader *reader)
+{
+    sxt_live_free(&reader->live);
+    sxt_live_free(&reader->far);
+    free(reader->near);
+}
+
+/* Adds what SUM says to a site or takes it away. False if that is less than nothing, or more than 64 bits hold. */
+static inline bool change(uint64_t *bytes, uint64_t *blocks, struct state_sum sum, bool ends)
+{
+    if (ends ? *bytes < sum.bytes || *blocks < sum.blocks
+             : sum.bytes > UINT64_MAX - *bytes || sum.blocks > UINT64_MAX - *blocks)
+        return false;
+    *bytes = ends ? *bytes - sum.bytes : *bytes + sum.bytes;
+    *blocks = ends ? *blocks - sum.blocks : *blocks + sum.blocks;
+    return true;
+}
+
+static bool change_far(struct state_reader *reader, uint64_t stack, struct state_sum sum, bool ends)
+{
     bool is_new;
-    size_t place = stack >= UINT32_MAX + (uint64_t)1 ? SXT_LIVE_NOWHERE : sxt_live_add(&reader->stacks, stack, &is_new);
-    if (place == SXT_LIVE_NOWHERE)
-        return SXT_HEAP_NO_SITE;
+    size_t place = stack > UINT32_MAX ? SXT_LIVE_NOWHERE : sxt_live_add(&reader->far, stack, &is_new);
+    if (place == SXT_LIVE_NOWHERE) {
+        reader->no_memory = stack <= UINT32_MAX;
+        return false;
+    }
+    struct sxt_live_block *far = sxt_live_at(&reader->far, place);
     if (is_new) {
-        sxt_heap_site *moved =
-            sxt_array_grow(usage->sites, &usage->site_capacity, usage->site_count + 1, sizeof *moved);
-        if (moved == NULL) {
-            sxt_live_remove(&reader->stacks, place);
-            return SXT_HEAP_NO_SITE;
-        }
-        usage->sites = moved;
-        usage->sites[usage->site_count] = (sxt_heap_site){.stack = (uint32_t)stack};
-        sxt_live_at(&reader->stacks, place)->site = (uint32_t)usage->site_count++;
+        far->site = (uint32_t)stack;
+        far->size = far->time = 0;
     }
-    return sxt_live_at(&reader->stacks, place)->site;
+    return change(&far->size, &far->time, sum, ends);
 }
 
-static inline void change_site(struct state_reader *reader, uint32_t site, uint64_t bytes, uint64_t blocks, bool ends)
+static inline void change_live(struct state_reader *reader, uint64_t stack, struct state_sum sum, bool ends)
 {
-    if (site == SXT_HEAP_NO_SITE) {
-        reader->no_memory = true;
-        return;
-    }
-    sxt_heap_sums *total = &reader->usage->total, *sums = &reader->usage->sites[site].sums;
-    if (ends && (sums->live_bytes < bytes || sums->live_count < blocks)) {
-        reader->is_wrong = true;
-        return;
-    }
-    uint64_t sign = ends ? UINT64_MAX : 1;
-    sums->live_bytes += bytes * sign;
-    sums->live_count += blocks * sign;
-    total->live_bytes += bytes * sign;
-    total->live_count += blocks * sign;
+    sxt_heap_sums *total = &reader->usage->total;
+    bool is_right;
+    if (__builtin_expect(stack < reader->near_count, 1))
+        is_right = change(&reader->near[stack].bytes, &reader->near[stack].blocks, sum, ends);
+    else
+        is_right = change_far(reader, stack, sum, ends);
+    reader->is_wrong |= !is_right || !change(&total->live_bytes, &total->live_count, sum, ends);
 }
 
-static void change_live(struct state_reader *reader, uint64_t stack, uint64_t bytes, uint64_t blocks, bool ends)
+/* Makes sites of the stacks that have something live. False if memory is short. */
+static bool add_site(sxt_heap_usage *usage, uint32_t stack, struct state_sum sum)
 {
-    change_site(reader, site_of(reader, stack), bytes, blocks, ends);
+    if (sum.bytes == 0 && sum.blocks == 0)
+        return true;
+    uint32_t site = sxt_heap_sites_add(&usage->sites, stack, 0);
+    const sxt_heap_sums sums = {.live_bytes = sum.bytes, .live_count = sum.blocks};
+    if (site != SXT_HEAP_NO_SITE)
+        sxt_heap_sites_set(&usage->sites, site, &sums);
+    return site != SXT_HEAP_NO_SITE && !usage->sites.no_memory;
+}
+
+static bool add_sites(struct state_reader *reader)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < reader->near_count && is_good; i++)
+        is_good = add_site(reader->usage, (uint32_t)i, reader->near[i]);
+    for (size_t at = SXT_LIVE_NOWHERE; is_good && (at = sxt_live_next(&reader->far, at)) != SXT_LIVE_NOWHERE;) {
+        const struct sxt_live_block *far = sxt_live_at(&reader->far, at);
+        is_good = add_site(reader->usage, far->site, (struct state_sum){far->size, far->time});
+    }
+    return is_good;
 }
 
 static void next_replaced(struct state_reader *reader)
@@ -338,9 +381,11 @@ static void start(struct state_reader *reader, const uint8_t *data, size_t size)
     struct sxt_cursor *cursor = &reader->closed;
     *cursor = sxt_cursor_make(data, size, 0, false);
     uint64_t count = sxt_cursor_uleb128(cursor);
-    for (uint64_t i = 0; i < count && !cursor->failed && !reader->no_memory; i++) {
-        uint64_t stack = sxt_cursor_uleb128(cursor), bytes = sxt_cursor_uleb128(cursor);
-        change_live(reader, stack, bytes, sxt_cursor_uleb128(cursor), false);
+    for (uint64_t i = 0; i < count && !cursor->failed && !reader->no_memory && !reader->is_wrong; i++) {
+        uint64_t stack = sxt_cursor_uleb128(cursor);
+        struct state_sum sum = {.bytes = sxt_cursor_uleb128(cursor)};
+        sum.blocks = sxt_cursor_uleb128(cursor);
+        change_live(reader, stack, sum, false);
     }
     reader->replaced_left = sxt_cursor_uleb128(cursor);
     reader->freed = *cursor;
@@ -360,15 +405,15 @@ static void replay_alloc(struct state_reader *reader, const sxt_trace_event *eve
     }
     struct sxt_live_block *block = sxt_live_at(&reader->live, place);
     if (!is_new)
-        change_site(reader, block->site, block->size, 1, true);
+        change_live(reader, block->site, (struct state_sum){block->size, 1}, true);
     if (reader->event == reader->replaced_event) {
         uint64_t stack = sxt_cursor_uleb128(&reader->closed);
-        change_live(reader, stack, sxt_cursor_uleb128(&reader->closed), 1, true);
+        change_live(reader, stack, (struct state_sum){sxt_cursor_uleb128(&reader->closed), 1}, true);
         next_replaced(reader);
     }
     block->size = event->size;
-    block->site = site_of(reader, event->stack);
-    change_site(reader, block->site, event->size, 1, false);
+    block->site = event->stack;
+    change_live(reader, event->stack, (struct state_sum){event->size, 1}, false);
 }
 
 static void replay_free(struct state_reader *reader, const sxt_trace_event *event)
@@ -376,13 +421,13 @@ static void replay_free(struct state_reader *reader, const sxt_trace_event *even
     size_t place = sxt_live_find(&reader->live, event->address);
     if (place != SXT_LIVE_NOWHERE) {
         const struct sxt_live_block *block = sxt_live_at(&reader->live, place);
-        change_site(reader, block->site, block->size, 1, true);
+        change_live(reader, block->site, (struct state_sum){block->size, 1}, true);
         sxt_live_remove(&reader->live, place);
         return;
     }
     uint64_t stack = sxt_cursor_uleb128(&reader->freed);
     if (stack > 0)
-        change_live(reader, stack - 1, sxt_cursor_uleb128(&reader->freed), 1, true);
+        change_live(reader, stack - 1, (struct state_sum){sxt_cursor_uleb128(&reader->freed), 1}, true);
 }
 
 /* Goes on from a state until TIME. */
@@ -461,21 +506,19 @@ int sxt_heap_states_ask(const struct sxt_mlyze *trace, const uint8_t *data, size
                                           .stored_size = sxt_load_u32le(place + 24),
                                           .size = sxt_load_u32le(place + 28)};
     struct state_reader reader = {.usage = out, .event = entry.event};
-    int status =
-        sxt_live_init(&reader.live) && sxt_live_init(&reader.stacks) ? SXT_OK : sxt_fail_memory(error, sizeof reader);
+    int status = open_reader(&reader, trace) ? SXT_OK : sxt_fail_memory(error, reader.near_count * sizeof *reader.near);
     if (status == SXT_OK) {
         start(&reader, data + sxt_load_u64le(place + 32), sxt_load_u64le(place + 40));
         status = replay(&reader, &entry, time, error);
     }
     if (reader.no_memory)
-        status = sxt_fail_memory(error, out->site_capacity * sizeof *out->sites);
+        status = sxt_fail_memory(error, sizeof reader);
     else if (reader.is_wrong || reader.closed.failed || reader.freed.failed ||
              (status != SXT_OK && status != SXT_ERROR_MEMORY))
         status = fail_unusable(error);
     if (status == SXT_OK)
-        status = sxt_heap_merge_sites(out, error);
-    sxt_live_free(&reader.live);
-    sxt_live_free(&reader.stacks);
+        status = add_sites(&reader) ? sxt_heap_merge_sites(out, error) : sxt_fail_memory(error, sizeof reader);
+    close_reader(&reader);
     if (status != SXT_OK)
         sxt_heap_free(out);
     return status;

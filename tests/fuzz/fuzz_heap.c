@@ -7,6 +7,16 @@
 #include "mlyze/analysis.h"
 #include "property.h"
 
+/* Adds the sums of all sites. */
+static void add_sites(const sxt_heap_usage *usage, sxt_heap_sums *sums)
+{
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        sxt_heap_sums site;
+        sxt_heap_sites_get(&usage->sites, i, &site);
+        sxt_heap_add_sums(sums, &site);
+    }
+}
+
 static void check_sums(const sxt_heap_usage *usage);
 static void check_tables(const sxt_heap_usage *usage);
 static void check_views(sxt_heap_usage *usage);
@@ -59,8 +69,7 @@ static void check_same(const sxt_heap_sums *sum, const sxt_heap_sums *total)
 static void check_sums(const sxt_heap_usage *usage)
 {
     sxt_heap_sums sites = {0}, threads = {0}, sizes = {0};
-    for (size_t i = 0; i < usage->site_count; i++)
-        sxt_heap_add_sums(&sites, &usage->sites[i].sums);
+    add_sites(usage, &sites);
     for (size_t i = 0; i <= UINT16_MAX; i++)
         sxt_heap_add_sums(&threads, &usage->threads[i]);
     for (size_t i = 0; i < SXT_HEAP_POWERS; i++)
@@ -113,7 +122,7 @@ static void check_views(sxt_heap_usage *usage)
         SXT_HOLDS(sxt_heap_table_make_view(usage, key, SXT_HEAP_COST_BYTES, UINT64_MAX, &view, &rows, NULL) == SXT_OK);
         for (size_t i = 0; i < rows->count; i++)
             sum += rows->rows[i].sums.bytes;
-        SXT_HOLDS(sum == usage->total.bytes && rows->count <= usage->site_count);
+        SXT_HOLDS(sum == usage->total.bytes && rows->count <= usage->sites.count);
         sxt_heap_table_free(&rows);
     }
     sxt_heap_tree *tree;
@@ -143,8 +152,7 @@ static void check_filters(const struct sxt_mlyze *trace, const sxt_heap_usage *u
         filter.modules = modules;
         filter.module_count = kind == 2;
         SXT_HOLDS(sxt_heap_run(trace, &options, &kept, NULL) == SXT_OK);
-        for (size_t i = 0; i < kept.site_count; i++)
-            sxt_heap_add_sums(&sites, &kept.sites[i].sums);
+        add_sites(&kept, &sites);
         for (size_t i = 0; i <= UINT16_MAX; i++)
             sxt_heap_add_sums(&of_threads, &kept.threads[i]);
         check_same(&sites, &kept.total);

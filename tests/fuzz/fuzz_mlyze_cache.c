@@ -160,7 +160,7 @@ static void check_states(const uint8_t *data, size_t size)
         SXT_HOLDS(status == SXT_OK || status == SXT_ERROR_NOT_FOUND);
         if (is_right) {
             SXT_HOLDS(status == SXT_OK && sxt_heap_run(subject.trace, &options, &slow, NULL) == SXT_OK);
-            SXT_HOLDS(slow.total.live_bytes == quick.total.live_bytes && slow.site_count > 0);
+            SXT_HOLDS(slow.total.live_bytes == quick.total.live_bytes && slow.sites.count > 0);
             sxt_heap_free(&slow);
         }
         if (status == SXT_OK)

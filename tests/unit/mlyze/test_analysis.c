@@ -70,9 +70,9 @@ TEST(stacks_at_the_peak)
     assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
     assert_int_equal(usage.total.peak_bytes, 1100);
     assert_int_equal(usage.peak_time, HEAP_START + 4);
-    assert_int_equal(usage.sites[0].sums.peak_bytes, 500);
-    assert_int_equal(usage.sites[1].sums.peak_bytes, 600);
-    assert_int_equal(usage.sites[1].sums.live_bytes, 0);
+    assert_int_equal(sxt_heap_sites_bytes(&usage.sites, 0, SXT_HEAP_COST_PEAK), 500);
+    assert_int_equal(sxt_heap_sites_bytes(&usage.sites, 1, SXT_HEAP_COST_PEAK), 600);
+    assert_int_equal(sxt_heap_sites_bytes(&usage.sites, 1, SXT_HEAP_COST_LIVE), 0);
     sxt_heap_free(&usage);
     sxt_mlyze_close(&trace);
     sxt_buffer_free(&bytes);

@@ -28,21 +28,26 @@ static void drop(struct fixture *fixture)
     sxt_buffer_free(&fixture->states);
 }
 
-static const sxt_heap_sums *sums_of(const sxt_heap_usage *usage, uint32_t stack)
+static void get_live(const sxt_heap_usage *usage, uint32_t stack, uint64_t *bytes, uint64_t *count)
 {
-    static const sxt_heap_sums nothing;
-    for (size_t i = 0; i < usage->site_count; i++)
-        if (usage->sites[i].stack == stack)
-            return &usage->sites[i].sums;
-    return &nothing;
+    *bytes = *count = 0;
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        if (sxt_heap_record(&usage->sites, i)->stack != stack)
+            continue;
+        *bytes = sxt_heap_sites_bytes(&usage->sites, i, SXT_HEAP_COST_LIVE);
+        *count = sxt_heap_sites_count(&usage->sites, i, SXT_HEAP_COST_LIVE);
+    }
 }
 
 static bool is_same(const sxt_heap_usage *a, const sxt_heap_usage *b)
 {
-    for (uint32_t stack = 0; stack < 5; stack++)
-        if (sums_of(a, stack)->live_bytes != sums_of(b, stack)->live_bytes ||
-            sums_of(a, stack)->live_count != sums_of(b, stack)->live_count)
+    for (uint32_t stack = 0; stack < 5; stack++) {
+        uint64_t bytes[2], counts[2];
+        get_live(a, stack, &bytes[0], &counts[0]);
+        get_live(b, stack, &bytes[1], &counts[1]);
+        if (bytes[0] != bytes[1] || counts[0] != counts[1])
             return false;
+    }
     return a->total.live_bytes == b->total.live_bytes && a->total.live_count == b->total.live_count && a->end == b->end;
 }
 

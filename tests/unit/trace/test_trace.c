@@ -139,7 +139,13 @@ TEST(finds_leaks_peak_and_tree)
     assert_int_equal(sxt_heap_tree_node(tree, 0)->cost, 16512);
     assert_null(sxt_heap_tree_node(tree, 100));
     sxt_heap_tree_free(&tree);
-    assert_int_equal(sxt_heap_find_site(usage, 0)->sums.freed_bytes, 128);
+    const sxt_heap_site *site = sxt_heap_find_site(usage, 0), *leak = sxt_heap_find_site(usage, 1);
+    assert_int_equal(site->sums.freed_bytes, 128);
+    assert_int_equal(leak->sums.leaked_bytes, 16384);
+    assert_ptr_equal(sxt_heap_find_site(usage, 0), site);
+    assert_false(leak->is_suppressed);
+    assert_int_equal(sxt_heap_suppress(usage, (sxt_string){"leak:*", 6}, NULL), SXT_OK);
+    assert_true(sxt_heap_find_site(usage, 1)->is_suppressed);
     assert_null(sxt_heap_find_site(usage, 7));
     assert_non_null(sxt_heap_get_marker(usage, 0));
     assert_null(sxt_heap_get_marker(usage, 1));
