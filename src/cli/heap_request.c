@@ -1,6 +1,8 @@
 /* heap_request.c: what the options of `sextant heap` ask for. */
 #include "cli/heap_request.h"
 
+#include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #define SITES_IN_SUMMARY  5
 #define FRAMES_IN_SUMMARY 4
 #define FRAMES_IN_TABLE   8
+#define PATTERN_MOST      1000 /* bytes of a pattern in which a mistake is searched */
 
 static bool find_cost(const char *text, sxt_heap_cost *cost)
 {
@@ -31,10 +34,6 @@ static int choose_cost(const struct cli_arguments *arguments, struct cli_heap_re
     } flags[] = {{"at", SXT_HEAP_COST_LIVE},     {"from", SXT_HEAP_COST_GROWTH},
                  {"churn", SXT_HEAP_COST_CHURN}, {"temporary", SXT_HEAP_COST_TEMPORARY},
                  {"peak", SXT_HEAP_COST_PEAK},   {"leaks", SXT_HEAP_COST_LEAKED}};
-    if (cli_given(arguments, "peak") + cli_given(arguments, "leaks") + cli_given(arguments, "temporary") +
-            (texts[0] != NULL) >
-        1)
-        return cli_usage(arguments->verb, "--peak, --leaks, --temporary and --top cannot be used together");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!cli_given(arguments, flags[i].name))
             continue;
@@ -89,14 +88,8 @@ static int choose_shape(const struct cli_arguments *arguments, struct cli_heap_r
         request->shape = flags[i].shape;
     }
     request->bottom_up = cli_given(arguments, "bottom-up");
-    if (cli_given(arguments, "json") && cli_given(arguments, "csv"))
-        return cli_usage(arguments->verb, "--json and --csv cannot be used together");
-    if (cli_given(arguments, "csv")) {
-        if (request->shape == CLI_HEAP_SUMMARY)
-            request->shape = CLI_HEAP_TABLE;
-        if (request->shape != CLI_HEAP_TABLE && request->shape != CLI_HEAP_TIMELINE)
-            return cli_usage(arguments->verb, "--csv is for tables and --timeline");
-    }
+    if (cli_given(arguments, "csv") && request->shape == CLI_HEAP_SUMMARY)
+        request->shape = CLI_HEAP_TABLE;
     request->table.form = cli_given(arguments, "json") ? CLI_JSON : cli_given(arguments, "csv") ? CLI_CSV : CLI_TABLE;
     return CLI_DONE;
 }
@@ -160,6 +153,85 @@ static int take_look(const struct cli_arguments *arguments, struct cli_heap_requ
     return CLI_DONE;
 }
 
+/* After the "]" of the brackets that begin at AT; 0 if there is none. */
+static size_t pass_brackets(const char *pattern, size_t at)
+{
+    size_t first = at + 1 + (pattern[at + 1] == '^');
+    for (at = first; pattern[at] != 0 && (pattern[at] != ']' || at == first); at++) {
+        if (pattern[at] != '[' || strchr(".:=", pattern[at + 1]) == NULL || pattern[at + 1] == 0)
+            continue;
+        const char end[] = {pattern[at + 1], ']', 0}, *found = strstr(pattern + at + 2, end);
+        if (found != NULL)
+            at = (size_t)(found - pattern) + 1;
+    }
+    return pattern[at] != 0 ? at + 1 : 0;
+}
+
+/* The place of what is opened last in PATTERN and not closed; SIZE_MAX: everything is closed. */
+static size_t find_open(const char *pattern)
+{
+    size_t open[PATTERN_MOST], depth = 0;
+    for (size_t at = 0; pattern[at] != 0;) {
+        size_t next = at + 1 + (pattern[at] == '\\' && pattern[at + 1] != 0);
+        if (pattern[at] == '[' && (next = pass_brackets(pattern, at)) == 0)
+            return at;
+        if (pattern[at] == '(')
+            open[depth++] = at;
+        depth -= pattern[at] == ')' && depth > 0;
+        at = next;
+    }
+    return depth > 0 ? open[depth - 1] : SIZE_MAX;
+}
+
+/* The first place from which on no beginning of PATTERN is right, and all have this PROBLEM. */
+static size_t find_first(const char *pattern, int problem)
+{
+    size_t size = strlen(pattern);
+    for (; size > 1; size--) {
+        char beginning[PATTERN_MOST + 1];
+        regex_t compiled;
+        memcpy(beginning, pattern, size - 1);
+        beginning[size - 1] = 0;
+        int found = regcomp(&compiled, beginning, REG_EXTENDED | REG_NOSUB);
+        if (found == 0)
+            regfree(&compiled);
+        if (found != problem)
+            break;
+    }
+    return size - 1;
+}
+
+/* The character of PATTERN that is wrong, from 1, which regcomp does not say; 0: unknown. */
+static size_t find_mistake(const char *pattern, int problem)
+{
+    size_t size = strlen(pattern), place = SIZE_MAX, characters = 0;
+    if (size == 0 || size > PATTERN_MOST)
+        return 0;
+    if (problem == REG_EPAREN || problem == REG_EBRACK || pattern[size - 1] == '[')
+        place = find_open(pattern);
+    if (place == SIZE_MAX)
+        place = find_first(pattern, problem);
+    for (size_t i = 0; i <= place; i++)
+        characters += ((unsigned char)pattern[i] & 0xc0) != 0x80;
+    return characters;
+}
+
+static int check_pattern(const struct cli_arguments *arguments, const char *option, const char *pattern)
+{
+    regex_t compiled;
+    char why[128], where[40] = "";
+    int problem = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    if (problem == 0) {
+        regfree(&compiled);
+        return CLI_DONE;
+    }
+    regerror(problem, &compiled, why, sizeof why);
+    size_t place = find_mistake(pattern, problem);
+    if (place > 0)
+        snprintf(where, sizeof where, " at character %zu", place);
+    return cli_usage(arguments->verb, "--%s: not a regular expression: '%.200s' (%s%s)", option, pattern, why, where);
+}
+
 /* Fills in the filter. Its lists are parts of one. */
 static int take_filter(const struct cli_arguments *arguments, struct cli_heap_request *request)
 {
@@ -182,6 +254,8 @@ static int take_filter(const struct cli_arguments *arguments, struct cli_heap_re
         for (size_t k = 0; (text = cli_value_at(arguments, lists[i].name, k)) != NULL; k++) {
             if (text[0] == 0)
                 return cli_usage(arguments->verb, "--%s needs a value that is not empty", lists[i].name);
+            if (i < 2 && check_pattern(arguments, lists[i].name, text) != CLI_DONE)
+                return CLI_USAGE;
             request->patterns[used++] = text;
             ++*lists[i].count;
         }
@@ -260,6 +334,8 @@ int cli_heap_request_parse(const struct cli_arguments *arguments, struct cli_hea
     unsigned threads; /* those of --symbolize, but a bad number is always an error */
     sxt_heap_options_init(&request->options);
     int status = cli_threads(arguments, &threads);
+    if (status == CLI_DONE)
+        status = cli_heap_check_conflicts(arguments);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CLI_DONE; i++)
         status = steps[i](arguments, request);
     if (status == CLI_DONE)

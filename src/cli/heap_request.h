@@ -33,6 +33,9 @@ struct cli_heap_request {
 int cli_heap_request_parse(const struct cli_arguments *arguments, struct cli_heap_request *request);
 void cli_heap_request_free(struct cli_heap_request *request);
 
+/* heap_conflicts.c: refuses options that cannot be used together. */
+int cli_heap_check_conflicts(const struct cli_arguments *arguments);
+
 /* The options of the analysis are complete with these, which depend on the trace. */
 int cli_heap_request_moments(const struct cli_arguments *arguments, const struct cli_heap *heap,
                              struct cli_heap_request *request);

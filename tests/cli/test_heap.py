@@ -217,7 +217,7 @@ class Stacks(HeapTest):
         for option, value in (("--suppressions", known), ("--min-age", "1s")):
             summary = ((), ("--json",)) if option == "--min-age" else ()
             for others in (*summary, ("--peak",), ("--top",), ("--cost", "live"), ("--timeline",), ("--lifetimes",),
-                           ("--between", "1us", "2us"), ("--leaks", "--cost", "bytes")):  # fmt: skip
+                           ("--between", "1us", "2us")):  # fmt: skip
                 result = self.run_usage("heap", self.path, option, value, *others)
                 self.assertIn(f"{option} needs --leaks", result.err)
             for others in (("--leaks",), ("--top=leaked",), ("--cost", "leaked", "--tree"), ("--leaks", "--by", "function"),
