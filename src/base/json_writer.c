@@ -192,13 +192,6 @@ void sxt_json_write_text(struct sxt_json_writer *writer, const char *key, sxt_st
     put_plain(writer, key, json.data, json.size);
 }
 
-void sxt_json_write_again(struct sxt_json_writer *writer, size_t at, size_t size)
-{
-    uint8_t *copy = begin_value(writer, NULL, size);
-    if (copy != NULL)
-        memcpy(copy, writer->out->data + at, size);
-}
-
 /* --- trees --- */
 
 static int by_key(const void *a, const void *b)

@@ -67,9 +67,6 @@ void sxt_json_write_null(struct sxt_json_writer *writer, const char *key);
 /* JSON that is written already; it may be several values with separators between them. */
 void sxt_json_write_text(struct sxt_json_writer *writer, const char *key, sxt_string json);
 
-/* Repeats SIZE bytes that the buffer has at AT: one value, or several with separators between them. */
-void sxt_json_write_again(struct sxt_json_writer *writer, size_t at, size_t size);
-
 /* A tree, with the members of objects in the order of their keys. It recurses: the depth must be bounded. */
 void sxt_json_write_tree_sorted(struct sxt_json_writer *writer, const struct sxt_json *value);
 

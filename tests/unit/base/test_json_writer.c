@@ -68,20 +68,6 @@ TEST(writes_indented)
                    "      \"7\": \"0x401020\"\n    }\n  ],\n  \"a\\\"b\": \"01ab\",\n  \"\\u0041\": 1.50\n}");
 }
 
-TEST(repeats_what_is_in_the_buffer)
-{
-    struct sxt_json_writer json = sxt_json_writer_make(&buffer, SXT_JSON_SPACED);
-    sxt_json_write_begin(&json, NULL, '[');
-    size_t start = buffer.size;
-    sxt_json_write_number(&json, NULL, 12);
-    sxt_json_write_number(&json, NULL, 34);
-    size_t size = buffer.size - start;
-    for (unsigned i = 0; i < 3; i++)
-        sxt_json_write_again(&json, start, size);
-    sxt_json_write_end(&json, ']');
-    assert_written("[12, 34, 12, 34, 12, 34, 12, 34]");
-}
-
 TEST(writes_trees_as_python_does)
 {
     static const char text[] = "{\"z\":[1.50,-0,1E5,{}],\"b\":{\"y\":null,\"x\":\"\xc3\xa9\xf0\x9f\x98\x80\x7f\\t\"},"
@@ -137,7 +123,6 @@ TEST(leaves_a_full_buffer_alone)
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_string(&json, "key", sxt_string_of("a value that is too long"));
     sxt_json_write_hex(&json, "key", "abc", 3);
-    sxt_json_write_again(&json, 0, 1);
     sxt_json_write_end(&json, '}');
     assert_int_equal(sxt_buffer_status(&small, NULL), SXT_ERROR_LIMIT);
     assert_true(small.size <= 10);
