@@ -173,7 +173,8 @@ typedef struct sxt_trace_oddities {
 
 /*
  * Calls VISIT for all events, in order and many at a time, until it returns false. If a part of the trace cannot be
- * read, what can be read before and after it is visited, then the call fails. Adds to *ODDITIES; ODDITIES may be NULL.
+ * read, what can be read before and after it is visited, then the call fails; so it does if all were visited and a
+ * checksum is wrong. Adds to *ODDITIES; ODDITIES may be NULL.
  */
 SXT_API int sxt_trace_visit_events(const sxt_trace *trace,
                                    bool (*visit)(void *data, const sxt_trace_event *events, size_t count), void *data,

@@ -83,21 +83,6 @@ static int copy_all(struct copying *copying, uint64_t end, uint64_t *lost, sxt_e
     return SXT_OK;
 }
 
-/* A copy has checksums of its own, so what is wrong with those of a plain file would be hidden by it. */
-static int check_sums(const struct sxt_mlyze *trace, sxt_error *error)
-{
-    const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
-    struct sxt_mlyze_part part;
-    if (header->is_header_wrong)
-        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "the checksum of the header is wrong");
-    if (header->is_metadata_wrong)
-        return sxt_fail(error, SXT_ERROR_FORMAT, header->metadata_offset, "the checksum of the metadata is wrong");
-    for (uint32_t i = 0; sxt_mlyze_check_part(trace, i, &part); i++)
-        if (!part.is_right)
-            return sxt_mlyze_fail_part(&part, error);
-    return SXT_OK;
-}
-
 int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *writer, uint64_t *lost,
                    sxt_trace_oddities *oddities, sxt_error *error)
 {
@@ -110,7 +95,8 @@ int sxt_mlyze_copy(const struct sxt_mlyze *trace, struct sxt_mlyze_writer *write
     uint64_t end = sxt_mlyze_header(trace)->events_offset + sxt_mlyze_events(trace).size;
     if (lost != NULL)
         *lost = 0;
-    int status = lost == NULL ? check_sums(trace, error) : SXT_OK;
+    /* A copy has checksums of its own, so what is wrong with those of a plain file would be hidden by it. */
+    int status = lost == NULL ? sxt_mlyze_check_sums(trace, error) : SXT_OK;
     if (status == SXT_OK)
         status = sxt_mlyze_cursor_open(trace, &copying->cursor, error);
     if (status == SXT_OK)

@@ -422,6 +422,8 @@ struct sxt_mlyze_part {
 bool sxt_mlyze_check_part(const struct sxt_mlyze *trace, uint32_t number, struct sxt_mlyze_part *out);
 /* The error for a part whose checksum is wrong. */
 int sxt_mlyze_fail_part(const struct sxt_mlyze_part *part, sxt_error *error);
+/* Compares all checksums of a plain file; fails for the first that is wrong. */
+int sxt_mlyze_check_sums(const struct sxt_mlyze *trace, sxt_error *error);
 
 /* --- join.c: the traces of several processes as one --- */
 

@@ -183,3 +183,17 @@ int sxt_mlyze_fail_part(const struct sxt_mlyze_part *part, sxt_error *error)
     return sxt_fail(error, SXT_ERROR_FORMAT, part->offset, "the checksum of the events up to offset 0x%llx is wrong",
                     (unsigned long long)part->end);
 }
+
+int sxt_mlyze_check_sums(const struct sxt_mlyze *trace, sxt_error *error)
+{
+    const struct sxt_mlyze_header *header = sxt_mlyze_header(trace);
+    struct sxt_mlyze_part part;
+    if (header->is_header_wrong)
+        return sxt_fail(error, SXT_ERROR_FORMAT, 0, "the checksum of the header is wrong");
+    if (header->is_metadata_wrong)
+        return sxt_fail(error, SXT_ERROR_FORMAT, header->metadata_offset, "the checksum of the metadata is wrong");
+    for (uint32_t i = 0; sxt_mlyze_check_part(trace, i, &part); i++)
+        if (!part.is_right)
+            return sxt_mlyze_fail_part(&part, error);
+    return SXT_OK;
+}

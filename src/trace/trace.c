@@ -362,6 +362,8 @@ int sxt_trace_visit_events(const sxt_trace *trace,
             sxt_mlyze_count_oddities(metadata, events, count, oddities);
         goes_on = visit(data, events, count);
     }
+    if (status == SXT_OK && count == 0)
+        status = sxt_mlyze_check_sums(trace->mlyze, error);
     sxt_mlyze_cursor_close(&cursor);
     return status;
 }

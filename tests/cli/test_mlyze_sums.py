@@ -74,6 +74,26 @@ class Sums(sextant.ProgramTest):
                 self.assertIn("(offset 0x", result.err)
                 self.assertEqual(result.json_lines()[-1]["events"], len(EXAMPLE_EVENTS))
 
+    def test_dump_and_info_fail_after_everything(self):
+        content = bytearray(self.with_sums(EXAMPLE_EVENTS, EXAMPLE_METADATA))
+        size = struct.unpack_from("<I", content, 16)[0]
+        good = self.run_ok("dump", "--json", self.path)
+        for at, what in ((9, "header"), (content.index(b"main.py"), "metadata"), (256 + size + 7, "events")):
+            changed = bytearray(content)
+            changed[at] ^= 2
+            path = self.file("changed.mlyze", bytes(changed))
+            for arguments in (("dump", "--json"), ("dump",), ("info", "--json"), ("heap", "--address", "0x1000")):
+                with self.subTest(what=what, arguments=arguments):
+                    result = sextant.run(*arguments, path)
+                    self.assert_no_crash(result)
+                    self.assertEqual(result.status, 1)
+                    self.assertIn(f"changed.mlyze: the checksum of the {what}", result.err)
+                    self.assertIn("(offset 0x", result.err)
+                    if arguments == ("dump", "--json"):
+                        self.assertEqual(len(result.json_lines()), len(good.json_lines()))
+                    if arguments == ("info", "--json"):
+                        self.assertEqual(result.json_lines()[-1]["events"], len(EXAMPLE_EVENTS))
+
     def test_a_copy_does_not_hide_the_damage(self):
         content = bytearray(self.with_sums(EXAMPLE_EVENTS, EXAMPLE_METADATA))
         size = struct.unpack_from("<I", content, 16)[0]
