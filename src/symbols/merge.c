@@ -228,13 +228,14 @@ static int collect_candidates(struct sxt_merge *merge, sxt_error *error)
 }
 
 /*
- * Two functions of DWARF begin together: their code was folded into one. If the linker does not do that, they are two
- * names that an assembler source gives to one function.
+ * Two functions of DWARF begin together: their code was folded into one. If the linker does not do that, or if they are
+ * of an assembler source, they are two names of one function.
  */
 static void add_folded(struct sxt_symbols *symbols, const struct sxt_model_range *a, const struct sxt_model_range *b)
 {
-    bool ambiguous = !symbols->cannot_be_folded && !sxt_names_are_variants(sxt_symbols_view(symbols, a->function),
-                                                                           sxt_symbols_view(symbols, b->function));
+    bool is_one = symbols->cannot_be_folded || (a->flags & b->flags & SXT_RANGE_ASSEMBLER) != 0;
+    bool ambiguous = !is_one && !sxt_names_are_variants(sxt_symbols_view(symbols, a->function),
+                                                        sxt_symbols_view(symbols, b->function));
     sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){a->address, a->function, ambiguous});
     sxt_symbols_add_alias(symbols, &(struct sxt_model_alias){b->address, b->function, ambiguous});
 }

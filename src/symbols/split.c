@@ -207,7 +207,7 @@ static void add_piece(struct split *split, const struct sxt_model_range *range, 
     piece.length = end - start;
     piece.flags |= SXT_RANGE_OWN_LINES;
     if (start != range->address) {
-        piece.flags &= (uint8_t)~SXT_RANGE_CONTINUES;
+        piece.flags &= (uint16_t)~SXT_RANGE_CONTINUES;
         piece.flags |= range->flags & SXT_RANGE_ASSUMED ? 0 : SXT_RANGE_CONTINUES;
     }
     piece.first_line = (uint32_t)split->line_count;

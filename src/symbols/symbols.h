@@ -57,6 +57,7 @@ enum sxt_range_flags {
     SXT_RANGE_CONTINUES = 32,   /* a piece of one range with the last range before it of its depth and function */
     SXT_RANGE_ASSUMED = 64,     /* put together from ranges that may have been cut, or may have been several */
     SXT_RANGE_OWN_LINES = 128,  /* in a list of cut ranges: its lines are not those of the model */
+    SXT_RANGE_ASSEMBLER = 256,  /* of an assembler source, which may give one function several names */
 };
 
 struct sxt_model_range {
@@ -70,7 +71,7 @@ struct sxt_model_range {
     uint32_t first_line; /* index in `lines` */
     uint32_t line_count;
     uint8_t source;
-    uint8_t flags; /* a set of sxt_range_flags */
+    uint16_t flags; /* a set of sxt_range_flags */
 };
 
 struct sxt_model_line {

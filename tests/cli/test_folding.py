@@ -150,8 +150,8 @@ class Folding(sextant.ProgramTest):
                              ("real", ["other", "weak"], False))
 
     def test_names_of_one_function_of_an_assembler_source_are_not_ambiguous(self):
-        """The assembler describes both in DWARF; GNU ld folds nothing."""
-        sextant.need_tool("gcc", "ld.bfd")
+        """The assembler describes both in DWARF, also where the linker is not known, as in a library of the system."""
+        sextant.need_tool("gcc", "ld.bfd", "objcopy")
         path = self.file("alias.s", ".text\n.globl one, two\n.type one, @function\n.type two, @function\none:\ntwo:\n"
                          " nop\n ret\n.size one, .-one\n.size two, .-two\n")
         main = self.file("main.c", "int main(void) { return 0; }\n")
@@ -159,7 +159,9 @@ class Folding(sextant.ProgramTest):
         sextant.tool("gcc", "-g", "-fuse-ld=bfd", path, main, "-o", program)
         address = next(symbol.value for symbol in elf.ElfFile.open(program).symbols(elf.SHT_SYMTAB)
                        if symbol.name == b"one")
-        for form in program, self.archive(program):
+        unknown = self.folder / "unknown-linker"
+        sextant.tool("objcopy", "--remove-section", ".comment", program, unknown)
+        for form in program, self.archive(program), unknown, self.archive(unknown):
             frame = self.lookup(form, [address])[0]["frames"][-1]
             self.assertEqual(({frame["function"], *frame["aliases"]}, frame["ambiguous"]), ({"one", "two"}, False))
             self.assertNotIn(b"[folded]", self.run_ok("lookup", form, f"{address:x}").out)

@@ -331,6 +331,8 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
          */
         flags |= sweep->unit->functions->ranges.list[node->first_range].start == start ? SXT_RANGE_ENTRY : 0;
         flags |= out->range_count > sweep->first_range ? SXT_RANGE_PART : 0;
+        uint16_t language = sweep->unit->root->language;
+        flags |= language == DW_LANG_Mips_Assembler || language == DW_LANG_Assembly ? SXT_RANGE_ASSEMBLER : 0;
     }
     sweep->assembly->open_nodes[sweep->open_count] = number;
     sweep->assembly->open_ranges[sweep->open_count] = (uint32_t)out->range_count;
@@ -342,7 +344,7 @@ static void open_range(struct sweep *sweep, uint32_t number, uint64_t start)
         .call_file = node->depth > 0 ? path_of(sweep, node->call_file) : 0,
         .call_line = node->depth > 0 && !sweep->unit->no_lines ? node->call_line : 0,
         .source = SXT_SOURCE_DWARF,
-        .flags = (uint8_t)flags,
+        .flags = (uint16_t)flags,
     };
 }
 

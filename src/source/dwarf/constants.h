@@ -170,6 +170,7 @@ enum {
     DW_LANG_C11 = 0x1d,
     DW_LANG_C17 = 0x2c,
     DW_LANG_C23 = 0x3e,
+    DW_LANG_Assembly = 0x31,
     DW_LANG_Mips_Assembler = 0x8001,
 };
 
