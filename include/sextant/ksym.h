@@ -136,10 +136,10 @@ typedef struct sxt_ksym {
     size_t node_count, key_count;
     sxt_ksym_node nodes[SXT_KSYM_NODES];
     uint64_t keys[SXT_KSYM_KEYS];
-    uint16_t key_samples[SXT_KSYM_KEYS]; /* the first sample that has the key */
-    uint16_t key_nodes[SXT_KSYM_KEYS];   /* the node of the samples that have it; 0 for none */
-    const uint32_t *slots;               /* the index of names; NULL if the caller gave no memory */
-    const uint16_t *index_parts;         /* more parts, in the same memory */
+    uint16_t key_samples[SXT_KSYM_KEYS];  /* the first sample that has the key */
+    uint16_t key_nodes[SXT_KSYM_KEYS];    /* the node of the samples that have it; 0 for none */
+    const uint32_t *slots;                /* the index of names; NULL if the caller gave no memory */
+    const struct sxt_ksym_starts *starts; /* the index of addresses, in the same memory */
     unsigned slot_bits, position_bits;
 } sxt_ksym;
 
@@ -170,7 +170,7 @@ SXT_API void sxt_ksym_set_text(sxt_ksym *ksym, uint64_t text_start, uint64_t tex
 
 /*
  * Optional: an index in the caller's memory, with which searches are faster, those by name several times. It takes
- * sxt_ksym_index_size bytes, aligned to 4: 6 to 11 for each symbol. sxt_ksym_use_index builds it, in time proportional
+ * sxt_ksym_index_size bytes, aligned to 4: 23 to 28 for each symbol. sxt_ksym_use_index builds it, in time proportional
  * to the size of all names; the memory must outlive KSYM and must not be changed. Returns false, and does nothing, if
  * SIZE is too small, the alignment is wrong, or the blob has no symbols. Answers are the same with and without it.
  */

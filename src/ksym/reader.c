@@ -20,11 +20,21 @@
 #define TRIED          16 /* one of so many symbols is searched for, to choose the window */
 #define ALIASES        8  /* how many are found without another search */
 #define PROBES         64 /* of the index of names; more would need equal hashes */
+#define PADDING        8  /* of the index of addresses */
+#define NO_TOKEN       0xFFFF
+#define ODD_NAME       0xFFFE
+#define LINE           64 /* of the cache */
 
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define INLINE static inline __attribute__((always_inline))
 #else
 #define INLINE static inline /* unoptimised, every inlined call would take stack of its own */
+#endif
+
+#if defined(__GNUC__)
+#define SEPARATE static __attribute__((noinline)) /* keeps what is seldom needed out of the registers of its caller */
+#else
+#define SEPARATE static
 #endif
 
 #if defined(__GNUC__)
@@ -107,7 +117,7 @@ static void clear(sxt_ksym *ksym)
     ksym->text_last = 0;
     ksym->layout = SXT_KSYM_SEED;
     ksym->slots = NULL;
-    ksym->index_parts = NULL;
+    ksym->starts = NULL;
 }
 
 /* A part begins at the next multiple of 8 from *AT on, with the number of units that follow. Moves *AT after them. */
@@ -262,6 +272,12 @@ INLINE const unsigned char *record_at(const sxt_ksym *ksym, size_t index)
     return ksym->names + load32(ksym->offsets + 4 * index);
 }
 
+/* The size of the marker of a token, as all writers choose it. */
+INLINE size_t marker_size_of(size_t token)
+{
+    return 3 + (size_t)(token > 255);
+}
+
 /* The size of the marker that PAYLOAD begins with, and the id in it; 0 if the payload is a plain name. */
 static size_t read_marker(const sxt_ksym *ksym, const unsigned char *payload, size_t size, size_t *token)
 {
@@ -296,6 +312,18 @@ static void find_odd_name(const sxt_ksym *ksym, const unsigned char *record, sxt
     }
 }
 
+/* Sets all parts but the size of the tail. The token, of which MASK is 0 if there is none, is not the last one. */
+INLINE void set_stored(const sxt_ksym *ksym, const unsigned char *record, size_t token, size_t marker_size, size_t mask,
+                       sxt_ksym_stored *stored)
+{
+    uint64_t bounds = load64(ksym->token_starts + 4 * token);
+    stored->token = token;
+    stored->marker_size = marker_size;
+    stored->head = ksym->tokens + (bounds & UINT32_MAX);
+    stored->head_size = ((bounds >> 32) - (bounds & UINT32_MAX)) & mask;
+    stored->tail = record + RECORD_HEADER + marker_size;
+}
+
 /* Copies the members, not the whole: a compiler could call memcpy for that. */
 INLINE void copy_stored(sxt_ksym_stored *to, const sxt_ksym_stored *from)
 {
@@ -308,10 +336,11 @@ INLINE void copy_stored(sxt_ksym_stored *to, const sxt_ksym_stored *from)
 }
 
 /*
- * Finds the parts of a name. Whether a name has a token, and with a marker of which size, a processor cannot predict,
- * so these are not branches. Eight bytes can be loaded from any record, because numbers follow the names.
+ * Finds the parts of a name; false, with nothing found, for the few that find_odd_name must be asked for. Whether a
+ * name has a token, and with a marker of which size, a processor cannot predict, so these are not branches. Eight bytes
+ * can be loaded from any record, because numbers follow the names.
  */
-INLINE void find_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksym_stored *stored)
+INLINE bool find_usual_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksym_stored *stored)
 {
     size_t size = load16(record + 1), high = record[4];
     size_t three = record[5] == MARKER, four = record[6] == MARKER;
@@ -319,19 +348,20 @@ INLINE void find_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksy
     HIDE(mask);
     size_t token = (three != 0 ? high : high << 8 | record[5]) & mask;
     size_t marker_size = (4 - three) & mask;
-    if (SELDOM((three == four) & mask) || SELDOM(size < marker_size) || SELDOM(token + 1 >= ksym->token_count)) {
+    if (SELDOM((three == four) & mask) || SELDOM(size < marker_size) || SELDOM(token + 1 >= ksym->token_count))
+        return false;
+    set_stored(ksym, record, token, marker_size, mask, stored);
+    stored->tail_size = size - marker_size;
+    return true;
+}
+
+INLINE void find_name(const sxt_ksym *ksym, const unsigned char *record, sxt_ksym_stored *stored)
+{
+    if (!find_usual_name(ksym, record, stored)) {
         sxt_ksym_stored odd; /* so that the other one stays in registers */
         find_odd_name(ksym, record, &odd);
         copy_stored(stored, &odd);
-        return;
     }
-    uint64_t bounds = load64(ksym->token_starts + 4 * token);
-    stored->token = token;
-    stored->marker_size = marker_size;
-    stored->head = ksym->tokens + (bounds & UINT32_MAX);
-    stored->head_size = ((bounds >> 32) - (bounds & UINT32_MAX)) & mask;
-    stored->tail = record + RECORD_HEADER + marker_size;
-    stored->tail_size = size - marker_size;
 }
 
 INLINE size_t stored_size(const sxt_ksym_stored *stored)
@@ -479,8 +509,8 @@ INLINE void copy_blocks(char *to, const unsigned char *from, size_t size, size_t
     }
 }
 
-/* Writes the first SIZE bytes of a stored name in blocks; false if there is not enough room around them. */
-INLINE bool put_blocks(const sxt_ksym *ksym, const sxt_ksym_stored *stored, size_t size, char *to, size_t capacity)
+/* Writes a stored name in blocks; false if there is not enough room around them. */
+INLINE bool put_blocks(const sxt_ksym *ksym, const sxt_ksym_stored *stored, char *to, size_t capacity)
 {
     const unsigned char *end = ksym->data + ksym->size;
     if (capacity < stored_size(stored) + ksym->copy_room ||
@@ -489,7 +519,7 @@ INLINE bool put_blocks(const sxt_ksym *ksym, const sxt_ksym_stored *stored, size
         return false;
     copy_blocks(to, stored->head, stored->head_size, ksym->first_of_head);
     copy_blocks(to + stored->head_size, stored->tail, stored->tail_size, ksym->first_of_tail);
-    to[size] = '\0';
+    to[stored_size(stored)] = '\0';
     return true;
 }
 
@@ -554,6 +584,7 @@ static void find_gap(sxt_ksym *ksym)
         ksym->gap_start = address_at(ksym, i - 1);
         ksym->gap_size = size;
     }
+    ksym->gap_size -= ksym->gap_size > 0; /* so that different addresses have different distances */
 }
 
 /*
@@ -596,8 +627,7 @@ INLINE uint64_t place_in_parts(const sxt_ksym *ksym, const sxt_ksym_bucket *buck
 INLINE size_t guess_place(const sxt_ksym *ksym, const sxt_ksym_bucket *bucket, uint64_t distance)
 {
     uint64_t place = place_in_parts(ksym, bucket, distance);
-    const uint16_t *part = (ksym->index_parts != NULL ? ksym->index_parts : ksym->parts) + bucket->first_part;
-    part += place >> 32;
+    const uint16_t *part = ksym->parts + bucket->first_part + (place >> 32);
     size_t low = part[0], count = (size_t)part[1] - low;
     return bucket->first + low + (size_t)((place & UINT32_MAX) * count >> 32);
 }
@@ -616,10 +646,9 @@ static bool has_buckets(const sxt_ksym *ksym)
 }
 
 /* Gives each bucket as many parts as it has symbols, or a share of that if there is not enough ROOM for so many. */
-static void choose_parts(sxt_ksym *ksym, size_t room)
+static void choose_parts(sxt_ksym *ksym)
 {
-    size_t used = 0;
-    room -= 2 * SXT_KSYM_BUCKETS;
+    size_t used = 0, room = SXT_KSYM_PARTS - 2 * SXT_KSYM_BUCKETS;
     for (size_t i = 0; i < SXT_KSYM_BUCKETS; i++) {
         sxt_ksym_bucket *bucket = &ksym->buckets[i];
         uint64_t count = bucket[1].first - bucket->first;
@@ -645,13 +674,13 @@ static void choose_window(sxt_ksym *ksym)
     }
 }
 
-/* Stores in PARTS how many symbols of a bucket are before each of its parts. There is room for ROOM numbers. */
-static void fill_parts(sxt_ksym *ksym, uint16_t *all_parts, size_t room)
+/* Stores how many symbols of a bucket are before each of its parts. */
+static void fill_parts(sxt_ksym *ksym)
 {
-    choose_parts(ksym, room);
+    choose_parts(ksym);
     for (size_t i = 0; i < SXT_KSYM_BUCKETS; i++) {
         const sxt_ksym_bucket *bucket = &ksym->buckets[i];
-        uint16_t *parts = all_parts + bucket->first_part;
+        uint16_t *parts = ksym->parts + bucket->first_part;
         size_t part = 0, count = bucket[1].first - bucket->first;
         for (size_t k = 0; k < count; k++) {
             uint64_t distance = distance_to(ksym, address_at(ksym, bucket->first + k));
@@ -680,7 +709,7 @@ static void fill_buckets(sxt_ksym *ksym)
     while (bucket <= end)
         bucket++->first = (uint32_t)ksym->count;
     ksym->window = WINDOW_LEAST;
-    fill_parts(ksym, ksym->parts, SXT_KSYM_PARTS);
+    fill_parts(ksym);
 }
 
 /*
@@ -701,7 +730,12 @@ INLINE size_t count_until(const sxt_ksym *ksym, uint64_t address)
     const sxt_ksym_bucket *bucket = bucket_of(ksym, distance);
     size_t guess = guess_place(ksym, bucket, distance);
     size_t until = window_start(ksym, guess);
-    PREFETCH(record_at(ksym, until + ksym->window / 2)); /* often near the record that is needed next */
+    size_t middle = until + ksym->window / 2;
+    PREFETCH(record_at(ksym, middle)); /* often near the record that is needed next */
+    PREFETCH(ksym->addresses + 8 * middle - 64);
+    PREFETCH(ksym->addresses + 8 * middle + 64);
+    PREFETCH(ksym->offsets + 4 * middle - 32);
+    PREFETCH(ksym->offsets + 4 * middle + 32);
     for (size_t quarter = ksym->window / 4; quarter > 0; quarter /= 4) {
         const unsigned char *from = ksym->addresses + 8 * until;
         until += quarter * ((size_t)(load64(from + 8 * quarter - 8) <= address) +
@@ -723,63 +757,211 @@ static size_t first_alias(const sxt_ksym *ksym, size_t index, uint64_t start)
     return start > 0 ? count_until(ksym, start - 1) : 0;
 }
 
-/* LAST is the last address of the symbol. */
-INLINE void describe(const sxt_ksym *ksym, size_t index, uint64_t last, sxt_ksym_stored *stored,
-                     sxt_ksym_symbol *symbol)
+/* --- by address, with an index in the caller's memory --- */
+
+/*
+ * The index has one start for each different address, with everything that a lookup needs to know before it loads the
+ * name: the first symbol there, and the parts of its name. Starts are found by their distances (distance_to) in cells,
+ * all of the same width: for each, it is known how many starts are before it. PADDING starts before and after the
+ * others save checks of the bounds.
+ */
+struct start {
+    uint32_t distance;
+    uint32_t index;
+    uint32_t record; /* where it is in the names */
+    uint16_t token;  /* or NO_TOKEN or ODD_NAME */
+    uint16_t tail_size;
+};
+
+struct sxt_ksym_starts {
+    const struct start *starts; /* the first one after the padding */
+    const uint32_t *cells;      /* one more than there are */
+    size_t count;
+    unsigned shift; /* of a distance, to the number of its cell */
+};
+
+INLINE uint64_t start_address(const sxt_ksym *ksym, const struct start *start)
 {
-    const unsigned char *record = record_at(ksym, index);
-    find_name(ksym, record, stored);
-    uint64_t address = address_at(ksym, index), distance = last - address;
-    symbol->address = address;
-    symbol->size = distance + (distance != UINT64_MAX);
-    symbol->offset = 0;
-    symbol->index = index;
-    symbol->type = (char)record[0];
-    symbol->module_size = 0;
-    symbol->name_size = stored_size(stored);
-    if (SELDOM(ends_in_bracket(stored))) {
-        symbol->module_size = find_module(stored);
-        symbol->name_size = bare_size(stored, symbol->module_size);
-    }
+    uint64_t first = address_at(ksym, 0);
+    return first + start->distance + (start->distance > ksym->gap_start - first ? ksym->gap_size : 0);
 }
 
-INLINE bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
+/* How many starts are at or before DISTANCE: all those before LOW, and some of those before HIGH. */
+static size_t count_starts_among(const struct start *starts, size_t low, size_t high, uint64_t distance)
 {
-    if (address < ksym->text_first || address > ksym->text_last)
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (starts[middle].distance <= distance)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many starts are at or before DISTANCE, which is before the last one. The place is guessed as in count_until. */
+INLINE size_t count_starts(const struct sxt_ksym_starts *index, uint64_t distance)
+{
+    size_t cell = (size_t)(distance >> index->shift);
+    size_t low = index->cells[cell], high = index->cells[cell + 1];
+    uint64_t in_cell = distance - ((uint64_t)cell << index->shift);
+    const struct start *start = index->starts + low + (size_t)(in_cell * (high - low) >> index->shift) - PADDING;
+    start += 4 * ((size_t)(start[3].distance <= distance) + (size_t)(start[7].distance <= distance) +
+                  (size_t)(start[11].distance <= distance));
+    start += (size_t)(start[0].distance <= distance) + (size_t)(start[1].distance <= distance) +
+             (size_t)(start[2].distance <= distance);
+    start += (size_t)(start[0].distance <= distance);
+    if (!SELDOM(start[-1].distance > distance) && !SELDOM(start[0].distance <= distance))
+        return (size_t)(start - index->starts);
+    return count_starts_among(index->starts, low, high, distance);
+}
+
+/* Finds the parts of the name of a start; false, with nothing found, if it is odd. */
+INLINE bool find_start_name(const sxt_ksym *ksym, const struct start *start, sxt_ksym_stored *stored)
+{
+    size_t mask = 0 - (size_t)(start->token != NO_TOKEN);
+    HIDE(mask);
+    size_t token = start->token & mask;
+    if (SELDOM(token == ODD_NAME))
         return false;
-    size_t next = count_until(ksym, address);
-    if (next == 0)
-        return false;
-    size_t index = next - 1;
-    uint64_t start = address_at(ksym, index), last = ksym->text_last;
-    if (next < ksym->count && address_at(ksym, next) <= last)
-        last = address_at(ksym, next) - 1;
-    if (index > 0 && address_at(ksym, index - 1) == start)
-        index = first_alias(ksym, index, start);
-    describe(ksym, index, last, stored, symbol);
-    symbol->offset = address - start;
+    set_stored(ksym, ksym->names + start->record, token, marker_size_of(token) & mask, mask, stored);
+    stored->tail_size = start->tail_size;
     return true;
 }
 
-/* Writes the first SIZE bytes of a name into a buffer without room for blocks. */
-static size_t put_name(const sxt_ksym *ksym, size_t index, size_t size, char *name, size_t capacity)
+/* --- the symbol of an address --- */
+
+/* What an address belongs to. Of symbols with equal addresses it is the first one. */
+struct found {
+    uint64_t address, last; /* its first and its last address; at first, the last one of the text */
+    size_t index;
+};
+
+INLINE bool has_symbol(const sxt_ksym *ksym, uint64_t address)
 {
+    return address >= ksym->text_first && address <= ksym->text_last && ksym->count > 0 &&
+           address >= address_at(ksym, 0);
+}
+
+/* Finds the symbol of an address that has one. */
+INLINE void find_in_blob(const sxt_ksym *ksym, uint64_t address, struct found *found)
+{
+    size_t next = count_until(ksym, address);
+    found->index = next - 1;
+    found->address = address_at(ksym, next - 1);
+    if (next < ksym->count && address_at(ksym, next) <= found->last)
+        found->last = address_at(ksym, next) - 1;
+    if (found->index > 0 && address_at(ksym, found->index - 1) == found->address)
+        found->index = first_alias(ksym, found->index, found->address);
+}
+
+/* The same with the index of addresses. */
+INLINE const struct start *find_in_index(const sxt_ksym *ksym, uint64_t address, struct found *found)
+{
+    const struct sxt_ksym_starts *index = ksym->starts;
+    size_t next = index->count;
+    if (!SELDOM(address >= address_at(ksym, ksym->count - 1))) {
+        next = count_starts(index, distance_to(ksym, address));
+        uint64_t end = start_address(ksym, &index->starts[next]);
+        found->last = end <= found->last ? end - 1 : found->last;
+    }
+    const struct start *start = &index->starts[next - 1];
+    found->address = start_address(ksym, start);
+    found->index = start->index;
+    return start;
+}
+
+/* Describes a symbol without a module. */
+INLINE void describe(const struct found *found, const unsigned char *record, size_t name_size, sxt_ksym_symbol *symbol)
+{
+    uint64_t distance = found->last - found->address;
+    symbol->address = found->address;
+    symbol->size = distance + (distance != UINT64_MAX);
+    symbol->offset = 0;
+    symbol->index = found->index;
+    symbol->type = (char)record[0];
+    symbol->module_size = 0;
+    symbol->name_size = name_size;
+}
+
+/* Describes any symbol, and finds the parts of its name. */
+static void describe_any(const sxt_ksym *ksym, const struct found *found, sxt_ksym_stored *stored,
+                         sxt_ksym_symbol *symbol)
+{
+    const unsigned char *record = record_at(ksym, found->index);
+    find_name(ksym, record, stored);
+    describe(found, record, stored_size(stored), symbol);
+    symbol->module_size = find_module(stored);
+    symbol->name_size = bare_size(stored, symbol->module_size);
+}
+
+static bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
+{
+    struct found found = {0, ksym->text_last, 0};
+    if (!has_symbol(ksym, address))
+        return false;
+    find_in_blob(ksym, address, &found);
+    describe_any(ksym, &found, stored, symbol);
+    symbol->offset = address - found.address;
+    return true;
+}
+
+/* Describes any symbol, and writes its name into a buffer of any size. */
+SEPARATE void answer_any(const sxt_ksym *ksym, size_t index, uint64_t last, char *name, size_t capacity,
+                         sxt_ksym_symbol *symbol)
+{
+    struct found found = {address_at(ksym, index), last, index};
     struct text text = {name, capacity, 0};
     sxt_ksym_stored stored;
-    find_name(ksym, record_at(ksym, index), &stored);
-    put_stored(&text, &stored, 0, size);
-    return finish(&text);
+    describe_any(ksym, &found, &stored, symbol);
+    put_stored(&text, &stored, 0, symbol->name_size);
+    finish(&text);
+}
+
+/* Takes the module from the end of a whole name that was written. */
+SEPARATE void cut_module(char *name, sxt_ksym_symbol *symbol)
+{
+    const unsigned char *bytes = (const unsigned char *)name;
+    sxt_ksym_stored written = {bytes, bytes, symbol->name_size, 0, 0, 0};
+    symbol->module_size = find_module(&written);
+    symbol->name_size = bare_size(&written, symbol->module_size);
+    name[symbol->name_size] = '\0';
+}
+
+/* Describes a symbol, and writes its name if there is a buffer. The parts of the name are STORED if it is USUAL. */
+INLINE void answer(const sxt_ksym *ksym, const struct found *found, const unsigned char *record, bool usual,
+                   const sxt_ksym_stored *stored, char *name, size_t capacity, sxt_ksym_symbol *symbol)
+{
+    if (!usual || (capacity == 0 ? ends_in_bracket(stored) : !put_blocks(ksym, stored, name, capacity))) {
+        answer_any(ksym, found->index, found->last, name, capacity, symbol);
+        return;
+    }
+    describe(found, record, stored_size(stored), symbol);
+    if (SELDOM(ends_in_bracket(stored)))
+        cut_module(name, symbol);
 }
 
 bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t capacity, sxt_ksym_symbol *symbol)
 {
+    struct found found = {0, ksym->text_last, 0};
     sxt_ksym_stored stored;
-    bool found = find_address(ksym, address, &stored, symbol);
-    if (!found && capacity > 0)
-        name[0] = '\0';
-    if (found && !put_blocks(ksym, &stored, symbol->name_size, name, capacity))
-        put_name(ksym, symbol->index, symbol->name_size, name, capacity);
-    return found;
+    if (!has_symbol(ksym, address)) {
+        if (capacity > 0)
+            name[0] = '\0';
+        return false;
+    }
+    if (ksym->starts != NULL) {
+        const struct start *start = find_in_index(ksym, address, &found);
+        bool usual = find_start_name(ksym, start, &stored);
+        answer(ksym, &found, ksym->names + start->record, usual, &stored, name, capacity, symbol);
+    } else {
+        find_in_blob(ksym, address, &found);
+        const unsigned char *record = record_at(ksym, found.index);
+        bool usual = find_usual_name(ksym, record, &stored);
+        answer(ksym, &found, record, usual, &stored, name, capacity, symbol);
+    }
+    symbol->offset = address - found.address;
+    return true;
 }
 
 /* --- a line of a backtrace --- */
@@ -1228,16 +1410,22 @@ static unsigned slot_bits(size_t count)
     return bits_of(count + count / 4);
 }
 
-static size_t index_part_count(size_t count)
+static size_t slots_size(size_t count)
 {
-    return count / 2 + 2 * SXT_KSYM_BUCKETS;
+    return (size_t)4 << slot_bits(count);
+}
+
+/* With room to begin at a multiple of LINE. */
+static size_t starts_size(size_t count)
+{
+    return 2 * LINE + (count + 2 * PADDING) * sizeof(struct start) + (count / 2 + 2) * sizeof(uint32_t);
 }
 
 size_t sxt_ksym_index_size(const sxt_ksym *ksym)
 {
-    if (ksym->count == 0 || ksym->count > UINT32_MAX / 4)
+    if (ksym->count == 0 || ksym->count > UINT32_MAX / 64)
         return 0;
-    return ((size_t)4 << slot_bits(ksym->count)) + 2 * index_part_count(ksym->count);
+    return slots_size(ksym->count) + starts_size(ksym->count);
 }
 
 static void add_slot(const sxt_ksym *ksym, uint32_t *slots, size_t position, uint64_t hash)
@@ -1267,6 +1455,72 @@ static void fill_slots(const sxt_ksym *ksym, uint32_t *slots)
     }
 }
 
+static void set_start(const sxt_ksym *ksym, size_t index, struct start *start)
+{
+    sxt_ksym_stored stored;
+    bool usual = find_usual_name(ksym, record_at(ksym, index), &stored);
+    start->distance = (uint32_t)distance_to(ksym, address_at(ksym, index));
+    start->index = (uint32_t)index;
+    start->record = load32(ksym->offsets + 4 * index);
+    start->token = ODD_NAME;
+    start->tail_size = 0;
+    if (usual && stored.marker_size == 0)
+        start->token = NO_TOKEN;
+    else if (usual && stored.token < ODD_NAME && stored.marker_size == marker_size_of(stored.token))
+        start->token = (uint16_t)stored.token;
+    if (start->token != ODD_NAME)
+        start->tail_size = (uint16_t)stored.tail_size;
+}
+
+/* Fills the starts, with the padding around them, and returns how many there are. */
+static size_t fill_starts(const sxt_ksym *ksym, struct start *starts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PADDING; i++) {
+        set_start(ksym, 0, &starts[i]);
+        KEEP_LOOP(i);
+    }
+    starts += PADDING;
+    for (size_t i = 0; i < ksym->count; i++)
+        if (i == 0 || address_at(ksym, i) != address_at(ksym, i - 1))
+            set_start(ksym, i, &starts[count++]);
+    for (size_t i = 0; i < PADDING; i++) {
+        set_start(ksym, 0, &starts[count + i]);
+        starts[count + i].distance = UINT32_MAX;
+        KEEP_LOOP(i);
+    }
+    return count;
+}
+
+static void fill_cells(const struct sxt_ksym_starts *index, uint32_t *cells)
+{
+    size_t cell = 0;
+    for (size_t i = 0; i < index->count; i++)
+        for (; cell <= index->starts[i].distance >> index->shift; cell++)
+            cells[cell] = (uint32_t)i;
+    cells[cell] = (uint32_t)index->count;
+}
+
+/* Builds the index of addresses in MEMORY. There is none if the addresses are too far from each other. */
+static void index_addresses(sxt_ksym *ksym, unsigned char *memory)
+{
+    uint64_t most = distance_to(ksym, address_at(ksym, ksym->count - 1));
+    if (most >= UINT32_MAX)
+        return;
+    memory += (LINE - (uintptr_t)memory % LINE) % LINE;
+    struct sxt_ksym_starts *index = (struct sxt_ksym_starts *)(void *)memory;
+    struct start *starts = (struct start *)(void *)(memory + LINE);
+    uint32_t *cells = (uint32_t *)(void *)(starts + ksym->count + 2 * PADDING);
+    index->starts = starts + PADDING;
+    index->cells = cells;
+    index->count = fill_starts(ksym, starts);
+    index->shift = 0;
+    while (most >> index->shift > ksym->count / 2)
+        index->shift++;
+    fill_cells(index, cells);
+    ksym->starts = index;
+}
+
 bool sxt_ksym_use_index(sxt_ksym *ksym, void *memory, size_t size)
 {
     size_t needed = sxt_ksym_index_size(ksym);
@@ -1277,11 +1531,7 @@ bool sxt_ksym_use_index(sxt_ksym *ksym, void *memory, size_t size)
     ksym->position_bits = bits_of(ksym->count);
     fill_slots(ksym, slots);
     ksym->slots = slots;
-    if (has_buckets(ksym)) {
-        uint16_t *parts = (uint16_t *)(void *)(slots + ((size_t)1 << ksym->slot_bits));
-        ksym->index_parts = parts;
-        fill_parts(ksym, parts, index_part_count(ksym->count));
-    }
+    index_addresses(ksym, (unsigned char *)memory + slots_size(ksym->count));
     return true;
 }
 
@@ -1384,7 +1634,8 @@ bool sxt_ksym_symbol_at(const sxt_ksym *ksym, size_t index, sxt_ksym_symbol *sym
         last = in_text && last < before_next ? last : before_next;
     }
     sxt_ksym_stored stored;
-    describe(ksym, index, last, &stored, symbol);
+    struct found found = {address, last, index};
+    describe_any(ksym, &found, &stored, symbol);
     return true;
 }
 
@@ -1393,6 +1644,16 @@ bool sxt_ksym_stored_at(const sxt_ksym *ksym, size_t index, sxt_ksym_stored *sto
     if (index < ksym->count)
         find_name(ksym, record_at(ksym, index), stored);
     return index < ksym->count;
+}
+
+/* Writes any whole name into a buffer of any size. */
+SEPARATE void put_any(const sxt_ksym *ksym, size_t index, char *buffer, size_t capacity)
+{
+    struct text text = {buffer, capacity, 0};
+    sxt_ksym_stored stored;
+    find_name(ksym, record_at(ksym, index), &stored);
+    put_stored(&text, &stored, 0, stored_size(&stored));
+    finish(&text);
 }
 
 size_t sxt_ksym_name(const sxt_ksym *ksym, size_t index, char *buffer, size_t capacity)
@@ -1404,9 +1665,9 @@ size_t sxt_ksym_name(const sxt_ksym *ksym, size_t index, char *buffer, size_t ca
     }
     sxt_ksym_stored stored;
     find_name(ksym, record_at(ksym, index), &stored);
-    if (put_blocks(ksym, &stored, stored_size(&stored), buffer, capacity))
-        return stored_size(&stored);
-    return put_name(ksym, index, stored_size(&stored), buffer, capacity);
+    if (!put_blocks(ksym, &stored, buffer, capacity))
+        put_any(ksym, index, buffer, capacity);
+    return stored_size(&stored);
 }
 
 size_t sxt_ksym_module(const sxt_ksym *ksym, size_t index, char *buffer, size_t capacity)

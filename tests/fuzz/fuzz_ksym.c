@@ -77,8 +77,10 @@ static void check_symbol(const sxt_ksym *ksym, size_t index, bool in_order)
     }
 }
 
-static void check_questions(const sxt_ksym *ksym, const uint8_t *data, size_t size)
+/* Returns a number made of the symbols that were found by address. */
+static uint64_t check_questions(const sxt_ksym *ksym, const uint8_t *data, size_t size)
 {
+    uint64_t answers = 0;
     char small[9];
     sxt_ksym_symbol symbol;
     size_t capacity = size % 9;
@@ -86,21 +88,23 @@ static void check_questions(const sxt_ksym *ksym, const uint8_t *data, size_t si
         uint64_t address = 0;
         for (size_t i = 0; i < 8; i++)
             address |= (uint64_t)data[at + i] << 8 * i;
-        sxt_ksym_lookup(ksym, address, small, capacity, &symbol);
+        bool found = sxt_ksym_lookup(ksym, address, small, capacity, &symbol);
+        answers = answers * 31 + (found ? symbol.index + symbol.address + symbol.size + symbol.name_size : 0);
         sxt_ksym_format(ksym, address, small, capacity);
         sxt_ksym_format_return(ksym, address, small, capacity);
         is_found(ksym, (const char *)data + at, at % 9, SIZE_MAX);
         sxt_ksym_name(ksym, (size_t)address, small, capacity);
         sxt_ksym_module(ksym, (size_t)address % (sxt_ksym_count(ksym) + 1), small, capacity);
     }
+    return answers;
 }
 
-static void check_blob(const sxt_ksym *ksym, const uint8_t *data, size_t size, bool in_order)
+static uint64_t check_blob(const sxt_ksym *ksym, const uint8_t *data, size_t size, bool in_order)
 {
-    check_questions(ksym, data, size);
+    uint64_t answers = check_questions(ksym, data, size);
     /* Many symbols may share a long token: how long that takes does not matter here. */
     if (sxt_ksym_count(ksym) > SYMBOLS_MOST)
-        return;
+        return answers;
     size_t sum = 0, sizes = 0;
     for (size_t i = 0; i < sxt_ksym_count(ksym); i++) {
         check_symbol(ksym, i, in_order);
@@ -108,6 +112,7 @@ static void check_blob(const sxt_ksym *ksym, const uint8_t *data, size_t size, b
     }
     sxt_ksym_dump(ksym, count_bytes, &sum);
     SXT_HOLDS(sum >> 32 == sizes && (sum & UINT32_MAX) >= sxt_ksym_count(ksym));
+    return answers;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -120,13 +125,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     SXT_HOLDS(ksym.size <= size);
     struct problems problems = {0, 0};
     SXT_HOLDS(sxt_ksym_check(&ksym, count_problem, &problems) == problems.serious);
-    check_blob(&ksym, data, size, problems.order == 0);
+    uint64_t answers = check_blob(&ksym, data, size, problems.order == 0);
     if (sxt_ksym_count(&ksym) > SYMBOLS_MOST)
         return 0;
     size_t index_size = sxt_ksym_index_size(&ksym);
     void *index = malloc(index_size + 1);
     SXT_HOLDS(index != NULL && sxt_ksym_use_index(&ksym, index, index_size) == (sxt_ksym_count(&ksym) > 0));
-    check_blob(&ksym, data, size, problems.order == 0);
+    SXT_HOLDS(check_blob(&ksym, data, size, problems.order == 0) == answers);
     free(index);
     return 0;
 }

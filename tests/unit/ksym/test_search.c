@@ -30,7 +30,7 @@ static void open_list(struct list *list, size_t count, make_name *make, uint32_t
 {
     sxt_ksym_writer *writer;
     struct sxt_test_random random = {count};
-    uint64_t address = 0xffffffff81000000;
+    uint64_t address = distance > 1000000 ? 0x400000 : 0xffffffff81000000;
     void *data;
     list->count = count;
     list->addresses = calloc(count, sizeof *list->addresses);
@@ -42,8 +42,9 @@ static void open_list(struct list *list, size_t count, make_name *make, uint32_t
         list->names[i][size] = '\0';
         list->addresses[i] = address;
         assert_int_equal(sxt_ksym_writer_add(writer, address, 't', list->names[i], size, NULL), SXT_OK);
-        /* Functions of very different sizes, aliases, and a gap before the modules. */
-        address += i % 7 == 3 ? 0 : 1 + sxt_test_below(&random, i % 50 == 0 ? 100 * distance : distance);
+        /* Functions of very different sizes, few and many aliases, and a gap before the modules. */
+        address +=
+            i % 7 == 3 || i % 500 > 440 ? 0 : 1 + sxt_test_below(&random, i % 50 == 0 ? 100 * distance : distance);
         address += i == count / 2 ? 0x3f000000 : 0;
     }
     assert_int_equal(sxt_ksym_writer_write_memory(writer, &data, &list->size, NULL, NULL), SXT_OK);
@@ -59,9 +60,9 @@ static void open_list(struct list *list, size_t count, make_name *make, uint32_t
 static void add_index(struct list *list)
 {
     size_t size = sxt_ksym_index_size(&list->ksym);
-    assert_in_range(size, 6 * list->count, 12 * list->count + 4096);
-    list->index = malloc(size);
-    assert_true(sxt_ksym_use_index(&list->ksym, list->index, size));
+    assert_in_range(size, 23 * list->count, 28 * list->count + 1024);
+    list->index = malloc(size + 4);
+    assert_true(sxt_ksym_use_index(&list->ksym, (char *)list->index + 4, size)); /* not aligned to more than 4 */
 }
 
 static void close_list(struct list *list)
@@ -120,6 +121,22 @@ static void check_names(const struct list *list)
     check_name(list, "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f");
 }
 
+/* The answer is the same without a buffer, and in one in which the name does not fit. */
+static void check_small_buffers(const struct list *list, size_t index, uint64_t address)
+{
+    char buffer[12];
+    sxt_ksym_symbol symbol;
+    size_t size = strlen(list->names[index]), fits = size < sizeof buffer ? size : sizeof buffer - 1;
+    for (size_t capacity = 0; capacity <= sizeof buffer; capacity += sizeof buffer) {
+        assert_true(sxt_ksym_lookup(&list->ksym, address, capacity > 0 ? buffer : NULL, capacity, &symbol));
+        assert_int_equal(symbol.index, index);
+        assert_int_equal(symbol.offset, address - list->addresses[index]);
+        assert_int_equal(symbol.name_size, size);
+    }
+    assert_memory_equal(buffer, list->names[index], fits);
+    assert_int_equal(buffer[fits], 0);
+}
+
 static void check_addresses(const struct list *list)
 {
     char buffer[NAME_SIZE + 200];
@@ -135,6 +152,7 @@ static void check_addresses(const struct list *list)
             assert_int_equal(symbol.offset, asked[k] - list->addresses[i]);
             assert_string_equal(buffer, list->names[i]);
         }
+        check_small_buffers(list, i, last);
     }
 }
 
@@ -221,6 +239,12 @@ TEST(crowded_addresses_are_found)
         check_name(&list, list.names[69999]);
     }
     close_list(&list);
+}
+
+/* The distances do not fit into the 32 bits that the index has for them. */
+TEST(addresses_far_from_each_other_are_found)
+{
+    check_list(1000, numbered, 40000000);
 }
 
 TEST(memory_for_an_index_must_fit)
