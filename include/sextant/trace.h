@@ -609,6 +609,11 @@ typedef struct sxt_trace_write_options {
     void *data;
     uintptr_t reserved[4];
     bool no_index; /* no FILE.idx beside a recording that is compressed */
+    /*
+     * sxt_trace_convert_path: plain or compressed like the input, without FILE.idx; a recording that was cut off
+     * becomes compressed. `compress` and `no_index` are ignored. Standard output is plain.
+     */
+    bool keep_form;
 } sxt_trace_write_options;
 
 SXT_API void sxt_trace_write_options_init(sxt_trace_write_options *options);
@@ -621,7 +626,10 @@ typedef struct sxt_trace_converted {
     uint32_t version; /* of the input; if it is above SXT_TRACE_VERSION, only what is known of it was read */
 } sxt_trace_converted;
 
-/* Writes a copy of the trace at INPUT, plain or compressed, to OUTPUT. RESULT may be NULL. */
+/*
+ * Writes a copy of the trace at INPUT, plain or compressed, to OUTPUT. FILE.idx and FILE.live of a trace that was there
+ * before are replaced or removed. RESULT may be NULL.
+ */
 SXT_API int sxt_trace_convert_path(const char *input, const char *output, const sxt_trace_write_options *options,
                                    sxt_trace_converted *result, sxt_error *error);
 

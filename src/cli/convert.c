@@ -17,7 +17,10 @@ static const struct cli_option options[] = {
     CLI_OPTION_MAX_SIZE,
     {"compress", 0, NULL, "heap traces: compress in blocks, with an index in OUTPUT.idx", NULL},
     {"decompress", 0, NULL, "heap traces: decompress, for any reader of version 1", NULL},
-    {"recover", 0, NULL, "heap traces: recover one that was cut off (plain, or with --compress)", NULL},
+    {"plain", 0, NULL, "the same as --decompress", NULL},
+    {"recover", 0, NULL,
+     "heap traces: recover one that was cut off or damaged. A\nrecording is compressed as by record (--plain: it is not)",
+     NULL},
     {"quiet", 'q', NULL, "print no summary", NULL},
     CLI_OPTION_THREADS,
     CLI_OPTION_JSON,
@@ -91,7 +94,7 @@ static int check_options(const struct cli_arguments *arguments, const char *form
  */
 static int detect_trace(const struct cli_arguments *arguments, bool *is_trace)
 {
-    static const char *const of_traces[] = {"compress", "decompress", "recover"};
+    static const char *const of_traces[] = {"compress", "decompress", "plain", "recover"};
     const char *given = NULL, *format = cli_value(arguments, "format");
     for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces && given == NULL; i++)
         if (cli_given(arguments, of_traces[i]))

@@ -18,13 +18,16 @@ int cli_convert_trace(const struct cli_arguments *arguments)
     sxt_trace_write_options_init(&options);
     options.compress = cli_given(arguments, "compress");
     options.recover = cli_given(arguments, "recover");
+    bool is_plain = cli_given(arguments, "decompress") || cli_given(arguments, "plain");
+    options.keep_form = options.recover && !options.compress && !is_plain;
     if (cli_threads(arguments, &options.threads) != CLI_DONE)
         return CLI_USAGE;
     options.warning = show_warning;
     options.progress = cli_given(arguments, "quiet") ? NULL : cli_progress_show;
     options.data = &progress;
-    if (options.compress && cli_given(arguments, "decompress"))
-        return cli_usage(arguments->verb, "--compress and --decompress cannot be used together");
+    if (options.compress && is_plain)
+        return cli_usage(arguments->verb, "--compress and --%s cannot be used together",
+                         cli_given(arguments, "plain") ? "plain" : "decompress");
     if (arguments->word_count != 1)
         return cli_usage(arguments->verb, "one heap trace at a time");
     if (cli_check_binary(arguments, "output", "-o") != CLI_DONE)

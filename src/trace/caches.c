@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/output.h"
@@ -34,6 +36,29 @@ static int save_beside(const char *path, const char *ending, const struct sxt_bu
     int status = sxt_output_save(name, bytes->data, bytes->size, error);
     free(name);
     return status;
+}
+
+/* Whether the file is what sextant wrote: another one of this name is none of our business. */
+static bool begins_with(const char *name, const char *magic)
+{
+    char found[4] = "";
+    FILE *file = fopen(name, "re");
+    bool is_same =
+        file != NULL && fread(found, 1, sizeof found, file) == sizeof found && memcmp(found, magic, sizeof found) == 0;
+    if (file != NULL)
+        fclose(file);
+    return is_same;
+}
+
+void sxt_trace_remove_caches(const char *path)
+{
+    static const char *const caches[][2] = {{".idx", "MIDX"}, {".live", "MLIV"}};
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+        char *name = name_beside(path, caches[i][0]);
+        if (name != NULL && begins_with(name, caches[i][1]))
+            (void)unlink(name);
+        free(name);
+    }
 }
 
 /* --- FILE.idx --- */

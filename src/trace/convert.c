@@ -71,8 +71,11 @@ int sxt_trace_save(const sxt_trace *trace, const char *path, sxt_error *error)
         return status;
     status = copy_to(trace->mlyze, &how, &output, error);
     if (status == SXT_OK)
-        return sxt_output_commit(&output, error);
-    sxt_output_abandon(&output);
+        status = sxt_output_commit(&output, error);
+    else
+        sxt_output_abandon(&output);
+    if (status == SXT_OK && (trace->path == NULL || strcmp(trace->path, path) != 0))
+        sxt_trace_remove_caches(path);
     return status;
 }
 
@@ -82,7 +85,7 @@ int sxt_trace_save(const sxt_trace *trace, const char *path, sxt_error *error)
 static int convert(const struct sxt_file *file, const char *path, const sxt_trace_write_options *options,
                    sxt_trace_converted *result, sxt_error *error)
 {
-    const struct copying how = {
+    struct copying how = {
         .codec = options->compress ? SXT_MLYZE_COLUMNS_ZSTD : SXT_MLYZE_RAW,
         .threads = options->threads,
         .lost = options->recover ? &result->lost : NULL,
@@ -95,6 +98,8 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
     if (status != SXT_OK)
         return status;
     result->version = sxt_mlyze_header(mlyze)->version;
+    if (options->keep_form && strcmp(path, "-") != 0 && codec_of(mlyze) != SXT_MLYZE_RAW)
+        how.codec = SXT_MLYZE_COLUMNS_ZSTD;
     /* What cannot be read at all is refused before the output is touched. */
     status = sxt_mlyze_cursor_open(mlyze, &cursor, error);
     sxt_mlyze_cursor_close(&cursor);
@@ -108,6 +113,8 @@ static int convert(const struct sxt_file *file, const char *path, const sxt_trac
                 status = sxt_output_commit(&output, error);
             else
                 sxt_output_abandon(&output);
+            if (status == SXT_OK && strcmp(path, "-") != 0)
+                sxt_trace_remove_caches(path);
         }
     }
     if (status != SXT_OK)
@@ -147,12 +154,16 @@ int sxt_trace_convert_path(const char *input, const char *output, const sxt_trac
         return status;
     status = sxt_trace_load(input, options.inflate_limit, &file, &is_compressed, error);
     bool is_cut_off = status == SXT_OK && sxt_mlyze_is_unclean(file.data, file.size);
+    if (status == SXT_OK && options.keep_form) {
+        options.no_index = true;
+        options.compress = is_cut_off && strcmp(output, "-") != 0;
+    }
     if (status == SXT_OK && is_cut_off && options.recover)
         status = finish(&file, input, output, &options, error);
     else if (status == SXT_OK)
         status = convert(&file, output, &options, &result, error);
     sxt_file_close(&file);
-    if (status == SXT_OK && options.compress && strcmp(output, "-") != 0) {
+    if (status == SXT_OK && options.compress && !options.no_index && strcmp(output, "-") != 0) {
         result.output_failed = true;
         status = save_caches_of(output, error);
     }

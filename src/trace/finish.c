@@ -196,6 +196,8 @@ int sxt_spool_finish(const struct sxt_file *file, const char *path, const char *
             sxt_output_abandon(&output);
     }
     sxt_spool_view_close(&view);
+    if (status == SXT_OK)
+        sxt_trace_remove_caches(output_path);
     if (status == SXT_OK && index.count > 0)
         sxt_trace_save_index(output_path, &index);
     sxt_mlyze_index_free(&index);

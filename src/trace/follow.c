@@ -437,8 +437,10 @@ static int commit(sxt_recording_follower *follower, sxt_error *error)
         return sxt_fail_errno(error, errno, "cannot create");
     int status = sxt_output_commit(&follower->output, error);
     follower->output = (struct sxt_output){0};
-    if (status == SXT_OK)
+    if (status == SXT_OK) {
         unlink(follower->events_path);
+        sxt_trace_remove_caches(follower->output_path);
+    }
     return status;
 }
 

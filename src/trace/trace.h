@@ -60,6 +60,9 @@ int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *op
 /* Writes PATH.idx for the trace in the file PATH. Best effort: failure is ignored, because nothing depends on it. */
 void sxt_trace_save_index(const char *path, const struct sxt_mlyze_index *index);
 
+/* Another trace is at PATH now: removes PATH.idx and PATH.live. */
+void sxt_trace_remove_caches(const char *path);
+
 /* What was live at TIME, from FILE.live. False if there is no such file, or if it belongs to another trace. */
 bool sxt_trace_ask_live(const sxt_trace *trace, uint64_t time, sxt_heap_usage *out);
 

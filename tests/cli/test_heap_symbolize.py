@@ -620,7 +620,7 @@ class Unclean(sextant.ProgramTest):
         aside.mkdir()
         place = {"TMPDIR": str(aside)}
         whole = self.folder / "whole.mlyze"
-        self.run_ok("convert", "--recover", self.trace, "-o", whole)
+        self.run_ok("convert", "--recover", "--plain", self.trace, "-o", whole)
         for arguments in (["heap"], ["heap", "--top", "--json"], ["heap", "--folded"], ["dump"]):
             self.assertEqual(self.ask(*arguments, self.trace, env=place).out, self.run_ok(*arguments, whole).out)
         self.assertIn(";main ", self.ask("heap", "--folded", self.trace).text)

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from support import heap_programs as programs
-from support import samples, sextant, tap
+from support import mlyze_writer, samples, sextant, tap
 from support.recording import RecordTest
 
 
@@ -156,6 +156,39 @@ class Behaviour(RecordTest):
         self.assertEqual(child.wait(), 137)
         self.assertGreater(len(self.trace(programs.FOREVER).allocations()), 100000)
 
+    def test_both_ways_give_the_same_size(self):
+        """A plain trace that is compressed has the size that record writes, also if it is small."""
+        for command in ("true",), ("ls", "/usr"):
+            self.record(*command)
+            path, plain, again = (self.folder / name for name in ("out.mlyze", "plain.mlyze", "again.mlyze"))
+            self.run_ok("convert", "--plain", path, "-o", plain)
+            self.run_ok("convert", "--compress", plain, "-o", again)
+            self.assertEqual(again.stat().st_size, path.stat().st_size)
+            self.run_ok("convert", "--decompress", again, "-o", self.folder / "back.mlyze")
+            self.assertEqual((self.folder / "back.mlyze").read_bytes(), plain.read_bytes())
+
+    def test_what_is_beside_an_older_trace_is_removed(self):
+        caches = [self.folder / f"out.mlyze{ending}" for ending in (".idx", ".live")]
+        self.record("true")
+        for options in (["--decompress"], ["--plain"], ["--recover"], []):
+            with self.subTest(options=options):
+                self.run_ok("convert", "--compress", self.folder / "out.mlyze", "-o", self.folder / "out.mlyze")
+                self.assertTrue(all(path.exists() for path in caches))
+                self.run_ok("convert", *options, self.folder / "out.mlyze", "-o", self.folder / "out.mlyze")
+                self.assertFalse(any(path.exists() for path in caches))
+        self.run_ok("convert", "--compress", self.folder / "out.mlyze", "-o", self.folder / "out.mlyze")
+        self.record("true")
+        self.assertFalse(any(path.exists() for path in caches))
+        for path in caches:
+            path.write_text("of somebody else")
+        self.record("true")
+        self.assertTrue(all(path.exists() for path in caches))
+
+    def form(self, name):
+        """How the events of a trace are stored."""
+        header = mlyze_writer.read_header((self.folder / name).read_bytes())
+        return "columns" if header["flags"] & mlyze_writer.FLAG_BLOCKS else "plain"
+
     def test_a_recording_that_was_cut_off_can_be_recovered(self):
         child = self.start(programs.build(self.folder, "program", programs.FOREVER))
         self.assertEqual(child.stdout.readline(), b"ready\n")
@@ -169,7 +202,19 @@ class Behaviour(RecordTest):
             self.assertIn("cut off", sextant.run("heap", self.folder / name).err)
             recovered = sextant.run("convert", "--recover", self.folder / name, "-o", self.folder / "whole.mlyze")
             self.assertEqual(recovered.status, 0, recovered)
+            self.assertEqual(self.form("whole.mlyze"), "columns", "as record writes it")
             self.assertGreater(len(self.trace(programs.FOREVER, "whole.mlyze").allocations()), 100000)
+            self.assertFalse((self.folder / "whole.mlyze.idx").exists())
+        for option in ("--plain", "--decompress"):
+            self.run_ok("convert", "--recover", option, self.folder / "out.mlyze", "-o", self.folder / "plain.mlyze")
+            self.assertEqual(self.form("plain.mlyze"), "plain")
+        self.run_ok("convert", "--recover", "--compress", self.folder / "out.mlyze", "-o", self.folder / "plain.mlyze")
+        self.assertEqual(self.form("plain.mlyze"), "columns")
+        self.assertTrue((self.folder / "plain.mlyze.idx").exists())
+        for option in ("--plain", "--decompress"):
+            result = sextant.run("convert", "--recover", "--compress", option, self.folder / "out.mlyze", "-o", "x")
+            self.assertEqual(result.status, 2)
+            self.assertIn(f"--compress and {option} cannot be used together", result.err)
         # And in its own place.
         self.run_ok("convert", "--recover", self.folder / "out.mlyze", "-o", self.folder / "out.mlyze")
         self.assertGreater(len(self.trace(programs.FOREVER).allocations()), 100000)

@@ -79,8 +79,8 @@ static void fail_each_allocation(const uint8_t *file, size_t size)
         int status = run(file, size, fd, found);
         failing = 0;
         assert_true(status == SXT_OK || status == SXT_ERROR_MEMORY);
-        if (status == SXT_OK)
-            assert_memory_equal(found, good, sizeof good);
+        if (status == SXT_OK) /* metadata that could not be compressed is stored without that */
+            assert_true(found[0] >= good[0] && found[1] >= good[1] && found[2] == good[2]);
     }
     close(fd);
 }
