@@ -276,7 +276,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_heap_diff *diff)
         cli_heap_print_frames(emit, row.trace, row.stack, 49, FRAMES_SHOWN);
     }
     if (shown < all)
-        sxt_emit_text(emit, "%s of %s rows\n", thousands(shown).text, thousands(all).text);
+        sxt_emit_text(emit, "%s of %s row%s\n", thousands(shown).text, thousands(all).text, all == 1 ? "" : "s");
 }
 
 /* --- Markdown --- */

@@ -272,7 +272,8 @@ static void print_rows(struct printer *printer, const sxt_heap_table *rows)
     }
     size_t shown = sxt_heap_table_count(rows), all = sxt_heap_table_unlimited_count(rows);
     if (printer->table->form == CLI_TABLE && shown < all)
-        sxt_emit_text(printer->emit, "%s of %s rows\n", thousands(shown).text, thousands(all).text);
+        sxt_emit_text(printer->emit, "%s of %s row%s\n", thousands(shown).text, thousands(all).text,
+                      all == 1 ? "" : "s");
 }
 
 /* Sums with callees do not have what the callers of cut stacks would get. Says how much that is. */

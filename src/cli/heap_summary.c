@@ -1,5 +1,5 @@
 /* heap_summary.c: the totals of a heap trace, and where most of the memory went. */
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/heap.h"
@@ -224,24 +224,31 @@ void cli_heap_print_suppressed(struct sxt_emit *emit, const struct cli_heap *hea
 
 /* --- filters --- */
 
-void cli_heap_print_filter(struct sxt_emit *emit, const struct cli_heap *heap)
+/* "filtered: 12,345 of 586,754 bytes allocated, in 3 of 9 blocks"; nothing without a filter. */
+static bool describe_filter(const struct cli_heap *heap, char *text, size_t size)
 {
     const sxt_heap_sums *whole = sxt_heap_unfiltered(heap->usage), *total = sxt_heap_total(heap->usage);
     if (whole == NULL)
-        return;
+        return false;
     bool is_state = heap->options.only_live;
-    sxt_emit_text(emit, "filtered: %s of %s bytes %s, in %s of %s blocks\n\n",
-                  thousands(is_state ? total->live_bytes : total->bytes).text,
-                  thousands(is_state ? whole->live_bytes : whole->bytes).text, is_state ? "live" : "allocated",
-                  thousands(is_state ? total->live_count : total->count).text,
-                  thousands(is_state ? whole->live_count : whole->count).text);
+    uint64_t bytes = is_state ? whole->live_bytes : whole->bytes, count = is_state ? whole->live_count : whole->count;
+    snprintf(text, size, "filtered: %s of %s byte%s %s, in %s of %s block%s",
+             thousands(is_state ? total->live_bytes : total->bytes).text, thousands(bytes).text, ending(bytes),
+             is_state ? "live" : "allocated", thousands(is_state ? total->live_count : total->count).text,
+             thousands(count).text, ending(count));
+    return true;
+}
+
+void cli_heap_print_filter(struct sxt_emit *emit, const struct cli_heap *heap)
+{
+    char text[240];
+    if (describe_filter(heap, text, sizeof text))
+        sxt_emit_text(emit, "%s\n\n", text);
 }
 
 void cli_heap_note_filter(const struct cli_heap *heap)
 {
-    const sxt_heap_sums *whole = sxt_heap_unfiltered(heap->usage), *total = sxt_heap_total(heap->usage);
-    if (whole != NULL)
-        cli_note(heap->path,
-                 "filtered: %" PRIu64 " of %" PRIu64 " bytes allocated, in %" PRIu64 " of %" PRIu64 " blocks",
-                 total->bytes, whole->bytes, total->count, whole->count);
+    char text[240];
+    if (describe_filter(heap, text, sizeof text))
+        cli_note(heap->path, "%s", text);
 }

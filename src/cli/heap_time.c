@@ -150,13 +150,20 @@ void cli_heap_print_markers(struct sxt_emit *emit, const struct cli_heap *heap)
         sxt_emit_text(emit, "\n");
     }
     if (shown < heap->summary.markers)
-        sxt_emit_text(emit, "%s of %s markers\n", thousands(shown).text, thousands(heap->summary.markers).text);
+        sxt_emit_text(emit, "%s of %s marker%s\n", thousands(shown).text, thousands(heap->summary.markers).text,
+                      heap->summary.markers == 1 ? "" : "s");
 }
 
 static void print_moment(struct sxt_emit *emit, uint64_t after, uint64_t bytes, uint64_t count)
 {
     sxt_emit_text(emit, "after %s: %s byte%s in %s block%s\n", cli_duration(after).text, thousands(bytes).text,
                   bytes == 1 ? "" : "s", thousands(count).text, count == 1 ? "" : "s");
+}
+
+static void print_change(struct sxt_emit *emit, double bytes, double count)
+{
+    sxt_emit_text(emit, "change: %s byte%s, %s block%s\n", cli_change(bytes).text, bytes == 1 || bytes == -1 ? "" : "s",
+                  cli_change(count).text, count == 1 || count == -1 ? "" : "s");
 }
 
 void cli_heap_print_state(struct sxt_emit *emit, const struct cli_heap *heap)
@@ -177,8 +184,7 @@ void cli_heap_print_state(struct sxt_emit *emit, const struct cli_heap *heap)
         print_moment(emit, heap->summary.start - heap->info.start_us, total->before_bytes, total->before_count);
     print_moment(emit, heap->summary.end - heap->info.start_us, total->live_bytes, total->live_count);
     if (has_begin)
-        sxt_emit_text(emit, "change: %s bytes, %s blocks\n",
-                      cli_change((double)total->live_bytes - (double)total->before_bytes).text,
-                      cli_change((double)total->live_count - (double)total->before_count).text);
+        print_change(emit, (double)total->live_bytes - (double)total->before_bytes,
+                     (double)total->live_count - (double)total->before_count);
     sxt_emit_text(emit, "\n");
 }

@@ -152,7 +152,7 @@ void cli_progress_end(struct cli_progress *progress)
 static void warn_count(const char *path, uint64_t count, const char *one, const char *many)
 {
     if (count > 0)
-        cli_warn(path, "%" PRIu64 " %s", count, count == 1 ? one : many);
+        cli_warn(path, "%s %s", cli_thousands((double)count).text, count == 1 ? one : many);
 }
 
 void cli_warn_oddities(const char *path, const sxt_trace_oddities *oddities)
@@ -176,16 +176,17 @@ static void warn_damages(const struct cli_heap *heap)
             cli_warn(heap->path, "%s (offset 0x%" PRIx64 "); the figures may be wrong", damage->text, damage->offset);
         else if (damage->blocks > 1)
             cli_warn(heap->path,
-                     "blocks %" PRIu64 " to %" PRIu64 " are damaged: %s; %" PRIu64 " events are lost (offset 0x%" PRIx64
-                     ")",
-                     damage->block, damage->block + damage->blocks - 1, damage->text, damage->events, damage->offset);
+                     "blocks %" PRIu64 " to %" PRIu64 " are damaged: %s; %s event%s lost (offset 0x%" PRIx64 ")",
+                     damage->block, damage->block + damage->blocks - 1, damage->text,
+                     cli_thousands((double)damage->events).text, damage->events == 1 ? " is" : "s are", damage->offset);
         else
-            cli_warn(heap->path, "block %" PRIu64 " is damaged: %s; %" PRIu64 " %s lost (offset 0x%" PRIx64 ")",
-                     damage->block, damage->text, damage->events, damage->events == 1 ? "event is" : "events are",
-                     damage->offset);
+            cli_warn(heap->path, "block %" PRIu64 " is damaged: %s; %s event%s lost (offset 0x%" PRIx64 ")",
+                     damage->block, damage->text, cli_thousands((double)damage->events).text,
+                     damage->events == 1 ? " is" : "s are", damage->offset);
     }
     if (blocks < heap->summary.damaged_blocks)
-        cli_warn(heap->path, "%" PRIu64 " more blocks are damaged", heap->summary.damaged_blocks - blocks);
+        warn_count(heap->path, heap->summary.damaged_blocks - blocks, "more block is damaged",
+                   "more blocks are damaged");
 }
 
 int cli_heap_suppress(const struct cli_arguments *arguments, struct cli_heap *heap, bool with_known)
@@ -214,8 +215,9 @@ int cli_heap_warn(const struct cli_heap *heap)
     warn_count(heap->path, summary->dangling_stacks, "allocation has a stack that is not in the metadata",
                "allocations have stacks that are not in the metadata");
     if (summary->dangling_names > 0 && summary->markers > SXT_HEAP_MARKERS_MOST)
-        cli_warn(heap->path, "at least %" PRIu64 " markers have names that are not in the metadata",
-                 summary->dangling_names);
+        cli_warn(heap->path, "at least %s marker%s not in the metadata",
+                 cli_thousands((double)summary->dangling_names).text,
+                 summary->dangling_names == 1 ? " has a name that is" : "s have names that are");
     else
         warn_count(heap->path, summary->dangling_names, "marker has a name that is not in the metadata",
                    "markers have names that are not in the metadata");
@@ -230,6 +232,6 @@ int cli_heap_warn(const struct cli_heap *heap)
         return CLI_DONE;
     if (summary->events == 1)
         return cli_fail_text(heap->path, "only the first event can be read: %s", summary->damage);
-    return cli_fail_text(heap->path, "only the first %" PRIu64 " events can be read: %s", summary->events,
-                         summary->damage);
+    return cli_fail_text(heap->path, "only the first %s events can be read: %s",
+                         cli_thousands((double)summary->events).text, summary->damage);
 }

@@ -565,7 +565,7 @@ class OddFiles(HeapTest):
 
     def test_more_nameless_markers_than_are_kept(self):
         path = self.trace([("marker", START, 10**6)] * 10001)
-        self.assertIn("warning: at least 10000 markers have names that", self.run_warned("heap", path).err)
+        self.assertIn("warning: at least 10,000 markers have names that", self.run_warned("heap", path).err)
 
     def test_one_or_many(self):
         text = mlyze_writer.metadata([], [], [])

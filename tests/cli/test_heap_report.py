@@ -56,6 +56,32 @@ class ReportTest(sextant.ProgramTest):
         return self.run_ok("heap", path, *options).text
 
 
+class Numbers(ReportTest):
+    def test_one_is_singular_and_thousands_are_separated(self):
+        events = [("alloc", START + 1, 16, 1, 0, 0), ("alloc", START + 5, 32, 4321, 1, 0), ("free", START + 9, 32)]
+        path = self.trace([["load(int)", *MAIN], ["parse", *MAIN]], events)
+        small = self.file("small.mlyze", mlyze_writer.plain(events[:1], START, mlyze_writer.metadata()))
+        self.assertRegex(self.text(path), r"(?m)^leaked +1 byte +1 byte in 1 block$")
+        self.assertRegex(self.text(path), r"(?m)^time .* 3 events: 1 free$")
+        self.assertIn("\nafter 3 us: 1 byte in 1 block\n", "\n" + self.text(path, "--at", "3us"))
+        self.assertIn("\nchange: +1 byte, +1 block\n", self.text(path, "--between", "0us", "3us"))
+        self.assertIn("\nchange: +4,322 bytes, +2 blocks\n", self.text(path, "--between", "0us", "6us"))
+        result = sextant.run("heap", path, "--focus", "parse")
+        self.assertTrue(result.text.startswith("filtered: 4,321 of 4,322 bytes allocated, in 1 of 2 blocks\n"), result)
+        self.assertIn("filtered: 4,321 of 4,322 bytes", sextant.run("heap", path, "--focus", "parse", "--folded").err)
+        self.assertIn("filtered: 0 of 1 byte allocated, in 0 of 1 block\n", sextant.run("heap", small, "--focus", "x").text)
+        rules = self.file("rules", b"leak:load")
+        self.assertIn("\n1 byte in 1 block is suppressed\n", self.text(path, "--leaks", "--suppressions", rules))
+        self.assertIn("\n0 of 1 row\n", self.text(path, "--leaks", "-n", "0"))
+        folder = self.folder / "one"
+        folder.mkdir()
+        (folder / "a.mlyze").write_bytes(path.read_bytes())
+        self.assertIn("\n1 process\n\npeak", self.text(folder))
+        table = sextant.run("diff", small, path, "--markdown").text
+        self.assertIn("**Heap: +4,321 bytes at the peak**: 2 stacks added, 1 removed", table)
+        self.assertIn("<summary>3 of 3 stacks that changed</summary>", table)
+
+
 class CutStacks(ReportTest):
     """A stack that the recorder cut ends with [truncated]."""
 

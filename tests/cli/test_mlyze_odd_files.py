@@ -256,7 +256,7 @@ class DamagedBlocks(MlyzeTest):
         offset, first, end = self.blocks[1]
         error = self.check(path, [1])
         self.assertIn("block 2 is damaged: ", error)
-        self.assertIn(f"{end - first} events are lost (offset {offset:#x})", error)
+        self.assertIn(f"{end - first:,} events are lost (offset {offset:#x})", error)
         (problem,) = sextant.run("verify", "--json", path).json_lines()
         self.assertEqual(problem["rule"], "block")
         self.assertIn(f"block 2, {end - first} events lost", problem["message"])
