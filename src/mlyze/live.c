@@ -22,6 +22,14 @@ void *sxt_large_alloc(size_t size)
     return memory;
 }
 
+void sxt_large_advise(void *memory, size_t size)
+{
+    uintptr_t start = ((uintptr_t)memory + SXT_LARGE_PAGE - 1) / SXT_LARGE_PAGE * SXT_LARGE_PAGE;
+    uintptr_t end = ((uintptr_t)memory + size) / SXT_LARGE_PAGE * SXT_LARGE_PAGE;
+    if (memory != NULL && start < end)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* NOLINT: an address */
+}
+
 static struct sxt_live_slot *make_slots(size_t count)
 {
     size_t size = count * sizeof(struct sxt_live_slot);

@@ -5,7 +5,7 @@
  *      4  u32 version 1                         32  u32 CRC32C of what is before, and of the directory
  *      8  u64 size of the trace                 36  u32 0
  *     16  u64 what the trace begins and         40  directory: an entry of 56 bytes for each state
- *         ends with, as two CRCs
+ *         ends with, as two CRCs                    (unused bytes may follow), then the states
  *
  *     entry:  u64 offset in the trace, u64 event, u64 time, u32 stored size, u32 size of the block there,
  *             u64 offset of the state in this file, u64 its size, u32 its CRC32C, u32 0
@@ -32,17 +32,20 @@
 #include "mlyze/analysis.h"
 #include "mlyze/live.h"
 
-#define HEADER_SIZE 40
-#define ENTRY_SIZE  56
-#define AT_CRC      32
-#define BATCH       1024
+#define HEADER_SIZE  40
+#define ENTRY_SIZE   56
+#define AT_CRC       32
+#define BATCH        1024
+#define STACK_EVENTS 2 /* that states are further apart for each stack */
 
 /* --- writing --- */
 
 struct state_maker {
-    struct sxt_live live;   /* blocks; `site` is the id of the stack, `sequence` the number of the event */
-    struct sxt_live stacks; /* by id: bytes in `size`, blocks in `time` */
-    struct sxt_buffer directory, states;
+    struct sxt_live live;              /* blocks; `site` is the id of the stack, `sequence` the number of the event */
+    struct sxt_live stacks;            /* by id: bytes in `size`, blocks in `time` */
+    struct sxt_buffer *out;            /* header, directory, and states, of which the last is open */
+    size_t start;                      /* of the file in `out` */
+    uint64_t count, most;              /* states, and how many the directory has room for */
     struct sxt_buffer replaced, freed; /* lists of the state that is open */
     uint64_t replaced_count, replaced_last;
     uint64_t first; /* event of the state that is open */
@@ -117,18 +120,19 @@ static void take_free(struct state_maker *maker, const sxt_trace_event *event)
 /* The lists of the state that is open are complete. */
 static void close_state(struct state_maker *maker)
 {
-    if (maker->directory.size == 0)
+    struct sxt_buffer *out = maker->out;
+    if (maker->count == 0)
         return;
-    uint8_t *entry = maker->directory.data + maker->directory.size - ENTRY_SIZE;
-    sxt_buffer_varint(&maker->states, maker->replaced_count);
-    sxt_buffer_append(&maker->states, maker->replaced.data, maker->replaced.size);
-    sxt_buffer_append(&maker->states, maker->freed.data, maker->freed.size);
-    maker->no_memory |= maker->states.failed || maker->replaced.failed || maker->freed.failed;
+    sxt_buffer_varint(out, maker->replaced_count);
+    sxt_buffer_append(out, maker->replaced.data, maker->replaced.size);
+    sxt_buffer_append(out, maker->freed.data, maker->freed.size);
+    maker->no_memory |= out->failed || maker->replaced.failed || maker->freed.failed;
     if (maker->no_memory)
         return;
-    uint64_t start = sxt_load_u64le(entry + 32), size = maker->states.size - start;
+    uint8_t *file = out->data + maker->start, *entry = file + HEADER_SIZE + (maker->count - 1) * ENTRY_SIZE;
+    uint64_t start = sxt_load_u64le(entry + 32), size = out->size - maker->start - start;
     sxt_store_u64le(entry + 40, size);
-    sxt_store_u32le(entry + 48, sxt_crc32c(0, maker->states.data + start, size));
+    sxt_store_u32le(entry + 48, sxt_crc32c(0, file + start, size));
     sxt_buffer_clear(&maker->replaced);
     sxt_buffer_clear(&maker->freed);
 }
@@ -150,12 +154,12 @@ static void put_stacks(struct state_maker *maker)
     for (size_t at = SXT_LIVE_NOWHERE; (at = sxt_live_next(&maker->stacks, at)) != SXT_LIVE_NOWHERE;)
         ids[count++] = sxt_live_at(&maker->stacks, at)->site;
     qsort(ids, count, sizeof *ids, compare_ids);
-    sxt_buffer_varint(&maker->states, count);
+    sxt_buffer_varint(maker->out, count);
     for (size_t i = 0; i < count; i++) {
         const struct sxt_live_block *sum = sxt_live_at(&maker->stacks, sxt_live_find(&maker->stacks, ids[i]));
-        sxt_buffer_varint(&maker->states, ids[i]);
-        sxt_buffer_varint(&maker->states, sum->size);
-        sxt_buffer_varint(&maker->states, sum->time);
+        sxt_buffer_varint(maker->out, ids[i]);
+        sxt_buffer_varint(maker->out, sum->size);
+        sxt_buffer_varint(maker->out, sum->time);
     }
     free(ids);
 }
@@ -163,18 +167,26 @@ static void put_stacks(struct state_maker *maker)
 static void open_state(struct state_maker *maker, const struct sxt_mlyze_index_entry *entry)
 {
     close_state(maker);
-    sxt_buffer_u64le(&maker->directory, entry->offset);
-    sxt_buffer_u64le(&maker->directory, entry->event);
-    sxt_buffer_u64le(&maker->directory, entry->time);
-    sxt_buffer_u32le(&maker->directory, entry->stored_size);
-    sxt_buffer_u32le(&maker->directory, entry->size);
-    sxt_buffer_u64le(&maker->directory, maker->states.size);
-    sxt_buffer_u64le(&maker->directory, 0);
-    sxt_buffer_u64le(&maker->directory, 0);
-    maker->no_memory |= maker->directory.failed;
+    maker->no_memory |= maker->out->failed;
+    if (maker->no_memory)
+        return;
+    uint8_t *to = maker->out->data + maker->start + HEADER_SIZE + maker->count++ * ENTRY_SIZE;
+    sxt_store_u64le(to, entry->offset);
+    sxt_store_u64le(to + 8, entry->event);
+    sxt_store_u64le(to + 16, entry->time);
+    sxt_store_u32le(to + 24, entry->stored_size);
+    sxt_store_u32le(to + 28, entry->size);
+    sxt_store_u64le(to + 32, maker->out->size - maker->start);
     put_stacks(maker);
     maker->first = maker->replaced_last = entry->event;
     maker->replaced_count = 0;
+}
+
+/* Whether a new state may begin here. One of many stacks is larger, so the next one comes later. */
+static bool is_far(const struct state_maker *maker)
+{
+    return maker->event - maker->first >= maker->distance + STACK_EVENTS * maker->stacks.count &&
+           maker->count < maker->most;
 }
 
 static void take_events(struct state_maker *maker, const sxt_trace_event *events, size_t count,
@@ -182,7 +194,7 @@ static void take_events(struct state_maker *maker, const sxt_trace_event *events
 {
     for (size_t i = 0; i < count && !maker->no_memory; i++, maker->event++) {
         while (*next < index->count && index->entries[*next].event <= maker->event) {
-            if (*next == 0 || maker->event - maker->first >= maker->distance)
+            if (maker->count == 0 || is_far(maker))
                 open_state(maker, &index->entries[*next]);
             ++*next;
         }
@@ -208,7 +220,7 @@ static int read_all(struct state_maker *maker, const struct sxt_mlyze *trace, co
         if (status == SXT_OK)
             take_events(maker, events, count, index, &next);
         if (maker->no_memory)
-            status = sxt_fail_memory(error, maker->states.size);
+            status = sxt_fail_memory(error, maker->out->size);
         else if (maker->is_too_much)
             status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "sizes add up to more than 64 bits can hold");
     }
@@ -217,49 +229,50 @@ static int read_all(struct state_maker *maker, const struct sxt_mlyze *trace, co
     return status;
 }
 
-static void put_file(struct state_maker *maker, const struct sxt_mlyze *trace, struct sxt_buffer *out)
+/* Room for the header and for as many entries as there can be: states follow, and their number is known at the end. */
+static void begin_file(struct state_maker *maker, const struct sxt_mlyze_index *index)
 {
-    uint64_t count = maker->directory.size / ENTRY_SIZE, base = HEADER_SIZE + maker->directory.size;
-    size_t start = out->size;
-    sxt_buffer_append(out, "MLIV", 4);
-    sxt_buffer_u32le(out, 1);
-    sxt_buffer_u64le(out, sxt_mlyze_bytes(trace).size);
-    sxt_buffer_u64le(out, sxt_mlyze_mark(trace));
-    sxt_buffer_u64le(out, count);
-    sxt_buffer_u64le(out, 0);
-    for (uint64_t i = 0; i < count; i++) {
-        uint8_t *place = maker->directory.data + i * ENTRY_SIZE + 32;
-        sxt_store_u64le(place, sxt_load_u64le(place) + base);
-    }
-    sxt_buffer_append(out, maker->directory.data, maker->directory.size);
-    if (!out->failed) {
-        uint32_t crc = sxt_crc32c(0, out->data + start, AT_CRC);
-        crc = sxt_crc32c(crc, out->data + start + HEADER_SIZE, maker->directory.size);
-        sxt_store_u32le(out->data + start + AT_CRC, crc);
-    }
-    sxt_buffer_append(out, maker->states.data, maker->states.size);
+    uint64_t most = index->event_count / (maker->distance > 0 ? maker->distance : 1) + 1;
+    maker->start = maker->out->size;
+    maker->most = most < index->count ? most : index->count;
+    size_t size = HEADER_SIZE + (size_t)maker->most * ENTRY_SIZE;
+    uint8_t *room = sxt_buffer_extend(maker->out, size);
+    if (room != NULL)
+        memset(room, 0, size);
+}
+
+static void end_file(struct state_maker *maker, const struct sxt_mlyze *trace)
+{
+    uint8_t *header = maker->out->data + maker->start;
+    memcpy(header, "MLIV", 4);
+    sxt_store_u32le(header + 4, 1);
+    sxt_store_u64le(header + 8, sxt_mlyze_bytes(trace).size);
+    sxt_store_u64le(header + 16, sxt_mlyze_mark(trace));
+    sxt_store_u64le(header + 24, maker->count);
+    uint32_t crc = sxt_crc32c(0, header, AT_CRC);
+    sxt_store_u32le(header + AT_CRC, sxt_crc32c(crc, header + HEADER_SIZE, maker->count * ENTRY_SIZE));
 }
 
 int sxt_heap_states_make(const struct sxt_mlyze *trace, const struct sxt_mlyze_index *index, uint64_t distance,
                          struct sxt_buffer *out, sxt_error *error)
 {
-    struct state_maker maker = {.distance = distance};
-    struct sxt_buffer *buffers[] = {&maker.directory, &maker.states, &maker.replaced, &maker.freed};
-    for (size_t i = 0; i < 4; i++)
-        sxt_buffer_init(buffers[i], SIZE_MAX / 4);
+    struct state_maker maker = {.distance = distance, .out = out};
+    sxt_buffer_init(&maker.replaced, SIZE_MAX / 4);
+    sxt_buffer_init(&maker.freed, SIZE_MAX / 4);
+    begin_file(&maker, index);
     int status = sxt_live_init(&maker.live) && sxt_live_init(&maker.stacks) ? read_all(&maker, trace, index, error)
                                                                             : sxt_fail_memory(error, sizeof maker);
     if (status == SXT_OK) {
         close_state(&maker);
         if (maker.no_memory)
-            status = sxt_fail_memory(error, maker.states.size);
+            status = sxt_fail_memory(error, out->size);
     }
-    if (status == SXT_OK) {
-        put_file(&maker, trace, out);
+    if (status == SXT_OK)
         status = sxt_buffer_status(out, error);
-    }
-    for (size_t i = 0; i < 4; i++)
-        sxt_buffer_free(buffers[i]);
+    if (status == SXT_OK)
+        end_file(&maker, trace);
+    sxt_buffer_free(&maker.replaced);
+    sxt_buffer_free(&maker.freed);
     sxt_live_free(&maker.live);
     sxt_live_free(&maker.stacks);
     return status;
@@ -294,6 +307,7 @@ static bool open_reader(struct state_reader *reader, const struct sxt_mlyze *tra
     size_t limit = count == 0 ? 0 : (size_t)sxt_mlyze_id_at(metadata->stack_ids, count - 1) + 1;
     reader->near_count = limit < NEAR_MOST ? limit : NEAR_MOST;
     reader->near = calloc(reader->near_count + 1, sizeof *reader->near);
+    sxt_large_advise(reader->near, reader->near_count * sizeof *reader->near);
     return reader->near != NULL && sxt_live_init(&reader->live) && sxt_live_init(&reader->far);
 }
 
@@ -430,6 +444,14 @@ static void replay_free(struct state_reader *reader, const sxt_trace_event *even
         change_live(reader, stack - 1, (struct state_sum){sxt_cursor_uleb128(&reader->freed), 1}, true);
 }
 
+/* Prefetches the sum that an allocation will change. */
+static inline __attribute__((always_inline)) void look_at_stack(const struct state_reader *reader,
+                                                                const sxt_trace_event *events, size_t count, size_t at)
+{
+    if (at < count && events[at].kind == SXT_TRACE_ALLOC && events[at].stack < reader->near_count)
+        __builtin_prefetch(&reader->near[events[at].stack], 1);
+}
+
 /* Goes on from a state until TIME. */
 static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entry *entry, uint64_t time,
                   sxt_error *error)
@@ -453,6 +475,7 @@ static int replay(struct state_reader *reader, const struct sxt_mlyze_index_entr
                 break;
             reader->usage->end = events[i].time;
             sxt_live_look_ahead(&reader->live, events, count, i);
+            look_at_stack(reader, events, count, i + SXT_LIVE_AHEAD);
             if (events[i].kind == SXT_TRACE_ALLOC)
                 replay_alloc(reader, &events[i]);
             else if (events[i].kind == SXT_TRACE_FREE)

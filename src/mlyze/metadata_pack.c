@@ -26,6 +26,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/varint.h"
+#include "mlyze/live.h"
 #include "mlyze/private.h"
 
 #define HEAD            40
@@ -257,6 +258,7 @@ static int expand(const struct unpacking *unpacking, const uint8_t *head, const 
     *out = malloc(wanted + 1);
     if (*out == NULL)
         return sxt_fail_memory(unpacking->error, wanted);
+    sxt_large_advise(*out, wanted);
     *size = wanted;
     size_t made = ZSTD_decompress(*out, wanted, stored, stored_size);
     if (!ZSTD_isError(made) && made == wanted)
@@ -353,63 +355,125 @@ static int read_names(const struct unpacking *unpacking, struct sxt_cursor *from
 
 /* --- the tree --- */
 
-/* Most numbers are one byte or two. The caller stops at a column that has failed. */
-static inline uint64_t next_number(struct sxt_cursor *column)
+/* Numbers of a column that were read. */
+#define AT_ONCE 64
+struct numbers {
+    const uint8_t *next, *end;
+    uint64_t list[AT_ONCE];
+};
+
+static void open_numbers(struct numbers *numbers, const struct sxt_cursor *column)
 {
-    const uint8_t *at = column->data + column->at;
-    size_t left = column->size - column->at;
-    if (__builtin_expect(left >= 2, 1)) {
-        if (at[0] < 0x80) {
-            column->at++;
-            return at[0];
-        }
-        if (at[1] < 0x80) {
-            column->at += 2;
-            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
-        }
-    }
-    return sxt_cursor_uleb128(column);
+    numbers->next = column->data + column->at;
+    numbers->end = column->data + column->size;
 }
 
-/* Whether a varint is cut off was checked for the column as a whole: the cursor has failed then. */
+/* Reads COUNT numbers, of which most have one byte, or two. False if one is cut off. */
+static bool take_numbers(struct numbers *numbers, size_t count)
+{
+    const uint8_t *at = numbers->next, *end = numbers->end;
+    for (size_t i = 0; i < count;) {
+        if (count - i >= 8 && end - at >= 8 && (sxt_load_u64le(at) & UINT64_C(0x8080808080808080)) == 0) {
+            for (size_t k = 0; k < 8; k++)
+                numbers->list[i + k] = at[k];
+            at += 8;
+            i += 8;
+            continue;
+        }
+        size_t taken = 0;
+        if (end - at >= 2 && (at[0] < 0x80 || at[1] < 0x80)) {
+            taken = at[0] < 0x80 ? 1 : 2;
+            numbers->list[i] = (at[0] & 0x7f) | (taken == 2 ? (uint64_t)at[1] << 7 : 0);
+        } else if (at < end) {
+            taken = sxt_varint_decode(at, (size_t)(end - at), &numbers->list[i]);
+        }
+        if (taken == 0)
+            return false;
+        at += taken;
+        i++;
+    }
+    numbers->next = at;
+    return true;
+}
+
+/* What is known while nodes are read. */
+struct node_reader {
+    const struct unpacking *unpacking;
+    struct numbers parents, functions, files, lines; /* of the nodes that come next */
+    struct recent *recents;
+    uint16_t *depths; /* by node */
+};
+
+/* The number of the frame of node I of those that were read; SXT_MLYZE_NO_NODE if *STATUS is an error. */
+static inline uint32_t find_frame(struct node_reader *reader, size_t i, int *status)
+{
+    struct sxt_mlyze_tree *tree = &reader->unpacking->metadata->tree;
+    uint32_t function = (uint32_t)reader->functions.list[i];
+    uint64_t file = reader->files.list[i], step = reader->lines.list[i];
+    struct recent *recent = recent_of(reader->recents, function);
+    uint64_t line = (uint64_t)recent->line + (uint64_t)sxt_zigzag_decode(step);
+    if (line > UINT32_MAX) {
+        *status = fail_form(reader->unpacking, "a line does not fit in 32 bits");
+        return SXT_MLYZE_NO_NODE;
+    }
+    recent->file = file > 0 ? (uint32_t)(file - 1) : recent->file;
+    recent->line = (uint32_t)line;
+    if (recent->frame == 0 || step != 0 || file != 0)
+        recent->frame =
+            1 + sxt_mlyze_tree_add_frame(tree, &(struct sxt_mlyze_frame){recent->file, function, recent->line});
+    if (recent->frame == 0)
+        *status = sxt_fail_memory(reader->unpacking->error, tree->frame_count * sizeof *tree->frames);
+    return recent->frame - 1;
+}
+
+/* Adds the COUNT nodes that were read. */
+static int add_nodes(struct node_reader *reader, size_t count)
+{
+    struct sxt_mlyze_tree *tree = &reader->unpacking->metadata->tree;
+    struct sxt_mlyze_node *nodes = tree->nodes + tree->count;
+    uint16_t *depths = reader->depths;
+    size_t first = tree->count;
+    int status = SXT_OK;
+    for (size_t i = 0; i < count; i++)
+        if (reader->parents.list[i] <= first + i)
+            __builtin_prefetch(&depths[first + i - reader->parents.list[i]]);
+    for (size_t i = 0; i < count && status == SXT_OK; i++) {
+        uint64_t up = reader->parents.list[i];
+        uint32_t parent = up > 0 ? (uint32_t)(first + i - up) : SXT_MLYZE_NO_NODE;
+        if (up > first + i || reader->functions.list[i] >= SXT_MLYZE_NO_ID || reader->files.list[i] > SXT_MLYZE_NO_ID)
+            return fail_form(reader->unpacking, "a frame is impossible");
+        uint16_t depth = up > 0 ? depths[parent] : 0;
+        if (depth >= SXT_MLYZE_DEEP)
+            return fail_form(reader->unpacking, "a stack is too deep");
+        depths[first + i] = (uint16_t)(depth + 1);
+        nodes[i] = (struct sxt_mlyze_node){parent, find_frame(reader, i, &status)};
+    }
+    tree->count += status == SXT_OK ? count : 0;
+    return status;
+}
+
 static int read_nodes(const struct unpacking *unpacking, struct sxt_cursor *from, uint64_t count, uint16_t *depths)
 {
-    struct sxt_mlyze_tree *tree = &unpacking->metadata->tree;
-    struct sxt_cursor parents = take_column(from, count, false), functions = take_column(from, count, false);
-    struct sxt_cursor files = take_column(from, count, false), lines = take_column(from, count, false);
-    struct recent *recents = calloc(RECENT, sizeof *recents);
-    if (recents == NULL)
-        return sxt_fail_memory(unpacking->error, RECENT * sizeof *recents);
-    int status = SXT_OK;
-    for (size_t i = 0; status == SXT_OK && i < count; i++) {
-        uint64_t up = next_number(&parents), function = next_number(&functions);
-        uint64_t file = next_number(&files), step = next_number(&lines);
-        uint32_t parent = up > 0 ? (uint32_t)(i - up) : SXT_MLYZE_NO_NODE;
-        if (parents.failed || functions.failed || files.failed || lines.failed)
-            status = fail_form(unpacking, "a column is cut off");
-        else if (up > i || function >= SXT_MLYZE_NO_ID || file > SXT_MLYZE_NO_ID)
-            status = fail_form(unpacking, "a frame is impossible");
-        else if (up > 0 && depths[parent] >= SXT_MLYZE_DEEP)
-            status = fail_form(unpacking, "a stack is too deep");
-        if (status != SXT_OK)
-            break;
-        struct recent *recent = recent_of(recents, (uint32_t)function);
-        uint64_t line = (uint64_t)recent->line + (uint64_t)sxt_zigzag_decode(step);
-        if (line > UINT32_MAX) {
-            status = fail_form(unpacking, "a line does not fit in 32 bits");
-            break;
-        }
-        depths[i] = (uint16_t)(up > 0 ? depths[parent] + 1 : 1);
-        recent->file = file > 0 ? (uint32_t)(file - 1) : recent->file;
-        recent->line = (uint32_t)line;
-        if (recent->frame == 0 || step != 0 || file != 0)
-            recent->frame = 1 + sxt_mlyze_tree_add_frame(
-                                    tree, &(struct sxt_mlyze_frame){recent->file, (uint32_t)function, recent->line});
-        if (recent->frame == 0)
-            status = sxt_fail_memory(unpacking->error, tree->frame_count * sizeof *tree->frames);
-        tree->nodes[tree->count++] = (struct sxt_mlyze_node){parent, recent->frame - 1};
+    struct node_reader reader = {.unpacking = unpacking, .depths = depths};
+    struct numbers *columns[] = {&reader.parents, &reader.functions, &reader.files, &reader.lines};
+    bool is_cut = false;
+    for (unsigned i = 0; i < 4; i++) {
+        struct sxt_cursor column = take_column(from, count, false);
+        open_numbers(columns[i], &column);
+        is_cut |= column.failed;
     }
-    free(recents);
+    reader.recents = calloc(RECENT, sizeof *reader.recents);
+    if (reader.recents == NULL)
+        return sxt_fail_memory(unpacking->error, RECENT * sizeof *reader.recents);
+    int status = SXT_OK;
+    for (uint64_t done = 0; status == SXT_OK && done < count;) {
+        size_t next = count - done < AT_ONCE ? (size_t)(count - done) : AT_ONCE;
+        for (unsigned i = 0; i < 4; i++)
+            is_cut = is_cut || !take_numbers(columns[i], next);
+        status = is_cut ? fail_form(unpacking, "a column is cut off") : add_nodes(&reader, next);
+        done += next;
+    }
+    free(reader.recents);
     return status;
 }
 
@@ -419,13 +483,19 @@ static int read_stacks(const struct unpacking *unpacking, struct sxt_cursor *fro
     struct sxt_mlyze_metadata *metadata = unpacking->metadata;
     struct table_shape shape = {0};
     int status = read_ids(unpacking, from, count, &shape);
-    struct sxt_cursor leaves = take_column(from, count, false);
+    struct sxt_cursor column = take_column(from, count, false);
+    struct numbers leaves;
+    open_numbers(&leaves, &column);
     if (status == SXT_OK && (metadata->stacks = calloc(shape.count + 1, sizeof *metadata->stacks)) == NULL)
         status = sxt_fail_memory(unpacking->error, shape.count * sizeof *metadata->stacks);
+    sxt_large_advise(metadata->stacks, shape.count * sizeof *metadata->stacks);
     uint64_t leaf = 0;
     for (size_t i = 0; status == SXT_OK && i < count; i++) {
-        leaf += (uint64_t)sxt_zigzag_decode(next_number(&leaves));
-        if (leaves.failed || leaf > metadata->tree.count) {
+        bool is_cut = column.failed;
+        if (i % AT_ONCE == 0)
+            is_cut = is_cut || !take_numbers(&leaves, count - i < AT_ONCE ? (size_t)(count - i) : AT_ONCE);
+        leaf += is_cut ? 0 : (uint64_t)sxt_zigzag_decode(leaves.list[i % AT_ONCE]);
+        if (is_cut || leaf > metadata->tree.count) {
             status = fail_form(unpacking, "a stack is impossible");
             break;
         }
@@ -453,6 +523,8 @@ static int read_tree(const struct unpacking *unpacking, struct sxt_cursor *from)
     uint16_t *depths = malloc((node_count + 1) * sizeof *depths);
     tree->nodes = malloc((node_count + 1) * sizeof *tree->nodes);
     tree->capacity = tree->nodes != NULL ? node_count + 1 : 0;
+    sxt_large_advise(depths, (node_count + 1) * sizeof *depths);
+    sxt_large_advise(tree->nodes, (node_count + 1) * sizeof *tree->nodes);
     int status = depths != NULL && tree->nodes != NULL
                      ? read_nodes(unpacking, from, node_count, depths)
                      : sxt_fail_memory(unpacking->error, node_count * sizeof *tree->nodes);
