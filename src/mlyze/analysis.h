@@ -152,6 +152,12 @@ size_t sxt_heap_choose_frames(const struct sxt_mlyze_metadata *metadata, const s
                               unsigned (*kind)(void *data, const struct sxt_mlyze_frame *frame), void *data,
                               struct sxt_heap_chosen *out, size_t capacity, uint32_t *left);
 
+/* The last frame of a stack that the recorder cut. */
+#define SXT_TRUNCATED "[truncated]"
+
+/* For sxt_heap_choose_frames: what a frame with these names is. */
+unsigned sxt_heap_frame_kind(sxt_string function, sxt_string file);
+
 /* A table by stack for a view: see sxt_heap_table_make_view. */
 int sxt_heap_view_stacks(const sxt_heap_usage *usage, sxt_heap_cost cost, uint64_t limit, const sxt_heap_view *view,
                          sxt_heap_table **out, sxt_error *error);

@@ -29,10 +29,10 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
             continue;
         bool is_kept = !sxt_heap_record(&usage->sites, block->site)->is_left_out;
         uint32_t weight = sxt_live_weight(&pass->live, at);
-        sxt_heap_sums *all[] = {&usage->whole, is_kept ? &usage->total : NULL,
-                                usage->threads == NULL || !is_kept ? NULL : &usage->threads[block->thread],
-                                usage->sizes == NULL || !is_kept ? NULL
-                                                                 : &usage->sizes[sxt_heap_power_of_block(usage, block)]};
+        sxt_heap_sums *all[] = {
+            &usage->whole, is_kept ? &usage->total : NULL,
+            usage->threads == NULL || !is_kept ? NULL : &usage->threads[block->thread],
+            usage->sizes == NULL || !is_kept ? NULL : &usage->sizes[sxt_heap_power_of_block(usage, block)]};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             if (all[i] == NULL)
                 continue;

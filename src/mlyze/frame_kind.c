@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/string.h"
+#include "mlyze/analysis.h"
 
 struct rule {
     const char *text;
@@ -376,8 +377,12 @@ unsigned sxt_frame_kind(unsigned of_function, unsigned of_file)
     return library == 0 ? 0 : of_function | of_file;
 }
 
+unsigned sxt_heap_frame_kind(sxt_string function, sxt_string file)
+{
+    return sxt_frame_kind(sxt_frame_kind_of_function(function), sxt_frame_kind_of_file(file));
+}
+
 bool sxt_trace_is_library_frame(const sxt_trace_frame *frame)
 {
-    unsigned kind = sxt_frame_kind(sxt_frame_kind_of_function(frame->function), sxt_frame_kind_of_file(frame->file));
-    return (kind & SXT_FRAME_LIBRARY) != 0;
+    return (sxt_heap_frame_kind(frame->function, frame->file) & SXT_FRAME_LIBRARY) != 0;
 }

@@ -14,9 +14,6 @@ enum sxt_frame_kind {
     SXT_FRAME_CUT = 32    /* not a frame: the recorder cut the stack here; it belongs to no library */
 };
 
-/* The last frame of a stack that the recorder cut. */
-#define SXT_TRUNCATED "[truncated]"
-
 /* What the name of a function, and that of a file, say; the two together are the kind of a frame. 0: user code. */
 unsigned sxt_frame_kind_of_function(sxt_string function);
 unsigned sxt_frame_kind_of_file(sxt_string file);

@@ -9,7 +9,6 @@
 
 #include "base/json_writer.h"
 #include "base/strings.h"
-#include "mlyze/frame_kind.h"
 #include "trace/trace.h"
 
 #define SXT_NO_MODULE UINT32_MAX /* code that is in no file */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "mlyze/frame_kind.h"
 #include "trace/trace.h"
 
 #define AT_ONCE 64
@@ -10,8 +9,8 @@
 static unsigned kind_of(void *data, const struct sxt_mlyze_frame *frame)
 {
     const sxt_trace *trace = data;
-    return sxt_frame_kind(sxt_frame_kind_of_function(sxt_trace_function_name(trace, frame->function)),
-                          sxt_frame_kind_of_file(sxt_trace_file_name(trace, frame->file)));
+    return sxt_heap_frame_kind(sxt_trace_function_name(trace, frame->function),
+                               sxt_trace_file_name(trace, frame->file));
 }
 
 size_t sxt_trace_show_stack(const sxt_trace *trace, uint32_t stack, const sxt_heap_view *view,

@@ -63,7 +63,8 @@ class Figures(sextant.ProgramTest):
         if number == 1:
             middle = len(events) // 2
             events[middle:middle] = [("marker", events[middle][1], 4)]
-        text = mlyze_writer.metadata(STACKS, FILES, FUNCTIONS, threads=threads, pid=number + 5, duration_us=last + 100 - START)
+        text = mlyze_writer.metadata(STACKS, FILES, FUNCTIONS, threads=threads, pid=number + 5,
+                                     duration_us=last + 100 - START)  # fmt: skip
         return self.file(f"{number}.mlyze", mlyze_writer.plain(events, START, text))
 
     def heap(self, *options):
@@ -153,8 +154,8 @@ class Durations(sextant.ProgramTest):
 
     def test_info_and_heap_agree(self):
         """To the end of the process, or to the last event if that is later or nothing else is known."""
-        for extra, expected in (({}, 70), ({"duration_us": 1000}, 1000), ({"duration_us": 5}, 70), ({"duration_us": "x"}, 70),
-                                ({"duration_us": -4}, 70)):  # fmt: skip
+        for extra, expected in (({}, 70), ({"duration_us": 1000}, 1000), ({"duration_us": 5}, 70),
+                                ({"duration_us": "x"}, 70), ({"duration_us": -4}, 70)):  # fmt: skip
             path = self.trace("t.mlyze", 20, 70, **extra)
             self.assertEqual(self.durations(path), [expected, expected], extra)
         path = self.trace("t.mlyze", 20, 70, duration_us=2_000_000)

@@ -114,7 +114,8 @@ class CutStacks(ReportTest):
                         ("--top", "--all")):  # fmt: skip
             rows = self.rows(*options)
             self.assertEqual(sorted(rows), [1, 3, 20, 500], options)
-            self.assertEqual([size for size, lines in rows.items() if lines[-1].startswith("[truncated]")], [500, 20, 3], options)
+            cut = [size for size, lines in rows.items() if lines[-1].startswith("[truncated]")]
+            self.assertEqual(cut, [500, 20, 3], options)
             self.assertEqual(sum("[truncated]" in line for lines in rows.values() for line in lines), 3, options)
         self.assertEqual(self.rows("--leaks", "--frames", "2"),
                          {1: ["leaf  /app/main.c:9", "down  /app/main.c:8", "... 6 more"],
@@ -127,7 +128,8 @@ class CutStacks(ReportTest):
     def test_sums_by_function_say_how_much(self):
         for key in ("function", "file"):
             text = self.text(self.path, "--by", key, "-n", "1")
-            self.assertTrue(text.endswith("\n523 bytes are in stacks that were cut: their outer callers are not known\n"), text)
+            said = "\n523 bytes are in stacks that were cut: their outer callers are not known\n"
+            self.assertTrue(text.endswith(said), text)
             self.assertNotIn("cut", self.text(self.path, "--by", key, "--focus", "main$"))
             self.assertNotIn("cut", self.text(self.path, "--by", key, "--depth", "2"))
         text = self.text(self.path, "--by", "function", "--cost", "count")
