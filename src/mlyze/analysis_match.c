@@ -31,8 +31,9 @@ struct matching {
     uint32_t *loaded; /* by place of a function: number of the name of its loaded file, or 0 */
     bool *is_used;    /* by number of a file: the run has it */
     size_t used_capacity;
-    uint32_t *nodes;  /* by node of the metadata: number of the node */
-    uint32_t *leaves; /* by site: number of its innermost node */
+    sxt_string renamed; /* the program, if it has another name than that of the first run */
+    uint32_t *nodes;    /* by node of the metadata: number of the node */
+    uint32_t *leaves;   /* by site: number of its innermost node */
     struct sxt_buffer path;
 };
 
@@ -70,6 +71,22 @@ void sxt_matches_free(struct sxt_matches *matches)
 
 /* --- names --- */
 
+/* "new+0x1234" is an address of a program that is called "old" in the first run: "old+0x1234". */
+static sxt_string first_name(const struct matching *matching, sxt_string name, char *room, size_t size)
+{
+    sxt_string program = matching->renamed;
+    if (program.size == 0 || name.size < program.size + 3 || memcmp(name.data, program.data, program.size) != 0 ||
+        memcmp(name.data + program.size, "+0x", 3) != 0)
+        return name;
+    sxt_string first = sxt_strings_get(&matching->all->functions, matching->all->program_names[0]);
+    size_t rest = name.size - program.size;
+    if (first.size + rest > size)
+        return name;
+    memcpy(room, first.data, first.size);
+    memcpy(room + first.size, name.data + program.size, rest);
+    return (sxt_string){room, first.size + rest};
+}
+
 /* The number of a function; SXT_STRINGS_FULL if memory is short. */
 static uint32_t number_function(struct matching *matching, uint32_t id)
 {
@@ -77,7 +94,8 @@ static uint32_t number_function(struct matching *matching, uint32_t id)
     size_t place = sxt_mlyze_place(matching->metadata->function_ids, matching->metadata->function_count, id);
     if (place != SIZE_MAX && matching->functions[place] != 0)
         return matching->functions[place] - 1;
-    sxt_string name = sxt_mlyze_function(matching->metadata, id, room);
+    char other[300];
+    sxt_string name = first_name(matching, sxt_mlyze_function(matching->metadata, id, room), other, sizeof other);
     uint32_t number = sxt_strings_add(&matching->all->functions, name.data, name.size);
     if (place != SIZE_MAX && number != SXT_STRINGS_FULL)
         matching->functions[place] = number + 1;
@@ -169,6 +187,49 @@ static sxt_string module_name(sxt_string path)
     return name;
 }
 
+/* The path of the program: the first module. Absent if there is none, or if it is a library. */
+static sxt_string program_of(const struct sxt_mlyze_metadata *metadata)
+{
+    const struct sxt_json *list = sxt_json_member(metadata->root, "modules");
+    const struct sxt_json *first = list != NULL && list->type == SXT_JSON_ARRAY ? list->child : NULL;
+    const struct sxt_json *path =
+        first != NULL && first->type == SXT_JSON_OBJECT ? sxt_json_member(first, "path") : NULL;
+    bool is_path = path != NULL && path->type == SXT_JSON_STRING && path->string.size > 0;
+    return is_path && memmem(path->string.data, path->string.size, ".so", 3) == NULL ? path->string
+                                                                                     : (sxt_string){NULL, 0};
+}
+
+/* A name of the program counts as that of the first run. */
+static uint32_t same_program(const struct sxt_matches *all, uint32_t name)
+{
+    for (size_t i = 1; i < all->program_count; i++)
+        if (all->program_names[i] == name)
+            return all->program_names[0];
+    return name;
+}
+
+/* Builds of one program may have different names: it is taken for that of the first run, unless it is there too. */
+static bool match_program(struct matching *matching)
+{
+    struct sxt_matches *all = matching->all;
+    sxt_string path = program_of(matching->metadata), name = module_name(path);
+    if (path.size == 0 || all->program_count >= sizeof all->program_names / sizeof *all->program_names)
+        return true;
+    uint32_t named = sxt_strings_add(&all->functions, name.data, name.size), number = number_path(matching, path);
+    if (named == SXT_STRINGS_FULL || number == SXT_STRINGS_FULL || !reserve_used(matching, (size_t)number + 1))
+        return false;
+    if (all->program_count == 0)
+        all->program = number;
+    else if (!matching->is_used[all->program] && all->canonical[number] == number && number != all->program)
+        all->canonical[number] = all->program;
+    else if (number != all->program && all->canonical[number] != all->program)
+        return true;
+    all->program_names[all->program_count++] = named;
+    if (named != all->program_names[0])
+        matching->renamed = name;
+    return true;
+}
+
 /* Which files in frames are modules that the run had loaded. */
 static bool number_modules(struct matching *matching)
 {
@@ -214,7 +275,7 @@ static void number_loaded(struct matching *matching)
     for (size_t i = 0; i < metadata->function_count && names != NULL; i++) {
         uint32_t module = sxt_function_modules_find(&modules, sxt_mlyze_id_at(metadata->function_ids, i));
         if (module < count && names[module] != SXT_STRINGS_FULL)
-            matching->loaded[i] = names[module];
+            matching->loaded[i] = same_program(matching->all, names[module]);
     }
     sxt_function_modules_free(&modules);
     free(names);
@@ -340,7 +401,7 @@ static bool name_nodes(struct matching *matching, struct leftovers *leftovers)
     for (uint32_t i = 1; i < all->nodes.count; i++) {
         struct node node = get_node(&all->nodes, i);
         sxt_string name = without_address(sxt_strings_get(&all->functions, node.function));
-        uint32_t function = sxt_strings_add(&all->functions, name.data, name.size);
+        uint32_t function = same_program(all, sxt_strings_add(&all->functions, name.data, name.size));
         uint32_t module = node.file == NO_FILE ? NO_FILE : all->modules[node.file];
         struct node loose = {leftovers->name_of[node.parent], function, module != 0 ? module : all->loaded[i]};
         leftovers->name_of[i] = function == SXT_STRINGS_FULL
@@ -466,7 +527,7 @@ static int match_stacks(struct matching *matching, sxt_error *error)
     if (is_fine && matching->run > 0)
         status = sxt_match_files(all, first_file, matching->is_used, error);
     if (status == SXT_OK && is_fine)
-        is_fine = number_modules(matching);
+        is_fine = match_program(matching) && number_modules(matching);
     if (is_fine)
         number_loaded(matching);
     if (status == SXT_OK && is_fine)

@@ -7,7 +7,8 @@
  *
  *   1. all their functions and files are equal, after the path maps;
  *   2. the same, where a file that only one run has is taken for the file in another folder that only earlier runs
- *      have: the one with the most components in common at the end, if there is only one such file;
+ *      have: the one with the most components in common at the end, if there is only one such file; the program
+ *      itself is always taken for the program of the first run;
  *   3. all their functions are equal, and the modules that they are in, where these are known; an address without
  *      a name counts as its module. Only if exactly one stack on each side is left over with these functions.
  */
@@ -44,6 +45,9 @@ struct sxt_matches {
     struct sxt_strings functions, files; /* names of all runs */
     uint32_t *canonical;                 /* by number of a file: the file that it is taken for */
     uint32_t *modules;                   /* by number of a file: the number of its name in `functions`, if a module */
+    uint32_t program;                    /* number of the file of the first run's program, 0 if unknown */
+    uint32_t program_names[2 * SXT_HEAP_RUNS_MOST]; /* of the programs of all runs, in `functions`; they are the same */
+    size_t program_count;
     size_t canonical_capacity, modules_capacity;
     struct sxt_strings nodes; /* frames with their callers: see analysis_match.c */
     uint32_t *loaded;         /* by number of a node: the number of its loaded file in `functions`, or 0 */

@@ -83,6 +83,31 @@ class Diff(sextant.ProgramTest):
         table = self.run_ok("diff", before, after, "--suppressions", rules, "--markdown").text
         self.assertIn("| suppressed | 0 | 1,000 | +1,000 |", table)
 
+    def test_a_program_may_have_another_name(self):
+        """Two builds of one program, with names and without: build/app and /tmp/app-new."""
+        def trace(name, program, offset=0):
+            base = program.rsplit("/", 1)[-1]
+            functions = ["_start", "main", "grow", f"{base}+{0x1010 + offset:#x}", "inflate",
+                         f"{base}+{0x2020 + offset:#x}"]  # fmt: skip
+            files = [program, "/lib/libz.so.1"]
+            stacks = [[(0, 0, 2), (0, 0, 1), (0, 0, 0)], [(0, 0, 3), (0, 0, 0)], [(1, 0, 4), (0, 0, 5), (0, 0, 0)]]
+            text = mlyze_writer.metadata(stacks, files, functions, modules=[{"path": program}, {"path": files[1]}])
+            events = [("alloc", START + i, 16 * i + 16, 10 * i + len(name), i, 0) for i in range(3)]
+            return self.file(name, mlyze_writer.plain(events, START, text))
+        before = trace("a", "/old/build/app")
+        for after in (trace("bb", "/tmp/app-new"), trace("bb", "/tmp/app-new", 0x40), trace("bb", "/new/build/app", 0x40)):
+            *rows, last = self.run_ok("diff", before, after, "--json").json_lines()
+            self.assertEqual([row["status"] for row in rows], ["changed"] * 3)
+            self.assertEqual([row["bytes"] for row in rows], [1] * 3)
+        again = trace("a2", "/tmp/app-3")
+        (last,) = self.run_ok("diff", "--json", before, trace("a1", "/x/y"), "--", again, trace("a3", "/z")).json_lines()[-1:]
+        self.assertEqual((last["summary"]["added"], last["summary"]["removed"]), (0, 0))
+        # A run that has both is not matched.
+        other = self.file("o", mlyze_writer.plain([("alloc", START, 16, 1, 0, 0)], START, mlyze_writer.metadata(
+            [[(0, 0, 0), (1, 0, 0)]], ["/old/build/app", "/tmp/app"], ["f"], modules=[{"path": "/tmp/app"}])))  # fmt: skip
+        *_, last = self.run_ok("diff", before, other, "--json").json_lines()
+        self.assertEqual((last["summary"]["added"], last["summary"]["removed"]), (1, 3))
+
     def test_two_moments(self):
         events = [event for event in random_events(8, stacks=6) if event[0] != "marker"]
         for name, number in (("done", 900), ("loaded", 300)):
