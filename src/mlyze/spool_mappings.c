@@ -16,6 +16,15 @@
 
 #define CHUNK_MOST 128
 
+/*
+ * One call may concern all regions. Programs do not do that again and again, but a damaged file may: so the regions
+ * that are visited are counted, and a region that changes counts as several.
+ */
+#define WORK_FREE    ((uint64_t)1 << 24)
+#define WORK_OF_CALL 1024 /* in addition, for each */
+#define WORK_CHANGE  16
+#define REGIONS_MOST ((size_t)1 << 22)
+
 struct region {
     uint64_t start, end;
     uint32_t stack, thread;
@@ -46,14 +55,19 @@ struct sxt_mappings {
     size_t alloc_count, alloc_capacity;
     double period;
     uint64_t random;
+    size_t region_count;
+    uint64_t work, work_most;
     bool no_memory;
+    bool has_failed; /* no_memory, or there is too much to do */
 };
 
 struct sxt_mappings *sxt_mappings_new(uint64_t period)
 {
     struct sxt_mappings *mappings = calloc(1, sizeof *mappings);
-    if (mappings != NULL)
+    if (mappings != NULL) {
         mappings->period = (double)period;
+        mappings->work_most = WORK_FREE;
+    }
     return mappings;
 }
 
@@ -71,6 +85,22 @@ void sxt_mappings_free(struct sxt_mappings **mappings)
     *mappings = NULL;
 }
 
+static void fail_memory(struct sxt_mappings *mappings)
+{
+    mappings->no_memory = mappings->has_failed = true;
+}
+
+static void count_work(struct sxt_mappings *mappings, uint64_t work)
+{
+    mappings->work += work;
+    mappings->has_failed |= mappings->work > mappings->work_most;
+}
+
+bool sxt_mappings_is_too_much(const struct sxt_mappings *mappings)
+{
+    return mappings->has_failed && !mappings->no_memory;
+}
+
 /* --- blocks --- */
 
 static void add_event(struct sxt_mappings *mappings, struct sxt_mapping_event event)
@@ -80,7 +110,7 @@ static void add_event(struct sxt_mappings *mappings, struct sxt_mapping_event ev
     size_t *capacity = event.is_alloc ? &mappings->alloc_capacity : &mappings->event_capacity;
     void *grown = sxt_array_grow(*list, capacity, *count + 1, sizeof **list);
     if (grown == NULL) {
-        mappings->no_memory = true;
+        fail_memory(mappings);
         return;
     }
     *list = grown;
@@ -166,7 +196,7 @@ static struct chunk *insert_chunk(struct sxt_mappings *mappings, size_t index)
                                 : sxt_array_grow(mappings->chunks, &mappings->chunk_capacity, mappings->chunk_count + 1,
                                                  sizeof *mappings->chunks);
     if (grown == NULL) {
-        mappings->no_memory = true;
+        fail_memory(mappings);
         free(chunk);
         return NULL;
     }
@@ -212,12 +242,14 @@ static void insert(struct sxt_mappings *mappings, struct region region)
             (chunk->count - position.index) * sizeof *chunk->regions);
     chunk->regions[position.index] = region;
     chunk->count++;
+    mappings->has_failed |= ++mappings->region_count > REGIONS_MOST;
 }
 
 static void remove_at(struct sxt_mappings *mappings, struct position position)
 {
     struct chunk *chunk = mappings->chunks[position.chunk];
     chunk->count--;
+    mappings->region_count--;
     memmove(&chunk->regions[position.index], &chunk->regions[position.index + 1],
             (chunk->count - position.index) * sizeof *chunk->regions);
     if (chunk->count > 0)
@@ -243,6 +275,7 @@ static void begin_region(struct sxt_mappings *mappings, struct region region)
 static void take_out(struct sxt_mappings *mappings, struct position position, uint64_t start, uint64_t end)
 {
     struct region before = *at(mappings, position), after = before;
+    count_work(mappings, WORK_CHANGE);
     end_block(mappings, at(mappings, position));
     remove_at(mappings, position);
     before.end = start;
@@ -272,7 +305,7 @@ static void clear(struct sxt_mappings *mappings, uint64_t start, uint64_t end, p
 {
     struct position position;
     struct region part;
-    while (!mappings->no_memory && find_part(mappings, start, end, &position, &part)) {
+    while (!mappings->has_failed && find_part(mappings, start, end, &position, &part)) {
         take_out(mappings, position, part.start, part.end);
         start = part.end;
         if (found != NULL)
@@ -285,6 +318,23 @@ struct protection {
     uint32_t stack, thread;
 };
 
+/* The end of the regions from POSITION to END that are accessible, or not, like the first one. */
+static uint64_t skip_alike(struct sxt_mappings *mappings, struct position position, uint64_t end)
+{
+    const struct region *region = at(mappings, position);
+    bool is_accessible = region->is_accessible;
+    uint64_t skipped = region->end, visited = 0;
+    while (region != NULL && region->start < end && region->is_accessible == is_accessible) {
+        skipped = region->end;
+        visited++;
+        if (++position.index == mappings->chunks[position.chunk]->count)
+            position = (struct position){position.chunk + 1, 0};
+        region = at(mappings, position);
+    }
+    count_work(mappings, visited);
+    return skipped;
+}
+
 /*
  * The part of a region that changes. A region that is accessible and stays so is not touched: most calls of mprotect
  * concern code, and change nothing here.
@@ -293,10 +343,12 @@ static void protect(struct sxt_mappings *mappings, uint64_t start, uint64_t end,
 {
     struct position position;
     struct region part;
-    while (start < end && !mappings->no_memory && find_part(mappings, start, end, &position, &part)) {
-        start = part.end;
-        if (part.is_accessible == how->is_accessible)
+    while (start < end && !mappings->has_failed && find_part(mappings, start, end, &position, &part)) {
+        if (part.is_accessible == how->is_accessible) {
+            start = skip_alike(mappings, position, end);
             continue;
+        }
+        start = part.end;
         take_out(mappings, position, part.start, part.end);
         part.is_accessible = how->is_accessible;
         part.is_block = false;
@@ -310,6 +362,7 @@ static void protect(struct sxt_mappings *mappings, uint64_t start, uint64_t end,
 static void forget_moved(struct sxt_mappings *mappings, uint32_t stream)
 {
     size_t kept = 0;
+    count_work(mappings, mappings->moved_count);
     for (size_t i = 0; i < mappings->moved_count; i++)
         if (mappings->moved[i].stream != stream)
             mappings->moved[kept++] = mappings->moved[i];
@@ -327,7 +380,7 @@ static void remember_moved(struct sxt_mappings *mappings, const struct region *p
     void *grown =
         sxt_array_grow(mappings->moved, &mappings->moved_capacity, mappings->moved_count + 1, sizeof *mappings->moved);
     if (grown == NULL) {
-        mappings->no_memory = true;
+        fail_memory(mappings);
         return;
     }
     mappings->moved = grown;
@@ -341,7 +394,8 @@ static void remember_moved(struct sxt_mappings *mappings, const struct region *p
 static void remember_copied(struct sxt_mappings *mappings, uint64_t start, uint64_t end, uint32_t stream)
 {
     struct leaving leaving = {stream, start};
-    while (start < end && !mappings->no_memory) {
+    while (start < end && !mappings->has_failed) {
+        count_work(mappings, WORK_CHANGE);
         const struct region *region = at(mappings, find(mappings, start));
         if (region == NULL || region->start >= end)
             break;
@@ -362,7 +416,7 @@ static void arrive(struct sxt_mappings *mappings, uint64_t start, uint64_t end, 
     for (size_t i = 0; i < mappings->moved_count; i++)
         if (mappings->moved[i].stream == stream)
             last = &mappings->moved[i];
-    for (size_t i = 0; i < mappings->moved_count && !mappings->no_memory; i++) {
+    for (size_t i = 0; i < mappings->moved_count && !mappings->has_failed; i++) {
         const struct moved *moved = &mappings->moved[i];
         if (moved->stream != stream || moved->offset >= end - start)
             continue;
@@ -439,17 +493,19 @@ const struct sxt_mapping_event *sxt_mappings_take(struct sxt_mappings *mappings,
 {
     static const struct sxt_mapping_event none;
     mappings->event_count = mappings->alloc_count = *count = 0;
+    mappings->work_most += WORK_OF_CALL;
     take(mappings, call, stream, thread);
-    for (size_t i = 0; i < mappings->alloc_count && !mappings->no_memory; i++) {
+    for (size_t i = 0; i < mappings->alloc_count && !mappings->has_failed; i++) {
         void *grown = sxt_array_grow(mappings->events, &mappings->event_capacity, mappings->event_count + 1,
                                      sizeof *mappings->events);
-        mappings->no_memory = grown == NULL;
-        if (grown == NULL)
+        if (grown == NULL) {
+            fail_memory(mappings);
             break;
+        }
         mappings->events = grown;
         mappings->events[mappings->event_count++] = mappings->allocs[i];
     }
-    if (mappings->no_memory)
+    if (mappings->has_failed)
         return NULL;
     *count = mappings->event_count;
     return *count > 0 ? mappings->events : &none;
@@ -491,7 +547,7 @@ static bool load_regions(struct sxt_mappings *mappings, struct sxt_cursor *from,
     uint64_t count = sxt_cursor_u64(from), end = 0;
     if (count > sxt_cursor_left(from) / EACH)
         return false;
-    for (uint64_t i = 0; i < count && !mappings->no_memory; i++) {
+    for (uint64_t i = 0; i < count && !mappings->has_failed; i++) {
         struct region region = {.start = sxt_cursor_u64(from)};
         region.end = sxt_cursor_u64(from);
         region.stack = sxt_cursor_u32(from);
@@ -514,7 +570,7 @@ static bool load_moved(struct sxt_mappings *mappings, struct sxt_cursor *from)
     uint64_t count = sxt_cursor_u64(from);
     if (count > sxt_cursor_left(from) / EACH)
         return false;
-    for (uint64_t i = 0; i < count && !mappings->no_memory; i++) {
+    for (uint64_t i = 0; i < count && !mappings->has_failed; i++) {
         struct leaving leaving = {.stream = sxt_cursor_u32(from)};
         struct region part = {.start = sxt_cursor_u64(from)};
         uint64_t size = sxt_cursor_u64(from);
@@ -532,7 +588,7 @@ struct sxt_mappings *sxt_mappings_load(struct sxt_cursor *from, uint64_t period,
     if (mappings == NULL)
         return NULL;
     mappings->random = sxt_cursor_u64(from);
-    if (!load_regions(mappings, from, stack_numbers) || !load_moved(mappings, from) || mappings->no_memory ||
+    if (!load_regions(mappings, from, stack_numbers) || !load_moved(mappings, from) || mappings->has_failed ||
         from->failed)
         sxt_mappings_free(&mappings);
     return mappings;

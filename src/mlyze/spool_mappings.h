@@ -29,10 +29,13 @@ void sxt_mappings_free(struct sxt_mappings **mappings);
 
 /*
  * Takes a call that THREAD made; STREAM identifies what wrote it. *COUNT events follow from it, which are valid until
- * the next call. NULL: out of memory.
+ * the next call. NULL: out of memory, or too many mappings change too often; then it cannot be used any more.
  */
 const struct sxt_mapping_event *sxt_mappings_take(struct sxt_mappings *mappings, const struct sxt_spool_mapping *call,
                                                   uint32_t stream, uint32_t thread, size_t *count);
+
+/* Why sxt_mappings_take has failed: not for lack of memory. */
+bool sxt_mappings_is_too_much(const struct sxt_mappings *mappings);
 
 /* Appends what is mapped; and reads that again. NULL if memory is short, or if it is not what was saved. */
 void sxt_mappings_save(const struct sxt_mappings *mappings, struct sxt_buffer *out);

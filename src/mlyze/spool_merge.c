@@ -434,6 +434,9 @@ static int take_call(struct sxt_spool *spool, uint32_t number, sxt_error *error)
     if (spool->mappings != NULL)
         spool->mapping_events =
             sxt_mappings_take(spool->mappings, &call, number, way->thread, &spool->mapping_event_count);
+    if (spool->mappings != NULL && sxt_mappings_is_too_much(spool->mappings))
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
+                        "the recorded calls of mmap, munmap and mprotect change too many mappings too often");
     if (spool->mappings == NULL || spool->mapping_events == NULL)
         return sxt_fail_memory(error, sizeof call);
     spool->mapping_way = number;

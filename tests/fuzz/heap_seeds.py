@@ -30,17 +30,20 @@ def packed():
     yield "packed", mlyze_writer.in_blocks(blocks, text=packed, count=5, events_size=len(content), flags=flags)
 
 
+def word(kind, ticks, value):
+    return struct.pack("<Q", kind | ticks << 3 | value << 16)
+
+
+def note(kind, content, ticks=0):
+    return word(5, ticks, kind | len(content) << 16) + content + bytes(-len(content) % 8)
+
+
+def window(*records, size=256):
+    return b"".join(records).ljust(size, b"\0")
+
+
 def spools():
     """Windows of two threads: stacks, allocations, frees, a marker. The harness puts headers in front of them."""
-    def word(kind, ticks, value):
-        return struct.pack("<Q", kind | ticks << 3 | value << 16)
-
-    def note(kind, content):
-        return word(5, 0, kind | len(content) << 16) + content + bytes(-len(content) % 8)
-
-    def window(*records):
-        return b"".join(records).ljust(256, b"\0")
-
     stack = note(1, struct.pack("<IIQQ", 5, 0, 0x401000, 0x402000))
     module = note(2, struct.pack("<QQQIHH", 0x400000, 0x500000, 0, 0, 8, 4) + b"/bin/app" + b"\1\2\3\4")
     alloc = [word(1, 10, 0x1000 + 16 * i) + struct.pack("<II", 32, 5) for i in range(4)]
@@ -67,6 +70,49 @@ def checkpoint():
     text += struct.pack("<IQQI", 1, 0x2000, 1000, 0) + struct.pack("<BI", 0, 0)
     text += struct.pack("<IIQB", 0, 0, 0, 1)
     return text + struct.pack("<QQQQIIBQ", 0, 1, 0x10000, 0x20000, 5, 0, 3, 0)
+
+
+def mapping_spools():
+    """The same with calls that change what is mapped: (call, accessible, address, size, old address, old size)."""
+    map_, unmap, protect, move_out, move_in, copy, grow = range(1, 8)
+    page = 4096
+    base = 1 << 32
+
+    def call(what, accessible, first, count, old_first=0, old_count=0):
+        old = base + old_first * page if old_count else 0
+        content = struct.pack("<HHIQQQQ", what, accessible, 5, base + first * page, count * page, old, old_count * page)
+        return note(7, content, 1)
+
+    def spool(*windows):
+        stack = note(1, struct.pack("<IIQQ", 5, 0, 0x401000, 0x402000))
+        first = window(stack, *windows[0], size=512)
+        return b"\1" + first + b"".join(window(*records, size=512) for records in windows[1:])
+
+    yield "trimmed", spool([call(map_, 1, 0, 100), call(unmap, 0, 0, 10), call(unmap, 0, 90, 10)], [], [], [])
+    yield "reserved", spool([call(map_, 0, 0, 64), call(protect, 1, 3, 4), call(protect, 1, 5, 20), call(protect, 0, 4, 9)],
+                            [call(protect, 1, 60, 4)], [call(unmap, 0, 0, 64)], [])  # fmt: skip
+    yield "moved", spool([call(map_, 1, 0, 8), call(protect, 0, 2, 2), call(move_out, 0, 0, 8), call(move_in, 0, 50, 16, 0, 8)],
+                         [call(map_, 1, 100, 4)], [call(grow, 0, 50, 20, 50, 16)], [call(copy, 0, 200, 20, 50, 20)])  # fmt: skip
+    regions = [call(map_, 1, 2 * i, 1) for i in range(9)]
+    yield "many", spool(regions, regions[:5], [call(protect, i % 2, 0, 40) for i in range(9)], [call(copy, 0, 40, 40, 0, 40)] * 5)
+
+
+def joined():
+    """A byte that says which process forked which, the sizes of two traces, and three traces."""
+    start = mlyze_writer.EXAMPLE_START
+
+    def trace(pid, begins, events, **extra):
+        text = mlyze_writer.EXAMPLE_METADATA.rstrip()[:-1] + b', "pid": %d}' % pid
+        return mlyze_writer.plain(events, begins, text)
+
+    parent = trace(1, start, [("alloc", start + 10 * i, 4096 + 16 * i, 100, 0, 0) for i in range(6)])
+    child = trace(2, start + 25, [("free", start + 30, 4096), ("alloc", start + 31, 4096, 7, 1, 1), ("free", start + 32, 64)])
+    other = trace(3, start + 1, [*mlyze_writer.EXAMPLE_EVENTS, (9, start + 2000, b"payload")])
+    for name, how in ("forked", 0b110), ("ended", 0b1111110), ("running", 1), ("alone", 0):
+        yield name, bytes([how]) + struct.pack("<HH", len(parent), len(child)) + parent + child + other
+    example = mlyze_writer.example()
+    yield "same", b"\x04" + struct.pack("<HH", len(example), len(example)) + example * 3
+    yield "cut", b"\x06" + struct.pack("<HH", len(parent) - 3, len(child)) + parent[:-3] + child + example[:300]
 
 
 def caches():

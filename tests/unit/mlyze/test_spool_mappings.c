@@ -169,3 +169,61 @@ TEST(a_call_that_makes_no_sense_changes_nothing)
     }
     sxt_mappings_free(&mappings);
 }
+
+enum { REGIONS = 5000 };
+
+/* Accessible regions with gaps between them. */
+static struct sxt_mappings *make_regions(void)
+{
+    struct sxt_mappings *mappings = sxt_mappings_new(0);
+    size_t count;
+    assert_non_null(mappings);
+    for (unsigned i = 0; i < REGIONS; i++) {
+        struct sxt_spool_mapping map = of(SXT_SPOOL_MAP, 2 * i, 1);
+        map.is_accessible = 1;
+        assert_non_null(sxt_mappings_take(mappings, &map, 0, 0, &count));
+    }
+    return mappings;
+}
+
+/* Calls that concern all regions, again and again: it ends with an error, soon. */
+TEST(calls_that_concern_everything_are_limited)
+{
+    enum { CALLS_MOST = 20000 };
+    static const char *const ways[] = {"changed", "unchanged", "copied"};
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        struct sxt_mappings *mappings = make_regions();
+        size_t count;
+        unsigned calls = 0;
+        const struct sxt_mapping_event *events;
+        assert_false(sxt_mappings_is_too_much(mappings));
+        do {
+            struct sxt_spool_mapping call = of(SXT_SPOOL_PROTECT, 0, 2 * REGIONS);
+            call.is_accessible = way == 1 || calls % 2 == 1;
+            if (way == 2) { /* each time twice as many */
+                call = of(SXT_SPOOL_COPY, 2 * REGIONS << calls, 2 * REGIONS << calls);
+                call.old_address = BASE;
+                call.old_size = call.size;
+            }
+            events = sxt_mappings_take(mappings, &call, 0, 0, &count);
+        } while (events != NULL && ++calls < (way == 2 ? 16 : CALLS_MOST));
+        assert_null(events);
+        assert_true(sxt_mappings_is_too_much(mappings));
+        sxt_mappings_free(&mappings);
+    }
+}
+
+/* What programs do: many regions, each changed by calls that concern few of them, and all of them unmapped at once. */
+TEST(many_regions_are_not_too_many)
+{
+    struct sxt_mappings *mappings = make_regions();
+    size_t count;
+    for (unsigned i = 0; i < 20 * REGIONS; i++) {
+        struct sxt_spool_mapping call = of(SXT_SPOOL_PROTECT, i % (2 * REGIONS - 40), 40);
+        call.is_accessible = i / REGIONS % 2 == 1;
+        assert_non_null(sxt_mappings_take(mappings, &call, 0, 0, &count));
+    }
+    const struct sxt_spool_mapping all = of(SXT_SPOOL_UNMAP, 0, 2 * REGIONS);
+    assert_non_null(sxt_mappings_take(mappings, &all, 0, 0, &count));
+    sxt_mappings_free(&mappings);
+}
