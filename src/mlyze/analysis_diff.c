@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/string.h"
 #include "base/strings.h"
 #include "mlyze/analysis_match.h"
 
@@ -121,15 +123,38 @@ bool sxt_heap_diff_figure(const sxt_heap_diff *diff, size_t index, sxt_heap_metr
 
 /* --- one function --- */
 
-/* "f(int)" is called f, and "operator()(int)" operator(). */
-static bool is_called(sxt_string name, sxt_string function)
+/* "f(int)" is called f, and "operator()(int)" operator(). IS_SHORT: "f<>(int)" is called f, too. */
+static bool is_called(sxt_string name, sxt_string function, bool is_short)
 {
-    if (name.size < function.size || memcmp(name.data, function.data, function.size) != 0)
+    if (name.size < function.size || memcmp(name.data, function.data, function.size) != 0 || function.size == 0)
         return false;
     if (name.size == function.size)
         return true;
-    return name.data[function.size] == '(' && function.size > 0 &&
-           !(function.size >= 8 && memcmp(function.data + function.size - 8, "operator", 8) == 0);
+    sxt_string rest = {name.data + function.size, name.size - function.size};
+    if (function.size >= 8 && memcmp(function.data + function.size - 8, "operator", 8) == 0)
+        return false;
+    if (is_short && sxt_string_begins(rest, "<>"))
+        rest = (sxt_string){rest.data + 2, rest.size - 2};
+    return rest.size == 0 || rest.data[0] == '(';
+}
+
+/* By number of a name, whether FUNCTION means it: as it is stored, or as it is shown. NULL if memory is short. */
+static bool *find_meant(const struct sxt_strings *names, sxt_string function)
+{
+    bool *is_meant = calloc((size_t)names->count + 1, 1);
+    char *shortened = NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; is_meant != NULL && i < names->count; i++) {
+        sxt_string name = sxt_strings_get(names, i);
+        is_meant[i] = is_called(name, function, false);
+        char *moved = is_meant[i] ? NULL : sxt_array_grow(shortened, &capacity, name.size + 1, 1);
+        if (moved == NULL)
+            continue;
+        shortened = moved;
+        is_meant[i] = is_called((sxt_string){moved, sxt_trace_shorten_name(name, moved)}, function, true);
+    }
+    free(shortened);
+    return is_meant;
 }
 
 int sxt_heap_diff_function(const sxt_heap_diff *diff, sxt_string function, sxt_heap_metric metric, sxt_heap_figure *out,
@@ -137,9 +162,7 @@ int sxt_heap_diff_function(const sxt_heap_diff *diff, sxt_string function, sxt_h
 {
     const struct sxt_matches *matches = &diff->matches;
     struct run_values values = {0};
-    bool *is_meant = calloc((size_t)matches->functions.count + 1, 1), *has_it = NULL, is_known = false;
-    for (uint32_t i = 0; is_meant != NULL && i < matches->functions.count; i++)
-        is_meant[i] = is_called(sxt_strings_get(&matches->functions, i), function);
+    bool *is_meant = find_meant(&matches->functions, function), *has_it = NULL, is_known = false;
     if (is_meant != NULL)
         has_it = sxt_match_find_functions(matches, is_meant);
     free(is_meant);

@@ -113,6 +113,17 @@ class Budgets(Gate):
                 self.assertIn("from 10 to 30", result.err)
                 self.gate(0, before, after, "--fail-if", f"leaked:{name}=+20")
 
+    def test_names_as_they_are_shown(self):
+        text = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+        names = ["void load<int>(int)", f"Map<{text}, int>::add({text} const&, {text} const&)"]
+        before = self.trace("n1.mlyze", [(10, [(name, "a.cc", 1)]) for name in names])
+        after = self.trace("n2.mlyze", [(30, [(name, "a.cc", 1)]) for name in names])
+        for name in ("load<>", "load", "load<>(int)", "Map<>::add", "Map<>::add(...)"):
+            with self.subTest(name=name):
+                self.assertIn("from 10 to 30", self.gate(1, before, after, "--fail-if", f"leaked:{name}=+19").err)
+        for name in ("Map", "Map<>", "Map::add", "loa", "load<", "load<>("):
+            self.assertIn("no stack has", self.gate(0, before, after, "--fail-if", f"leaked:{name}=+19").err)
+
     def test_an_unknown_function_is_a_warning(self):
         for name in ("f", "mai", "main(", "f0 "):
             result = self.gate(0, self.before, self.after, "--fail-if", f"peak:{name}=+0")

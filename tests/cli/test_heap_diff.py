@@ -95,12 +95,13 @@ class Diff(sextant.ProgramTest):
             events = [("alloc", START + i, 16 * i + 16, 10 * i + len(name), i, 0) for i in range(3)]
             return self.file(name, mlyze_writer.plain(events, START, text))
         before = trace("a", "/old/build/app")
-        for after in (trace("bb", "/tmp/app-new"), trace("bb", "/tmp/app-new", 0x40), trace("bb", "/new/build/app", 0x40)):
+        for program, offset in (("/tmp/app-new", 0), ("/tmp/app-new", 0x40), ("/new/build/app", 0x40)):
+            after = trace("bb", program, offset)
             *rows, last = self.run_ok("diff", before, after, "--json").json_lines()
             self.assertEqual([row["status"] for row in rows], ["changed"] * 3)
             self.assertEqual([row["bytes"] for row in rows], [1] * 3)
         again = trace("a2", "/tmp/app-3")
-        (last,) = self.run_ok("diff", "--json", before, trace("a1", "/x/y"), "--", again, trace("a3", "/z")).json_lines()[-1:]
+        *_, last = self.run_ok("diff", "--json", before, trace("a1", "/x/y"), "--", again, trace("a3", "/z")).json_lines()
         self.assertEqual((last["summary"]["added"], last["summary"]["removed"]), (0, 0))
         # A run that has both is not matched.
         other = self.file("o", mlyze_writer.plain([("alloc", START, 16, 1, 0, 0)], START, mlyze_writer.metadata(
