@@ -157,10 +157,11 @@ typedef struct sxt_recorded {
     uint64_t left_bytes, left_blocks; /* that were not freed at the end */
     uint64_t anonymous_bytes;         /* as given to sxt_recording_note_memory; 0: unknown */
     bool is_sampled;                  /* the numbers are those of a sample */
-    uint64_t most_spool_bytes;        /* that the spool had on the disk; 0: not known, because it was not consumed */
+    uint64_t most_spool_bytes;        /* that spools had on the disk; 0: not known, because they were not followed */
     uint64_t sample_period;           /* bytes for each sample; 0: every allocation was recorded */
     double estimated_peak_bytes, estimated_peak_blocks; /* of a sample: of all allocations */
     double estimated_left_bytes, estimated_left_blocks;
+    uint64_t usual_spool_bytes; /* if most_spool_bytes is more than that, it is worth a message */
 } sxt_recorded;
 
 /*
@@ -179,8 +180,9 @@ SXT_API int sxt_recording_remove_path(const char *path, sxt_error *error);
 /*
  * Makes the trace while the program runs, on a thread of the lowest priority, so that little is left to do at the end.
  * Events are taken out of the spool and go to another file beside it, its path with ".events"; the room that they had
- * is given back to the file system. If more than 128 MiB are waiting, a thread of normal priority does it. Only for
- * traces that are compressed. The functions of OPTIONS are called by sxt_recording_follow_finish alone.
+ * is given back to the file system. If more than 128 MiB are waiting, a thread of normal priority does it. A plain
+ * trace begins with its metadata, so it has to be made at the end, of the same two files. The functions of OPTIONS are
+ * called by sxt_recording_follow_finish alone.
  */
 typedef struct sxt_recording_follower sxt_recording_follower;
 
@@ -190,9 +192,23 @@ SXT_API int sxt_recording_follow(const sxt_recording *recording, const char *out
 
 /*
  * Ends the thread and completes the trace, once the recording has ended. If this fails, there is no trace, and
- * sxt_recording_finish_path makes it; SXT_ERROR_NOT_FOUND: because the recording was short. RESULT may be NULL.
+ * sxt_recording_finish_path makes it; SXT_ERROR_NOT_FOUND: because the recording was short, or the trace is plain.
+ * RESULT may be NULL; it has most_spool_bytes also on failure, for all spools that were followed.
  */
 SXT_API int sxt_recording_follow_finish(sxt_recording_follower **follower, sxt_recorded *result, sxt_error *error);
+
+/*
+ * The same for children, while FOLLOWER is at work: their traces have the names that PATTERN gives. RECORDING has to
+ * stay open until then. After sxt_recording_follow_finish, sxt_recording_finish_child completes the trace of a child;
+ * if it fails, sxt_recording_finish_path makes it. Close this after FOLLOWER was finished.
+ */
+typedef struct sxt_recording_children sxt_recording_children;
+
+SXT_API int sxt_recording_follow_children(sxt_recording_follower *follower, const sxt_recording *recording,
+                                          const char *pattern, sxt_recording_children **out, sxt_error *error);
+SXT_API int sxt_recording_finish_child(sxt_recording_children *children, long pid,
+                                       const sxt_trace_write_options *options, sxt_recorded *result, sxt_error *error);
+SXT_API void sxt_recording_children_close(sxt_recording_children **children);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "cli/numbers.h"
 #include "cli/recording.h"
 
@@ -66,21 +67,6 @@ static FILE *open_of_process(long pid, const char *name)
     return fopen(path, "re");
 }
 
-/* A process that has ended but was not waited for still has its number. */
-static bool is_running(long pid)
-{
-    char text[512] = "";
-    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-        return false;
-    FILE *file = open_of_process(pid, "stat");
-    size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file != NULL)
-        fclose(file);
-    text[size] = 0;
-    const char *state = strrchr(text, ')'); /* the name before it may have blanks */
-    return state == NULL || (strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0);
-}
-
 /* The process of a number may be another one by now. A forked child has the first page of the spool of its parent. */
 static bool has_spool_mapped(const struct session *session, long pid)
 {
@@ -120,7 +106,7 @@ static void find_waiting(const struct session *session, const struct processes *
     waiting->count = 0;
     for (size_t i = 0; i < count; i++) {
         long pid = waiting->pids[i];
-        if (!contains(found, pid) && is_running(pid) && has_spool_mapped(session, pid))
+        if (!contains(found, pid) && sxt_process_is_running(pid) && has_spool_mapped(session, pid))
             waiting->pids[waiting->count++] = pid;
     }
 }
@@ -128,7 +114,7 @@ static void find_waiting(const struct session *session, const struct processes *
 static bool is_any_running(const long *pids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_running(pids[i]))
+        if (sxt_process_is_running(pids[i]))
             return true;
     return false;
 }
@@ -158,13 +144,14 @@ static void finish_child(struct session *session, long pid, struct tally *tally)
     sxt_recorded recorded;
     if (!name_spool(session, pid, output, spool))
         return;
-    if (!session->is_stopped && is_running(pid)) {
+    if (!session->is_stopped && sxt_process_is_running(pid)) {
         tally->running++;
         tally->example = pid;
     } else if (!sxt_recording_is_attached(session->recording, spool, pid)) {
         tally->unrecorded++;
         unlink(spool);
-    } else if (cli_make_trace(session, spool, output, &recorded)) {
+    } else if (cli_complete_child(session, pid, spool, &recorded) ||
+               cli_make_trace(session, spool, output, &recorded)) {
         tally->recorded++;
         tally->sums.events += recorded.events;
         tally->sums.allocations += recorded.allocations;
@@ -299,5 +286,6 @@ void cli_finish_children(struct session *session, const sxt_recorded *recorded)
     for (size_t i = 0; i < children.count; i++)
         finish_child(session, children.pids[i], &tally);
     summarise_children(session, &tally);
+    sxt_recording_children_close(&session->followed_children);
     sxt_free(children.pids);
 }

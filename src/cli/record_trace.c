@@ -37,9 +37,12 @@ void cli_follow_recording(struct session *session)
     sxt_error error;
     session->progress = (struct cli_progress){.phase = "finishing"};
     set_options(session, &session->progress, &options);
-    if (options.compress &&
-        sxt_recording_follow(session->recording, session->output, &options, &session->follower, &error) != SXT_OK)
+    if (sxt_recording_follow(session->recording, session->output, &options, &session->follower, &error) != SXT_OK)
         session->follower = NULL;
+    else if (session->children[0] != 0 &&
+             sxt_recording_follow_children(session->follower, session->recording, session->children,
+                                           &session->followed_children, &error) != SXT_OK)
+        session->followed_children = NULL;
 }
 
 /* Completes what was made of the recording while the program ran. False if that has to be made from the spool. */
@@ -51,6 +54,8 @@ static bool complete_trace(struct session *session, sxt_recorded *recorded)
     *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
     int status = sxt_recording_follow_finish(&session->follower, recorded, &error);
     cli_progress_end(&session->progress);
+    session->most_spool_bytes = recorded->most_spool_bytes;
+    session->usual_spool_bytes = recorded->usual_spool_bytes;
     return status == SXT_OK;
 }
 
@@ -59,6 +64,22 @@ static void remove_spool(const char *spool)
     sxt_error error;
     if (sxt_recording_remove_path(spool, &error) != SXT_OK)
         cli_warn(spool, "%s", error.text);
+}
+
+bool cli_complete_child(struct session *session, long pid, const char *spool, sxt_recorded *recorded)
+{
+    struct cli_progress progress = {.phase = "finishing"};
+    sxt_trace_write_options options;
+    sxt_error error;
+    if (session->followed_children == NULL)
+        return false;
+    set_options(session, &progress, &options);
+    *recorded = (sxt_recorded){.struct_size = sizeof *recorded};
+    int status = sxt_recording_finish_child(session->followed_children, pid, &options, recorded, &error);
+    cli_progress_end(&progress);
+    if (status == SXT_OK)
+        remove_spool(spool);
+    return status == SXT_OK;
 }
 
 bool cli_make_trace(struct session *session, const char *spool, const char *output, sxt_recorded *recorded)
@@ -181,16 +202,15 @@ static void print_invisible(const struct session *session, const sxt_recorded *r
             cli_bytes(memory - seen).text, cli_bytes(memory).text);
 }
 
-/* The disk should not have held much more than the trace. */
-static void print_excess(const sxt_recorded *recorded)
+/* The disk should not have held much more than the traces. */
+static void print_excess(const struct session *session)
 {
-    enum { USUAL = 256 << 20 };
-    if (recorded->most_spool_bytes <= USUAL)
+    if (session->most_spool_bytes <= session->usual_spool_bytes)
         return;
     fprintf(stderr,
             "sextant: the disk held up to %s more than the trace while the program ran: events came faster than they "
             "could be compressed, or the file system cannot free a part of a file\n",
-            cli_bytes((double)recorded->most_spool_bytes).text);
+            cli_bytes((double)session->most_spool_bytes).text);
 }
 
 static void summarise(const struct session *session, const sxt_recorded *recorded)
@@ -208,7 +228,7 @@ static void summarise(const struct session *session, const sxt_recorded *recorde
     if (recorded->allocations > 0)
         print_amounts(recorded);
     print_invisible(session, recorded);
-    print_excess(recorded);
+    print_excess(session);
 }
 
 /* A shell pattern of the traces of children, if they have a name for each process ID. */

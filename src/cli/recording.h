@@ -35,6 +35,9 @@ struct session {
     sxt_recording *recording;
     char spool[PATH_MAX];             /* as the mappings of processes name it; set when it is finished */
     sxt_recording_follower *follower; /* NULL if the trace is made at the end */
+    sxt_recording_children *followed_children;
+    uint64_t most_spool_bytes;  /* that all spools had on the disk; 0: not known */
+    uint64_t usual_spool_bytes; /* more than that is reported */
     sigset_t mask_before;
     struct sigaction children_before; /* what SIGCHLD did: while it is ignored, children cannot be waited for */
     pid_t child;
@@ -64,6 +67,9 @@ void cli_stop_children(const struct session *session);
 void cli_finish_children(struct session *session, const sxt_recorded *recorded);
 
 /* --- record_trace.c --- */
+
+/* Completes what was made of a child's recording while the program ran. False if its spool has to be made a trace. */
+bool cli_complete_child(struct session *session, long pid, const char *spool, sxt_recorded *recorded);
 
 /* Makes a trace from a spool, which is then removed. False, with a message, if that fails. */
 bool cli_make_trace(struct session *session, const char *spool, const char *output, sxt_recorded *recorded);

@@ -36,6 +36,13 @@ uint32_t sxt_mlyze_header_crc(const uint8_t header[SXT_MLYZE_HEADER_SIZE])
     return sxt_crc32c(crc, header + SXT_MLYZE_AT_METADATA_CRC, SXT_MLYZE_HEADER_SIZE - SXT_MLYZE_AT_METADATA_CRC);
 }
 
+void sxt_mlyze_header_cut(uint8_t header[SXT_MLYZE_HEADER_SIZE], uint64_t size)
+{
+    sxt_store_u64le(header + SXT_MLYZE_AT_METADATA, size);
+    sxt_store_u64le(header + SXT_MLYZE_AT_EVENT_COUNT, 0); /* not given */
+    sxt_store_u32le(header + SXT_MLYZE_AT_HEADER_CRC, sxt_mlyze_header_crc(header));
+}
+
 /*
  * The offset of the first bytes that this version does not know, or that need a flag which is not set; 0 if there are
  * none.

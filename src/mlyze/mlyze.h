@@ -377,6 +377,15 @@ int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct
  * metadata. More events may come.
  */
 int sxt_mlyze_writer_pause(struct sxt_mlyze_writer *writer, uint8_t header[SXT_MLYZE_HEADER_SIZE], sxt_error *error);
+/* Changes such a header to that of a file which is cut off after SIZE bytes. */
+void sxt_mlyze_header_cut(uint8_t header[SXT_MLYZE_HEADER_SIZE], uint64_t size);
+/*
+ * Another writer for the same file, after the first one was paused and closed; HEADER is that of the pause. Only for
+ * sxt_mlyze_writer_finish_tables: no more events may come, because the time of the last one is not known.
+ */
+int sxt_mlyze_writer_resume(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                            const uint8_t header[SXT_MLYZE_HEADER_SIZE], struct sxt_mlyze_writer **out,
+                            sxt_error *error);
 int sxt_mlyze_write(struct sxt_mlyze_writer *writer, const sxt_trace_event *event, sxt_error *error);
 /*
  * Says what is live after the last event. Call it after each event if the index is kept. sxt_mlyze_writer_take_index

@@ -186,6 +186,9 @@ uint64_t sxt_spool_left(const struct sxt_spool *spool, uint64_t size);
 /* Moves what was released to the spool that follows the next program of the process. */
 void sxt_spool_inherit(struct sxt_spool *spool, struct sxt_spool *from);
 
+/* The name of the file for events that a peeked spool has, also if those are of an earlier program. Empty: none. */
+sxt_string sxt_spool_events_name(const struct sxt_spool *spool);
+
 /* What was taken out of a spool that was opened; NULL: nothing. */
 const struct sxt_spool_consumed *sxt_spool_get_consumed(const struct sxt_spool *spool);
 

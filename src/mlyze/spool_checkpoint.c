@@ -472,7 +472,10 @@ static bool get_consumed(struct sxt_spool *spool, struct sxt_cursor *from)
     return consumed->name.data != NULL && get_spans(spool, from);
 }
 
-/* Reads the newest checkpoint; *CONTENT is NULL if there is none. That of an earlier program of the process is void. */
+/*
+ * Reads the newest checkpoint; *CONTENT is NULL if there is none. That of an earlier program of the process is void,
+ * except for the parts of the file that were released, and the name of the other file.
+ */
 static int find_checkpoint(struct sxt_spool *spool, const uint8_t *data, size_t size, struct sxt_spool_chunk *chunk,
                            uint8_t **content, sxt_error *error)
 {
@@ -482,6 +485,10 @@ static int find_checkpoint(struct sxt_spool *spool, const uint8_t *data, size_t 
         return SXT_OK;
     int status = read_chunk(data, size, control.checkpoint, SXT_SPOOL_CHECKPOINT, chunk, content, error);
     if (status == SXT_OK && chunk->image != control.image) {
+        struct sxt_cursor from = sxt_cursor_make(*content, chunk->size, 0, false);
+        if (!get_consumed(spool, &from))
+            spool->span_count = 0;
+        spool->unmatched = 0;
         free(*content);
         *content = NULL;
     }
@@ -532,6 +539,11 @@ int sxt_spool_peek(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
         sxt_spool_close(&spool);
     *out = spool;
     return status;
+}
+
+sxt_string sxt_spool_events_name(const struct sxt_spool *spool)
+{
+    return spool->consumed.name;
 }
 
 const struct sxt_spool_consumed *sxt_spool_get_consumed(const struct sxt_spool *spool)

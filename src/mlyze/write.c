@@ -178,12 +178,11 @@ static int write_beginning(struct sxt_mlyze_writer *writer, const struct given_m
     return sxt_output_write(writer->sink.output, nothing, sizeof nothing, error);
 }
 
-static int open_writer(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
-                       const struct given_metadata *given, struct sxt_mlyze_writer **out, sxt_error *error)
+/* A writer that has written nothing yet. */
+static int make_writer(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                       struct sxt_mlyze_writer **out, sxt_error *error)
 {
     *out = NULL;
-    if (given->text.size > UINT32_MAX)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata of more than 4 GiB");
     if (!sxt_mlyze_codec_is_known(settings->codec))
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "unknown codec %d", (int)settings->codec);
     struct sxt_mlyze_writer *writer = calloc(1, sizeof *writer);
@@ -201,10 +200,22 @@ static int open_writer(struct sxt_output *output, const struct sxt_mlyze_setting
         free(writer);
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a compressed trace can only be written to a file");
     }
-    int status = write_beginning(writer, given, error);
-    if (status != SXT_OK)
-        sxt_mlyze_writer_close(&writer);
     *out = writer;
+    return SXT_OK;
+}
+
+static int open_writer(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                       const struct given_metadata *given, struct sxt_mlyze_writer **out, sxt_error *error)
+{
+    *out = NULL;
+    if (given->text.size > UINT32_MAX)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "metadata of more than 4 GiB");
+    int status = make_writer(output, settings, out, error);
+    if (status != SXT_OK)
+        return status;
+    status = write_beginning(*out, given, error);
+    if (status != SXT_OK)
+        sxt_mlyze_writer_close(out);
     return status;
 }
 
@@ -385,4 +396,20 @@ int sxt_mlyze_writer_finish_tables(struct sxt_mlyze_writer *writer, const struct
     writer->metadata_offset = writer->sink.output->size;
     status = add_metadata(writer, &given, false, error);
     return status == SXT_OK ? sxt_mlyze_writer_finish(writer, error) : status;
+}
+
+int sxt_mlyze_writer_resume(struct sxt_output *output, const struct sxt_mlyze_settings *settings,
+                            const uint8_t header[SXT_MLYZE_HEADER_SIZE], struct sxt_mlyze_writer **out,
+                            sxt_error *error)
+{
+    output->size = sxt_load_u64le(header + SXT_MLYZE_AT_METADATA);
+    *out = NULL;
+    if (lseek(output->fd, (off_t)output->size, SEEK_SET) < 0)
+        return sxt_fail_errno(error, errno, "cannot write");
+    int status = make_writer(output, settings, out, error);
+    if (status == SXT_OK) {
+        (*out)->count = sxt_load_u64le(header + SXT_MLYZE_AT_EVENT_COUNT);
+        (*out)->events_size = sxt_load_u64le(header + SXT_MLYZE_AT_EVENTS_SIZE);
+    }
+    return status;
 }

@@ -149,9 +149,9 @@ static int open_beside(const char *path, sxt_string name, struct sxt_file *file,
     return status;
 }
 
-/* The file that the spool at PATH names, with the header that the spool has for it. */
-static int open_consumed(const struct sxt_spool_consumed *consumed, const char *path, struct sxt_file *file,
-                         sxt_error *error)
+/* Opens the file that the spool at PATH names. */
+static int open_named(const struct sxt_spool_consumed *consumed, const char *path, struct sxt_file *file,
+                      sxt_error *error)
 {
     int size = (int)consumed->name.size;
     sxt_error reason;
@@ -163,19 +163,38 @@ static int open_consumed(const struct sxt_spool_consumed *consumed, const char *
     if (real != NULL)
         status = open_beside(real, consumed->name, file, &reason);
     free(real);
+    return status == SXT_OK
+               ? SXT_OK
+               : sxt_fail(error, status, SXT_NO_OFFSET, "a part of the recording is in the file '%.*s' beside it: %s",
+                          size, consumed->name.data, reason.text);
+}
+
+/* Gives the file, which is mapped privately, the header that the spool has for it. A shorter file has fewer events. */
+static int set_header(const struct sxt_spool_consumed *consumed, const struct sxt_file *file, sxt_error *error)
+{
+    uint8_t *to = (uint8_t *)(uintptr_t)file->data;
+    if (file->owner == SXT_FILE_MAPPED && mprotect(to, SXT_MLYZE_HEADER_SIZE, PROT_READ | PROT_WRITE) != 0)
+        return sxt_fail_errno(error, errno, "cannot change the protection of memory");
+    memcpy(to, consumed->header, sizeof consumed->header);
+    if (file->size < consumed->size)
+        sxt_mlyze_header_cut(to, file->size);
+    return SXT_OK;
+}
+
+static int open_consumed(const struct sxt_spool_consumed *consumed, const char *path, bool is_salvaged,
+                         struct sxt_file *file, sxt_error *error)
+{
+    int status = open_named(consumed, path, file, error);
     if (status != SXT_OK)
-        return sxt_fail(error, status, SXT_NO_OFFSET, "a part of the recording is in the file '%.*s' beside it: %s",
-                        size, consumed->name.data, reason.text);
-    bool is_whole = file->size >= consumed->size;
-    if (is_whole && (file->owner != SXT_FILE_MAPPED ||
-                     mprotect((void *)(uintptr_t)file->data, SXT_MLYZE_HEADER_SIZE, PROT_READ | PROT_WRITE) == 0)) {
-        memcpy((void *)(uintptr_t)file->data, consumed->header, sizeof consumed->header); /* of a private mapping */
-        return SXT_OK;
-    }
-    status = is_whole ? sxt_fail_errno(error, errno, "cannot change the protection of memory")
-                      : sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
-                                 "'%.*s', which has a part of the recording, is cut off", size, consumed->name.data);
-    sxt_file_close(file);
+        return status;
+    if (file->size < (is_salvaged ? SXT_MLYZE_HEADER_SIZE : consumed->size))
+        status =
+            sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "'%.*s', which has a part of the recording, is cut off",
+                     (int)consumed->name.size, consumed->name.data);
+    if (status == SXT_OK)
+        status = set_header(consumed, file, error);
+    if (status != SXT_OK)
+        sxt_file_close(file);
     return status;
 }
 
@@ -190,20 +209,103 @@ static bool adapt(const struct sxt_spool_facts *facts, const struct sxt_spool_wr
     return event->kind <= SXT_TRACE_MARKER && (event->kind != SXT_TRACE_ALLOC || event->stack < facts->stack_count);
 }
 
-static int write_batch(struct sxt_spool *spool, sxt_trace_event *events, size_t count,
-                       const struct sxt_spool_writing *how, sxt_recorded *recorded, sxt_error *error)
+/* Where the events are written to. */
+struct replaying {
+    struct sxt_spool *spool;
+    const struct sxt_spool_writing *how;
+    sxt_recorded *recorded;
+    uint64_t count;    /* events that were read */
+    uint64_t unfit;    /* of these: that do not fit to the spool */
+    uint64_t unpaired; /* of these: frees whose allocation is lost */
+    uint64_t time;     /* of the last one */
+};
+
+/* False: something before it is lost, so it has no meaning. */
+static bool is_whole(struct replaying *replaying, const sxt_trace_event *event, uint64_t live_before, uint64_t live)
 {
-    struct sxt_spool_live live[BATCH];
-    int status = sxt_spool_replay(spool, events, live, count, error);
-    recorded->sample_period = sxt_spool_facts(spool)->period;
-    for (size_t i = 0; i < count && status == SXT_OK; i++) {
-        if (!adapt(sxt_spool_facts(spool), how, &events[i]))
-            return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
-                            "the events beside the recording are not those of this recording");
-        status = sxt_mlyze_write(how->writer, &events[i], error);
-        sxt_mlyze_writer_live(how->writer, live[i].bytes, live[i].count);
-        sxt_spool_count_event(&events[i], &live[i], recorded);
+    bool is_unpaired = event->kind == SXT_TRACE_FREE && live == live_before;
+    replaying->unpaired += is_unpaired;
+    return !is_unpaired;
+}
+
+static int write_one(struct replaying *replaying, sxt_trace_event *event, sxt_error *error)
+{
+    const struct sxt_spool_writing *how = replaying->how;
+    struct sxt_spool_live live;
+    uint64_t before = replaying->recorded->left_blocks;
+    if (!adapt(sxt_spool_facts(replaying->spool), how, event)) {
+        replaying->unfit++;
+        return how->is_salvaged ? SXT_OK
+                                : sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
+                                           "the events beside the recording are not those of this recording");
     }
+    int status = sxt_spool_replay(replaying->spool, event, &live, 1, error);
+    if (status != SXT_OK || (how->is_salvaged && !is_whole(replaying, event, before, live.count)))
+        return status;
+    if (how->is_salvaged && event->time < replaying->time)
+        event->time = replaying->time;
+    replaying->time = event->time;
+    status = sxt_mlyze_write(how->writer, event, error);
+    sxt_mlyze_writer_live(how->writer, live.bytes, live.count);
+    sxt_spool_count_event(event, &live, replaying->recorded);
+    return status;
+}
+
+/* Reads all events. Damage is skipped if what is whole is to be salvaged. */
+static int replay(struct replaying *replaying, struct sxt_mlyze_cursor *cursor, sxt_error *error)
+{
+    sxt_trace_event events[BATCH];
+    for (;;) {
+        size_t count = 0;
+        int status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
+        if (status != SXT_OK && replaying->how->is_salvaged && status != SXT_ERROR_MEMORY) {
+            if (!sxt_mlyze_skip_damage(cursor, NULL))
+                return SXT_OK;
+            continue;
+        }
+        for (size_t i = 0; i < count && status == SXT_OK; i++)
+            status = write_one(replaying, &events[i], error);
+        replaying->count += count;
+        if (status != SXT_OK || count == 0)
+            return status;
+    }
+}
+
+/* Says how much is lost. */
+static void report_loss(const struct sxt_spool_consumed *consumed, const struct replaying *replaying, const char *path)
+{
+    const sxt_trace_write_options *options = replaying->how->options;
+    uint64_t whole = replaying->count - replaying->unfit;
+    char text[200];
+    if (whole >= consumed->event_count || options == NULL || options->warning == NULL)
+        return;
+    int size = snprintf(text, sizeof text, "%llu of %llu events cannot be read and were left out",
+                        (unsigned long long)(consumed->event_count - whole), (unsigned long long)consumed->event_count);
+    if (replaying->unpaired > 0 && size > 0 && (size_t)size < sizeof text)
+        snprintf(text + size, sizeof text - (size_t)size, ", and so were %llu frees of blocks that they had",
+                 (unsigned long long)replaying->unpaired);
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    char *beside = NULL;
+    if (asprintf(&beside, "%.*s%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path != NULL ? path : "",
+                 (int)consumed->name.size, consumed->name.data) < 0)
+        return;
+    options->warning(options->data, beside, text);
+    free(beside);
+}
+
+static int replay_file(struct replaying *replaying, const struct sxt_file *file, uint64_t size, sxt_error *error)
+{
+    struct sxt_mlyze *trace = NULL;
+    struct sxt_mlyze_cursor *cursor = NULL;
+    int status = sxt_mlyze_open(file->data, (size_t)(size < file->size ? size : file->size), &trace, error);
+    if (status == SXT_OK)
+        status = sxt_mlyze_cursor_open(trace, &cursor, error);
+    if (status == SXT_OK)
+        status = replay(replaying, cursor, error);
+    else if (replaying->how->is_salvaged && status != SXT_ERROR_MEMORY)
+        status = SXT_OK; /* all of it is lost */
+    sxt_mlyze_cursor_close(&cursor);
+    sxt_mlyze_close(&trace);
     return status;
 }
 
@@ -211,30 +313,23 @@ int sxt_spool_write_consumed(struct sxt_spool *spool, const char *path, const st
                              sxt_recorded *recorded, sxt_error *error)
 {
     const struct sxt_spool_consumed *consumed = sxt_spool_get_consumed(spool);
-    sxt_trace_event events[BATCH];
-    struct sxt_mlyze *trace = NULL;
-    struct sxt_mlyze_cursor *cursor = NULL;
+    struct replaying replaying = {.spool = spool, .how = how, .recorded = recorded};
     struct sxt_file file;
-    int status = open_consumed(consumed, path, &file, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_mlyze_open(file.data, (size_t)consumed->size, &trace, error);
-    if (status == SXT_OK)
-        status = sxt_mlyze_cursor_open(trace, &cursor, error);
-    size_t count = 1;
-    uint64_t all = 0;
-    while (status == SXT_OK && count > 0) {
-        status = sxt_mlyze_read(cursor, events, BATCH, &count, error);
-        if (status == SXT_OK)
-            status = write_batch(spool, events, count, how, recorded, error);
-        all += count;
+    recorded->sample_period = sxt_spool_facts(spool)->period;
+    int status = open_consumed(consumed, path, how->is_salvaged, &file, error);
+    if (status == SXT_OK) {
+        status = replay_file(&replaying, &file, consumed->size, error);
+        sxt_file_close(&file);
+    } else if (how->is_salvaged && status != SXT_ERROR_MEMORY) {
+        status = SXT_OK; /* all of it is lost */
     }
-    if (status == SXT_OK && all != consumed->event_count)
+    if (how->is_salvaged) {
+        report_loss(consumed, &replaying, path);
+        return status;
+    }
+    if (status == SXT_OK && replaying.count != consumed->event_count)
         status = sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "'%.*s' has %llu events of the recording, not %llu",
-                          (int)consumed->name.size, consumed->name.data, (unsigned long long)all,
+                          (int)consumed->name.size, consumed->name.data, (unsigned long long)replaying.count,
                           (unsigned long long)consumed->event_count);
-    sxt_mlyze_cursor_close(&cursor);
-    sxt_mlyze_close(&trace);
-    sxt_file_close(&file);
     return status;
 }

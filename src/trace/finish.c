@@ -127,7 +127,8 @@ static int write_trace(struct sxt_spool *spool, uint64_t size, const char *path,
         .threads = options->threads,
         .keeps_index = index != NULL,
     };
-    struct sxt_spool_writing how = {.size = size, .markers = metadata.markers, .options = options};
+    struct sxt_spool_writing how = {
+        .size = size, .markers = metadata.markers, .options = options, .is_salvaged = options->recover};
     sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
     status = sxt_mlyze_writer_open_tables(output, &settings, &metadata.tables, rest, &how.writer, error);
     if (status == SXT_OK && sxt_spool_get_consumed(spool) != NULL)

@@ -1,288 +1,245 @@
 /*
  * follow.c: consumes a recording while the program still runs, so that little is left to do at its end, and the disk
- * holds the events once.
+ * holds the events once. consumer.c does that for one spool: that of the program, or that of a child.
  *
- * A thread looks at the spool from time to time, and writes the events that are complete to a file beside the spool:
- * OUTPUT.part.events, a trace without metadata. Then it saves a checkpoint in the spool, and releases the windows that
- * the events came from (spool_checkpoint.c, spool_consume.c). Whatever is killed, the spool and this file have
- * everything: the trace can be made from them. When the recording has ended, the calling thread writes the rest of the
- * events, then the metadata, and the file becomes the trace.
+ * A thread of the lowest priority looks at the spools from time to time. Without privileges, it could not get a higher
+ * priority later. So there is a second thread of normal priority, which only looks at the sizes of the spools; if more
+ * than URGENT bytes are waiting, it does the work itself until there are fewer. The program is never stopped.
  *
- * The thread has the lowest priority. Without privileges, it could not get a higher one later. So there is a second
- * thread of normal priority, which only looks at the size of the spool; if more than URGENT bytes are waiting, it does
- * the work itself until there are fewer. The program is never stopped.
+ * Spools of children are found in their folder. At most ACTIVE_MOST of them are consumed at the same time, because each
+ * needs memory. When a child has ended, everything is taken out of its spool, and what was needed for that is freed:
+ * only the metadata is left to do at the end.
  *
  * If anything goes wrong here, the trace is made at the end, from the last checkpoint on.
  */
-#include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "base/output.h"
-#include "mlyze/spool.h"
-#include "trace/finish_names.h"
+#include "base/process.h"
+#include "base/task.h"
+#include "trace/consumer.h"
 #include "trace/trace.h"
 
-#define ROOM        ((size_t)1 << 40) /* of addresses: what the spool may grow to */
+#define ROOM        ((size_t)1 << 40) /* of addresses: what the spool of the program may grow to */
+#define CHILD_ROOM  ((size_t)1 << 36)
 #define PAUSE_NS    50000000
 #define LEAST       ((uint64_t)8 << 20)   /* bytes that are worth a search */
-#define EVENT_BYTES 12                    /* of the spool; about that many */
-#define URGENT      ((uint64_t)128 << 20) /* bytes that wait: too many for a thread of low priority */
 #define LEAST_EVER  ((uint64_t)1 << 20)   /* what LEAST may be lowered to */
-#define ATTEMPTS    50                    /* at the end, when nothing should move any more */
-#define SUFFIX      ".events"
-#define NUMBER_MOST 100 /* of files that were there before */
+#define URGENT      ((uint64_t)128 << 20) /* bytes that wait: too many for a thread of low priority */
+#define URGENT_MOST ((uint64_t)1 << 50)
+#define ENDED_LEAST ((uint64_t)256 << 10) /* bytes of a child that has ended, which are not left for the end */
+#define ACTIVE_MOST 16                    /* children */
+#define SCAN_SHARE  50                    /* a search for children takes at most this part of the time */
+#define SETTLED_S   0.1                   /* all events that are older than this are taken out */
+
+/* A child, as it was found in its folder. */
+struct child {
+    long pid;
+    uint64_t size; /* of its spool */
+};
+
+/* A spool of a child that is consumed, or was. */
+struct consumed_child {
+    long pid;
+    struct sxt_consumer *consumer; /* NULL: that failed, or cannot be done any more */
+    double ended;                  /* seconds: when the process was found to have ended; 0: it was not */
+    bool is_parked;
+};
+
+struct sxt_recording_children {
+    const sxt_recording *recording;
+    char *pattern;
+    sxt_recording_follower *follower;
+    /* Of the thread of normal priority. */
+    double next_scan;
+    /* Of both threads. */
+    pthread_mutex_t mutex;
+    struct child *found; /* at the last search, by process ID */
+    size_t found_count;
+    uint64_t bytes; /* on the disk, of all their spools */
+    /* Of who is working. */
+    struct consumed_child *list;
+    size_t count, capacity;
+};
 
 struct sxt_recording_follower {
-    char *spool_path, *output_path;
     sxt_trace_write_options options;
     pthread_t threads[2];
     size_t thread_count;
     uint64_t urgent, least; /* bytes: see below */
     atomic_bool stop;
-    atomic_bool gives_way;  /* who is working stops soon */
-    atomic_bool is_urgent;  /* the thread of normal priority works */
-    atomic_ullong released; /* bytes of the spool that were released, or could not be */
-    uint64_t most_bytes;    /* that the spool had on the disk */
-    /* Of who is working. */
-    pthread_mutex_t mutex;
-    int fd;
-    const uint8_t *data; /* the spool, mapped */
-    uint8_t *head;       /* its first page, for writing */
-    uint64_t seen;       /* bytes of the spool at the last search */
-    struct sxt_spool *spool;
-    struct sxt_spool *before; /* of the program that this process was before */
-    struct sxt_output output;
-    mode_t mode;       /* of the trace */
-    char *events_path; /* NULL: there is no such file yet */
-    struct sxt_mlyze_writer *writer;
-    sxt_recorded recorded;
-    uint64_t saved; /* events at the last checkpoint */
-    int status;     /* of everything so far */
+    atomic_bool gives_way; /* who is working stops soon */
+    atomic_bool is_urgent; /* the thread of normal priority works */
+    uint64_t most_bytes;   /* that the spools had on the disk */
+    pthread_mutex_t mutex; /* of who is working */
+    struct sxt_consumer *program;
+    int status; /* of that, so far */
+    struct sxt_recording_children *_Atomic children;
 };
 
-static void close_output(struct sxt_output *output)
+static double seconds_now(void)
 {
-    if (output->fd > 0)
-        close(output->fd);
-    free(output->path);
-    free(output->temporary);
-    *output = (struct sxt_output){0};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static void free_follower(sxt_recording_follower **follower)
 {
-    sxt_recording_follower *all = *follower;
-    if (all == NULL)
+    if (*follower == NULL)
         return;
-    sxt_mlyze_writer_close(&all->writer);
-    sxt_spool_close(&all->spool);
-    sxt_spool_close(&all->before);
-    close_output(&all->output);
-    if (all->data != NULL)
-        munmap((void *)(uintptr_t)all->data, ROOM);
-    if (all->head != NULL)
-        munmap(all->head, SXT_SPOOL_HEAD_SIZE);
-    if (all->fd > 0)
-        close(all->fd);
-    pthread_mutex_destroy(&all->mutex);
-    free(all->events_path);
-    free(all->spool_path);
-    free(all->output_path);
-    free(all);
+    sxt_consumer_close(&(*follower)->program);
+    pthread_mutex_destroy(&(*follower)->mutex);
+    free(*follower);
     *follower = NULL;
 }
 
-/* A descriptor that is not one of the three standard ones. */
-static int above_standard(int fd)
+/* --- children --- */
+
+/* The paths of a child's trace and of its spool. */
+static bool name_child(const struct sxt_recording_children *children, long pid, char output[PATH_MAX],
+                       char spool[PATH_MAX])
 {
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return moved;
+    return sxt_recording_fill_in(children->pattern, pid, output, PATH_MAX) &&
+           snprintf(spool, PATH_MAX, "%s%s", output, sxt_recording_suffix(children->recording)) < PATH_MAX;
 }
 
-static uint64_t size_of(int fd)
+/* Looks for children and at the sizes of their spools, if it is time for that. */
+static void scan(struct sxt_recording_children *children)
 {
-    struct stat status;
-    return fstat(fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
-}
-
-/* --- the file for events --- */
-
-/* Creates a file that did not exist beside the spool. Nobody else may read it until it is the trace. */
-static int create_events(sxt_recording_follower *follower)
-{
-    for (unsigned number = 1; number <= NUMBER_MOST; number++) {
-        char *path = NULL;
-        int size = number > 1 ? asprintf(&path, "%s" SUFFIX "%u", follower->spool_path, number)
-                              : asprintf(&path, "%s" SUFFIX, follower->spool_path);
-        int fd = size > 0 ? above_standard(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)) : -1;
-        if (fd >= 0) {
-            fchmod(fd, 0600); /* whatever the umask */
-            follower->events_path = path;
-            return fd;
-        }
-        int reason = errno;
-        if (size > 0)
-            free(path);
-        if (size <= 0 || reason != EEXIST)
-            break;
+    char output[PATH_MAX], spool[PATH_MAX];
+    double began = seconds_now();
+    long *pids = NULL;
+    size_t count = 0, kept = 0;
+    uint64_t bytes = 0;
+    if (began < children->next_scan)
+        return;
+    (void)sxt_recording_find_children(children->recording, children->pattern, &pids, &count, NULL);
+    struct child *found = calloc(count + 1, sizeof *found);
+    for (size_t i = 0; i < count && found != NULL; i++) {
+        struct stat status;
+        if (!name_child(children, pids[i], output, spool) || stat(spool, &status) != 0)
+            continue;
+        bytes += (uint64_t)status.st_blocks * 512;
+        found[kept++] = (struct child){pids[i], (uint64_t)status.st_size};
     }
-    return -1;
-}
-
-/* The names and the mode are those that the trace needs in the end. */
-static int open_events(sxt_recording_follower *follower, sxt_error *error)
-{
-    struct sxt_output *output = &follower->output;
-    struct stat status;
-    int result = sxt_output_open_over_link(output, follower->output_path, error);
-    if (result != SXT_OK)
-        return result;
-    bool is_good = output->temporary != NULL && fstat(output->fd, &status) == 0;
-    int fd = is_good ? create_events(follower) : -1;
-    if (fd < 0) {
-        sxt_output_abandon(output);
-        return sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "cannot create a file for events");
+    free(pids);
+    if (found != NULL) {
+        pthread_mutex_lock(&children->mutex);
+        struct child *before = children->found;
+        children->found = found;
+        children->found_count = kept;
+        children->bytes = bytes;
+        pthread_mutex_unlock(&children->mutex);
+        free(before);
     }
-    follower->mode = status.st_mode & 0777;
-    unlink(output->temporary);
-    close(output->fd);
-    output->fd = fd;
-    return SXT_OK;
+    double now = seconds_now();
+    children->next_scan = now + (now - began) * SCAN_SHARE;
 }
 
-/*
- * The events of an earlier program of the process do not count. They are removed once there is a new file, which so has
- * another name: somebody may be reading the old one.
- */
-static int replace_events(sxt_recording_follower *follower, sxt_error *error)
+static struct consumed_child *find_consumed(const struct sxt_recording_children *children, long pid)
 {
-    char *before = follower->events_path;
-    follower->events_path = NULL;
-    close_output(&follower->output);
-    int status = open_events(follower, error);
-    if (before != NULL)
-        unlink(before);
-    free(before);
-    return status;
+    for (size_t i = 0; i < children->count; i++)
+        if (children->list[i].pid == pid)
+            return &children->list[i];
+    return NULL;
 }
 
-/* --- while the program runs --- */
-
-static int begin(sxt_recording_follower *follower, sxt_error *error)
+static size_t count_active(const struct sxt_recording_children *children)
 {
-    int status = sxt_spool_follow(follower->data, (size_t)size_of(follower->fd), &follower->spool, error);
-    if (status == SXT_OK)
-        status = replace_events(follower, error);
-    if (status != SXT_OK)
-        return status;
-    sxt_spool_consume(follower->spool);
-    sxt_spool_set_stop(follower->spool, &follower->gives_way);
-    if (follower->before != NULL)
-        sxt_spool_inherit(follower->spool, follower->before);
-    sxt_spool_close(&follower->before);
-    follower->recorded = (sxt_recorded){.struct_size = sizeof follower->recorded};
-    follower->saved = 0;
-    const struct sxt_spool_facts *facts = sxt_spool_facts(follower->spool);
-    const struct sxt_mlyze_settings settings = {
-        .start_us = facts->start_us,
-        .codec = SXT_MLYZE_COLUMNS_ZSTD,
-        .period = facts->period,
-        .pid = facts->pid,
-        .threads = 1, /* another thread would keep the priority of this one */
-        .keeps_index = !follower->options.no_index,
+    size_t count = 0;
+    for (size_t i = 0; i < children->count; i++)
+        count += children->list[i].consumer != NULL && !children->list[i].is_parked;
+    return count;
+}
+
+/* Begins to consume a child. */
+static void add_child(struct sxt_recording_children *children, long pid)
+{
+    char output[PATH_MAX], spool[PATH_MAX];
+    const sxt_recording_follower *follower = children->follower;
+    if (!name_child(children, pid, output, spool) || !sxt_recording_is_attached(children->recording, spool, pid))
+        return;
+    void *moved = sxt_array_grow(children->list, &children->capacity, children->count + 1, sizeof *children->list);
+    if (moved == NULL)
+        return;
+    children->list = moved;
+    children->list[children->count++] = (struct consumed_child){
+        .pid = pid,
+        .consumer = sxt_consumer_open(spool, output, &follower->options, CHILD_ROOM, &follower->gives_way),
     };
-    return sxt_mlyze_writer_open_early(&follower->output, &settings, &follower->writer, error);
 }
 
-/* The process executes another program: what was consumed does not count. */
-static void start_again(sxt_recording_follower *follower)
+/* Begins with those that are worth it, as long as there are not too many. */
+static void add_children(struct sxt_recording_children *children)
 {
-    sxt_mlyze_writer_close(&follower->writer);
-    sxt_spool_close(&follower->before);
-    follower->before = follower->spool;
-    follower->spool = NULL;
-    follower->seen = 0;
+    size_t active = count_active(children);
+    pthread_mutex_lock(&children->mutex);
+    size_t count = children->found_count;
+    struct child *found = malloc((count + 1) * sizeof *found);
+    if (found != NULL)
+        memcpy(found, children->found, count * sizeof *found);
+    pthread_mutex_unlock(&children->mutex);
+    for (size_t i = 0; i < count && found != NULL && active < ACTIVE_MOST; i++) {
+        bool is_worth_it = found[i].size >= children->follower->least ||
+                           (found[i].size >= ENDED_LEAST && !sxt_process_is_running(found[i].pid));
+        if (!is_worth_it || find_consumed(children, found[i].pid) != NULL)
+            continue;
+        add_child(children, found[i].pid);
+        active++;
+    }
+    free(found);
 }
 
-static int punch(int fd, int mode, int64_t offset, int64_t size)
+/* Takes more out of the spool of a child; everything if it has ended. */
+static void take_child(const sxt_recording_follower *follower, struct consumed_child *child)
 {
-    return fallocate(fd, mode, (off_t)offset, (off_t)size);
-}
-
-/* Saves what was consumed, and releases its windows. If somebody reads the spool, that is done later. */
-static int save(sxt_recording_follower *follower, sxt_error *error)
-{
-    const char *slash = strrchr(follower->events_path, '/'), *name = slash != NULL ? slash + 1 : follower->events_path;
-    struct sxt_spool_consumed consumed = {.name = {name, strlen(name)}, .event_count = follower->recorded.events};
-    bool is_punched;
-    int status = sxt_mlyze_writer_pause(follower->writer, consumed.header, error);
-    consumed.size = follower->output.size;
-    if (status != SXT_OK || !sxt_spool_lock(follower->fd))
-        return status;
-    status = sxt_spool_save_checkpoint(follower->spool, follower->head, follower->fd, &consumed, error);
-    if (status == SXT_OK)
-        status =
-            sxt_spool_release(follower->spool, follower->data, follower->head, follower->fd, punch, &is_punched, error);
-    sxt_spool_unlock(follower->fd);
-    uint64_t size = size_of(follower->fd);
-    atomic_store(&follower->released, size - sxt_spool_left(follower->spool, size));
-    follower->saved = follower->recorded.events;
-    return status;
-}
-
-/* Writes what is complete by now, if it is enough. */
-static int take_more(sxt_recording_follower *follower, sxt_error *error)
-{
+    sxt_error error;
     bool is_done;
-    if (follower->spool != NULL && sxt_spool_is_over(follower->spool, follower->data))
-        start_again(follower);
-    uint64_t size = size_of(follower->fd);
-    if (size < follower->seen + follower->least || size > ROOM)
-        return SXT_OK;
-    int status = follower->spool == NULL ? begin(follower, error) : SXT_OK;
-    if (status == SXT_OK)
-        status = sxt_spool_catch_up(follower->spool, follower->data, follower->fd, false, &is_done, error);
-    if (status == SXT_ERROR_UNSUPPORTED && follower->spool != NULL &&
-        sxt_spool_is_over(follower->spool, follower->data))
-        return SXT_OK; /* since a moment ago: see above */
-    if (status != SXT_OK || !is_done)
-        return status;
-    uint64_t step = follower->least / EVENT_BYTES; /* events between two checkpoints */
-    const struct sxt_spool_writing how = {.writer = follower->writer, .stop = &follower->gives_way, .most = step};
-    do {
-        status = sxt_spool_write_events(follower->spool, &how, &follower->recorded, error);
-        is_done = follower->recorded.events < follower->saved + step;
-        if (status == SXT_OK && follower->recorded.events > follower->saved)
-            status = save(follower, error);
-    } while (status == SXT_OK && !is_done && !atomic_load(&follower->gives_way) && !atomic_load(&follower->stop));
-    if (is_done)
-        follower->seen = size;
-    return status;
+    double now = seconds_now();
+    if (child->ended == 0 && !sxt_process_is_running(child->pid))
+        child->ended = now;
+    bool has_ended = child->ended != 0 && now - child->ended > SETTLED_S;
+    if (sxt_consumer_take(child->consumer, has_ended ? 0 : follower->least, &is_done, &error) != SXT_OK)
+        sxt_consumer_close(&child->consumer);
+    else if (has_ended && is_done)
+        child->is_parked = sxt_consumer_park(child->consumer);
 }
+
+static void take_children(sxt_recording_follower *follower)
+{
+    struct sxt_recording_children *children = atomic_load(&follower->children);
+    if (children == NULL)
+        return;
+    add_children(children);
+    for (size_t i = 0; i < children->count && !atomic_load(&follower->gives_way); i++)
+        if (children->list[i].consumer != NULL && !children->list[i].is_parked)
+            take_child(follower, &children->list[i]);
+}
+
+/* --- the threads --- */
 
 /* Works, unless the other thread does. */
 static void work(sxt_recording_follower *follower, bool is_urgent)
 {
     sxt_error error;
+    bool is_done;
     pthread_mutex_lock(&follower->mutex);
-    if (follower->status == SXT_OK && !atomic_load(&follower->gives_way) &&
-        atomic_load(&follower->is_urgent) == is_urgent)
-        follower->status = take_more(follower, &error);
+    if (!atomic_load(&follower->gives_way) && atomic_load(&follower->is_urgent) == is_urgent) {
+        if (follower->status == SXT_OK)
+            follower->status = sxt_consumer_take(follower->program, follower->least, &is_done, &error);
+        take_children(follower);
+    }
     pthread_mutex_unlock(&follower->mutex);
 }
 
@@ -298,15 +255,21 @@ static void *run_low(void *context)
     return NULL;
 }
 
-/* How much of the spool waits to be consumed. */
+/* How much of the spools waits to be consumed. */
 static uint64_t look(sxt_recording_follower *follower)
 {
-    struct stat status;
-    if (fstat(follower->fd, &status) != 0)
-        return 0;
-    uint64_t bytes = (uint64_t)status.st_blocks * 512, released = atomic_load(&follower->released);
+    struct sxt_recording_children *children = atomic_load(&follower->children);
+    uint64_t bytes = 0, others = 0;
+    uint64_t waiting = sxt_consumer_look(follower->program, &bytes);
+    if (children != NULL) {
+        scan(children);
+        pthread_mutex_lock(&children->mutex);
+        others = children->bytes;
+        pthread_mutex_unlock(&children->mutex);
+    }
+    bytes += others;
     follower->most_bytes = bytes > follower->most_bytes ? bytes : follower->most_bytes;
-    return (uint64_t)status.st_size > released ? (uint64_t)status.st_size - released : 0;
+    return waiting + others;
 }
 
 static void *run_normal(void *context)
@@ -334,14 +297,26 @@ static void *run_normal(void *context)
 static bool start(sxt_recording_follower *follower)
 {
     void *(*const functions[])(void *) = {run_low, run_normal};
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t i = 0; i < 2; i++)
-        if (follower->thread_count == i && pthread_create(&follower->threads[i], NULL, functions[i], follower) == 0)
+        if (follower->thread_count == i && sxt_thread_start(&follower->threads[i], functions[i], follower))
             follower->thread_count++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return follower->thread_count > 0;
+}
+
+static void end_threads(sxt_recording_follower *follower)
+{
+    const struct sched_param none = {0};
+    atomic_store(&follower->stop, true);
+    /* Its work ends soon, but that takes long on a busy machine. Only with privileges, or with a limit that allows it.
+     */
+    if (follower->thread_count > 0)
+        (void)pthread_setschedparam(follower->threads[0], SCHED_OTHER, &none);
+    for (size_t i = follower->thread_count; i > 0; i--) {
+        atomic_store(&follower->gives_way, true);
+        pthread_join(follower->threads[i - 1], NULL);
+    }
+    follower->thread_count = 0;
+    (void)look(follower);
 }
 
 /* SEXTANT_CONSUME_AT=BYTES: for disks with little space, and to test what a machine without idle time does not reach.
@@ -352,15 +327,9 @@ static void set_limits(sxt_recording_follower *follower)
     char *end = NULL;
     unsigned long long bytes = given != NULL ? strtoull(given, &end, 10) : 0;
     bool is_number = given != NULL && end != given && *end == 0 && given[0] != '-';
-    follower->urgent = is_number ? bytes : URGENT;
+    follower->urgent = is_number && bytes < URGENT_MOST ? bytes : URGENT;
     follower->least = follower->urgent < LEAST ? follower->urgent : LEAST;
     follower->least = follower->least > LEAST_EVER ? follower->least : LEAST_EVER;
-}
-
-static void *map_spool(int fd, size_t size, int protection)
-{
-    void *data = fd >= 0 ? mmap(NULL, size, protection, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
-    return data != MAP_FAILED ? data : NULL;
 }
 
 int sxt_recording_follow(const sxt_recording *recording, const char *output, const sxt_trace_write_options *given,
@@ -371,21 +340,14 @@ int sxt_recording_follow(const sxt_recording *recording, const char *output, con
     int status = sxt_trace_take_write_options(given, &options, error);
     if (status != SXT_OK)
         return status;
-    if (!options.compress)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a plain trace cannot be made while the program runs");
     sxt_recording_follower *follower = calloc(1, sizeof *follower);
     if (follower == NULL)
         return sxt_fail_memory(error, sizeof *follower);
     follower->options = options;
     set_limits(follower);
     pthread_mutex_init(&follower->mutex, NULL);
-    follower->spool_path = strdup(sxt_recording_path(recording));
-    follower->output_path = strdup(output);
-    follower->fd = above_standard(open(sxt_recording_path(recording), O_RDWR | O_CLOEXEC));
-    follower->data = map_spool(follower->fd, ROOM, PROT_READ);
-    follower->head = map_spool(follower->fd, SXT_SPOOL_HEAD_SIZE, PROT_READ | PROT_WRITE);
-    if (follower->spool_path == NULL || follower->output_path == NULL || follower->data == NULL ||
-        follower->head == NULL || !start(follower)) {
+    follower->program = sxt_consumer_open(sxt_recording_path(recording), output, &options, ROOM, &follower->gives_way);
+    if (follower->program == NULL || !start(follower)) {
         free_follower(&follower);
         return sxt_fail_memory(error, ROOM);
     }
@@ -393,103 +355,73 @@ int sxt_recording_follow(const sxt_recording *recording, const char *output, con
     return SXT_OK;
 }
 
-/* --- at the end --- */
-
-/* Until nothing moves: a thread of the program may be in the middle of a copy when the recording is stopped. */
-static int catch_up_all(sxt_recording_follower *follower, sxt_error *error)
-{
-    bool is_done = false;
-    int status = SXT_OK;
-    for (unsigned i = 0; i < ATTEMPTS && status == SXT_OK && !is_done; i++)
-        status = sxt_spool_catch_up(follower->spool, follower->data, follower->fd, true, &is_done, error);
-    return status == SXT_OK && !is_done
-               ? sxt_fail(error, SXT_ERROR_UNSUPPORTED, SXT_NO_OFFSET, "the recorder does not stop")
-               : status;
-}
-
-static int write_rest(sxt_recording_follower *follower, struct sxt_mlyze_index *index, sxt_error *error)
-{
-    struct sxt_spool_metadata metadata;
-    const struct sxt_spool_writing how = {
-        .writer = follower->writer, .size = size_of(follower->fd), .options = &follower->options};
-    int status = catch_up_all(follower, error);
-    if (status == SXT_OK)
-        status = sxt_spool_write_events(follower->spool, &how, &follower->recorded, error);
-    if (status == SXT_OK)
-        status = sxt_spool_names(sxt_spool_facts(follower->spool), &follower->options, &metadata, error);
-    if (status != SXT_OK)
-        return status;
-    sxt_string rest = {(const char *)metadata.rest.data, metadata.rest.size};
-    sxt_mlyze_writer_set_dropped(follower->writer, sxt_spool_facts(follower->spool)->dropped);
-    follower->recorded.functions = metadata.tables.function_count;
-    status = sxt_mlyze_writer_finish_tables(follower->writer, &metadata.tables, rest, error);
-    if (status == SXT_OK)
-        sxt_mlyze_writer_take_index(follower->writer, index);
-    sxt_spool_metadata_free(&metadata);
-    return status;
-}
-
-/* Gives the file its temporary name, and commits it. */
-static int commit(sxt_recording_follower *follower, sxt_error *error)
-{
-    if (fchmod(follower->output.fd, follower->mode) != 0 ||
-        linkat(AT_FDCWD, follower->events_path, AT_FDCWD, follower->output.temporary, 0) != 0)
-        return sxt_fail_errno(error, errno, "cannot create");
-    int status = sxt_output_commit(&follower->output, error);
-    follower->output = (struct sxt_output){0};
-    if (status == SXT_OK) {
-        unlink(follower->events_path);
-        sxt_trace_remove_caches(follower->output_path);
-    }
-    return status;
-}
-
-/* The file for events is removed if the spool does not need it. */
-static void drop_events(const sxt_recording_follower *follower)
-{
-    struct sxt_spool *spool = NULL;
-    if (follower->events_path == NULL)
-        return;
-    if (sxt_spool_peek(follower->data, (size_t)size_of(follower->fd), &spool, NULL) == SXT_OK &&
-        sxt_spool_get_consumed(spool) == NULL)
-        unlink(follower->events_path);
-    else if (follower->output.fd > 0)
-        fchmod(follower->output.fd, 0600);
-    sxt_spool_close(&spool);
-}
-
-static void end_threads(sxt_recording_follower *follower)
-{
-    atomic_store(&follower->stop, true);
-    for (size_t i = follower->thread_count; i > 0; i--) {
-        atomic_store(&follower->gives_way, true);
-        pthread_join(follower->threads[i - 1], NULL);
-    }
-    (void)look(follower);
-}
-
 int sxt_recording_follow_finish(sxt_recording_follower **given, sxt_recorded *result, sxt_error *error)
 {
     sxt_recording_follower *follower = *given;
-    struct sxt_mlyze_index index = {0};
+    sxt_recorded recorded = {.struct_size = sizeof recorded};
     *given = NULL;
     end_threads(follower);
-    int status = follower->status == SXT_OK && follower->writer != NULL
-                     ? write_rest(follower, &index, error)
+    int status = follower->status == SXT_OK
+                     ? sxt_consumer_finish(follower->program, &follower->options, &recorded, error)
                      : sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "nothing was made of the recording yet");
-    if (status == SXT_OK)
-        status = commit(follower, error);
-    if (status == SXT_OK) {
-        sxt_spool_describe(follower->spool, &follower->recorded);
-        follower->recorded.most_spool_bytes = follower->most_bytes;
-        if (index.count > 0)
-            sxt_trace_save_index(follower->output_path, &index);
-        if (result != NULL)
-            sxt_result_give(result, &follower->recorded, sizeof follower->recorded);
-    } else {
-        drop_events(follower);
-    }
-    sxt_mlyze_index_free(&index);
-    free_follower(&follower);
+    recorded.most_spool_bytes = follower->most_bytes;
+    recorded.usual_spool_bytes = 2 * follower->urgent;
+    if (result != NULL)
+        sxt_result_give(result, &recorded, sizeof recorded);
+    if (atomic_load(&follower->children) == NULL) /* otherwise they need it */
+        free_follower(&follower);
     return status;
+}
+
+/* --- children, for others --- */
+
+int sxt_recording_follow_children(sxt_recording_follower *follower, const sxt_recording *recording, const char *pattern,
+                                  sxt_recording_children **out, sxt_error *error)
+{
+    sxt_recording_children *children = calloc(1, sizeof *children);
+    *out = NULL;
+    if (children == NULL || (children->pattern = strdup(pattern)) == NULL) {
+        free(children);
+        return sxt_fail_memory(error, sizeof *children);
+    }
+    children->recording = recording;
+    children->follower = follower;
+    pthread_mutex_init(&children->mutex, NULL);
+    atomic_store(&follower->children, children);
+    *out = children;
+    return SXT_OK;
+}
+
+int sxt_recording_finish_child(sxt_recording_children *children, long pid, const sxt_trace_write_options *given,
+                               sxt_recorded *result, sxt_error *error)
+{
+    sxt_recorded recorded = {.struct_size = sizeof recorded};
+    sxt_trace_write_options options;
+    int status = sxt_trace_take_write_options(given, &options, error);
+    struct consumed_child *child = find_consumed(children, pid);
+    if (status == SXT_OK)
+        status = child != NULL && child->consumer != NULL
+                     ? sxt_consumer_finish(child->consumer, &options, &recorded, error)
+                     : sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "nothing was made of the recording yet");
+    if (child != NULL)
+        sxt_consumer_close(&child->consumer);
+    if (result != NULL)
+        sxt_result_give(result, &recorded, sizeof recorded);
+    return status;
+}
+
+void sxt_recording_children_close(sxt_recording_children **given)
+{
+    sxt_recording_children *children = *given;
+    if (children == NULL)
+        return;
+    for (size_t i = 0; i < children->count; i++)
+        sxt_consumer_close(&children->list[i].consumer);
+    free_follower(&children->follower);
+    pthread_mutex_destroy(&children->mutex);
+    free(children->list);
+    free(children->found);
+    free(children->pattern);
+    free(children);
+    *given = NULL;
 }

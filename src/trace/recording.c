@@ -146,10 +146,11 @@ static char *events_of(const char *path)
     const char *slash = strrchr(path, '/');
     if (sxt_file_open(&file, path, NULL) != SXT_OK)
         return NULL;
-    const struct sxt_spool_consumed *consumed =
-        sxt_spool_peek(file.data, file.size, &spool, NULL) == SXT_OK ? sxt_spool_get_consumed(spool) : NULL;
-    if (consumed != NULL && asprintf(&events, "%.*s%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path,
-                                     (int)consumed->name.size, consumed->name.data) < 0)
+    sxt_string name = {NULL, 0};
+    if (sxt_spool_peek(file.data, file.size, &spool, NULL) == SXT_OK)
+        name = sxt_spool_events_name(spool);
+    if (name.size > 0 &&
+        asprintf(&events, "%.*s%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path, (int)name.size, name.data) < 0)
         events = NULL;
     sxt_spool_close(&spool);
     sxt_file_close(&file);

@@ -85,6 +85,7 @@ struct sxt_spool_writing {
     const uint32_t *markers;                /* by number of a marker: its id; NULL: the number less 1 */
     const atomic_bool *stop;                /* ends early when it is set; may be NULL */
     uint64_t most;                          /* events, or a few more; 0: all */
+    bool is_salvaged;                       /* what was taken out of the spool may be damaged, and a part of it lost */
 };
 
 /* Writes the events that SPOOL has by now. */

@@ -1,8 +1,12 @@
 """`record` takes events out of the spool while the program runs. Whatever is killed, every event is there once."""
 
+import contextlib
 import ctypes
 import os
+import pathlib
 import random
+import re
+import shlex
 import signal
 import struct
 import time
@@ -43,7 +47,7 @@ static void *work(void *argument)
         own->freed += other != NULL;
         if (with_markers && i % 1000 == 0 && sextant_heap_marker != NULL) {
             char name[32];
-            snprintf(name, sizeof name, "part %ld", i / 50000);
+            snprintf(name, sizeof name, "part %ld", i / 20000);
             own->marking++;
             sextant_heap_marker(name);
             own->marked++;
@@ -81,7 +85,7 @@ int main(int argc, char **argv)
     return 1;
 }
 """
-ROUNDS = 500000 if sextant.EVERYTHING else 250000  # of each thread: a spool of 40 or 20 MB
+ROUNDS = 500000 if sextant.EVERYTHING else 100000  # of each thread: a spool of 40 or 8 MB
 SEEDS = range(24 if sextant.EVERYTHING else 3)
 VICTIMS = ("program", "record", "both")
 
@@ -102,9 +106,11 @@ class Counting(recording.RecordTest):
         sums = [sum(column) for column in zip(*threads)]
         return {"allocations": (sums[0], sums[1]), "frees": (sums[2], sums[3]), "markers": (sums[4], sums[5])}
 
-    def found(self, path):
+    def found(self, path, is_whole=True):
         (summary,) = sextant.run("heap", "--json", path).json_lines()
-        self.assertEqual((summary["unmatched_frees"], summary["implicit_frees"]), (0, 0))
+        self.assertEqual(summary["unmatched_frees"], 0)
+        if is_whole:
+            self.assertEqual(summary["implicit_frees"], 0)
         rows = [row for row in sextant.run("heap", "--top", "--all", "--json", path).json_lines() if "frames" in row]
         rows = [row for row in rows if any(frame["function"] == "work" for frame in row["frames"])]
         made = sum(row["allocations"] for row in rows)
@@ -144,7 +150,6 @@ class Counting(recording.RecordTest):
 
     def files(self):
         return sorted(path.name for path in self.folder.glob("*out.mlyze*"))
-
 
     def kill(self, child, running):
         for pid in (child.pid, running):
@@ -211,11 +216,11 @@ class Consume(Counting):
         child = self.start(self.program, self.counts_path, str(ROUNDS), "wait")
         spool, events = self.folder / "out.mlyze.part", self.folder / "out.mlyze.part.events"
         self.wait_for(3 * ROUNDS, child)
-        # What is left is less than is worth a search (8 MiB), and what the threads write to.
-        while child.poll() is None and spool.stat().st_blocks * 512 > 9 << 20:
+        # What is left is less than is worth a search (1 MiB), and what the threads write to.
+        while child.poll() is None and spool.stat().st_blocks * 512 > 3 << 20:
             time.sleep(0.02)
         self.assertIsNone(child.poll())
-        self.assertGreater(spool.stat().st_size, 16 << 20)
+        self.assertGreater(spool.stat().st_size, 6 << 20)
         self.assertEqual([path.stat().st_mode & 0o777 for path in (spool, events)], [0o600, 0o600])
         self.assert_all(self.folder / "out.mlyze")
         self.kill(child, self.program_of(child))
@@ -228,7 +233,7 @@ class Consume(Counting):
         self.assert_all(self.folder / "out.mlyze")
         self.run_ok("verify", self.folder / "out.mlyze")
         counts = []
-        last = ROUNDS // 50000 - 1
+        last = ROUNDS // 20000 - 1
         for first, second in ((0, 1), (0, last), (last - 1, last)):
             between = self.run_ok("heap", "--json", "--between", f"part {first}", f"part {second}",
                                   self.folder / "out.mlyze")
@@ -259,11 +264,175 @@ class Consume(Counting):
             file.truncate(300)
         self.assertIn("cut off", sextant.run("heap", self.folder / "out.mlyze").err)
 
+    def salvage(self, events):
+        """How many events `convert --recover` says are lost, and what is in the trace."""
+        self.assertNotEqual(sextant.run("heap", self.folder / "out.mlyze").status, 0)
+        new = self.folder / "new.mlyze"
+        result = sextant.run("convert", "--recover", self.folder / "out.mlyze.part", "-o", new)
+        self.assertEqual((result.status, result.err.count("\n")), (0, 1), result.err)
+        lost = re.search(": warning: (\\d+) of (\\d+) events cannot be read and were left out", result.err)
+        self.assertIn(os.fspath(events), result.err)
+        self.assertIsNotNone(lost, result.err)
+        self.run_ok("verify", new)
+        return int(lost[1]), int(lost[2]), self.found(new, is_whole=False)
+
+    def test_what_is_whole_is_salvaged(self):
+        child = self.start(self.program, self.counts_path, str(ROUNDS), "wait")
+        spool, events = self.folder / "out.mlyze.part", self.folder / "out.mlyze.part.events"
+        self.wait_for(3 * ROUNDS, child)
+        while child.poll() is None and not (events.exists() and self.is_consumed()):
+            time.sleep(0.01)
+        self.kill(child, self.program_of(child))
+        whole, whole_bytes = self.found(self.folder / "out.mlyze"), events.read_bytes()
+        size = len(whole_bytes)
+        for damage in ("a byte", "the end", "everything"):
+            with self.subTest(damage=damage):
+                data = bytearray(whole_bytes)
+                data[size // 2] ^= 255
+                events.write_bytes(data if damage == "a byte" else whole_bytes[: size // 2])
+                if damage == "everything":
+                    events.unlink()
+                lost, every, found = self.salvage(events)
+                self.assertGreater(lost, 0)
+                if damage == "everything":
+                    self.assertEqual(lost, every)
+                else:
+                    self.assertLess(lost, every)
+                    self.assertGreater(found["allocations"], 0)
+                self.assertLess(found["allocations"], whole["allocations"])
+                self.assertGreaterEqual(found["allocations"] + lost, whole["allocations"])
+        events.write_bytes(whole_bytes)
+        self.assertEqual(self.found(self.folder / "out.mlyze"), whole)
+        self.assertTrue(spool.exists())
+
     def is_consumed(self):
         """Whether the spool has a checkpoint."""
         with open(self.folder / "out.mlyze.part", "rb") as spool:
             head = spool.read(4096)
         return any(struct.unpack_from("<Q", head, CHECKPOINT_AT))
+
+
+class Children(Counting):
+    """The program is a child of the one that is recorded."""
+
+    def start_child(self, *words, after="", options=()):
+        command = " ".join(map(shlex.quote, map(os.fspath, (self.program, self.counts_path, *words))))
+        return self.start("sh", "-c", f"{command}; {after}true", options=["--follow-fork", *options])
+
+    def spool_of_child(self):
+        """The spool of the child, as soon as there is one."""
+        spools = [path for path in self.folder.glob("out.*.mlyze.part") if path.stat().st_size > 1 << 20]
+        return spools[0] if spools else None
+
+    def trace_of_child(self):
+        (trace,) = [path for path in self.folder.glob("out.*.mlyze") if path.stat().st_size > 1 << 16]
+        return trace
+
+    def wait_until(self, child, condition):
+        while child.poll() is None and not condition():
+            time.sleep(0.01)
+        self.assertIsNone(child.poll())
+
+    def test_at_the_end(self):
+        child = self.start_child(str(ROUNDS))
+        self.assertEqual(child.wait(), 0)
+        self.assert_all(self.trace_of_child())
+        self.run_ok("verify", self.trace_of_child())
+        self.assertEqual([path for path in self.folder.glob("*.part*")], [])
+
+    def test_a_child_that_has_ended(self):
+        """All of its events are taken out; its trace is completed at the end."""
+        if not can_punch(self.folder / "file"):
+            self.skipTest("the file system cannot free a part of a file")
+        gate = self.folder / "gate"
+        os.mkfifo(gate)
+        child = self.start_child(str(ROUNDS), after=f"cat {shlex.quote(os.fspath(gate))}; ", options=["--compress"])
+        self.wait_for(3 * ROUNDS, child)
+        self.wait_until(child, lambda: self.spool_of_child() is not None)
+        spool = self.spool_of_child()
+        self.wait_until(child, lambda: spool.stat().st_blocks * 512 < 1 << 19)
+        self.assertGreater(spool.stat().st_size, 6 << 20)
+        self.assert_all(spool)
+        gate.write_text("")
+        self.assertEqual(child.wait(), 0)
+        trace = self.trace_of_child()
+        self.assert_all(trace)
+        self.run_ok("verify", trace)
+        self.assertTrue(trace.with_name(trace.name + ".idx").exists())
+        at = self.run_ok("heap", "--at", "50ms", "--json", trace).out
+        trace.with_name(trace.name + ".idx").unlink()
+        self.assertEqual(self.run_ok("heap", "--at", "50ms", "--json", trace).out, at)
+        self.assertEqual([path for path in self.folder.glob("*.part*")], [])
+
+    def test_killed_at_any_moment(self):
+        for seed in range(12 if sextant.EVERYTHING else 2):
+            with self.subTest(seed=seed):
+                self.kill_round(seed)
+
+    def kill_round(self, seed):
+        draw = random.Random(seed)
+        for path in (self.counts_path, *self.folder.glob("*out.*")):
+            path.unlink(missing_ok=True)
+        child = self.start_child(str(ROUNDS), "wait")
+        self.wait_for(draw.randrange(1, 3 * ROUNDS), child)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        if seed % 2 == 0:
+            self.wait_for_all()
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if os.fsencode(self.counts_path) in entry.read_bytes():
+                    os.kill(int(entry.parent.name), signal.SIGKILL)
+                    self.wait_for_end(int(entry.parent.name))
+        (spool,) = [path for path in self.folder.glob("out.*.mlyze.part") if self.names_the_program(path)]
+        self.assert_all(spool)
+        self.run_ok("convert", "--recover", spool, "-o", self.folder / "new.mlyze")
+        self.run_ok("verify", self.folder / "new.mlyze")
+        self.assert_all(self.folder / "new.mlyze")
+
+    def wait_for_all(self):
+        while self.known()["allocations"][1] < 3 * ROUNDS:
+            time.sleep(0.01)
+
+    def names_the_program(self, path):
+        return os.fsencode(self.counts_path) in sextant.run("info", path).out
+
+
+class Plain(Counting):
+    def test_plain(self):
+        """Events are taken out of the spool too, though the trace is made at the end."""
+        if not can_punch(self.folder / "file"):
+            self.skipTest("the file system cannot free a part of a file")
+        child = self.start(self.program, self.counts_path, str(ROUNDS), "wait", options=["--plain"])
+        spool, events = self.folder / "out.mlyze.part", self.folder / "out.mlyze.part.events"
+        self.wait_for(3 * ROUNDS, child)
+        while child.poll() is None and spool.stat().st_blocks * 512 > 3 << 20:
+            time.sleep(0.02)
+        self.assertTrue(events.exists())
+        os.kill(self.program_of(child), signal.SIGTERM)
+        child.wait()
+        self.assert_all(self.folder / "out.mlyze")
+        self.run_ok("verify", self.folder / "out.mlyze")
+        with open(self.folder / "out.mlyze", "rb") as trace:
+            self.assertEqual(trace.read(32)[20:], bytes(12))  # no flags, no codec
+        self.assertEqual(self.files(), ["out.mlyze"])
+
+
+class Excess(Counting):
+    def excess(self, limit):
+        os.environ["SEXTANT_CONSUME_AT"] = limit
+        result = sextant.run("record", "-o", self.folder / "out.mlyze", "--", self.program, self.counts_path,
+                             str(ROUNDS))
+        self.assertEqual(result.status, 0, result.err)
+        self.assert_all(self.folder / "out.mlyze")
+        return [line for line in result.err.splitlines() if "the disk held up to" in line]
+
+    def test_an_excess_is_reported(self):
+        (line,) = self.excess("10000")
+        self.assertRegex(line, r"^sextant: the disk held up to [0-9.]+ MB more than the trace")
+
+    def test_no_excess(self):
+        self.assertEqual(self.excess("100000000"), [])
 
 
 CHECKPOINT_AT = 256 + 2712  # of the control block in the spool

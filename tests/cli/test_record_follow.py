@@ -96,8 +96,9 @@ class Follow(recording.RecordTest):
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         os.kill(running, signal.SIGKILL)
-        self.assertEqual(sorted(path.name for path in self.folder.glob("*out.mlyze*")),
-                         ["out.mlyze", "out.mlyze.part", "out.mlyze.part.events"])
+        # On a busy machine, nothing may have been taken out of the spool yet.
+        files = {path.name for path in self.folder.glob("*out.mlyze*")} - {"out.mlyze.part.events"}
+        self.assertEqual(files, {"out.mlyze", "out.mlyze.part"})
         self.assertEqual(self.counts(self.folder / "out.mlyze"), made)
 
 
