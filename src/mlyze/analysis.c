@@ -178,14 +178,18 @@ static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *bloc
     return true;
 }
 
-static void close_block(struct heap_pass *pass, size_t place, uint64_t time)
+static void close_block(struct heap_pass *pass, size_t place, const sxt_trace_event *event)
 {
     sxt_heap_usage *usage = pass->usage;
     const struct sxt_live_block *block = sxt_live_at(&pass->live, place);
     struct ending ending = {
-        .size = block->size, .lifetime = time - block->time, .weight = sxt_live_weight(&pass->live, place)};
+        .size = block->size, .lifetime = event->time - block->time, .weight = sxt_live_weight(&pass->live, place)};
     uint64_t others = (pass->sequences[block->thread] - block->sequence) & (((uint64_t)1 << 47) - 1);
     ending.is_temporary = others <= usage->options.temporary && !usage->is_sampled;
+    if (__builtin_expect(ending.is_temporary && sxt_heap_is_in_pages(event->address, block->size), 0)) {
+        ending.is_temporary = false;
+        sxt_heap_postpone(pass, block, event);
+    }
     ending.is_churn = usage->options.churn > 0 && ending.lifetime < usage->options.churn;
     end_site_block(usage, block->site, &ending);
     if (__builtin_expect(pass->is_unusual, 0) && !end_unusual(usage, block, &ending))
@@ -281,9 +285,11 @@ static inline void take_alloc(struct heap_pass *pass, const sxt_trace_event *eve
     if (!is_new) {
         uint64_t before = usage->kept.ends;
         usage->implicit_frees++;
-        close_block(pass, place, event->time);
+        close_block(pass, place, event);
         usage->kept.implicit_frees += usage->kept.ends - before;
     }
+    if (__builtin_expect(pass->cut_count > 0, 0))
+        sxt_heap_decide_cuts(pass, event, site);
     uint64_t sequence = ++pass->sequences[event->thread], size = event->size;
     if (__builtin_expect(is_unusual, 0)) {
         weight = weigh(pass, place, &size);
@@ -316,7 +322,7 @@ static inline void take_free(struct heap_pass *pass, const sxt_trace_event *even
         usage->unmatched_frees++;
         return;
     }
-    close_block(pass, place, event->time);
+    close_block(pass, place, event);
     sxt_live_remove(&pass->live, place);
 }
 
@@ -485,6 +491,7 @@ void sxt_heap_begin_window(struct heap_pass *pass, uint64_t time)
 {
     sxt_heap_usage *usage = pass->usage;
     pass->has_begun = true;
+    sxt_heap_end_cuts(pass);
     for (size_t i = 0; i < usage->sites.count; i++) {
         sxt_heap_sums sums;
         sxt_heap_sites_get(&usage->sites, i, &sums);

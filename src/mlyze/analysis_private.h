@@ -8,6 +8,14 @@
 
 #define SXT_HEAP_THREADS ((size_t)UINT16_MAX + 1)
 
+/* A block of whole pages that has ended; see analysis_trimmed.c. */
+struct heap_cut {
+    struct sxt_live_block block;
+    uint64_t address, time;
+};
+
+#define SXT_HEAP_CUTS 4 /* at the same time */
+
 struct heap_pass {
     sxt_heap_usage *usage;
     const struct sxt_heap_watcher *watcher; /* may be NULL */
@@ -30,6 +38,10 @@ struct heap_pass {
     uint64_t passed;      /* the offset that the watcher knows */
     uint64_t recent_peak; /* the most live bytes since the last update of intervals */
     uint64_t phase_peak;  /* the same since the last marker, without recent_peak */
+
+    /* analysis_trimmed.c */
+    struct heap_cut cuts[SXT_HEAP_CUTS];
+    unsigned cut_count;
 
     /* analysis_timeline.c */
     sxt_heap_interval seen; /* totals at the last update */
@@ -79,6 +91,23 @@ void sxt_heap_end_phase(struct heap_pass *pass);
 
 /* Counts what leaked, once all events were taken. */
 void sxt_heap_find_leaks(struct heap_pass *pass);
+
+/* --- analysis_trimmed.c --- */
+
+/* Only mappings are cut. */
+static inline bool sxt_heap_is_in_pages(uint64_t address, uint64_t size)
+{
+    return ((address | size) & 4095) == 0 && size > 0;
+}
+
+/* EVENT has ended a block of whole pages. Whether it was temporary is decided later. */
+void sxt_heap_postpone(struct heap_pass *pass, const struct sxt_live_block *block, const sxt_trace_event *event);
+
+/* EVENT is an allocation at SITE. There are cuts. */
+void sxt_heap_decide_cuts(struct heap_pass *pass, const sxt_trace_event *event, uint32_t site);
+
+/* Counts what was postponed. */
+void sxt_heap_end_cuts(struct heap_pass *pass);
 
 /* --- analysis_timeline.c: the timeline and the windows of churn --- */
 

@@ -28,6 +28,7 @@ static int finish(struct heap_pass *pass, sxt_error *error)
                         (int)(missing->marker.size < 100 ? missing->marker.size : 100), missing->marker.data,
                         missing == &options->to && options->from.kind != SXT_HEAP_MOMENT_NONE ? " after the beginning"
                                                                                               : "");
+    sxt_heap_end_cuts(pass);
     sxt_heap_end_phase(pass);
     sxt_heap_end_intervals(pass);
     for (size_t i = 0; i < usage->sites.count; i++) {

@@ -56,6 +56,27 @@ class Mappings(RecordTest):
                 self.assertGreater(len(set(wanted.values())), 10)
                 self.assertEqual(found, wanted)
 
+    def test_a_mapping_that_is_cut_is_not_temporary(self):
+        self.run_recorded(r"""
+            #include <sys/mman.h>
+            #include <unistd.h>
+            int main(void)
+            {
+                for (int i = 0; i < 10; i++) {
+                    char *all = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                    char *start = (char *)(((unsigned long)all + (4 << 20)) & ~((4ul << 20) - 1));
+                    munmap(all, start - all); /* for the sake of alignment */
+                    munmap(start + (4 << 20), all + (8 << 20) - (start + (4 << 20)));
+                }
+                void *other = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                munmap(other, 4096);
+                return 0;
+            }
+        """)
+        (summary,) = self.heap()
+        self.assertEqual((summary["temporary_allocations"], summary["temporary_bytes"]), (1, 4096))
+        self.assertEqual((summary["leaked_allocations"], summary["leaked_bytes"]), (10, 40 * MB))
+
     def test_every_kind_of_call(self):
         self.run_recorded(sources.CASES)
         marked = re.findall(r'sextant_mark\("([^"]*)"\); */\* (\d+) \*/', sources.CASES)

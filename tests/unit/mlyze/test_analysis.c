@@ -10,6 +10,85 @@ static struct sxt_mlyze *open_trace(const struct sxt_buffer *bytes)
     return trace;
 }
 
+#define PAGE ((uint64_t)4096)
+
+/* The number and the bytes of temporary blocks, in all and by stack 0. */
+static void check_temporary(struct sxt_buffer *bytes, uint64_t count, uint64_t size)
+{
+    struct sxt_mlyze *trace = open_trace(bytes);
+    sxt_heap_options options = {0};
+    sxt_heap_usage usage;
+    sxt_heap_sums sums;
+    assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
+    sxt_heap_sites_get(&usage.sites, 0, &sums);
+    assert_int_equal(usage.total.temporary_count, count);
+    assert_int_equal(usage.total.temporary_bytes, size);
+    assert_int_equal(sums.temporary_count, count);
+    assert_int_equal(sums.temporary_bytes, size);
+    sxt_heap_free(&usage);
+    sxt_mlyze_close(&trace);
+    sxt_buffer_free(bytes);
+}
+
+/* What record --mmap writes of a mapping whose beginning and end are unmapped. */
+TEST(a_mapping_that_is_cut_is_not_temporary)
+{
+    struct sxt_buffer bytes;
+    heap_trace_begin(&bytes);
+    heap_trace_alloc(&bytes, 1, 100 * PAGE, 50 * PAGE, 0, 0);
+    heap_trace_free(&bytes, 1, 100 * PAGE);
+    heap_trace_alloc(&bytes, 0, 110 * PAGE, 40 * PAGE, 0, 0);
+    heap_trace_free(&bytes, 1, 110 * PAGE);
+    heap_trace_alloc(&bytes, 0, 110 * PAGE, 30 * PAGE, 0, 0);
+    /* A hole. */
+    heap_trace_free(&bytes, 1, 110 * PAGE);
+    heap_trace_alloc(&bytes, 0, 110 * PAGE, 5 * PAGE, 0, 0);
+    heap_trace_alloc(&bytes, 0, 120 * PAGE, 20 * PAGE, 0, 0);
+    check_temporary(&bytes, 0, 0);
+    /* One call for two of them. */
+    heap_trace_begin(&bytes);
+    heap_trace_alloc(&bytes, 1, 100 * PAGE, 10 * PAGE, 0, 0);
+    heap_trace_alloc(&bytes, 1, 110 * PAGE, 10 * PAGE, 0, 1);
+    heap_trace_free(&bytes, 1, 100 * PAGE);
+    heap_trace_free(&bytes, 0, 110 * PAGE);
+    heap_trace_alloc(&bytes, 0, 100 * PAGE, 5 * PAGE, 0, 0);
+    heap_trace_alloc(&bytes, 0, 115 * PAGE, 5 * PAGE, 0, 1);
+    check_temporary(&bytes, 0, 0);
+}
+
+TEST(other_blocks_of_whole_pages_may_be_temporary)
+{
+    static const struct {
+        uint64_t delta, address, size;
+        uint32_t stack;
+        uint16_t thread;
+    } next[] = {
+        {0, 100 * PAGE, 50 * PAGE, 0, 0}, /* the same again */
+        {0, 90 * PAGE, 20 * PAGE, 0, 0},  /* elsewhere */
+        {0, 140 * PAGE, 20 * PAGE, 0, 0}, /* more than there was */
+        {0, 110 * PAGE, 10 * PAGE, 1, 0}, /* another stack */
+        {0, 110 * PAGE, 10 * PAGE, 0, 1}, /* another thread */
+        {1, 110 * PAGE, 10 * PAGE, 0, 0}, /* later */
+        {0, 110 * PAGE, 100, 0, 0},       /* not whole pages */
+    };
+    struct sxt_buffer bytes;
+    for (size_t i = 0; i <= sizeof next / sizeof *next; i++) {
+        heap_trace_begin(&bytes);
+        heap_trace_alloc(&bytes, 1, 100 * PAGE, 50 * PAGE, 0, 0);
+        heap_trace_free(&bytes, 1, 100 * PAGE);
+        if (i < sizeof next / sizeof *next)
+            heap_trace_alloc(&bytes, next[i].delta, next[i].address, next[i].size, next[i].stack, next[i].thread);
+        check_temporary(&bytes, 1, 50 * PAGE);
+    }
+    heap_trace_begin(&bytes); /* more at one time than are remembered */
+    for (uint64_t i = 1; i <= 9; i++) {
+        heap_trace_alloc(&bytes, 0, i * 100 * PAGE, PAGE, 0, (uint16_t)i);
+    }
+    for (uint64_t i = 1; i <= 9; i++)
+        heap_trace_free(&bytes, 0, i * 100 * PAGE);
+    check_temporary(&bytes, 9, 9 * PAGE);
+}
+
 TEST(durations)
 {
     const struct {
