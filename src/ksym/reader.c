@@ -712,6 +712,28 @@ static void fill_buckets(sxt_ksym *ksym)
     fill_parts(ksym);
 }
 
+/* Loads what is often needed next: the record, and the lines next to those of its address and its offset. */
+INLINE void prefetch_around(const sxt_ksym *ksym, size_t index)
+{
+    PREFETCH(record_at(ksym, index));
+    PREFETCH(ksym->addresses + 8 * index - LINE);
+    PREFETCH(ksym->addresses + 8 * index + LINE);
+    PREFETCH(ksym->offsets + 4 * index - LINE / 2);
+    PREFETCH(ksym->offsets + 4 * index + LINE / 2);
+}
+
+/* How many addresses are at or before ADDRESS: all those before START, and some of the window. */
+INLINE size_t count_in_window(const sxt_ksym *ksym, size_t start, uint64_t address)
+{
+    for (size_t quarter = ksym->window / 4; quarter > 0; quarter /= 4) {
+        const unsigned char *from = ksym->addresses + 8 * start;
+        start += quarter * ((size_t)(load64(from + 8 * quarter - 8) <= address) +
+                            (size_t)(load64(from + 16 * quarter - 8) <= address) +
+                            (size_t)(load64(from + 24 * quarter - 8) <= address));
+    }
+    return start + (size_t)(address_at(ksym, start) <= address);
+}
+
 /*
  * How many addresses are at or before ADDRESS. The bucket gives the range of indices. Addresses inside a bucket are
  * spread about evenly, so the place is guessed, and a window around it is searched in a number of steps that depends on
@@ -729,20 +751,9 @@ INLINE size_t count_until(const sxt_ksym *ksym, uint64_t address)
     uint64_t distance = distance_to(ksym, address);
     const sxt_ksym_bucket *bucket = bucket_of(ksym, distance);
     size_t guess = guess_place(ksym, bucket, distance);
-    size_t until = window_start(ksym, guess);
-    size_t middle = until + ksym->window / 2;
-    PREFETCH(record_at(ksym, middle)); /* often near the record that is needed next */
-    PREFETCH(ksym->addresses + 8 * middle - 64);
-    PREFETCH(ksym->addresses + 8 * middle + 64);
-    PREFETCH(ksym->offsets + 4 * middle - 32);
-    PREFETCH(ksym->offsets + 4 * middle + 32);
-    for (size_t quarter = ksym->window / 4; quarter > 0; quarter /= 4) {
-        const unsigned char *from = ksym->addresses + 8 * until;
-        until += quarter * ((size_t)(load64(from + 8 * quarter - 8) <= address) +
-                            (size_t)(load64(from + 16 * quarter - 8) <= address) +
-                            (size_t)(load64(from + 24 * quarter - 8) <= address));
-    }
-    until += (size_t)(address_at(ksym, until) <= address);
+    size_t start = window_start(ksym, guess);
+    prefetch_around(ksym, start + ksym->window / 2);
+    size_t until = count_in_window(ksym, start, address);
     if (!SELDOM(address_at(ksym, until - 1) > address) && !SELDOM(address_at(ksym, until) <= address))
         return until;
     return count_among(ksym, bucket->first, bucket[1].first - bucket->first, address);
@@ -833,8 +844,9 @@ INLINE bool find_start_name(const sxt_ksym *ksym, const struct start *start, sxt
 
 /* What an address belongs to. Of symbols with equal addresses it is the first one. */
 struct found {
-    uint64_t address, last; /* its first and its last address; at first, the last one of the text */
+    uint64_t address, last; /* its first and its last address */
     size_t index;
+    const unsigned char *record;
 };
 
 INLINE bool has_symbol(const sxt_ksym *ksym, uint64_t address)
@@ -846,13 +858,15 @@ INLINE bool has_symbol(const sxt_ksym *ksym, uint64_t address)
 /* Finds the symbol of an address that has one. */
 INLINE void find_in_blob(const sxt_ksym *ksym, uint64_t address, struct found *found)
 {
-    size_t next = count_until(ksym, address);
-    found->index = next - 1;
-    found->address = address_at(ksym, next - 1);
+    size_t next = count_until(ksym, address), index = next - 1;
+    found->address = address_at(ksym, index);
+    found->last = ksym->text_last;
     if (next < ksym->count && address_at(ksym, next) <= found->last)
         found->last = address_at(ksym, next) - 1;
-    if (found->index > 0 && address_at(ksym, found->index - 1) == found->address)
-        found->index = first_alias(ksym, found->index, found->address);
+    if (index > 0 && address_at(ksym, index - 1) == found->address)
+        index = first_alias(ksym, index, found->address);
+    found->index = index;
+    found->record = record_at(ksym, index);
 }
 
 /* The same with the index of addresses. */
@@ -860,6 +874,7 @@ INLINE const struct start *find_in_index(const sxt_ksym *ksym, uint64_t address,
 {
     const struct sxt_ksym_starts *index = ksym->starts;
     size_t next = index->count;
+    found->last = ksym->text_last;
     if (!SELDOM(address >= address_at(ksym, ksym->count - 1))) {
         next = count_starts(index, distance_to(ksym, address));
         uint64_t end = start_address(ksym, &index->starts[next]);
@@ -868,40 +883,41 @@ INLINE const struct start *find_in_index(const sxt_ksym *ksym, uint64_t address,
     const struct start *start = &index->starts[next - 1];
     found->address = start_address(ksym, start);
     found->index = start->index;
+    found->record = ksym->names + start->record;
     return start;
 }
 
 /* Describes a symbol without a module. */
-INLINE void describe(const struct found *found, const unsigned char *record, size_t name_size, sxt_ksym_symbol *symbol)
+INLINE void describe(const struct found *found, size_t name_size, sxt_ksym_symbol *symbol)
 {
     uint64_t distance = found->last - found->address;
     symbol->address = found->address;
     symbol->size = distance + (distance != UINT64_MAX);
     symbol->offset = 0;
     symbol->index = found->index;
-    symbol->type = (char)record[0];
+    symbol->type = (char)found->record[0];
     symbol->module_size = 0;
     symbol->name_size = name_size;
 }
 
-/* Describes any symbol, and finds the parts of its name. */
-static void describe_any(const sxt_ksym *ksym, const struct found *found, sxt_ksym_stored *stored,
+/* Describes any symbol, and finds the parts of its name. LAST is its last address. */
+static void describe_any(const sxt_ksym *ksym, size_t index, uint64_t last, sxt_ksym_stored *stored,
                          sxt_ksym_symbol *symbol)
 {
-    const unsigned char *record = record_at(ksym, found->index);
-    find_name(ksym, record, stored);
-    describe(found, record, stored_size(stored), symbol);
+    struct found found = {address_at(ksym, index), last, index, record_at(ksym, index)};
+    find_name(ksym, found.record, stored);
+    describe(&found, stored_size(stored), symbol);
     symbol->module_size = find_module(stored);
     symbol->name_size = bare_size(stored, symbol->module_size);
 }
 
 static bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored *stored, sxt_ksym_symbol *symbol)
 {
-    struct found found = {0, ksym->text_last, 0};
+    struct found found;
     if (!has_symbol(ksym, address))
         return false;
     find_in_blob(ksym, address, &found);
-    describe_any(ksym, &found, stored, symbol);
+    describe_any(ksym, found.index, found.last, stored, symbol);
     symbol->offset = address - found.address;
     return true;
 }
@@ -910,10 +926,9 @@ static bool find_address(const sxt_ksym *ksym, uint64_t address, sxt_ksym_stored
 SEPARATE void answer_any(const sxt_ksym *ksym, size_t index, uint64_t last, char *name, size_t capacity,
                          sxt_ksym_symbol *symbol)
 {
-    struct found found = {address_at(ksym, index), last, index};
     struct text text = {name, capacity, 0};
     sxt_ksym_stored stored;
-    describe_any(ksym, &found, &stored, symbol);
+    describe_any(ksym, index, last, &stored, symbol);
     put_stored(&text, &stored, 0, symbol->name_size);
     finish(&text);
 }
@@ -929,21 +944,21 @@ SEPARATE void cut_module(char *name, sxt_ksym_symbol *symbol)
 }
 
 /* Describes a symbol, and writes its name if there is a buffer. The parts of the name are STORED if it is USUAL. */
-INLINE void answer(const sxt_ksym *ksym, const struct found *found, const unsigned char *record, bool usual,
-                   const sxt_ksym_stored *stored, char *name, size_t capacity, sxt_ksym_symbol *symbol)
+INLINE void answer(const sxt_ksym *ksym, const struct found *found, bool usual, const sxt_ksym_stored *stored,
+                   char *name, size_t capacity, sxt_ksym_symbol *symbol)
 {
     if (!usual || (capacity == 0 ? ends_in_bracket(stored) : !put_blocks(ksym, stored, name, capacity))) {
         answer_any(ksym, found->index, found->last, name, capacity, symbol);
         return;
     }
-    describe(found, record, stored_size(stored), symbol);
+    describe(found, stored_size(stored), symbol);
     if (SELDOM(ends_in_bracket(stored)))
         cut_module(name, symbol);
 }
 
 bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t capacity, sxt_ksym_symbol *symbol)
 {
-    struct found found = {0, ksym->text_last, 0};
+    struct found found;
     sxt_ksym_stored stored;
     if (!has_symbol(ksym, address)) {
         if (capacity > 0)
@@ -953,12 +968,11 @@ bool sxt_ksym_lookup(const sxt_ksym *ksym, uint64_t address, char *name, size_t 
     if (ksym->starts != NULL) {
         const struct start *start = find_in_index(ksym, address, &found);
         bool usual = find_start_name(ksym, start, &stored);
-        answer(ksym, &found, ksym->names + start->record, usual, &stored, name, capacity, symbol);
+        answer(ksym, &found, usual, &stored, name, capacity, symbol);
     } else {
         find_in_blob(ksym, address, &found);
-        const unsigned char *record = record_at(ksym, found.index);
-        bool usual = find_usual_name(ksym, record, &stored);
-        answer(ksym, &found, record, usual, &stored, name, capacity, symbol);
+        bool usual = find_usual_name(ksym, found.record, &stored);
+        answer(ksym, &found, usual, &stored, name, capacity, symbol);
     }
     symbol->offset = address - found.address;
     return true;
@@ -1634,8 +1648,7 @@ bool sxt_ksym_symbol_at(const sxt_ksym *ksym, size_t index, sxt_ksym_symbol *sym
         last = in_text && last < before_next ? last : before_next;
     }
     sxt_ksym_stored stored;
-    struct found found = {address, last, index};
-    describe_any(ksym, &found, &stored, symbol);
+    describe_any(ksym, index, last, &stored, symbol);
     return true;
 }
 
