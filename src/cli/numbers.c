@@ -62,7 +62,7 @@ struct cli_number cli_bytes(double value)
     struct cli_number out;
     size_t unit = 0;
     if (fabs(value) < 2000) {
-        snprintf(out.text, sizeof out.text, "%.0f byte%s", value, fabs(value) == 1 ? "" : "s");
+        snprintf(out.text, sizeof out.text, "%.20s byte%s", cli_thousands(value).text, fabs(value) == 1 ? "" : "s");
         return out;
     }
     for (value /= 1000; fabs(value) >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)

@@ -162,7 +162,7 @@ class Summary(ReportTest):
         self.assertRegex(parts[0], r"leaked +3\.00 kB +3,000 bytes in 1 block\n")
 
     def test_a_kilobyte_is_1000_bytes(self):
-        for size, shown in ((999, "999 bytes"), (1, "1 byte"), (1999, "1999 bytes"), (2000, "2.00 kB"), (10240, "10.2 kB"),
+        for size, shown in ((999, "999 bytes"), (1, "1 byte"), (1999, "1,999 bytes"), (2000, "2.00 kB"), (10240, "10.2 kB"),
                             (1 << 20, "1.05 MB"), (999_600, "1.00 MB"), (10**9, "1.00 GB"), (5 * 10**12,
                                 "5.00 TB")):  # fmt: skip
             path = self.trace([["main"]], [("alloc", START, 0x1000, size, 0, 0)])
