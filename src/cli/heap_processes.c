@@ -65,14 +65,16 @@ static int add_folder(struct cli_heap_processes *processes, const char *folder)
     int count = scandir(folder, &entries, NULL, alphasort), status = CLI_DONE;
     if (count < 0)
         return cli_fail_text(folder, "cannot read the folder: %s", strerror(errno));
-    size_t before = processes->count;
+    bool has_traces = false;
     for (int i = 0; i < count; i++) {
         char *path = NULL;
         struct stat of;
         if (status == CLI_DONE && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
             path = NULL;
         bool is_file = path != NULL && stat(path, &of) == 0 && S_ISREG(of.st_mode);
-        if (is_file && cli_is_trace(path) && !is_known(processes, path)) {
+        bool is_trace = is_file && cli_is_trace(path);
+        has_traces |= is_trace;
+        if (is_trace && !is_known(processes, path)) {
             status = add_path(processes, path);
             path = NULL;
         }
@@ -80,7 +82,7 @@ static int add_folder(struct cli_heap_processes *processes, const char *folder)
         free(entries[i]);
     }
     free(entries);
-    if (status == CLI_DONE && processes->count == before)
+    if (status == CLI_DONE && !has_traces)
         status = cli_fail_text(folder, "no heap traces in this folder");
     return status;
 }

@@ -199,6 +199,7 @@ class Processes(sextant.ProgramTest):
         text = self.run_ok("heap", self.folder / "runs").text
         self.assertIn("3 processes; the sum of their peaks is 30 bytes\n", text)
         self.assertRegex(text, r"\n +10 +10 +10 +6  worker 1\n")
+        self.assertEqual(self.heap(self.folder / "runs", self.folder / "runs"), (rows, summary), "each trace counts once")
         self.file("nothing/here.txt", b"")
         self.assertIn("no heap traces", self.run_error("heap", self.folder / "nothing").err)
 
