@@ -2,6 +2,7 @@
 #include "cli/diff.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/verbs.h"
 
@@ -297,6 +298,11 @@ static int diff_traces(const struct cli_arguments *arguments)
                                                     : "several runs need '--' between those before and those after");
     if (before > SXT_HEAP_RUNS_MOST || words - before > SXT_HEAP_RUNS_MOST)
         return cli_usage(arguments->verb, "at most %d runs on each side", SXT_HEAP_RUNS_MOST);
+    /* After "--", nothing is an option. */
+    for (size_t i = 0; i < words; i++)
+        if (arguments->words[i][0] == '-' && arguments->words[i][1] == '-' && access(arguments->words[i], F_OK) != 0)
+            return cli_usage(arguments->verb, "options come before the '--' of several runs, unlike '%s'",
+                             arguments->words[i]);
     return cli_diff_heap(arguments, before);
 }
 

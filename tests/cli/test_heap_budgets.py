@@ -351,6 +351,8 @@ class Runs(Gate):
 
     def test_budgets_use_the_medians(self):
         old, new = self.runs("a", 100, 101, 99), self.runs("b", 200, 210, 250)
+        result = self.run_usage("diff", *old, "--", *new, "--fail-if", "peak=+0")
+        self.assertIn("options come before the '--'", result.err)
         self.gate(0, "--fail-if", "peak=+110", *old, "--", *new)
         result = self.gate(1, "--fail-if", "peak=+109", *old, "--", *new)
         self.assertIn("from 100 to 210", result.err)
