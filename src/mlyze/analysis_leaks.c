@@ -109,7 +109,7 @@ static bool is_suppressed(const sxt_heap_usage *usage, const struct sxt_mlyze_st
     return false;
 }
 
-/* "^f" is "f*", "f$" is "*f", and "f" is "*f*". */
+/* "^f" is "f*", "f$" is "*f", and "f" is "*f*"; "$" alone is the empty name, as for LeakSanitizer. */
 static bool add_pattern(struct patterns *patterns, struct sxt_arena *arena, sxt_string text)
 {
     bool at_start = text.size > 0 && text.data[0] == '^';
@@ -124,7 +124,7 @@ static bool add_pattern(struct patterns *patterns, struct sxt_arena *arena, sxt_
     if (moved == NULL || made == NULL)
         return false;
     size_t size = 0;
-    if (!at_start)
+    if (!at_start && !(at_end && text.size == 0))
         made[size++] = '*';
     memcpy(made + size, text.data, text.size);
     size += text.size;

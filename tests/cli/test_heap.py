@@ -201,7 +201,8 @@ class Stacks(HeapTest):
                                 ("leak:^gr*w$", lambda names: "grow" in names), ("leak:^gro$", lambda names: False),
                                 ("leak:row$", lambda names: "grow" in names), ("leak:oa", lambda names: "load" in names),
                                 ("leak:main.c", lambda names: "/app/main.c" in names),
-                                ("leak:*", lambda names: True)):  # fmt: skip
+                                ("leak:*", lambda names: True), ("leak:^", lambda names: True),
+                                ("leak:$", lambda names: False), ("leak:^$", lambda names: False)):  # fmt: skip
             hidden = {i for i, stack in enumerate(STACKS)
                       if condition({FUNCTIONS[f[2]] for f in stack} | {FILES[f[0]] for f in stack})}  # fmt: skip
             self.assertEqual(leaking(line), every - hidden, line)
