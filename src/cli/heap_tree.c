@@ -5,6 +5,7 @@
 
 #define DEPTH_MOST  128 /* levels that are indented further */
 #define SHARE_LEAST 0.5 /* per cent of the whole, without --all */
+#define PART_LEAST  256 /* the library leaves out nodes with less than 1/256, which is less than that */
 
 struct printer {
     struct sxt_emit *emit;
@@ -98,7 +99,8 @@ int cli_heap_print_tree(struct sxt_emit *emit, const struct cli_heap *heap, sxt_
     sxt_heap_view view = {0};
     if (!sxt_emit_is_json(emit))
         view = (sxt_heap_view){.folds_library = heap->look.view.folds_library,
-                               .shortens_names = heap->look.view.shortens_names};
+                               .shortens_names = heap->look.view.shortens_names,
+                               .least_part = all ? 0 : PART_LEAST};
     if (sxt_heap_tree_make_view(heap->usage, cost, bottom_up, &view, &tree, &error) != SXT_OK)
         return cli_fail(heap->path, &error);
     struct printer printer = {

@@ -1,4 +1,9 @@
-/* analysis_tree.c: stacks as a tree: stacks with the same outer frames share branches. */
+/*
+ * analysis_tree.c: stacks as a tree: stacks with the same outer frames share branches.
+ *
+ * If small nodes are left out, the tree grows a few levels at a time, and after each round the nodes that are too small
+ * are dropped with everything that would be below them. So memory grows with the stacks, and not with their frames.
+ */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -16,7 +21,15 @@ struct tree_maker {
     sxt_heap_view view;
     struct sxt_heap_chosen *shown; /* frames of a stack */
     size_t capacity;
+    const sxt_heap_usage *usage;
+    sxt_heap_cost cost;
+    bool bottom_up;
+    size_t first, levels; /* that this round adds */
+    /* By site: its node at the level before this round, and after it; SXT_HEAP_NO_NODE: nothing is below it. */
+    uint32_t *before, *after; /* NULL if nothing is left out */
 };
+
+#define LEVELS_MOST 64
 
 static uint32_t new_node(sxt_heap_tree *tree, sxt_heap_node node)
 {
@@ -59,11 +72,12 @@ static unsigned kind_of(void *names, const struct sxt_mlyze_frame *frame)
     return sxt_frame_names_kind(names, frame);
 }
 
-/* Finds the frames of a stack that are shown; false if memory is short. */
-static bool choose_frames(struct tree_maker *maker, const sxt_heap_usage *usage, const struct sxt_mlyze_stack *stack,
-                          size_t *count)
+/* Finds the frames of a stack that are shown, as far as this round needs them; false if memory is short. */
+static bool choose_frames(struct tree_maker *maker, const struct sxt_mlyze_stack *stack, size_t *count)
 {
-    size_t most = sxt_heap_depth(usage, stack);
+    size_t most = sxt_heap_depth(maker->usage, stack), needed = maker->first + maker->levels + 1;
+    if (maker->bottom_up && maker->after != NULL && needed < most)
+        most = needed;
     struct sxt_heap_chosen *moved = sxt_array_grow(maker->shown, &maker->capacity, most + 1, sizeof *moved);
     if (moved == NULL)
         return false;
@@ -73,33 +87,138 @@ static bool choose_frames(struct tree_maker *maker, const sxt_heap_usage *usage,
     return true;
 }
 
-static bool add_stack(struct tree_maker *maker, const sxt_heap_usage *usage, size_t site, sxt_heap_cost cost_kind,
-                      bool bottom_up)
+/* Adds the levels of a site that this round has. */
+static bool add_levels(struct tree_maker *maker, size_t site, uint64_t cost, uint64_t blocks)
 {
-    uint32_t id = sxt_heap_record(&usage->sites, site)->stack;
-    const struct sxt_mlyze_stack *stack = sxt_heap_frames(usage, id);
-    uint64_t cost = sxt_heap_sites_cost(&usage->sites, site, cost_kind);
-    uint64_t blocks = sxt_heap_sites_count(&usage->sites, site, cost_kind);
-    uint32_t at = 0;
-    size_t count;
-    if ((cost == 0 && blocks == 0) || !sxt_heap_sites_is_shown(&usage->sites, site, cost_kind))
-        return true;
+    uint32_t id = sxt_heap_record(&maker->usage->sites, site)->stack;
+    const struct sxt_mlyze_stack *stack = sxt_heap_frames(maker->usage, id);
+    uint32_t at = maker->before != NULL && maker->first > 0 ? maker->before[site] : 0;
     sxt_heap_tree *tree = maker->tree;
-    if (!choose_frames(maker, usage, stack, &count))
+    size_t count, i = maker->first;
+    if (!choose_frames(maker, stack, &count))
         return false;
-    for (size_t i = 0; i < (count > 0 ? count : 1); i++) {
-        tree->nodes[at].cost += cost;
-        tree->nodes[at].count += blocks;
+    for (; i < (count > 0 ? count : 1) && i - maker->first < maker->levels; i++) {
         if (count > 0)
-            at = child_of(maker, at, &maker->shown[bottom_up ? i : count - 1 - i]);
+            at = child_of(maker, at, &maker->shown[maker->bottom_up ? i : count - 1 - i]);
         else /* each stack has one site, so this node is new */
             at = new_node(tree, (sxt_heap_node){.function = id, .file = SXT_MLYZE_NO_ID, .is_stack = true});
         if (at == SXT_HEAP_NO_NODE)
             return false;
+        tree->nodes[at].cost += cost;
+        tree->nodes[at].count += blocks;
     }
-    tree->nodes[at].cost += cost;
-    tree->nodes[at].count += blocks;
+    if (maker->after != NULL)
+        maker->after[site] = i < count ? at : SXT_HEAP_NO_NODE;
     return true;
+}
+
+static bool add_stack(struct tree_maker *maker, size_t site)
+{
+    const struct sxt_heap_sites *sites = &maker->usage->sites;
+    bool is_open = maker->first == 0 || maker->before[site] != SXT_HEAP_NO_NODE;
+    if (maker->after != NULL)
+        maker->after[site] = SXT_HEAP_NO_NODE;
+    if (!is_open)
+        return true;
+    uint64_t cost = sxt_heap_sites_cost(sites, site, maker->cost);
+    uint64_t blocks = sxt_heap_sites_count(sites, site, maker->cost);
+    if ((cost == 0 && blocks == 0) || !sxt_heap_sites_is_shown(sites, site, maker->cost))
+        return true;
+    if (maker->first == 0) {
+        maker->tree->nodes[0].cost += cost;
+        maker->tree->nodes[0].count += blocks;
+    }
+    return add_levels(maker, site, cost, blocks);
+}
+
+/* --- rounds --- */
+
+/* Adds the levels of one round. *IS_DONE is false if they have too many nodes: then nothing has changed. */
+static bool add_round(struct tree_maker *maker, size_t open, bool *is_done)
+{
+    sxt_heap_tree *tree = maker->tree;
+    const sxt_heap_node root = tree->nodes[0];
+    size_t known = tree->count;
+    *is_done = true;
+    sxt_live_free(&maker->children);
+    if (!sxt_live_init(&maker->children))
+        return false;
+    for (size_t i = 0; i < maker->usage->sites.count && *is_done; i++) {
+        if (!add_stack(maker, i))
+            return false;
+        *is_done = maker->after == NULL || maker->levels == 1 || tree->count - known <= open / 8 + LEVELS_MOST;
+    }
+    if (!*is_done) {
+        tree->count = known;
+        tree->nodes[0] = root;
+    }
+    return true;
+}
+
+/* Drops nodes from number KNOWN on that are too small. *OPEN becomes the number of sites that go on. */
+static bool drop_small(struct tree_maker *maker, size_t known, size_t *open)
+{
+    sxt_heap_tree *tree = maker->tree;
+    uint64_t least = tree->nodes[0].cost / maker->view.least_part;
+    uint32_t *moved = malloc((tree->count - known + 1) * sizeof *moved);
+    size_t kept = known;
+    if (moved == NULL)
+        return false;
+    for (size_t i = known; i < tree->count; i++) {
+        sxt_heap_node node = tree->nodes[i];
+        bool is_small = node.cost < least;
+        moved[i - known] = is_small ? SXT_HEAP_NO_NODE : (uint32_t)kept;
+        if (is_small)
+            continue;
+        /* What is above a node has at least its cost, so it was kept. */
+        node.parent = node.parent < known ? node.parent : moved[node.parent - known];
+        tree->nodes[kept++] = node;
+    }
+    *open = 0;
+    for (size_t i = 0; i < maker->usage->sites.count; i++) {
+        if (maker->after[i] != SXT_HEAP_NO_NODE)
+            maker->after[i] = moved[maker->after[i] - known];
+        *open += maker->after[i] != SXT_HEAP_NO_NODE;
+    }
+    tree->count = kept;
+    free(moved);
+    return true;
+}
+
+/* Levels with few nodes are added many at a time, since each round looks at the frames again. */
+static bool add_large(struct tree_maker *maker)
+{
+    size_t open = maker->usage->sites.count, known;
+    bool is_done;
+    maker->before = malloc((open + 1) * sizeof *maker->before);
+    maker->after = malloc((open + 1) * sizeof *maker->after);
+    maker->levels = 1;
+    bool is_good = maker->before != NULL && maker->after != NULL;
+    while (is_good && open > 0) {
+        known = maker->tree->count;
+        is_good = add_round(maker, open, &is_done);
+        if (is_good && !is_done) {
+            maker->levels = 1;
+            continue;
+        }
+        bool has_few = (maker->tree->count - known) * LEVELS_MOST <= open;
+        is_good = is_good && drop_small(maker, known, &open);
+        maker->first += maker->levels;
+        maker->levels = has_few && maker->levels < LEVELS_MOST ? maker->levels * 2 : 1;
+        uint32_t *before = maker->before;
+        maker->before = maker->after;
+        maker->after = before;
+    }
+    free(maker->before);
+    free(maker->after);
+    return is_good;
+}
+
+static bool add_all(struct tree_maker *maker)
+{
+    bool is_done;
+    maker->levels = SIZE_MAX;
+    return add_round(maker, 0, &is_done);
 }
 
 static int compare_nodes(const void *left, const void *right, void *nodes)
@@ -146,7 +265,7 @@ int sxt_heap_tree_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, boo
     sxt_heap_tree *tree = calloc(1, sizeof *tree);
     if (tree == NULL)
         return sxt_fail_memory(error, sizeof *tree);
-    struct tree_maker maker = {.tree = tree, .view = *view};
+    struct tree_maker maker = {.tree = tree, .view = *view, .usage = usage, .cost = cost, .bottom_up = bottom_up};
     if (view->depth == 0)
         maker.view.depth = usage->options.depth;
     int status = sxt_frame_names_init(&maker.names, sxt_mlyze_metadata(usage->trace), view->shortens_names, error);
@@ -156,9 +275,7 @@ int sxt_heap_tree_make_view(const sxt_heap_usage *usage, sxt_heap_cost cost, boo
     }
     bool good = sxt_live_init(&maker.frames) && sxt_live_init(&maker.children) &&
                 new_node(tree, (sxt_heap_node){.parent = SXT_HEAP_NO_NODE}) != SXT_HEAP_NO_NODE;
-    for (size_t i = 0; i < usage->sites.count && good; i++)
-        good = add_stack(&maker, usage, i, cost, bottom_up);
-    good = good && link_children(tree);
+    good = good && (view->least_part > 0 ? add_large(&maker) : add_all(&maker)) && link_children(tree);
     sxt_frame_names_free(&maker.names);
     sxt_live_free(&maker.frames);
     sxt_live_free(&maker.children);

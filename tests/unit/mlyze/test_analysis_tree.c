@@ -122,3 +122,93 @@ TEST(stacks_that_are_not_there_are_branches_of_their_own)
     sxt_mlyze_close(&trace);
     sxt_buffer_free(&bytes);
 }
+
+#define DEEP_STACKS 1000
+
+/* Stacks that share their ten outermost frames and branch after that; those with low numbers have most of the memory.
+ */
+static struct sxt_mlyze *make_deep_trace(struct sxt_buffer *bytes)
+{
+    struct sxt_buffer text;
+    struct sxt_mlyze *trace;
+    struct sxt_test_random random = {5};
+    sxt_buffer_init(&text, (size_t)1 << 30);
+    sxt_buffer_init(bytes, (size_t)1 << 30);
+    for (uint32_t i = 0; i < DEEP_STACKS; i++) {
+        sxt_buffer_print(&text, "%s\"%u\":[", i == 0 ? "{\"stack_traces\":{" : ",", i);
+        for (uint32_t k = 0; k < 12 + i % 5; k++)
+            sxt_buffer_print(&text, "{\"func_id\":%u,\"file_id\":%u},", 100 + (i >> k % 12) % 50, (i >> k % 12) % 3);
+        for (uint32_t k = 10; k > 0; k--)
+            sxt_buffer_print(&text, "{\"func_id\":%u,\"file_id\":0}%s", k, k > 1 ? "," : "]");
+    }
+    sxt_buffer_print(&text, "}}");
+    sxt_buffer_append(bytes, "MTRC", 4);
+    sxt_buffer_u32le(bytes, 1);
+    sxt_buffer_u64le(bytes, HEAP_START);
+    sxt_buffer_u32le(bytes, (uint32_t)text.size);
+    memset(sxt_buffer_extend(bytes, SXT_MLYZE_HEADER_SIZE - 20), 0, SXT_MLYZE_HEADER_SIZE - 20);
+    sxt_buffer_append(bytes, text.data, text.size);
+    for (uint32_t i = 0; i < 2 * DEEP_STACKS; i++) {
+        uint32_t stack = i < DEEP_STACKS ? i : sxt_test_below(&random, 1 + sxt_test_below(&random, DEEP_STACKS + 9));
+        heap_trace_alloc(bytes, 0, 16 * ((uint64_t)i + 1), sxt_test_below(&random, 100), stack, 0);
+    }
+    assert_int_equal(sxt_mlyze_open(bytes->data, bytes->size, &trace, NULL), SXT_OK);
+    sxt_buffer_free(&text);
+    return trace;
+}
+
+/* The next sibling, or the node itself, that has at least LEAST. */
+static uint32_t next_large(const sxt_heap_tree *tree, uint32_t node, uint64_t least)
+{
+    while (node != SXT_HEAP_NO_NODE && tree->nodes[node].cost < least)
+        node = tree->nodes[node].next;
+    return node;
+}
+
+/* Whether A and B are the same, without nodes below LEAST; counts them. Stacks of the trace are 26 frames deep at most.
+ */
+static bool is_same_tree(const sxt_heap_tree *a, uint32_t of_a, const sxt_heap_tree *b, uint32_t of_b, uint64_t least,
+                         size_t *count)
+{
+    const sxt_heap_node *left = &a->nodes[of_a], *right = &b->nodes[of_b];
+    if (left->function != right->function || left->file != right->file || left->is_stack != right->is_stack ||
+        left->cost != right->cost || left->count != right->count)
+        return false;
+    ++*count;
+    uint32_t at_a = next_large(a, left->child, least), at_b = next_large(b, right->child, least);
+    while (at_a != SXT_HEAP_NO_NODE && at_b != SXT_HEAP_NO_NODE) {
+        if (!is_same_tree(a, at_a, b, at_b, least, count))
+            return false;
+        at_a = next_large(a, a->nodes[at_a].next, least);
+        at_b = next_large(b, b->nodes[at_b].next, least);
+    }
+    return at_a == at_b;
+}
+
+TEST(a_tree_of_large_nodes_is_a_part_of_the_whole)
+{
+    static const uintptr_t parts[] = {1, 3, 20, 256, 100000};
+    struct sxt_buffer bytes;
+    sxt_heap_options options = {.churn = 0};
+    sxt_heap_usage usage;
+    struct sxt_mlyze *trace = make_deep_trace(&bytes);
+    assert_int_equal(sxt_heap_run(trace, &options, &usage, NULL), SXT_OK);
+    for (unsigned i = 0; i < 4 * sizeof parts / sizeof *parts; i++) {
+        sxt_heap_tree *whole, *large;
+        bool bottom_up = i % 2 == 1;
+        sxt_heap_view view = {.depth = i % 4 < 2 ? 0 : 9}, cut = view;
+        cut.least_part = parts[i / 4];
+        assert_int_equal(sxt_heap_tree_make_view(&usage, SXT_HEAP_COST_BYTES, bottom_up, &view, &whole, NULL), SXT_OK);
+        assert_int_equal(sxt_heap_tree_make_view(&usage, SXT_HEAP_COST_BYTES, bottom_up, &cut, &large, NULL), SXT_OK);
+        size_t count = 0;
+        uint64_t least = whole->nodes[0].cost / cut.least_part;
+        assert_true(is_same_tree(whole, 0, large, 0, least, &count));
+        assert_int_equal(count, large->count);
+        assert_true(count > (i >= 12 ? 1 : 0));
+        sxt_heap_tree_free(&whole);
+        sxt_heap_tree_free(&large);
+    }
+    sxt_heap_free(&usage);
+    sxt_mlyze_close(&trace);
+    sxt_buffer_free(&bytes);
+}
