@@ -106,24 +106,38 @@ static bool counts(const struct mapping *mapping, const struct mapping *before)
            !is_stack(mapping, before);
 }
 
-/* The anonymous memory in kB that an allocator may have; 0: unknown. */
-static uint64_t read_mappings(pid_t pid)
+/*
+ * A mapping that grows while the system describes it may come again, with the same start and another end. Then the last
+ * description counts.
+ */
+uint64_t cli_memory_of(FILE *smaps)
 {
     char line[4096];
     struct mapping before = {0}, now = {0}, next;
-    uint64_t size = 0;
-    FILE *file = open_of_process(pid, "smaps");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    uint64_t size = 0, last = 0; /* `last`: of `now` */
+    while (fgets(line, sizeof line, smaps) != NULL) {
         if (strncmp(line, "Anonymous:", 10) == 0) {
             now.anonymous_kb = strtoull(line + 10, NULL, 10);
         } else if (strncmp(line, "VmFlags:", 8) == 0) {
             now.has_recorders_flags = strstr(line, " nr") != NULL && strstr(line, " nh") != NULL;
-            size += counts(&now, &before) ? now.anonymous_kb : 0;
+            last = counts(&now, &before) ? now.anonymous_kb : 0;
+            size += last;
         } else if (line[0] >= '0' && line[0] <= 'f' && read_mapping(line, &next)) {
-            before = now;
+            if (next.start < now.end)
+                size -= last;
+            else
+                before = now;
             now = next;
+            last = 0;
         }
     }
+    return size;
+}
+
+static uint64_t read_mappings(pid_t pid)
+{
+    FILE *file = open_of_process(pid, "smaps");
+    uint64_t size = file != NULL ? cli_memory_of(file) : 0;
     if (file != NULL)
         fclose(file);
     return size;

@@ -52,6 +52,9 @@ struct session {
 
 double cli_seconds_now(void);
 
+/* The anonymous memory in kB that an allocator may have, by the text of /proc/PID/smaps; 0: unknown. */
+uint64_t cli_memory_of(FILE *smaps);
+
 void cli_memory_begin(struct memory_watch *watch);
 /* Looks at process PID, if it is time for that. */
 void cli_memory_look(struct memory_watch *watch, pid_t pid);

@@ -77,3 +77,36 @@ TEST(begins_again_with_another_program)
     assert_true(watch.most >= PART && watch.most < UINT32_MAX * UINT64_C(1024));
     munmap(memory, PART);
 }
+
+static uint64_t memory_of(const char *text)
+{
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(file);
+    uint64_t size = cli_memory_of(file);
+    fclose(file);
+    return size;
+}
+
+#define MAPPING(range, inode, name, size, flags)                                                                       \
+    range " 00000000 00:00 " inode " " name "\nSize: 9 kB\nAnonymous: " size " kB\nVmFlags: rd wr" flags "\n"
+
+TEST(counts_what_an_allocator_may_have)
+{
+    assert_int_equal(memory_of(""), 0);
+    assert_int_equal(memory_of(MAPPING("1000-2000 rw-p", "77", "/bin/x", "100", "")
+                                   MAPPING("2000-9000 rw-p", "0", "", "200", "") /* static data */
+                               MAPPING("a000-b000 rw-p", "0", "[heap]", "1000", "")
+                                   MAPPING("c000-d000 rw-p", "0", "", "50", "")
+                                       MAPPING("e000-f000 rw-p", "0", "", "70", " nr nh") /* of the recorder */
+                               MAPPING("10000-11000 rw-p", "0", "[stack]", "9", "")),
+                     1050);
+}
+
+TEST(counts_a_mapping_that_grows_meanwhile_once)
+{
+    assert_int_equal(memory_of(MAPPING("a000-b000 rw-p", "0", "[heap]", "1000", "")
+                                   MAPPING("a000-c000 rw-p", "0", "[heap]", "1700", "")
+                                       MAPPING("a000-d000 rw-p", "0", "[heap]", "2500", "")
+                                           MAPPING("f000-ff000 rw-p", "0", "", "30", "")),
+                     2530);
+}
