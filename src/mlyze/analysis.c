@@ -62,8 +62,7 @@ static inline void end_block(const sxt_heap_usage *usage, sxt_heap_sums *sums, c
 static inline void end_site_block(sxt_heap_usage *usage, uint32_t site, const struct ending *ending)
 {
     struct sxt_heap_sites *sites = &usage->sites;
-    struct sxt_heap_record *record = sxt_heap_record(sites, site);
-    sxt_heap_sites_end_block(sites, site, usage->epoch, ending->size, ending->weight);
+    struct sxt_heap_record *record = sxt_heap_sites_end_block(sites, site, usage->epoch, ending->size, ending->weight);
     add_lifetime(&record->lifetime_sum, &record->lifetime_max, ending);
     if (ending->is_temporary)
         sxt_heap_sites_add_pair(sites, site, SXT_HEAP_TEMPORARY, ending->size, ending->weight);

@@ -53,33 +53,22 @@ struct sxt_heap_pair sxt_heap_sites_pair(const struct sxt_heap_sites *sites, siz
     return pairs == NULL ? (struct sxt_heap_pair){0, 0} : pairs[site & (SXT_HEAP_CHUNK - 1)];
 }
 
-/* The pair of a site, made if there is none; NULL if memory is short. */
-static struct sxt_heap_pair *make_pair(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind)
+struct sxt_heap_pair *sxt_heap_sites_make_pairs(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind)
 {
     struct sxt_heap_pair **pairs = &beside_of(sites, site)->pairs[kind];
     if (*pairs == NULL)
         *pairs = calloc(SXT_HEAP_CHUNK, sizeof **pairs);
     sites->no_memory |= *pairs == NULL;
-    return *pairs == NULL ? NULL : &(*pairs)[site & (SXT_HEAP_CHUNK - 1)];
-}
-
-void sxt_heap_sites_add_pair(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind, uint64_t bytes,
-                             uint64_t count)
-{
-    struct sxt_heap_pair *pair = make_pair(sites, site, kind);
-    if (pair == NULL)
-        return;
-    pair->bytes += bytes;
-    pair->count += count;
+    return *pairs;
 }
 
 static void set_pair(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind, uint64_t bytes,
                      uint64_t count)
 {
     bool is_needed = bytes != 0 || count != 0 || beside_of(sites, site)->pairs[kind] != NULL;
-    struct sxt_heap_pair *pair = is_needed ? make_pair(sites, site, kind) : NULL;
-    if (pair != NULL)
-        *pair = (struct sxt_heap_pair){bytes, count};
+    struct sxt_heap_pair *pairs = is_needed ? sxt_heap_sites_make_pairs(sites, site, kind) : NULL;
+    if (pairs != NULL)
+        pairs[site & (SXT_HEAP_CHUNK - 1)] = (struct sxt_heap_pair){bytes, count};
 }
 
 static struct sxt_heap_upper upper_of(const struct sxt_heap_sites *sites, size_t site)

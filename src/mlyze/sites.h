@@ -95,8 +95,19 @@ bool sxt_heap_sites_has_any(const struct sxt_heap_sites *sites, size_t site, sxt
 bool sxt_heap_sites_is_shown(const struct sxt_heap_sites *sites, size_t site, sxt_heap_cost cost);
 
 struct sxt_heap_pair sxt_heap_sites_pair(const struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind);
-void sxt_heap_sites_add_pair(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind, uint64_t bytes,
-                             uint64_t count);
+/* Makes the pairs of a kind for the chunk of a site; NULL if memory is short. */
+struct sxt_heap_pair *sxt_heap_sites_make_pairs(struct sxt_heap_sites *sites, size_t site,
+                                                enum sxt_heap_pair_kind kind);
+
+static inline void sxt_heap_sites_add_pair(struct sxt_heap_sites *sites, size_t site, enum sxt_heap_pair_kind kind,
+                                           uint64_t bytes, uint64_t count)
+{
+    struct sxt_heap_pair *pairs = sites->beside[site >> SXT_HEAP_CHUNK_BITS].pairs[kind];
+    if (__builtin_expect(pairs == NULL, 0) && (pairs = sxt_heap_sites_make_pairs(sites, site, kind)) == NULL)
+        return;
+    pairs[site & (SXT_HEAP_CHUNK - 1)].bytes += bytes;
+    pairs[site & (SXT_HEAP_CHUNK - 1)].count += count;
+}
 
 /* A peak came whose number has 0 as lower half: what is live is what was live at the peak. */
 void sxt_heap_sites_restart_epochs(struct sxt_heap_sites *sites, uint64_t epoch);
@@ -133,14 +144,15 @@ static inline void sxt_heap_sites_add_block(struct sxt_heap_sites *sites, size_t
         sxt_heap_sites_carry_live(sites, site, 1);
 }
 
-static inline void sxt_heap_sites_end_block(struct sxt_heap_sites *sites, size_t site, uint64_t epoch, uint64_t size,
-                                            uint32_t weight)
+static inline struct sxt_heap_record *sxt_heap_sites_end_block(struct sxt_heap_sites *sites, size_t site,
+                                                               uint64_t epoch, uint64_t size, uint32_t weight)
 {
     struct sxt_heap_record *record = sxt_heap_record(sites, site);
     sxt_heap_sites_remember_peak(sites, record, site, epoch);
     record->live_bytes -= size;
     if (__builtin_expect(__builtin_sub_overflow(record->live_count, weight, &record->live_count), 0))
         sxt_heap_sites_carry_live(sites, site, -1);
+    return record;
 }
 
 #endif
