@@ -35,6 +35,8 @@ struct sxt_consumer {
     const uint8_t *data; /* the spool, mapped */
     uint8_t *head;       /* its first page, for writing */
     uint64_t seen;       /* bytes of the spool at the last search */
+    uint64_t last_size;  /* the same at the last call */
+    bool is_unsettled;   /* what was new at the last search was not taken out then */
     struct sxt_spool *spool;
     struct sxt_spool *before; /* of the program that this process was before */
     struct sxt_output output; /* the file for events */
@@ -276,6 +278,7 @@ static void start_again(struct sxt_consumer *consumer)
     consumer->before = consumer->spool;
     consumer->spool = NULL;
     consumer->seen = 0;
+    consumer->is_unsettled = false;
 }
 
 static int punch(int fd, int mode, int64_t offset, int64_t size)
@@ -348,13 +351,21 @@ static int take_found(struct sxt_consumer *consumer, uint64_t least, bool *is_do
     return status;
 }
 
+/* Whether to search. A search leaves the newest events in the spool: when it is quiet, one more takes them out. */
+static bool is_worth_it(struct sxt_consumer *consumer, uint64_t size, uint64_t least)
+{
+    bool is_quiet = size == consumer->last_size;
+    consumer->last_size = size;
+    return size <= consumer->room && (size >= consumer->seen + least || (is_quiet && consumer->is_unsettled));
+}
+
 int sxt_consumer_take(struct sxt_consumer *consumer, uint64_t least, bool *is_done, sxt_error *error)
 {
     *is_done = false;
     if (is_over(consumer))
         start_again(consumer);
     uint64_t size = size_of(consumer->fd);
-    if (size < consumer->seen + least || size > consumer->room)
+    if (!is_worth_it(consumer, size, least))
         return SXT_OK;
     int status = consumer->spool == NULL ? begin(consumer, error) : SXT_OK;
     if (status == SXT_OK)
@@ -364,8 +375,10 @@ int sxt_consumer_take(struct sxt_consumer *consumer, uint64_t least, bool *is_do
     if (status != SXT_OK || !*is_done)
         return status;
     status = take_found(consumer, least, is_done, error);
-    if (*is_done)
+    if (*is_done) {
+        consumer->is_unsettled = size >= consumer->seen + least;
         consumer->seen = size;
+    }
     return status;
 }
 
