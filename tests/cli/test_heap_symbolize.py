@@ -643,7 +643,7 @@ class Unclean(sextant.ProgramTest):
 
     def test_a_program_that_still_runs(self):
         child, _ = self.start("slowly")
-        before = 100000
+        before = 30000
         for _ in range(20 // sextant.ONE_IN):  # now and then a window is written out in the meantime
             now = json.loads(self.ask("heap", "--json", self.trace).text)["allocations"]
             self.assertGreaterEqual(now, before)

@@ -232,6 +232,8 @@ int main(void)
     for (; handled < 150; rounds++) {
         void *volatile block = malloc(40); /* meanwhile */
         free(block);
+        if (rounds > 50000 && rounds % 1000 == 0)
+            usleep(500);
     }
     memset(&often, 0, sizeof often);
     setitimer(ITIMER_REAL, &often, NULL);
@@ -302,6 +304,7 @@ LIBRARIES_AMONG_THREADS = r"""
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static volatile int is_over;
 static char **paths;
@@ -340,8 +343,11 @@ static __attribute__((noinline)) int down(int depth)
 
 static void *work(void *argument)
 {
-    for (int i = 0; !is_over; i++)
+    for (int i = 0; !is_over; i++) {
         down(i % 10);
+        if (i > 20000 && i % 100 == 0)
+            usleep(100);
+    }
     return argument;
 }
 
