@@ -24,10 +24,10 @@ SXT_API bool sxt_trace_is_library_frame(const sxt_trace_frame *frame);
 
 /* What is shown of a stack. All zero: every frame. */
 typedef struct sxt_heap_view {
-    uint32_t depth;      /* the most frames that the stack has, the innermost ones; 0: all */
-    uint32_t frames;     /* the most frames that are shown; 0: all */
-    bool folds_library;  /* of library frames in a row, only the outermost is shown; after the last user frame none */
-    bool shortens_names; /* names that differ only in what sxt_trace_shorten_name drops are the same */
+    uint32_t depth;       /* the most frames that the stack has, the innermost ones; 0: all */
+    uint32_t frames;      /* the most frames that are shown; 0: all */
+    bool folds_library;   /* of library frames in a row, only the outermost is shown; after the last user frame none */
+    bool shortens_names;  /* names that differ only in what sxt_trace_shorten_name drops are the same */
     uintptr_t least_part; /* of trees: nodes with less than 1/N of the cost of the root are left out; 0: none are */
     uintptr_t reserved[3];
 } sxt_heap_view;
