@@ -94,6 +94,8 @@ int cli_check_binary(const struct cli_arguments *arguments, const char *option, 
 
 /* Parts of a summary on stderr. A file's name may hold anything: control bytes are printed as \xNN. */
 void cli_print_name(const char *name);
+/* A word of a command that the user may copy: in quotes if a shell needs them. */
+void cli_print_word(const char *word);
 /* "1 block", "2 blocks" */
 void cli_print_count(uint64_t count, const char *noun);
 

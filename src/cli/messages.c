@@ -25,6 +25,29 @@ void cli_print_name(const char *name)
     sxt_buffer_free(&text);
 }
 
+void cli_print_word(const char *word)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
+    if (*word == 0 || word[strspn(word, safe)] == 0) {
+        cli_print_name(word);
+        return;
+    }
+    fputc('\'', stderr);
+    for (size_t size; *word != 0; word += size) {
+        char part[256];
+        size = strcspn(word, "'");
+        size = size < sizeof part ? size : sizeof part - 1;
+        memcpy(part, word, size);
+        part[size] = 0;
+        cli_print_name(part);
+        if (word[size] == '\'') {
+            fputs("'\\''", stderr);
+            size++;
+        }
+    }
+    fputc('\'', stderr);
+}
+
 void cli_print_count(uint64_t count, const char *noun)
 {
     fprintf(stderr, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");

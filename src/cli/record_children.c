@@ -195,9 +195,9 @@ static void print_recovery(const struct session *session, uint64_t count, long e
     fprintf(stderr, "make %s ended: sextant convert --recover ",
             count == 1 ? "its trace when it has" : "their traces when they have");
     if (name_spool(session, example, output, spool)) {
-        cli_print_name(spool);
+        cli_print_word(spool);
         fputs(" -o ", stderr);
-        cli_print_name(output);
+        cli_print_word(output);
     }
     fputs(count == 1 ? "\n" : ", and so on\n", stderr);
 }

@@ -238,9 +238,11 @@ static void print_pattern(const char *children)
     char pattern[PATH_MAX + 1];
     if (process_id == NULL)
         return;
-    snprintf(pattern, sizeof pattern, "%.*s*%s", (int)(process_id - children), children, process_id + 2);
+    snprintf(pattern, sizeof pattern, "%.*s", (int)(process_id - children), children);
     fputc(' ', stderr);
-    cli_print_name(pattern);
+    cli_print_word(pattern);
+    fputc('*', stderr);
+    cli_print_word(process_id + 2);
 }
 
 /* The command that comes next, last of all. */
@@ -255,7 +257,7 @@ static void print_next(const struct session *session, const sxt_recorded *record
     }
     if (recorded->allocations > 0) {
         fputs("sextant: next: sextant heap ", stderr);
-        cli_print_name(session->output);
+        cli_print_word(session->output);
         if (session->children[0] != 0 && recorded->started_children > 0)
             print_pattern(session->children);
         fputc('\n', stderr);

@@ -555,7 +555,8 @@ class Invisible(AllocatorsTest):
         program = programs.build(self.folder, "program", ARENA)
         lines = self.lines(program, "60", "20")
         self.assertEqual(len(lines), 1)
-        self.assertRegex(lines[0], r"^sextant: (at least )?7[0-9] % of the program's memory \([0-9.]+ MB of [0-9.]+ MB\) is not in the ")
+        share = r"^sextant: (at least )?7[0-9] % of the program's memory \([0-9.]+ MB of [0-9.]+ MB\) is not in the "
+        self.assertRegex(lines[0], share)
         self.assertEqual(self.lines(program, "60", "20", options=["--mmap"]), [])
         self.assertEqual(self.lines(program, "1", "70"), [])
         self.assertEqual(self.lines(program, "1", "70", options=["--sample", "64k"]), [])

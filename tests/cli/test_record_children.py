@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import time
 
 from support import heap_programs as programs
@@ -366,6 +367,18 @@ class Information(ChildrenTest):
         text = self.run_ok("info", self.folder / "out.mlyze").out.decode()
         self.assertIn("command", text)
         self.assertNotIn("inlines", text)
+
+    def test_commands_can_be_copied(self):
+        """Names that a shell would split are in quotes, and the star is not."""
+        folder = self.folder / "it's a folder"
+        folder.mkdir()
+        result = sextant.run("record", "--follow-fork", "-o", folder / "a b.mlyze", "--", "sh", "-c", "ls / > /dev/null; :")
+        command = result.err.splitlines()[-1].partition("next: sextant ")[2]
+        words = subprocess.run(["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True)
+        verb, first, *others = words.stdout.splitlines()
+        self.assertEqual((verb, first), ("heap", str(folder / "a b.mlyze")))
+        self.assertEqual(others, sorted(str(path) for path in folder.glob("a b.*.mlyze")))
+        self.assertTrue(others)
 
 
 if __name__ == "__main__":

@@ -89,12 +89,14 @@ def mapping_spools():
         return b"\1" + first + b"".join(window(*records, size=512) for records in windows[1:])
 
     yield "trimmed", spool([call(map_, 1, 0, 100), call(unmap, 0, 0, 10), call(unmap, 0, 90, 10)], [], [], [])
-    yield "reserved", spool([call(map_, 0, 0, 64), call(protect, 1, 3, 4), call(protect, 1, 5, 20), call(protect, 0, 4, 9)],
-                            [call(protect, 1, 60, 4)], [call(unmap, 0, 0, 64)], [])  # fmt: skip
-    yield "moved", spool([call(map_, 1, 0, 8), call(protect, 0, 2, 2), call(move_out, 0, 0, 8), call(move_in, 0, 50, 16, 0, 8)],
-                         [call(map_, 1, 100, 4)], [call(grow, 0, 50, 20, 50, 16)], [call(copy, 0, 200, 20, 50, 20)])  # fmt: skip
+    opened = [call(map_, 0, 0, 64), call(protect, 1, 3, 4), call(protect, 1, 5, 20), call(protect, 0, 4, 9)]
+    yield "reserved", spool(opened, [call(protect, 1, 60, 4)], [call(unmap, 0, 0, 64)], [])  # fmt: skip
+    moved = [call(map_, 1, 0, 8), call(protect, 0, 2, 2), call(move_out, 0, 0, 8), call(move_in, 0, 50, 16, 0, 8)]
+    copied = [call(copy, 0, 200, 20, 50, 20)]
+    yield "moved", spool(moved, [call(map_, 1, 100, 4)], [call(grow, 0, 50, 20, 50, 16)], copied)
     regions = [call(map_, 1, 2 * i, 1) for i in range(9)]
-    yield "many", spool(regions, regions[:5], [call(protect, i % 2, 0, 40) for i in range(9)], [call(copy, 0, 40, 40, 0, 40)] * 5)
+    protects = [call(protect, i % 2, 0, 40) for i in range(9)]
+    yield "many", spool(regions, regions[:5], protects, [call(copy, 0, 40, 40, 0, 40)] * 5)
 
 
 def joined():
@@ -106,7 +108,8 @@ def joined():
         return mlyze_writer.plain(events, begins, text)
 
     parent = trace(1, start, [("alloc", start + 10 * i, 4096 + 16 * i, 100, 0, 0) for i in range(6)])
-    child = trace(2, start + 25, [("free", start + 30, 4096), ("alloc", start + 31, 4096, 7, 1, 1), ("free", start + 32, 64)])
+    events = [("free", start + 30, 4096), ("alloc", start + 31, 4096, 7, 1, 1), ("free", start + 32, 64)]
+    child = trace(2, start + 25, events)
     other = trace(3, start + 1, [*mlyze_writer.EXAMPLE_EVENTS, (9, start + 2000, b"payload")])
     for name, how in ("forked", 0b110), ("ended", 0b1111110), ("running", 1), ("alone", 0):
         yield name, bytes([how]) + struct.pack("<HH", len(parent), len(child)) + parent + child + other
