@@ -201,12 +201,19 @@ bool sxt_mlyze_find_path(const struct sxt_mlyze_metadata *metadata, const struct
                          struct sxt_mlyze_path *path);
 void sxt_mlyze_path_free(struct sxt_mlyze_path *path);
 
+/* A stack that is made: COUNT frames, the innermost first. */
+struct sxt_mlyze_new_stack {
+    const struct sxt_mlyze_frame *frames;
+    size_t count;
+};
+
 /*
- * Makes stack ID, for which the table has room, of COUNT frames, the innermost first. For tables that are made without
- * text: the ids are the places. False if memory is short.
+ * Makes the stacks from ID on, for which the table has room. For tables that are made without text: the ids are the
+ * places. Several at a time take less: each waits for memory while the others work. False if memory is short.
  */
-bool sxt_mlyze_add_stack(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_frame *frames,
-                         size_t count);
+#define SXT_MLYZE_STACKS_AT_ONCE 32
+bool sxt_mlyze_add_stacks(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_new_stack *stacks,
+                          size_t count);
 
 /*
  * The lowest id of the stacks whose frames are all shown like those of stack ID: the same functions, files and lines,

@@ -118,9 +118,9 @@ uint32_t sxt_mlyze_tree_add_frame(struct sxt_mlyze_tree *tree, const struct sxt_
     return (uint32_t)tree->frame_count++;
 }
 
-uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const struct sxt_mlyze_frame *frame)
+/* The node, which is added if it is new; SXT_MLYZE_NO_NODE if memory is short. */
+static uint32_t add_node(struct sxt_mlyze_tree *tree, struct sxt_mlyze_node node)
 {
-    struct sxt_mlyze_node node = {parent, sxt_mlyze_tree_add_frame(tree, frame)};
     struct sxt_mlyze_slots *slots = &tree->node_slots;
     if (node.frame == SXT_MLYZE_NO_NODE || (tree->count >= slots->count / 2 && !grow_node_slots(tree)))
         return SXT_MLYZE_NO_NODE;
@@ -139,6 +139,11 @@ uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const 
     tree->nodes[tree->count] = node;
     slots->list[slot] = (uint32_t)tree->count + 1;
     return (uint32_t)tree->count++;
+}
+
+uint32_t sxt_mlyze_tree_add(struct sxt_mlyze_tree *tree, uint32_t parent, const struct sxt_mlyze_frame *frame)
+{
+    return add_node(tree, (struct sxt_mlyze_node){parent, sxt_mlyze_tree_add_frame(tree, frame)});
 }
 
 static void free_slots(struct sxt_mlyze_slots *slots)
@@ -173,18 +178,87 @@ void sxt_mlyze_tree_free(struct sxt_mlyze_tree *tree)
     memset(tree, 0, sizeof *tree);
 }
 
-bool sxt_mlyze_add_stack(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_frame *frames,
+/* A stack that is being added, from its outermost frame on. */
+struct growing {
+    const struct sxt_mlyze_frame *frames;
+    size_t left;   /* frames that are not added yet */
+    uint32_t node; /* of the last one that was added */
+    struct sxt_mlyze_node next;
+    bool has_next;
+};
+
+static uint32_t first_in_slot(const struct sxt_mlyze_tree *tree, const struct sxt_mlyze_node *node)
+{
+    return tree->node_slots.list[hash_node(tree, node) & (tree->node_slots.count - 1)];
+}
+
+/*
+ * Requests the memory that adding the next node of each stack will read. A compiler drops calls of a function that only
+ * prefetches, unless it has to inline it.
+ */
+__attribute__((always_inline)) static inline void expect_level(const struct sxt_mlyze_tree *tree,
+                                                               const struct growing *stacks, size_t count)
+{
+    const struct sxt_mlyze_slots *slots = &tree->node_slots;
+    if (slots->count == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(&slots->list[hash_node(tree, &stacks[i].next) & (slots->count - 1)]);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = stacks[i].has_next ? first_in_slot(tree, &stacks[i].next) : 0;
+        if (number != 0)
+            __builtin_prefetch(&tree->nodes[number - 1]);
+    }
+}
+
+/* Adds one frame to each stack that has one left. Returns how many had; SIZE_MAX if memory is short. */
+static size_t add_level(struct sxt_mlyze_tree *tree, struct growing *stacks, size_t count)
+{
+    size_t busy = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct growing *stack = &stacks[i];
+        stack->has_next = stack->left > 0;
+        if (stack->has_next)
+            stack->next =
+                (struct sxt_mlyze_node){stack->node, sxt_mlyze_tree_add_frame(tree, &stack->frames[--stack->left])};
+    }
+    expect_level(tree, stacks, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!stacks[i].has_next)
+            continue;
+        busy++;
+        stacks[i].node = add_node(tree, stacks[i].next);
+        if (stacks[i].node == SXT_MLYZE_NO_NODE)
+            return SIZE_MAX;
+    }
+    return busy;
+}
+
+static bool add_together(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_new_stack *stacks,
                          size_t count)
 {
-    uint32_t node = SXT_MLYZE_NO_NODE;
-    for (size_t i = count; i > 0; i--) {
-        node = sxt_mlyze_tree_add(&metadata->tree, node, &frames[i - 1]);
-        if (node == SXT_MLYZE_NO_NODE)
-            return false;
+    struct growing growing[SXT_MLYZE_STACKS_AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        growing[i] = (struct growing){.frames = stacks[i].frames, .left = stacks[i].count, .node = SXT_MLYZE_NO_NODE};
+    size_t busy = 1;
+    while (busy > 0 && busy != SIZE_MAX)
+        busy = add_level(&metadata->tree, growing, count);
+    for (size_t i = 0; i < count; i++) {
+        metadata->stacks[id + i] =
+            (struct sxt_mlyze_stack){.node = growing[i].node, .count = (uint32_t)stacks[i].count, .exists = true};
+        metadata->frame_count += stacks[i].count;
     }
-    metadata->stacks[id] = (struct sxt_mlyze_stack){.node = node, .count = (uint32_t)count, .exists = true};
-    metadata->frame_count += count;
-    return true;
+    return busy == 0;
+}
+
+bool sxt_mlyze_add_stacks(struct sxt_mlyze_metadata *metadata, uint32_t id, const struct sxt_mlyze_new_stack *stacks,
+                          size_t count)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < count && is_good; i += SXT_MLYZE_STACKS_AT_ONCE)
+        is_good = add_together(metadata, id + (uint32_t)i, stacks + i,
+                               count - i < SXT_MLYZE_STACKS_AT_ONCE ? count - i : SXT_MLYZE_STACKS_AT_ONCE);
+    return is_good;
 }
 
 /* --- frames of a stack --- */

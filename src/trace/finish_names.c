@@ -43,6 +43,13 @@ struct address {
     const struct sxt_place *place;
 };
 
+/* A word of a stack that was looked up lately. */
+#define RECENT 4096
+struct recent {
+    uint64_t word;
+    uint32_t generation, number;
+};
+
 struct names {
     const struct sxt_spool_facts *facts;
     const sxt_trace_write_options *options;
@@ -50,8 +57,9 @@ struct names {
     struct sxt_strings keys;   /* of addresses: module, address and generation */
     struct address *addresses; /* by number of the key */
     size_t address_capacity;
+    struct recent recent[RECENT];
     uint32_t *frames;              /* of all stacks, one after the other: numbers of addresses */
-    struct sxt_mlyze_frame *chain; /* of one stack */
+    struct sxt_mlyze_frame *chain; /* of some stacks */
     size_t chain_count, chain_capacity;
     struct sxt_places places;
     struct unresolved *unresolved;
@@ -178,7 +186,7 @@ static struct address find_address(const struct names *names, uint64_t word, uin
 }
 
 /* The number of a return address, which is looked for among the loaded files when it is new; 0 when memory is short. */
-static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generation)
+static uint32_t find_or_add_address(struct names *names, uint64_t pc, uint32_t generation)
 {
     uint8_t key[12];
     sxt_store_u64le(key, pc);
@@ -194,6 +202,15 @@ static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generatio
     struct address found = find_address(names, pc, generation);
     names->addresses[number] = found;
     return sxt_places_add(&names->places, found.module, found.address) ? number : 0;
+}
+
+/* The same. Almost all addresses were seen a moment ago. */
+static uint32_t add_address(struct names *names, uint64_t pc, uint32_t generation)
+{
+    struct recent *recent = &names->recent[(pc ^ pc >> 12) % RECENT];
+    if (recent->number == 0 || recent->word != pc || recent->generation != generation)
+        *recent = (struct recent){pc, generation, find_or_add_address(names, pc, generation)};
+    return recent->number;
 }
 
 /* Stacks share most of their frames, so each address is handled once, and each place once more. */
@@ -410,7 +427,6 @@ static bool add_frames(struct names *names, const uint32_t *frames, size_t count
             break;
         }
     }
-    names->chain_count = 0;
     for (size_t i = next; i < count; i++) {
         uint32_t chosen = choose(names, frames, count, i);
         if (!add_chain(names, names->addresses[frames[i]].place, chosen, skipped))
@@ -420,15 +436,39 @@ static bool add_frames(struct names *names, const uint32_t *frames, size_t count
     return true;
 }
 
+/* Adds COUNT stacks from number FIRST on; their frames begin at FRAMES. */
+static bool add_some_stacks(struct names *names, struct sxt_mlyze_metadata *tables, size_t first, size_t count,
+                            const uint32_t *frames)
+{
+    struct sxt_mlyze_new_stack stacks[SXT_MLYZE_STACKS_AT_ONCE];
+    names->chain_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t frame_count = names->facts->stacks[first + i].count, before = names->chain_count;
+        if (!add_frames(names, frames, frame_count))
+            return false;
+        stacks[i].count = names->chain_count - before;
+        frames += frame_count;
+    }
+    const struct sxt_mlyze_frame *chain = names->chain;
+    for (size_t i = 0; i < count; i++) {
+        stacks[i].frames = chain;
+        chain += stacks[i].count;
+    }
+    return sxt_mlyze_add_stacks(tables, (uint32_t)first, stacks, count);
+}
+
 static bool add_stacks(struct names *names, struct sxt_mlyze_metadata *tables)
 {
     const struct sxt_spool_facts *facts = names->facts;
     const uint32_t *frames = names->frames;
-    for (size_t i = 0; i < facts->stack_count; i++) {
-        if (!add_frames(names, frames, facts->stacks[i].count) ||
-            !sxt_mlyze_add_stack(tables, (uint32_t)i, names->chain, names->chain_count))
+    for (size_t i = 0, count; i < facts->stack_count; i += count) {
+        count = facts->stack_count - i;
+        if (count > SXT_MLYZE_STACKS_AT_ONCE)
+            count = SXT_MLYZE_STACKS_AT_ONCE;
+        if (!add_some_stacks(names, tables, i, count, frames))
             return false;
-        frames += facts->stacks[i].count;
+        for (size_t k = 0; k < count; k++)
+            frames += facts->stacks[i + k].count;
     }
     return true;
 }
