@@ -1,0 +1,205 @@
+/*
+ * catalog.h: which binaries a store has symbols of, and which symbols are best.
+ *
+ * A binary has a FileID (f.HEX, 32 digits) or a build ID (b.HEX), or both, and then they name the same binary. Nothing
+ * is ever changed in a store: objects are added and removed. What is true follows from a listing, so any number of
+ * servers can work on one store without talking to each other.
+ *
+ *     blob/HH/SHA256                        content, named after itself; shared by all tenants
+ *     t/TENANT/id/ID/entry/QQK-TIME-HASH    a candidate: JSON that names blobs; QQ quality (99 best), K kind
+ *     t/TENANT/id/ID/same/ID                the two ids name one binary; written for both of them
+ *     t/TENANT/id/ID/part/KIND/GENERATION/PARTS/TIME-PART-HASH
+ *                                           an acknowledged part of an upload: a symbfile; KIND is ranges or pads
+ *     t/TENANT/missing/ID/TIME              an upstream server did not have it
+ *
+ *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
+ *     the SHA-256 of the object; GENERATION "-" or what the client sent, as "=" and the SHA-256 of it in 16 digits
+ *
+ * Generations. The parts of one KIND, GENERATION and PARTS are taken in the order of their names (time first). They
+ * fill a set; a later part of the same number replaces an earlier one; when every number is there, the set is complete,
+ * and the next part begins another set. A part that arrives later never changes a complete set. Of all complete sets of
+ * a kind, the one that was completed last answers. A named GENERATION is one set for ever: what comes after it was
+ * complete is a repetition.
+ *
+ * Merging. Who puts the last part lists the parts, sees the complete set, makes the archive (a blob) and then adds the
+ * entry. Two servers that put the last two parts at the same moment both see it complete, because each lists after its
+ * own part is there; both make the same bytes, and the entries differ in nothing: their TIME is that of the last part
+ * of the set. If the server dies before the entry is there, the set is complete without an entry, and whoever asks for
+ * the binary next merges it. Parts of a set whose entry is there are removed after it was written.
+ */
+#ifndef SXT_CATALOG_CATALOG_H
+#define SXT_CATALOG_CATALOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sextant/archive.h>
+#include <sextant/error.h>
+
+#include "store/store.h"
+
+struct sxt_catalog;
+
+struct sxt_catalog_options {
+    unsigned list_life_ms;   /* how long a listing is believed; 0: 2000 */
+    uint64_t open_limit;     /* archives that stay open; 0: 256 */
+    uint64_t inflate_limit;  /* bytes that a part or a file may expand to; 0: 4 GiB */
+    uint64_t stale_seconds;  /* after that an incomplete set is removed; 0: 86400 */
+    const char *program;     /* the path of sextant, which is started to read ELF files */
+    uint64_t worker_memory;  /* limits of that process: bytes of memory, 0: 4 GiB */
+    unsigned worker_seconds; /* seconds of processor time, 0: 300 */
+};
+
+int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *options, struct sxt_catalog **out,
+                     sxt_error *error);
+void sxt_catalog_close(struct sxt_catalog **catalog);
+
+/* --- ids --- */
+
+/* The longest build ID: 64 bytes. */
+#define SXT_CATALOG_ID_MAX 131
+
+/* An id as the catalog keeps it: "f." and 32 digits, or "b." and an even number of them; all lower case. */
+struct sxt_catalog_id {
+    char text[SXT_CATALOG_ID_MAX];
+};
+
+/* FileIDs are hex (32 digits) or base64url (22 characters, padding allowed). False if TEXT is not one. */
+bool sxt_catalog_parse_file_id(sxt_string text, struct sxt_catalog_id *out);
+bool sxt_catalog_parse_build_id(sxt_string text, struct sxt_catalog_id *out);
+
+/* Either: 32 hexadecimal digits may be a FileID or a build ID of 16 bytes, and the catalog then asks for both. */
+bool sxt_catalog_parse_id(sxt_string text, struct sxt_catalog_id out[2], size_t *count);
+
+/* --- receiving --- */
+
+enum sxt_catalog_kind { SXT_CATALOG_RANGES, SXT_CATALOG_PADS };
+
+struct sxt_catalog_part {
+    const char *tenant; /* "" for none */
+    struct sxt_catalog_id file_id;
+    struct sxt_catalog_id build_id; /* empty if unknown */
+    enum sxt_catalog_kind kind;
+    uint32_t part, parts;
+    sxt_string generation; /* empty: none */
+};
+
+/*
+ * Adds a part whose content, a plain symbfile, is in *WRITING, which is freed in any case. When it returns SXT_OK the
+ * part is safe; *IS_COMPLETE says that its set now is, and that sxt_catalog_settle will find work.
+ */
+int sxt_catalog_add_part(struct sxt_catalog *catalog, const struct sxt_catalog_part *part,
+                         struct sxt_store_writing **writing, bool *is_complete, sxt_error *error);
+
+/* Merges the complete sets of a binary that have no entry yet. */
+int sxt_catalog_settle(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                       sxt_error *error);
+
+/* What became of an ELF file. */
+struct sxt_catalog_added {
+    struct sxt_catalog_id file_id, build_id; /* empty if it has none */
+    bool is_debug_file;                      /* without code */
+    bool was_there;                          /* nothing changed */
+};
+
+/*
+ * Adds an ELF file. Its symbols are read by another process. ID is what the client called it: SXT_ERROR_USAGE if the
+ * file has neither that build ID nor that FileID (a debug file has no FileID). SXT_ERROR_FORMAT and
+ * SXT_ERROR_UNSUPPORTED if it cannot be read, SXT_ERROR_LIMIT if that takes too much.
+ */
+int sxt_catalog_add_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                         struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error);
+
+/* Adds a source file of the binary ID; PATH is absolute. */
+int sxt_catalog_add_source(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                           const char *path, struct sxt_store_writing **writing, sxt_error *error);
+
+/* --- answering --- */
+
+/* The best that is known of a binary, open for lookups. Shared and counted: release it after use. */
+struct sxt_catalog_binary;
+
+/*
+ * Finds a binary by any of its ids. SXT_ERROR_NOT_FOUND if the tenant has nothing of it. If MAY_WAIT is false, it does
+ * not touch the store: *WOULD_WAIT says that it has to, and the caller asks again on a thread that may wait.
+ */
+int sxt_catalog_find(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *ids, size_t id_count,
+                     bool may_wait, bool *would_wait, struct sxt_catalog_binary **out, sxt_error *error);
+void sxt_catalog_release(struct sxt_catalog *catalog, struct sxt_catalog_binary **binary);
+
+struct sxt_catalog_question {
+    const uint64_t *addresses;
+    size_t count;
+    bool are_offsets; /* in the file; otherwise virtual addresses */
+    bool are_returns; /* return addresses: looked up at the byte before */
+};
+
+/* The frames of address INDEX, innermost first; they live during the call. Anything but SXT_OK ends the lookups. */
+typedef int sxt_catalog_answer(void *data, size_t index, const sxt_frame *frames, size_t count);
+
+/*
+ * Looks addresses up. A return pad for exactly the address that is looked up wins over a range. An offset that is in no
+ * segment, or whose segments are not known, has no frames. It fails only if a bucket does.
+ */
+int sxt_catalog_lookup(struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question,
+                       sxt_catalog_answer *answer, void *data, sxt_error *error);
+
+/* The local archive of ranges, for callers that need more than lookups; NULL if there is none, or not locally. */
+const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary);
+
+/* What can be read of a binary. */
+enum sxt_catalog_content {
+    SXT_CATALOG_LIDIA,      /* the merged archive of ranges */
+    SXT_CATALOG_SYMBFILE,   /* ranges, as symbfile */
+    SXT_CATALOG_RETURNPADS, /* return pads, as symbfile */
+    SXT_CATALOG_EXECUTABLE,
+    SXT_CATALOG_DEBUGINFO,
+    SXT_CATALOG_SOURCE, /* the file PATH */
+};
+
+/* Opens the content; *HASH is the SHA-256 in hexadecimal, for an ETag. SXT_ERROR_NOT_FOUND if it is not there. */
+int sxt_catalog_open_content(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *ids,
+                             size_t id_count, enum sxt_catalog_content content, const char *path,
+                             struct sxt_store_object **out, char hash[65], sxt_error *error);
+
+/* --- listing and looking after --- */
+
+/* A binary in a list. Strings live during the call. */
+struct sxt_catalog_listed {
+    const char *tenant;
+    const char *file_id, *build_id; /* hexadecimal; NULL if unknown */
+    const char *name, *arch;        /* NULL if unknown */
+    const char *source;             /* of the best entry: "ranges", "elf", "debug", "upstream"; NULL without one */
+    bool has_symtab, has_dwarf, has_lines, has_inlines, has_go, has_pads, has_executable, has_debuginfo;
+    uint64_t functions, size; /* size: of all its blobs */
+    int64_t created_us;
+    const char *missing;                /* why it has no answers, or what would make them better; NULL: nothing */
+    uint32_t parts_there, parts_wanted; /* of the newest incomplete set; 0: none */
+};
+
+typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *listed);
+
+/* All binaries of a tenant whose ids begin with PREFIX or whose name contains it, after the id AFTER (""), LIMIT. */
+int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char *prefix, const char *after,
+                     size_t limit, sxt_catalog_visit *visit, void *data, sxt_error *error);
+
+/* Removes all that a tenant has of a binary. */
+int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                       sxt_error *error);
+
+struct sxt_catalog_swept {
+    uint64_t objects, bytes;
+};
+
+/* Removes stale sets, worse entries that a better one replaced, entries older than RETENTION_SECONDS (0: none), and
+ * blobs that no entry has named for at least an hour. Only counts them if DRY_RUN. */
+int sxt_catalog_sweep(struct sxt_catalog *catalog, uint64_t retention_seconds, bool dry_run,
+                      struct sxt_catalog_swept *out, sxt_error *error);
+
+/* Reads everything: blobs have their hash, entries can be read and name blobs that are there, archives verify. */
+typedef void sxt_catalog_problem(void *data, const char *key, const char *text);
+int sxt_catalog_verify(struct sxt_catalog *catalog, sxt_catalog_problem *problem, void *data, uint64_t *checked,
+                       sxt_error *error);
+
+#endif
