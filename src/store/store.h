@@ -8,8 +8,9 @@
  * writers may put the same name at the same time: the caller gives names such that both mean the same, so it does not
  * matter which one wins. An object that was written is listed and read by every server from then on.
  *
- * A key is "word/word/word" of at most 512 bytes. A word has letters, digits and "._~=-", at least one, and does not
- * begin with '.'. Functions that take a key refuse any other with SXT_ERROR_USAGE.
+ * A key is "word/word/word" of at most 512 bytes. A word has 1 to 255 letters, digits and "._~=-", and does not begin
+ * with '.'. Functions that take a key refuse any other with SXT_ERROR_USAGE. A key must not be a folder of another one:
+ * there is no "a/b" next to "a/b/c".
  *
  * Failures: SXT_ERROR_NOT_FOUND if there is no such object; SXT_ERROR_LIMIT if the disk or the quota is full;
  * SXT_ERROR_IO for everything else that the system or the bucket refused, after the retries that make sense. An object
@@ -63,10 +64,13 @@ const char *sxt_store_write_path(struct sxt_store_writing *writing);
 int sxt_store_write_commit(struct sxt_store_writing **writing, const char *key, sxt_error *error);
 void sxt_store_write_abandon(struct sxt_store_writing **writing);
 
-/* Succeeds if there is no such object. */
+/* Succeeds if there is no such object. After a power failure, an object that was removed may be there again. */
 int sxt_store_remove(struct sxt_store *store, const char *key, sxt_error *error);
 
-/* Removes temporary files that are older than AGE_SECONDS, and the cache beyond its limit. *BYTES is what was freed. */
+/*
+ * Removes temporary files that were written last AGE_SECONDS ago, except those that a process of this machine still has
+ * open for writing, and the cache beyond its limit. *BYTES, if not NULL, is what was freed.
+ */
 int sxt_store_sweep(struct sxt_store *store, uint64_t age_seconds, uint64_t *bytes, sxt_error *error);
 
 /* --- reading --- */
