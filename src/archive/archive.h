@@ -56,6 +56,10 @@ bool sxt_archive_has_offsets(const sxt_archive *archive);
 bool sxt_archive_read_module(const struct sxt_file *file, struct sxt_model_module *out);
 
 struct sxt_symbols;
+struct sxt_symbfile_pad;
+
+/* Adds a return pad to a model: a row of one byte for each of its frames, one inside the other. */
+void sxt_archive_add_pad(struct sxt_symbols *symbols, const struct sxt_symbfile_pad *pad);
 
 /* The symbols of an archive that was opened from an ELF file, as linked; NULL for any other. */
 const struct sxt_symbols *sxt_archive_model(const sxt_archive *archive);

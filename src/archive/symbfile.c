@@ -9,7 +9,7 @@
 #include "archive/private.h"
 #include "base/error.h"
 
-static void add_pad(struct sxt_symbols *symbols, const struct sxt_symbfile_pad *pad)
+void sxt_archive_add_pad(struct sxt_symbols *symbols, const struct sxt_symbfile_pad *pad)
 {
     uint32_t before = 0;
     for (size_t i = 0; i < pad->frame_count; i++) {
@@ -43,7 +43,7 @@ static int read_pads(const struct sxt_file *file, struct sxt_symbols *symbols, u
             continue;
         *count += 1;
         if (symbols != NULL)
-            add_pad(symbols, &record.pad);
+            sxt_archive_add_pad(symbols, &record.pad);
     }
     sxt_symbfile_reader_close(&reader);
     return status;
