@@ -6,26 +6,37 @@
  * servers can work on one store without talking to each other.
  *
  *     blob/HH/SHA256                        content, named after itself; shared by all tenants
- *     t/TENANT/id/ID/entry/QQK-TIME-HASH    a candidate: JSON that names blobs; QQ quality (99 best), K kind
- *     t/TENANT/id/ID/same/ID                the two ids name one binary; written for both of them
  *     t/TENANT/id/ID/part/KIND/GENERATION/PARTS/TIME-PART-HASH
  *                                           an acknowledged part of an upload: a symbfile; KIND is ranges or pads
+ *     t/TENANT/id/ID/same/ID                the two ids name one binary; written for both of them
+ *     t/TENANT/id/ID/symbols/QQK-TIME-HASH[-PARTS[=GENERATION]]
+ *                                           an entry: JSON that names blobs; QQ quality (99 best), K kind; PARTS and
+ *                                           GENERATION of the parts that it was merged from
  *     t/TENANT/missing/ID/TIME              an upstream server did not have it
  *
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
  *     the SHA-256 of the object; GENERATION "-" or what the client sent, as "=" and the SHA-256 of it in 16 digits
  *
- * Generations. The parts of one KIND, GENERATION and PARTS are taken in the order of their names (time first). They
- * fill a set; a later part of the same number replaces an earlier one; when every number is there, the set is complete,
- * and the next part begins another set. A part that arrives later never changes a complete set. Of all complete sets of
- * a kind, the one that was completed last answers. A named GENERATION is one set for ever: what comes after it was
- * complete is a repetition.
+ * Times. A server lists what is there of a binary before it names a new object, and gives it a time that is later than
+ * its clock and than every time in that listing. So the order of times is the order of events, also if the clocks of
+ * servers differ; only what happens at the same moment can be in any order.
+ *
+ * Generations. The parts of one KIND, GENERATION and PARTS are a line, in the order of their times. They fill a set; a
+ * later part of the same number replaces an earlier one; when every number is there, the set is complete, and the next
+ * part begins another set. Of all complete sets of a kind, the one that was completed last answers. A push that names
+ * its generation has a line for itself; it can be pushed again, and is then the newest.
  *
  * Merging. Who puts the last part lists the parts, sees the complete set, makes the archive (a blob) and then adds the
- * entry. Two servers that put the last two parts at the same moment both see it complete, because each lists after its
- * own part is there; both make the same bytes, and the entries differ in nothing: their TIME is that of the last part
- * of the set. If the server dies before the entry is there, the set is complete without an entry, and whoever asks for
- * the binary next merges it. Parts of a set whose entry is there are removed after it was written.
+ * entry, whose TIME is that of the last part. Two servers that put the last two parts at the same moment both see the
+ * set complete, because each lists after its own part is there; both make the same bytes under the same names. If the
+ * server dies before the entry is there, the set is complete without an entry, and whoever asks for the binary next
+ * merges it.
+ *
+ * After the entry was written, the parts that were listed are removed. Parts of a line up to the time of its newest
+ * entry do not count any more, so it does not matter how many of them another server still sees: who decides about
+ * sets lists parts first and entries after them. An entry also names the parts that it replaces. A server that finds
+ * its part too early, because an entry was written meanwhile that does not name it, gives it a new time before it
+ * acknowledges it. So every acknowledged part counts.
  */
 #ifndef SXT_CATALOG_CATALOG_H
 #define SXT_CATALOG_CATALOG_H

@@ -1,0 +1,79 @@
+/* ids.c: the identities of binaries, as clients spell them. */
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/file_id.h"
+#include "base/hex.h"
+#include "catalog/private.h"
+
+#define BUILD_ID_MAX 64
+#define FILE_ID_TEXT 22 /* characters of base64url without padding */
+
+static bool is_hex(sxt_string text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (sxt_hex_digit(text.data[i]) < 0)
+            return false;
+    return text.size > 0;
+}
+
+/* TEXT has digits only, and fits. */
+static void set_id(struct sxt_catalog_id *out, char kind, sxt_string text)
+{
+    out->text[0] = kind;
+    out->text[1] = '.';
+    for (size_t i = 0; i < text.size; i++)
+        out->text[2 + i] = sxt_hex_letter((unsigned)sxt_hex_digit(text.data[i]));
+    out->text[2 + text.size] = 0;
+}
+
+bool sxt_catalog_parse_file_id(sxt_string text, struct sxt_catalog_id *out)
+{
+    out->text[0] = 0;
+    if (text.size == 2 * (size_t)SXT_FILE_ID_SIZE && is_hex(text)) {
+        set_id(out, 'f', text);
+        return true;
+    }
+    size_t size = text.size;
+    if (size == FILE_ID_TEXT + 2 && text.data[size - 1] == '=' && text.data[size - 2] == '=')
+        size -= 2;
+    uint8_t bytes[SXT_FILE_ID_SIZE];
+    if (size != FILE_ID_TEXT || !sxt_base64url_decode(bytes, sizeof bytes, text.data, size))
+        return false;
+    out->text[0] = 'f';
+    out->text[1] = '.';
+    sxt_hex_encode(out->text + 2, bytes, sizeof bytes);
+    return true;
+}
+
+bool sxt_catalog_parse_build_id(sxt_string text, struct sxt_catalog_id *out)
+{
+    out->text[0] = 0;
+    if (text.size < 2 || text.size > 2 * (size_t)BUILD_ID_MAX || text.size % 2 != 0 || !is_hex(text))
+        return false;
+    set_id(out, 'b', text);
+    return true;
+}
+
+/* 22 characters may be a build ID of 11 bytes or a FileID in base64url: both are asked for. */
+bool sxt_catalog_parse_id(sxt_string text, struct sxt_catalog_id out[2], size_t *count)
+{
+    *count = 0;
+    if (sxt_catalog_parse_file_id(text, &out[0]))
+        *count = 1;
+    if (sxt_catalog_parse_build_id(text, &out[*count]))
+        *count += 1;
+    return *count > 0;
+}
+
+bool sxt_catalog_id_is_valid(sxt_string text)
+{
+    if (text.size < 4 || text.size >= SXT_CATALOG_ID_MAX || text.data[1] != '.')
+        return false;
+    for (size_t i = 2; i < text.size; i++)
+        if (sxt_hex_digit(text.data[i]) < 0 || (text.data[i] >= 'A' && text.data[i] <= 'F'))
+            return false;
+    if (text.data[0] == 'f')
+        return text.size == 2 + 2 * (size_t)SXT_FILE_ID_SIZE;
+    return text.data[0] == 'b' && text.size % 2 == 0;
+}

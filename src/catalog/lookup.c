@@ -1,0 +1,128 @@
+/* lookup.c: the frames of many addresses of a binary. Allocates nothing unless a chain is very long. */
+#include <stdlib.h>
+
+#include "archive/archive.h"
+#include "base/error.h"
+#include "catalog/private.h"
+
+#define BATCH  128
+#define FRAMES 512
+
+/* Room for the frames of a batch. */
+struct room {
+    sxt_frame *frames;
+    size_t capacity;
+    sxt_frame *allocated; /* NULL while the room on the stack is enough */
+};
+
+/* The longest chain that an archive can have is one frame for each of its rows. */
+static int grow(struct room *room, size_t wanted, sxt_error *error)
+{
+    sxt_frame *moved = wanted <= SIZE_MAX / sizeof *moved ? realloc(room->allocated, wanted * sizeof *moved) : NULL;
+    if (moved == NULL)
+        return sxt_fail_memory(error, wanted * sizeof *moved);
+    room->frames = room->allocated = moved;
+    room->capacity = wanted;
+    return SXT_OK;
+}
+
+/* Addresses that are not known become the last one, which nothing has. */
+static void translate(const struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question, size_t at,
+                      size_t count, uint64_t *out, bool *is_known)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t address = question->addresses[at + i];
+        is_known[i] = !question->are_returns || address > 0;
+        address -= question->are_returns;
+        if (question->are_offsets && is_known[i])
+            is_known[i] = binary->layout != NULL &&
+                          sxt_archive_address_of_offset(binary->layout->archive, address, &address, NULL) == SXT_OK;
+        out[i] = is_known[i] ? address : UINT64_MAX;
+    }
+}
+
+/* A pad wins for its address. */
+static int answer_one(const struct sxt_catalog_binary *binary, uint64_t address, struct room *room, size_t index,
+                      sxt_catalog_answer *answer, void *data, bool *is_answered, sxt_error *error)
+{
+    size_t count = sxt_archive_lookup(binary->pads->archive, address, room->frames, room->capacity);
+    *is_answered = count > 0;
+    if (count == 0)
+        return SXT_OK;
+    if (count > room->capacity) {
+        int status = grow(room, count, error);
+        if (status != SXT_OK)
+            return status;
+        count = sxt_archive_lookup(binary->pads->archive, address, room->frames, room->capacity);
+    }
+    return answer(data, index, room->frames, count);
+}
+
+/* Answers COUNT addresses from the ranges; the first is INDEX of the question. */
+static int answer_ranges(const struct sxt_catalog_binary *binary, const uint64_t *addresses, const bool *is_known,
+                         size_t count, struct room *room, size_t index, sxt_catalog_answer *answer, void *data,
+                         sxt_error *error)
+{
+    size_t first[BATCH + 1];
+    int status = SXT_OK;
+    for (size_t at = 0; at < count && status == SXT_OK;) {
+        size_t done = 0;
+        if (binary->ranges == NULL) {
+            for (; done < count; done++)
+                first[done] = 0;
+            first[done] = 0;
+        } else {
+            done = sxt_archive_lookup_batch(binary->ranges->archive, addresses + at, count - at, room->frames,
+                                            room->capacity, first);
+        }
+        if (done == 0)
+            status = grow(room, 2 * room->capacity, error);
+        for (size_t i = 0; i < done && status == SXT_OK; i++) {
+            size_t frames = is_known[at + i] ? first[i + 1] - first[i] : 0;
+            status = answer(data, index + at + i, room->frames + first[i], frames);
+        }
+        at += done;
+    }
+    return status;
+}
+
+/* Pads first, one at a time; runs of addresses that have none go to the ranges together. */
+static int answer_batch(const struct sxt_catalog_binary *binary, const uint64_t *addresses, const bool *is_known,
+                        size_t count, struct room *room, size_t index, sxt_catalog_answer *answer, void *data,
+                        sxt_error *error)
+{
+    size_t begin = 0;
+    int status = SXT_OK;
+    for (size_t i = 0; i < count && binary->pads != NULL && status == SXT_OK; i++) {
+        sxt_frame probe;
+        if (!is_known[i] || sxt_archive_lookup(binary->pads->archive, addresses[i], &probe, 1) == 0)
+            continue;
+        status = answer_ranges(binary, addresses + begin, is_known + begin, i - begin, room, index + begin, answer,
+                               data, error);
+        bool is_answered;
+        if (status == SXT_OK)
+            status = answer_one(binary, addresses[i], room, index + i, answer, data, &is_answered, error);
+        begin = i + 1;
+    }
+    if (status == SXT_OK)
+        status = answer_ranges(binary, addresses + begin, is_known + begin, count - begin, room, index + begin, answer,
+                               data, error);
+    return status;
+}
+
+int sxt_catalog_lookup(struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question,
+                       sxt_catalog_answer *answer, void *data, sxt_error *error)
+{
+    sxt_frame frames[FRAMES];
+    struct room room = {.frames = frames, .capacity = FRAMES};
+    uint64_t addresses[BATCH];
+    bool is_known[BATCH];
+    int status = SXT_OK;
+    for (size_t at = 0; at < question->count && status == SXT_OK; at += BATCH) {
+        size_t count = question->count - at < BATCH ? question->count - at : BATCH;
+        translate(binary, question, at, count, addresses, is_known);
+        status = answer_batch(binary, addresses, is_known, count, &room, at, answer, data, error);
+    }
+    free(room.allocated);
+    return status;
+}
