@@ -16,6 +16,7 @@ extern const struct cli_verb cli_heap;
 extern const struct cli_verb cli_info;
 extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;
+extern const struct cli_verb cli_serve;
 extern const struct cli_verb cli_size;
 extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;

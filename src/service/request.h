@@ -17,8 +17,11 @@
 #include "service/codes.h"
 #include "service/service.h"
 
-struct sxt_service; /* the catalog, the keys, figures, options: server.h */
+struct sxt_service; /* the catalog, the store, the options: server.h */
 struct sxt_route;
+
+/* The largest body of a route with SXT_BODY_MEMORY, as it is sent and expanded. */
+#define SXT_BODY_MEMORY_MAX ((uint64_t)64 << 20)
 
 enum sxt_scope { SXT_SCOPE_NONE = 0, SXT_SCOPE_UPLOAD = 1, SXT_SCOPE_READ = 2, SXT_SCOPE_ADMIN = 4 };
 
@@ -31,13 +34,42 @@ struct sxt_request {
     const char *tenant, *key_id; /* of the key; "" for none */
     unsigned scopes;
     bool may_wait;          /* on a worker thread */
-    struct sxt_buffer body; /* of routes with SXT_BODY_MEMORY: whole, expanded */
+    struct sxt_buffer body; /* of routes with SXT_BODY_MEMORY: whole, expanded; not NUL-terminated */
     void *state;            /* the handler's */
 };
 
-/* The header or query parameter NAME; NULL if it is not there. A header that is there twice is refused before. */
+/*
+ * The header or query parameter NAME; NULL if it is not there. Of headers that are there twice, those that this service
+ * reads are refused before. A query parameter is decoded; the first one of that name counts. Both live as long as the
+ * request.
+ */
 const char *sxt_request_header(const struct sxt_request *request, const char *name);
-const char *sxt_request_query(const struct sxt_request *request, const char *name);
+const char *sxt_request_query(struct sxt_request *request, const char *name);
+
+/* Memory that lives as long as the request, for small things; NULL when there is none. */
+void *sxt_request_alloc(struct sxt_request *request, size_t size);
+
+/* What handlers count for /metrics. */
+enum sxt_metric {
+    SXT_METRIC_LOOKUP_FOUND,   /* addresses with a function */
+    SXT_METRIC_LOOKUP_NOTHING, /* addresses of a known file without one */
+    SXT_METRIC_LOOKUP_UNKNOWN, /* addresses of an unknown file */
+    SXT_METRIC_PARTS,          /* parts of uploads that were acknowledged */
+    SXT_METRIC_PARTS_REFUSED,
+    SXT_METRIC_MERGES, /* sets of parts that became an archive here */
+    SXT_METRIC_FILES,  /* ELF files that were acknowledged */
+    SXT_METRIC_FILES_REFUSED,
+    SXT_METRIC_UPSTREAM_FOUND, /* files from upstream servers */
+    SXT_METRIC_UPSTREAM_MISSING,
+    SXT_METRIC_UPSTREAM_FAILED,
+    SXT_METRIC_FORWARDED, /* OTLP requests that were sent on */
+    SXT_METRIC_FORWARD_FAILED,
+    SXT_METRIC_COUNT
+};
+void sxt_request_count(struct sxt_request *request, enum sxt_metric metric, uint64_t number);
+
+/* A line in the log under the uuid of this request, for what the reply does not say. */
+void sxt_request_log(struct sxt_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * What a handler returns: SXT_DONE after a reply; SXT_WAIT if it must be called again with may_wait (before any reply,
@@ -48,7 +80,7 @@ typedef enum sxt_handled sxt_handler(struct sxt_request *request);
 
 /* How the body of a request is taken. */
 enum sxt_body {
-    SXT_BODY_NONE,
+    SXT_BODY_NONE,   /* a body is read and dropped if it is small, and refused otherwise */
     SXT_BODY_MEMORY, /* whole, at most SXT_BODY_MEMORY_MAX bytes, expanded by Content-Encoding */
     SXT_BODY_STREAM, /* in pieces, expanded by Content-Encoding, on a worker thread: see sxt_route.piece */
 };
@@ -58,11 +90,15 @@ struct sxt_route {
     const char *pattern; /* "/a/:/b": a colon matches a word; at the end, "::" matches all that follows */
     unsigned scope;      /* that a key needs; SXT_SCOPE_NONE: no key at all */
     enum sxt_body body;
-    bool needs_length;   /* 411 without Content-Length */
+    bool needs_length;   /* 411 without Content-Length; without this, chunked alone is accepted too */
     bool is_public_read; /* open to everybody with --public-read */
     bool has_cors;
-    sxt_handler *begin; /* of a stream: when the headers are there; may refuse. NULL: none */
-    int (*piece)(struct sxt_request *request, const void *data, size_t size, sxt_error *error); /* of a stream */
+    sxt_handler *begin; /* of a stream, on a worker thread: when the headers are there; may refuse. NULL: none */
+    /*
+     * Of a stream: the next bytes of the body. After a failure the rest of the body is dropped; the reply is the one
+     * that the function made, or else that of sxt_reply_error.
+     */
+    int (*piece)(struct sxt_request *request, const void *data, size_t size, sxt_error *error);
     sxt_handler *handle;                         /* when the body is complete */
     void (*finish)(struct sxt_request *request); /* frees state, always called; NULL: nothing to free */
     const char *name;                            /* in metrics and logs */
@@ -70,9 +106,15 @@ struct sxt_route {
 
 extern const struct sxt_route sxt_routes[]; /* ends with method == NULL */
 
+/* Has a reply been made? */
+bool sxt_request_is_answered(const struct sxt_request *request);
+
 /* --- replies --- */
 
-/* TYPE is a content type. BODY is taken over, and freed even on failure. */
+/*
+ * TYPE is a content type, NULL for a reply without a body. BODY is taken over, and freed even on failure; if it has
+ * failed, the reply is a failure. The first reply of a request counts.
+ */
 void sxt_reply_buffer(struct sxt_request *request, unsigned status, const char *type, struct sxt_buffer *body);
 void sxt_reply_text(struct sxt_request *request, unsigned status, const char *type, const char *text);
 

@@ -32,13 +32,18 @@ struct sxt_service_options {
     bool allow_private_upstreams;
     const char *forward;                           /* OTLP profiles are sent there */
     uint64_t body_limit, inflate_limit, key_limit; /* bytes of a request; expanded; of a key in a day; 0: defaults */
-    uint32_t parts_limit, connection_limit, timeout_seconds, threads, workers;
+    uint32_t parts_limit, connection_limit, timeout_seconds, threads, workers; /* 0: defaults */
+    uint32_t drain_seconds; /* how long what was begun may take after SIGTERM; 0: 30 */
     uint64_t retention_seconds, stale_seconds;
     struct sxt_store_options store_options;
     struct sxt_catalog_options catalog_options;
 };
 
-/* Serves until SIGTERM or SIGINT, then finishes what was begun. Prints one line with the address when it is ready. */
+/*
+ * Serves until SIGTERM or SIGINT, then finishes what was begun. Prints one line with the address on standard output
+ * when it is ready, and a line of JSON on standard error for each request. SIGHUP reads the keys again. It blocks these
+ * signals in the calling thread. SXT_ERROR_USAGE for options that contradict each other.
+ */
 int sxt_service_run(const struct sxt_service_options *options, sxt_error *error);
 
 #endif

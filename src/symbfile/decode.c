@@ -71,6 +71,25 @@ void sxt_symbfile_decoder_free(struct sxt_symbfile_decoder *decoder)
     *decoder = (struct sxt_symbfile_decoder){.has_address = false};
 }
 
+int sxt_symbfile_decode_record(struct sxt_symbfile_decoder *decoder, const struct sxt_symbfile_message *message,
+                               struct sxt_symbfile_record *record, struct sxt_symbfile_failure *failure)
+{
+    record->offset = message->offset;
+    record->kind = SXT_SYMBFILE_END;
+    switch (message->type) {
+    case SXT_SYMBFILE_TYPE_RANGE:
+        record->kind = SXT_SYMBFILE_RANGE;
+        return sxt_symbfile_decode_range(decoder, message, &record->range, failure);
+    case SXT_SYMBFILE_TYPE_PAD:
+        record->kind = SXT_SYMBFILE_PAD;
+        return sxt_symbfile_decode_pad(decoder, message, &record->pad, failure);
+    case SXT_SYMBFILE_TYPE_STRINGS:
+        return sxt_symbfile_decode_strings(decoder, message, failure);
+    default:
+        return sxt_symbfile_check_type(message, false, failure);
+    }
+}
+
 static struct body open_body(const struct sxt_symbfile_message *message, const char *what,
                              struct sxt_symbfile_failure *failure)
 {

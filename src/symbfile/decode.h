@@ -47,6 +47,13 @@ int sxt_symbfile_decode_range(struct sxt_symbfile_decoder *decoder, const struct
 int sxt_symbfile_decode_pad(struct sxt_symbfile_decoder *decoder, const struct sxt_symbfile_message *message,
                             struct sxt_symbfile_pad *pad, struct sxt_symbfile_failure *failure);
 
+/*
+ * Decodes MESSAGE, if it is a record or a string table. record->kind is SXT_SYMBFILE_END if it is not a record. Unknown
+ * messages are fine; a second header is not.
+ */
+int sxt_symbfile_decode_record(struct sxt_symbfile_decoder *decoder, const struct sxt_symbfile_message *message,
+                               struct sxt_symbfile_record *record, struct sxt_symbfile_failure *failure);
+
 /* Makes MESSAGE the string table. After a failure the table has the strings before it. */
 int sxt_symbfile_decode_strings(struct sxt_symbfile_decoder *decoder, const struct sxt_symbfile_message *message,
                                 struct sxt_symbfile_failure *failure);

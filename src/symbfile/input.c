@@ -97,6 +97,22 @@ int sxt_symbfile_input_next(struct sxt_symbfile_input *input, struct sxt_symbfil
     return SXT_OK;
 }
 
+bool sxt_symbfile_input_has_message(const struct sxt_symbfile_input *input)
+{
+    const uint8_t *at = input->data + input->at, *end = input->data + input->size;
+    uint64_t length, type;
+    const uint8_t *next = sxt_protobuf_get(at, end, &length);
+    if (next == NULL)
+        return end - at >= SXT_VARINT_MAX;
+    if (length > SXT_SYMBFILE_MESSAGE_MAX)
+        return true;
+    at = next;
+    next = sxt_protobuf_get(at, end, &type);
+    if (next == NULL)
+        return end - at >= SXT_VARINT_MAX;
+    return (uint64_t)(end - next) >= length;
+}
+
 /* A number at the beginning of a message. The bytes were read already, so what is missing is missing in the file. */
 static int take_number(struct sxt_symbfile_input *input, const char *what, uint64_t *value,
                        struct sxt_symbfile_failure *failure)

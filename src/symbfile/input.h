@@ -53,6 +53,12 @@ void sxt_symbfile_input_free(struct sxt_symbfile_input *input);
 /* Moves over the magic. */
 int sxt_symbfile_input_begin(struct sxt_symbfile_input *input, struct sxt_symbfile_failure *failure);
 
+/*
+ * For bytes that are not the whole file: is the next message complete, or so damaged that sxt_symbfile_input_next says
+ * so? False if more bytes are needed.
+ */
+bool sxt_symbfile_input_has_message(const struct sxt_symbfile_input *input);
+
 /* The next message with its whole body, of any type; *FOUND is false at the end of the file. */
 int sxt_symbfile_input_next(struct sxt_symbfile_input *input, struct sxt_symbfile_message *message, bool *found,
                             struct sxt_symbfile_failure *failure);

@@ -118,21 +118,9 @@ const struct sxt_model_module *sxt_symbfile_module(const struct sxt_symbfile_rea
 static int take_message(struct sxt_symbfile_reader *reader, const struct sxt_symbfile_message *message,
                         struct sxt_symbfile_record *record)
 {
-    record->offset = message->offset;
-    switch (message->type) {
-    case SXT_SYMBFILE_TYPE_RANGE:
-        record->kind = SXT_SYMBFILE_RANGE;
-        return sxt_symbfile_decode_range(&reader->decoder, message, &record->range, &reader->failure);
-    case SXT_SYMBFILE_TYPE_PAD:
-        record->kind = SXT_SYMBFILE_PAD;
-        return sxt_symbfile_decode_pad(&reader->decoder, message, &record->pad, &reader->failure);
-    case SXT_SYMBFILE_TYPE_STRINGS:
-        return sxt_symbfile_decode_strings(&reader->decoder, message, &reader->failure);
-    case SXT_SYMBFILE_TYPE_MODULE:
+    if (message->type == SXT_SYMBFILE_TYPE_MODULE)
         return take_module(reader, message);
-    default:
-        return sxt_symbfile_check_type(message, false, &reader->failure);
-    }
+    return sxt_symbfile_decode_record(&reader->decoder, message, record, &reader->failure);
 }
 
 uint32_t sxt_symbfile_line_at(const struct sxt_symbfile_range *range, uint64_t address)

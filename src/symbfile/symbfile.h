@@ -128,6 +128,25 @@ int sxt_symbfile_read(struct sxt_symbfile_reader *reader, struct sxt_symbfile_re
  */
 const struct sxt_model_module *sxt_symbfile_module(const struct sxt_symbfile_reader *reader);
 
+/*
+ * Checks a file that arrives in pieces of any size, as a reader would: everything that a reader refuses is a failure,
+ * as soon as the message is complete. Of the file, no more than one message and one string table are kept. Failures are
+ * sticky. Pieces need not stay in memory.
+ */
+struct sxt_symbfile_checker;
+
+struct sxt_symbfile_counts {
+    uint64_t ranges, pads;
+};
+
+int sxt_symbfile_checker_open(struct sxt_symbfile_checker **out, sxt_error *error);
+int sxt_symbfile_checker_feed(struct sxt_symbfile_checker *checker, const void *data, size_t size, sxt_error *error);
+
+/* The file ends here. *COUNTS is what it has. */
+int sxt_symbfile_checker_finish(struct sxt_symbfile_checker *checker, struct sxt_symbfile_counts *counts,
+                                sxt_error *error);
+void sxt_symbfile_checker_close(struct sxt_symbfile_checker **checker);
+
 /* Calls PROBLEM (may be NULL) for everything that is wrong. Returns the number of problems. */
 uint64_t sxt_symbfile_verify(const uint8_t *data, size_t size,
                              void (*problem)(void *context, const sxt_problem *problem), void *context);

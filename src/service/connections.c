@@ -1,0 +1,294 @@
+/* connections.c: a list of all connections, and since when each of them has been idle. */
+#include "service/connections.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "service/exchange.h"
+#include "service/linger.h"
+#include "service/server.h"
+
+#define SLOWEST 1024 /* bytes a second that a body must have, after the timeout */
+
+enum state {
+    IDLE,     /* between requests, or the headers are not complete */
+    SENDING,  /* the client sends a body */
+    ANSWERING /* the server works on the request */
+};
+
+struct sxt_connection {
+    struct sxt_connections *all;
+    struct sxt_connection *before, *after;
+    struct sxt_exchange *exchange;
+    int descriptor;
+    bool has_rest;
+    char address[INET6_ADDRSTRLEN];
+    _Atomic int state;
+    _Atomic uint64_t since; /* milliseconds */
+    _Atomic uint64_t received;
+};
+
+struct sxt_connections {
+    struct sxt_service *service;
+    struct sxt_linger *linger;
+    pthread_mutex_t lock; /* of the list, and of the descriptors in it: they are open while it is held */
+    struct sxt_connection *first;
+    unsigned count, limit;
+    uint64_t timeout; /* milliseconds */
+    uint64_t accepted, evicted, timed_out;
+};
+
+static void add(struct sxt_connections *connections, struct sxt_connection *connection);
+static void take_out(struct sxt_connections *connections, struct sxt_connection *connection);
+static void evict(struct sxt_connections *connections);
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int sxt_connections_open(struct sxt_service *service, unsigned limit, unsigned timeout, struct sxt_connections **out,
+                         sxt_error *error)
+{
+    struct sxt_connections *connections = *out = calloc(1, sizeof *connections);
+    if (connections == NULL)
+        return sxt_fail_memory(error, sizeof *connections);
+    connections->service = service;
+    connections->limit = limit;
+    connections->timeout = (uint64_t)timeout * 1000;
+    pthread_mutex_init(&connections->lock, NULL);
+    int status = sxt_linger_start(&connections->linger, error);
+    if (status != SXT_OK)
+        sxt_connections_close(out);
+    return status;
+}
+
+void sxt_connections_close(struct sxt_connections **connections)
+{
+    if (*connections == NULL)
+        return;
+    sxt_linger_stop(&(*connections)->linger);
+    pthread_mutex_destroy(&(*connections)->lock);
+    free(*connections);
+    *connections = NULL;
+}
+
+static void read_address(const struct sockaddr *address, char to[INET6_ADDRSTRLEN])
+{
+    *to = 0;
+    if (address != NULL && address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, to, INET6_ADDRSTRLEN);
+    else if (address != NULL && address->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, to, INET6_ADDRSTRLEN);
+    if (strncmp(to, "::ffff:", 7) == 0 && strchr(to, '.') != NULL)
+        memmove(to, to + 7, strlen(to + 7) + 1);
+}
+
+static struct sxt_connection *open_connection(struct sxt_service *service, struct MHD_Connection *from)
+{
+    const union MHD_ConnectionInfo *info = service->mhd.connection_info(from, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct sxt_connection *connection = info != NULL ? calloc(1, sizeof *connection) : NULL;
+    if (connection == NULL)
+        return NULL;
+    connection->descriptor = info->connect_fd;
+    info = service->mhd.connection_info(from, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    read_address(info != NULL ? info->client_addr : NULL, connection->address);
+    atomic_init(&connection->since, now_ms());
+    return connection;
+}
+
+void sxt_connections_notify(void *data, struct MHD_Connection *from, void **slot,
+                            enum MHD_ConnectionNotificationCode what)
+{
+    struct sxt_service *service = data;
+    struct sxt_connections *connections = service->connections;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        struct sxt_connection *connection = *slot = open_connection(service, from);
+        if (connection != NULL)
+            add(connections, connection);
+        return;
+    }
+    struct sxt_connection *connection = *slot;
+    if (connection == NULL)
+        return;
+    take_out(connections, connection);
+    if (connection->has_rest) {
+        int copy = dup(connection->descriptor);
+        if (copy >= 0)
+            sxt_linger_add(connections->linger, copy);
+    }
+    if (connection->exchange != NULL)
+        sxt_exchange_free(connection->exchange);
+    free(connection);
+    *slot = NULL;
+}
+
+static void add(struct sxt_connections *connections, struct sxt_connection *connection)
+{
+    pthread_mutex_lock(&connections->lock);
+    connection->all = connections;
+    connection->after = connections->first;
+    if (connections->first != NULL)
+        connections->first->before = connection;
+    connections->first = connection;
+    connections->count++;
+    connections->accepted++;
+    if (connections->count > connections->limit - connections->limit / 8)
+        evict(connections);
+    pthread_mutex_unlock(&connections->lock);
+}
+
+static void take_out(struct sxt_connections *connections, struct sxt_connection *connection)
+{
+    pthread_mutex_lock(&connections->lock);
+    if (connection->before != NULL)
+        connection->before->after = connection->after;
+    else
+        connections->first = connection->after;
+    if (connection->after != NULL)
+        connection->after->before = connection->before;
+    connections->count--;
+    pthread_mutex_unlock(&connections->lock);
+}
+
+/* Ends a connection: libmicrohttpd sees that the client is gone. */
+static void cut(struct sxt_connection *connection)
+{
+    shutdown(connection->descriptor, SHUT_RDWR);
+    /* It is not chosen again. */
+    atomic_store_explicit(&connection->since, UINT64_MAX, memory_order_relaxed);
+}
+
+static bool is_cut(const struct sxt_connection *connection)
+{
+    return atomic_load_explicit(&((struct sxt_connection *)(uintptr_t)connection)->since, memory_order_relaxed) ==
+           UINT64_MAX;
+}
+
+/* Cuts the connection that has been idle for the longest time. */
+static void evict(struct sxt_connections *connections)
+{
+    struct sxt_connection *oldest = NULL;
+    uint64_t since = UINT64_MAX;
+    for (struct sxt_connection *at = connections->first->after; at != NULL; at = at->after)
+        if (atomic_load_explicit(&at->state, memory_order_relaxed) == IDLE &&
+            atomic_load_explicit(&at->since, memory_order_relaxed) < since) {
+            oldest = at;
+            since = atomic_load_explicit(&at->since, memory_order_relaxed);
+        }
+    if (oldest == NULL)
+        return;
+    cut(oldest);
+    connections->evicted++;
+}
+
+/* Is a connection too slow? A body may take a second for each KiB, beyond the timeout. */
+static bool is_late(const struct sxt_connections *connections, struct sxt_connection *connection, uint64_t now)
+{
+    int state = atomic_load_explicit(&connection->state, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&connection->since, memory_order_relaxed);
+    uint64_t more = state == SENDING ? atomic_load_explicit(&connection->received, memory_order_relaxed) / SLOWEST : 0;
+    return state != ANSWERING && now > since && now - since > connections->timeout + 1000 * more;
+}
+
+void sxt_connections_check(struct sxt_connections *connections)
+{
+    uint64_t now = now_ms();
+    pthread_mutex_lock(&connections->lock);
+    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after)
+        if (!is_cut(at) && is_late(connections, at, now)) {
+            cut(at);
+            connections->timed_out++;
+        }
+    pthread_mutex_unlock(&connections->lock);
+}
+
+void sxt_connections_cut_bodies(struct sxt_connections *connections)
+{
+    pthread_mutex_lock(&connections->lock);
+    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after)
+        if (atomic_load_explicit(&at->state, memory_order_relaxed) == SENDING)
+            cut(at);
+    pthread_mutex_unlock(&connections->lock);
+}
+
+void sxt_connections_print(struct sxt_connections *connections, struct sxt_buffer *out)
+{
+    pthread_mutex_lock(&connections->lock);
+    const struct {
+        const char *name, *type, *help;
+        uint64_t value;
+    } lines[] = {
+        {"sextant_connections", "gauge", "Open connections.", connections->count},
+        {"sextant_connections_total", "counter", "Connections that were accepted.", connections->accepted},
+        {"sextant_connections_evicted_total", "counter", "Idle connections that were closed for new ones.",
+         connections->evicted},
+        {"sextant_connections_timed_out_total", "counter", "Connections that were closed because they were too slow.",
+         connections->timed_out},
+    };
+    pthread_mutex_unlock(&connections->lock);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        sxt_buffer_print(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", lines[i].name, lines[i].help, lines[i].name,
+                         lines[i].type, lines[i].name, (unsigned long long)lines[i].value);
+}
+
+/* --- one connection --- */
+
+struct sxt_exchange *sxt_connection_exchange(struct sxt_connection *connection)
+{
+    return connection->exchange;
+}
+
+void sxt_connection_keep_exchange(struct sxt_connection *connection, struct sxt_exchange *exchange)
+{
+    connection->exchange = exchange;
+}
+
+const char *sxt_connection_address(const struct sxt_connection *connection)
+{
+    return connection->address;
+}
+
+static void enter(struct sxt_connection *connection, enum state state)
+{
+    if (!is_cut(connection))
+        atomic_store_explicit(&connection->since, now_ms(), memory_order_relaxed);
+    atomic_store_explicit(&connection->state, state, memory_order_relaxed);
+}
+
+void sxt_connection_begin_request(struct sxt_connection *connection)
+{
+    connection->has_rest = false;
+    sxt_connection_continue(connection);
+}
+
+void sxt_connection_received(struct sxt_connection *connection, size_t size)
+{
+    atomic_fetch_add_explicit(&connection->received, size, memory_order_relaxed);
+}
+
+void sxt_connection_pause(struct sxt_connection *connection)
+{
+    atomic_store_explicit(&connection->state, ANSWERING, memory_order_relaxed);
+}
+
+void sxt_connection_continue(struct sxt_connection *connection)
+{
+    atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
+    enter(connection, SENDING);
+}
+
+void sxt_connection_end_request(struct sxt_connection *connection, bool has_rest)
+{
+    connection->has_rest = has_rest;
+    enter(connection, IDLE);
+}

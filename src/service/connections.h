@@ -1,0 +1,59 @@
+/*
+ * connections.h: the clients that are connected. Private to this room.
+ *
+ * One client must not keep others out by opening connections: when many are open, the one that has been without a
+ * request for the longest time is closed for each new one. A connection that has had no complete request for the time
+ * of the timeout is closed too, even if bytes trickle in.
+ */
+#ifndef SXT_SERVICE_CONNECTIONS_H
+#define SXT_SERVICE_CONNECTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sextant/error.h>
+
+#include "base/buffer.h"
+#include "service/mhd.h"
+
+struct sxt_connections;
+struct sxt_connection;
+struct sxt_exchange;
+struct sxt_service;
+
+/* LIMIT connections; TIMEOUT seconds. */
+int sxt_connections_open(struct sxt_service *service, unsigned limit, unsigned timeout, struct sxt_connections **out,
+                         sxt_error *error);
+void sxt_connections_close(struct sxt_connections **connections);
+
+/* Called by libmicrohttpd; DATA is the service. */
+void sxt_connections_notify(void *data, struct MHD_Connection *connection, void **slot,
+                            enum MHD_ConnectionNotificationCode what);
+
+/* Closes what is too slow. To be called once a second or so. */
+void sxt_connections_check(struct sxt_connections *connections);
+
+/* Cuts all connections whose client is still sending a request. */
+void sxt_connections_cut_bodies(struct sxt_connections *connections);
+void sxt_connections_print(struct sxt_connections *connections, struct sxt_buffer *out);
+
+/* --- one connection; from its thread --- */
+
+/* What the connection keeps for its next request; NULL: nothing yet. */
+struct sxt_exchange *sxt_connection_exchange(struct sxt_connection *connection);
+void sxt_connection_keep_exchange(struct sxt_connection *connection, struct sxt_exchange *exchange);
+
+/* "127.0.0.1" */
+const char *sxt_connection_address(const struct sxt_connection *connection);
+
+void sxt_connection_begin_request(struct sxt_connection *connection);
+void sxt_connection_received(struct sxt_connection *connection, size_t size);
+
+/* The server is at work: nothing is expected of the client. Then, the client is expected to send more. */
+void sxt_connection_pause(struct sxt_connection *connection);
+void sxt_connection_continue(struct sxt_connection *connection);
+
+/* HAS_REST: the client may still send a body that nobody reads; so the connection is not simply cut. */
+void sxt_connection_end_request(struct sxt_connection *connection, bool has_rest);
+
+#endif

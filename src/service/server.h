@@ -1,0 +1,45 @@
+/*
+ * server.h: the service as its own files see it. Private to this room.
+ *
+ * Handlers read `options`, `catalog` and `store`; the rest belongs to the files named in the comments.
+ */
+#ifndef SXT_SERVICE_SERVER_H
+#define SXT_SERVICE_SERVER_H
+
+#include <stdatomic.h>
+
+#include "service/mhd.h"
+#include "service/request.h"
+#include "service/service.h"
+
+/* Until the catalog is there, the program links without it. */
+#pragma weak sxt_catalog_open
+#pragma weak sxt_catalog_close
+#pragma weak sxt_catalog_sweep
+#pragma weak sxt_catalog_settle
+#pragma weak sxt_catalog_add_part
+#pragma weak sxt_catalog_parse_file_id
+#pragma weak sxt_catalog_parse_build_id
+
+struct sxt_service {
+    struct sxt_service_options options; /* with defaults filled in */
+    struct sxt_store *store;
+    struct sxt_catalog *catalog;
+
+    struct sxt_keys *keys;               /* keys.c; NULL: no key file, everybody may do everything */
+    struct sxt_log *log;                 /* log.c */
+    struct sxt_metrics *metrics;         /* metrics.c */
+    struct sxt_workers *workers;         /* workers.c */
+    struct sxt_connections *connections; /* connections.c */
+    struct sxt_mhd mhd;
+    struct MHD_Daemon *daemon;
+
+    _Atomic bool is_draining;     /* no new connections */
+    _Atomic bool is_stopping;     /* the time to drain is over: nothing is tried again */
+    _Atomic uint32_t active;      /* requests whose reply is not sent yet */
+    _Atomic uint64_t body_memory; /* bytes of bodies in memory, of all requests */
+    _Atomic uint64_t uuid_counter;
+    uint64_t uuid_start[2]; /* random */
+};
+
+#endif
