@@ -55,5 +55,8 @@ struct sxt_store_writing {
 };
 
 int sxt_directory_open(const char *place, struct sxt_store **out, sxt_error *error);
+int sxt_s3_open(const char *place, const struct sxt_store_options *options, struct sxt_store **out, sxt_error *error);
+int sxt_s3_open_place(const char *place, const struct sxt_store_options *options, struct sxt_store **store,
+                      struct sxt_store_object **object, sxt_error *error);
 
 #endif

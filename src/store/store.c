@@ -22,11 +22,22 @@ bool sxt_store_is_remote(const char *place)
 
 int sxt_store_open(const char *place, const struct sxt_store_options *options, struct sxt_store **out, sxt_error *error)
 {
-    (void)options;
     *out = NULL;
+    if (sxt_store_is_remote(place))
+        return sxt_s3_open(place, options, out, error);
     if (strstr(place, "://") == NULL && *place != 0)
         return sxt_directory_open(place, out, error);
     return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a directory or s3://BUCKET/PREFIX: '%s'", place);
+}
+
+int sxt_store_open_place(const char *place, const struct sxt_store_options *options, struct sxt_store **store,
+                         struct sxt_store_object **object, sxt_error *error)
+{
+    *store = NULL;
+    *object = NULL;
+    if (sxt_store_is_remote(place))
+        return sxt_s3_open_place(place, options, store, object, error);
+    return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not s3://BUCKET/KEY: '%s'", place);
 }
 
 void sxt_store_close(struct sxt_store **store)

@@ -80,6 +80,14 @@ int sxt_store_sweep(struct sxt_store *store, uint64_t age_seconds, uint64_t *byt
 struct sxt_store_object;
 int sxt_store_open_object(struct sxt_store *store, const char *key, struct sxt_store_object **out, sxt_error *error);
 void sxt_store_close_object(struct sxt_store_object **object);
+
+/*
+ * Opens one object by its place, "s3://BUCKET/KEY", whose KEY may be any that S3 allows. If it is replaced while it is
+ * read, reading fails. *STORE is for this object alone: close it after the object.
+ */
+int sxt_store_open_place(const char *place, const struct sxt_store_options *options, struct sxt_store **store,
+                         struct sxt_store_object **object, sxt_error *error);
+
 uint64_t sxt_store_object_size(const struct sxt_store_object *object);
 
 /* A file descriptor of the whole object for sendfile, or -1 if it is not a local file. It stays the object's. */
