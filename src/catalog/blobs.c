@@ -14,7 +14,7 @@
 #include "base/hex.h"
 #include "catalog/private.h"
 
-#define BLOCK ((size_t)256 << 10)
+#define BLOCK ((size_t)1 << 20)
 
 void sxt_catalog_blob_key(char out[SXT_CATALOG_KEY_ROOM], const char *hash)
 {
@@ -102,25 +102,6 @@ int sxt_catalog_put_blob(struct sxt_catalog *catalog, const void *data, size_t s
     return status;
 }
 
-static int take_copy(void *data, const void *block, size_t size, sxt_error *error)
-{
-    return sxt_store_write(data, block, size, error);
-}
-
-int sxt_catalog_put_blob_file(struct sxt_catalog *catalog, int fd, struct sxt_catalog_blob *out, sxt_error *error)
-{
-    struct sxt_store_writing *writing;
-    int status = sxt_store_write_begin(catalog->store, &writing, error);
-    if (status != SXT_OK)
-        return status;
-    uint64_t size;
-    status = read_file(fd, take_copy, writing, &size, error);
-    if (status == SXT_OK)
-        return sxt_catalog_put_blob_writing(catalog, &writing, out, error);
-    sxt_store_write_abandon(&writing);
-    return status;
-}
-
 int sxt_catalog_open_blob(struct sxt_catalog *catalog, const struct sxt_catalog_blob *blob,
                           struct sxt_store_object **out, sxt_error *error)
 {
@@ -136,4 +117,40 @@ int sxt_catalog_open_blob(struct sxt_catalog *catalog, const struct sxt_catalog_
         sxt_store_close_object(out);
     }
     return status;
+}
+
+/* Copies OBJECT, which is in a bucket, to a temporary file. */
+static int copy_object(struct sxt_store_object *object, struct sxt_store_writing *writing, sxt_error *error)
+{
+    uint8_t *block = malloc(BLOCK);
+    if (block == NULL)
+        return sxt_fail_memory(error, BLOCK);
+    uint64_t size = sxt_store_object_size(object);
+    int status = SXT_OK;
+    for (uint64_t at = 0; at < size && status == SXT_OK; at += BLOCK) {
+        size_t part = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
+        status = sxt_store_read(object, &(struct sxt_store_range){at, part, block}, 1, error);
+        if (status == SXT_OK)
+            status = sxt_store_write(writing, block, part, error);
+    }
+    free(block);
+    return status;
+}
+
+int sxt_catalog_local_file(struct sxt_catalog *catalog, struct sxt_store_object *object,
+                           struct sxt_store_writing **copy, int *fd, sxt_error *error)
+{
+    *copy = NULL;
+    *fd = sxt_store_object_descriptor(object);
+    if (*fd >= 0)
+        return SXT_OK;
+    int status = sxt_store_write_begin(catalog->store, copy, error);
+    if (status == SXT_OK)
+        status = copy_object(object, *copy, error);
+    if (status != SXT_OK) {
+        sxt_store_write_abandon(copy);
+        return status;
+    }
+    *fd = sxt_store_write_descriptor(*copy);
+    return SXT_OK;
 }

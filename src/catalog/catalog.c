@@ -30,6 +30,7 @@ int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *
         return sxt_fail_memory(error, sizeof *catalog);
     catalog->store = store;
     pthread_mutex_init(&catalog->making, NULL);
+    pthread_mutex_init(&catalog->extracting, NULL);
     pthread_mutex_init(&catalog->opening, NULL);
     if (options != NULL)
         catalog->options = *options;
@@ -54,6 +55,7 @@ void sxt_catalog_close(struct sxt_catalog **catalog)
         return;
     sxt_catalog_cache_free(*catalog);
     pthread_mutex_destroy(&(*catalog)->making);
+    pthread_mutex_destroy(&(*catalog)->extracting);
     pthread_mutex_destroy(&(*catalog)->opening);
     free((char *)(uintptr_t)(*catalog)->options.program);
     free(*catalog);

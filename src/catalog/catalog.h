@@ -12,6 +12,8 @@
  *     t/TENANT/id/ID/symbols/QQK-TIME-HASH[-PARTS[=GENERATION]]
  *                                           an entry: JSON that names blobs; QQ quality (99 best), K kind; PARTS and
  *                                           GENERATION of the parts that it was merged from
+ *     t/TENANT/source/ID/PATHHASH/TIME-SHA256-SIZE
+ *                                           a source file: the name says which blob; the content is its path
  *     t/TENANT/missing/ID/TIME              an upstream server did not have it
  *
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
@@ -122,6 +124,10 @@ struct sxt_catalog_added {
 int sxt_catalog_add_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                          struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error);
 
+/* The same for a file that an upstream server had. */
+int sxt_catalog_add_fetched_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                                 struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error);
+
 /* Adds a source file of the binary ID; PATH is absolute. */
 int sxt_catalog_add_source(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                            const char *path, struct sxt_store_writing **writing, sxt_error *error);
@@ -181,23 +187,33 @@ struct sxt_catalog_listed {
     const char *tenant;
     const char *file_id, *build_id; /* hexadecimal; NULL if unknown */
     const char *name, *arch;        /* NULL if unknown */
-    const char *source;             /* of the best entry: "ranges", "elf", "debug", "upstream"; NULL without one */
+    const char *source; /* of the best entry: "ranges", "pads", "elf", "debug", "upstream"; NULL without one */
     bool has_symtab, has_dwarf, has_lines, has_inlines, has_go, has_pads, has_executable, has_debuginfo;
     uint64_t functions, size; /* size: of all its blobs */
     int64_t created_us;
     const char *missing;                /* why it has no answers, or what would make them better; NULL: nothing */
     uint32_t parts_there, parts_wanted; /* of the newest incomplete set; 0: none */
+    const char *id;                     /* as the catalog keeps it; AFTER of the next page */
 };
 
 typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *listed);
 
-/* All binaries of a tenant whose ids begin with PREFIX or whose name contains it, after the id AFTER (""), LIMIT. */
+/*
+ * All binaries of a tenant whose ids begin with PREFIX or whose name contains it, at most LIMIT, after the `id` AFTER
+ * of a listed one (""). A binary with several ids is listed once.
+ */
 int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char *prefix, const char *after,
                      size_t limit, sxt_catalog_visit *visit, void *data, sxt_error *error);
 
-/* Removes all that a tenant has of a binary. */
+/* Removes all that a tenant has of a binary, under all its ids. SXT_ERROR_NOT_FOUND if there is nothing. */
 int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                        sxt_error *error);
+
+/* Notes that upstream servers do not have a binary, and asks whether that was noted in the last SECONDS. */
+int sxt_catalog_note_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                             sxt_error *error);
+int sxt_catalog_is_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                           uint64_t seconds, bool *is_missing, sxt_error *error);
 
 struct sxt_catalog_swept {
     uint64_t objects, bytes;

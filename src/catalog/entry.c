@@ -1,7 +1,7 @@
 /*
  * entry.c: an entry says what is known of a binary from one source, and which blobs have it. It is JSON:
  *
- *     {"version":1,"file_id":s,"build_id":s,"name":s,"arch":s,"source":s,"quality":["symtab","dwarf",...],
+ *     {"version":1,"file_id":s,"build_id":s,"name":s,"arch":s,"quality":["symtab","dwarf",...],
  *      "functions":n,"inlines":n,"lines":n,"pads":n,"blobs":{"lidia":{"sha256":s,"size":n},...}}
  *
  * What is unknown is left out. A reader skips members that it does not know, and refuses other versions. Nothing in it
@@ -23,25 +23,25 @@
 static const char *const blob_names[SXT_BLOB_KINDS] = {
     [SXT_BLOB_LIDIA] = "lidia",           [SXT_BLOB_SYMBFILE] = "symbfile",     [SXT_BLOB_PADS] = "pads",
     [SXT_BLOB_RETURNPADS] = "returnpads", [SXT_BLOB_EXECUTABLE] = "executable", [SXT_BLOB_DEBUGINFO] = "debuginfo",
-    [SXT_BLOB_SOURCE] = "source",         [SXT_BLOB_PARTS] = "parts",
+    [SXT_BLOB_PARTS] = "parts",
 };
 
 /* --- quality --- */
 
 /*
- * Names alone are worth 20 (25 if they are from a whole symbol table), lines up to 50 by how many functions have them,
- * inlined calls 15, and 5 if they are known to come from DWARF: other sources have no columns or scopes.
+ * Names alone are worth 20 (25 if they are from a whole symbol table). Lines are worth 50, but only 15 if fewer than
+ * one function in ten has them, as if only a library that was linked in had debug information. Inlined calls are worth
+ * 15, and DWARF 5. The steps are large on purpose: what was read from the same file in two ways is of the same quality.
  */
 unsigned sxt_catalog_quality(const struct sxt_catalog_coverage *coverage)
 {
     if (coverage->functions == 0)
         return 0;
     unsigned quality = coverage->has_symtab ? 25 : 20;
-    uint64_t with_lines = coverage->with_lines < coverage->functions ? coverage->with_lines : coverage->functions;
-    quality += (unsigned)((double)with_lines * 50 / (double)coverage->functions);
-    if (with_lines > 0 && coverage->inlines > 0)
-        quality += 15;
-    return quality + (with_lines > 0 && coverage->has_dwarf ? 5 : 0);
+    if (coverage->with_lines == 0)
+        return quality;
+    quality += coverage->with_lines >= coverage->functions / 10 ? 50 : 15;
+    return quality + (coverage->inlines > 0 ? 15 : 0) + (coverage->has_dwarf ? 5 : 0);
 }
 
 /* --- writing --- */
@@ -91,7 +91,6 @@ void sxt_catalog_entry_write(const struct sxt_catalog_entry *entry, struct sxt_b
     write_text(&json, "build_id", entry->build_id.text[0] != 0 ? entry->build_id.text + 2 : NULL);
     write_text(&json, "name", entry->module_name);
     write_text(&json, "arch", entry->arch);
-    write_text(&json, "source", entry->source_path);
     write_qualities(&json, entry);
     sxt_json_write_number(&json, "functions", entry->functions);
     sxt_json_write_number(&json, "inlines", entry->inlines);
@@ -212,8 +211,6 @@ static int read_member(struct sxt_json_reader *reader, sxt_string key, uint64_t 
         return read_text(reader, "name", out->arena, &out->module_name);
     if (sxt_string_is(key, "arch"))
         return read_text(reader, "arch", out->arena, &out->arch);
-    if (sxt_string_is(key, "source"))
-        return read_text(reader, "source", out->arena, &out->source_path);
     if (sxt_string_is(key, "quality"))
         return read_qualities(reader, out);
     if (sxt_string_is(key, "functions"))

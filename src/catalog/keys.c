@@ -190,7 +190,7 @@ bool sxt_catalog_parse_entry_name(sxt_string text, struct sxt_catalog_entry_name
 {
     *out = (struct sxt_catalog_entry_name){0};
     if (text.size < 3 || text.data[0] < '0' || text.data[0] > '9' || text.data[1] < '0' || text.data[1] > '9' ||
-        text.data[2] == 0 || strchr("rpxdbs", text.data[2]) == NULL)
+        text.data[2] == 0 || strchr("rpxdb", text.data[2]) == NULL)
         return false;
     out->quality = (unsigned)(text.data[0] - '0') * 10 + (unsigned)(text.data[1] - '0');
     out->kind = text.data[2];

@@ -21,6 +21,7 @@ struct sxt_catalog {
     struct sxt_store *store;
     struct sxt_catalog_options options; /* complete; program is a copy */
     pthread_mutex_t making;             /* held while an archive is made: one at a time bounds the memory */
+    pthread_mutex_t extracting;         /* held while a worker runs */
     _Atomic int64_t last_time;          /* the last TIME that this process gave */
     struct sxt_catalog_cache *cache;
     pthread_mutex_t opening; /* guards `opened` */
@@ -68,7 +69,6 @@ enum sxt_catalog_entry_kind {
     SXT_ENTRY_EXECUTABLE = 'x', /* an executable, and what was read from it alone */
     SXT_ENTRY_DEBUG = 'd',      /* a debug file, and what was read from it alone */
     SXT_ENTRY_BOTH = 'b',       /* what was read from an executable with its debug file */
-    SXT_ENTRY_SOURCE = 's',     /* a source file */
 };
 
 /* An entry, from its name. */
@@ -156,7 +156,6 @@ enum sxt_catalog_blob_kind {
     SXT_BLOB_RETURNPADS,
     SXT_BLOB_EXECUTABLE,
     SXT_BLOB_DEBUGINFO,
-    SXT_BLOB_SOURCE,
     SXT_BLOB_PARTS, /* the names of the parts that the entry replaces, one a line */
     SXT_BLOB_KINDS
 };
@@ -178,8 +177,6 @@ int sxt_catalog_put_blob_writing(struct sxt_catalog *catalog, struct sxt_store_w
 int sxt_catalog_put_blob(struct sxt_catalog *catalog, const void *data, size_t size, struct sxt_catalog_blob *out,
                          sxt_error *error);
 
-/* Copies a file of the system into a blob. */
-int sxt_catalog_put_blob_file(struct sxt_catalog *catalog, int fd, struct sxt_catalog_blob *out, sxt_error *error);
 int sxt_catalog_open_blob(struct sxt_catalog *catalog, const struct sxt_catalog_blob *blob,
                           struct sxt_store_object **out, sxt_error *error);
 
@@ -190,7 +187,6 @@ struct sxt_catalog_entry {
     struct sxt_catalog_entry_name name;
     struct sxt_catalog_id file_id, build_id; /* empty if unknown */
     const char *module_name, *arch;          /* NULL if unknown */
-    const char *source_path;                 /* of a source file */
     bool is_upstream;
     bool has_symtab, has_dwarf, has_go, has_lines, has_inlines;
     uint64_t functions, inlines, lines, pads;
@@ -212,6 +208,22 @@ int sxt_catalog_get_entry(struct sxt_catalog *catalog, const char *tenant, const
                           const struct sxt_catalog_entry_name *name, struct sxt_arena *arena,
                           struct sxt_catalog_entry *out, sxt_error *error);
 
+/* A source file, from what follows "t/TENANT/source/ID/PATHHASH/": TIME-SHA256-SIZE. */
+struct sxt_catalog_source {
+    struct sxt_catalog_blob blob;
+    int64_t time;
+};
+bool sxt_catalog_parse_source(sxt_string text, struct sxt_catalog_source *out);
+
+/* The words that follow a prefix. */
+struct sxt_catalog_words {
+    char **list;
+    size_t count, capacity;
+};
+int sxt_catalog_list_words(struct sxt_catalog *catalog, const char *prefix, struct sxt_catalog_words *out,
+                           sxt_error *error);
+void sxt_catalog_words_free(struct sxt_catalog_words *words);
+
 /* The quality of symbols: 0 to 99. */
 struct sxt_catalog_coverage {
     uint64_t functions, with_lines, inlines;
@@ -224,6 +236,33 @@ unsigned sxt_catalog_quality(const struct sxt_catalog_coverage *coverage);
 /* Makes the archive of a complete set of the binary, stores it, and then its entry. */
 int sxt_catalog_merge(struct sxt_catalog *catalog, const char *tenant, const char *id,
                       const struct sxt_catalog_listing *listing, const struct sxt_catalog_set *set, sxt_error *error);
+
+/* --- reading ELF files in another process: worker.c, extract.c --- */
+
+#define SXT_CATALOG_INPUTS    2
+#define SXT_CATALOG_ARGUMENTS 16
+
+/* What a worker does: the arguments of the program end with NULL; input I is its descriptor 3 + I, OUTPUT its 1. */
+struct sxt_catalog_work {
+    const char *const *arguments;
+    const int *inputs;
+    size_t input_count;
+    int output;
+};
+
+/* Runs it to its end. SXT_ERROR_FORMAT with its message if it fails, SXT_ERROR_LIMIT if it takes too much. */
+int sxt_catalog_run(const struct sxt_catalog_options *options, const struct sxt_catalog_work *work, sxt_error *error);
+
+/*
+ * Reads the symbols of FILE, with those of DEBUG_FILE unless that is -1, into blobs of ENTRY, and says in it what was
+ * found. Whether the files have a symbol table and DWARF is in ENTRY already.
+ */
+int sxt_catalog_extract(struct sxt_catalog *catalog, int file, int debug_file, bool has_code,
+                        struct sxt_catalog_entry *entry, sxt_error *error);
+
+/* A descriptor of OBJECT as a local file: its own, or that of a copy, *COPY, which the caller abandons. */
+int sxt_catalog_local_file(struct sxt_catalog *catalog, struct sxt_store_object *object,
+                           struct sxt_store_writing **copy, int *fd, sxt_error *error);
 
 /* The last word of PATH, in the arena; NULL if PATH is NULL or memory is short. */
 const char *sxt_catalog_base_name(const char *path, struct sxt_arena *arena);
