@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,17 +19,20 @@
 #define SLOWEST 1024 /* bytes a second that a body must have, after the timeout */
 
 enum state {
-    IDLE,     /* between requests, or the headers are not complete */
-    SENDING,  /* the client sends a body */
-    ANSWERING /* the server works on the request */
+    IDLE,      /* between requests, or the headers are not complete */
+    SENDING,   /* the client sends a body */
+    ANSWERING, /* the server works on the request */
+    LATE       /* the client has sent too slowly, and was told so */
 };
 
 struct sxt_connection {
     struct sxt_connections *all;
     struct sxt_connection *before, *after;
     struct sxt_exchange *exchange;
+    struct MHD_Connection *from;
     int descriptor;
     bool has_rest;
+    char uuid[37]; /* of the request */
     char address[INET6_ADDRSTRLEN];
     _Atomic int state;
     _Atomic uint64_t since; /* milliseconds */
@@ -42,6 +46,7 @@ struct sxt_connections {
     struct sxt_connection *first;
     unsigned count, limit;
     uint64_t timeout; /* milliseconds */
+    bool has_tls;
     uint64_t accepted, evicted, timed_out;
 };
 
@@ -64,6 +69,7 @@ int sxt_connections_open(struct sxt_service *service, unsigned limit, unsigned t
         return sxt_fail_memory(error, sizeof *connections);
     connections->service = service;
     connections->limit = limit;
+    connections->has_tls = service->options.tls_cert != NULL;
     connections->timeout = (uint64_t)timeout * 1000;
     pthread_mutex_init(&connections->lock, NULL);
     int status = sxt_linger_start(&connections->linger, error);
@@ -99,6 +105,7 @@ static struct sxt_connection *open_connection(struct sxt_service *service, struc
     struct sxt_connection *connection = info != NULL ? calloc(1, sizeof *connection) : NULL;
     if (connection == NULL)
         return NULL;
+    connection->from = from;
     connection->descriptor = info->connect_fd;
     info = service->mhd.connection_info(from, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     read_address(info != NULL ? info->client_addr : NULL, connection->address);
@@ -197,18 +204,40 @@ static bool is_late(const struct sxt_connections *connections, struct sxt_connec
     int state = atomic_load_explicit(&connection->state, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&connection->since, memory_order_relaxed);
     uint64_t more = state == SENDING ? atomic_load_explicit(&connection->received, memory_order_relaxed) / SLOWEST : 0;
-    return state != ANSWERING && now > since && now - since > connections->timeout + 1000 * more;
+    return (state == IDLE || state == SENDING) && now > since && now - since > connections->timeout + 1000 * more;
+}
+
+/* Says to a client that it is too slow. The thread of the connection sees LATE, and does not answer too. */
+static void end_late(struct sxt_connection *connection)
+{
+    static const char reply[] =
+        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Content-Length: %zu\r\n\r\n%.*s";
+    char text[512];
+    struct sxt_buffer failure;
+    int state = SENDING;
+    if (!atomic_compare_exchange_strong(&connection->state, &state, LATE))
+        return;
+    sxt_buffer_init(&failure, sizeof text);
+    sxt_reply_print_failure(&failure, connection->uuid, 408, SXT_CODE_TIMEOUT, SXT_TIMEOUT_TEXT);
+    int size = snprintf(text, sizeof text, reply, failure.size, (int)failure.size, (const char *)failure.data);
+    /* GnuTLS does not allow two threads to use a session. */
+    if (!connection->all->has_tls && size > 0 && (size_t)size < sizeof text)
+        sxt_connection_send(connection, text, (size_t)size);
+    sxt_buffer_free(&failure);
 }
 
 void sxt_connections_check(struct sxt_connections *connections)
 {
     uint64_t now = now_ms();
     pthread_mutex_lock(&connections->lock);
-    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after)
-        if (!is_cut(at) && is_late(connections, at, now)) {
-            cut(at);
-            connections->timed_out++;
-        }
+    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after) {
+        if (is_cut(at) || !is_late(connections, at, now))
+            continue;
+        end_late(at);
+        cut(at);
+        connections->timed_out++;
+    }
     pthread_mutex_unlock(&connections->lock);
 }
 
@@ -265,10 +294,12 @@ static void enter(struct sxt_connection *connection, enum state state)
     atomic_store_explicit(&connection->state, state, memory_order_relaxed);
 }
 
-void sxt_connection_begin_request(struct sxt_connection *connection)
+void sxt_connection_begin_request(struct sxt_connection *connection, const char uuid[37])
 {
+    memcpy(connection->uuid, uuid, sizeof connection->uuid);
     connection->has_rest = false;
-    sxt_connection_continue(connection);
+    atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
+    enter(connection, ANSWERING);
 }
 
 void sxt_connection_received(struct sxt_connection *connection, size_t size)
@@ -276,15 +307,39 @@ void sxt_connection_received(struct sxt_connection *connection, size_t size)
     atomic_fetch_add_explicit(&connection->received, size, memory_order_relaxed);
 }
 
-void sxt_connection_pause(struct sxt_connection *connection)
+bool sxt_connection_take(struct sxt_connection *connection)
 {
-    atomic_store_explicit(&connection->state, ANSWERING, memory_order_relaxed);
+    int state = SENDING;
+    return atomic_compare_exchange_strong(&connection->state, &state, ANSWERING) || state == ANSWERING;
 }
 
-void sxt_connection_continue(struct sxt_connection *connection)
+void sxt_connection_expect(struct sxt_connection *connection)
+{
+    atomic_store_explicit(&connection->state, SENDING, memory_order_release);
+}
+
+void sxt_connection_expect_again(struct sxt_connection *connection)
 {
     atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
     enter(connection, SENDING);
+}
+
+bool sxt_connection_was_late(const struct sxt_connection *connection)
+{
+    return atomic_load(&((struct sxt_connection *)(uintptr_t)connection)->state) == LATE;
+}
+
+void sxt_connection_send(struct sxt_connection *connection, const void *data, size_t size)
+{
+    const struct sxt_mhd *mhd = &connection->all->service->mhd;
+    const union MHD_ConnectionInfo *info =
+        connection->all->has_tls ? mhd->connection_info(connection->from, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    ssize_t sent = 0;
+    if (!connection->all->has_tls)
+        sent = send(connection->descriptor, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    else if (info != NULL && mhd->tls_send != NULL)
+        sent = mhd->tls_send(info->tls_session, data, size);
+    (void)sent; /* the client may be gone */
 }
 
 void sxt_connection_end_request(struct sxt_connection *connection, bool has_rest)

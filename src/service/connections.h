@@ -46,12 +46,23 @@ void sxt_connection_keep_exchange(struct sxt_connection *connection, struct sxt_
 /* "127.0.0.1" */
 const char *sxt_connection_address(const struct sxt_connection *connection);
 
-void sxt_connection_begin_request(struct sxt_connection *connection);
+/* UUID is that of the request. */
+void sxt_connection_begin_request(struct sxt_connection *connection, const char uuid[37]);
 void sxt_connection_received(struct sxt_connection *connection, size_t size);
 
-/* The server is at work: nothing is expected of the client. Then, the client is expected to send more. */
-void sxt_connection_pause(struct sxt_connection *connection);
-void sxt_connection_continue(struct sxt_connection *connection);
+/*
+ * The server is at work, and nothing is expected of the client. False if the client was too slow: it has got its reply,
+ * and the connection is to be closed.
+ */
+bool sxt_connection_take(struct sxt_connection *connection);
+
+/* The client is expected to send more; its time goes on, or begins again, from any thread. */
+void sxt_connection_expect(struct sxt_connection *connection);
+void sxt_connection_expect_again(struct sxt_connection *connection);
+bool sxt_connection_was_late(const struct sxt_connection *connection);
+
+/* Sends bytes past libmicrohttpd, which has sent nothing yet; the connection is to be closed then. Best effort. */
+void sxt_connection_send(struct sxt_connection *connection, const void *data, size_t size);
 
 /* HAS_REST: the client may still send a body that nobody reads; so the connection is not simply cut. */
 void sxt_connection_end_request(struct sxt_connection *connection, bool has_rest);

@@ -18,7 +18,8 @@
 #include "service/log.h"
 #include "service/metrics.h"
 
-#define KEPT_MEMORY ((size_t)64 << 10) /* of buffers that are used again */
+#define KEPT_MEMORY ((size_t)64 << 10)    /* of buffers that are used again */
+#define DROPPED     ((uint64_t)256 << 10) /* that are read after a refusal, so that the connection can be used again */
 
 static struct sxt_exchange *begin(struct sxt_service *service, struct MHD_Connection *connection);
 static enum MHD_Result take_headers(struct sxt_exchange *exchange, const char *url, const char *method);
@@ -38,6 +39,12 @@ static bool is_waiting(const struct sxt_exchange *exchange)
     return atomic_load_explicit(&((struct sxt_exchange *)(uintptr_t)exchange)->is_waiting, memory_order_acquire);
 }
 
+/* Is more of the body on its way than is worth reading, for a request that is refused already? */
+static bool has_much_to_come(const struct sxt_exchange *exchange)
+{
+    return exchange->is_chunked || exchange->length - exchange->received > DROPPED;
+}
+
 enum MHD_Result sxt_exchange_handle(void *data, struct MHD_Connection *connection, const char *url, const char *method,
                                     const char *version, const char *upload, size_t *upload_size, void **slot)
 {
@@ -49,20 +56,26 @@ enum MHD_Result sxt_exchange_handle(void *data, struct MHD_Connection *connectio
     }
     if (is_waiting(exchange))
         return MHD_YES; /* nothing is taken; libmicrohttpd calls again */
+    if (!sxt_connection_take(exchange->client))
+        return MHD_NO;
     if (*upload_size > 0) {
         bool is_enough = sxt_body_take(exchange, upload, *upload_size);
         *upload_size = 0;
         if (is_enough)
             go_on(exchange);
+        else if (exchange->stage == SXT_STAGE_DROP && has_much_to_come(exchange))
+            return sxt_reply_cut(exchange);
+        else
+            sxt_connection_expect(exchange->client);
         return MHD_YES;
     }
     if (exchange->stage == SXT_STAGE_HEADERS && exchange->response == NULL) { /* after `begin` on a worker */
         exchange->stage = SXT_STAGE_BODY;
+        sxt_connection_expect(exchange->client);
         return MHD_YES;
     }
     if (exchange->response == NULL) {
         exchange->stage = SXT_STAGE_END;
-        sxt_connection_pause(exchange->client);
         go_on(exchange);
         if (is_waiting(exchange))
             return MHD_YES;
@@ -135,7 +148,7 @@ static struct sxt_exchange *begin(struct sxt_service *service, struct MHD_Connec
     exchange->request.tenant = exchange->request.key_id = "";
     make_uuid(service, exchange->request.uuid);
     service->mhd.connection_values(connection, MHD_HEADER_KIND, take_header, exchange);
-    sxt_connection_begin_request(client);
+    sxt_connection_begin_request(client, exchange->request.uuid);
     return exchange;
 }
 
@@ -153,6 +166,8 @@ static enum MHD_Result take_headers(struct sxt_exchange *exchange, const char *u
         go_on(exchange);
     else
         exchange->stage = SXT_STAGE_BODY;
+    if (!is_waiting(exchange))
+        sxt_connection_expect(exchange->client);
     return MHD_YES;
 }
 
@@ -165,7 +180,6 @@ static void wait_for_worker(struct sxt_exchange *exchange)
     exchange->job = (struct sxt_job){.run = work};
     exchange->job.is_long = exchange->stage == SXT_STAGE_END && exchange->request.route->body == SXT_BODY_STREAM;
     atomic_store_explicit(&exchange->is_waiting, true, memory_order_release);
-    sxt_connection_pause(exchange->client);
     service->mhd.suspend(exchange->connection);
     if (sxt_workers_post(service->workers, &exchange->job))
         return;
@@ -173,6 +187,7 @@ static void wait_for_worker(struct sxt_exchange *exchange)
     sxt_reply_failure(&exchange->request, 503, SXT_CODE_BUSY, "too many requests at once");
     if (exchange->stage == SXT_STAGE_BODY)
         exchange->stage = SXT_STAGE_DROP;
+    sxt_connection_expect_again(exchange->client);
     atomic_store_explicit(&exchange->is_waiting, false, memory_order_release);
     service->mhd.resume(exchange->connection);
 }
@@ -207,7 +222,7 @@ static void work(struct sxt_job *job)
             sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");
     }
     if (exchange->stage != SXT_STAGE_END)
-        sxt_connection_continue(exchange->client);
+        sxt_connection_expect_again(exchange->client);
     atomic_store_explicit(&exchange->is_waiting, false, memory_order_release);
     service->mhd.resume(connection);
 }
@@ -260,6 +275,11 @@ void sxt_exchange_completed(void *data, struct MHD_Connection *connection, void 
         return;
     *slot = NULL;
     uint64_t nanoseconds = now_ns() - exchange->began_ns;
+    if (sxt_connection_was_late(exchange->client)) {
+        exchange->status = 408;
+        exchange->code = SXT_CODE_TIMEOUT;
+        memcpy(exchange->text, SXT_TIMEOUT_TEXT, sizeof SXT_TIMEOUT_TEXT);
+    }
     if (exchange->status == 0 || reason != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         exchange->is_cut = true;
     sxt_metrics_request(service->metrics, &(struct sxt_metrics_request){.route = exchange->request.route,

@@ -26,6 +26,7 @@ int sxt_mhd_load(struct sxt_mhd *mhd, sxt_error *error)
         {"MHD_add_response_header", &mhd->add_header},
         {"MHD_destroy_response", &mhd->release},
         {"MHD_is_feature_supported", &mhd->has_feature},
+        {"MHD_get_reason_phrase_for", &mhd->reason},
     };
     mhd->library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (mhd->library == NULL)
@@ -40,5 +41,7 @@ int sxt_mhd_load(struct sxt_mhd *mhd, sxt_error *error)
                             wanted[i].name);
         memcpy(wanted[i].place, &found, sizeof found);
     }
+    void *tls_send = dlsym(mhd->library, "gnutls_record_send");
+    memcpy(&mhd->tls_send, &tls_send, sizeof tls_send);
     return SXT_OK;
 }

@@ -26,6 +26,8 @@ struct sxt_mhd {
     enum MHD_Result (*add_header)(struct MHD_Response *response, const char *name, const char *value);
     void (*release)(struct MHD_Response *response);
     enum MHD_Result (*has_feature)(enum MHD_FEATURE feature);
+    const char *(*reason)(unsigned status);
+    ssize_t (*tls_send)(void *session, const void *data, size_t size); /* of GnuTLS; NULL without TLS */
 };
 
 /* SXT_ERROR_UNSUPPORTED if the library is not there, or too old. */

@@ -84,26 +84,52 @@ void sxt_reply_failure(struct sxt_request *request, unsigned status, enum sxt_co
     va_start(list, format);
     vsnprintf(text, sizeof exchange->text, format, list);
     va_end(list);
-    char number[16];
-    snprintf(number, sizeof number, "%d", (int)code);
     exchange->code = code;
     struct sxt_buffer body;
     sxt_buffer_init(&body, FAILURE_LIMIT);
-    struct sxt_json_writer json = sxt_json_writer_make(&body, SXT_JSON_COMPACT);
+    sxt_reply_print_failure(&body, request->uuid, status, code, text);
+    if (body.failed) /* out of memory */
+        sxt_reply_text(request, status, JSON, "{\"success\":false}");
+    else
+        sxt_reply_buffer(request, status, JSON, &body);
+    sxt_buffer_free(&body);
+}
+
+void sxt_reply_print_failure(struct sxt_buffer *out, const char *uuid, unsigned status, enum sxt_code code,
+                             const char *text)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", (int)code);
+    struct sxt_json_writer json = sxt_json_writer_make(out, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_bool(&json, "success", false);
-    sxt_json_write_string(&json, "uuid", sxt_string_of(request->uuid));
+    sxt_json_write_string(&json, "uuid", sxt_string_of(uuid));
     sxt_json_write_begin(&json, "error", '{');
     sxt_json_write_string(&json, "Code", sxt_string_of(number));
     sxt_json_write_string(&json, "Text", sxt_string_of(text));
     sxt_json_write_end(&json, '}');
     sxt_json_write_number(&json, "status", status);
     sxt_json_write_end(&json, '}');
-    if (body.failed) /* out of memory */
-        sxt_reply_text(request, status, JSON, "{\"success\":false}");
-    else
-        sxt_reply_buffer(request, status, JSON, &body);
+}
+
+enum MHD_Result sxt_reply_cut(struct sxt_exchange *exchange)
+{
+    struct sxt_buffer body, whole;
+    sxt_buffer_init(&body, FAILURE_LIMIT);
+    sxt_buffer_init(&whole, 2 * FAILURE_LIMIT);
+    sxt_reply_print_failure(&body, exchange->request.uuid, exchange->status, exchange->code, exchange->text);
+    sxt_buffer_print(&whole, "HTTP/1.1 %u %s\r\nContent-Type: " JSON "\r\nConnection: close\r\nContent-Length: %zu\r\n",
+                     exchange->status, exchange->request.service->mhd.reason(exchange->status), body.size);
+    for (size_t i = 0; i < exchange->reply_header_count; i++)
+        sxt_buffer_print(&whole, "%s: %s\r\n", exchange->reply_headers[i].name, exchange->reply_headers[i].value);
+    sxt_buffer_print(&whole, "\r\n");
+    sxt_buffer_append(&whole, body.data, body.size);
+    if (!whole.failed)
+        sxt_connection_send(exchange->client, whole.data, whole.size);
     sxt_buffer_free(&body);
+    sxt_buffer_free(&whole);
+    exchange->must_close = true;
+    return MHD_NO;
 }
 
 void sxt_reply_error(struct sxt_request *request, const sxt_error *error)

@@ -173,7 +173,7 @@ static int open_parts(struct server *server, sxt_error *error)
         status = open_keys(server, error);
     if (status == SXT_OK)
         status = sxt_store_open(options->store, &options->store_options, &service->store, error);
-    if (status == SXT_OK && &sxt_catalog_open != NULL)
+    if (status == SXT_OK)
         status = sxt_catalog_open(service->store, &options->catalog_options, &service->catalog, error);
     if (status == SXT_OK)
         status = sxt_metrics_open(&service->metrics, error);
@@ -354,10 +354,8 @@ static void close_parts(struct server *server)
     sxt_sweeper_stop(&server->sweeper);
     sxt_workers_stop(&service->workers);
     sxt_connections_close(&service->connections);
-    if (service->catalog != NULL)
-        sxt_catalog_close(&service->catalog);
-    if (service->store != NULL)
-        sxt_store_close(&service->store);
+    sxt_catalog_close(&service->catalog);
+    sxt_store_close(&service->store);
     sxt_metrics_close(&service->metrics);
     sxt_keys_close(&service->keys);
     sxt_log_close(&service->log);

@@ -12,15 +12,6 @@
 #include "service/request.h"
 #include "service/service.h"
 
-/* Until the catalog is there, the program links without it. */
-#pragma weak sxt_catalog_open
-#pragma weak sxt_catalog_close
-#pragma weak sxt_catalog_sweep
-#pragma weak sxt_catalog_settle
-#pragma weak sxt_catalog_add_part
-#pragma weak sxt_catalog_parse_file_id
-#pragma weak sxt_catalog_parse_build_id
-
 struct sxt_service {
     struct sxt_service_options options; /* with defaults filled in */
     struct sxt_store *store;
