@@ -205,6 +205,13 @@ typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *liste
 int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char *prefix, const char *after,
                      size_t limit, sxt_catalog_visit *visit, void *data, sxt_error *error);
 
+/* All tenants that have something, "" for none; anything but SXT_OK from VISIT ends it. */
+int sxt_catalog_tenants(struct sxt_catalog *catalog, int (*visit)(void *data, const char *tenant), void *data,
+                        sxt_error *error);
+
+/* SXT_ERROR_NOT_FOUND if a tenant has nothing of a binary, not even a part of an upload. */
+int sxt_catalog_has(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id, sxt_error *error);
+
 /* Removes all that a tenant has of a binary, under all its ids. SXT_ERROR_NOT_FOUND if there is nothing. */
 int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                        sxt_error *error);

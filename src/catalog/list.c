@@ -309,22 +309,51 @@ static int remove_id(struct sxt_catalog *catalog, const char *tenant, const char
     return status;
 }
 
-int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                       sxt_error *error)
+static int list_existing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                         struct sxt_catalog_closure *out, sxt_error *error)
 {
-    struct sxt_catalog_closure closure;
-    int status = sxt_catalog_list_closure(catalog, tenant, id->text, false, &closure, error);
+    int status = sxt_catalog_list_closure(catalog, tenant, id->text, false, out, error);
     bool is_there = false;
-    for (size_t i = 0; i < closure.count && status == SXT_OK; i++) {
-        const struct sxt_catalog_listing *listing = &closure.list[i].listing;
+    for (size_t i = 0; i < out->count && status == SXT_OK; i++) {
+        const struct sxt_catalog_listing *listing = &out->list[i].listing;
         is_there |= listing->entry_count + listing->part_count + listing->same_count + listing->unknown > 0;
     }
     if (status == SXT_OK && !is_there)
         status = sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "nothing of this binary is there");
+    return status;
+}
+
+int sxt_catalog_has(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id, sxt_error *error)
+{
+    struct sxt_catalog_closure closure;
+    int status = list_existing(catalog, tenant, id, &closure, error);
+    sxt_catalog_closure_free(&closure);
+    return status;
+}
+
+int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                       sxt_error *error)
+{
+    struct sxt_catalog_closure closure;
+    int status = list_existing(catalog, tenant, id, &closure, error);
     /* The id that was asked for is the last: what is left after a failure is found again. */
     for (size_t i = closure.count; i-- > 0 && status == SXT_OK;)
         status = remove_id(catalog, tenant, closure.list[i].id.text, error);
     sxt_catalog_closure_free(&closure);
+    return status;
+}
+
+int sxt_catalog_tenants(struct sxt_catalog *catalog, int (*visit)(void *data, const char *tenant), void *data,
+                        sxt_error *error)
+{
+    struct sxt_catalog_words words;
+    int status = sxt_catalog_list_words(catalog, "t/", &words, error);
+    for (size_t i = 0; i < words.count && status == SXT_OK; i++) {
+        char tenant[SXT_CATALOG_KEY_ROOM];
+        if (sxt_catalog_tenant_of(sxt_string_of(words.list[i]), tenant))
+            status = visit(data, tenant);
+    }
+    sxt_catalog_words_free(&words);
     return status;
 }
 

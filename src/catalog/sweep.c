@@ -154,6 +154,47 @@ static bool has_parts(const struct sxt_catalog_listing *listing, const struct sx
     return false;
 }
 
+/* Links of which both ends have nothing else, and which are not new: the first part of an upload comes after them. */
+struct links {
+    struct sweep *sweep;
+    struct sxt_catalog_words old; /* keys */
+};
+
+static bool keep_key(struct sxt_catalog_words *keys, const char *key);
+
+static int visit_link(void *data, const char *key, uint64_t size, int64_t modified_us)
+{
+    (void)size;
+    struct links *links = data;
+    int64_t age = (int64_t)links->sweep->catalog->options.stale_seconds * 1000000;
+    if (modified_us > links->sweep->now - age)
+        return SXT_OK;
+    return keep_key(&links->old, key) ? SXT_OK : SXT_ERROR_MEMORY;
+}
+
+static int sweep_links(struct sweep *sweep, const char *tenant, const char *id, sxt_error *error)
+{
+    struct links links = {.sweep = sweep};
+    struct sxt_catalog_closure closure;
+    char key[SXT_CATALOG_KEY_ROOM];
+    bool is_empty = true;
+    int status = sxt_catalog_list_closure(sweep->catalog, tenant, id, false, &closure, error);
+    for (size_t i = 0; i < closure.count && status == SXT_OK; i++)
+        is_empty &= closure.list[i].listing.entry_count + closure.list[i].listing.part_count == 0;
+    sxt_catalog_closure_free(&closure);
+    if (status != SXT_OK || !is_empty)
+        return status;
+    status = sxt_catalog_key(key, tenant, id, error, "same/");
+    if (status == SXT_OK)
+        status = sxt_store_list(sweep->catalog->store, key, visit_link, &links, error);
+    if (status == SXT_ERROR_MEMORY)
+        status = sxt_fail_memory(error, sizeof links);
+    for (size_t i = 0; i < links.old.count && status == SXT_OK; i++)
+        status = remove_object(sweep, links.old.list[i], 0, error);
+    sxt_catalog_words_free(&links.old);
+    return status;
+}
+
 static int sweep_binary(struct sweep *sweep, const char *tenant, const char *id, sxt_error *error)
 {
     struct sxt_catalog_listing listing;
@@ -171,6 +212,8 @@ static int sweep_binary(struct sweep *sweep, const char *tenant, const char *id,
             status = use_entry(sweep, tenant, id, entry, error);
         }
     }
+    if (status == SXT_OK && listing.entry_count + listing.part_count == 0 && listing.same_count > 0)
+        status = sweep_links(sweep, tenant, id, error);
     sxt_catalog_listing_free(&listing);
     if (is_changed)
         sxt_catalog_changed(sweep->catalog, tenant, id);

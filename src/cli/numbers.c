@@ -2,6 +2,7 @@
 #include "cli/numbers.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/byte_count.h"
@@ -172,4 +173,27 @@ void cli_markdown_code(struct sxt_emit *emit, sxt_string name)
     }
     sxt_emit_name(emit, (sxt_string){name.data + start, name.size - start});
     sxt_emit_text(emit, "`");
+}
+
+int cli_time_option(const struct cli_arguments *arguments, const char *name, uint64_t *out)
+{
+    static const struct {
+        char letter;
+        uint32_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    const char *text = cli_value(arguments, name);
+    *out = 0;
+    if (text == NULL)
+        return CLI_DONE;
+    size_t digits = strspn(text, "0123456789");
+    uint64_t number = strtoull(text, NULL, 10), unit = 1;
+    const char *letter = text + digits;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (*letter == units[i].letter)
+            unit = units[i].seconds;
+    bool is_unit = *letter == 0 || (strchr("smhd", *letter) != NULL && letter[1] == 0);
+    if (digits == 0 || digits > 10 || !is_unit || number == 0)
+        return cli_usage(arguments->verb, "--%s takes a time, such as 12h or 90d, not '%s'", name, text);
+    *out = number * unit;
+    return CLI_DONE;
 }

@@ -33,4 +33,7 @@ void cli_print_padded(struct sxt_emit *emit, sxt_string name, size_t width);
 /* The number that an option was given, or OTHERWISE. */
 int cli_count_option(const struct cli_arguments *arguments, const char *name, uint64_t otherwise, uint64_t *out);
 
+/* The time that an option was given, such as 12h or 90d, in seconds; 0 if it was not given. */
+int cli_time_option(const struct cli_arguments *arguments, const char *name, uint64_t *out);
+
 #endif

@@ -75,30 +75,6 @@ static int size_option(const struct cli_arguments *arguments, const char *name, 
     return CLI_DONE;
 }
 
-/* A time such as 90d, in seconds. */
-static int time_option(const struct cli_arguments *arguments, const char *name, uint64_t *out)
-{
-    static const struct {
-        char letter;
-        uint32_t seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    const char *text = cli_value(arguments, name);
-    *out = 0;
-    if (text == NULL)
-        return CLI_DONE;
-    size_t digits = strspn(text, "0123456789");
-    uint64_t number = strtoull(text, NULL, 10), unit = 1;
-    const char *letter = text + digits;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (*letter == units[i].letter)
-            unit = units[i].seconds;
-    bool is_unit = *letter == 0 || (strchr("smhd", *letter) != NULL && letter[1] == 0);
-    if (digits == 0 || digits > 10 || !is_unit || number == 0)
-        return cli_usage(arguments->verb, "--%s takes a time, such as 12h or 90d, not '%s'", name, text);
-    *out = number * unit;
-    return CLI_DONE;
-}
-
 static int count_option(const struct cli_arguments *arguments, const char *name, uint32_t *out)
 {
     uint64_t number = 0;
@@ -134,9 +110,9 @@ static int read_limits(const struct cli_arguments *arguments, struct sxt_service
     for (size_t i = 0; i < sizeof counts / sizeof *counts && status == CLI_DONE; i++)
         status = count_option(arguments, counts[i].name, counts[i].place);
     if (status == CLI_DONE)
-        status = time_option(arguments, "retention", &service->retention_seconds);
+        status = cli_time_option(arguments, "retention", &service->retention_seconds);
     if (status == CLI_DONE)
-        status = time_option(arguments, "stale", &service->stale_seconds);
+        status = cli_time_option(arguments, "stale", &service->stale_seconds);
     if (status == CLI_DONE)
         status = cli_threads(arguments, &threads);
     service->threads = threads;

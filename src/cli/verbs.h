@@ -18,6 +18,7 @@ extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;
 extern const struct cli_verb cli_serve;
 extern const struct cli_verb cli_size;
+extern const struct cli_verb cli_store;
 extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;
 extern const struct cli_verb cli_generate;
