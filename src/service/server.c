@@ -38,6 +38,8 @@ struct server {
     struct sxt_sweeper *sweeper;
     char *tls_cert_text, *tls_key_text;
     char program[4096];
+    _Atomic bool is_started;
+    char problem[160]; /* why it could not start */
 };
 
 static int check_options(const struct sxt_service_options *options, sxt_error *error);
@@ -149,8 +151,6 @@ static int open_keys(struct server *server, sxt_error *error)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
                         "other machines can connect to %s, so keys are needed (--api-key-file)",
                         server->listen.address);
-    sxt_log_message(service->log, "warning", NULL,
-                    "no keys are given: everybody on this machine may read, upload and remove");
     return SXT_OK;
 }
 
@@ -215,8 +215,14 @@ static void log_library(void *data, const char *format, va_list list) __attribut
 static void log_library(void *data, const char *format, va_list list)
 {
     static _Atomic uint64_t budget; /* second << 8 | lines */
-    struct sxt_service *service = data;
+    struct server *server = data;
+    struct sxt_service *service = &server->service;
     struct timespec now;
+    if (!atomic_load(&server->is_started)) {
+        if (*server->problem == 0)
+            vsnprintf(server->problem, sizeof server->problem, format, list);
+        return;
+    }
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     uint64_t before = atomic_load(&budget), second = (uint64_t)now.tv_sec;
     uint64_t lines = before >> 8 == second ? (before & 255) + 1 : 0;
@@ -249,7 +255,7 @@ static int start_daemon(struct server *server, sxt_error *error)
     }
     more[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     service->daemon = service->mhd.start(
-        flags, 0, NULL, NULL, sxt_exchange_handle, service, MHD_OPTION_EXTERNAL_LOGGER, log_library, service,
+        flags, 0, NULL, NULL, sxt_exchange_handle, service, MHD_OPTION_EXTERNAL_LOGGER, log_library, server,
         MHD_OPTION_LISTEN_SOCKET, server->listen.descriptor, MHD_OPTION_NOTIFY_COMPLETED, sxt_exchange_completed,
         service, MHD_OPTION_NOTIFY_CONNECTION, sxt_connections_notify, service, MHD_OPTION_UNESCAPE_CALLBACK,
         keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connection_limit,
@@ -257,8 +263,9 @@ static int start_daemon(struct server *server, sxt_error *error)
         CONNECTION_ROOM, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_STEP, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_ARRAY, more, MHD_OPTION_END);
     if (service->daemon == NULL)
-        return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "cannot start libmicrohttpd%s",
-                        options->tls_cert != NULL ? "; does the key belong to the certificate?" : "");
+        return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "cannot start libmicrohttpd: %.*s",
+                        (int)strcspn(server->problem, "\n"), server->problem);
+    atomic_store(&server->is_started, true);
     return SXT_OK;
 }
 
@@ -293,6 +300,9 @@ static void serve(struct server *server, const sigset_t *signals)
                         service->options.tls_cert != NULL ? "https" : "http", server->listen.address);
     if (write(STDOUT_FILENO, line, (size_t)size) != size)
         sxt_log_message(service->log, "warning", NULL, "cannot write the address to standard output");
+    if (service->keys == NULL)
+        sxt_log_message(service->log, "warning", NULL,
+                        "no keys are given: everybody on this machine may read, upload and remove");
     sxt_log_message(service->log, "info", NULL, "listening on %s", server->listen.address);
     for (unsigned tick = 0;; tick++) {
         int number = wait_signal(signals, TICK_MS);

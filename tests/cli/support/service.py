@@ -3,7 +3,9 @@
 import http.client
 import json
 import os
+import pathlib
 import select
+import shutil
 import signal
 import socket
 import ssl
@@ -13,6 +15,15 @@ import tempfile
 from support import sextant
 
 WAIT = 60  # seconds, for a slow machine; nothing is expected to take this long
+
+
+def store_folder(test):
+    """A folder for a store that is gone after TEST: in memory where that is possible, because a store waits for the disk
+    after each object."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="sextant-store-", dir=place))
+    test.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+    return folder / "store"
 
 
 class Reply:
