@@ -36,7 +36,7 @@ static int list_one(struct sxt_catalog *catalog, const char *tenant, const struc
     if (status != SXT_OK || !settle || listing->part_count == 0)
         return status;
     struct sxt_catalog_sets sets;
-    status = sxt_catalog_find_sets(listing, &sets, error);
+    status = sxt_catalog_find_sets(catalog, listing, &sets, error);
     bool is_complete = sets.complete_count > 0;
     sxt_catalog_sets_free(&sets);
     if (status != SXT_OK || !is_complete || sxt_catalog_is_unmergeable(catalog, tenant, id->text))

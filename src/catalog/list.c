@@ -150,13 +150,14 @@ static int rank_all(const struct sxt_catalog_closure *closure, struct sxt_catalo
 }
 
 /* What is being uploaded. */
-static int add_sets(const struct sxt_catalog_closure *closure, struct sxt_catalog_listed *listed, sxt_error *error)
+static int add_sets(const struct sxt_catalog *catalog, const struct sxt_catalog_closure *closure,
+                    struct sxt_catalog_listed *listed, sxt_error *error)
 {
     int64_t time = -1;
     int status = SXT_OK;
     for (size_t i = 0; i < closure->count && status == SXT_OK; i++) {
         struct sxt_catalog_sets sets;
-        status = sxt_catalog_find_sets(&closure->list[i].listing, &sets, error);
+        status = sxt_catalog_find_sets(catalog, &closure->list[i].listing, &sets, error);
         for (size_t k = 0; k < sets.collecting_count; k++) {
             if (sets.collecting[k].time < time)
                 continue;
@@ -210,7 +211,7 @@ static int list_closure(struct listing *listing, const struct sxt_catalog_closur
             add_entry(&listed, &entries[i]);
         }
     if (status == SXT_OK)
-        status = add_sets(closure, &listed, error);
+        status = add_sets(listing->catalog, closure, &listed, error);
     add_ids(closure, &listed);
     listed.missing = missing_of(&listed);
     if (status == SXT_OK && matches(&listed, listing->prefix)) {

@@ -5,7 +5,8 @@
  * The parts of one kind, generation and number of parts are a line. Walking along a line in the order of times, each
  * part goes into the set that is being collected, in place of an earlier one with its number. When every number is
  * there, the set is complete, and the next part begins another one. Parts up to the time of the line's newest entry
- * are in that entry already, or were replaced before, and do not count.
+ * are in that entry already, or were replaced before, and do not count. A set to which nothing was added for a day (or
+ * what else the options say) was given up: the next part begins another one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static bool add_set(struct sxt_catalog_set **list, size_t *count, size_t *capaci
 }
 
 /* Walks along COUNT parts of one line, which begin at PARTS. */
-static bool walk(const struct sxt_catalog_part_name *parts, size_t count, int64_t settled,
+static bool walk(const struct sxt_catalog_part_name *parts, size_t count, int64_t settled, int64_t stale_us,
                  struct sxt_catalog_set *complete, struct sxt_catalog_set *set)
 {
     if (set->parts <= PARTS_TRUSTED || count >= set->parts) {
@@ -57,6 +58,11 @@ static bool walk(const struct sxt_catalog_part_name *parts, size_t count, int64_
     for (size_t i = 0; i < count; i++) {
         if (parts[i].time <= settled)
             continue;
+        if (set->there > 0 && parts[i].time - set->time > stale_us) {
+            set->there = 0;
+            if (set->items != NULL)
+                memset(set->items, 0, set->parts * sizeof(*set->items));
+        }
         set->time = parts[i].time;
         set->there += set->items == NULL || set->items[parts[i].part] == NULL;
         if (set->items == NULL)
@@ -88,12 +94,12 @@ static int compare_sets(const void *left, const void *right)
 
 /* Adds the sets of one line. */
 static bool add_line(const struct sxt_catalog_listing *listing, const struct sxt_catalog_part_name *parts, size_t count,
-                     struct sxt_catalog_sets *out)
+                     int64_t stale_us, struct sxt_catalog_sets *out)
 {
     int64_t settled = sxt_catalog_settled_until(listing, parts->kind, parts->generation, parts->parts);
     struct sxt_catalog_set set = {.kind = parts->kind, .generation = parts->generation, .parts = parts->parts};
     struct sxt_catalog_set complete = {0};
-    bool is_good = walk(parts, count, settled, &complete, &set);
+    bool is_good = walk(parts, count, settled, stale_us, &complete, &set);
     if (is_good && complete.items != NULL) {
         is_good = add_set(&out->complete, &out->complete_count, &out->complete_capacity, &complete);
         if (is_good)
@@ -109,15 +115,18 @@ static bool add_line(const struct sxt_catalog_listing *listing, const struct sxt
     return is_good;
 }
 
-int sxt_catalog_find_sets(const struct sxt_catalog_listing *listing, struct sxt_catalog_sets *out, sxt_error *error)
+int sxt_catalog_find_sets(const struct sxt_catalog *catalog, const struct sxt_catalog_listing *listing,
+                          struct sxt_catalog_sets *out, sxt_error *error)
 {
+    uint64_t stale = catalog->options.stale_seconds;
+    int64_t stale_us = stale < INT64_MAX / 2000000 ? (int64_t)stale * 1000000 : INT64_MAX / 2;
     *out = (struct sxt_catalog_sets){0};
     bool is_good = true;
     for (size_t first = 0, end; first < listing->part_count && is_good; first = end) {
         const struct sxt_catalog_part_name *parts = &listing->parts[first];
         for (end = first + 1; end < listing->part_count && sxt_catalog_same_line(parts, &listing->parts[end]);)
             end++;
-        is_good = add_line(listing, parts, end - first, out);
+        is_good = add_line(listing, parts, end - first, stale_us, out);
     }
     if (out->complete_count > 0)
         qsort(out->complete, out->complete_count, sizeof *out->complete, compare_sets);

@@ -136,7 +136,8 @@ struct sxt_catalog_sets {
 };
 
 /* Which sets the parts of LISTING, which is sorted, make. Free *OUT in any case. It points into LISTING. */
-int sxt_catalog_find_sets(const struct sxt_catalog_listing *listing, struct sxt_catalog_sets *out, sxt_error *error);
+int sxt_catalog_find_sets(const struct sxt_catalog *catalog, const struct sxt_catalog_listing *listing,
+                          struct sxt_catalog_sets *out, sxt_error *error);
 void sxt_catalog_sets_free(struct sxt_catalog_sets *sets);
 
 /* Do the two belong to one line? */

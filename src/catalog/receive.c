@@ -157,10 +157,11 @@ static int move_part(struct receiving *receiving, const struct sxt_catalog_listi
     return status;
 }
 
-static int has_complete_set(const struct sxt_catalog_listing *listing, bool *is_complete, sxt_error *error)
+static int has_complete_set(const struct sxt_catalog *catalog, const struct sxt_catalog_listing *listing,
+                            bool *is_complete, sxt_error *error)
 {
     struct sxt_catalog_sets sets;
-    int status = sxt_catalog_find_sets(listing, &sets, error);
+    int status = sxt_catalog_find_sets(catalog, listing, &sets, error);
     *is_complete = status == SXT_OK && sets.complete_count > 0;
     sxt_catalog_sets_free(&sets);
     return status;
@@ -177,7 +178,7 @@ static int follow_up(struct receiving *receiving, bool *is_complete, sxt_error *
         if (status == SXT_OK)
             status = check_counts(receiving, &listing, &counts, error);
         if (status == SXT_OK && counts)
-            status = has_complete_set(&listing, is_complete, error);
+            status = has_complete_set(receiving->catalog, &listing, is_complete, error);
         else if (status == SXT_OK)
             status = move_part(receiving, &listing, error);
         sxt_catalog_listing_free(&listing);
@@ -233,7 +234,7 @@ static int settle_listed(struct sxt_catalog *catalog, const char *tenant, const 
     int status = sxt_catalog_list_binary(catalog, tenant, id, true, &listing, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_catalog_find_sets(&listing, &sets, error);
+    status = sxt_catalog_find_sets(catalog, &listing, &sets, error);
     for (size_t i = 0; i < sets.complete_count && status == SXT_OK; i++)
         status = sxt_catalog_merge(catalog, tenant, id, &listing, &sets.complete[i], error);
     sxt_catalog_sets_free(&sets);

@@ -94,7 +94,7 @@ static int sweep_parts(struct sweep *sweep, const char *tenant, const char *id,
                        const struct sxt_catalog_listing *listing, sxt_error *error)
 {
     struct sxt_catalog_sets sets;
-    int status = sxt_catalog_find_sets(listing, &sets, error);
+    int status = sxt_catalog_find_sets(sweep->catalog, listing, &sets, error);
     for (size_t i = 0; i < listing->part_count && status == SXT_OK; i++) {
         const struct sxt_catalog_part_name *part = &listing->parts[i];
         bool is_settled = part->time <= sxt_catalog_settled_until(listing, part->kind, part->generation, part->parts);

@@ -11,6 +11,7 @@
 
 static struct sxt_catalog_listing listing;
 static struct sxt_catalog_sets sets;
+static const struct sxt_catalog catalog = {.options = {.stale_seconds = 1}};
 
 TEAR_DOWN()
 {
@@ -27,7 +28,7 @@ static void walk(void)
 {
     sxt_catalog_sets_free(&sets);
     sxt_catalog_listing_sort(&listing);
-    assert_int_equal(sxt_catalog_find_sets(&listing, &sets, NULL), SXT_OK);
+    assert_int_equal(sxt_catalog_find_sets(&catalog, &listing, &sets, NULL), SXT_OK);
 }
 
 #define T(n) "000000000000000" #n
@@ -99,6 +100,18 @@ TEST(other_numbers_of_parts_are_other_sets)
     walk();
     assert_int_equal(sets.complete_count, 0);
     assert_int_equal(sets.collecting_count, 4);
+}
+
+TEST(a_set_that_was_given_up_does_not_count)
+{
+    add("part/ranges/-/2/0000000000000001-0-" H);
+    add("part/ranges/-/2/00000000000f4243-1-" H); /* more than a second later */
+    walk();
+    assert_int_equal(sets.complete_count, 0);
+    assert_int_equal(sets.collecting[0].there, 1);
+    add("part/ranges/-/2/00000000001e8483-0-" H); /* a second after that */
+    walk();
+    assert_int_equal(sets.complete_count, 1);
 }
 
 TEST(a_huge_number_of_parts_takes_no_memory)
