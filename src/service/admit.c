@@ -1,13 +1,5 @@
-/*
- * admit.c: decides whether a request is handled, from its first line and its headers.
- *
- * libmicrohttpd is lenient: it takes the first of two Content-Lengths, prefers Transfer-Encoding to Content-Length, and
- * accepts blanks in names. Two servers on the way of a request may then disagree on where it ends, so all of this is
- * refused here, and the connection is closed.
- */
-#include <stdlib.h>
+/* admit.c: decides whether a request is handled, from its first line and its headers. */
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -16,15 +8,6 @@
 
 #define DROPPED_BODY ((uint64_t)64 << 10) /* the largest body of a request that needs none */
 
-/* Headers that may be there only once. */
-static const char *const single[] = {
-    "Content-Length", "Transfer-Encoding", "Host",      "Authorization", "Content-Type", "Content-Encoding",
-    "FileID",         "FilePart",          "FileParts", "BuildID",       "Generation",   "Range",
-    "Origin",         "X-Scope-OrgID",     "Expect",    "If-Range",
-};
-enum { SINGLE = sizeof single / sizeof *single };
-
-static bool check_headers(struct sxt_exchange *exchange);
 static bool check_framing(struct sxt_exchange *exchange);
 static bool find_route(struct sxt_exchange *exchange, const char *url, const char *method);
 static bool check_key(struct sxt_exchange *exchange);
@@ -34,91 +17,23 @@ bool sxt_exchange_admit(struct sxt_exchange *exchange, const char *url, const ch
 {
     exchange->request.method = method;
     exchange->raw_path = url;
-    return check_headers(exchange) && check_framing(exchange) && find_route(exchange, url, method) &&
-           check_key(exchange) && check_body(exchange);
-}
-
-/* --- the framing of the message --- */
-
-static bool refuse_framing(struct sxt_exchange *exchange, unsigned status, const char *text)
-{
-    exchange->must_close = true;
-    sxt_reply_failure(&exchange->request, status, SXT_CODE_HEADERS, "%s", text);
-    return false;
-}
-
-static bool is_token(const char *name)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    const char *at = name;
-    for (; *at != 0; at++) {
-        char lower = (char)(*at | 0x20);
-        if (!((lower >= 'a' && lower <= 'z') || (*at >= '0' && *at <= '9') || strchr(others, *at) != NULL))
-            return false;
-    }
-    return at > name;
-}
-
-/* The number of NAME in `single`; SINGLE if it is not there. */
-static unsigned find_single(const char *name)
-{
-    unsigned i = 0;
-    while (i < SINGLE && ((single[i][0] | 0x20) != (name[0] | 0x20) || strcasecmp(single[i], name) != 0))
-        i++;
-    return i;
-}
-
-static bool check_headers(struct sxt_exchange *exchange)
-{
-    if (exchange->header_count > SXT_HEADERS_MAX) {
-        exchange->header_count = SXT_HEADERS_MAX;
-        return refuse_framing(exchange, 431, "more than 64 headers");
-    }
-    uint32_t seen = 0;
-    for (size_t i = 0; i < exchange->header_count; i++) {
-        const char *name = exchange->headers[i].name;
-        if (!is_token(name))
-            return refuse_framing(exchange, 400, "a header has a malformed name");
-        unsigned which = find_single(name);
-        if (which < SINGLE && seen >> which & 1) {
-            exchange->must_close = true;
-            sxt_reply_failure(&exchange->request, 400, SXT_CODE_HEADERS, "the header %s is there twice", single[which]);
-            return false;
-        }
-        seen |= which < SINGLE ? 1u << which : 0;
-    }
-    return true;
-}
-
-static bool parse_length(const char *text, uint64_t *length)
-{
-    uint64_t sum = 0;
-    size_t size = strspn(text, "0123456789");
-    if (size == 0 || text[size] != 0 || size > 18)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        sum = 10 * sum + (uint64_t)(text[i] - '0');
-    *length = sum;
-    return true;
+    return check_framing(exchange) && find_route(exchange, url, method) && check_key(exchange) && check_body(exchange);
 }
 
 static bool check_framing(struct sxt_exchange *exchange)
 {
-    const char *length = sxt_request_header(&exchange->request, "Content-Length");
-    const char *encoding = sxt_request_header(&exchange->request, "Transfer-Encoding");
-    if (encoding != NULL) {
-        exchange->is_chunked = true;
-        if (strcasecmp(encoding, "chunked") != 0)
-            return refuse_framing(exchange, 400, "a Transfer-Encoding other than chunked");
-        if (length != NULL)
-            return refuse_framing(exchange, 400, "both Content-Length and Transfer-Encoding");
-    }
-    if (length != NULL) {
-        exchange->has_length = true;
-        if (!parse_length(length, &exchange->length))
-            return refuse_framing(exchange, 400, "Content-Length is malformed");
-    }
-    return true;
+    struct sxt_framing framing = sxt_framing_of(exchange->headers, exchange->header_count);
+    exchange->is_chunked = framing.is_chunked;
+    exchange->has_length = framing.has_length;
+    exchange->length = framing.length;
+    if (framing.status == 0)
+        return true;
+    if (exchange->header_count > SXT_HEADERS_MAX)
+        exchange->header_count = SXT_HEADERS_MAX;
+    exchange->must_close = true;
+    sxt_reply_failure(&exchange->request, framing.status, SXT_CODE_HEADERS, "%s%s%s", framing.problem,
+                      framing.header != NULL ? ": " : "", framing.header != NULL ? framing.header : "");
+    return false;
 }
 
 /* --- the route --- */

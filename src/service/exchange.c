@@ -203,6 +203,15 @@ static void go_on(struct sxt_exchange *exchange)
         sxt_reply_failure(&exchange->request, 500, SXT_CODE_INTERNAL, "no reply was made");
 }
 
+/* Lets the handler free its state, once. */
+static void finish(struct sxt_exchange *exchange)
+{
+    const struct sxt_route *route = exchange->request.route;
+    if (route != NULL && route->finish != NULL && !exchange->is_finished)
+        route->finish(&exchange->request);
+    exchange->is_finished = true;
+}
+
 static void work(struct sxt_job *job)
 {
     struct sxt_exchange *exchange = (struct sxt_exchange *)(void *)((char *)job - offsetof(struct sxt_exchange, job));
@@ -221,6 +230,8 @@ static void work(struct sxt_job *job)
         if (exchange->response == NULL)
             sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");
     }
+    if (exchange->response != NULL)
+        finish(exchange); /* here it may wait for the disk */
     if (exchange->stage != SXT_STAGE_END)
         sxt_connection_expect_again(exchange->client);
     atomic_store_explicit(&exchange->is_waiting, false, memory_order_release);
@@ -241,8 +252,7 @@ static void reset(struct sxt_exchange *exchange)
 {
     struct sxt_request *request = &exchange->request;
     struct sxt_service *service = request->service;
-    if (request->route != NULL && request->route->finish != NULL)
-        request->route->finish(request);
+    finish(exchange);
     if (exchange->response != NULL)
         service->mhd.release(exchange->response);
     sxt_expander_close(&exchange->expander);

@@ -13,12 +13,12 @@
 #include "base/arena.h"
 #include "service/connections.h"
 #include "service/expand.h"
+#include "service/framing.h"
 #include "service/keys.h"
 #include "service/routing.h"
 #include "service/server.h"
 #include "service/workers.h"
 
-#define SXT_HEADERS_MAX       64
 #define SXT_REPLY_HEADERS_MAX 12
 
 enum sxt_stage {
@@ -26,10 +26,6 @@ enum sxt_stage {
     SXT_STAGE_BODY,    /* it arrives */
     SXT_STAGE_DROP,    /* it arrives, and nobody wants it: the reply is made already */
     SXT_STAGE_END,     /* the whole request is here */
-};
-
-struct sxt_header {
-    const char *name, *value;
 };
 
 struct sxt_exchange {
@@ -44,6 +40,7 @@ struct sxt_exchange {
     enum sxt_stage stage;
     _Atomic bool is_waiting; /* on a worker */
     bool must_close;         /* the framing of the request is in doubt, or the server ends */
+    bool is_finished;        /* the handler has freed its state */
     bool is_cut;             /* the connection ended before the reply was sent */
     struct sxt_job job;
 

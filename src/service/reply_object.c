@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "service/byte_range.h"
 #include "service/exchange.h"
 #include "service/log.h"
 
@@ -19,7 +19,6 @@
 /* The bytes that are asked for. */
 struct part {
     uint64_t start, size;
-    bool is_range;
 };
 
 /* A reply that is read from a bucket. */
@@ -36,57 +35,6 @@ struct remote {
     uint8_t block[BLOCK];
 };
 
-static bool parse_number(const char **text, uint64_t *value)
-{
-    const char *at = *text;
-    uint64_t sum = 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        if (!sxt_mul_u64(sum, 10, &sum) || !sxt_add_u64(sum, (uint64_t)(*at - '0'), &sum))
-            return false;
-    bool is_number = at > *text;
-    *text = at;
-    *value = sum;
-    return is_number;
-}
-
-/* "bytes=1-2", "bytes=1-", "bytes=-2". False if it is malformed or has several ranges: it is ignored then. */
-static bool parse_range(const char *text, uint64_t size, struct part *part, bool *is_satisfiable)
-{
-    uint64_t first = 0, last = UINT64_MAX;
-    if (strncmp(text, "bytes=", 6) != 0)
-        return false;
-    text += 6;
-    bool has_first = parse_number(&text, &first);
-    if (*text++ != '-')
-        return false;
-    bool has_last = parse_number(&text, &last);
-    if (*text != 0 || (!has_first && !has_last) || (has_first && has_last && last < first))
-        return false;
-    if (!has_last)
-        last = UINT64_MAX;
-    *is_satisfiable = has_first ? first < size : last > 0 && size > 0;
-    if (!*is_satisfiable)
-        return true;
-    part->is_range = true;
-    part->start = has_first ? first : last < size ? size - last : 0;
-    part->size = size - part->start;
-    if (has_first && last - first < part->size)
-        part->size = last - first + 1;
-    return true;
-}
-
-/* Is the quoted ETAG one of LIST, as If-None-Match has it? */
-static bool has_tag(const char *list, const char *etag)
-{
-    if (strcmp(list, "*") == 0)
-        return true;
-    size_t size = strlen(etag);
-    for (const char *at = list; (at = strstr(at, etag)) != NULL; at += size)
-        if ((at == list || strchr(", /", at[-1]) != NULL) && (at[size] == 0 || strchr(", ", at[size]) != NULL))
-            return true;
-    return false;
-}
-
 static struct MHD_Response *open_response(struct sxt_exchange *exchange, struct sxt_store_object **object,
                                           const struct part *part);
 
@@ -96,20 +44,20 @@ void sxt_reply_object(struct sxt_request *request, const char *type, const char 
     const uint64_t size = sxt_store_object_size(*object);
     struct part part = {.size = size};
     char etag[80], text[80];
-    bool is_satisfiable = true;
+    enum sxt_byte_range asked = SXT_RANGE_WHOLE;
     const char *tags = sxt_request_header(request, "If-None-Match"), *range = sxt_request_header(request, "Range"),
                *if_range = sxt_request_header(request, "If-Range");
     snprintf(etag, sizeof etag, "\"%.64s\"", hash);
     sxt_reply_header(request, MHD_HTTP_HEADER_ETAG, etag);
     sxt_reply_header(request, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-    if (tags != NULL && has_tag(tags, etag)) {
+    if (tags != NULL && sxt_etag_is_in(tags, etag)) {
         sxt_store_close_object(object);
         sxt_reply_text(request, 304, NULL, "");
         return;
     }
     if (range != NULL && (if_range == NULL || strcmp(if_range, etag) == 0))
-        parse_range(range, size, &part, &is_satisfiable);
-    if (!is_satisfiable) {
+        asked = sxt_byte_range_parse(range, size, &part.start, &part.size);
+    if (asked == SXT_RANGE_BEYOND) {
         snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
         sxt_reply_header(request, MHD_HTTP_HEADER_CONTENT_RANGE, text);
         sxt_store_close_object(object);
@@ -117,13 +65,14 @@ void sxt_reply_object(struct sxt_request *request, const char *type, const char 
                           (unsigned long long)size);
         return;
     }
-    if (part.is_range) {
+    if (asked == SXT_RANGE_PART) {
         snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)part.start,
                  (unsigned long long)(part.start + part.size - 1), (unsigned long long)size);
         sxt_reply_header(request, MHD_HTTP_HEADER_CONTENT_RANGE, text);
     }
     if (exchange->response == NULL)
-        sxt_reply_finish(exchange, part.is_range ? 206 : 200, type, open_response(exchange, object, &part), part.size);
+        sxt_reply_finish(exchange, asked == SXT_RANGE_PART ? 206 : 200, type, open_response(exchange, object, &part),
+                         part.size);
     sxt_store_close_object(object);
     if (exchange->response == NULL)
         sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "out of memory");

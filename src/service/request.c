@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 
 #include "service/exchange.h"
 #include "service/log.h"
@@ -14,12 +13,7 @@
 const char *sxt_request_header(const struct sxt_request *request, const char *name)
 {
     const struct sxt_exchange *exchange = sxt_exchange_of(request);
-    for (size_t i = 0; i < exchange->header_count; i++) {
-        const char *other = exchange->headers[i].name;
-        if ((*other | 0x20) == (*name | 0x20) && strcasecmp(other, name) == 0)
-            return exchange->headers[i].value;
-    }
-    return NULL;
+    return sxt_header_find(exchange->headers, exchange->header_count, name);
 }
 
 struct wanted {

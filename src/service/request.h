@@ -100,7 +100,8 @@ struct sxt_route {
      */
     int (*piece)(struct sxt_request *request, const void *data, size_t size, sxt_error *error);
     sxt_handler *handle;                         /* when the body is complete */
-    void (*finish)(struct sxt_request *request); /* frees state, always called; NULL: nothing to free */
+    void (*finish)(struct sxt_request *request); /* frees state; called once, after the reply was made, or without
+                                                    one if the client is gone; NULL: nothing to free */
     const char *name;                            /* in metrics and logs */
 };
 

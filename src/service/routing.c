@@ -100,6 +100,28 @@ static bool has_method(const struct sxt_route *route, const char *method)
     return strcmp(route->method, method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
+/* Decodes the escapes of letters, digits and "-._~", which mean the same as the characters (RFC 3986, 6.2.2.2). */
+static sxt_string decode_unreserved(sxt_string path, char **room)
+{
+    static const char others[] = "-._~";
+    char *start = *room, *at = start;
+    for (size_t i = 0; i < path.size; i++) {
+        char letter = path.data[i];
+        if (letter == '%') { /* it is well-formed */
+            char meant = (char)(sxt_hex_digit(path.data[i + 1]) << 4 | sxt_hex_digit(path.data[i + 2]));
+            char lower = (char)(meant | 0x20);
+            if ((lower >= 'a' && lower <= 'z') || (meant >= '0' && meant <= '9') || strchr(others, meant) != NULL) {
+                letter = meant;
+                i += 2;
+            }
+        }
+        *at++ = letter;
+    }
+    *at = 0;
+    *room = at + 1;
+    return (sxt_string){start, (size_t)(at - start)};
+}
+
 enum sxt_route_found sxt_route_find(const struct sxt_route *routes, const char *method, sxt_string path, char *room,
                                     struct sxt_route_match *match)
 {
@@ -110,6 +132,8 @@ enum sxt_route_found sxt_route_find(const struct sxt_route *routes, const char *
     if (!sxt_route_decode(path.data, path.size, room, &size) || has_control(room, size) || *path.data != '/')
         return SXT_ROUTE_MALFORMED;
     room += size + 1;
+    if (size != path.size) /* something was escaped */
+        path = decode_unreserved(path, &room);
     bool is_broken = false;
     for (const struct sxt_route *route = routes; route->method != NULL; route++) {
         enum fit fit = fit_route(route, path, room, match);

@@ -18,7 +18,7 @@
 #define SXT_ROUTE_WORDS 8
 
 /* The space that sxt_route_match needs for a path of SIZE bytes. */
-#define SXT_ROUTE_ROOM(size) (2 * (size) + SXT_ROUTE_WORDS + 2)
+#define SXT_ROUTE_ROOM(size) (3 * (size) + SXT_ROUTE_WORDS + 3)
 
 enum sxt_route_found {
     SXT_ROUTE_FOUND,

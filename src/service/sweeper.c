@@ -10,9 +10,6 @@
 #include "service/log.h"
 #include "service/server.h"
 
-/* Until the catalog has it. */
-#pragma weak sxt_catalog_sweep
-
 #define FIRST_SECONDS  60 /* servers that are started together do not sweep together: see first_wait */
 #define PERIOD_SECONDS 3600
 #define TEMPORARY_AGE  86400
@@ -67,7 +64,7 @@ static void sweep(struct sxt_service *service)
     struct sxt_catalog_swept swept = {0};
     uint64_t bytes = 0;
     sxt_error error;
-    if (sxt_store_sweep(service->store, TEMPORARY_AGE, &bytes, &error) != SXT_OK || &sxt_catalog_sweep == NULL ||
+    if (sxt_store_sweep(service->store, TEMPORARY_AGE, &bytes, &error) != SXT_OK ||
         sxt_catalog_sweep(service->catalog, service->options.retention_seconds, false, &swept, &error) != SXT_OK)
         sxt_log_message(service->log, "error", NULL, "cannot sweep the store: %s", error.text);
     else if (swept.objects > 0 || bytes > 0)
