@@ -36,12 +36,14 @@ demo: all
 test-all: export SEXTANT_TEST_ALL := 1
 test test-all:
 	@scripts/setup test $(big)
+	@scripts/get-rclone $(BUILD)
 	@scripts/build $(BUILD) -Dtests=enabled
 	@scripts/run-tests $(BUILD)
 
 # gcc finds false warnings in instrumented code, so these two builds do not stop at warnings.
 test-asan:
 	@scripts/setup test
+	@scripts/get-rclone build-asan
 	@scripts/build build-asan $(SANITIZED) -Db_sanitize=address,undefined
 	@scripts/run-tests build-asan
 

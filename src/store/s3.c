@@ -19,6 +19,7 @@
 #include "store/temporary.h"
 
 #define TIMEOUT_SECONDS 30
+#define ATTEMPTS        6
 #define CHUNK           ((uint64_t)8 << 20) /* of a large object, with one request */
 #define CHUNKS_MAX      1024
 #define CHECK_LIFE_MS   2000
@@ -92,6 +93,7 @@ static int make_store(const struct sxt_store_options *options, struct sxt_store 
     s3->timeout_seconds = TIMEOUT_SECONDS;
     if (options != NULL && options->timeout_seconds != 0)
         s3->timeout_seconds = options->timeout_seconds;
+    s3->attempts = options != NULL && options->attempts != 0 ? options->attempts : ATTEMPTS;
     if (options != NULL) {
         s3->stop = options->stop;
         s3->cache_limit = options->cache_limit;

@@ -24,6 +24,7 @@ struct sxt_s3 {
     char bucket[256];
     char prefix[SXT_S3_PREFIX_MAX + 2]; /* "", or ends with '/' */
     unsigned timeout_seconds;
+    unsigned attempts;
     const _Atomic bool *stop;
     char *cache_path; /* NULL: the usual one */
     uint64_t cache_limit;

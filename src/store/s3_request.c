@@ -12,7 +12,6 @@
 #include "store/temporary.h"
 #include "store/xml.h"
 
-#define ATTEMPTS_MAX  6
 #define ANSWER_MAX    ((size_t)1 << 20)
 #define HEADERS_MAX   ((size_t)64 << 10)
 #define URL_MAX       ((size_t)16 << 10)
@@ -106,7 +105,7 @@ static int send_with_retries(struct sxt_s3 *s3, struct sxt_http *http, struct sx
                 seconds = calls[i].seconds > seconds ? calls[i].seconds : seconds;
                 once = once || calls[i].once;
             }
-        if (again == 0 || once || number == ATTEMPTS_MAX || !sxt_http_wait(number, seconds, s3->stop))
+        if (again == 0 || once || number >= s3->attempts || !sxt_http_wait(number, seconds, s3->stop))
             return SXT_OK;
         s3->store.counts.retries += again;
     }

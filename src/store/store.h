@@ -34,6 +34,7 @@ struct sxt_store_options {
     uint64_t cache_limit;     /* bytes in it; 0: 4 GiB */
     unsigned timeout_seconds; /* of a request to a bucket, without a byte; 0: 30 */
     const _Atomic bool *stop; /* if it becomes true, retries end; may be NULL */
+    unsigned attempts;        /* at a request to a bucket that fails in a way that may be over soon; 0: 6 */
 };
 
 /* Opens the store at PLACE. A directory is created if its parent exists, with mode 0700. OPTIONS may be NULL. */
