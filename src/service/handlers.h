@@ -16,4 +16,7 @@ int sxt_upload_piece(struct sxt_request *request, const void *data, size_t size,
 enum sxt_handled sxt_upload_handle(struct sxt_request *request);
 void sxt_upload_finish(struct sxt_request *request);
 
+/* symbolize.c: addresses to functions, files and lines */
+enum sxt_handled sxt_handle_symbolize(struct sxt_request *request);
+
 #endif

@@ -15,6 +15,9 @@ const struct sxt_route sxt_routes[] = {
      .body = SXT_BODY_STREAM, .needs_length = true, .begin = sxt_upload_begin_pads, .piece = sxt_upload_piece,
      .handle = sxt_upload_handle, .finish = sxt_upload_finish},
 
+    {.name = "symbolize", .method = "POST", .pattern = "/api/symbolize", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_symbolize},
+
     {.method = NULL},
 };
 /* clang-format on */
