@@ -19,9 +19,10 @@
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
  *     the SHA-256 of the object; GENERATION "-" or what the client sent, as "=" and the SHA-256 of it in 16 digits
  *
- * Times. A server lists what is there of a binary before it names a new object, and gives it a time that is later than
- * its clock and than every time in that listing. So the order of times is the order of events, also if the clocks of
- * servers differ; only what happens at the same moment can be in any order.
+ * Times. The time of a part is that of the server's clock, or later: after it was written, the server lists the parts
+ * of its kind, and if another server wrote something that should have come before it under a later time, the part gets
+ * a time that is later still. Times that a process gives only grow. So the order of times is the order of events, also
+ * if the clocks of servers differ; only what happens at the same moment can be in any order.
  *
  * Generations. The parts of one KIND, GENERATION and PARTS are a line, in the order of their times. They fill a set; a
  * later part of the same number replaces an earlier one; when every number is there, the set is complete, and the next
@@ -37,8 +38,8 @@
  * After the entry was written, the parts that were listed are removed. Parts of a line up to the time of its newest
  * entry do not count any more, so it does not matter how many of them another server still sees: who decides about
  * sets lists parts first and entries after them. An entry also names the parts that it replaces. A server that finds
- * its part too early, because an entry was written meanwhile that does not name it, gives it a new time before it
- * acknowledges it. So every acknowledged part counts.
+ * a newer entry which does not name its part gives the part a new time before it acknowledges it. So every acknowledged
+ * part counts.
  */
 #ifndef SXT_CATALOG_CATALOG_H
 #define SXT_CATALOG_CATALOG_H

@@ -113,25 +113,53 @@ static int visit(void *data, const char *key, uint64_t size, int64_t modified_us
                                                                                              : SXT_ERROR_MEMORY;
 }
 
-int sxt_catalog_list_binary(struct sxt_catalog *catalog, const char *tenant, const char *id, bool exact,
-                            struct sxt_catalog_listing *out, sxt_error *error)
+/* Adds what is in FOLDER of a binary; WORDS: it has no folders, and sizes are not needed. */
+static int list_folder(struct sxt_catalog *catalog, const char *tenant, const char *id, const char *folder, bool words,
+                       struct sxt_catalog_listing *out, sxt_error *error)
 {
-    static const char *const all[] = {"", NULL};
-    static const char *const in_order[] = {"part/", "symbols/", "same/", NULL};
-    *out = (struct sxt_catalog_listing){0};
     char key[SXT_CATALOG_KEY_ROOM];
-    int status = sxt_catalog_key(key, tenant, id, error, "%s", "");
-    struct visiting visiting = {out, strlen(key)};
-    for (const char *const *folder = exact ? in_order : all; *folder != NULL && status == SXT_OK; folder++) {
-        status = sxt_catalog_key(key, tenant, id, error, "%s", *folder);
-        if (status == SXT_OK)
-            status = sxt_store_list(catalog->store, key, visit, &visiting, error);
-        if (status == SXT_ERROR_MEMORY)
-            status = sxt_fail_memory(error, sizeof *out);
-    }
+    int status = sxt_catalog_key(key, tenant, id, error, "%s", folder);
+    struct visiting visiting = {out, strlen(key) - strlen(folder)};
+    if (status == SXT_OK)
+        status = words ? sxt_store_list_words(catalog->store, key, visit, &visiting, error)
+                       : sxt_store_list(catalog->store, key, visit, &visiting, error);
+    return status == SXT_ERROR_MEMORY ? sxt_fail_memory(error, sizeof *out) : status;
+}
+
+static int finish(struct sxt_catalog_listing *out, int status)
+{
     if (status == SXT_OK)
         sxt_catalog_listing_sort(out);
     else
         sxt_catalog_listing_free(out);
     return status;
+}
+
+int sxt_catalog_list_binary(struct sxt_catalog *catalog, const char *tenant, const char *id, bool exact,
+                            struct sxt_catalog_listing *out, sxt_error *error)
+{
+    *out = (struct sxt_catalog_listing){0};
+    if (!exact)
+        return finish(out, list_folder(catalog, tenant, id, "", false, out, error));
+    int status = list_folder(catalog, tenant, id, "part/", false, out, error);
+    if (status == SXT_OK)
+        status = list_folder(catalog, tenant, id, "symbols/", true, out, error);
+    if (status == SXT_OK)
+        status = list_folder(catalog, tenant, id, "same/", true, out, error);
+    return finish(out, status);
+}
+
+int sxt_catalog_list_line(struct sxt_catalog *catalog, const char *tenant, const char *id,
+                          const struct sxt_catalog_part_name *line, struct sxt_catalog_listing *out, sxt_error *error)
+{
+    char folder[160];
+    *out = (struct sxt_catalog_listing){0};
+    sxt_catalog_print_part(folder, sizeof folder, line);
+    strrchr(folder, '/')[1] = 0;
+    int status = list_folder(catalog, tenant, id, folder, true, out, error);
+    if (status == SXT_OK)
+        status = list_folder(catalog, tenant, id, "symbols/", true, out, error);
+    if (status == SXT_OK)
+        status = list_folder(catalog, tenant, id, "same/", true, out, error);
+    return finish(out, status);
 }

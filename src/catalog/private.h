@@ -116,6 +116,10 @@ void sxt_catalog_listing_sort(struct sxt_catalog_listing *listing);
 int sxt_catalog_list_binary(struct sxt_catalog *catalog, const char *tenant, const char *id, bool exact,
                             struct sxt_catalog_listing *out, sxt_error *error);
 
+/* The same for the parts of one line, that of LINE, and all entries. */
+int sxt_catalog_list_line(struct sxt_catalog *catalog, const char *tenant, const char *id,
+                          const struct sxt_catalog_part_name *line, struct sxt_catalog_listing *out, sxt_error *error);
+
 /* --- sets of parts: parts.c --- */
 
 /* A set of parts of one kind, generation and number of parts. */

@@ -90,7 +90,7 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-/* Is the part in ENTRY, or replaced by another one there? */
+/* Is the part in an entry, or replaced by another one there? */
 static int look_in_entry(const struct receiving *receiving, const struct sxt_catalog_entry_name *name, bool *is_in,
                          sxt_error *error)
 {
@@ -112,26 +112,43 @@ static int look_in_entry(const struct receiving *receiving, const struct sxt_cat
     return status;
 }
 
+/* Is the part one of those that a newer entry replaces? */
+static int look_in_newer(const struct receiving *receiving, const struct sxt_catalog_listing *listing, bool *is_in,
+                         sxt_error *error)
+{
+    const struct sxt_catalog_part_name *part = &receiving->name;
+    char letter = part->kind == SXT_CATALOG_PADS ? SXT_ENTRY_PADS : SXT_ENTRY_RANGES;
+    int status = SXT_OK;
+    *is_in = false;
+    for (size_t i = 0; i < listing->entry_count && !*is_in && status == SXT_OK; i++) {
+        const struct sxt_catalog_entry_name *entry = &listing->entries[i];
+        if (entry->kind == letter && entry->generation == part->generation && entry->parts == part->parts &&
+            entry->time >= part->time)
+            status = look_in_entry(receiving, entry, is_in, error);
+        if (status == SXT_ERROR_NOT_FOUND) /* a newer one replaced it */
+            status = SXT_OK;
+    }
+    return status;
+}
+
 /*
- * Whether the part counts: no entry of its line is newer, or one has it. Otherwise its set was completed by another
- * server while it was written, under a time that was too early.
+ * Whether the part counts: an entry replaces it already, or nothing that it must follow is newer: entries, and parts of
+ * its line with its number. If not, another server, whose clock is ahead or which was faster, came in between.
  */
 static int check_counts(const struct receiving *receiving, const struct sxt_catalog_listing *listing, bool *counts,
                         sxt_error *error)
 {
     const struct sxt_catalog_part_name *part = &receiving->name;
-    *counts = part->time > sxt_catalog_settled_until(listing, part->kind, part->generation, part->parts);
-    int status = SXT_OK;
-    for (size_t i = 0; i < listing->entry_count && !*counts && status == SXT_OK; i++) {
-        const struct sxt_catalog_entry_name *entry = &listing->entries[i];
-        char letter = part->kind == SXT_CATALOG_PADS ? SXT_ENTRY_PADS : SXT_ENTRY_RANGES;
-        if (entry->kind == letter && entry->generation == part->generation && entry->parts == part->parts &&
-            entry->time >= part->time)
-            status = look_in_entry(receiving, entry, counts, error);
-        if (status == SXT_ERROR_NOT_FOUND) /* a newer one replaced it */
-            status = SXT_OK;
-    }
-    return status;
+    int64_t newest = INT64_MIN;
+    for (size_t i = 0; i < listing->entry_count; i++)
+        if (listing->entries[i].time > newest)
+            newest = listing->entries[i].time;
+    for (size_t i = 0; i < listing->part_count; i++)
+        if (listing->parts[i].part == part->part && listing->parts[i].hash != part->hash &&
+            listing->parts[i].time > newest)
+            newest = listing->parts[i].time;
+    *counts = part->time > newest;
+    return *counts ? SXT_OK : look_in_newer(receiving, listing, counts, error);
 }
 
 /* Gives the part another name, later than everything in the listing. */
@@ -167,20 +184,25 @@ static int has_complete_set(const struct sxt_catalog *catalog, const struct sxt_
     return status;
 }
 
-/* After the part was written: see that it counts. */
-static int follow_up(struct receiving *receiving, bool *is_complete, sxt_error *error)
+/* After the part was written: see that it counts, and that its ids are joined. */
+static int follow_up(struct receiving *receiving, const struct sxt_catalog_part *part, bool *is_complete,
+                     sxt_error *error)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         struct sxt_catalog_listing listing;
         bool counts = false;
-        int status =
-            sxt_catalog_list_binary(receiving->catalog, receiving->tenant, receiving->id, true, &listing, error);
+        int status = sxt_catalog_list_line(receiving->catalog, receiving->tenant, receiving->id, &receiving->name,
+                                           &listing, error);
         if (status == SXT_OK)
             status = check_counts(receiving, &listing, &counts, error);
-        if (status == SXT_OK && counts)
+        if (status == SXT_OK && counts) {
             status = has_complete_set(receiving->catalog, &listing, is_complete, error);
-        else if (status == SXT_OK)
+            if (status == SXT_OK)
+                status = sxt_catalog_join(receiving->catalog, receiving->tenant, &part->file_id, &part->build_id,
+                                          &listing, error);
+        } else if (status == SXT_OK) {
             status = move_part(receiving, &listing, error);
+        }
         sxt_catalog_listing_free(&listing);
         if (status != SXT_OK || counts)
             return status;
@@ -193,7 +215,6 @@ int sxt_catalog_add_part(struct sxt_catalog *catalog, const struct sxt_catalog_p
 {
     *is_complete = false;
     struct receiving receiving = {.catalog = catalog, .tenant = part->tenant, .id = part->file_id.text};
-    struct sxt_catalog_listing listing = {0};
     uint8_t digest[SXT_SHA256_SIZE];
     uint64_t size;
     int status = SXT_OK;
@@ -201,26 +222,21 @@ int sxt_catalog_add_part(struct sxt_catalog *catalog, const struct sxt_catalog_p
         status = sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "part %u of %u", part->part, part->parts);
     if (status == SXT_OK)
         status = sxt_catalog_hash_writing(*writing, digest, &size, error);
-    if (status == SXT_OK)
-        status = sxt_catalog_list_binary(catalog, part->tenant, receiving.id, false, &listing, error);
-    if (status == SXT_OK)
-        status = sxt_catalog_join(catalog, part->tenant, &part->file_id, &part->build_id, &listing, error);
     if (status == SXT_OK) {
         receiving.name = (struct sxt_catalog_part_name){.kind = part->kind,
                                                         .generation = sxt_catalog_generation_of(part->generation),
                                                         .parts = part->parts,
                                                         .part = part->part,
                                                         .hash = sxt_catalog_short_hash(digest)};
-        status = name_part(&receiving, listing.last_time, error);
+        status = name_part(&receiving, 0, error);
     }
-    sxt_catalog_listing_free(&listing);
     if (status != SXT_OK) {
         sxt_store_write_abandon(writing);
         return status;
     }
     status = sxt_store_write_commit(writing, receiving.key, error);
     if (status == SXT_OK)
-        status = follow_up(&receiving, is_complete, error);
+        status = follow_up(&receiving, part, is_complete, error);
     sxt_catalog_changed(catalog, part->tenant, receiving.id);
     return status;
 }

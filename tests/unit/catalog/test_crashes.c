@@ -182,7 +182,7 @@ TEST(the_order_of_uploads_counts_not_the_clocks)
     assert_int_equal(
         sxt_test_add_part(other, &(struct sxt_test_part){.functions = {{0x1000, "second", 0}}}, &is_complete), SXT_OK);
     assert_string_equal(sxt_test_ask(other, "", &id, 0x1000), "second");
-    sxt_test_push(&(struct sxt_test_part){.functions = {{0x1000, "third", 0}}});
+    sxt_test_push(&(struct sxt_test_part){.generation = "g", .functions = {{0x1000, "third", 0}}});
     assert_string_equal(sxt_test_answer(0x1000), "third");
     sxt_test_push(&(struct sxt_test_part){.part = 0, .parts = 2, .functions = {{0x1000, "fourth", 0}}});
     assert_int_equal(
