@@ -195,6 +195,7 @@ struct sxt_catalog_listed {
     const char *missing;                /* why it has no answers, or what would make them better; NULL: nothing */
     uint32_t parts_there, parts_wanted; /* of the newest incomplete set; 0: none */
     const char *id;                     /* as the catalog keeps it; AFTER of the next page */
+    const char *executable_hash, *debuginfo_hash; /* SHA-256 of the files in the best entries; NULL if there is none */
 };
 
 typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *listed);
@@ -205,6 +206,10 @@ typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *liste
  */
 int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char *prefix, const char *after,
                      size_t limit, sxt_catalog_visit *visit, void *data, sxt_error *error);
+
+/* The one that ID names. SXT_ERROR_NOT_FOUND if a tenant has nothing of it. */
+int sxt_catalog_describe(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                         sxt_catalog_visit *visit, void *data, sxt_error *error);
 
 /* All tenants that have something, "" for none; anything but SXT_OK from VISIT ends it. */
 int sxt_catalog_tenants(struct sxt_catalog *catalog, int (*visit)(void *data, const char *tenant), void *data,

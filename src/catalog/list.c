@@ -73,6 +73,10 @@ static void add_entry(struct sxt_catalog_listed *listed, const struct sxt_catalo
             listed->size += entry->blobs[i].size;
     listed->has_executable |= entry->blobs[SXT_BLOB_EXECUTABLE].hash[0] != 0;
     listed->has_debuginfo |= entry->blobs[SXT_BLOB_DEBUGINFO].hash[0] != 0;
+    if (listed->executable_hash == NULL && entry->blobs[SXT_BLOB_EXECUTABLE].hash[0] != 0)
+        listed->executable_hash = entry->blobs[SXT_BLOB_EXECUTABLE].hash;
+    if (listed->debuginfo_hash == NULL && entry->blobs[SXT_BLOB_DEBUGINFO].hash[0] != 0)
+        listed->debuginfo_hash = entry->blobs[SXT_BLOB_DEBUGINFO].hash;
     listed->has_pads |= entry->blobs[SXT_BLOB_RETURNPADS].hash[0] != 0;
     if (listed->created_us == 0 || entry->name.time < listed->created_us)
         listed->created_us = entry->name.time;
@@ -255,6 +259,22 @@ int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char
         if (sxt_catalog_id_is_valid(sxt_string_of(ids.list[i])) && (after == NULL || strcmp(ids.list[i], after) > 0))
             status = list_id(&listing, ids.list[i], error);
     sxt_catalog_words_free(&ids);
+    return status;
+}
+
+int sxt_catalog_describe(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                         sxt_catalog_visit *visit, void *data, sxt_error *error)
+{
+    struct listing listing = {catalog, tenant, "", visit, data, 1};
+    struct sxt_catalog_closure closure;
+    int status = sxt_catalog_list_closure(catalog, tenant, id->text, false, &closure, error);
+    bool is_empty = true;
+    for (size_t i = 0; i < closure.count && status == SXT_OK; i++)
+        is_empty &= closure.list[i].listing.entry_count + closure.list[i].listing.part_count == 0;
+    if (status == SXT_OK)
+        status = is_empty ? sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "nothing is known of this binary")
+                          : list_closure(&listing, &closure, error);
+    sxt_catalog_closure_free(&closure);
     return status;
 }
 

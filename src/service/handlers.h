@@ -16,6 +16,26 @@ int sxt_upload_piece(struct sxt_request *request, const void *data, size_t size,
 enum sxt_handled sxt_upload_handle(struct sxt_request *request);
 void sxt_upload_finish(struct sxt_request *request);
 
+/* files.c: ELF files, sources, and what was made of them */
+enum sxt_handled sxt_files_begin(struct sxt_request *request);
+int sxt_files_piece(struct sxt_request *request, const void *data, size_t size, sxt_error *error);
+enum sxt_handled sxt_files_handle(struct sxt_request *request);
+enum sxt_handled sxt_files_handle_source(struct sxt_request *request);
+void sxt_files_finish(struct sxt_request *request);
+enum sxt_handled sxt_files_get(struct sxt_request *request);
+enum sxt_handled sxt_files_list(struct sxt_request *request);
+enum sxt_handled sxt_files_describe(struct sxt_request *request);
+
+/* have.c: what is worth uploading */
+enum sxt_handled sxt_handle_have(struct sxt_request *request);
+
+/* debuginfod.c */
+enum sxt_handled sxt_debuginfod_debuginfo(struct sxt_request *request);
+enum sxt_handled sxt_debuginfod_executable(struct sxt_request *request);
+enum sxt_handled sxt_debuginfod_section(struct sxt_request *request);
+enum sxt_handled sxt_debuginfod_source(struct sxt_request *request);
+enum sxt_handled sxt_debuginfod_metadata(struct sxt_request *request);
+
 /* symbolize.c: addresses to functions, files and lines */
 enum sxt_handled sxt_handle_symbolize(struct sxt_request *request);
 

@@ -18,6 +18,32 @@ const struct sxt_route sxt_routes[] = {
     {.name = "symbolize", .method = "POST", .pattern = "/api/symbolize", .scope = SXT_SCOPE_READ,
      .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_symbolize},
 
+    {.name = "files", .method = "GET", .pattern = "/api/v1/files", .scope = SXT_SCOPE_READ, .is_public_read = true,
+     .handle = sxt_files_list},
+    {.name = "file", .method = "GET", .pattern = "/api/v1/files/:", .scope = SXT_SCOPE_READ, .is_public_read = true,
+     .handle = sxt_files_describe},
+    {.name = "file-content", .method = "GET", .pattern = "/api/v1/files/:/:", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_files_get},
+    {.name = "file-put", .method = "PUT", .pattern = "/api/v1/files/:", .scope = SXT_SCOPE_UPLOAD,
+     .body = SXT_BODY_STREAM, .begin = sxt_files_begin, .piece = sxt_files_piece, .handle = sxt_files_handle,
+     .finish = sxt_files_finish},
+    {.name = "source-put", .method = "PUT", .pattern = "/api/v1/files/:/source/::", .scope = SXT_SCOPE_UPLOAD,
+     .body = SXT_BODY_STREAM, .begin = sxt_files_begin, .piece = sxt_files_piece, .handle = sxt_files_handle_source,
+     .finish = sxt_files_finish},
+    {.name = "have", .method = "POST", .pattern = "/api/v1/have", .scope = SXT_SCOPE_UPLOAD, .body = SXT_BODY_MEMORY,
+     .handle = sxt_handle_have},
+
+    {.name = "debuginfo", .method = "GET", .pattern = "/buildid/:/debuginfo", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_debuginfod_debuginfo},
+    {.name = "executable", .method = "GET", .pattern = "/buildid/:/executable", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_debuginfod_executable},
+    {.name = "section", .method = "GET", .pattern = "/buildid/:/section/:", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_debuginfod_section},
+    {.name = "source", .method = "GET", .pattern = "/buildid/:/source/::", .scope = SXT_SCOPE_READ,
+     .is_public_read = true, .handle = sxt_debuginfod_source},
+    {.name = "metadata", .method = "GET", .pattern = "/metadata", .scope = SXT_SCOPE_READ, .is_public_read = true,
+     .handle = sxt_debuginfod_metadata},
+
     {.method = NULL},
 };
 /* clang-format on */

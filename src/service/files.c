@@ -1,0 +1,301 @@
+/*
+ * files.c: whole files. ELF files and sources come by PUT, archives that were made of them go by GET.
+ *
+ * A body goes to a temporary file of the store. It is acknowledged when the catalog has it and its symbols were read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_writer.h"
+#include "base/string.h"
+#include "service/content.h"
+#include "service/handlers.h"
+#include "service/server.h"
+
+#define REPLY_LIMIT ((size_t)64 << 20)
+#define LIST_MOST   1000
+
+struct file_upload {
+    struct sxt_catalog_id ids[2];
+    size_t id_count;
+    struct sxt_store_writing *writing;
+    bool is_stored;
+};
+
+static enum sxt_handled fail(struct sxt_request *request, const sxt_error *error)
+{
+    sxt_reply_error(request, error);
+    return SXT_DONE;
+}
+
+static bool read_id(struct sxt_request *request, struct sxt_catalog_id ids[2], size_t *count)
+{
+    if (sxt_catalog_parse_id(sxt_string_of(request->words[0]), ids, count))
+        return true;
+    sxt_reply_failure(request, 400, SXT_CODE_PATH, "not a build ID or FileID: '%.140s'", request->words[0]);
+    return false;
+}
+
+/* --- receiving --- */
+
+enum sxt_handled sxt_files_begin(struct sxt_request *request)
+{
+    struct file_upload *upload = request->state = calloc(1, sizeof *upload);
+    sxt_error error;
+    if (upload == NULL) {
+        sxt_fail_memory(&error, sizeof *upload);
+        return fail(request, &error);
+    }
+    if (read_id(request, upload->ids, &upload->id_count) &&
+        sxt_store_write_begin(request->service->store, &upload->writing, &error) != SXT_OK)
+        return fail(request, &error);
+    return SXT_DONE;
+}
+
+int sxt_files_piece(struct sxt_request *request, const void *data, size_t size, sxt_error *error)
+{
+    struct file_upload *upload = request->state;
+    return sxt_store_write(upload->writing, data, size, error);
+}
+
+/* Says why a file was not taken. What is wrong with the file is the client's to know, the rest is not. */
+static enum sxt_handled refuse(struct sxt_request *request, const sxt_error *error)
+{
+    if (error->code == SXT_ERROR_USAGE)
+        sxt_reply_failure(request, 400, SXT_CODE_OTHER_FILE, "%s", error->text);
+    else if (error->code == SXT_ERROR_FORMAT || error->code == SXT_ERROR_UNSUPPORTED)
+        sxt_reply_failure(request, 400, SXT_CODE_NOT_ELF, "%s", error->text);
+    else if (error->code == SXT_ERROR_LIMIT && error->reason == SXT_REASON_INFLATE_LIMIT)
+        sxt_reply_failure(request, 413, SXT_CODE_EXTRACTION_LIMIT, "%s", error->text);
+    else
+        sxt_reply_error(request, error);
+    return SXT_DONE;
+}
+
+static void write_id(struct sxt_json_writer *json, const char *key, const struct sxt_catalog_id *id)
+{
+    if (id->text[0] != 0)
+        sxt_json_write_string(json, key, sxt_string_of(id->text + 2));
+    else
+        sxt_json_write_null(json, key);
+}
+
+static void reply_added(struct sxt_request *request, const struct sxt_catalog_added *added)
+{
+    struct sxt_buffer body;
+    unsigned status = added->was_there ? 200 : 201;
+    sxt_buffer_init(&body, REPLY_LIMIT);
+    struct sxt_json_writer json = sxt_json_writer_make(&body, SXT_JSON_COMPACT);
+    sxt_json_write_begin(&json, NULL, '{');
+    sxt_json_write_bool(&json, "success", true);
+    sxt_json_write_number(&json, "status", status);
+    write_id(&json, "file_id", &added->file_id);
+    write_id(&json, "build_id", &added->build_id);
+    sxt_json_write_string(&json, "kind", sxt_string_of(added->is_debug_file ? "debuginfo" : "executable"));
+    sxt_json_write_end(&json, '}');
+    sxt_reply_buffer(request, status, "application/json", &body);
+    sxt_buffer_free(&body);
+}
+
+enum sxt_handled sxt_files_handle(struct sxt_request *request)
+{
+    struct file_upload *upload = request->state;
+    struct sxt_catalog_added added;
+    sxt_error error;
+    if (sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->ids[0], &upload->writing, &added,
+                             &error) != SXT_OK)
+        return refuse(request, &error);
+    upload->is_stored = true;
+    reply_added(request, &added);
+    return SXT_DONE;
+}
+
+enum sxt_handled sxt_files_handle_source(struct sxt_request *request)
+{
+    struct file_upload *upload = request->state;
+    char *path = sxt_request_alloc(request, strlen(request->words[1]) + 2);
+    sxt_error error;
+    if (path == NULL) {
+        sxt_fail_memory(&error, strlen(request->words[1]) + 2);
+        return fail(request, &error);
+    }
+    *path = '/';
+    strcpy(path + 1, request->words[1]);
+    if (sxt_catalog_add_source(request->service->catalog, request->tenant, &upload->ids[0], path, &upload->writing,
+                               &error) != SXT_OK)
+        return fail(request, &error);
+    upload->is_stored = true;
+    sxt_reply_text(request, 201, "application/json", "{\"success\":true,\"status\":201}");
+    return SXT_DONE;
+}
+
+void sxt_files_finish(struct sxt_request *request)
+{
+    struct file_upload *upload = request->state;
+    if (upload == NULL)
+        return;
+    sxt_request_count(request, upload->is_stored ? SXT_METRIC_FILES : SXT_METRIC_FILES_REFUSED, 1);
+    sxt_store_write_abandon(&upload->writing);
+    free(upload);
+    request->state = NULL;
+}
+
+/* --- giving --- */
+
+enum sxt_handled sxt_files_get(struct sxt_request *request)
+{
+    static const struct {
+        const char *word;
+        enum sxt_catalog_content content;
+    } contents[] = {
+        {"lidia", SXT_CATALOG_LIDIA},
+        {"symbfile", SXT_CATALOG_SYMBFILE},
+        {"returnpads", SXT_CATALOG_RETURNPADS},
+    };
+    struct sxt_catalog_id ids[2];
+    size_t count;
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+        if (strcmp(request->words[1], contents[i].word) == 0)
+            return read_id(request, ids, &count)
+                       ? sxt_reply_content(request, ids, count, contents[i].content, NULL, NULL)
+                       : SXT_DONE;
+    sxt_reply_failure(request, 404, SXT_CODE_NO_ROUTE, "there are lidia, symbfile and returnpads of a file");
+    return SXT_DONE;
+}
+
+enum sxt_handled sxt_reply_content(struct sxt_request *request, const struct sxt_catalog_id *ids, size_t count,
+                                   enum sxt_catalog_content content, const char *path, const char *size_header)
+{
+    struct sxt_store_object *object = NULL;
+    char hash[65], number[24];
+    sxt_error error;
+    if (!request->may_wait)
+        return SXT_WAIT;
+    if (sxt_catalog_open_content(request->service->catalog, request->tenant, ids, count, content, path, &object, hash,
+                                 &error) != SXT_OK)
+        return fail(request, &error);
+    if (size_header != NULL) {
+        snprintf(number, sizeof number, "%llu", (unsigned long long)sxt_store_object_size(object));
+        sxt_reply_header(request, size_header, number);
+    }
+    sxt_reply_object(request, "application/octet-stream", hash, &object);
+    return SXT_DONE;
+}
+
+/* --- lists --- */
+
+static void write_text(struct sxt_json_writer *json, const char *key, const char *text)
+{
+    if (text != NULL)
+        sxt_json_write_string(json, key, sxt_string_of(text));
+    else
+        sxt_json_write_null(json, key);
+}
+
+struct list {
+    struct sxt_json_writer json;
+    char next[SXT_CATALOG_ID_MAX];
+    size_t count;
+};
+
+static void write_quality(struct sxt_json_writer *json, const struct sxt_catalog_listed *listed)
+{
+    const struct {
+        const char *key;
+        bool value;
+    } flags[] = {
+        {"symtab", listed->has_symtab},
+        {"dwarf", listed->has_dwarf},
+        {"lines", listed->has_lines},
+        {"inlines", listed->has_inlines},
+        {"go", listed->has_go},
+        {"returnpads", listed->has_pads},
+        {"executable", listed->has_executable},
+        {"debuginfo", listed->has_debuginfo},
+    };
+    sxt_json_write_begin(json, "quality", '{');
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sxt_json_write_bool(json, flags[i].key, flags[i].value);
+    sxt_json_write_end(json, '}');
+}
+
+static int write_listed(void *data, const struct sxt_catalog_listed *listed)
+{
+    struct list *list = data;
+    struct sxt_json_writer *json = &list->json;
+    sxt_json_write_begin(json, NULL, '{');
+    write_text(json, "file_id", listed->file_id);
+    write_text(json, "build_id", listed->build_id);
+    write_text(json, "name", listed->name);
+    write_text(json, "arch", listed->arch);
+    write_text(json, "source", listed->source);
+    write_quality(json, listed);
+    sxt_json_write_number(json, "functions", listed->functions);
+    sxt_json_write_number(json, "size", listed->size);
+    sxt_json_write_number(json, "created_us", (uint64_t)listed->created_us);
+    write_text(json, "missing", listed->missing);
+    if (listed->parts_wanted != 0) {
+        sxt_json_write_begin(json, "collecting", '{');
+        sxt_json_write_number(json, "parts", listed->parts_there);
+        sxt_json_write_number(json, "of", listed->parts_wanted);
+        sxt_json_write_end(json, '}');
+    }
+    sxt_json_write_end(json, '}');
+    snprintf(list->next, sizeof list->next, "%s", listed->id);
+    list->count++;
+    return SXT_OK;
+}
+
+enum sxt_handled sxt_files_list(struct sxt_request *request)
+{
+    const char *search = sxt_request_query(request, "search"), *after = sxt_request_query(request, "after"),
+               *limit = sxt_request_query(request, "limit");
+    struct list list = {0};
+    struct sxt_buffer body;
+    sxt_error error;
+    size_t most = limit != NULL ? strtoul(limit, NULL, 10) : LIST_MOST;
+    if (!request->may_wait)
+        return SXT_WAIT;
+    if (most == 0 || most > LIST_MOST) {
+        sxt_reply_failure(request, 400, SXT_CODE_PATH, "limit is not a number from 1 to %d", LIST_MOST);
+        return SXT_DONE;
+    }
+    sxt_buffer_init(&body, REPLY_LIMIT);
+    list.json = sxt_json_writer_make(&body, SXT_JSON_COMPACT);
+    sxt_json_write_begin(&list.json, NULL, '{');
+    sxt_json_write_begin(&list.json, "files", '[');
+    int status =
+        sxt_catalog_list(request->service->catalog, request->tenant, search, after, most, write_listed, &list, &error);
+    sxt_json_write_end(&list.json, ']');
+    write_text(&list.json, "next", list.count == most ? list.next : NULL);
+    sxt_json_write_end(&list.json, '}');
+    if (status == SXT_OK)
+        sxt_reply_buffer(request, 200, "application/json", &body);
+    sxt_buffer_free(&body);
+    return status == SXT_OK ? SXT_DONE : fail(request, &error);
+}
+
+/* What is there of one file. */
+enum sxt_handled sxt_files_describe(struct sxt_request *request)
+{
+    struct sxt_catalog_id ids[2];
+    size_t count;
+    struct list list = {0};
+    struct sxt_buffer body;
+    sxt_error error;
+    int status = SXT_ERROR_NOT_FOUND;
+    if (!read_id(request, ids, &count))
+        return SXT_DONE;
+    if (!request->may_wait)
+        return SXT_WAIT;
+    sxt_buffer_init(&body, REPLY_LIMIT);
+    list.json = sxt_json_writer_make(&body, SXT_JSON_COMPACT);
+    for (size_t i = 0; i < count && status == SXT_ERROR_NOT_FOUND; i++)
+        status = sxt_catalog_describe(request->service->catalog, request->tenant, &ids[i], write_listed, &list, &error);
+    if (status == SXT_OK)
+        sxt_reply_buffer(request, 200, "application/json", &body);
+    sxt_buffer_free(&body);
+    return status == SXT_OK ? SXT_DONE : fail(request, &error);
+}
