@@ -1,6 +1,7 @@
 /*
- * fuzz_symbfile.c: any bytes as a symbfile. Memory and streams must give the same records and the same failure, verify
- * must not pass what cannot be read, what was read must survive being written, and ranges the way through the model.
+ * fuzz_symbfile.c: any bytes as a symbfile. Memory, streams and pieces must give the same records and the same failure,
+ * verify must not pass what cannot be read, what was read must survive being written, and ranges the way through the
+ * model.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct content {
 static struct content read_all(struct sxt_symbfile_reader *reader, int status, struct sxt_symbfile_writer *writer);
 static struct content read_memory(const uint8_t *data, size_t size, struct sxt_buffer *copy);
 static struct content read_stream(const uint8_t *data, size_t size, size_t block);
+static struct content check_pieces(const uint8_t *data, size_t size, size_t piece);
 static void pass_through_model(const uint8_t *data, size_t size);
 
 static void must_agree(const struct content *a, const struct content *b)
@@ -34,6 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* The last byte picks the size of a read. */
     struct content streamed = read_stream(data, size, size > 0 && data[size - 1] > 0 ? data[size - 1] : 1);
     must_agree(&content, &streamed);
+    struct content checked = check_pieces(data, size, size > 0 && data[size - 1] > 0 ? data[size - 1] : 1);
+    checked.sum = content.sum;
+    must_agree(&content, &checked);
     uint64_t problems = sxt_symbfile_verify(data, size, NULL, NULL);
     SXT_HOLDS(content.status == SXT_OK || problems > 0);
     if (content.status != SXT_OK)
@@ -52,6 +57,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sxt_buffer_free(&first);
     sxt_buffer_free(&second);
     return 0;
+}
+
+/* What the checker of files that arrive in pieces says. */
+static struct content check_pieces(const uint8_t *data, size_t size, size_t piece)
+{
+    struct content content = {.status = SXT_OK};
+    struct sxt_symbfile_counts counts;
+    struct sxt_symbfile_checker *checker;
+    SXT_HOLDS(sxt_symbfile_checker_open(&checker, NULL) == SXT_OK);
+    for (size_t at = 0; at < size && content.status == SXT_OK; at += piece)
+        content.status =
+            sxt_symbfile_checker_feed(checker, data + at, size - at < piece ? size - at : piece, &content.error);
+    content.status = sxt_symbfile_checker_finish(checker, &counts, &content.error);
+    content.ranges = counts.ranges;
+    content.pads = counts.pads;
+    sxt_symbfile_checker_close(&checker);
+    return content;
 }
 
 static struct content read_memory(const uint8_t *data, size_t size, struct sxt_buffer *copy)

@@ -1,0 +1,163 @@
+/*
+ * fuzz_service.c: what a client of the service sends. The first byte picks what the rest is:
+ *
+ *     p  the path of a request                  h  headers, "name: value" on lines
+ *     k  a key file, a zero byte, the value of an Authorization header
+ *     r  a Range header                         g, z  a body in gzip or zstd, in pieces
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buffer.h"
+#include "base/string.h"
+#include "property.h"
+#include "service/byte_range.h"
+#include "service/expand.h"
+#include "service/framing.h"
+#include "service/keys.h"
+#include "service/routing.h"
+
+#define EXPANDED ((uint64_t)1 << 20)
+
+static void fuzz_path(char *text);
+static void fuzz_headers(char *text);
+static void fuzz_keys(char *text, size_t size);
+static void fuzz_range(const char *text);
+static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2 || size > 1 << 16)
+        return 0;
+    if (*data == 'g' || *data == 'z') {
+        fuzz_body(*data == 'g' ? SXT_ENCODING_GZIP : SXT_ENCODING_ZSTD, data + 1, size - 1);
+        return 0;
+    }
+    char *text = malloc(size);
+    SXT_HOLDS(text != NULL);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = 0;
+    if (*data == 'p')
+        fuzz_path(text);
+    else if (*data == 'h')
+        fuzz_headers(text);
+    else if (*data == 'k')
+        fuzz_keys(text, size - 1);
+    else if (*data == 'r')
+        fuzz_range(text);
+    free(text);
+    return 0;
+}
+
+/* A word that a colon matched can be used as a name; nothing has a control character. */
+static void fuzz_path(char *text)
+{
+    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
+    size_t size = strlen(text);
+    char *room = malloc(SXT_ROUTE_ROOM(size));
+    SXT_HOLDS(room != NULL);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        struct sxt_route_match match;
+        if (sxt_route_find(sxt_routes, methods[i], (sxt_string){text, size}, room, &match) != SXT_ROUTE_FOUND)
+            continue;
+        size_t count = 0;
+        for (const char *at = match.route->pattern; *at != 0; at++) {
+            if (*at != ':')
+                continue;
+            bool is_rest = at[1] == ':';
+            const char *word = match.words[count++];
+            for (const char *letter = word; *letter != 0; letter++)
+                SXT_HOLDS((unsigned char)*letter >= 0x20);
+            SXT_HOLDS(is_rest || (*word != 0 && strchr(word, '/') == NULL && strcmp(word, "..") != 0));
+            at += is_rest;
+        }
+    }
+    free(room);
+}
+
+/* A request that is not refused has at most one of Content-Length and Transfer-Encoding, once. */
+static void fuzz_headers(char *text)
+{
+    struct sxt_header headers[SXT_HEADERS_MAX];
+    size_t count = 0, framing_headers = 0;
+    for (char *line = text; line != NULL && count < SXT_HEADERS_MAX;) {
+        char *end = strchr(line, '\n'), *colon = strchr(line, ':');
+        if (end != NULL)
+            *end = 0;
+        if (colon != NULL && (end == NULL || colon < end)) {
+            *colon = 0;
+            headers[count++] = (struct sxt_header){line, colon + 1};
+            framing_headers +=
+                strncasecmp(line, "content-length", 14) == 0 || strncasecmp(line, "transfer-encoding", 17) == 0;
+        }
+        line = end != NULL ? end + 1 : NULL;
+    }
+    struct sxt_framing framing = sxt_framing_of(headers, count);
+    SXT_HOLDS(framing.status == 0 || framing.problem != NULL);
+    SXT_HOLDS(framing.status != 0 || !(framing.has_length && framing.is_chunked));
+    SXT_HOLDS(framing.status != 0 || framing_headers > 0 || !(framing.has_length || framing.is_chunked));
+    enum sxt_encoding encoding;
+    sxt_encoding_parse(sxt_header_find(headers, count, "Content-Encoding"), &encoding);
+}
+
+static void fuzz_keys(char *text, size_t size)
+{
+    struct sxt_keys *keys;
+    sxt_error error;
+    size_t file_size = strnlen(text, size);
+    if (sxt_keys_parse((sxt_string){text, file_size}, &keys, &error) != SXT_OK) {
+        SXT_HOLDS(keys == NULL && error.code != SXT_OK);
+        return;
+    }
+    SXT_HOLDS(sxt_keys_count(keys) > 0);
+    const struct sxt_key *key = file_size < size ? sxt_keys_find(keys, text + file_size + 1) : NULL;
+    SXT_HOLDS(key == NULL || (*key->id != 0 && key->scopes != 0));
+    sxt_keys_close(&keys);
+}
+
+static void fuzz_range(const char *text)
+{
+    static const uint64_t totals[] = {0, 1, 1000, UINT64_MAX};
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+        uint64_t start, size;
+        if (sxt_byte_range_parse(text, totals[i], &start, &size) == SXT_RANGE_PART)
+            SXT_HOLDS(size > 0 && start < totals[i] && size <= totals[i] - start);
+    }
+    sxt_etag_is_in(text, "\"tag\"");
+}
+
+static int collect(void *context, const void *data, size_t size, sxt_error *error)
+{
+    sxt_buffer_append(context, data, size);
+    return sxt_buffer_status(context, error);
+}
+
+static int expand(enum sxt_encoding encoding, const uint8_t *data, size_t size, size_t piece, struct sxt_buffer *out)
+{
+    struct sxt_expander *expander;
+    int status = sxt_expander_open(encoding, EXPANDED, &expander, NULL);
+    SXT_HOLDS(status == SXT_OK);
+    for (size_t at = 0; at < size && status == SXT_OK; at += piece)
+        status = sxt_expander_feed(expander, data + at, size - at < piece ? size - at : piece, collect, out, NULL);
+    if (status == SXT_OK)
+        status = sxt_expander_finish(expander, NULL);
+    sxt_expander_close(&expander);
+    return status;
+}
+
+/* The size of the pieces does not matter, and no more comes out than is allowed. */
+static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t size)
+{
+    struct sxt_buffer whole, pieces;
+    sxt_buffer_init(&whole, SIZE_MAX);
+    sxt_buffer_init(&pieces, SIZE_MAX);
+    int status = expand(encoding, data, size, size, &whole);
+    int again = expand(encoding, data, size, 1 + data[size - 1] % 64, &pieces);
+    SXT_HOLDS(whole.size <= EXPANDED && pieces.size <= EXPANDED);
+    SXT_HOLDS((status == SXT_OK) == (again == SXT_OK));
+    SXT_HOLDS(status != SXT_OK || whole.size == pieces.size);
+    SXT_HOLDS(status != SXT_OK || whole.size == 0 || memcmp(whole.data, pieces.data, whole.size) == 0);
+    sxt_buffer_free(&whole);
+    sxt_buffer_free(&pieces);
+}

@@ -1,0 +1,25 @@
+"""Seeds of the harness for what clients of the service send. See make-seeds."""
+
+import zlib
+
+# "symbfile", packed by zstd 1.5: a frame of one raw block.
+ZSTD = bytes.fromhex("28b52ffd0458410000") + b"symbfile" + bytes.fromhex("23c9de21")
+
+
+def seeds():
+    yield "path", b"p/api/symbols-ranges"
+    yield "path-escaped", b"p/buildid/00%61a/source/usr%2Fsrc/%2e%2e/a.c"
+    yield "path-file", b"p/api/v1/files/%2e%2e/lidia"
+    yield "headers", b"hHost: a\nContent-Length: 12\nFileID: d--nFqkSpJIXRFeHMp_Smg\nContent-Encoding: gzip"
+    yield "headers-both", b"hTransfer-Encoding: chunked\ncontent-length : 3\nX:\n"
+    yield "keys", b"k# keys\na:one\nb:sha256$" + b"0" * 64 + b":read,upload:team\n\0APIKey YTpvbmU="
+    yield "keys-bearer", b"ka:one::t\n\0Bearer a:one"
+    yield "range", b"rbytes=0-99"
+    yield "tags", b'rW/"tag", "x"'
+    yield "gzip", b"g" + pack(b"symbfile\0\1" * 20) + pack(b"x")
+    yield "zstd", b"z" + ZSTD
+
+
+def pack(data):
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
