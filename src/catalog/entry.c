@@ -258,6 +258,23 @@ const char *sxt_catalog_base_name(const char *path, struct sxt_arena *arena)
 
 /* --- in the store --- */
 
+/*
+ * A sweep that listed the blobs of ENTRY when they were old, before they were written again for it, may have removed
+ * one. It looks at the age right before it removes a blob, so this is rare; the upload then has to be repeated.
+ */
+static int check_blobs(struct sxt_catalog *catalog, const struct sxt_catalog_entry *entry, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (int i = 0; i < SXT_BLOB_KINDS && status == SXT_OK; i++) {
+        struct sxt_store_object *object;
+        if (entry->blobs[i].hash[0] == 0)
+            continue;
+        status = sxt_catalog_open_blob(catalog, &entry->blobs[i], &object, error);
+        sxt_store_close_object(&object);
+    }
+    return status;
+}
+
 int sxt_catalog_put_entry(struct sxt_catalog *catalog, const char *tenant, const char *id,
                           struct sxt_catalog_entry *entry, sxt_error *error)
 {
@@ -277,6 +294,10 @@ int sxt_catalog_put_entry(struct sxt_catalog *catalog, const char *tenant, const
         status = sxt_catalog_key(key, tenant, id, error, "%s", name);
         if (status == SXT_OK)
             status = sxt_store_put(catalog->store, key, text.data, text.size, error);
+        if (status == SXT_OK && check_blobs(catalog, entry, error) != SXT_OK) {
+            sxt_store_remove(catalog->store, key, NULL);
+            status = sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "a blob was removed while it was needed");
+        }
         sxt_catalog_changed(catalog, tenant, id);
     }
     sxt_buffer_free(&text);

@@ -99,7 +99,7 @@ static int open_best(struct loading *loading, const struct sxt_catalog_closure *
     return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no symbols of this binary");
 }
 
-int sxt_catalog_load(struct sxt_catalog *catalog, const char *tenant, const char *id,
+static int load_once(struct sxt_catalog *catalog, const char *tenant, const char *id,
                      struct sxt_catalog_closure *closure, struct sxt_catalog_binary **out, sxt_error *error)
 {
     *out = NULL;
@@ -117,6 +117,25 @@ int sxt_catalog_load(struct sxt_catalog *catalog, const char *tenant, const char
     else
         sxt_catalog_release(catalog, &binary);
     return status;
+}
+
+static bool has_entries(const struct sxt_catalog_closure *closure)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (closure->list[i].listing.entry_count > 0)
+            return true;
+    return false;
+}
+
+/* What was listed may have been replaced before it was opened: then a new listing has what replaced it. */
+int sxt_catalog_load(struct sxt_catalog *catalog, const char *tenant, const char *id,
+                     struct sxt_catalog_closure *closure, struct sxt_catalog_binary **out, sxt_error *error)
+{
+    int status = load_once(catalog, tenant, id, closure, out, error);
+    if (status != SXT_ERROR_NOT_FOUND || !has_entries(closure))
+        return status;
+    sxt_catalog_closure_free(closure);
+    return load_once(catalog, tenant, id, closure, out, error);
 }
 
 void sxt_catalog_release(struct sxt_catalog *catalog, struct sxt_catalog_binary **binary)
