@@ -1,6 +1,7 @@
 /* Tests of catalog/receive.c, merge.c and what answers afterwards. */
 #include "fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 SET_UP()
@@ -182,4 +183,56 @@ TEST(an_unknown_binary_would_not_wait_twice)
     sxt_test_push(&(struct sxt_test_part){.functions = {{0x1000, "main", 10}}});
     assert_int_equal(sxt_catalog_find(sxt_test_it.catalog, "", &id, 1, false, &would_wait, &binary, NULL), SXT_OK);
     assert_true(would_wait);
+}
+
+static int note_listed(void *data, const struct sxt_catalog_listed *listed)
+{
+    char *out = data;
+    snprintf(out, 200, "%s %s %s %s%s%s %llu", listed->file_id, listed->build_id, listed->source,
+             listed->has_lines ? "lines " : "", listed->has_pads ? "pads " : "",
+             listed->missing != NULL ? listed->missing : "", (unsigned long long)listed->functions);
+    return SXT_OK;
+}
+
+TEST(describes_one_binary)
+{
+    char text[200];
+    struct sxt_catalog_id id = sxt_test_build_id(BUILD);
+    assert_int_equal(sxt_catalog_describe(sxt_test_it.catalog, "", &id, note_listed, text, NULL), SXT_ERROR_NOT_FOUND);
+    sxt_test_push(&(struct sxt_test_part){.build_id = BUILD, .functions = {{0x1000, "f", 1}, {0x2000, "g", 0}}});
+    assert_int_equal(sxt_catalog_describe(sxt_test_it.catalog, "", &id, note_listed, text, NULL), SXT_OK);
+    assert_string_equal(text, FILE_A " " BUILD " ranges lines  2");
+    assert_int_equal(sxt_catalog_describe(sxt_test_it.catalog, "x", &id, note_listed, text, NULL), SXT_ERROR_NOT_FOUND);
+    assert_int_equal(sxt_catalog_list(sxt_test_it.catalog, "", FILE_A, "", 10, note_listed, text, NULL), SXT_OK);
+}
+
+TEST(notes_what_upstream_servers_do_not_have)
+{
+    struct sxt_catalog_id id = sxt_test_build_id(BUILD);
+    bool is_missing;
+    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 60, &is_missing, NULL), SXT_OK);
+    assert_false(is_missing);
+    assert_int_equal(sxt_catalog_note_missing(sxt_test_it.catalog, "", &id, NULL), SXT_OK);
+    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 60, &is_missing, NULL), SXT_OK);
+    assert_true(is_missing);
+    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 0, &is_missing, NULL), SXT_OK);
+    assert_false(is_missing);
+    assert_string_equal(sxt_test_ask(sxt_test_it.catalog, "", &id, 0x1000), "-");
+}
+
+TEST(the_pages_of_a_list_have_every_binary_once)
+{
+    static const char *const ids[] = {FILE_A, FILE_B, "0123456789abcdef0123456789abcdef"};
+    for (int i = 0; i < 3; i++)
+        sxt_test_push(&(struct sxt_test_part){
+            .file_id = ids[i], .build_id = i == 1 ? BUILD : NULL, .functions = {{0x1000, "f", 1}}});
+    char all[800] = "", after[SXT_CATALOG_ID_MAX] = "", text[200];
+    for (int i = 0; i < 4; i++) {
+        text[0] = 0;
+        assert_int_equal(sxt_catalog_list(sxt_test_it.catalog, "", "", after, 1, note_listed, text, NULL), SXT_OK);
+        text[strcspn(text, " ")] = 0;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s", text);
+        snprintf(after, sizeof after, "%c.%.*s", i == 0 ? 'b' : 'f', i == 0 ? 40 : 32, i == 0 ? BUILD : text);
+    }
+    assert_string_equal(all, FILE_B FILE_A "0123456789abcdef0123456789abcdef");
 }
