@@ -463,7 +463,7 @@ static int map(struct sxt_store_object *base, struct sxt_file *file, sxt_error *
 static int get(struct sxt_store *store, const char *key, size_t limit, char **data, size_t *size, sxt_error *error)
 {
     struct sxt_s3 *s3 = (struct sxt_s3 *)store;
-    struct sxt_s3_call call = {.method = "GET", .key = key, .answer_limit = limit > 0 ? limit : 1};
+    struct sxt_s3_call call = {.method = "GET", .key = key, .answer_limit = limit};
     char chunked[32];
     uint64_t length;
     int status = sxt_s3_send(s3, &call, 1, error);

@@ -61,7 +61,7 @@ struct sxt_s3_call {
     uint64_t range_offset, range_size;
     const char *if_match; /* an ETag; NULL: any */
     struct sxt_s3_target *target;
-    size_t answer_limit; /* of an answer without a target; 0: 1 MiB */
+    size_t answer_limit; /* of an answer without a target; 64 KiB are always read */
     bool once;           /* do not try again */
 
     /* Result. Freed by sxt_s3_call_free. */

@@ -12,7 +12,7 @@
 #include "store/temporary.h"
 #include "store/xml.h"
 
-#define ANSWER_MAX    ((size_t)1 << 20)
+#define ANSWER_MAX    ((size_t)64 << 10)
 #define HEADERS_MAX   ((size_t)64 << 10)
 #define URL_MAX       ((size_t)16 << 10)
 #define LINES_MAX     ((size_t)16 << 10)
@@ -52,8 +52,9 @@ static bool receive(void *data, const void *bytes, size_t size)
 
 static void begin_attempt(struct sxt_s3_call *call, struct sxt_http_answer *answer)
 {
+    /* An error needs some room, also where a good answer is small. */
     if (call->answer.maximum == 0)
-        sxt_buffer_init(&call->answer, call->answer_limit != 0 ? call->answer_limit : ANSWER_MAX);
+        sxt_buffer_init(&call->answer, call->answer_limit > ANSWER_MAX ? call->answer_limit : ANSWER_MAX);
     if (call->headers.maximum == 0)
         sxt_buffer_init(&call->headers, HEADERS_MAX);
     sxt_buffer_clear(&call->answer);
@@ -319,6 +320,13 @@ static bool is_full(long status, const char *code)
            strcmp(code, "EntityTooLarge") == 0 || strcmp(code, "XMinioAdminBucketQuotaExceeded") == 0;
 }
 
+/* Servers answer with 404 for other reasons too: the upload, or the user, does not exist. HEAD gives no reason. */
+static bool is_about_object(const char *code)
+{
+    return *code == 0 || strcmp(code, "NoSuchKey") == 0 || strcmp(code, "NotFound") == 0 ||
+           strcmp(code, "NoSuchObject") == 0;
+}
+
 /* Describes an answer that is not 2xx. */
 static int describe_refusal(const struct sxt_s3 *s3, struct sxt_s3_call *call, const char *code)
 {
@@ -327,7 +335,7 @@ static int describe_refusal(const struct sxt_s3 *s3, struct sxt_s3_call *call, c
     const char *key = call->key != NULL ? call->key : "";
     if (strcmp(code, "NoSuchBucket") == 0)
         return sxt_fail(&call->error, SXT_ERROR_IO, SXT_NO_OFFSET, "no bucket named '%s'", s3->bucket);
-    if (call->status == 404 && call->key != NULL && strcmp(code, "NoSuchUpload") != 0)
+    if (call->status == 404 && call->key != NULL && is_about_object(code))
         return sxt_fail(&call->error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no object named '%s'", key);
     if (call->status == 412)
         return sxt_fail(&call->error, SXT_ERROR_IO, SXT_NO_OFFSET, "'%.140s' was replaced while it was read", key);

@@ -382,6 +382,12 @@ class HostileServer(StoreTest):
         self.good(server.url, "list", "")
         self.assertGreater(time.monotonic() - began, 0.9)
 
+    def test_not_every_404_means_that_an_object_is_missing(self):
+        for body in (b"", b"not found", b"<Error><Code>NoSuchKey</Code></Error>", b"<Error><Code>NotFound</Code></Error>"):
+            self.bad(NOT_FOUND, "no object named 'a'", self.serve(answer(404, body)).url, "get", "a", "9")
+        for code in ("NoSuchUpload", "XAdminUserNotFound"):
+            self.bad(IO, f"404 {code}", self.serve(error_answer(404, code)).url, "get", "a", "9")
+
     def test_an_error_of_ours_is_not_tried_again(self):
         for status in (400, 401, 403, 405, 409, 501):
             server = self.serve(error_answer(status, "Code", "the &lt;message&gt;&#10;two lines"))

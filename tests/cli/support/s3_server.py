@@ -201,6 +201,7 @@ class FaultyProxy(LocalServer):
         ("cut", N)      N bytes of the answer's body   ("silent",)     never answers
         ("slow", N)     the answer in N pieces         ("garbage",)    an answer that is not HTTP
         ("late",)       passes the request on, then closes the connection without an answer
+        ("alter",)      changes the last byte of the request's body
     """
 
     def __init__(self, port, fault):
@@ -222,6 +223,8 @@ class FaultyProxy(LocalServer):
         elif kind == "silent":
             self.stopping.wait(60)
         elif kind != "refuse":
+            if kind == "alter":
+                body = body[:-1] + bytes([body[-1] ^ 1])
             self.send(connection, self.ask(head, body), kind, numbers)
 
     def ask(self, head, body):
