@@ -16,7 +16,9 @@
 #include "service/linger.h"
 #include "service/server.h"
 
-#define SLOWEST 1024 /* bytes a second that a body must have, after the timeout */
+#define SLOWEST   1024 /* bytes a second that a body must have, after the timeout */
+#define SLOW_MS   2000 /* a connection that sends nothing for this long makes room for others */
+#define ADDRESSES 1024 /* addresses are counted by a hash */
 
 enum state {
     IDLE,      /* between requests, or the headers are not complete */
@@ -31,6 +33,7 @@ struct sxt_connection {
     struct sxt_exchange *exchange;
     struct MHD_Connection *from;
     int descriptor;
+    unsigned bucket; /* of its address */
     bool has_rest;
     char uuid[37]; /* of the request */
     char address[INET6_ADDRSTRLEN];
@@ -48,6 +51,7 @@ struct sxt_connections {
     uint64_t timeout; /* milliseconds */
     bool has_tls;
     uint64_t accepted, evicted, timed_out;
+    uint32_t by_address[ADDRESSES];
 };
 
 static void add(struct sxt_connections *connections, struct sxt_connection *connection);
@@ -109,6 +113,8 @@ static struct sxt_connection *open_connection(struct sxt_service *service, struc
     connection->descriptor = info->connect_fd;
     info = service->mhd.connection_info(from, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     read_address(info != NULL ? info->client_addr : NULL, connection->address);
+    for (const char *at = connection->address; *at != 0; at++)
+        connection->bucket = (connection->bucket * 31 + (unsigned char)*at) % ADDRESSES;
     atomic_init(&connection->since, now_ms());
     return connection;
 }
@@ -149,6 +155,7 @@ static void add(struct sxt_connections *connections, struct sxt_connection *conn
     connections->first = connection;
     connections->count++;
     connections->accepted++;
+    connections->by_address[connection->bucket]++;
     if (connections->count > connections->limit - connections->limit / 8)
         evict(connections);
     pthread_mutex_unlock(&connections->lock);
@@ -164,6 +171,7 @@ static void take_out(struct sxt_connections *connections, struct sxt_connection 
     if (connection->after != NULL)
         connection->after->before = connection->before;
     connections->count--;
+    connections->by_address[connection->bucket]--;
     pthread_mutex_unlock(&connections->lock);
 }
 
@@ -181,20 +189,38 @@ static bool is_cut(const struct sxt_connection *connection)
            UINT64_MAX;
 }
 
-/* Cuts the connection that has been idle for the longest time. */
+/* How gladly a connection is cut: 0 not at all, 1 it sends a body slowly, 2 it is idle. */
+static unsigned readiness(struct sxt_connection *connection, uint64_t now)
+{
+    int state = atomic_load_explicit(&connection->state, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&connection->since, memory_order_relaxed);
+    if (since == UINT64_MAX)
+        return 0;
+    return state == IDLE ? 2 : state == SENDING && now > since + SLOW_MS ? 1 : 0;
+}
+
+/*
+ * Cuts a connection that does nothing: an idle one rather than one that sends slowly, then one of the address that has
+ * the most connections, then the one that has been like this for the longest time.
+ */
 static void evict(struct sxt_connections *connections)
 {
-    struct sxt_connection *oldest = NULL;
-    uint64_t since = UINT64_MAX;
-    for (struct sxt_connection *at = connections->first->after; at != NULL; at = at->after)
-        if (atomic_load_explicit(&at->state, memory_order_relaxed) == IDLE &&
-            atomic_load_explicit(&at->since, memory_order_relaxed) < since) {
-            oldest = at;
-            since = atomic_load_explicit(&at->since, memory_order_relaxed);
-        }
-    if (oldest == NULL)
+    struct sxt_connection *chosen = NULL;
+    uint64_t now = now_ms(), best[3] = {0};
+    for (struct sxt_connection *at = connections->first->after; at != NULL; at = at->after) {
+        uint64_t since = atomic_load_explicit(&at->since, memory_order_relaxed);
+        const uint64_t worth[3] = {readiness(at, now), connections->by_address[at->bucket], UINT64_MAX - since};
+        size_t i = 0;
+        while (i < 2 && worth[i] == best[i])
+            i++;
+        if (worth[0] == 0 || (chosen != NULL && worth[i] <= best[i]))
+            continue;
+        chosen = at;
+        memcpy(best, worth, sizeof best);
+    }
+    if (chosen == NULL)
         return;
-    cut(oldest);
+    cut(chosen);
     connections->evicted++;
 }
 

@@ -1,8 +1,8 @@
 /*
  * connections.h: the clients that are connected. Private to this room.
  *
- * One client must not keep others out by opening connections: when many are open, the one that has been without a
- * request for the longest time is closed for each new one. A connection that has had no complete request for the time
+ * One client must not keep others out by opening connections: when many are open, one that does nothing is closed for
+ * each new one, first of the address that has the most. A connection that has had no complete request for the time
  * of the timeout is closed too, even if bytes trickle in.
  */
 #ifndef SXT_SERVICE_CONNECTIONS_H

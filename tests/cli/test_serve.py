@@ -158,6 +158,15 @@ class Basics(ServerTest):
             self.assertIn(word, help_text)
 
 
+class Documentation(unittest.TestCase):
+    def test_has_all_codes(self):
+        header = (sextant.ROOT / "src/service/codes.h").read_text(encoding="utf-8")
+        page = (sextant.ROOT / "docs/service.md").read_text(encoding="utf-8")
+        codes = re.findall(r"SXT_CODE_\w+ = (\d+), +/\* (\d+) ", header)
+        self.assertGreater(len(codes), 30)
+        self.assertEqual(codes, re.findall(r"^\| (\d{4}) \| (\d{3}) \|", page, re.MULTILINE))
+
+
 class Keys(ServerTest):
     PATH = "/api/symbols-ranges"
 

@@ -244,8 +244,20 @@ class Slow(HostileTest):
         crowd = [server.open_socket() for _ in range(56)]
         for i, connection in enumerate(crowd[::3]):
             connection.sendall(b"GET /" if i % 2 else b"POST /healthz HTTP/1.1\r\nHost: a\r\nContent-")
-        for _ in range(200):
+        for _ in range(100):
             self.assert_alive(server)
+        # Those that send a body slowly go last, but they go.
+        slow = [server.open_socket() for _ in range(70)]
+        for connection in slow:
+            try:
+                connection.sendall(b"POST /api/symbols-ranges HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n" + UPLOAD
+                                   + b"\r\nsymb")
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        for _ in range(100):
+            self.assert_alive(server)
+        self.assertGreater(server.metric("sextant_connections_evicted_total"), 0)
+        crowd += slow
         for connection in crowd:
             connection.close()
 
