@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -128,8 +129,13 @@ int sxt_store_write_commit(struct sxt_store_writing **writing, const char *key, 
     if (*writing == NULL)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "the object is not open for writing");
     struct sxt_store *store = (*writing)->store;
-    uint64_t size = (*writing)->size;
+    struct stat file;
     int status = check_key(key, error);
+    if (status == SXT_OK && fstat((*writing)->descriptor, &file) != 0)
+        status = sxt_fail_errno(error, errno, "cannot read a temporary file");
+    if (status == SXT_OK)
+        (*writing)->size = (uint64_t)file.st_size; /* others may have written to the descriptor */
+    uint64_t size = (*writing)->size;
     if (status == SXT_OK)
         status = store->backend->commit(store, *writing, key, error);
     if (status == SXT_OK) {

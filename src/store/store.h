@@ -60,7 +60,7 @@ int sxt_store_put(struct sxt_store *store, const char *key, const void *data, si
 struct sxt_store_writing;
 int sxt_store_write_begin(struct sxt_store *store, struct sxt_store_writing **out, sxt_error *error);
 int sxt_store_write(struct sxt_store_writing *writing, const void *data, size_t size, sxt_error *error);
-int sxt_store_write_descriptor(struct sxt_store_writing *writing); /* of the temporary file, to read it again */
+int sxt_store_write_descriptor(struct sxt_store_writing *writing); /* of the temporary file, to read and write it */
 const char *sxt_store_write_path(struct sxt_store_writing *writing);
 int sxt_store_write_commit(struct sxt_store_writing **writing, const char *key, sxt_error *error);
 void sxt_store_write_abandon(struct sxt_store_writing **writing);
