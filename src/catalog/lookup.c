@@ -5,8 +5,9 @@
 #include "base/error.h"
 #include "catalog/private.h"
 
-#define BATCH  128
-#define FRAMES 512
+#define BATCH      128
+#define FRAMES     512
+#define PAD_FRAMES 32
 
 /* Room for the frames of a batch. */
 struct room {
@@ -41,20 +42,14 @@ static void translate(const struct sxt_catalog_binary *binary, const struct sxt_
     }
 }
 
-/* A pad wins for its address. */
-static int answer_one(const struct sxt_catalog_binary *binary, uint64_t address, struct room *room, size_t index,
-                      sxt_catalog_answer *answer, void *data, bool *is_answered, sxt_error *error)
+/* A pad whose chain of COUNT frames does not fit in the room for one. */
+static int answer_long_pad(const struct sxt_catalog_binary *binary, uint64_t address, size_t count, struct room *room,
+                           size_t index, sxt_catalog_answer *answer, void *data, sxt_error *error)
 {
-    size_t count = sxt_archive_lookup(binary->pads->archive, address, room->frames, room->capacity);
-    *is_answered = count > 0;
-    if (count == 0)
-        return SXT_OK;
-    if (count > room->capacity) {
-        int status = grow(room, count, error);
-        if (status != SXT_OK)
-            return status;
-        count = sxt_archive_lookup(binary->pads->archive, address, room->frames, room->capacity);
-    }
+    int status = count > room->capacity ? grow(room, count, error) : SXT_OK;
+    if (status != SXT_OK)
+        return status;
+    sxt_archive_lookup(binary->pads->archive, address, room->frames, room->capacity);
     return answer(data, index, room->frames, count);
 }
 
@@ -86,22 +81,24 @@ static int answer_ranges(const struct sxt_catalog_binary *binary, const uint64_t
     return status;
 }
 
-/* Pads first, one at a time; runs of addresses that have none go to the ranges together. */
+/* A pad wins for its address. Runs of addresses that have none go to the ranges together. */
 static int answer_batch(const struct sxt_catalog_binary *binary, const uint64_t *addresses, const bool *is_known,
                         size_t count, struct room *room, size_t index, sxt_catalog_answer *answer, void *data,
                         sxt_error *error)
 {
+    sxt_frame frames[PAD_FRAMES];
     size_t begin = 0;
     int status = SXT_OK;
     for (size_t i = 0; i < count && binary->pads != NULL && status == SXT_OK; i++) {
-        sxt_frame probe;
-        if (!is_known[i] || sxt_archive_lookup(binary->pads->archive, addresses[i], &probe, 1) == 0)
+        size_t found = is_known[i] ? sxt_archive_lookup(binary->pads->archive, addresses[i], frames, PAD_FRAMES) : 0;
+        if (found == 0)
             continue;
         status = answer_ranges(binary, addresses + begin, is_known + begin, i - begin, room, index + begin, answer,
                                data, error);
-        bool is_answered;
         if (status == SXT_OK)
-            status = answer_one(binary, addresses[i], room, index + i, answer, data, &is_answered, error);
+            status = found <= PAD_FRAMES
+                         ? answer(data, index + i, frames, found)
+                         : answer_long_pad(binary, addresses[i], found, room, index + i, answer, data, error);
         begin = i + 1;
     }
     if (status == SXT_OK)

@@ -105,6 +105,16 @@ class RealServer(StoreTest):
         self.assertGreater(len(re.findall(r"^ok ", done.stdout, re.MULTILINE)), 15)
         self.assertNotIn("not ok", done.stdout)
 
+    def test_a_catalog_works_in_a_bucket(self):
+        for name in ("receive", "files", "crashes", "threads"):
+            with self.subTest(name=name):
+                done = subprocess.run(
+                    [UNIT_TEST.with_name("test_catalog_" + name)], capture_output=True, text=True, timeout=300, check=False,
+                    env=s3_server.environment(self.server.url, SEXTANT_TEST_STORE=PLACE, CMOCKA_MESSAGE_OUTPUT="TAP"),
+                )
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertNotIn("not ok", done.stdout)
+
     def test_a_wrong_key_is_named(self):
         done = self.bad(IO, "status 403", self.server.url, "list", "", env={"AWS_SECRET_ACCESS_KEY": "wrong"})
         self.assertIn("SignatureDoesNotMatch", done.text)

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
@@ -11,19 +12,38 @@ struct sxt_test_catalog sxt_test_it;
 
 void sxt_test_another_catalog(struct sxt_store **store, struct sxt_catalog **catalog)
 {
-    assert_int_equal(sxt_store_open(sxt_test_it.place, NULL, store, &sxt_test_it.error), SXT_OK);
+    static _Atomic unsigned count;
+    char cache[2 * SXT_TEST_FOLDER_MAX];
+    snprintf(cache, sizeof cache, "%s/cache%u", sxt_test_it.folder, atomic_fetch_add(&count, 1));
+    const struct sxt_store_options options = {.cache = cache};
+    assert_int_equal(sxt_store_open(sxt_test_it.place, &options, store, &sxt_test_it.error), SXT_OK);
     assert_int_equal(sxt_catalog_open(*store, NULL, catalog, &sxt_test_it.error), SXT_OK);
 }
 
+/* In a bucket, each test has a folder for itself, and leaves nothing there. */
 void sxt_test_open_catalog(void)
 {
+    const char *given = getenv("SEXTANT_TEST_STORE");
     sxt_test_make_folder(sxt_test_it.folder);
-    snprintf(sxt_test_it.place, sizeof sxt_test_it.place, "%s/store", sxt_test_it.folder);
+    const char *name = strrchr(sxt_test_it.folder, '-');
+    if (given != NULL)
+        snprintf(sxt_test_it.place, sizeof sxt_test_it.place, "%s%s", given, name != NULL ? name : "-test");
+    else
+        snprintf(sxt_test_it.place, sizeof sxt_test_it.place, "%s/store", sxt_test_it.folder);
     sxt_test_another_catalog(&sxt_test_it.store, &sxt_test_it.catalog);
+}
+
+static int remove_one(void *data, const char *key, uint64_t size, int64_t modified_us)
+{
+    (void)size;
+    (void)modified_us;
+    return sxt_store_remove(data, key, NULL);
 }
 
 void sxt_test_close_catalog(void)
 {
+    if (sxt_store_is_remote(sxt_test_it.place))
+        sxt_store_list(sxt_test_it.store, "", remove_one, sxt_test_it.store, NULL);
     sxt_catalog_close(&sxt_test_it.catalog);
     sxt_store_close(&sxt_test_it.store);
     sxt_test_remove_folder(sxt_test_it.folder);
@@ -109,7 +129,8 @@ int sxt_test_add_part(struct sxt_catalog *catalog, const struct sxt_test_part *p
 void sxt_test_push(const struct sxt_test_part *part)
 {
     bool is_complete;
-    assert_int_equal(sxt_test_add_part(sxt_test_it.catalog, part, &is_complete), SXT_OK);
+    if (sxt_test_add_part(sxt_test_it.catalog, part, &is_complete) != SXT_OK)
+        fail_msg("%s", sxt_test_it.error.text);
     struct sxt_catalog_id id = sxt_test_file_id(part->file_id != NULL ? part->file_id : FILE_A);
     if (is_complete)
         assert_int_equal(

@@ -1,4 +1,7 @@
-/* fixture.h: a catalog over a store in a temporary folder, parts of uploads, and answers as text. */
+/*
+ * fixture.h: a catalog over a store in a temporary folder, or in SEXTANT_TEST_STORE (s3://BUCKET/PREFIX), parts of
+ * uploads, and answers as text.
+ */
 #ifndef SXT_TESTS_CATALOG_FIXTURE_H
 #define SXT_TESTS_CATALOG_FIXTURE_H
 

@@ -12,7 +12,7 @@
 
 static char program[4096], source[600], elf[600], stripped[600], debug[600];
 
-static void run(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
 {
     char command[3000];
     va_list arguments;

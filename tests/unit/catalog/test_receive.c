@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "symbfile/symbfile.h"
+
 SET_UP()
 {
     sxt_test_open_catalog();
@@ -235,4 +237,42 @@ TEST(the_pages_of_a_list_have_every_binary_once)
         snprintf(after, sizeof after, "%c.%.*s", i == 0 ? 'b' : 'f', i == 0 ? 40 : 32, i == 0 ? BUILD : text);
     }
     assert_string_equal(all, FILE_B FILE_A "0123456789abcdef0123456789abcdef");
+}
+
+/* A pad may have more frames than lookups usually have room for. */
+TEST(answers_long_chains_whole)
+{
+    enum { DEPTH = 700 };
+    static struct sxt_symbfile_frame frames[DEPTH];
+    struct sxt_buffer content;
+    struct sxt_symbfile_writer *writer;
+    struct sxt_store_writing *writing;
+    for (size_t i = 0; i < DEPTH; i++)
+        frames[i] = (struct sxt_symbfile_frame){.function = {"f", 1}, .line = (uint32_t)i + 1};
+    sxt_buffer_init(&content, SIZE_MAX);
+    assert_int_equal(sxt_symbfile_writer_open(&writer, sxt_symbfile_to_buffer(&content), NULL), SXT_OK);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            sxt_symbfile_add_pad(writer, &(struct sxt_symbfile_pad){0x1000 + i, frames, DEPTH - 340 * i}, NULL),
+            SXT_OK);
+    assert_int_equal(sxt_symbfile_writer_finish(writer, NULL), SXT_OK);
+    sxt_symbfile_writer_close(&writer);
+    assert_int_equal(sxt_store_write_begin(sxt_test_it.store, &writing, NULL), SXT_OK);
+    assert_int_equal(sxt_store_write(writing, content.data, content.size, NULL), SXT_OK);
+    sxt_buffer_free(&content);
+    const struct sxt_catalog_part part = {
+        .tenant = "", .file_id = sxt_test_file_id(FILE_A), .kind = SXT_CATALOG_PADS, .parts = 1};
+    bool is_complete;
+    assert_int_equal(sxt_catalog_add_part(sxt_test_it.catalog, &part, &writing, &is_complete, NULL), SXT_OK);
+    struct sxt_catalog_binary *binary;
+    assert_int_equal(sxt_catalog_find(sxt_test_it.catalog, "", &part.file_id, 1, true, NULL, &binary, NULL), SXT_OK);
+    const uint64_t addresses[] = {0x1002, 0xfff, 0x1000, 0x1001};
+    size_t counts[4] = {9, 9, 9, 9};
+    const struct sxt_catalog_question question = {.addresses = addresses, .count = 4};
+    assert_int_equal(sxt_catalog_lookup(binary, &question, take_count, counts, NULL), SXT_OK);
+    assert_int_equal(counts[0], DEPTH - 680);
+    assert_int_equal(counts[1], 0);
+    assert_int_equal(counts[2], DEPTH);
+    assert_int_equal(counts[3], DEPTH - 340);
+    sxt_catalog_release(sxt_test_it.catalog, &binary);
 }
