@@ -71,17 +71,18 @@ SXT_API sxt_archive *sxt_modules_archive(sxt_modules *modules, sxt_string name, 
 
 /* Why an address has no name. More may be added at the end. */
 typedef enum sxt_unresolved {
-    SXT_UNRESOLVED_MAPPING = 0,  /* it belongs to no mapping */
-    SXT_UNRESOLVED_FILE = 1,     /* no file was found for its mapping */
-    SXT_UNRESOLVED_BUILD_ID = 2, /* only a file with another build ID was found */
-    SXT_UNRESOLVED_DAMAGED = 3,  /* the file cannot be read */
-    SXT_UNRESOLVED_OUTSIDE = 4,  /* it is outside of its mapping, or the file loads nothing there */
-    SXT_UNRESOLVED_UNKNOWN = 5,  /* the file has no symbol there */
-    SXT_UNRESOLVED_SEGMENTS = 6  /* its offset in the file is known, but not where the file loads that offset */
+    SXT_UNRESOLVED_MAPPING = 0,   /* it belongs to no mapping */
+    SXT_UNRESOLVED_FILE = 1,      /* no file was found for its mapping */
+    SXT_UNRESOLVED_BUILD_ID = 2,  /* only a file with another build ID was found */
+    SXT_UNRESOLVED_DAMAGED = 3,   /* the file cannot be read */
+    SXT_UNRESOLVED_OUTSIDE = 4,   /* it is outside of its mapping, or the file loads nothing there */
+    SXT_UNRESOLVED_UNKNOWN = 5,   /* the file has no symbol there */
+    SXT_UNRESOLVED_SEGMENTS = 6,  /* its offset in the file is known, but not where the file loads that offset */
+    SXT_UNRESOLVED_NOT_NATIVE = 7 /* OTLP: the frame is not one of native code */
 } sxt_unresolved;
 
 /* How many reasons there are, and how many the arrays below have room for. */
-#define SXT_UNRESOLVED_KINDS 7
+#define SXT_UNRESOLVED_KINDS 8
 #define SXT_UNRESOLVED_ROOM  12
 
 /* In words: "no file found". Static, never NULL. */
@@ -120,7 +121,16 @@ typedef struct sxt_profile_report {
     uint64_t symbolized;
     uint64_t functions;                       /* that were added */
     uint64_t unresolved[SXT_UNRESOLVED_ROOM]; /* by sxt_unresolved */
+    /* OTLP: of those without lines, how many are the leaf of one stack and a caller in another; looked up as callers */
+    uint64_t leaf_and_caller;
 } sxt_profile_report;
+
+/* What a profile is. */
+typedef enum sxt_profile_kind {
+    SXT_PROFILE_ANY = 0, /* pprof or OTLP, by the content */
+    SXT_PROFILE_PPROF = 1,
+    SXT_PROFILE_OTLP = 2 /* a message of OTLP profiles, as protobuf or JSON */
+} sxt_profile_kind;
 
 typedef enum sxt_profile_form {
     SXT_PROFILE_AS_INPUT = 0, /* gzipped if the input is */
@@ -137,15 +147,17 @@ typedef struct sxt_profile_options {
     /* Called for each mapping with locations to symbolize, in the order of the profile; false stops. May be NULL. */
     bool (*mapping)(void *data, const sxt_profile_mapping *mapping);
     void *mapping_data;
-    uintptr_t reserved[4];
+    sxt_profile_kind kind;
+    uintptr_t reserved[3];
 } sxt_profile_options;
 
 SXT_API void sxt_profile_options_init(sxt_profile_options *options);
 
 /*
- * Fills functions, files and lines into the locations of the pprof profile in DATA (plain, or compressed with gzip, xz
- * or zstd). The rest of the profile is unchanged, byte for byte. OPTIONS and REPORT may be NULL. The caller frees *OUT
- * with sxt_free; on failure it is NULL. SXT_ERROR_LIMIT with SXT_REASON_INFLATE_LIMIT if the profile is too large.
+ * Fills functions, files and lines into the locations of the profile in DATA: a pprof profile, or an OTLP message as
+ * protobuf or JSON (plain, or compressed with gzip, xz or zstd). The rest of the profile is unchanged, byte for byte.
+ * OPTIONS and REPORT may be NULL. The caller frees *OUT with sxt_free; on failure it is NULL. SXT_ERROR_LIMIT with
+ * SXT_REASON_INFLATE_LIMIT if the profile is too large.
  */
 SXT_API int sxt_profile_symbolize(sxt_modules *modules, const void *data, size_t size,
                                   const sxt_profile_options *options, void **out, size_t *out_size,

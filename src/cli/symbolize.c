@@ -40,6 +40,7 @@ static const struct cli_example examples[] = {
     {"sextant symbolize --search archives cpu.pb.gz -o named.pb.gz", "with archives or binaries of another machine"},
     {"sextant symbolize --url https://symbols.example --api-key id:key cpu.pb.gz -o named.pb.gz",
      "with a symbol service for the rest"},
+    {"sextant symbolize cpu.otlp -o named.otlp", "OTLP profiles, as an agent or a collector wrote them"},
     {"perf script | sextant symbolize --text", "add names, files and lines to addresses in text"},
     {NULL, NULL},
 };
@@ -50,11 +51,13 @@ const struct cli_verb cli_symbolize = {
     .name = "symbolize",
     .synopsis = "[OPTION...] PROFILE -o OUTPUT | --text [FILE]",
     .summary = "add functions, files and lines to a profile or text",
-    .description = "PROFILE is a pprof profile, plain or gzipped (- for standard input). Its locations get the\n"
-                   "functions, files and lines of their addresses, with inlined calls; everything else is\n"
-                   "unchanged. Locations that are not found get no names; the summary counts them.\n"
-                   "With --text, lines of FILE or standard input that contain addresses are printed with names,\n"
-                   "files and lines, and all others unchanged, as they come.",
+    .description =
+        "PROFILE is a pprof profile or an OTLP message (protobuf or JSON), plain or gzipped (- for standard\n"
+        "input). Its locations get the functions, files and lines of their addresses, with inlined\n"
+        "calls; everything else is unchanged. Locations that are not found get no names; the summary\n"
+        "counts them.\n"
+        "With --text, lines of FILE or standard input that contain addresses are printed with names,\n"
+        "files and lines, and all others unchanged, as they come.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -179,6 +182,16 @@ static bool ends_with(const char *text, const char *ending)
     return size >= ending_size && strcmp(text + size - ending_size, ending) == 0;
 }
 
+/* The ending of a name decides only for OTLP; everything else is told apart by the content. */
+static sxt_profile_kind kind_of(const char *input)
+{
+    static const char *const endings[] = {".otlp", ".otlp.gz", ".otlp.zst", ".otlp.xz"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(input, endings[i]))
+            return SXT_PROFILE_OTLP;
+    return SXT_PROFILE_ANY;
+}
+
 static bool note_mapping(void *data, const sxt_profile_mapping *mapping);
 static int summarise(struct symbolizing *work, const char *output, const sxt_profile_report *report);
 
@@ -199,6 +212,7 @@ static int symbolize_profile(struct symbolizing *work, const char *input, const 
     settings.mangled = cli_given(work->arguments, "mangled");
     settings.inflate_limit = work->limit;
     settings.form = is_stream ? SXT_PROFILE_AS_INPUT : ends_with(output, ".gz") ? SXT_PROFILE_GZIP : SXT_PROFILE_PLAIN;
+    settings.kind = kind_of(input);
     settings.mapping = note_mapping;
     settings.mapping_data = work;
     sxt_emit_init(&work->emit, is_stream ? stderr : stdout, is_json);
@@ -225,7 +239,7 @@ static const char *const reason_keys[SXT_UNRESOLVED_KINDS] = {
     [SXT_UNRESOLVED_MAPPING] = "no_mapping",      [SXT_UNRESOLVED_FILE] = "no_file",
     [SXT_UNRESOLVED_BUILD_ID] = "other_build_id", [SXT_UNRESOLVED_DAMAGED] = "unreadable_file",
     [SXT_UNRESOLVED_OUTSIDE] = "not_loaded",      [SXT_UNRESOLVED_UNKNOWN] = "no_symbol",
-    [SXT_UNRESOLVED_SEGMENTS] = "no_segments",
+    [SXT_UNRESOLVED_SEGMENTS] = "no_segments",    [SXT_UNRESOLVED_NOT_NATIVE] = "not_native",
 };
 
 static void emit_reasons(struct sxt_emit *emit, const uint64_t *counts)
@@ -236,7 +250,7 @@ static void emit_reasons(struct sxt_emit *emit, const uint64_t *counts)
     sxt_emit_number(emit, "unresolved", all);
     sxt_emit_object(emit, "reasons");
     for (size_t i = 0; i < SXT_UNRESOLVED_KINDS; i++)
-        if (i != SXT_UNRESOLVED_SEGMENTS || counts[i] > 0)
+        if (i < SXT_UNRESOLVED_SEGMENTS || counts[i] > 0)
             sxt_emit_number(emit, reason_keys[i], counts[i]);
     sxt_emit_object_end(emit);
 }
@@ -295,6 +309,8 @@ static int summarise(struct symbolizing *work, const char *output, const sxt_pro
         sxt_emit_number(emit, "kept", report->kept);
         sxt_emit_number(emit, "symbolized", report->symbolized);
         sxt_emit_number(emit, "functions", report->functions);
+        if (report->leaf_and_caller > 0)
+            sxt_emit_number(emit, "leaf_and_caller", report->leaf_and_caller);
         emit_reasons(emit, report->unresolved);
         sxt_emit_record_end(emit);
         return cli_finish(emit, CLI_DONE);
@@ -320,6 +336,9 @@ static int summarise(struct symbolizing *work, const char *output, const sxt_pro
                     sxt_unresolved_text((sxt_unresolved)i));
             separator = ", ";
         }
+    if (report->leaf_and_caller > 0)
+        fprintf(stderr, "; %llu both leaf and caller, looked up as callers",
+                (unsigned long long)report->leaf_and_caller);
     fputc('\n', stderr);
     return CLI_DONE;
 }

@@ -26,6 +26,7 @@ struct sxt_module {
     size_t number;       /* in the order of first use */
     sxt_string name;     /* as it was asked for; NUL-terminated */
     sxt_string build_id; /* the same */
+    sxt_string file_id;  /* another ID of the file, borrowed from the profile; absent if none is known */
     char *archive;       /* the file with the symbols, or NULL */
     char *binary;        /* the ELF file: has the segments, and the symbols if there is no archive; or NULL */
     char *debug;         /* a debug file for it, or NULL */

@@ -164,15 +164,20 @@ static int read_function(struct reading *reading, struct sxt_cursor message)
     return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
 }
 
+int sxt_pprof_take_string(struct sxt_pprof *pprof, sxt_string string, size_t most, sxt_error *error)
+{
+    if (pprof->string_count >= most)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "has more than %zu strings", most);
+    if (!grow(&pprof->strings, &pprof->string_capacity, pprof->string_count, sizeof *pprof->strings))
+        return sxt_fail_memory(error, sizeof *pprof->strings);
+    pprof->strings[pprof->string_count++] = string;
+    return SXT_OK;
+}
+
 static int read_string(struct reading *reading, const struct sxt_protobuf_field *field)
 {
-    struct sxt_pprof *pprof = reading->pprof;
-    if (pprof->string_count == STRINGS_MAX)
-        return fail_too_many(reading, "strings", STRINGS_MAX);
-    if (!grow(&pprof->strings, &pprof->string_capacity, pprof->string_count, sizeof *pprof->strings))
-        return sxt_fail_memory(reading->error, sizeof *pprof->strings);
-    pprof->strings[pprof->string_count++] = (sxt_string){(const char *)field->data, field->size};
-    return SXT_OK;
+    sxt_string string = {(const char *)field->data, field->size};
+    return sxt_pprof_take_string(reading->pprof, string, STRINGS_MAX, reading->error);
 }
 
 static int read_tables(struct reading *reading)
@@ -209,28 +214,29 @@ static bool place_name(struct sxt_pprof *pprof, uint32_t number, uint32_t index)
     return true;
 }
 
-static sxt_string string_at(const struct sxt_pprof *pprof, uint64_t index)
+int sxt_pprof_index_strings(struct sxt_pprof *pprof, sxt_error *error)
 {
-    return index < pprof->string_count ? pprof->strings[index] : (sxt_string){"", 0};
+    /* The empty string is number 0 in names as it is in the table, also where the table is missing. */
+    if (!place_name(pprof, 0, 0))
+        return sxt_fail_memory(error, sizeof *pprof->table_index);
+    for (size_t i = 0; i < pprof->string_count; i++) {
+        uint32_t before = pprof->names.count;
+        uint32_t number = sxt_strings_add(&pprof->names, pprof->strings[i].data, pprof->strings[i].size);
+        if (number == SXT_STRINGS_FULL || (number == before && !place_name(pprof, number, (uint32_t)i)))
+            return sxt_fail_memory(error, pprof->strings[i].size);
+    }
+    return SXT_OK;
 }
 
 static int resolve_strings(struct reading *reading)
 {
     struct sxt_pprof *pprof = reading->pprof;
-    /* The empty string is number 0 in names as it is in the table, also where the table is missing. */
-    if (!place_name(pprof, 0, 0))
-        return sxt_fail_memory(reading->error, sizeof *pprof->table_index);
-    for (size_t i = 0; i < pprof->string_count; i++) {
-        uint32_t before = pprof->names.count;
-        uint32_t number = sxt_strings_add(&pprof->names, pprof->strings[i].data, pprof->strings[i].size);
-        if (number == SXT_STRINGS_FULL || (number == before && !place_name(pprof, number, (uint32_t)i)))
-            return sxt_fail_memory(reading->error, pprof->strings[i].size);
+    int status = sxt_pprof_index_strings(pprof, reading->error);
+    for (size_t i = 0; i < pprof->mapping_count && status == SXT_OK; i++) {
+        pprof->mappings[i].name = sxt_pprof_string(pprof, reading->mapping_names[i].name);
+        pprof->mappings[i].build_id = sxt_pprof_string(pprof, reading->mapping_names[i].build_id);
     }
-    for (size_t i = 0; i < pprof->mapping_count; i++) {
-        pprof->mappings[i].name = string_at(pprof, reading->mapping_names[i].name);
-        pprof->mappings[i].build_id = string_at(pprof, reading->mapping_names[i].build_id);
-    }
-    return SXT_OK;
+    return status;
 }
 
 /* Sorted ids, with the indices of their records. */

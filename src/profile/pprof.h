@@ -32,6 +32,7 @@ struct sxt_pprof_mapping {
     uint64_t offset;       /* in the file, of what is at start */
     sxt_string name;
     sxt_string build_id;
+    sxt_string file_id, go_id; /* OTLP: further names of the binary; absent if unknown */
     bool resolved; /* set by the user: its flags will say that names, files, lines and inlined calls are there */
 };
 
@@ -44,6 +45,9 @@ struct sxt_pprof_location {
     bool has_lines; /* it came with some */
     bool is_folded; /* its function is one of several that a linker folded into one */
     bool is_return; /* in some sample it is not the leaf, so its address is the one that a call returns to */
+    bool is_leaf;   /* OTLP: it is the leaf of some sample */
+    bool is_null;   /* OTLP: means "none", and does not count */
+    bool is_other;  /* OTLP: not of native code */
 };
 
 struct sxt_pprof_line {
@@ -80,6 +84,7 @@ struct sxt_pprof {
     size_t string_count, string_capacity;
     uint64_t last_function; /* the highest id that is taken */
     uint64_t last_location;
+    bool is_otlp; /* stacks do not change, and names must be UTF-8 */
 
     struct sxt_strings names; /* every string once: those of the file and new ones */
     uint32_t *table_index;    /* by number in names: where it is, or will be, in the string table */
@@ -100,6 +105,19 @@ struct sxt_pprof {
 /* DATA, which is not compressed, must outlive PPROF. Offsets in errors count from its first byte. */
 int sxt_pprof_read(struct sxt_pprof *pprof, const uint8_t *data, size_t size, sxt_error *error);
 void sxt_pprof_free(struct sxt_pprof *pprof);
+
+/*
+ * Appends a string to the table while it is read; SXT_ERROR_LIMIT if it has MOST. After the last one, the strings have
+ * to be indexed: then names are found in the table.
+ */
+int sxt_pprof_take_string(struct sxt_pprof *pprof, sxt_string string, size_t most, sxt_error *error);
+int sxt_pprof_index_strings(struct sxt_pprof *pprof, sxt_error *error);
+
+/* The string with that index in the table; empty if there is none. */
+static inline sxt_string sxt_pprof_string(const struct sxt_pprof *pprof, uint64_t index)
+{
+    return index < pprof->string_count ? pprof->strings[index] : (sxt_string){"", 0};
+}
 
 /* The number of a name in pprof->names; SXT_STRINGS_FULL when out of memory. */
 uint32_t sxt_pprof_name(struct sxt_pprof *pprof, const char *data, size_t size);

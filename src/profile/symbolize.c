@@ -14,30 +14,23 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/gzip.h"
 #include "base/hex.h"
-#include "base/inflate.h"
-#include "base/options.h"
-#include "base/output.h"
 #include "base/sort.h"
+#include "base/utf8.h"
 #include "demangle/demangle.h"
+#include "profile/fill.h"
 #include "profile/folded.h"
-#include "profile/modules.h"
-#include "profile/pprof.h"
 #include "symbols/symbols.h"
 
 /* With more addresses than this, nearly all of an ELF file has to be read. */
 #define FEW_ADDRESSES   10000
 #define FRAMES_AT_FIRST 4096
 #define NAME_MAX_SIZE   ((size_t)2 << 20)
-#define INFLATE_LIMIT   ((uint64_t)512 << 20)
-/* Names may make a profile several times as large. */
-#define OUTPUT_MAX ((size_t)4 << 30)
 
 struct work {
     struct sxt_pprof *pprof;
     struct sxt_modules *modules;
+    const struct sxt_otlp_source *source; /* NULL: files */
     const sxt_profile_options *options;
     sxt_profile_report *report;
     struct sxt_module **module_of; /* by mapping */
@@ -57,12 +50,12 @@ struct work {
     sxt_error *error;
 };
 
-#define IDS 3
+#define IDS 4
 
 /* What a service may know a file by, best first; an ID may be absent. */
 struct identity {
     sxt_string ids[IDS];
-    const char *binary; /* its FileID is the last one; NULL: see ids */
+    const char *binary; /* its FileID is the third one; NULL: see ids */
     char build_id[SXT_HEX_ROOM(SXT_BUILD_ID_MAX)];
     char file_id[SXT_HEX_ROOM(SXT_FILE_ID_SIZE)];
 };
@@ -72,110 +65,17 @@ static int symbolize_groups(struct work *work);
 static int report_mappings(struct work *work);
 static void release(struct work *work);
 
-const char *sxt_unresolved_text(sxt_unresolved reason)
+int sxt_fill_lines(struct sxt_pprof *pprof, struct sxt_modules *modules, const struct sxt_otlp_source *source,
+                   const sxt_profile_options *options, sxt_profile_report *report, sxt_error *error)
 {
-    static const char *const texts[SXT_UNRESOLVED_KINDS] = {
-        [SXT_UNRESOLVED_MAPPING] = "without a mapping",
-        [SXT_UNRESOLVED_FILE] = "no file found",
-        [SXT_UNRESOLVED_BUILD_ID] = "only a file with another build ID found",
-        [SXT_UNRESOLVED_DAMAGED] = "file cannot be read",
-        [SXT_UNRESOLVED_OUTSIDE] = "not loaded from the file",
-        [SXT_UNRESOLVED_UNKNOWN] = "no symbol there",
-        [SXT_UNRESOLVED_SEGMENTS] = "segments of the file unknown",
-    };
-    return (size_t)reason < SXT_UNRESOLVED_KINDS ? texts[reason] : "unknown reason";
-}
-
-void sxt_profile_options_init(sxt_profile_options *options)
-{
-    *options = (sxt_profile_options){.struct_size = sizeof *options, .inflate_limit = INFLATE_LIMIT};
-}
-
-/* Appends the plain profile in DATA to OUT, with lines in its locations. */
-static int symbolize(sxt_modules *modules, const struct sxt_file *file, const sxt_profile_options *options,
-                     struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error)
-{
-    struct sxt_pprof pprof;
-    int status = sxt_pprof_read(&pprof, file->data, file->size, error);
-    if (status != SXT_OK)
-        return status;
-    struct work work = {.pprof = &pprof, .modules = modules, .options = options, .report = report, .error = error};
-    status = prepare(&work);
+    struct work work = {.pprof = pprof, .modules = modules, .options = options, .report = report, .error = error};
+    work.source = source;
+    int status = prepare(&work);
     if (status == SXT_OK)
         status = symbolize_groups(&work);
     if (status == SXT_OK)
         status = report_mappings(&work);
-    if (status == SXT_OK) {
-        report->functions = pprof.function_count;
-        sxt_pprof_order_choices(&pprof);
-        status = sxt_pprof_write(&pprof, out, error);
-    }
     release(&work);
-    sxt_pprof_free(&pprof);
-    return status;
-}
-
-static int compress(struct sxt_buffer *plain, sxt_error *error)
-{
-    struct sxt_buffer packed;
-    sxt_buffer_init(&packed, OUTPUT_MAX);
-    int status = sxt_gzip_fast(plain->data, plain->size, &packed, error);
-    sxt_buffer_free(plain);
-    *plain = packed;
-    return status;
-}
-
-/* Inflates, symbolizes and compresses DATA into OUT. */
-static int symbolize_memory(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *given,
-                            struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error)
-{
-    sxt_profile_options options;
-    sxt_profile_report found = {.struct_size = sizeof found};
-    struct sxt_file file;
-    sxt_profile_options_init(&options);
-    int status = sxt_options_take(&options, sizeof options, given, "sxt_profile_options_init", error);
-    if (status != SXT_OK)
-        return status;
-    bool is_gzip = sxt_compression_of(data, size) == SXT_COMPRESSION_GZIP;
-    sxt_file_from_memory(&file, data, size);
-    sxt_error problem;
-    status = sxt_file_inflate(&file, options.inflate_limit, &problem);
-    if (status == SXT_ERROR_LIMIT)
-        status = sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
-                                 "expands to more than %llu MiB", (unsigned long long)(options.inflate_limit >> 20));
-    else if (status != SXT_OK && error != NULL)
-        *error = problem;
-    if (status == SXT_OK)
-        status = symbolize(modules, &file, &options, out, &found, error);
-    if (status == SXT_OK && (options.form == SXT_PROFILE_GZIP || (options.form == SXT_PROFILE_AS_INPUT && is_gzip)))
-        status = compress(out, error);
-    sxt_file_close(&file);
-    if (report != NULL)
-        sxt_result_give(report, &found, sizeof found);
-    return status;
-}
-
-int sxt_profile_symbolize(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *options,
-                          void **out, size_t *out_size, sxt_profile_report *report, sxt_error *error)
-{
-    struct sxt_buffer profile;
-    sxt_buffer_init(&profile, OUTPUT_MAX);
-    int status = symbolize_memory(modules, data, size, options, &profile, report, error);
-    if (status != SXT_OK)
-        sxt_buffer_free(&profile);
-    *out = sxt_buffer_take(&profile, out_size);
-    return status;
-}
-
-int sxt_profile_symbolize_fd(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *options,
-                             int fd, sxt_profile_report *report, sxt_error *error)
-{
-    struct sxt_buffer profile;
-    sxt_buffer_init(&profile, OUTPUT_MAX);
-    int status = symbolize_memory(modules, data, size, options, &profile, report, error);
-    if (status == SXT_OK)
-        status = sxt_write_all(fd, profile.data, profile.size, error);
-    sxt_buffer_free(&profile);
     return status;
 }
 
@@ -226,19 +126,48 @@ static size_t collect(struct work *work)
 {
     const struct sxt_pprof *pprof = work->pprof;
     size_t count = 0;
-    work->report->locations = pprof->location_count;
     for (size_t i = 0; i < pprof->location_count; i++) {
         const struct sxt_pprof_location *location = &pprof->locations[i];
+        if (location->is_null)
+            continue;
+        work->report->locations++;
         if (location->has_lines && !work->options->force) {
             work->report->kept++;
+        } else if (location->is_other) {
+            note_unresolved(work, location, SXT_UNRESOLVED_NOT_NATIVE);
         } else if (location->mapping == SXT_PPROF_NONE) {
             note_unresolved(work, location, SXT_UNRESOLVED_MAPPING);
         } else {
             work->results[location->mapping].locations++;
+            work->report->leaf_and_caller += location->is_leaf && location->is_return;
             work->items[count++] = (struct sxt_sort_item){0, (uint32_t)i};
         }
     }
     return count;
+}
+
+static sxt_string best_id(const struct sxt_pprof_mapping *mapping)
+{
+    return mapping->build_id.size > 0 ? mapping->build_id : mapping->file_id;
+}
+
+/* The module of a mapping: by its build ID or, if no file has that, by its FileID. NULL when out of memory. */
+static struct sxt_module *find_module(struct work *work, const struct sxt_pprof_mapping *mapping)
+{
+    bool is_new;
+    sxt_string second = mapping->file_id.size > 0 ? mapping->file_id : mapping->go_id;
+    if (work->source != NULL)
+        return sxt_modules_add(work->modules, second, mapping->build_id, &is_new);
+    struct sxt_module *module = sxt_modules_find(work->modules, mapping->name, best_id(mapping));
+    if (module == NULL || mapping->file_id.size == 0 || mapping->build_id.size == 0)
+        return module;
+    module->file_id = mapping->file_id;
+    if (sxt_module_is_found(module))
+        return module;
+    struct sxt_module *other = sxt_modules_find(work->modules, mapping->name, mapping->file_id);
+    if (other != NULL && sxt_module_is_found(other))
+        other->file_id = mapping->build_id;
+    return other == NULL || sxt_module_is_found(other) ? other : module;
 }
 
 /* Searches files only for mappings with locations to symbolize. */
@@ -248,7 +177,7 @@ static int find_modules(struct work *work)
         const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[i];
         if (work->results[i].locations == 0)
             continue;
-        work->module_of[i] = sxt_modules_find(work->modules, mapping->name, mapping->build_id);
+        work->module_of[i] = find_module(work, mapping);
         if (work->module_of[i] == NULL)
             return sxt_fail_memory(work->error, sizeof(struct sxt_module));
     }
@@ -355,9 +284,13 @@ static int symbolize_unknown(struct work *work, const struct sxt_module *module,
     return status == SXT_OK ? ask_service(work, &identity, items + count, offsets, true, reason) : status;
 }
 
+static int ask_source(struct work *work, struct sxt_sort_item *items, size_t count);
+
 /* An archive is opened first, to know its addresses; an ELF file last, when it is known what to read. */
 static int symbolize_group(struct work *work, struct sxt_module *module, struct sxt_sort_item *items, size_t count)
 {
+    if (work->source != NULL)
+        return ask_source(work, items, count);
     if (!sxt_module_is_found(module))
         return symbolize_unknown(work, module, items, count);
     sxt_archive *archive = NULL;
@@ -405,7 +338,7 @@ static bool make_room(struct work *work, size_t wanted)
 /* Notes that the function of a location, in the outermost FRAME, may be another one. */
 static int note_folded(struct work *work, const sxt_archive *archive, uint32_t location, const sxt_frame *frame)
 {
-    if (!sxt_archive_is_ambiguous(archive, frame))
+    if (work->pprof->is_otlp || !sxt_archive_is_ambiguous(archive, frame))
         return SXT_OK;
     struct sxt_folded *folded =
         sxt_array_grow(work->folded, &work->folded_capacity, work->folded_count + 1, sizeof *folded);
@@ -469,6 +402,7 @@ static void identify(struct identity *identity, const struct sxt_module *module,
 {
     const struct sxt_model_module *facts = archive != NULL ? sxt_archive_module(archive) : NULL;
     *identity = (struct identity){.ids = {module->build_id}, .binary = module->binary};
+    identity->ids[3] = module->file_id;
     if (facts != NULL && facts->build_id_size > 0) {
         sxt_hex_encode(identity->build_id, facts->build_id, facts->build_id_size);
         if (!sxt_hex_equals(module->build_id, facts->build_id, facts->build_id_size))
@@ -484,7 +418,7 @@ static int ask_service(struct work *work, const struct identity *identity, struc
                        bool are_offsets, sxt_unresolved reason)
 {
     char hex[33], base64url[23];
-    sxt_string ids[IDS] = {identity->ids[0], identity->ids[1], identity->ids[2]};
+    sxt_string ids[IDS] = {identity->ids[0], identity->ids[1], identity->ids[2], identity->ids[3]};
     if (count > 0 && work->modules->remote != NULL && identity->binary != NULL &&
         sxt_file_id(identity->binary, hex, base64url, NULL) == SXT_OK)
         ids[2] = (sxt_string){hex, sizeof hex - 1};
@@ -502,6 +436,94 @@ static int ask_service(struct work *work, const struct identity *identity, struc
             asking.left = count;
     }
     note_all_unresolved(work, items, asking.left, reason);
+    return status;
+}
+
+/* Asks the source for addresses; what it has no frames of stays in ITEMS: *COUNT of them. */
+static int look_up_in_source(struct work *work, void *binary, struct sxt_sort_item *items, size_t *count,
+                             bool are_offsets)
+{
+    struct asking asking = {work, items, 0};
+    int status = SXT_OK;
+    list_addresses(work, items, *count);
+    if (*count > 0)
+        status = work->source->look_up(work->source->data, binary, work->addresses, *count, are_offsets, take_answer,
+                                       &asking, work->error);
+    *count = asking.left;
+    return status;
+}
+
+/* Sets the keys of the COUNT items to offsets in the file. */
+static void set_offsets(struct work *work, struct sxt_sort_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sxt_pprof_location *location = &work->pprof->locations[items[i].index];
+        const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[location->mapping];
+        uint64_t address = location->address - (location->is_return && location->address > mapping->start);
+        items[i].key = address - mapping->start + mapping->offset;
+    }
+    sxt_sort(items, work->scratch, count);
+}
+
+/*
+ * Of a binary in a source. Its segments place offsets; only if the source places none, and the archive has no
+ * segments, the rules for files without them are tried. The kernel and its modules have rules of their own.
+ */
+static int look_up_binary(struct work *work, void *binary, const struct sxt_layout *layout, struct sxt_sort_item *items,
+                          size_t count)
+{
+    size_t offsets, placed = set_virtual_addresses(work, layout, items, count, &offsets);
+    count = placed + offsets;
+    bool may_retry = !layout->has_offsets && !layout->is_unknown;
+    /* What is virtual for certain: mappings that are all zero, and the kernel. */
+    size_t sure = 0;
+    for (size_t i = 0; i < placed; i++) {
+        const struct sxt_pprof_mapping *mapping =
+            &work->pprof->mappings[work->pprof->locations[items[i].index].mapping];
+        bool is_zero = mapping->start == 0 && mapping->offset == 0 && mapping->limit == 0;
+        struct sxt_sort_item item = items[i];
+        if (is_zero || layout->has_offsets || layout->is_relocatable ||
+            (!layout->is_unknown && sxt_layout_is_kernel(mapping->name))) {
+            items[i] = items[sure];
+            items[sure++] = item;
+        }
+    }
+    size_t left = sure, others = count - sure;
+    sxt_sort(items, work->scratch, sure);
+    int status = look_up_in_source(work, binary, items, &left, false);
+    note_all_unresolved(work, items, left, SXT_UNRESOLVED_UNKNOWN);
+    if (status == SXT_OK) {
+        set_offsets(work, items + sure, others);
+        left = others;
+        status = look_up_in_source(work, binary, items + sure, &left, true);
+    }
+    if (status == SXT_OK && may_retry && left == others && left > 0) {
+        left = set_virtual_addresses(work, layout, items + sure, left, &offsets);
+        note_all_unresolved(work, items + sure + left, offsets, SXT_UNRESOLVED_SEGMENTS);
+        status = look_up_in_source(work, binary, items + sure, &left, false);
+    }
+    note_all_unresolved(work, items + sure, left, SXT_UNRESOLVED_UNKNOWN);
+    return status;
+}
+
+static int ask_source(struct work *work, struct sxt_sort_item *items, size_t count)
+{
+    const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[work->pprof->locations[items[0].index].mapping];
+    const struct sxt_otlp_ids ids = {mapping->build_id, mapping->file_id, mapping->go_id};
+    const sxt_archive *archive = NULL;
+    void *binary = NULL;
+    int status = work->source->find(work->source->data, &ids, &binary, &archive, work->error);
+    if (status == SXT_OK && binary == NULL)
+        note_all_unresolved(work, items, count, SXT_UNRESOLVED_FILE);
+    if (status != SXT_OK || binary == NULL)
+        return status;
+    struct sxt_layout layout = {.is_unknown = true};
+    if (archive != NULL && !sxt_layout_of_archive(&layout, archive))
+        status = sxt_fail_memory(work->error, sizeof layout);
+    if (status == SXT_OK)
+        status = look_up_binary(work, binary, &layout, items, count);
+    sxt_layout_free(&layout);
+    work->source->release(work->source->data, binary);
     return status;
 }
 
@@ -523,11 +545,29 @@ static uint32_t readable_name(struct work *work, uint32_t linked, sxt_string nam
         return work->readable[linked] - 1;
     sxt_buffer_clear(&work->name);
     uint32_t number = linked;
-    if (sxt_demangle(name, &work->name))
+    if (sxt_demangle(name, &work->name) &&
+        (!work->pprof->is_otlp || sxt_utf8_valid((char *)work->name.data, work->name.size) == work->name.size))
         number = sxt_pprof_name(work->pprof, (const char *)work->name.data, work->name.size);
     if (number != SXT_STRINGS_FULL)
         work->readable[linked] = number + 1;
     return number;
+}
+
+/* The number of a name or path of a frame. Bytes that are not UTF-8 become U+FFFD in OTLP. */
+static uint32_t frame_text(struct work *work, sxt_string text)
+{
+    size_t valid = work->pprof->is_otlp ? sxt_utf8_valid(text.data, text.size) : text.size;
+    if (valid == text.size)
+        return sxt_pprof_name(work->pprof, text.data, text.size);
+    sxt_buffer_clear(&work->name);
+    for (;; valid = sxt_utf8_valid(text.data, text.size)) {
+        sxt_buffer_append(&work->name, text.data, valid);
+        if (valid == text.size)
+            break;
+        sxt_buffer_append(&work->name, "\xef\xbf\xbd", 3);
+        text = (sxt_string){text.data + valid + 1, text.size - valid - 1};
+    }
+    return sxt_pprof_name(work->pprof, (const char *)work->name.data, work->name.size);
 }
 
 static int add_chain(struct work *work, size_t location, const sxt_frame *frames, size_t count)
@@ -536,8 +576,8 @@ static int add_chain(struct work *work, size_t location, const sxt_frame *frames
     for (size_t i = 0; i < count; i++) {
         const sxt_frame *frame = &frames[i];
         struct sxt_pprof_function function;
-        function.system_name = sxt_pprof_name(work->pprof, frame->function.data, frame->function.size);
-        function.file = sxt_pprof_name(work->pprof, frame->file.data, frame->file.size);
+        function.system_name = frame_text(work, frame->function);
+        function.file = frame_text(work, frame->file);
         if (function.system_name == SXT_STRINGS_FULL || function.file == SXT_STRINGS_FULL)
             return sxt_fail_memory(work->error, frame->function.size);
         function.name = readable_name(work, function.system_name, frame->function);
@@ -558,7 +598,7 @@ static int report_mappings(struct work *work)
         if (result->locations == 0)
             continue;
         result->name = work->pprof->mappings[i].name;
-        result->build_id = work->pprof->mappings[i].build_id;
+        result->build_id = best_id(&work->pprof->mappings[i]);
         result->file = sxt_module_path(module);
         if (result->file == NULL && result->symbolized > 0)
             result->file = work->modules->options.url;
