@@ -119,8 +119,10 @@ static void add_best(struct sxt_catalog_listed *listed, const struct sxt_catalog
     listed->functions = entry->functions;
 }
 
-static const char *missing_of(const struct sxt_catalog_listed *listed)
+static const char *missing_of(const struct sxt_catalog_listed *listed, bool is_unmerged)
 {
+    if (listed->source == NULL && is_unmerged)
+        return "the upload is complete, but not merged: the next question for it does that";
     if (listed->source == NULL && listed->parts_wanted > 0)
         return "the upload is not complete";
     if (listed->source == NULL)
@@ -155,13 +157,15 @@ static int rank_all(const struct sxt_catalog_closure *closure, struct sxt_catalo
 
 /* What is being uploaded. */
 static int add_sets(const struct sxt_catalog *catalog, const struct sxt_catalog_closure *closure,
-                    struct sxt_catalog_listed *listed, sxt_error *error)
+                    struct sxt_catalog_listed *listed, bool *is_unmerged, sxt_error *error)
 {
     int64_t time = -1;
+    *is_unmerged = false;
     int status = SXT_OK;
     for (size_t i = 0; i < closure->count && status == SXT_OK; i++) {
         struct sxt_catalog_sets sets;
         status = sxt_catalog_find_sets(catalog, &closure->list[i].listing, &sets, error);
+        *is_unmerged |= sets.complete_count > 0;
         for (size_t k = 0; k < sets.collecting_count; k++) {
             if (sets.collecting[k].time < time)
                 continue;
@@ -201,6 +205,7 @@ static int list_closure(struct listing *listing, const struct sxt_catalog_closur
     struct sxt_catalog_entry *entries = NULL;
     struct sxt_arena arena;
     size_t count = 0;
+    bool is_unmerged = false;
     sxt_arena_init(&arena, 0, sxt_arena_separate_default);
     int status = rank_all(closure, &candidates, &count, error);
     if (status == SXT_OK) {
@@ -215,9 +220,9 @@ static int list_closure(struct listing *listing, const struct sxt_catalog_closur
             add_entry(&listed, &entries[i]);
         }
     if (status == SXT_OK)
-        status = add_sets(listing->catalog, closure, &listed, error);
+        status = add_sets(listing->catalog, closure, &listed, &is_unmerged, error);
     add_ids(closure, &listed);
-    listed.missing = missing_of(&listed);
+    listed.missing = missing_of(&listed, is_unmerged);
     if (status == SXT_OK && matches(&listed, listing->prefix)) {
         listing->left--;
         status = listing->visit(listing->data, &listed);

@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hex.h"
-#include "base/search.h"
 #include "base/string.h"
 #include "catalog/private.h"
 
@@ -127,10 +126,10 @@ static bool replaces(const struct sxt_catalog_entry_name *b, const struct sxt_ca
 static int use_entry(struct sweep *sweep, const char *tenant, const char *id, const struct sxt_catalog_entry_name *name,
                      sxt_error *error);
 
-/* A debug file of another build of the same ID is a file of its own: only what was made from files is replaced. */
+/* Several debug files of one build ID may have different parts of it: all are kept. */
 static bool is_superfluous(const struct sxt_catalog_listing *listing, const struct sxt_catalog_entry_name *entry)
 {
-    if (entry->kind == SXT_ENTRY_EXECUTABLE || entry->kind == SXT_ENTRY_DEBUG)
+    if (entry->kind == SXT_ENTRY_DEBUG)
         return false;
     for (size_t i = 0; i < listing->entry_count; i++)
         if (replaces(&listing->entries[i], entry))

@@ -312,3 +312,33 @@ TEST(keeps_source_files_under_their_paths)
     writing = write_file(elf);
     assert_int_equal(sxt_catalog_add_source(sxt_test_it.catalog, "", &id, "../x", &writing, NULL), SXT_ERROR_USAGE);
 }
+
+/* Two servers that receive one file at the same moment make an entry each; a sweep leaves one. */
+TEST(a_sweep_removes_entries_that_say_the_same)
+{
+    sxt_binary binary = identify(elf);
+    struct sxt_catalog_id id = sxt_test_file_id(binary.file_id);
+    add_by_build_id(elf, false);
+    struct sxt_catalog_listing listing;
+    struct sxt_catalog_entry entry;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, 0, false);
+    assert_int_equal(sxt_catalog_list_binary(sxt_test_it.catalog, "", id.text, true, &listing, NULL), SXT_OK);
+    assert_int_equal(listing.entry_count, 1);
+    assert_int_equal(sxt_catalog_get_entry(sxt_test_it.catalog, "", id.text, &listing.entries[0], &arena, &entry, NULL),
+                     SXT_OK);
+    entry.name.time++;
+    assert_int_equal(sxt_catalog_put_entry(sxt_test_it.catalog, "", id.text, &entry, NULL), SXT_OK);
+    sxt_catalog_listing_free(&listing);
+    sxt_arena_free(&arena);
+
+    struct sxt_catalog_swept swept;
+    assert_int_equal(sxt_catalog_sweep(sxt_test_it.catalog, 0, true, &swept, NULL), SXT_OK);
+    assert_int_equal(swept.objects, 1);
+    assert_int_equal(sxt_catalog_sweep(sxt_test_it.catalog, 0, false, &swept, NULL), SXT_OK);
+    assert_int_equal(swept.objects, 1);
+    assert_int_equal(sxt_catalog_sweep(sxt_test_it.catalog, 0, false, &swept, NULL), SXT_OK);
+    assert_int_equal(swept.objects, 0);
+    assert_true(has_line(ask(binary.build_id, address_of("twice") + 8)));
+    assert_content(binary.build_id, SXT_CATALOG_EXECUTABLE, elf);
+}

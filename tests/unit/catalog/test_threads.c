@@ -134,9 +134,18 @@ static void *ask_often(void *data)
     return NULL;
 }
 
+/* Somebody cleans up meanwhile. */
+static void *sweep_often(void *data)
+{
+    struct sxt_catalog_swept swept;
+    while (!has_ended)
+        expect(sxt_catalog_sweep(data, 0, false, &swept, NULL) == SXT_OK);
+    return NULL;
+}
+
 static void run(bool has_generation)
 {
-    pthread_t pushers[3], askers[2];
+    pthread_t pushers[3], askers[2], sweeper;
     struct pusher given[3];
     has_ended = false;
     failures = completed = answered = 0;
@@ -147,11 +156,13 @@ static void run(bool has_generation)
     }
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&askers[i], NULL, ask_often, catalogs[i]), 0);
+    assert_int_equal(pthread_create(&sweeper, NULL, sweep_often, sxt_test_it.catalog), 0);
     for (int i = 0; i < 3; i++)
         pthread_join(pushers[i], NULL);
     has_ended = true;
     for (int i = 0; i < 2; i++)
         pthread_join(askers[i], NULL);
+    pthread_join(sweeper, NULL);
     pthread_barrier_destroy(&barrier);
     assert_int_equal(failures, 0);
     assert_true(completed > 0);
