@@ -109,8 +109,12 @@ static bool check_key(struct sxt_exchange *exchange)
     request->tenant = exchange->key->tenant;
     request->key_id = exchange->key->id;
     request->scopes = exchange->key->scopes;
-    if ((request->scopes & route->scope) == route->scope || is_open)
+    if ((request->scopes & route->scope) == route->scope)
         return true;
+    if (is_open) { /* as everybody may, who sees no tenant's files */
+        request->tenant = "";
+        return true;
+    }
     sxt_reply_failure(request, 403, SXT_CODE_NO_SCOPE, "the API key does not permit this: it lacks the scope '%s'",
                       scope_name(route->scope));
     return false;

@@ -48,7 +48,8 @@ struct sxt_connections {
     pthread_mutex_t lock; /* of the list, and of the descriptors in it: they are open while it is held */
     struct sxt_connection *first;
     unsigned count, limit;
-    uint64_t timeout; /* milliseconds */
+    unsigned expected; /* accepted, and not in the list yet */
+    uint64_t timeout;  /* milliseconds */
     bool has_tls;
     uint64_t accepted, evicted, timed_out;
     uint32_t by_address[ADDRESSES];
@@ -145,9 +146,28 @@ void sxt_connections_notify(void *data, struct MHD_Connection *from, void **slot
     *slot = NULL;
 }
 
+bool sxt_connections_have_room(struct sxt_connections *connections)
+{
+    pthread_mutex_lock(&connections->lock);
+    bool has_room = connections->count + connections->expected < connections->limit;
+    connections->expected += has_room;
+    if (!has_room)
+        evict(connections);
+    pthread_mutex_unlock(&connections->lock);
+    return has_room;
+}
+
+void sxt_connections_forget(struct sxt_connections *connections)
+{
+    pthread_mutex_lock(&connections->lock);
+    connections->expected -= connections->expected > 0;
+    pthread_mutex_unlock(&connections->lock);
+}
+
 static void add(struct sxt_connections *connections, struct sxt_connection *connection)
 {
     pthread_mutex_lock(&connections->lock);
+    connections->expected -= connections->expected > 0;
     connection->all = connections;
     connection->after = connections->first;
     if (connections->first != NULL)
@@ -157,7 +177,7 @@ static void add(struct sxt_connections *connections, struct sxt_connection *conn
     connections->accepted++;
     connections->by_address[connection->bucket]++;
     if (connections->count > connections->limit - connections->limit / 8)
-        evict(connections);
+        evict(connections); /* the new one is the youngest, and not chosen */
     pthread_mutex_unlock(&connections->lock);
 }
 
@@ -207,13 +227,13 @@ static void evict(struct sxt_connections *connections)
 {
     struct sxt_connection *chosen = NULL;
     uint64_t now = now_ms(), best[3] = {0};
-    for (struct sxt_connection *at = connections->first->after; at != NULL; at = at->after) {
+    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after) {
         uint64_t since = atomic_load_explicit(&at->since, memory_order_relaxed);
         const uint64_t worth[3] = {readiness(at, now), connections->by_address[at->bucket], UINT64_MAX - since};
         size_t i = 0;
         while (i < 2 && worth[i] == best[i])
             i++;
-        if (worth[0] == 0 || (chosen != NULL && worth[i] <= best[i]))
+        if (at == connections->first || worth[0] == 0 || (chosen != NULL && worth[i] <= best[i]))
             continue;
         chosen = at;
         memcpy(best, worth, sizeof best);

@@ -26,6 +26,15 @@ int sxt_connections_open(struct sxt_service *service, unsigned limit, unsigned t
                          sxt_error *error);
 void sxt_connections_close(struct sxt_connections **connections);
 
+/*
+ * Before a connection is accepted: false if there are too many; then one that does nothing is closed, and it is worth
+ * asking again soon. If it is true, the connection is expected.
+ */
+bool sxt_connections_have_room(struct sxt_connections *connections);
+
+/* An expected connection does not come. */
+void sxt_connections_forget(struct sxt_connections *connections);
+
 /* Called by libmicrohttpd; DATA is the service. */
 void sxt_connections_notify(void *data, struct MHD_Connection *connection, void **slot,
                             enum MHD_ConnectionNotificationCode what);

@@ -14,7 +14,7 @@ int sxt_mhd_load(struct sxt_mhd *mhd, sxt_error *error)
     } wanted[] = {
         {"MHD_start_daemon", &mhd->start},
         {"MHD_stop_daemon", &mhd->stop},
-        {"MHD_quiesce_daemon", &mhd->quiesce},
+        {"MHD_add_connection", &mhd->add_connection},
         {"MHD_get_connection_info", &mhd->connection_info},
         {"MHD_get_connection_values_n", &mhd->connection_values},
         {"MHD_suspend_connection", &mhd->suspend},

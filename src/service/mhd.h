@@ -11,7 +11,8 @@ struct sxt_mhd {
     struct MHD_Daemon *(*start)(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback accept, void *accept_data,
                                 MHD_AccessHandlerCallback handler, void *handler_data, ...);
     void (*stop)(struct MHD_Daemon *daemon);
-    int (*quiesce)(struct MHD_Daemon *daemon);
+    enum MHD_Result (*add_connection)(struct MHD_Daemon *daemon, int client, const struct sockaddr *address,
+                                      socklen_t size);
     const union MHD_ConnectionInfo *(*connection_info)(struct MHD_Connection *connection,
                                                        enum MHD_ConnectionInfoType what, ...);
     int (*connection_values)(struct MHD_Connection *connection, enum MHD_ValueKind kind, MHD_KeyValueIteratorN iterator,

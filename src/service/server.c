@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "service/acceptor.h"
 #include "service/connections.h"
 #include "service/exchange.h"
 #include "service/keys.h"
@@ -35,6 +36,7 @@
 struct server {
     struct sxt_service service;
     struct sxt_listen listen;
+    struct sxt_acceptor *acceptor;
     struct sxt_sweeper *sweeper;
     char *tls_cert_text, *tls_key_text;
     char program[4096];
@@ -236,7 +238,8 @@ static int start_daemon(struct server *server, sxt_error *error)
 {
     struct sxt_service *service = &server->service;
     const struct sxt_service_options *options = &service->options;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
     struct MHD_OptionItem more[8];
     size_t count = 0;
     if (options->threads > 1)
@@ -256,17 +259,17 @@ static int start_daemon(struct server *server, sxt_error *error)
     more[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     service->daemon = service->mhd.start(
         flags, 0, NULL, NULL, sxt_exchange_handle, service, MHD_OPTION_EXTERNAL_LOGGER, log_library, server,
-        MHD_OPTION_LISTEN_SOCKET, server->listen.descriptor, MHD_OPTION_NOTIFY_COMPLETED, sxt_exchange_completed,
-        service, MHD_OPTION_NOTIFY_CONNECTION, sxt_connections_notify, service, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)options->timeout_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_ROOM, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_STEP, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, sxt_exchange_completed, service, MHD_OPTION_NOTIFY_CONNECTION,
+        sxt_connections_notify, service, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(options->connection_limit + 1024) * options->threads, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)options->timeout_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_ROOM,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_STEP, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+        more, MHD_OPTION_END);
     if (service->daemon == NULL)
         return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "cannot start libmicrohttpd: %.*s",
                         (int)strcspn(server->problem, "\n"), server->problem);
     atomic_store(&server->is_started, true);
-    return SXT_OK;
+    return sxt_acceptor_start(service, server->listen.descriptor, &server->acceptor, error);
 }
 
 /* --- serving --- */
@@ -341,7 +344,7 @@ static bool drain(struct server *server, const sigset_t *signals)
                     atomic_load(&service->active));
     sxt_log_flush(service->log);
     atomic_store(&service->is_draining, true);
-    service->mhd.quiesce(service->daemon);
+    sxt_acceptor_stop(&server->acceptor);
     close(server->listen.descriptor);
     server->listen.descriptor = -1;
     if (!wait_idle(service, signals, (uint64_t)service->options.drain_seconds * 1000)) {
@@ -361,6 +364,9 @@ static void close_parts(struct server *server)
 {
     struct sxt_service *service = &server->service;
     atomic_store(&service->is_stopping, true);
+    sxt_acceptor_stop(&server->acceptor);
+    if (service->daemon != NULL)
+        service->mhd.stop(service->daemon);
     sxt_sweeper_stop(&server->sweeper);
     sxt_workers_stop(&service->workers);
     sxt_connections_close(&service->connections);
