@@ -28,6 +28,7 @@ struct slot {
     uint64_t hash;
     char *tenant, *id;
     struct sxt_catalog_binary *binary; /* NULL: there is nothing */
+    uint64_t entries;                  /* which ones it was loaded from */
     bool is_known, is_loading, is_renewing;
     unsigned waiting;
     int64_t renew_at, expires; /* milliseconds */
@@ -265,12 +266,15 @@ static void close_oldest(struct sxt_catalog *catalog)
 
 /* Notes what was loaded. The caller has the lock. Returns the binary that was there before. */
 static struct sxt_catalog_binary *fill_slot(struct sxt_catalog *catalog, struct slot *slot,
-                                            struct sxt_catalog_closure *closure, struct sxt_catalog_binary *binary)
+                                            struct sxt_catalog_closure *closure,
+                                            const struct sxt_catalog_loaded *loaded)
 {
+    struct sxt_catalog_binary *binary = loaded->binary;
     struct sxt_catalog_cache *cache = catalog->cache;
     struct sxt_catalog_binary *before = slot->binary;
     int64_t now = milliseconds();
     slot->binary = binary;
+    slot->entries = loaded->entries;
     if (binary != NULL)
         atomic_fetch_add(&binary->users, 1);
     slot->is_known = true;
@@ -286,22 +290,25 @@ static struct sxt_catalog_binary *fill_slot(struct sxt_catalog *catalog, struct 
     return before;
 }
 
-/* Loads a slot, which is marked as loading. */
+/* Loads a slot, which is marked as loading. BEFORE is what it had, and is released. */
 static int load_slot(struct sxt_catalog *catalog, struct shard *shard, struct slot *slot,
-                     struct sxt_catalog_binary **out, sxt_error *error)
+                     struct sxt_catalog_loaded *before, struct sxt_catalog_binary **out, sxt_error *error)
 {
     struct sxt_catalog_closure closure;
-    struct sxt_catalog_binary *before = NULL;
-    int status = sxt_catalog_load(catalog, slot->tenant, slot->id, &closure, out, error);
+    struct sxt_catalog_loaded loaded;
+    struct sxt_catalog_binary *replaced = NULL;
+    int status = sxt_catalog_load(catalog, slot->tenant, slot->id, before, &closure, &loaded, error);
     pthread_mutex_lock(&shard->lock);
     if (status == SXT_OK || status == SXT_ERROR_NOT_FOUND)
-        before = fill_slot(catalog, slot, &closure, *out);
+        replaced = fill_slot(catalog, slot, &closure, &loaded);
     slot->is_loading = slot->is_renewing = false;
     slot->used = milliseconds();
     pthread_cond_broadcast(&shard->loaded);
     pthread_mutex_unlock(&shard->lock);
     sxt_catalog_closure_free(&closure);
-    sxt_catalog_release(catalog, &before);
+    sxt_catalog_release(catalog, &replaced);
+    sxt_catalog_release(catalog, &before->binary);
+    *out = loaded.binary;
     if (atomic_load(&catalog->cache->open_count) > catalog->options.open_limit)
         close_oldest(catalog);
     return status;
@@ -348,8 +355,13 @@ static int find_one(struct sxt_catalog *catalog, const char *tenant, const char 
     }
     if (step == LOAD && slot == NULL)
         slot = add_slot(catalog, shard, hash, tenant, id);
-    if (step == LOAD && slot != NULL)
+    struct sxt_catalog_loaded before = {0};
+    if (step == LOAD && slot != NULL) {
         slot->is_loading = true;
+        before = (struct sxt_catalog_loaded){slot->binary, slot->entries};
+        if (before.binary != NULL)
+            atomic_fetch_add(&before.binary->users, 1);
+    }
     if (step == USE && slot->binary != NULL) {
         *out = slot->binary;
         atomic_fetch_add_explicit(&slot->binary->users, 1, memory_order_relaxed);
@@ -357,7 +369,8 @@ static int find_one(struct sxt_catalog *catalog, const char *tenant, const char 
     pthread_mutex_unlock(&shard->lock);
     *would_wait = step == GIVE_UP;
     if (step == LOAD)
-        return slot != NULL ? load_slot(catalog, shard, slot, out, error) : sxt_fail_memory(error, sizeof *slot);
+        return slot != NULL ? load_slot(catalog, shard, slot, &before, out, error)
+                            : sxt_fail_memory(error, sizeof *slot);
     if (step == USE && *out == NULL)
         return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no symbols of this binary");
     return SXT_OK;

@@ -11,6 +11,7 @@ struct loading {
     const char *tenant;
     struct sxt_catalog_binary *binary;
     const struct sxt_catalog_entry_name *chosen; /* gave the ranges */
+    bool has_failed;                             /* something could not be opened, which may pass */
 };
 
 /* Opens the archive of an entry. */
@@ -51,6 +52,7 @@ static int open_ranges(struct loading *loading, const struct sxt_catalog_candida
         struct sxt_catalog_opened *opened;
         int failed = open_candidate(loading, &candidates[i], SXT_BLOB_LIDIA, &opened, error);
         if (failed != SXT_OK) {
+            loading->has_failed = true;
             status = failed;
             continue;
         }
@@ -73,6 +75,7 @@ static int open_pads(struct loading *loading, const struct sxt_catalog_candidate
         return SXT_OK;
     struct sxt_catalog_opened *opened;
     int status = open_candidate(loading, pads, SXT_BLOB_PADS, &opened, error);
+    loading->has_failed |= status != SXT_OK;
     if (status == SXT_OK)
         use(loading, &opened, &loading->binary->pads);
     return status;
@@ -99,21 +102,49 @@ static int open_best(struct loading *loading, const struct sxt_catalog_closure *
     return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "no symbols of this binary");
 }
 
-static int load_once(struct sxt_catalog *catalog, const char *tenant, const char *id,
-                     struct sxt_catalog_closure *closure, struct sxt_catalog_binary **out, sxt_error *error)
+/* A hash of the names of all entries under all ids. */
+static uint64_t hash_entries(const struct sxt_catalog_closure *closure)
 {
-    *out = NULL;
+    struct sxt_sha256 hash;
+    uint8_t digest[SXT_SHA256_SIZE];
+    char name[128];
+    sxt_sha256_init(&hash);
+    for (size_t i = 0; i < closure->count; i++) {
+        const struct sxt_catalog_listing *listing = &closure->list[i].listing;
+        sxt_sha256_add(&hash, closure->list[i].id.text, strlen(closure->list[i].id.text) + 1);
+        for (size_t k = 0; k < listing->entry_count; k++) {
+            sxt_catalog_print_entry_name(name, sizeof name, &listing->entries[k]);
+            sxt_sha256_add(&hash, name, strlen(name) + 1);
+        }
+    }
+    sxt_sha256_end(&hash, digest);
+    return sxt_catalog_short_hash(digest);
+}
+
+static int load_once(struct sxt_catalog *catalog, const char *tenant, const char *id,
+                     const struct sxt_catalog_loaded *before, struct sxt_catalog_closure *closure,
+                     struct sxt_catalog_loaded *out, sxt_error *error)
+{
+    *out = (struct sxt_catalog_loaded){0};
     int status = sxt_catalog_list_closure(catalog, tenant, id, true, closure, error);
     if (status != SXT_OK)
         return status;
+    out->entries = hash_entries(closure);
+    if (before->binary != NULL && before->entries == out->entries) {
+        out->binary = before->binary;
+        atomic_fetch_add(&out->binary->users, 1);
+        return SXT_OK;
+    }
     struct sxt_catalog_binary *binary = calloc(1, sizeof *binary);
     if (binary == NULL)
         return sxt_fail_memory(error, sizeof *binary);
     binary->users = 1;
     struct loading loading = {.catalog = catalog, .tenant = tenant, .binary = binary};
     status = open_best(&loading, closure, error);
+    if (loading.has_failed)
+        out->entries = 0; /* so that it is tried again */
     if (status == SXT_OK)
-        *out = binary;
+        out->binary = binary;
     else
         sxt_catalog_release(catalog, &binary);
     return status;
@@ -129,13 +160,14 @@ static bool has_entries(const struct sxt_catalog_closure *closure)
 
 /* What was listed may have been replaced before it was opened: then a new listing has what replaced it. */
 int sxt_catalog_load(struct sxt_catalog *catalog, const char *tenant, const char *id,
-                     struct sxt_catalog_closure *closure, struct sxt_catalog_binary **out, sxt_error *error)
+                     const struct sxt_catalog_loaded *before, struct sxt_catalog_closure *closure,
+                     struct sxt_catalog_loaded *out, sxt_error *error)
 {
-    int status = load_once(catalog, tenant, id, closure, out, error);
+    int status = load_once(catalog, tenant, id, before, closure, out, error);
     if (status != SXT_ERROR_NOT_FOUND || !has_entries(closure))
         return status;
     sxt_catalog_closure_free(closure);
-    return load_once(catalog, tenant, id, closure, out, error);
+    return load_once(catalog, tenant, id, before, closure, out, error);
 }
 
 void sxt_catalog_release(struct sxt_catalog *catalog, struct sxt_catalog_binary **binary)

@@ -333,9 +333,19 @@ int sxt_catalog_rank(const struct sxt_catalog_closure *closure, struct sxt_catal
 /* The newest entry of KIND; its name is NULL if there is none. */
 struct sxt_catalog_candidate sxt_catalog_newest(const struct sxt_catalog_closure *closure, char kind);
 
-/* Makes *OUT from what the store has. SXT_ERROR_NOT_FOUND if it has nothing. */
+/* What was loaded before: the binary, or NULL, and which entries there were. */
+struct sxt_catalog_loaded {
+    struct sxt_catalog_binary *binary;
+    uint64_t entries; /* a hash of their names */
+};
+
+/*
+ * Makes a binary from what the store has, for the caller. SXT_ERROR_NOT_FOUND if it has nothing. If the entries are
+ * those of BEFORE, nothing but the listing is read, and it is the binary of BEFORE.
+ */
 int sxt_catalog_load(struct sxt_catalog *catalog, const char *tenant, const char *id,
-                     struct sxt_catalog_closure *closure, struct sxt_catalog_binary **out, sxt_error *error);
+                     const struct sxt_catalog_loaded *before, struct sxt_catalog_closure *closure,
+                     struct sxt_catalog_loaded *out, sxt_error *error);
 
 /* --- the cache: cache.c --- */
 

@@ -195,3 +195,22 @@ TEST(the_order_of_uploads_counts_not_the_clocks)
     sxt_catalog_close(&other);
     sxt_store_close(&other_store);
 }
+
+/* A listing that shows nothing new costs nothing but the listing. */
+TEST(what_did_not_change_is_not_read_again)
+{
+    struct sxt_catalog *catalog;
+    struct sxt_catalog_id id = sxt_test_file_id(FILE_A);
+    const struct sxt_catalog_options options = {.list_life_ms = 1};
+    assert_int_equal(sxt_catalog_open(sxt_test_it.store, &options, &catalog, NULL), SXT_OK);
+    sxt_test_push(&(struct sxt_test_part){.functions = {{0x1000, "first", 0}}});
+    assert_string_equal(sxt_test_ask(catalog, "", &id, 0x1000), "first");
+    usleep(20000);
+    sxt_test_calls = 0;
+    assert_string_equal(sxt_test_ask(catalog, "", &id, 0x1000), "first");
+    assert_int_equal(sxt_test_calls, 1);
+    sxt_test_push(&(struct sxt_test_part){.functions = {{0x1000, "second", 0}}});
+    usleep(20000);
+    assert_string_equal(sxt_test_ask(catalog, "", &id, 0x1000), "second");
+    sxt_catalog_close(&catalog);
+}
