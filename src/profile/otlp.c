@@ -91,8 +91,8 @@ static int fill_message(const void *data, size_t size, bool is_json, size_t most
     return status;
 }
 
-int sxt_otlp_fill(const void *data, size_t size, const struct sxt_otlp_source *source, struct sxt_buffer *out,
-                  sxt_profile_report *report, sxt_error *error)
+int sxt_otlp_fill(const void *data, size_t size, bool is_json, const struct sxt_otlp_source *source,
+                  struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error)
 {
     sxt_profile_report unused = {.struct_size = sizeof unused};
     sxt_profile_options options;
@@ -100,8 +100,8 @@ int sxt_otlp_fill(const void *data, size_t size, const struct sxt_otlp_source *s
     sxt_profile_options_init(&options);
     int status = sxt_modules_open(NULL, &modules, error);
     if (status == SXT_OK)
-        status = fill_message(data, size, sxt_otlp_is_json(data, size), RECORDS_MAX_SERVICE, modules, source, &options,
-                              out, report != NULL ? report : &unused, error);
+        status = fill_message(data, size, is_json, RECORDS_MAX_SERVICE, modules, source, &options, out,
+                              report != NULL ? report : &unused, error);
     sxt_modules_close(&modules);
     return status;
 }

@@ -18,9 +18,8 @@
 
 /* What a mapping says about its binary; a string may be absent. */
 struct sxt_otlp_ids {
-    sxt_string build_id; /* GNU build ID in hexadecimal */
+    sxt_string build_id; /* GNU build ID in hexadecimal, or what follows from that of Go */
     sxt_string file_id;  /* htlhash */
-    sxt_string go_id;    /* the build ID of the Go linker */
 };
 
 /* The frames of address INDEX, innermost first. Anything but SXT_OK ends the lookups. */
@@ -51,8 +50,8 @@ bool sxt_otlp_is_message(const void *data, size_t size);
  * Appends the message in DATA, which is not compressed, to OUT, with lines in the locations that SOURCE has frames of.
  * REPORT may be NULL; what it has is added to. Offsets in errors count from the first byte of DATA.
  */
-int sxt_otlp_fill(const void *data, size_t size, const struct sxt_otlp_source *source, struct sxt_buffer *out,
-                  sxt_profile_report *report, sxt_error *error);
+int sxt_otlp_fill(const void *data, size_t size, bool is_json, const struct sxt_otlp_source *source,
+                  struct sxt_buffer *out, sxt_profile_report *report, sxt_error *error);
 
 /* The same with files and symbol services. JSON may have several messages, one after another. */
 int sxt_otlp_symbolize(sxt_modules *modules, const void *data, size_t size, const sxt_profile_options *options,

@@ -238,17 +238,23 @@ static int take_function(struct reading *reading, void *data)
     return sxt_otlp_take_function(reading->otlp, function.strings, function.has_more, reading->reader.error);
 }
 
+struct mapping {
+    struct sxt_pprof_mapping *to;
+    sxt_string go_id;
+};
+
 static int take_mapping_attribute(struct reading *reading, void *data)
 {
+    struct mapping *mapping = data;
     uint64_t index = UINT64_MAX;
     int status = read_number(reading, &index, NULL);
-    sxt_otlp_describe_mapping(reading->otlp, data, index);
+    sxt_otlp_describe_mapping(reading->otlp, mapping->to, index, &mapping->go_id);
     return status;
 }
 
 static int take_mapping_member(struct reading *reading, sxt_string key, void *data)
 {
-    struct sxt_pprof_mapping *mapping = data;
+    struct sxt_pprof_mapping *mapping = ((struct mapping *)data)->to;
     if (is_key(reading, key, "memoryStart", "memory_start"))
         return read_number(reading, &mapping->start, NULL);
     if (is_key(reading, key, "memoryLimit", "memory_limit"))
@@ -256,7 +262,7 @@ static int take_mapping_member(struct reading *reading, sxt_string key, void *da
     if (is_key(reading, key, "fileOffset", "file_offset"))
         return read_number(reading, &mapping->offset, NULL);
     if (is_key(reading, key, "attributeIndices", "attribute_indices"))
-        return each_element(reading, "attributeIndices", take_mapping_attribute, mapping);
+        return each_element(reading, "attributeIndices", take_mapping_attribute, data);
     if (!is_key(reading, key, "filenameStrindex", "filename_strindex"))
         return skip(reading);
     uint64_t name = 0;
@@ -268,10 +274,13 @@ static int take_mapping_member(struct reading *reading, sxt_string key, void *da
 static int take_mapping(struct reading *reading, void *data)
 {
     (void)data;
-    struct sxt_pprof_mapping *mapping = sxt_otlp_take_mapping(reading->otlp, reading->reader.error);
-    if (mapping == NULL)
+    struct mapping mapping = {.to = sxt_otlp_take_mapping(reading->otlp, reading->reader.error)};
+    if (mapping.to == NULL)
         return reading->reader.error->code;
-    return each_member(reading, "a mapping", take_mapping_member, mapping);
+    int status = each_member(reading, "a mapping", take_mapping_member, &mapping);
+    if (status != SXT_OK)
+        return status;
+    return sxt_otlp_finish_mapping(reading->otlp, mapping.to, mapping.go_id, reading->reader.error);
 }
 
 struct location {

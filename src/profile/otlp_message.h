@@ -86,7 +86,10 @@ int sxt_otlp_take_function(struct sxt_otlp *otlp, const uint64_t strings[3], boo
 
 /* A new mapping, which is filled by the caller; NULL on failure. */
 struct sxt_pprof_mapping *sxt_otlp_take_mapping(struct sxt_otlp *otlp, sxt_error *error);
-void sxt_otlp_describe_mapping(const struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, uint64_t attribute);
+void sxt_otlp_describe_mapping(const struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, uint64_t attribute,
+                               sxt_string *go_id);
+int sxt_otlp_finish_mapping(struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, sxt_string go_id,
+                            sxt_error *error);
 
 /* A new location; MAPPING of it is set by sxt_otlp_finish_location. */
 struct sxt_pprof_location *sxt_otlp_take_location(struct sxt_otlp *otlp, sxt_error *error);

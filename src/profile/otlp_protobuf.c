@@ -132,6 +132,7 @@ static int take_mapping(struct reading *reading, struct sxt_cursor message)
     if (mapping == NULL)
         return reading->error->code;
     uint64_t name = 0, number;
+    sxt_string go_id = {"", 0};
     uint64_t *fields[] = {NULL, &mapping->start, &mapping->limit, &mapping->offset, &name};
     for (struct sxt_protobuf_field field; sxt_protobuf_next(&message, &field);) {
         if (field.number < sizeof fields / sizeof *fields && field.wire == SXT_PROTOBUF_VARINT)
@@ -140,12 +141,14 @@ static int take_mapping(struct reading *reading, struct sxt_cursor message)
             continue;
         struct numbers numbers = numbers_of(&message, &field);
         while (next_number(&numbers, &number))
-            sxt_otlp_describe_mapping(otlp, mapping, number);
+            sxt_otlp_describe_mapping(otlp, mapping, number, &go_id);
         if (numbers.packed.failed)
             return fail_damaged(&numbers.packed, reading->error);
     }
     mapping->name = sxt_pprof_string(&otlp->profile, (uint32_t)name);
-    return message.failed ? fail_damaged(&message, reading->error) : SXT_OK;
+    if (message.failed)
+        return fail_damaged(&message, reading->error);
+    return sxt_otlp_finish_mapping(otlp, mapping, go_id, reading->error);
 }
 
 static int take_location(struct reading *reading, struct sxt_cursor message)

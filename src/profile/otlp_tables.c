@@ -4,10 +4,14 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/sha256.h"
 #include "base/string.h"
 #include "profile/otlp_message.h"
 
 #define INDICES_MAX ((size_t)1 << 24)
+#define GNU_ID_SIZE 20
+#define GO_ID_MAX   256 /* they have 83 bytes */
 
 static const struct {
     const char *key;
@@ -126,7 +130,8 @@ struct sxt_pprof_mapping *sxt_otlp_take_mapping(struct sxt_otlp *otlp, sxt_error
     return mapping;
 }
 
-void sxt_otlp_describe_mapping(const struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, uint64_t index)
+void sxt_otlp_describe_mapping(const struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, uint64_t index,
+                               sxt_string *go_id)
 {
     if (index >= otlp->attribute_count)
         return;
@@ -136,7 +141,32 @@ void sxt_otlp_describe_mapping(const struct sxt_otlp *otlp, struct sxt_pprof_map
     else if (attribute->meaning == SXT_OTLP_FILE_ID)
         mapping->file_id = attribute->value;
     else if (attribute->meaning == SXT_OTLP_GO_ID)
-        mapping->go_id = attribute->value;
+        *go_id = attribute->value;
+}
+
+/*
+ * Since Go 1.24 a binary has a GNU build ID that is made from its Go build ID "ACTION/…/CONTENT" before the linker knew
+ * the content: the hash of "ACTION/…/ACTION", with the first byte inverted.
+ */
+int sxt_otlp_finish_mapping(struct sxt_otlp *otlp, struct sxt_pprof_mapping *mapping, sxt_string go_id,
+                            sxt_error *error)
+{
+    const char *first = go_id.size > 0 && go_id.size <= GO_ID_MAX ? memchr(go_id.data, '/', go_id.size) : NULL;
+    const char *last = first != NULL ? memrchr(go_id.data, '/', go_id.size) : NULL;
+    if (last == NULL || mapping->build_id.size > 0)
+        return SXT_OK;
+    struct sxt_sha256 hash;
+    uint8_t digest[SXT_SHA256_SIZE];
+    sxt_sha256_init(&hash);
+    sxt_sha256_add(&hash, go_id.data, (size_t)(last + 1 - go_id.data));
+    sxt_sha256_add(&hash, go_id.data, (size_t)(first - go_id.data));
+    sxt_sha256_end(&hash, digest);
+    digest[0] ^= 0xff;
+    char *hex = sxt_arena_alloc(&otlp->arena, SXT_HEX_ROOM(GNU_ID_SIZE));
+    if (hex == NULL)
+        return sxt_fail_memory(error, SXT_HEX_ROOM(GNU_ID_SIZE));
+    mapping->build_id = (sxt_string){hex, sxt_hex_encode(hex, digest, GNU_ID_SIZE)};
+    return SXT_OK;
 }
 
 struct sxt_pprof_location *sxt_otlp_take_location(struct sxt_otlp *otlp, sxt_error *error)

@@ -32,8 +32,8 @@ struct sxt_pprof_mapping {
     uint64_t offset;       /* in the file, of what is at start */
     sxt_string name;
     sxt_string build_id;
-    sxt_string file_id, go_id; /* OTLP: further names of the binary; absent if unknown */
-    bool resolved; /* set by the user: its flags will say that names, files, lines and inlined calls are there */
+    sxt_string file_id; /* OTLP: another name of the binary; absent if unknown */
+    bool resolved;      /* set by the user: its flags will say that names, files, lines and inlined calls are there */
 };
 
 struct sxt_pprof_location {

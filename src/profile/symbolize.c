@@ -155,9 +155,8 @@ static sxt_string best_id(const struct sxt_pprof_mapping *mapping)
 static struct sxt_module *find_module(struct work *work, const struct sxt_pprof_mapping *mapping)
 {
     bool is_new;
-    sxt_string second = mapping->file_id.size > 0 ? mapping->file_id : mapping->go_id;
     if (work->source != NULL)
-        return sxt_modules_add(work->modules, second, mapping->build_id, &is_new);
+        return sxt_modules_add(work->modules, mapping->file_id, mapping->build_id, &is_new);
     struct sxt_module *module = sxt_modules_find(work->modules, mapping->name, best_id(mapping));
     if (module == NULL || mapping->file_id.size == 0 || mapping->build_id.size == 0)
         return module;
@@ -509,7 +508,7 @@ static int look_up_binary(struct work *work, void *binary, const struct sxt_layo
 static int ask_source(struct work *work, struct sxt_sort_item *items, size_t count)
 {
     const struct sxt_pprof_mapping *mapping = &work->pprof->mappings[work->pprof->locations[items[0].index].mapping];
-    const struct sxt_otlp_ids ids = {mapping->build_id, mapping->file_id, mapping->go_id};
+    const struct sxt_otlp_ids ids = {mapping->build_id, mapping->file_id};
     const sxt_archive *archive = NULL;
     void *binary = NULL;
     int status = work->source->find(work->source->data, &ids, &binary, &archive, work->error);

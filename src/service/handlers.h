@@ -39,4 +39,7 @@ enum sxt_handled sxt_debuginfod_metadata(struct sxt_request *request);
 /* symbolize.c: addresses to functions, files and lines */
 enum sxt_handled sxt_handle_symbolize(struct sxt_request *request);
 
+/* otlp.c: profiles of OpenTelemetry */
+enum sxt_handled sxt_handle_otlp(struct sxt_request *request);
+
 #endif

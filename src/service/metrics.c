@@ -53,6 +53,8 @@ static const struct {
     [SXT_METRIC_UPSTREAM_FAILED] = {"sextant_upstream_total", "{outcome=\"failed\"}", NULL},
     [SXT_METRIC_FORWARDED] = {"sextant_forwards_total", "{outcome=\"sent\"}", "OTLP requests that were sent on."},
     [SXT_METRIC_FORWARD_FAILED] = {"sextant_forwards_total", "{outcome=\"failed\"}", NULL},
+    [SXT_METRIC_LEAF_AND_CALLER] = {"sextant_otlp_leaf_and_caller_total", "",
+                                    "Locations of OTLP profiles that are leaf and caller, looked up as callers."},
 };
 
 size_t sxt_route_count(void)

@@ -64,6 +64,7 @@ enum sxt_metric {
     SXT_METRIC_UPSTREAM_FAILED,
     SXT_METRIC_FORWARDED, /* OTLP requests that were sent on */
     SXT_METRIC_FORWARD_FAILED,
+    SXT_METRIC_LEAF_AND_CALLER, /* locations of OTLP profiles that are both, and were looked up as callers */
     SXT_METRIC_COUNT
 };
 void sxt_request_count(struct sxt_request *request, enum sxt_metric metric, uint64_t number);

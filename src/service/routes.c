@@ -44,6 +44,9 @@ const struct sxt_route sxt_routes[] = {
     {.name = "metadata", .method = "GET", .pattern = "/metadata", .scope = SXT_SCOPE_READ, .is_public_read = true,
      .handle = sxt_debuginfod_metadata},
 
+    {.name = "otlp-profiles", .method = "POST", .pattern = "/v1development/profiles", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_otlp},
+
     {.method = NULL},
 };
 /* clang-format on */

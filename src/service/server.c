@@ -94,6 +94,9 @@ static int check_options(const struct sxt_service_options *options, sxt_error *e
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "no store given");
     if ((options->tls_cert == NULL) != (options->tls_key == NULL))
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "a certificate and its key must be given together");
+    if (options->forward != NULL && strncmp(options->forward, "http://", 7) != 0 &&
+        strncmp(options->forward, "https://", 8) != 0)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a URL to forward to: '%.200s'", options->forward);
     if (options->public_read && options->api_key_file == NULL)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
                         "reading is open to everybody already: no keys are given");
@@ -177,6 +180,8 @@ static int open_parts(struct server *server, sxt_error *error)
         status = sxt_store_open(options->store, &options->store_options, &service->store, error);
     if (status == SXT_OK)
         status = sxt_catalog_open(service->store, &options->catalog_options, &service->catalog, error);
+    if (status == SXT_OK && options->forward != NULL)
+        status = sxt_http_pool_open(&service->forward, error);
     if (status == SXT_OK)
         status = sxt_metrics_open(&service->metrics, error);
     if (status == SXT_OK)
@@ -370,6 +375,7 @@ static void close_parts(struct server *server)
     sxt_sweeper_stop(&server->sweeper);
     sxt_workers_stop(&service->workers);
     sxt_connections_close(&service->connections);
+    sxt_http_pool_close(&service->forward);
     sxt_catalog_close(&service->catalog);
     sxt_store_close(&service->store);
     sxt_metrics_close(&service->metrics);

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/http_pool.h"
 #include "service/mhd.h"
 #include "service/request.h"
 #include "service/service.h"
@@ -22,6 +23,7 @@ struct sxt_service {
     struct sxt_metrics *metrics;         /* metrics.c */
     struct sxt_workers *workers;         /* workers.c */
     struct sxt_connections *connections; /* connections.c */
+    struct sxt_http_pool *forward; /* for otlp.c; NULL without --forward */
     struct sxt_mhd mhd;
     struct MHD_Daemon *daemon;
 

@@ -7,10 +7,9 @@ virtual addresses. Everything but the lines, and the functions and strings that 
 import gzip
 import json
 import random
-import unittest
 
 from support import elf_reader, otlp, sextant, tap
-from support.otlp import GNU, GO, HTLHASH, Function, Location, Mapping, Message
+from support.otlp import GNU, HTLHASH, Function, Location, Mapping, Message
 from support.symbolizing import BASE, CPP_SOURCE, SymbolizeTest, code_segment, every_address, mapping_of, symbol
 
 UNKNOWN = otlp.number(100, 7) + otlp.message(101, b"kept") + otlp.varint(102 << 3 | 5) + b"\1\2\3\4"

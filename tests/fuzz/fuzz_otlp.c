@@ -18,7 +18,7 @@ static int find(void *data, const struct sxt_otlp_ids *ids, void **binary, const
 {
     (void)archive;
     (void)error;
-    *binary = ids->build_id.size + ids->file_id.size + ids->go_id.size > 0 ? data : NULL;
+    *binary = ids->build_id.size + ids->file_id.size > 0 ? data : NULL;
     return SXT_OK;
 }
 
@@ -52,13 +52,14 @@ static void check_filled(const uint8_t *data, size_t size)
     const struct sxt_otlp_source source = {&token, find, look_up, release};
     sxt_profile_report report = {0}, again = {0};
     struct sxt_buffer once, twice;
+    bool is_json = sxt_otlp_is_json(data, size);
     sxt_error error;
     sxt_buffer_init(&once, OUTPUT_MAX);
     sxt_buffer_init(&twice, OUTPUT_MAX);
-    int status = sxt_otlp_fill(data, size, &source, &once, &report, &error);
+    int status = sxt_otlp_fill(data, size, is_json, &source, &once, &report, &error);
     SXT_HOLDS(status == SXT_OK || error.text[0] != 0);
     if (status == SXT_OK) {
-        SXT_HOLDS(sxt_otlp_fill(once.data, once.size, &source, &twice, &again, &error) == SXT_OK);
+        SXT_HOLDS(sxt_otlp_fill(once.data, once.size, is_json, &source, &twice, &again, &error) == SXT_OK);
         SXT_HOLDS(again.locations == report.locations);
         /* A second dictionary or key of version 1.7 may show what the first reading could not know. */
         SXT_HOLDS(again.symbolized == 0 && again.kept == report.kept + report.symbolized);

@@ -25,7 +25,7 @@ struct source {
     size_t finds, releases, asked;
     uint64_t addresses[16];
     bool are_offsets;
-    sxt_string build_id, file_id, go_id;
+    sxt_string build_id, file_id;
 };
 
 static int find(void *data, const struct sxt_otlp_ids *ids, void **binary, const sxt_archive **archive,
@@ -36,7 +36,6 @@ static int find(void *data, const struct sxt_otlp_ids *ids, void **binary, const
     source->finds++;
     source->build_id = ids->build_id;
     source->file_id = ids->file_id;
-    source->go_id = ids->go_id;
     *binary = source->knows_nothing ? NULL : source;
     return source->fails ? sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "the store is away") : SXT_OK;
 }
@@ -72,7 +71,7 @@ static int fill(struct source *state, const void *data, size_t size, struct sxt_
     const struct sxt_otlp_source source = {state, find, look_up, release};
     sxt_buffer_init(out, (size_t)1 << 20);
     *report = (sxt_profile_report){0};
-    return sxt_otlp_fill(data, size, &source, out, report, error);
+    return sxt_otlp_fill(data, size, sxt_otlp_is_json(data, size), &source, out, report, error);
 }
 
 /* The dictionary of a message as one submessage. */
@@ -180,7 +179,7 @@ TEST(overlapping_samples)
     struct sxt_buffer out;
     const struct sxt_otlp_source source = {&state, find, look_up, release};
     sxt_buffer_init(&out, (size_t)8 << 20);
-    assert_int_equal(sxt_otlp_fill(profile, size, &source, &out, &report, NULL), SXT_OK);
+    assert_int_equal(sxt_otlp_fill(profile, size, false, &source, &out, &report, NULL), SXT_OK);
     assert_int_equal(out.size, size);
     sxt_buffer_free(&out);
     free(message);
