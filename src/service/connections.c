@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,8 +18,10 @@
 #include "service/server.h"
 
 #define SLOWEST   1024 /* bytes a second that a body must have, after the timeout */
+#define IDLE_MS   1000 /* a connection without a request for this long is idle */
 #define SLOW_MS   2000 /* a connection that sends nothing for this long makes room for others */
 #define ADDRESSES 1024 /* addresses are counted by a hash */
+#define TRIES     16   /* to find a connection that can be closed */
 
 enum state {
     IDLE,      /* between requests, or the headers are not complete */
@@ -38,6 +41,7 @@ struct sxt_connection {
     char uuid[37]; /* of the request */
     char address[INET6_ADDRSTRLEN];
     _Atomic int state;
+    _Atomic bool has_asked; /* a request */
     _Atomic uint64_t since; /* milliseconds */
     _Atomic uint64_t received;
 };
@@ -57,6 +61,7 @@ struct sxt_connections {
 
 static void add(struct sxt_connections *connections, struct sxt_connection *connection);
 static void take_out(struct sxt_connections *connections, struct sxt_connection *connection);
+static bool has_unread(const struct sxt_connection *connection);
 static void evict(struct sxt_connections *connections);
 
 static uint64_t now_ms(void)
@@ -195,6 +200,13 @@ static void take_out(struct sxt_connections *connections, struct sxt_connection 
     pthread_mutex_unlock(&connections->lock);
 }
 
+/* Has the client sent something that the server has not read yet? Then the server is slow, and not the client. */
+static bool has_unread(const struct sxt_connection *connection)
+{
+    int size = 0;
+    return ioctl(connection->descriptor, FIONREAD, &size) == 0 && size > 0;
+}
+
 /* Ends a connection: libmicrohttpd sees that the client is gone. */
 static void cut(struct sxt_connection *connection)
 {
@@ -209,21 +221,28 @@ static bool is_cut(const struct sxt_connection *connection)
            UINT64_MAX;
 }
 
-/* How gladly a connection is cut: 0 not at all, 1 it sends a body slowly, 2 it is idle. */
+/*
+ * How gladly a connection is cut: 4 it is idle, 3 it sends a body slowly, 2 it is new and has asked nothing yet, 1 it
+ * has just been answered, 0 it has a request.
+ */
 static unsigned readiness(struct sxt_connection *connection, uint64_t now)
 {
     int state = atomic_load_explicit(&connection->state, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&connection->since, memory_order_relaxed);
     if (since == UINT64_MAX)
         return 0;
-    return state == IDLE ? 2 : state == SENDING && now > since + SLOW_MS ? 1 : 0;
+    if (state == SENDING)
+        return now > since + SLOW_MS ? 3 : 0;
+    if (state != IDLE)
+        return 0;
+    return now > since + IDLE_MS ? 4 : atomic_load_explicit(&connection->has_asked, memory_order_relaxed) ? 1 : 2;
 }
 
 /*
- * Cuts a connection that does nothing: an idle one rather than one that sends slowly, then one of the address that has
- * the most connections, then the one that has been like this for the longest time.
+ * Cuts a connection that does nothing: the one with the highest readiness, of these one of the address that has the
+ * most connections, of these the one that has been like this for the longest time.
  */
-static void evict(struct sxt_connections *connections)
+static struct sxt_connection *choose(struct sxt_connections *connections)
 {
     struct sxt_connection *chosen = NULL;
     uint64_t now = now_ms(), best[3] = {0};
@@ -238,10 +257,23 @@ static void evict(struct sxt_connections *connections)
         chosen = at;
         memcpy(best, worth, sizeof best);
     }
-    if (chosen == NULL)
+    return chosen;
+}
+
+static void evict(struct sxt_connections *connections)
+{
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        struct sxt_connection *chosen = choose(connections);
+        if (chosen == NULL)
+            return;
+        if (has_unread(chosen)) {
+            atomic_store_explicit(&chosen->since, now_ms(), memory_order_relaxed);
+            continue;
+        }
+        cut(chosen);
+        connections->evicted++;
         return;
-    cut(chosen);
-    connections->evicted++;
+    }
 }
 
 /* Is a connection too slow? A body may take a second for each KiB, beyond the timeout. */
@@ -278,7 +310,7 @@ void sxt_connections_check(struct sxt_connections *connections)
     uint64_t now = now_ms();
     pthread_mutex_lock(&connections->lock);
     for (struct sxt_connection *at = connections->first; at != NULL; at = at->after) {
-        if (is_cut(at) || !is_late(connections, at, now))
+        if (is_cut(at) || !is_late(connections, at, now) || has_unread(at))
             continue;
         end_late(at);
         cut(at);
@@ -343,6 +375,7 @@ static void enter(struct sxt_connection *connection, enum state state)
 void sxt_connection_begin_request(struct sxt_connection *connection, const char uuid[37])
 {
     memcpy(connection->uuid, uuid, sizeof connection->uuid);
+    atomic_store_explicit(&connection->has_asked, true, memory_order_relaxed);
     connection->has_rest = false;
     atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
     enter(connection, ANSWERING);
