@@ -111,7 +111,7 @@ static int64_t seconds(void)
 }
 
 /* Reads what the child says until it ends, or its time does. Only the beginning is kept. */
-static bool listen(int fd, int64_t until, char *message, size_t room)
+static bool read_message(int fd, int64_t until, char *message, size_t room)
 {
     size_t size = 0;
     char rest[256];
@@ -176,7 +176,7 @@ static int wait_for(const struct sxt_catalog_options *options, pid_t child, int 
 {
     char message[MESSAGE_MAX];
     int status = 0;
-    bool is_in_time = listen(fd, seconds() + options->worker_seconds + SECONDS_MORE, message, sizeof message);
+    bool is_in_time = read_message(fd, seconds() + options->worker_seconds + SECONDS_MORE, message, sizeof message);
     if (!is_in_time) {
         kill(-child, SIGKILL);
         kill(child, SIGKILL);
