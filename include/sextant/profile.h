@@ -1,5 +1,5 @@
 /*
- * sextant/profile.h: names for the addresses in pprof profiles and in text.
+ * sextant/profile.h: names for the addresses in pprof and OTLP profiles, and in text.
  *
  * An sxt_modules finds the files that the addresses come from: first in directories that the caller gives, by build ID,
  * FileID or name, then on this machine. For addresses that no file has, it can ask a symbol service. A profile is

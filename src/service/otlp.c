@@ -21,10 +21,13 @@
 #define HEADERS_LIMIT ((size_t)64 << 10)
 #define URL_MAX       4096
 #define DEFAULT_PATH  "/v1development/profiles"
+/* Each unknown binary costs a question to the store, so a message must not name any number of them. */
+#define BINARIES_MAX 10000
 
 struct work {
     struct sxt_request *request;
     sxt_error error; /* of the store; code SXT_OK: none */
+    size_t binaries;
 };
 
 static int find(void *data, const struct sxt_otlp_ids *given, void **binary, const sxt_archive **archive,
@@ -34,6 +37,8 @@ static int find(void *data, const struct sxt_otlp_ids *given, void **binary, con
     struct sxt_catalog_id ids[3];
     struct sxt_catalog_binary *found = NULL;
     size_t count = 0;
+    if (work->binaries++ == BINARIES_MAX)
+        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "it names more than %d binaries", BINARIES_MAX);
     if (!sxt_catalog_parse_id(given->build_id, ids, &count))
         count = 0;
     if (sxt_catalog_parse_file_id(given->file_id, &ids[count]))
