@@ -178,6 +178,18 @@ TEST(an_object_can_be_written_in_pieces)
     assert_content("p/q", "one two", 7);
 }
 
+TEST(an_object_can_be_written_through_the_descriptor)
+{
+    struct sxt_store_writing *writing;
+    assert_ok(sxt_store_write_begin(store, &writing, &error));
+    assert_int_equal(write(sxt_store_write_descriptor(writing), "one ", 4), 4);
+    assert_ok(sxt_store_write(writing, "two", 3, &error));
+    assert_int_equal(pwrite(sxt_store_write_descriptor(writing), "END", 3, 7), 3);
+    assert_ok(sxt_store_write_commit(&writing, "p/q", &error));
+    assert_content("p/q", "one twoEND", 10);
+    assert_list("", false, "p/q 10\n");
+}
+
 TEST(an_abandoned_object_is_not_there)
 {
     struct sxt_store_writing *writing;
