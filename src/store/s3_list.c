@@ -9,8 +9,9 @@
 #include "store/key.h"
 #include "store/s3.h"
 
-#define PAGE_MAX  ((size_t)32 << 20)
-#define QUERY_MAX ((size_t)32 << 10)
+#define PAGE_MAX       ((size_t)32 << 20)
+#define QUERY_MAX      ((size_t)32 << 10)
+#define IDLE_PAGES_MAX 1000 /* one after another without a new name */
 
 struct listing {
     struct sxt_s3 *s3;
@@ -21,6 +22,7 @@ struct listing {
     sxt_error *error;
     char token[SXT_S3_TOKEN_MAX]; /* "": the first page */
     char last[2 * SXT_KEY_MAX];   /* the name that was visited last */
+    unsigned idle_pages;          /* since then */
 };
 
 static int fetch_page(struct listing *listing, struct sxt_s3_page *page);
@@ -35,7 +37,7 @@ int sxt_s3_list(struct sxt_store *store, const char *prefix, bool words, sxt_sto
     if (listing == NULL || page == NULL) {
         status = sxt_fail_memory(error, sizeof *page);
     } else {
-        *listing = (struct listing){(struct sxt_s3 *)store, prefix, words, visit, data, error, "", ""};
+        *listing = (struct listing){(struct sxt_s3 *)store, prefix, words, visit, data, error, "", "", 0};
         page->more = true;
     }
     while (status == SXT_OK && page->more) {
@@ -81,7 +83,8 @@ static int fetch_page(struct listing *listing, struct sxt_s3_page *page)
             sxt_s3_page_read(page, (const char *)call.answer.data, call.answer.size, listing->words, listing->error);
     sxt_s3_call_free(&call);
     sxt_buffer_free(&query);
-    if (status == SXT_OK && page->more && strcmp(page->token, listing->token) == 0)
+    if (status == SXT_OK && page->more &&
+        (strcmp(page->token, listing->token) == 0 || ++listing->idle_pages > IDLE_PAGES_MAX))
         status = sxt_fail(listing->error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "the listing of bucket %s does not advance",
                           listing->s3->bucket);
     if (status == SXT_OK)
@@ -111,15 +114,16 @@ static int visit_page(struct listing *listing, const struct sxt_s3_page *page)
         if (key == NULL)
             continue;
         int order = strcmp(listing->last, key);
-        /* A common prefix may be on two pages. */
-        if (order == 0 && listing->words)
+        /* A common prefix may be on two pages, and some servers list an object twice while it is being replaced. */
+        if (order == 0)
             continue;
-        if (order >= 0) {
+        if (order > 0) {
             listing->s3->store.counts.errors++;
             return sxt_fail(listing->error, SXT_ERROR_FORMAT, SXT_NO_OFFSET,
                             "the listing of bucket %s is not in order: '%.100s'", listing->s3->bucket, key);
         }
         snprintf(listing->last, sizeof listing->last, "%s", key);
+        listing->idle_pages = 0;
         status = listing->visit(listing->data, key, listing->words ? 0 : entry->size,
                                 listing->words ? 0 : entry->modified_us);
     }
