@@ -214,3 +214,92 @@ TEST(what_did_not_change_is_not_read_again)
     assert_string_equal(sxt_test_ask(catalog, "", &id, 0x1000), "second");
     sxt_catalog_close(&catalog);
 }
+
+/* --- ELF files --- */
+
+static char program[4096];
+
+static void open_with_program(struct sxt_store **store, struct sxt_catalog **catalog)
+{
+    const char *built = getenv("SEXTANT");
+    assert_non_null(built);
+    assert_non_null(realpath(built, program));
+    sxt_test_another_catalog(store, catalog);
+    sxt_catalog_close(catalog);
+    const struct sxt_catalog_options options = {.program = program};
+    assert_int_equal(sxt_catalog_open(*store, &options, catalog, NULL), SXT_OK);
+}
+
+static void add_file(struct sxt_catalog *catalog, const char *name)
+{
+    char path[2 * SXT_TEST_FOLDER_MAX];
+    struct sxt_file file;
+    struct sxt_store_writing *writing;
+    struct sxt_catalog_added added;
+    sxt_binary binary = {.struct_size = sizeof binary};
+    snprintf(path, sizeof path, "%s/%s", sxt_test_it.folder, name);
+    assert_int_equal(sxt_identify_binary(path, &binary, NULL), SXT_OK);
+    struct sxt_catalog_id id = sxt_test_build_id(binary.build_id);
+    assert_int_equal(sxt_file_open(&file, path, NULL), SXT_OK);
+    assert_int_equal(sxt_store_write_begin(catalog->store, &writing, NULL), SXT_OK);
+    assert_int_equal(sxt_store_write(writing, file.data, file.size, NULL), SXT_OK);
+    sxt_file_close(&file);
+    assert_int_equal(sxt_catalog_add_file(catalog, "", &id, &writing, &added, &sxt_test_it.error), SXT_OK);
+}
+
+/* Dies before call LAST of the store while it adds an executable and its debug file; another server gets both again. */
+static bool check_file_crash(long last)
+{
+    struct sxt_store *store;
+    struct sxt_catalog *catalog;
+    char command[1000];
+    snprintf(command, sizeof command,
+             "cd '%s' && echo 'int main(void) { return 0; }' >p.c && cc -g -Wl,--build-id=sha1 -o p p.c && "
+             "objcopy --only-keep-debug p debug && objcopy --strip-all p stripped",
+             sxt_test_it.folder);
+    assert_int_equal(system(command), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        open_with_program(&store, &catalog);
+        sxt_test_calls = 0;
+        sxt_test_last_call = last;
+        add_file(catalog, "stripped");
+        add_file(catalog, "debug");
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    open_with_program(&store, &catalog);
+    add_file(catalog, "debug");
+    add_file(catalog, "stripped");
+    struct sxt_catalog_listing listing;
+    char path[2 * SXT_TEST_FOLDER_MAX];
+    sxt_binary binary = {.struct_size = sizeof binary};
+    snprintf(path, sizeof path, "%s/stripped", sxt_test_it.folder);
+    assert_int_equal(sxt_identify_binary(path, &binary, NULL), SXT_OK);
+    struct sxt_catalog_id id = sxt_test_build_id(binary.build_id);
+    assert_int_equal(sxt_catalog_list_binary(catalog, "", id.text, true, &listing, NULL), SXT_OK);
+    bool has_both = false;
+    for (size_t i = 0; i < listing.entry_count; i++)
+        has_both |= listing.entries[i].kind == SXT_ENTRY_BOTH && listing.entries[i].quality >= 75;
+    assert_true(has_both);
+    sxt_catalog_listing_free(&listing);
+    uint64_t checked;
+    assert_int_equal(sxt_catalog_verify(catalog, note_problem, NULL, &checked, NULL), SXT_OK);
+    sxt_catalog_close(&catalog);
+    sxt_store_close(&store);
+    return WEXITSTATUS(status) == 0;
+}
+
+TEST(a_server_that_dies_with_a_file_leaves_nothing_to_repair)
+{
+    bool is_long = getenv("SEXTANT_TEST_ALL") != NULL;
+    for (long last = is_long ? 1 : 9; last < 1000; last += is_long ? 1 : 17) {
+        sxt_test_close_catalog();
+        sxt_test_open_catalog();
+        if (!check_file_crash(last))
+            break;
+    }
+}
