@@ -271,6 +271,21 @@ class RealServer(StoreTest):
         self.good(self.server.url, "sweep", "0", place=self.prefix)
         self.assertEqual(list((self.cache / ".tmp").iterdir()), [])
 
+    def test_https_needs_a_known_authority(self):
+        if not sextant.shutil.which("openssl"):
+            self.skipTest("openssl is missing")
+        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+                       check=True, capture_output=True)
+        server = s3_server.Rclone(self.folder / "root", options=("--cert", str(certificate), "--key", str(key)))
+        self.addCleanup(server.close)
+        self.assertTrue(server.url.startswith("https://"))
+        self.bad(IO, "certificate", server.url, "list", "")
+        env = {"AWS_CA_BUNDLE": str(certificate)}
+        self.good(server.url, "put", "a", self.file("object", b"text"), env=env)
+        self.assertEqual(self.good(server.url, "map", "a", env=env).out, b"text")
+
     def test_one_object_is_opened_by_its_place(self):
         content = content_of(9000)
         done = self.good(self.server.url, "place", place="s3://bucket/free form/libstdc++.so.6 (1)")

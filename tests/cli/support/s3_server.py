@@ -65,12 +65,12 @@ class Server:
 
 
 class Rclone(Server):
-    def __init__(self, folder, bucket="bucket"):
+    def __init__(self, folder, bucket="bucket", options=()):
         program = find_rclone()
         pathlib.Path(folder, bucket).mkdir(parents=True, exist_ok=True)
         super().__init__([program, "serve", "s3", "--addr", "127.0.0.1:0", "--auth-key", f"{KEY},{SECRET}",
-                          "--config", "/dev/null", "--vfs-cache-mode", "off", str(folder)], folder)
-        self.url = self.wait_for(r"Starting s3 server on \[(http://127\.0\.0\.1:\d+)/\]").group(1)
+                          "--config", "/dev/null", "--vfs-cache-mode", "off", *options, str(folder)], folder)
+        self.url = self.wait_for(r"Starting s3 server on \[(https?://127\.0\.0\.1:\d+)/\]").group(1)
         self.port = int(self.url.rsplit(":", 1)[1])
 
 
