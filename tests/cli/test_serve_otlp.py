@@ -133,6 +133,33 @@ class Answers(OtlpTest):
             reply = self.post(server, b"")
             self.assertEqual((reply.status, reply.body), (200, b""))
 
+    def test_a_symbfile_that_lacks_the_segments(self):
+        """Virtual addresses are found, and those of a file that is loaded where it is linked; no others."""
+        record = otlp.number(12, 0x401000) + otlp.number(2, 0x100) + otlp.text(3, "pushed")
+        data = b"symbfile\0\1" + otlp.varint(len(record)) + otlp.varint(2) + record
+        headers = {"FileID": self.file_id, "FilePart": "0", "FileParts": "1"}
+        content = Message()
+        content.mappings += [Mapping(attributes={HTLHASH: self.file_id}),
+                             Mapping(0x401000, 0x402000, 0x1000, "", {HTLHASH: self.file_id}),
+                             Mapping(BASE, BASE + 0x1000, 0x3000, "", {HTLHASH: self.file_id})]
+        content.locations += [Location(1, 0x401020), Location(2, 0x401030), Location(3, BASE + 0x40)]
+        with Server(self.store) as server:
+            reply = server.post("/api/symbols-ranges", data, headers=headers)
+            self.assertEqual(reply.status, 200, str(reply))
+            for first in (content.locations, [Location(), Location(), *content.locations[2:]]):
+                content.locations = first
+                filled = otlp.decode(self.post(server, otlp.encode(content)).body)
+                names = [[frame[0] for frame in filled.frames(index)] for index in range(1, len(filled.locations))]
+                self.assertEqual(names, [["pushed"] if first[1].mapping else [], ["pushed"], []])
+
+    def test_the_program_asks_the_service(self):
+        with Server(self.store) as server:
+            self.upload(server)
+            for attributes in ({GNU: self.build_id}, {GNU: "00" * 20, HTLHASH: self.file_id}):
+                source = self.file("in.otlp", otlp.encode(self.message(attributes)))
+                self.run_ok("symbolize", source, "-o", self.folder / "out.otlp", "-q", "--no-local", "--url", server.url)
+                self.check(otlp.decode((self.folder / "out.otlp").read_bytes()))
+
     def test_refusals(self):
         with Server(self.store) as server:
             for data, kind, status, code in ((b"\x12\x05\x0a", PROTOBUF, 400, "4012"), (b"{", JSON, 400, "4010"),
