@@ -222,8 +222,8 @@ static bool is_cut(const struct sxt_connection *connection)
 }
 
 /*
- * How gladly a connection is cut: 4 it is idle, 3 it sends a body slowly, 2 it is new and has asked nothing yet, 1 it
- * has just been answered, 0 it has a request.
+ * How gladly a connection is cut: 3 it is idle, 2 it sends a body slowly, 1 it is new and has asked nothing yet, 0 it
+ * has a request, or had one just now.
  */
 static unsigned readiness(struct sxt_connection *connection, uint64_t now)
 {
@@ -232,10 +232,10 @@ static unsigned readiness(struct sxt_connection *connection, uint64_t now)
     if (since == UINT64_MAX)
         return 0;
     if (state == SENDING)
-        return now > since + SLOW_MS ? 3 : 0;
+        return now > since + SLOW_MS ? 2 : 0;
     if (state != IDLE)
         return 0;
-    return now > since + IDLE_MS ? 4 : atomic_load_explicit(&connection->has_asked, memory_order_relaxed) ? 1 : 2;
+    return now > since + IDLE_MS ? 3 : atomic_load_explicit(&connection->has_asked, memory_order_relaxed) ? 0 : 1;
 }
 
 /*

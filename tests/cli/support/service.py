@@ -50,13 +50,13 @@ class Reply:
 class Server:
     """A running server. Use as a context manager, or with stop()."""
 
-    def __init__(self, store, *options, env=None, listen="127.0.0.1:0", tls=None):
+    def __init__(self, store, *options, env=None, listen="127.0.0.1:0", tls=None, program=None):
         """TLS is an ssl.SSLContext that trusts the server's certificate."""
         self.tls = tls
         self.errors = tempfile.TemporaryFile()
         environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
         environment.update(env or {})
-        command = [sextant.program(), "serve", "--store", store, "--listen", listen, *options]
+        command = [program or sextant.program(), "serve", "--store", store, "--listen", listen, *options]
         self.process = subprocess.Popen(
             [os.fspath(word) for word in command], stdout=subprocess.PIPE, stderr=self.errors, env=environment
         )
