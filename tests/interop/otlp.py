@@ -3,8 +3,8 @@
 
 They are in PyPI's opentelemetry-proto, which is installed in the folder `interop/otlp` of the build directory, which the
 environment variable SXT_BUILD names (build under the source root by default), once for each version of the schema: 1.7,
-1.9 and 1.10, and the newest. Everything is skipped where venv, pip or the registry is missing. A version runs in a process of its
-own, because Python loads a package once.
+1.9 and 1.10, and the newest. Everything is skipped where venv, pip or the registry is missing. A version runs in a process
+of its own, because Python loads a package once.
 
 A message with thousands of locations of real binaries is written by the package, as protobuf and JSON, filled by sextant,
 and read by the package. The names must be those of `lookup`, all else must be unchanged, and the package must write the same
