@@ -10,6 +10,7 @@ from support.service import Server, store_folder
 from support.symbolizing import BASE, SymbolizeTest, every_address, mapping_of, symbol
 
 PATH = "/v1development/profiles"
+NO_PROXY = {"no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 UNKNOWN = otlp.number(100, 7) + otlp.message(101, b"kept")
 
@@ -157,7 +158,8 @@ class Answers(OtlpTest):
             self.upload(server)
             for attributes in ({GNU: self.build_id}, {GNU: "00" * 20, HTLHASH: self.file_id}):
                 source = self.file("in.otlp", otlp.encode(self.message(attributes)))
-                self.run_ok("symbolize", source, "-o", self.folder / "out.otlp", "-q", "--no-local", "--url", server.url)
+                self.run_ok("symbolize", source, "-o", self.folder / "out.otlp", "-q", "--no-local", "--url", server.url,
+                            env=NO_PROXY)
                 self.check(otlp.decode((self.folder / "out.otlp").read_bytes()))
 
     def test_refusals(self):
@@ -192,7 +194,7 @@ class Forwarding(OtlpTest):
         for status, body, kind in ((200, b"\x0a\0", PROTOBUF), (429, b'{"code":8}', JSON), (200, b"", PROTOBUF),
                                    (503, b"", "text/plain")):
             with Collector(status, body, kind, [("Retry-After", "7")]) as collector:
-                with Server(self.store, "--forward", collector.url + "/some/path?x=1") as server:
+                with Server(self.store, "--forward", collector.url + "/some/path?x=1", env=NO_PROXY) as server:
                     reply = self.post(server, otlp.encode(self.message()))
                     self.assertEqual((reply.status, reply.body, reply.headers["Content-Type"], reply.headers["Retry-After"]),
                                      (status, body, kind, "7"))
@@ -200,7 +202,7 @@ class Forwarding(OtlpTest):
                 self.assertEqual((path, headers["Content-Type"]), ("/some/path?x=1", PROTOBUF))
 
     def test_what_is_sent(self):
-        with Collector() as collector, Server(self.store, "--forward", collector.url) as server:
+        with Collector() as collector, Server(self.store, "--forward", collector.url, env=NO_PROXY) as server:
             self.upload(server)
             self.post(server, otlp.encode(self.message(), unknown=UNKNOWN))
             self.post(server, gzip.compress(otlp.encode_json(self.message())), JSON, Content_Encoding="gzip",
@@ -218,7 +220,7 @@ class Forwarding(OtlpTest):
     def test_a_server_that_is_away(self):
         with Collector() as collector:
             url = collector.url
-        with Server(self.store, "--forward", url) as server:
+        with Server(self.store, "--forward", url, env=NO_PROXY) as server:
             reply = self.post(server, otlp.encode(self.message()))
             self.assertEqual((reply.status, reply.code), (502, "1005"))
             self.assertEqual(server.metric('sextant_forwards_total{outcome="failed"}'), 1)
@@ -226,7 +228,8 @@ class Forwarding(OtlpTest):
     def test_everybody_may_read_but_not_send(self):
         keys = self.file("keys", "a:ka\n")
         with Collector() as collector:
-            with Server(self.store, "--api-key-file", keys, "--public-read", "--forward", collector.url) as server:
+            options = ("--api-key-file", keys, "--public-read", "--forward", collector.url)
+            with Server(self.store, *options, env=NO_PROXY) as server:
                 self.assertEqual(self.post(server, otlp.encode(self.message())).status, 401)
                 self.assertEqual(self.post(server, otlp.encode(self.message()), Authorization="APIKey YTprYQ==").status, 200)
 
