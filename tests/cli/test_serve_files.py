@@ -59,7 +59,8 @@ class Files(sextant.ProgramTest):
         return reply.json["frames"][0], [{key: frame[key] for key in ("function", "file", "line")} for frame in wanted]
 
     def test_executable_and_debug_file_in_both_orders(self):
-        for first, second, id_ in ((self.executable, self.debug, self.build_id), (self.debug, self.executable, self.file_id)):
+        orders = ((self.executable, self.debug, self.build_id), (self.debug, self.executable, self.file_id))
+        for first, second, id_ in orders:
             with self.subTest(first=first.name):
                 self.assertEqual(self.have(), (True, "nothing is known of this file"))
                 added = self.put(first, 201)
