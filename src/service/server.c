@@ -27,6 +27,7 @@
 #define TICK_MS          100  /* how often the log is written and slow connections are looked for */
 #define SETTLE_MS        50   /* after the last request of a draining server, for one that is on its way */
 #define STUCK_MS         2000 /* how long threads may take to see that the server ends */
+#define LATER            3    /* seconds: connections.c comes first, with a reply */
 #define CONNECTION_ROOM  ((size_t)32 << 10)
 #define CONNECTION_STEP  ((size_t)16 << 10)
 #define TLS_FILE_LIMIT   ((size_t)1 << 20)
@@ -267,7 +268,7 @@ static int start_daemon(struct server *server, sxt_error *error)
         MHD_OPTION_NOTIFY_COMPLETED, sxt_exchange_completed, service, MHD_OPTION_NOTIFY_CONNECTION,
         sxt_connections_notify, service, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(options->connection_limit + 1024) * options->threads, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)options->timeout_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_ROOM,
+        (unsigned)options->timeout_seconds + LATER, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_ROOM,
         MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_STEP, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
         more, MHD_OPTION_END);
     if (service->daemon == NULL)

@@ -197,6 +197,15 @@ class Sets(UploadTest):
         self.assert_stored(self.upload(server, part=1, parts=2, key="a:1"))
         self.assert_merged(server, 1)
 
+    def test_of_a_tenant_need_its_key_with_the_scope_to_read(self):
+        keys = self.file("keys", "up:1:upload:one\nboth:2::one\nother:3::two\nnone:4\n")
+        server = self.serve("--api-key-file", keys, "--public-read")
+        self.assert_stored(self.upload(server, key="up:1"))
+        question = {"file_id": FILE_ID, "addresses": ["0x1004"]}
+        self.assertEqual(server.post("/api/symbolize", question, key="both:2").json["frames"][0][0]["function"], "first")
+        for key in ("up:1", "other:3", "none:4", None):
+            self.assert_refused(server.post("/api/symbolize", question, key=key), 3002, 404)
+
     def test_go_on_after_a_restart(self):
         with Server(self.store) as server:
             self.assert_stored(self.upload(server, part=0, parts=2))
