@@ -79,7 +79,9 @@ add_levels()
 
 class CompilerAndLinkerOptions(DifferentialTest):
     """What options make of the debug information. OPTIONS: name, what it is built with (in brackets: only in the big
-    run; of the others, the first one in every run), flags of the compiler, and flags of the linker."""
+    run; of the others, the first one), flags of the compiler, and flags of the linker. ALWAYS: those of every run."""
+
+    ALWAYS = ("lto", "dropped", "type_units_dwarf5", "dwarf64", "fixed_address", "compressed", "split", "split_dwarf4")
 
     OPTIONS = (
         ("lto", "gcc-c gcc-cpp", "-O2 -g -gdwarf-5 -flto", ""),
@@ -127,8 +129,9 @@ def add_options():
                     if BIG or program not in only_big]
         for program in programs if sextant.EVERYTHING else programs[:1]:
             family, language = program.split("-")
-            sextant.always_add_case(CompilerAndLinkerOptions, f"{name}_{family}_{language}",
-                                    CompilerAndLinkerOptions.check, family, language, flags, link)
+            add = sextant.always_add_case if name in CompilerAndLinkerOptions.ALWAYS else sextant.add_case
+            add(CompilerAndLinkerOptions, f"{name}_{family}_{language}", CompilerAndLinkerOptions.check, family, language,
+                flags, link)  # fmt: skip
 
 
 add_options()

@@ -122,6 +122,7 @@ class Kernel(sextant.ProgramTest):
     def test_a_kernel_with_the_newer_layout(self):
         self.check_kernel(lambda symbols: self.archive(symbols, "--layout", "0.6"))
 
+    @sextant.only_with_everything
     def test_a_kernel_with_the_blob_of_another_writer(self):
         self.check_kernel(ksym_writer.write)
 

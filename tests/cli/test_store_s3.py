@@ -166,6 +166,7 @@ class RealServer(StoreTest):
             self.assertEqual(done.out, b"")
         self.assertEqual(self.good(self.server.url, "map", "a", place=self.prefix).out, b"text")
 
+    @sextant.only_with_everything
     def test_silence_ends_with_the_timeout(self):
         proxy = self.proxy(lambda number, request: ("silent",) if number == 0 else None)
         done = self.good(proxy.url, "list", "", place=self.prefix, options=("-t", "2"))
@@ -182,6 +183,7 @@ class RealServer(StoreTest):
         proxy.close()
         self.bad(IO, "cannot use the bucket bucket", proxy.url, "check", place=self.prefix)
 
+    @sextant.only_with_everything
     def test_a_large_object_goes_up_in_parts(self):
         content = content_of(1 << 20) * 70
         path = self.file("object", content)
