@@ -17,8 +17,6 @@ static const struct cli_option options[] = {
     {"cors-origin", 0, "ORIGIN", "pages of this origin may ask; * is all; may be repeated", NULL},
     {"tls-cert", 0, "FILE", "speak TLS, with this certificate chain (PEM)", NULL},
     {"tls-key", 0, "FILE", "the key of the certificate (PEM)", NULL},
-    {"upstream", 0, "URL", "ask this debuginfod server for what is missing; may be repeated", NULL},
-    {"allow-private-upstreams", 0, NULL, "upstream servers may have private addresses", NULL},
     {"forward", 0, "URL", "send OTLP profiles there when they have names", NULL},
     {"body-limit", 0, "SIZE", "the largest body of a request (default: 2G)", NULL},
     {"inflate-limit", 0, "SIZE", "the most that a compressed body may expand to (default: 4G)", NULL},
@@ -41,7 +39,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"sextant serve --store symbols", "for this machine, at http://127.0.0.1:8240"},
     {"sextant serve --store s3://bucket/symbols --listen :8240 --api-key-file keys", "for others, over a bucket"},
-    {"sextant serve --store symbols --cors-origin https://profiler.firefox.com", "for the Firefox Profiler"},
+    {"sextant serve --store symbols --cors-origin https://dashboard.example", "for a page that asks about addresses"},
     {"kill -HUP $(pidof sextant)", "read the keys again"},
     {NULL, NULL},
 };
@@ -151,7 +149,6 @@ static int run(const struct cli_arguments *arguments)
         .public_read = cli_given(arguments, "public-read"),
         .tls_cert = cli_value(arguments, "tls-cert"),
         .tls_key = cli_value(arguments, "tls-key"),
-        .allow_private_upstreams = cli_given(arguments, "allow-private-upstreams"),
         .forward = cli_value(arguments, "forward"),
         .store_options = {.cache = cli_value(arguments, "cache")},
     };
@@ -163,14 +160,11 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     const char **origins = list_option(arguments, "cors-origin", &service.cors_origin_count);
-    const char **upstreams = list_option(arguments, "upstream", &service.upstream_count);
     service.cors_origins = origins;
-    service.upstreams = upstreams;
-    if (origins == NULL || upstreams == NULL)
+    if (origins == NULL)
         status = cli_fail_text(NULL, "out of memory");
     else
         status = serve(arguments, &service);
     free(origins);
-    free(upstreams);
     return status;
 }

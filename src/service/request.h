@@ -59,9 +59,6 @@ enum sxt_metric {
     SXT_METRIC_MERGES, /* sets of parts that became an archive here */
     SXT_METRIC_FILES,  /* ELF files that were acknowledged */
     SXT_METRIC_FILES_REFUSED,
-    SXT_METRIC_UPSTREAM_FOUND, /* files from upstream servers */
-    SXT_METRIC_UPSTREAM_MISSING,
-    SXT_METRIC_UPSTREAM_FAILED,
     SXT_METRIC_FORWARDED, /* OTLP requests that were sent on */
     SXT_METRIC_FORWARD_FAILED,
     SXT_METRIC_LEAF_AND_CALLER, /* locations of OTLP profiles that are both, and were looked up as callers */

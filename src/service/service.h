@@ -27,9 +27,6 @@ struct sxt_service_options {
     const char *const *cors_origins;
     size_t cors_origin_count;
     const char *tls_cert, *tls_key;
-    const char *const *upstreams;
-    size_t upstream_count;
-    bool allow_private_upstreams;
     const char *forward;                           /* OTLP profiles are sent there */
     uint64_t body_limit, inflate_limit, key_limit; /* bytes of a request; expanded; of a key in a day; 0: defaults */
     uint32_t parts_limit, connection_limit, timeout_seconds, threads, workers; /* 0: defaults */

@@ -305,7 +305,20 @@ class Ending(ServerTest):
 
 
 class Origins(ServerTest):
-    """What has_cors routes add is tested with the routes; here, others have nothing."""
+    def test_pages_of_an_origin_may_ask(self):
+        server = self.serve("--cors-origin", "https://a.example", "--cors-origin", "https://b.example")
+        for origin, allowed in (("https://b.example", "https://b.example"), ("https://c.example", None)):
+            asked = {"Origin": origin, "Access-Control-Request-Method": "POST",
+                     "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+            preflight = server.request("OPTIONS", "/api/symbolize", headers=asked)
+            reply = server.post("/api/symbolize", {"file_id": "00" * 16, "addresses": []}, headers={"Origin": origin})
+            self.assertEqual((preflight.status, reply.status), (204, 404))
+            for headers in (preflight.headers, reply.headers):
+                self.assertEqual(headers["Access-Control-Allow-Origin"], allowed)
+                self.assertEqual(headers["Vary"], "Origin")
+            if allowed:
+                self.assertIn("POST", preflight.headers["Access-Control-Allow-Methods"])
+                self.assertEqual(preflight.headers["Access-Control-Allow-Headers"], "authorization")
 
     def test_adds_no_origin_to_other_paths(self):
         server = self.serve("--cors-origin", "*")
