@@ -162,7 +162,8 @@ static int read_set(struct sxt_keys *keys, sxt_string text, sxt_error *error)
         free_set(set);
         return status;
     }
-    qsort(set->keys, set->count, sizeof *set->keys, compare_keys);
+    if (set->count > 0)
+        qsort(set->keys, set->count, sizeof *set->keys, compare_keys);
     set->older = atomic_load(&keys->set);
     atomic_store(&keys->set, set);
     return SXT_OK;

@@ -35,7 +35,8 @@ static void put(struct sxt_buffer *out, const char *text)
 
 static char *copy(char *to, const void *from, size_t size)
 {
-    memcpy(to, from, size);
+    if (size > 0)
+        memcpy(to, from, size);
     return to + size;
 }
 

@@ -187,7 +187,7 @@ static void add_children(struct sxt_recording_children *children)
     pthread_mutex_lock(&children->mutex);
     size_t count = children->found_count;
     struct child *found = malloc((count + 1) * sizeof *found);
-    if (found != NULL)
+    if (found != NULL && count > 0)
         memcpy(found, children->found, count * sizeof *found);
     pthread_mutex_unlock(&children->mutex);
     for (size_t i = 0; i < count && found != NULL && active < ACTIVE_MOST; i++) {
