@@ -212,9 +212,10 @@ static uint32_t same_program(const struct sxt_matches *all, uint32_t name)
 static bool match_program(struct matching *matching)
 {
     struct sxt_matches *all = matching->all;
-    sxt_string path = program_of(matching->metadata), name = module_name(path);
+    sxt_string path = program_of(matching->metadata);
     if (path.size == 0 || all->program_count >= sizeof all->program_names / sizeof *all->program_names)
         return true;
+    sxt_string name = module_name(path);
     uint32_t named = sxt_strings_add(&all->functions, name.data, name.size), number = number_path(matching, path);
     if (named == SXT_STRINGS_FULL || number == SXT_STRINGS_FULL || !reserve_used(matching, (size_t)number + 1))
         return false;
