@@ -146,6 +146,8 @@ struct comparison {
 static bool compare(void *data, struct sxt_buffer *text)
 {
     struct comparison *comparison = data;
+    if (text->size == 0)
+        return true;
     if (text->size > comparison->text.size - comparison->done ||
         memcmp(comparison->text.data + comparison->done, text->data, text->size) != 0)
         return false;
