@@ -436,8 +436,8 @@ bool sxt_http_find_header(const struct sxt_buffer *headers, const char *name, ch
     bool found = false;
     *value = 0;
     size_t name_size = strlen(name);
-    const char *line = (const char *)headers->data, *limit = line + headers->size;
-    while (headers->size > 0 && line < limit) {
+    const char *line = (const char *)headers->data, *limit = headers->size > 0 ? line + headers->size : line;
+    while (line < limit) {
         const char *newline = memchr(line, '\n', (size_t)(limit - line));
         const char *last = newline != NULL ? newline : limit, *next = newline != NULL ? newline + 1 : limit;
         if ((size_t)(last - line) > name_size && line[name_size] == ':' && strncasecmp(line, name, name_size) == 0) {

@@ -155,9 +155,11 @@ static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t si
     int status = expand(encoding, data, size, size, &whole);
     int again = expand(encoding, data, size, 1 + data[size - 1] % 64, &pieces);
     SXT_HOLDS(whole.size <= EXPANDED && pieces.size <= EXPANDED);
-    SXT_HOLDS((status == SXT_OK) == (again == SXT_OK));
-    SXT_HOLDS(status != SXT_OK || whole.size == pieces.size);
-    SXT_HOLDS(status != SXT_OK || whole.size == 0 || memcmp(whole.data, pieces.data, whole.size) == 0);
+    /* libzstd does not compare the window of a frame with the limit if it gets the whole frame at once. */
+    SXT_HOLDS((status == SXT_OK) == (again == SXT_OK) || encoding == SXT_ENCODING_ZSTD);
+    bool are_good = status == SXT_OK && again == SXT_OK;
+    SXT_HOLDS(!are_good || whole.size == pieces.size);
+    SXT_HOLDS(!are_good || whole.size == 0 || memcmp(whole.data, pieces.data, whole.size) == 0);
     sxt_buffer_free(&whole);
     sxt_buffer_free(&pieces);
 }
