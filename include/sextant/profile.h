@@ -52,7 +52,8 @@ typedef struct sxt_modules_options {
      * addresses. That is right if every segment is as far from the first in memory as in the file.
      */
     bool assume_linear;
-    uintptr_t reserved[3];
+    const char *ca_file; /* for a url with https: the authorities to trust, in PEM; NULL: those of the system */
+    uintptr_t reserved[2];
 } sxt_modules_options;
 
 SXT_API void sxt_modules_options_init(sxt_modules_options *options);

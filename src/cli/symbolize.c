@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/server_options.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -24,7 +25,7 @@ static const struct cli_option options[] = {
     {"assume-linear", 0, NULL, "in an archive without the segments of its binary, take file\noffsets for addresses",
      NULL},
     {"url", 0, "URL", "ask the symbol service at URL for what is not found", NULL},
-    {"api-key", 0, "KEY", "its API key, id:key (default: the variable SEXTANT_API_KEY)", NULL},
+    CLI_OPTIONS_SERVER,
     {"force", 0, NULL, "also replace lines that the profile has", NULL},
     {"max-size", 0, "MIB", "the most that a profile may expand to (default: 512)", NULL},
     {"debug-dir", 0, "DIR", "search DIR instead of /usr/lib/debug for debug files", NULL},
@@ -74,6 +75,7 @@ struct symbolizing {
     sxt_open_options open;       /* for `where` */
     sxt_extract_options extract; /* for `open` */
     sxt_modules *modules;
+    struct cli_server server;
     uint64_t limit;    /* of the profile, in bytes */
     size_t complaints; /* mappings or modules with a problem */
     struct sxt_emit emit;
@@ -100,6 +102,7 @@ static int run(const struct cli_arguments *arguments)
                                               : symbolize_profile(&work, input, output);
     sxt_modules_close(&work.modules);
     free((void *)(uintptr_t)work.where.directories);
+    cli_server_free(&work.server);
     return status;
 }
 
@@ -111,8 +114,6 @@ static int check_words(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "unexpected second input: '%s'", arguments->words[1]);
     if (is_text && (cli_given(arguments, "json") || cli_given(arguments, "force") || cli_given(arguments, "url")))
         return cli_usage(arguments->verb, "--json, --force and --url are for profiles, not for --text");
-    if (cli_given(arguments, "api-key") && !cli_given(arguments, "url"))
-        return cli_usage(arguments->verb, "--api-key is for a symbol service (--url URL)");
     if (is_text)
         return CLI_DONE;
     if (arguments->word_count == 0 && isatty(STDIN_FILENO))
@@ -161,10 +162,6 @@ static int read_options(struct symbolizing *work)
     work->extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
     where->assume_linear = cli_given(arguments, "assume-linear");
-    where->url = cli_value(arguments, "url");
-    where->api_key = cli_value(arguments, "api-key");
-    if (where->api_key == NULL && where->url != NULL)
-        where->api_key = getenv("SEXTANT_API_KEY");
     where->warning = cli_given(arguments, "quiet") ? NULL : show_warning;
     const char *limit = cli_value(arguments, "max-size");
     char *end = NULL;
@@ -172,7 +169,12 @@ static int read_options(struct symbolizing *work)
     if (limit != NULL && (*limit < '0' || *limit > '9' || *end != 0 || mebibytes > MOST_MIB))
         return cli_usage(arguments->verb, "--max-size takes a number of MiB, not '%s'", limit);
     work->limit = (uint64_t)mebibytes << 20;
-    int status = cli_threads(arguments, &work->extract.threads);
+    int status = cli_server_options(arguments, &work->server);
+    where->url = work->server.url;
+    where->api_key = work->server.api_key;
+    where->ca_file = work->server.ca_file;
+    if (status == CLI_DONE)
+        status = cli_threads(arguments, &work->extract.threads);
     return status == CLI_DONE ? cli_search_options(arguments, where) : status;
 }
 

@@ -40,7 +40,7 @@ int sxt_modules_open(const sxt_modules_options *given, sxt_modules **out, sxt_er
     if (status == SXT_OK)
         status = sxt_strings_init(&modules->keys, 0, error);
     if (status == SXT_OK && options->url != NULL)
-        status = sxt_remote_open(options->url, options->api_key, &modules->remote, error);
+        status = sxt_remote_open(options->url, options->api_key, options->ca_file, &modules->remote, error);
     if (status != SXT_OK)
         sxt_modules_close(&modules);
     *out = modules;

@@ -1,14 +1,13 @@
 /* remote.c: requests to a symbol service and its answers, as JSON. */
 #include "profile/remote.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/base64.h"
 #include "base/error.h"
 #include "base/http.h"
+#include "base/http_service.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/string.h"
@@ -19,54 +18,20 @@
 #define ANSWER_MAX   ((size_t)64 << 20)
 #define VALUES_MAX   ((size_t)1 << 20)
 #define DEPTH_MAX    8
-#define KEY_MAX      1024
 #define ID_MAX       128
 
 struct sxt_remote {
     struct sxt_http *http;
     char *url;           /* of the request */
     char *authorization; /* the header; NULL without a key */
+    char *ca_file;       /* NULL: the authorities of the system */
     struct sxt_buffer question, answer;
     sxt_frame *frames;
     size_t frame_capacity;
 };
 
-static int make_authorization(struct sxt_remote *remote, const char *key, sxt_error *error)
-{
-    static const char name[] = "Authorization: APIKey ";
-    size_t size = strlen(key);
-    if (size == 0 || size > KEY_MAX || strpbrk(key, "\r\n") != NULL)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not an API key (id:key, or its base64 form)");
-    remote->authorization = malloc(sizeof name + SXT_BASE64_ROOM(size));
-    if (remote->authorization == NULL)
-        return sxt_fail_memory(error, size);
-    memcpy(remote->authorization, name, sizeof name);
-    char *value = remote->authorization + sizeof name - 1;
-    if (strchr(key, ':') != NULL)
-        sxt_base64_encode(value, (const uint8_t *)key, size);
-    else
-        memcpy(value, key, size + 1);
-    return SXT_OK;
-}
-
-static int make_url(struct sxt_remote *remote, const char *url, sxt_error *error)
-{
-    static const char path[] = "/api/symbolize";
-    size_t size = strlen(url);
-    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
-                        "not the URL of a symbol service (http://… or https://…): '%s'", url);
-    while (size > 0 && url[size - 1] == '/')
-        size--;
-    remote->url = malloc(size + sizeof path);
-    if (remote->url == NULL)
-        return sxt_fail_memory(error, size);
-    memcpy(remote->url, url, size);
-    memcpy(remote->url + size, path, sizeof path);
-    return SXT_OK;
-}
-
-int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **out, sxt_error *error)
+int sxt_remote_open(const char *url, const char *api_key, const char *ca_file, struct sxt_remote **out,
+                    sxt_error *error)
 {
     struct sxt_remote *remote = calloc(1, sizeof *remote);
     *out = remote;
@@ -74,9 +39,11 @@ int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **ou
         return sxt_fail_memory(error, sizeof *remote);
     sxt_buffer_init(&remote->question, QUESTION_MAX);
     sxt_buffer_init(&remote->answer, ANSWER_MAX);
-    int status = make_url(remote, url, error);
+    int status = sxt_http_service_url(url, "/api/symbolize", &remote->url, error);
     if (status == SXT_OK && api_key != NULL)
-        status = make_authorization(remote, api_key, error);
+        status = sxt_http_service_authorization(api_key, &remote->authorization, error);
+    if (status == SXT_OK && ca_file != NULL && (remote->ca_file = strdup(ca_file)) == NULL)
+        status = sxt_fail_memory(error, strlen(ca_file));
     if (status == SXT_OK)
         status = sxt_http_open(&remote->http, error);
     if (status != SXT_OK)
@@ -94,6 +61,7 @@ void sxt_remote_close(struct sxt_remote **remote)
     sxt_buffer_free(&all->answer);
     free(all->frames);
     free(all->authorization);
+    free(all->ca_file);
     free(all->url);
     free(all);
     *remote = NULL;
@@ -133,50 +101,6 @@ static int write_question(struct sxt_remote *remote, const struct sxt_remote_que
 static sxt_string string_of(const struct sxt_json *value)
 {
     return value != NULL && value->type == SXT_JSON_STRING ? value->string : (sxt_string){NULL, 0};
-}
-
-/* Appends at most MOST bytes of TEXT after BEFORE. Does nothing if TEXT is absent or empty. */
-static void add_part(struct sxt_buffer *to, const char *before, sxt_string text, size_t most)
-{
-    if (text.size == 0)
-        return;
-    sxt_buffer_append(to, before, strlen(before));
-    sxt_buffer_append(to, text.data, text.size < most ? text.size : most);
-}
-
-/* The code of an error is a string; a number is taken too. */
-static sxt_string code_of(const struct sxt_json *value, char room[32])
-{
-    if (value != NULL && value->is_unsigned) {
-        int size = snprintf(room, 32, "%llu", (unsigned long long)value->unsigned_value);
-        return (sxt_string){room, (size_t)size};
-    }
-    return string_of(value);
-}
-
-/*
- * Fails with what the service says about the refusal, in the format of the profiler's service:
- * {"success":false,"uuid":…,"error":{"Code":…,"Text":…},"status":…}. The uuid names the request in the service's log.
- */
-static int fail_refused(const struct sxt_remote *remote, long status, const struct sxt_json *reply, sxt_error *error)
-{
-    const struct sxt_json *problem = sxt_json_member(reply, "error");
-    sxt_string text = string_of(sxt_json_member(problem, "Text"));
-    char room[32];
-    struct sxt_buffer details;
-    sxt_buffer_init(&details, 1024);
-    sxt_string code = code_of(sxt_json_member(problem, "Code"), room);
-    sxt_string uuid = string_of(sxt_json_member(reply, "uuid"));
-    /* The text comes last: it may be cut. */
-    add_part(&details, "code ", code, 40);
-    add_part(&details, details.size > 0 ? ", uuid " : "uuid ", uuid, 40);
-    sxt_buffer_print(&details, "%sstatus %ld", details.size > 0 ? ", " : "", status);
-    add_part(&details, ": ", text.data != NULL ? text : string_of(problem), 200);
-    sxt_reason reason = status == 401 || status == 403 ? SXT_REASON_NOT_AUTHORIZED : SXT_REASON_NONE;
-    int failed = sxt_fail_reason(error, SXT_ERROR_IO, reason, SXT_NO_OFFSET, "%.90s answers with %.*s", remote->url,
-                                 (int)details.size, details.size > 0 ? (const char *)details.data : "");
-    sxt_buffer_free(&details);
-    return failed;
 }
 
 /* One chain as frames. */
@@ -236,6 +160,7 @@ static int send_request(struct sxt_remote *remote, struct sxt_arena *arena, stru
         .header_count = remote->authorization != NULL ? 2 : 1,
         .body = remote->question.data,
         .size = remote->question.size,
+        .ca_file = remote->ca_file,
     };
     *reply = NULL;
     sxt_error problem;
@@ -273,7 +198,8 @@ int sxt_remote_ask(struct sxt_remote *remote, const struct sxt_remote_question *
         if (status == SXT_OK && answer_status == 404 && done == 0)
             *is_known = false;
         else if (status == SXT_OK && is_refused(answer_status, reply))
-            status = fail_refused(remote, answer_status, reply, error);
+            status =
+                sxt_http_service_refused(remote->url, answer_status, remote->answer.data, remote->answer.size, error);
         else if (status == SXT_OK)
             status = read_answer(remote, reply, question->addresses + done, done, batch, answer, data, error);
         sxt_arena_free(&arena);

@@ -19,8 +19,12 @@
 
 struct sxt_remote;
 
-/* API_KEY is "id:key", or its base64 form; NULL when the service needs none. */
-int sxt_remote_open(const char *url, const char *api_key, struct sxt_remote **out, sxt_error *error);
+/*
+ * API_KEY is "id:key", or its base64 form; NULL when the service needs none. CA_FILE has the authorities for https, in
+ * PEM; NULL: those of the system.
+ */
+int sxt_remote_open(const char *url, const char *api_key, const char *ca_file, struct sxt_remote **out,
+                    sxt_error *error);
 void sxt_remote_close(struct sxt_remote **remote);
 
 /* What is known of the address with that INDEX; the frames live during the call. */

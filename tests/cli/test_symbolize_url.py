@@ -210,6 +210,22 @@ class Answers(UrlTest):
             self.assertEqual(done.status, 0, done)
             self.assertEqual(self.service.requests[-1][1]["Authorization"], wanted)
 
+    def test_the_key_from_a_file(self):
+        self.service.answers["abcd", "0x1010"] = [{"function": "known", "file": None, "line": None}]
+        given = Profile(mappings=[Mapping(1, BASE, BASE + 0x4000, 0, "/gone", "abcd")],
+                        locations=[Location(1, 1, BASE + 0x1010)], samples=[([1], [1])])
+        profile = self.file("in.pb", pprof.encode(given))
+        wanted = base64.b64encode(b"me:secret").decode()
+        for text in ("me:secret", "\n# keys\n\n  me:secret \r\nother:key\n", "me:secret:read:blue\n", wanted + "\n"):
+            done = sextant.run("symbolize", profile, "-o", self.folder / "out.pb", "--url", self.service.url,
+                               "--api-key-file", self.file("key", text), env={"SEXTANT_API_KEY": "not:this"})
+            self.assertEqual(done.status, 0, done)
+            self.assertEqual(self.service.requests[-1][1]["Authorization"], "APIKey " + wanted)
+        done = sextant.run("symbolize", profile, "-o", self.folder / "out.pb", "--url", self.service.url,
+                           env={"SEXTANT_API_KEY": ""})
+        self.assertEqual(done.status, 0, done)
+        self.assertNotIn("Authorization", self.service.requests[-1][1])
+
 
 class Failures(UrlTest):
     def fails(self, *options, url=None):
@@ -292,7 +308,24 @@ class Failures(UrlTest):
             self.assertEqual(done.status, 2, done)
             self.assertFalse((self.folder / "out.pb").exists())
         self.assertEqual(sextant.run("symbolize", "--text", "--url", "http://a").status, 2)
-        self.assertEqual(sextant.run("symbolize", "in", "-o", "out", "--api-key", "a:b").status, 2)
+        for option in ("--api-key", "--api-key-file", "--ca"):
+            done = sextant.run("symbolize", "in", "-o", "out", option, "a:b")
+            self.assertEqual(done.status, 2)
+            self.assertIn(option + " is for a symbol service (--url URL)", done.err)
+        done = sextant.run("symbolize", "in", "-o", "out", "--url", "http://a", "--api-key", "a:b", "--api-key-file", "f")
+        self.assertEqual(done.status, 2)
+
+    def test_key_files_without_a_key(self):
+        for text in ("", "# a:b\n\n", "a:sha256$00\n", "a\0:b\n"):
+            path = self.file("key", text)
+            done = self.fails("--api-key-file", path)
+            self.assertEqual(done.status, 1)
+            self.assertTrue(done.err.startswith(f"sextant: {path}: "), done.err)
+        for option in ("--api-key-file", "--ca"):
+            done = self.fails(option, self.folder / "missing")
+            self.assertEqual(done.status, 1)
+            self.assertIn("missing: cannot open: No such file", done.err)
+        self.assertEqual(self.service.requests, [])
 
 
 if __name__ == "__main__":
