@@ -38,8 +38,8 @@
  * After the entry was written, the parts that were listed are removed. Parts of a line up to the time of its newest
  * entry do not count any more, so it does not matter how many of them another server still sees: who decides about
  * sets lists parts first and entries after them. An entry also names the parts that it replaces. A server that finds
- * a newer entry which does not name its part gives the part a new time before it acknowledges it. So every acknowledged
- * part counts.
+ * a newer entry which does not name its part gives the part a new time before it acknowledges it; if the part is gone,
+ * an entry that was replaced since had it. So every acknowledged part counts.
  */
 #ifndef SXT_CATALOG_CATALOG_H
 #define SXT_CATALOG_CATALOG_H

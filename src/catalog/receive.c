@@ -151,20 +151,24 @@ static int check_counts(const struct receiving *receiving, const struct sxt_cata
     return *counts ? SXT_OK : look_in_newer(receiving, listing, counts, error);
 }
 
-/* Gives the part another name, later than everything in the listing. */
-static int move_part(struct receiving *receiving, const struct sxt_catalog_listing *listing, sxt_error *error)
+/*
+ * Gives the part another name, later than everything in the listing. A part that is not there any more was merged: it
+ * counted, in an entry that was replaced since.
+ */
+static int move_part(struct receiving *receiving, const struct sxt_catalog_listing *listing, bool *counted,
+                     sxt_error *error)
 {
     char before[SXT_CATALOG_KEY_ROOM];
     memcpy(before, receiving->key, sizeof before);
-    struct sxt_store_object *object;
+    struct sxt_store_object *object = NULL;
     struct sxt_file file;
     int status = sxt_store_open_object(receiving->catalog->store, before, &object, error);
-    if (status != SXT_OK)
-        return status;
-    status = sxt_store_map(object, &file, error);
+    if (status == SXT_OK)
+        status = sxt_store_map(object, &file, error);
     sxt_store_close_object(&object);
+    *counted = status == SXT_ERROR_NOT_FOUND;
     if (status != SXT_OK)
-        return status;
+        return *counted ? SXT_OK : status;
     status = name_part(receiving, listing->last_time, error);
     if (status == SXT_OK)
         status = sxt_store_put(receiving->catalog->store, receiving->key, file.data, file.size, error);
@@ -195,13 +199,13 @@ static int follow_up(struct receiving *receiving, const struct sxt_catalog_part 
                                            &listing, error);
         if (status == SXT_OK)
             status = check_counts(receiving, &listing, &counts, error);
+        if (status == SXT_OK && !counts)
+            status = move_part(receiving, &listing, &counts, error);
         if (status == SXT_OK && counts) {
             status = has_complete_set(receiving->catalog, &listing, is_complete, error);
             if (status == SXT_OK)
                 status = sxt_catalog_join(receiving->catalog, receiving->tenant, &part->file_id, &part->build_id,
                                           &listing, error);
-        } else if (status == SXT_OK) {
-            status = move_part(receiving, &listing, error);
         }
         sxt_catalog_listing_free(&listing);
         if (status != SXT_OK || counts)

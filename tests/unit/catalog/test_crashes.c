@@ -171,6 +171,36 @@ TEST(a_part_that_is_too_early_gets_a_new_time)
     sxt_store_close(&other_store);
 }
 
+/* Merges what is there, receives another push, and removes the entry that this one replaces. */
+static void merge_and_replace(void)
+{
+    bool is_complete;
+    struct sxt_catalog_swept swept;
+    struct sxt_catalog_id id = sxt_test_file_id(FILE_A);
+    assert_int_equal(sxt_catalog_settle(other, "", &id, NULL), SXT_OK);
+    assert_int_equal(sxt_test_add_part(other, &uploads[2], &is_complete), SXT_OK);
+    assert_int_equal(sxt_test_add_part(other, &uploads[3], &is_complete), SXT_OK);
+    assert_int_equal(sxt_catalog_settle(other, "", &id, NULL), SXT_OK);
+    assert_int_equal(sxt_catalog_sweep(other, 0, false, &swept, NULL), SXT_OK);
+    assert_true(swept.objects > 0);
+}
+
+/* Before a server sees that its part counts, the part was merged, and the entry that names it was replaced. */
+TEST(a_part_that_was_replaced_meanwhile_is_acknowledged)
+{
+    bool is_complete;
+    sxt_test_another_catalog(&other_store, &other);
+    assert_int_equal(sxt_test_add_part(sxt_test_it.catalog, &uploads[0], &is_complete), SXT_OK);
+    sxt_test_after_commit = merge_and_replace;
+    assert_int_equal(sxt_test_add_part(sxt_test_it.catalog, &uploads[1], &is_complete), SXT_OK);
+    assert_null(sxt_test_after_commit);
+    assert_string_equal(sxt_test_answer(0x1000), "a2 a.c:2");
+    assert_string_equal(sxt_test_answer(0x2000), "b2 a.c:2");
+    assert_int_equal(sxt_test_count("t/-/id/f." FILE_A "/part/"), 0);
+    sxt_catalog_close(&other);
+    sxt_store_close(&other_store);
+}
+
 /* The clock of the other server is a day ahead. */
 TEST(the_order_of_uploads_counts_not_the_clocks)
 {

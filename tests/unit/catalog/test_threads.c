@@ -31,12 +31,16 @@ TEAR_DOWN()
     sxt_test_close_catalog();
 }
 
-/* cmocka's checks may be used on the thread of the test only. */
-static void expect(bool is_good)
+/* cmocka's checks may be used on the thread of the test only, so what fails is printed and counted. */
+static void check(bool is_good, const char *what, int line, const sxt_error *error)
 {
-    if (!is_good)
-        atomic_fetch_add(&failures, 1);
+    if (is_good)
+        return;
+    fprintf(stderr, "line %d: %s: %s\n", line, what, error == NULL ? "" : error->text);
+    atomic_fetch_add(&failures, 1);
 }
+#define expect(is_good) check(is_good, #is_good, __LINE__, NULL)
+#define expect_ok(call) check((call) == SXT_OK, #call, __LINE__, &error)
 
 /* Fills the part of a push: a function whose name says which push it is. */
 static int add_part(struct sxt_catalog *catalog, unsigned part, const char *name, const char *generation,
@@ -45,20 +49,23 @@ static int add_part(struct sxt_catalog *catalog, unsigned part, const char *name
     struct sxt_buffer content;
     struct sxt_symbfile_writer *writer;
     struct sxt_store_writing *writing;
+    sxt_error error = {0};
     sxt_buffer_init(&content, SIZE_MAX);
-    expect(sxt_symbfile_writer_open(&writer, sxt_symbfile_to_buffer(&content), NULL) == SXT_OK);
+    expect_ok(sxt_symbfile_writer_open(&writer, sxt_symbfile_to_buffer(&content), &error));
     const struct sxt_symbfile_range range = {
         .address = 0x1000 * (part + 1), .length = 16, .function = sxt_string_of(name)};
-    expect(sxt_symbfile_add_range(writer, &range, NULL) == SXT_OK);
-    expect(sxt_symbfile_writer_finish(writer, NULL) == SXT_OK);
+    expect_ok(sxt_symbfile_add_range(writer, &range, &error));
+    expect_ok(sxt_symbfile_writer_finish(writer, &error));
     sxt_symbfile_writer_close(&writer);
-    expect(sxt_store_write_begin(catalog->store, &writing, NULL) == SXT_OK);
-    expect(sxt_store_write(writing, content.data, content.size, NULL) == SXT_OK);
+    expect_ok(sxt_store_write_begin(catalog->store, &writing, &error));
+    expect_ok(sxt_store_write(writing, content.data, content.size, &error));
     sxt_buffer_free(&content);
     struct sxt_catalog_part given = {
         .tenant = "", .part = part, .parts = PARTS, .generation = sxt_string_of(generation)};
     sxt_catalog_parse_file_id(sxt_string_of(FILE_A), &given.file_id);
-    return sxt_catalog_add_part(catalog, &given, &writing, is_complete, NULL);
+    int status = sxt_catalog_add_part(catalog, &given, &writing, is_complete, &error);
+    check(status == SXT_OK, "sxt_catalog_add_part", __LINE__, &error);
+    return status;
 }
 
 struct pusher {
@@ -71,6 +78,7 @@ static void *push(void *data)
 {
     const struct pusher *pusher = data;
     struct sxt_catalog_id id;
+    sxt_error error;
     sxt_catalog_parse_file_id(sxt_string_of(FILE_A), &id);
     for (unsigned round = 0; round < ROUNDS; round++) {
         char name[32];
@@ -81,10 +89,10 @@ static void *push(void *data)
             unsigned part = (i + pusher->number) % PARTS;
             struct sxt_catalog *catalog = catalogs[(i + pusher->number / 2) % 2];
             bool is_complete = false;
-            expect(add_part(catalog, part, name, pusher->has_generation ? name : NULL, &is_complete) == SXT_OK);
+            add_part(catalog, part, name, pusher->has_generation ? name : NULL, &is_complete);
             if (is_complete) {
                 atomic_fetch_add(&completed, 1);
-                expect(sxt_catalog_settle(catalog, "", &id, NULL) == SXT_OK);
+                expect_ok(sxt_catalog_settle(catalog, "", &id, &error));
             }
         }
         pthread_barrier_wait(&barrier);
@@ -112,15 +120,16 @@ static void ask(struct sxt_catalog *catalog, bool may_wait)
     struct sxt_catalog_id id;
     struct sxt_catalog_binary *binary;
     bool would_wait;
+    sxt_error error = {0};
     sxt_catalog_parse_file_id(sxt_string_of(FILE_A), &id);
-    int status = sxt_catalog_find(catalog, "", &id, 1, may_wait, &would_wait, &binary, NULL);
+    int status = sxt_catalog_find(catalog, "", &id, 1, may_wait, &would_wait, &binary, &error);
     if (status != SXT_OK || would_wait) {
-        expect(status == SXT_ERROR_NOT_FOUND || (would_wait && !may_wait));
+        check(status == SXT_ERROR_NOT_FOUND || (would_wait && !may_wait), "sxt_catalog_find", __LINE__, &error);
         return;
     }
     struct names names = {.text = {""}};
     const struct sxt_catalog_question question = {.addresses = addresses, .count = PARTS};
-    expect(sxt_catalog_lookup(binary, &question, note_name, &names, NULL) == SXT_OK);
+    expect_ok(sxt_catalog_lookup(binary, &question, note_name, &names, &error));
     for (int i = 0; i < PARTS; i++)
         expect(strcmp(names.text[i], names.text[0]) == 0 && names.text[0][0] == 'p');
     atomic_fetch_add(&answered, 1);
@@ -138,8 +147,9 @@ static void *ask_often(void *data)
 static void *sweep_often(void *data)
 {
     struct sxt_catalog_swept swept;
+    sxt_error error;
     while (!has_ended)
-        expect(sxt_catalog_sweep(data, 0, false, &swept, NULL) == SXT_OK);
+        expect_ok(sxt_catalog_sweep(data, 0, false, &swept, &error));
     return NULL;
 }
 

@@ -13,8 +13,17 @@
 static long sxt_test_last_call;
 static long sxt_test_calls;
 
-/* Called once, before the next commit, if it is set. */
+/* Called once, before or after the next commit, if they are set. */
 static void (*sxt_test_before_commit)(void);
+static void (*sxt_test_after_commit)(void);
+
+static void sxt_test_call_once(void (**function)(void))
+{
+    void (*call)(void) = *function;
+    *function = NULL;
+    if (call != NULL)
+        call();
+}
 
 static void sxt_test_count_call(void)
 {
@@ -53,11 +62,10 @@ int __wrap_sxt_store_write_commit(struct sxt_store_writing **writing, const char
 int __wrap_sxt_store_write_commit(struct sxt_store_writing **writing, const char *key, sxt_error *error)
 {
     sxt_test_count_call();
-    void (*before)(void) = sxt_test_before_commit;
-    sxt_test_before_commit = NULL;
-    if (before != NULL)
-        before();
-    return __real_sxt_store_write_commit(writing, key, error);
+    sxt_test_call_once(&sxt_test_before_commit);
+    int status = __real_sxt_store_write_commit(writing, key, error);
+    sxt_test_call_once(&sxt_test_after_commit);
+    return status;
 }
 
 #endif
