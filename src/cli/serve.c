@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
     {"body-limit", 0, "SIZE", "the largest body of a request (default: 2G)", NULL},
     {"inflate-limit", 0, "SIZE", "the most that a compressed body may expand to (default: 4G)", NULL},
     {"key-limit", 0, "SIZE", "the most that a key may send in a day (default: no limit)", NULL},
+    {"memory-limit", 0, "SIZE", "the most that large requests and replies may have in memory (default: 1G)", NULL},
     {"parts-limit", 0, "N", "the most parts of an upload (default: 10000)", NULL},
     {"connection-limit", 0, "N", "the most connections (default: 4096)", NULL},
     {"timeout", 0, "SECONDS", "close connections that are silent for this long (default: 30)", NULL},
@@ -92,6 +93,7 @@ static int read_limits(const struct cli_arguments *arguments, struct sxt_service
         uint64_t *place;
     } sizes[] = {{"inflate-limit", &service->inflate_limit},
                  {"key-limit", &service->key_limit},
+                 {"memory-limit", &service->memory_limit},
                  {"cache-limit", &service->store_options.cache_limit},
                  {"worker-memory", &service->catalog_options.worker_memory}};
     const struct {

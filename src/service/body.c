@@ -8,32 +8,22 @@
 
 #include "base/error.h"
 
-#define PIECE        ((size_t)256 << 10)
-#define SMALL        ((uint64_t)64 << 10) /* bodies up to this are not counted */
-#define TOTAL_MEMORY ((uint64_t)1 << 30)  /* of bodies of all requests */
+#define PIECE ((size_t)256 << 10)
 
 static void refuse(struct sxt_exchange *exchange)
 {
     exchange->stage = SXT_STAGE_DROP;
 }
 
-/* Counts bytes in memory. False if all requests together have too many. */
-static bool reserve(struct sxt_exchange *exchange, uint64_t size)
+/* Appends to a body in memory. If it returns false, the reply is made. */
+static bool append(struct sxt_exchange *exchange, struct sxt_buffer *to, const void *data, size_t size)
 {
-    _Atomic uint64_t *total = &exchange->request.service->body_memory;
-    if (atomic_fetch_add_explicit(total, size, memory_order_relaxed) + size > TOTAL_MEMORY) {
-        atomic_fetch_sub_explicit(total, size, memory_order_relaxed);
+    if (!sxt_memory_of_body(exchange, exchange->request.body.size + exchange->pending.size + size))
         return false;
-    }
-    exchange->memory += size;
-    return true;
-}
-
-static void refuse_busy(struct sxt_exchange *exchange)
-{
-    sxt_reply_header(&exchange->request, "Retry-After", "1");
-    sxt_reply_failure(&exchange->request, 503, SXT_CODE_BUSY, "too many large requests at once");
-    refuse(exchange);
+    sxt_buffer_append(to, data, size);
+    if (to->failed)
+        sxt_reply_failure(&exchange->request, 503, SXT_CODE_BUSY, "out of memory");
+    return !to->failed;
 }
 
 /* Charges a chunked body, whose length is not known before, to the key. */
@@ -61,16 +51,10 @@ bool sxt_body_take(struct sxt_exchange *exchange, const char *data, size_t size)
     }
     if (request->route->body == SXT_BODY_NONE)
         return false;
-    bool is_stream = request->route->body == SXT_BODY_STREAM;
-    bool is_collected = is_stream || exchange->expander != NULL;
+    bool is_collected = request->route->body == SXT_BODY_STREAM || exchange->expander != NULL;
     struct sxt_buffer *to = is_collected ? &exchange->pending : &request->body;
-    if (!is_stream && exchange->received > SMALL && !reserve(exchange, size)) {
-        refuse_busy(exchange);
-        return false;
-    }
-    sxt_buffer_append(to, data, size);
-    if (to->failed) {
-        refuse_busy(exchange);
+    if (!append(exchange, to, data, size)) {
+        refuse(exchange);
         return false;
     }
     return is_collected && to->size >= PIECE;
@@ -85,12 +69,10 @@ static int give_piece(void *context, const void *data, size_t size, sxt_error *e
     exchange->expanded += size;
     if (request->route->body == SXT_BODY_STREAM)
         return request->route->piece(request, data, size, error);
-    if (request->body.size + size > SMALL && !reserve(exchange, size)) {
-        refuse_busy(exchange);
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many large requests at once");
-    }
-    sxt_buffer_append(&request->body, data, size);
-    return sxt_buffer_status(&request->body, error);
+    if (append(exchange, &request->body, data, size))
+        return SXT_OK;
+    refuse(exchange);
+    return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many large requests at once");
 }
 
 static void reply_expansion(struct sxt_request *request, const sxt_error *error)

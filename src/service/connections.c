@@ -2,6 +2,8 @@
 #include "service/connections.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,16 +19,19 @@
 #include "service/linger.h"
 #include "service/server.h"
 
-#define SLOWEST   1024 /* bytes a second that a body must have, after the timeout */
-#define IDLE_MS   1000 /* a connection without a request for this long is idle */
-#define SLOW_MS   2000 /* a connection that sends nothing for this long makes room for others */
-#define ADDRESSES 1024 /* addresses are counted by a hash */
-#define TRIES     16   /* to find a connection that can be closed */
+#define SLOWEST    1024  /* bytes a second that a body or a reply must have, after the timeout */
+#define LONGEST    600   /* seconds, after the timeout, that a reply may be in memory until the client has it */
+#define IDLE_MS    1000  /* a connection without a request for this long is idle */
+#define SLOW_MS    2000  /* a connection that sends nothing for this long makes room for others */
+#define SLOW_TAKEN 16384 /* bytes of a reply that a client must take in a second, or it makes room for others */
+#define ADDRESSES  1024  /* addresses are counted by a hash */
+#define TRIES      16    /* to find a connection that can be closed */
 
 enum state {
     IDLE,      /* between requests, or the headers are not complete */
     SENDING,   /* the client sends a body */
     ANSWERING, /* the server works on the request */
+    REPLYING,  /* the client takes the reply */
     LATE       /* the client has sent too slowly, and was told so */
 };
 
@@ -44,6 +49,11 @@ struct sxt_connection {
     _Atomic bool has_asked; /* a request */
     _Atomic uint64_t since; /* milliseconds */
     _Atomic uint64_t received;
+    _Atomic uint64_t memory; /* of the reply */
+    /* For replies that take long; guarded by the lock. */
+    uint64_t counted_since; /* the `since` of the reply; 0: none yet */
+    uint64_t taken[2];      /* bytes that the client had when they were counted first, and last */
+    unsigned slow_seconds;  /* for which it has taken hardly anything */
 };
 
 struct sxt_connections {
@@ -222,8 +232,8 @@ static bool is_cut(const struct sxt_connection *connection)
 }
 
 /*
- * How gladly a connection is cut: 3 it is idle, 2 it sends a body slowly, 1 it is new and has asked nothing yet, 0 it
- * has a request, or had one just now.
+ * How gladly a connection is cut: 3 it is idle, 2 it sends a body or takes a reply slowly, 1 it is new and has asked
+ * nothing yet, 0 it has a request, or had one just now.
  */
 static unsigned readiness(struct sxt_connection *connection, uint64_t now)
 {
@@ -233,6 +243,8 @@ static unsigned readiness(struct sxt_connection *connection, uint64_t now)
         return 0;
     if (state == SENDING)
         return now > since + SLOW_MS ? 2 : 0;
+    if (state == REPLYING)
+        return connection->counted_since == since && connection->slow_seconds >= SLOW_MS / 1000 ? 2 : 0;
     if (state != IDLE)
         return 0;
     return now > since + IDLE_MS ? 3 : atomic_load_explicit(&connection->has_asked, memory_order_relaxed) ? 0 : 1;
@@ -285,6 +297,41 @@ static bool is_late(const struct sxt_connections *connections, struct sxt_connec
     return (state == IDLE || state == SENDING) && now > since && now - since > connections->timeout + 1000 * more;
 }
 
+/* The bytes that the client has acknowledged, and whether it is the client that is waited for. */
+static bool count_taken(const struct sxt_connection *connection, uint64_t *taken)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    int unsent = 0;
+    memset(&info, 0, sizeof info);
+    *taken = 0;
+    if (ioctl(connection->descriptor, SIOCOUTQ, &unsent) != 0 || unsent == 0 ||
+        getsockopt(connection->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+        size < offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked)
+        return false;
+    *taken = info.tcpi_bytes_acked;
+    return true;
+}
+
+/* Does the client take its reply too slowly? */
+static bool is_slow_reader(const struct sxt_connections *connections, struct sxt_connection *connection, uint64_t now)
+{
+    uint64_t since = atomic_load_explicit(&connection->since, memory_order_relaxed), taken;
+    if (atomic_load_explicit(&connection->state, memory_order_relaxed) != REPLYING || now < since + IDLE_MS ||
+        !count_taken(connection, &taken))
+        return false;
+    if (connection->counted_since != since) {
+        connection->counted_since = since;
+        connection->taken[0] = connection->taken[1] = taken;
+        connection->slow_seconds = 0;
+    }
+    connection->slow_seconds = taken - connection->taken[1] < SLOW_TAKEN ? connection->slow_seconds + 1 : 0;
+    connection->taken[1] = taken;
+    uint64_t least = atomic_load_explicit(&connection->memory, memory_order_relaxed) / LONGEST;
+    uint64_t seconds = (taken - connection->taken[0]) / (least > SLOWEST ? least : SLOWEST);
+    return now - since > connections->timeout + 1000 * seconds;
+}
+
 /* Says to a client that it is too slow. The thread of the connection sees LATE, and does not answer too. */
 static void end_late(struct sxt_connection *connection)
 {
@@ -310,7 +357,7 @@ void sxt_connections_check(struct sxt_connections *connections)
     uint64_t now = now_ms();
     pthread_mutex_lock(&connections->lock);
     for (struct sxt_connection *at = connections->first; at != NULL; at = at->after) {
-        if (is_cut(at) || !is_late(connections, at, now) || has_unread(at))
+        if (is_cut(at) || ((!is_late(connections, at, now) || has_unread(at)) && !is_slow_reader(connections, at, now)))
             continue;
         end_late(at);
         cut(at);
@@ -319,12 +366,14 @@ void sxt_connections_check(struct sxt_connections *connections)
     pthread_mutex_unlock(&connections->lock);
 }
 
-void sxt_connections_cut_bodies(struct sxt_connections *connections)
+void sxt_connections_cut_clients(struct sxt_connections *connections)
 {
     pthread_mutex_lock(&connections->lock);
-    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after)
-        if (atomic_load_explicit(&at->state, memory_order_relaxed) == SENDING)
+    for (struct sxt_connection *at = connections->first; at != NULL; at = at->after) {
+        int state = atomic_load_explicit(&at->state, memory_order_relaxed);
+        if (state == SENDING || state == REPLYING)
             cut(at);
+    }
     pthread_mutex_unlock(&connections->lock);
 }
 
@@ -406,6 +455,12 @@ void sxt_connection_expect_again(struct sxt_connection *connection)
 bool sxt_connection_was_late(const struct sxt_connection *connection)
 {
     return atomic_load(&((struct sxt_connection *)(uintptr_t)connection)->state) == LATE;
+}
+
+void sxt_connection_reply(struct sxt_connection *connection, uint64_t memory)
+{
+    atomic_store_explicit(&connection->memory, memory, memory_order_relaxed);
+    enter(connection, REPLYING);
 }
 
 void sxt_connection_send(struct sxt_connection *connection, const void *data, size_t size)

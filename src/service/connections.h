@@ -3,7 +3,7 @@
  *
  * One client must not keep others out by opening connections: when many are open, one that does nothing is closed for
  * each new one, first of the address that has the most. A connection that has had no complete request for the time
- * of the timeout is closed too, even if bytes trickle in.
+ * of the timeout is closed too, even if bytes trickle in; and so is one whose client takes its reply too slowly.
  */
 #ifndef SXT_SERVICE_CONNECTIONS_H
 #define SXT_SERVICE_CONNECTIONS_H
@@ -42,8 +42,8 @@ void sxt_connections_notify(void *data, struct MHD_Connection *connection, void 
 /* Closes what is too slow. To be called once a second or so. */
 void sxt_connections_check(struct sxt_connections *connections);
 
-/* Cuts all connections whose client is still sending a request. */
-void sxt_connections_cut_bodies(struct sxt_connections *connections);
+/* Cuts all connections whose client is still sending a request or taking a reply. */
+void sxt_connections_cut_clients(struct sxt_connections *connections);
 void sxt_connections_print(struct sxt_connections *connections, struct sxt_buffer *out);
 
 /* --- one connection; from its thread --- */
@@ -69,6 +69,9 @@ bool sxt_connection_take(struct sxt_connection *connection);
 void sxt_connection_expect(struct sxt_connection *connection);
 void sxt_connection_expect_again(struct sxt_connection *connection);
 bool sxt_connection_was_late(const struct sxt_connection *connection);
+
+/* The reply is sent from now on; the client takes it. MEMORY bytes of it are in memory until then. */
+void sxt_connection_reply(struct sxt_connection *connection, uint64_t memory);
 
 /* Sends bytes past libmicrohttpd, which has sent nothing yet; the connection is to be closed then. Best effort. */
 void sxt_connection_send(struct sxt_connection *connection, const void *data, size_t size);

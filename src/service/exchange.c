@@ -18,8 +18,7 @@
 #include "service/log.h"
 #include "service/metrics.h"
 
-#define KEPT_MEMORY ((size_t)64 << 10)    /* of buffers that are used again */
-#define DROPPED     ((uint64_t)256 << 10) /* that are read after a refusal, so that the connection can be used again */
+#define DROPPED ((uint64_t)256 << 10) /* that are read after a refusal, so that the connection can be used again */
 
 static struct sxt_exchange *begin(struct sxt_service *service, struct MHD_Connection *connection);
 static enum MHD_Result take_headers(struct sxt_exchange *exchange, const char *url, const char *method);
@@ -173,12 +172,18 @@ static enum MHD_Result take_headers(struct sxt_exchange *exchange, const char *u
 
 /* --- on a worker or not --- */
 
+/* Does the work take so long that other requests must not wait for it? */
+static bool is_long(const struct sxt_exchange *exchange)
+{
+    return exchange->stage == SXT_STAGE_END &&
+           (exchange->request.route->body == SXT_BODY_STREAM || exchange->request.body.size > SXT_SMALL);
+}
+
 /* Lets a worker continue, while the connection is suspended. */
 static void wait_for_worker(struct sxt_exchange *exchange)
 {
     struct sxt_service *service = exchange->request.service;
-    exchange->job = (struct sxt_job){.run = work};
-    exchange->job.is_long = exchange->stage == SXT_STAGE_END && exchange->request.route->body == SXT_BODY_STREAM;
+    exchange->job = (struct sxt_job){.run = work, .is_long = is_long(exchange)};
     atomic_store_explicit(&exchange->is_waiting, true, memory_order_release);
     service->mhd.suspend(exchange->connection);
     if (sxt_workers_post(service->workers, &exchange->job))
@@ -195,7 +200,7 @@ static void wait_for_worker(struct sxt_exchange *exchange)
 static void go_on(struct sxt_exchange *exchange)
 {
     const struct sxt_route *route = exchange->request.route;
-    bool is_ready = exchange->stage == SXT_STAGE_END && route->body != SXT_BODY_STREAM && exchange->expander == NULL;
+    bool is_ready = exchange->stage == SXT_STAGE_END && !is_long(exchange) && exchange->expander == NULL;
     exchange->request.may_wait = false;
     if (!is_ready || route->handle(&exchange->request) == SXT_WAIT)
         wait_for_worker(exchange);
@@ -212,6 +217,13 @@ static void finish(struct sxt_exchange *exchange)
     exchange->is_finished = true;
 }
 
+/* A body has turned out to be large when it was expanded: the job goes to the queue of long ones. */
+static bool post_as_long(struct sxt_exchange *exchange)
+{
+    exchange->job.is_long = true;
+    return sxt_workers_post(exchange->request.service->workers, &exchange->job);
+}
+
 static void work(struct sxt_job *job)
 {
     struct sxt_exchange *exchange = (struct sxt_exchange *)(void *)((char *)job - offsetof(struct sxt_exchange, job));
@@ -226,12 +238,16 @@ static void work(struct sxt_job *job)
     if (exchange->stage == SXT_STAGE_BODY && exchange->response != NULL)
         exchange->stage = SXT_STAGE_DROP;
     if (exchange->stage == SXT_STAGE_END && exchange->response == NULL) {
+        if (is_long(exchange) && !job->is_long && post_as_long(exchange))
+            return;
         request->route->handle(request);
         if (exchange->response == NULL)
             sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");
     }
-    if (exchange->response != NULL)
+    if (exchange->response != NULL) {
         finish(exchange); /* here it may wait for the disk */
+        sxt_memory_free_body(exchange);
+    }
     if (exchange->stage != SXT_STAGE_END)
         sxt_connection_expect_again(exchange->client);
     atomic_store_explicit(&exchange->is_waiting, false, memory_order_release);
@@ -239,13 +255,6 @@ static void work(struct sxt_job *job)
 }
 
 /* --- the end --- */
-
-static void reset_buffer(struct sxt_buffer *buffer)
-{
-    if (buffer->capacity > KEPT_MEMORY)
-        sxt_buffer_free(buffer);
-    sxt_buffer_clear(buffer);
-}
 
 /* Makes the exchange ready for the next request of its connection. */
 static void reset(struct sxt_exchange *exchange)
@@ -256,12 +265,10 @@ static void reset(struct sxt_exchange *exchange)
     if (exchange->response != NULL)
         service->mhd.release(exchange->response);
     sxt_expander_close(&exchange->expander);
-    reset_buffer(&request->body);
-    reset_buffer(&exchange->pending);
+    sxt_memory_free_body(exchange);
+    sxt_memory_free_reply(exchange);
     if (exchange->has_arena)
         sxt_arena_free(&exchange->arena);
-    if (exchange->memory > 0)
-        atomic_fetch_sub_explicit(&service->body_memory, exchange->memory, memory_order_relaxed);
     const struct sxt_exchange kept = {
         .request = {.service = service, .body = request->body},
         .client = exchange->client,

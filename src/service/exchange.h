@@ -60,7 +60,8 @@ struct sxt_exchange {
     uint64_t body_limit;           /* of what is sent */
     uint64_t received;             /* bytes of the body */
     uint64_t expanded;             /* the same without Content-Encoding */
-    uint64_t memory;               /* counted in service->body_memory */
+    uint64_t body_memory;          /* counted in service->memory: of the body */
+    uint64_t reply_memory;         /* and of the reply, while it is made and sent */
     uint64_t body_out;             /* bytes of the reply's body */
     struct sxt_expander *expander; /* NULL: identity */
     struct sxt_buffer pending;     /* of a stream: bytes for the worker */
@@ -95,6 +96,18 @@ bool sxt_body_take(struct sxt_exchange *exchange, const char *data, size_t size)
 
 /* Gives what was taken to the handler, on a worker. IS_END: it is the end of the body. */
 void sxt_body_work(struct sxt_exchange *exchange, bool is_end);
+
+/* --- memory.c --- */
+
+#define SXT_SMALL ((size_t)64 << 10) /* what is not larger is not counted, and is worked on at once */
+
+/* Counts that the body takes SIZE bytes by now. If it returns false, there is too much, and the reply is made. */
+bool sxt_memory_of_body(struct sxt_exchange *exchange, uint64_t size);
+void sxt_memory_free_body(struct sxt_exchange *exchange);
+
+/* The reply is made, and takes SIZE bytes; until it is sent. */
+void sxt_memory_keep_reply(struct sxt_exchange *exchange, uint64_t size);
+void sxt_memory_free_reply(struct sxt_exchange *exchange);
 
 /* --- reply.c, cors.c --- */
 

@@ -249,8 +249,8 @@ static void print_server(struct sxt_service *service, struct sxt_buffer *out)
     sxt_buffer_print(out, "sextant_info{version=\"%s\"} 1\n", SXT_VERSION);
     print_head(out, "sextant_requests_active", "gauge", "Requests whose reply is not sent yet.");
     sxt_buffer_print(out, "sextant_requests_active %u\n", atomic_load(&service->active));
-    print_head(out, "sextant_body_memory_bytes", "gauge", "Bodies of requests in memory.");
-    sxt_buffer_print(out, "sextant_body_memory_bytes %llu\n", (unsigned long long)atomic_load(&service->body_memory));
+    print_head(out, "sextant_request_memory_bytes", "gauge", "Large bodies and replies in memory.");
+    sxt_buffer_print(out, "sextant_request_memory_bytes %llu\n", (unsigned long long)atomic_load(&service->memory));
     sxt_connections_print(service->connections, out);
 }
 

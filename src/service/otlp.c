@@ -21,6 +21,7 @@
 #define HEADERS_LIMIT ((size_t)64 << 10)
 #define URL_MAX       4096
 #define DEFAULT_PATH  "/v1development/profiles"
+#define WORK_MEMORY   8 /* times the size of a message: what its tables take, and those of the reply */
 /* Each unknown binary costs a question to the store, so a message must not name any number of them. */
 #define BINARIES_MAX 10000
 
@@ -206,6 +207,8 @@ enum sxt_handled sxt_handle_otlp(struct sxt_request *request)
         sxt_reply_failure(request, 401, SXT_CODE_NO_KEY, "an API key is needed to send profiles on");
         return SXT_DONE;
     }
+    if (!sxt_request_count_memory(request, (uint64_t)request->body.size * WORK_MEMORY))
+        return SXT_DONE;
     struct work work = {.request = request};
     const struct sxt_otlp_source source = {&work, find, look_up, release};
     sxt_profile_report report = {0};
@@ -219,6 +222,10 @@ enum sxt_handled sxt_handle_otlp(struct sxt_request *request)
         return SXT_DONE;
     }
     count_lookups(request, &report);
+    if (!sxt_request_count_memory(request, out.size)) {
+        sxt_buffer_free(&out);
+        return SXT_DONE;
+    }
     if (request->service->forward != NULL) {
         forward(request, type, &out);
         sxt_buffer_free(&out);

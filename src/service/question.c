@@ -180,6 +180,18 @@ static int read_request(struct reading *reading)
     return status == SXT_OK && !has_files ? add_question(reading, &question, has_addresses) : status;
 }
 
+/* The shortest address in a request takes 6 bytes: "0x0", and the comma. */
+static size_t addresses_size(size_t size)
+{
+    return (size / 6 + 1) * sizeof(uint64_t);
+}
+
+/* The shortest file in a request takes about 80 bytes. */
+size_t sxt_questions_memory(size_t size)
+{
+    return addresses_size(size) + size / 80 * sizeof(struct sxt_question);
+}
+
 int sxt_questions_read(struct sxt_questions *questions, const char *text, size_t size, enum sxt_code *code,
                        sxt_error *error)
 {
@@ -188,8 +200,7 @@ int sxt_questions_read(struct sxt_questions *questions, const char *text, size_t
     *code = SXT_CODE_JSON;
     sxt_arena_init(&questions->arena, ARENA_LIMIT, sxt_arena_separate_default);
     sxt_buffer_init(&questions->items_memory, QUESTIONS_MAX * sizeof(struct sxt_question));
-    /* The shortest address in a request takes 6 bytes: "0x0", and the comma. */
-    sxt_buffer_init(&questions->addresses_memory, (size / 6 + 1) * sizeof(uint64_t));
+    sxt_buffer_init(&questions->addresses_memory, addresses_size(size));
     int status = sxt_json_reader_init(&reading.json, "the request", text, size, &questions->arena, error);
     if (status == SXT_OK)
         status = read_request(&reading);

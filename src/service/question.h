@@ -30,6 +30,9 @@ struct sxt_questions {
     struct sxt_arena arena;
 };
 
+/* The most bytes that reading a request of SIZE bytes takes, roughly. */
+size_t sxt_questions_memory(size_t size);
+
 /* Reads a request. *CODE says what is wrong with it. The caller frees QUESTIONS even after a failure. */
 int sxt_questions_read(struct sxt_questions *questions, const char *text, size_t size, enum sxt_code *code,
                        sxt_error *error);

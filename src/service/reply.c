@@ -55,6 +55,11 @@ void sxt_reply_buffer(struct sxt_request *request, unsigned status, const char *
         sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "cannot make the reply: %s", error.text);
         return;
     }
+    if (!sxt_request_count_memory(request, body->size)) {
+        sxt_buffer_free(body);
+        return;
+    }
+    sxt_memory_keep_reply(exchange, body->size);
     size_t size;
     uint8_t *data = sxt_buffer_take(body, &size);
     struct MHD_Response *response = mhd->response_static(size, data != NULL ? (void *)data : (void *)(uintptr_t) "",
@@ -163,5 +168,6 @@ void sxt_reply_error(struct sxt_request *request, const sxt_error *error)
 
 enum MHD_Result sxt_reply_queue(struct sxt_exchange *exchange)
 {
+    sxt_connection_reply(exchange->client, exchange->reply_memory);
     return exchange->request.service->mhd.queue(exchange->connection, exchange->status, exchange->response);
 }

@@ -49,6 +49,12 @@ const char *sxt_request_query(struct sxt_request *request, const char *name);
 /* Memory that lives as long as the request, for small things; NULL when there is none. */
 void *sxt_request_alloc(struct sxt_request *request, size_t size);
 
+/*
+ * Counts that the handler has SIZE bytes in memory by now, for its reply and to make it; to be called as that grows. If
+ * it returns false, all requests together have too much, the reply is made, and the handler gives up.
+ */
+bool sxt_request_count_memory(struct sxt_request *request, uint64_t size);
+
 /* What handlers count for /metrics. */
 enum sxt_metric {
     SXT_METRIC_LOOKUP_FOUND,   /* addresses with a function */

@@ -132,6 +132,7 @@ static void fill_defaults(struct sxt_service_options *options)
     options->listen = options->listen != NULL ? options->listen : "127.0.0.1:8240";
     options->body_limit = or_else(options->body_limit, (uint64_t)2 << 30);
     options->inflate_limit = or_else(options->inflate_limit, (uint64_t)4 << 30);
+    options->memory_limit = or_else(options->memory_limit, (uint64_t)1 << 30);
     options->parts_limit = (uint32_t)or_else(options->parts_limit, 10000);
     options->connection_limit = fitting_connections((uint32_t)or_else(options->connection_limit, 4096));
     options->timeout_seconds = (uint32_t)or_else(options->timeout_seconds, 30);
@@ -355,7 +356,7 @@ static bool drain(struct server *server, const sigset_t *signals)
     server->listen.descriptor = -1;
     if (!wait_idle(service, signals, (uint64_t)service->options.drain_seconds * 1000)) {
         atomic_store(&service->is_stopping, true);
-        sxt_connections_cut_bodies(service->connections);
+        sxt_connections_cut_clients(service->connections);
         if (!wait_idle(service, signals, STUCK_MS))
             return false;
     }

@@ -27,10 +27,10 @@ struct sxt_service {
     struct sxt_mhd mhd;
     struct MHD_Daemon *daemon;
 
-    _Atomic bool is_draining;     /* no new connections */
-    _Atomic bool is_stopping;     /* the time to drain is over: nothing is tried again */
-    _Atomic uint32_t active;      /* requests whose reply is not sent yet */
-    _Atomic uint64_t body_memory; /* bytes of bodies in memory, of all requests */
+    _Atomic bool is_draining; /* no new connections */
+    _Atomic bool is_stopping; /* the time to drain is over: nothing is tried again */
+    _Atomic uint32_t active;  /* requests whose reply is not sent yet */
+    _Atomic uint64_t memory;  /* bytes of bodies and replies in memory, of all requests: memory.c */
     _Atomic uint64_t uuid_counter;
     uint64_t uuid_start[2]; /* random */
 };

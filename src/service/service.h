@@ -29,6 +29,7 @@ struct sxt_service_options {
     const char *tls_cert, *tls_key;
     const char *forward;                           /* OTLP profiles are sent there */
     uint64_t body_limit, inflate_limit, key_limit; /* bytes of a request; expanded; of a key in a day; 0: defaults */
+    uint64_t memory_limit;                         /* of large bodies and replies in memory; 0: the default */
     uint32_t parts_limit, connection_limit, timeout_seconds, threads, workers; /* 0: defaults */
     uint32_t drain_seconds; /* how long what was begun may take after SIGTERM; 0: 30 */
     uint64_t retention_seconds, stale_seconds;

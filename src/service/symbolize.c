@@ -18,9 +18,15 @@
 #include "service/server.h"
 
 #define REPLY_LIMIT ((size_t)512 << 20)
+#define STRING_COST 32 /* of a string in the table, besides its bytes */
+
+#define COUNTED     ((size_t)1 << 20) /* memory is counted in steps of this size */
 
 struct answering {
+    struct sxt_request *request;
     struct sxt_buffer out;
+    size_t questions_size; /* in memory */
+    size_t counted;        /* up to this, what is in memory is counted */
     bool is_compact;
     struct sxt_strings strings; /* of the compact form */
     uint64_t found, nothing;
@@ -110,7 +116,7 @@ static int place_of(struct answering *answering, sxt_string text)
         return -1;
     uint32_t number = sxt_strings_add(&answering->strings, text.data, text.size);
     if (number == SXT_STRINGS_FULL)
-        answering->out.failed = answering->out.memory_was_short = true;
+        answering->out.failed = true;
     return (int)number;
 }
 
@@ -118,6 +124,18 @@ static void put_compact_frame(struct answering *answering, const sxt_frame *fram
 {
     int function = place_of(answering, frame->function), file = place_of(answering, frame->file);
     sxt_buffer_print(&answering->out, "[%d,%d,%d]", function, file, frame->line != 0 ? (int)frame->line : -1);
+}
+
+/* If it returns false, the reply is made: too much is in memory. */
+static bool count_memory(struct answering *answering)
+{
+    size_t size = answering->questions_size + answering->out.size;
+    if (answering->is_compact)
+        size += answering->strings.bytes + answering->strings.capacity * STRING_COST;
+    if (size <= answering->counted)
+        return true;
+    answering->counted = size + COUNTED;
+    return sxt_request_count_memory(answering->request, answering->counted);
 }
 
 static int take_chain(void *data, size_t index, const sxt_frame *frames, size_t count)
@@ -136,7 +154,7 @@ static int take_chain(void *data, size_t index, const sxt_frame *frames, size_t 
     sxt_buffer_u8(out, ']');
     answering->found += count > 0;
     answering->nothing += count == 0;
-    return out->failed ? SXT_ERROR_LIMIT : SXT_OK;
+    return out->failed || !count_memory(answering) ? SXT_ERROR_LIMIT : SXT_OK;
 }
 
 /* --- the reply --- */
@@ -153,7 +171,8 @@ static int put_answer(struct answering *answering, struct sxt_catalog_binary *bi
     put(&answering->out, "\"frames\":[");
     int status = sxt_catalog_lookup(binary, &asked, take_chain, answering, error);
     sxt_buffer_u8(&answering->out, ']');
-    return answering->out.failed ? SXT_OK : status; /* the reply says that it is too long */
+    /* The reply says that it is too long, or that there is too much already. */
+    return answering->out.failed || sxt_request_is_answered(answering->request) ? SXT_OK : status;
 }
 
 static void put_strings(struct answering *answering)
@@ -199,7 +218,7 @@ static enum sxt_handled answer_one(struct sxt_request *request, struct answering
     }
     int status = put_answer(answering, binary, questions, question, &error);
     sxt_catalog_release(request->service->catalog, &binary);
-    *is_done = status == SXT_OK;
+    *is_done = status == SXT_OK && !sxt_request_is_answered(request);
     return status == SXT_OK ? SXT_DONE : fail(request, &error);
 }
 
@@ -234,9 +253,12 @@ static enum sxt_handled answer_all(struct sxt_request *request, struct answering
 
 static enum sxt_handled answer(struct sxt_request *request, const struct sxt_questions *questions)
 {
-    struct answering answering = {.is_compact = questions->is_compact};
+    struct answering answering = {.request = request, .is_compact = questions->is_compact, .counted = COUNTED};
     sxt_error error;
+    answering.questions_size = questions->items_memory.size + questions->addresses_memory.size;
     sxt_buffer_init(&answering.out, REPLY_LIMIT);
+    if (!count_memory(&answering))
+        return SXT_DONE;
     if (answering.is_compact && sxt_strings_init(&answering.strings, REPLY_LIMIT, &error) != SXT_OK)
         return fail(request, &error);
     enum sxt_handled handled = answer_all(request, &answering, questions);
@@ -252,6 +274,8 @@ enum sxt_handled sxt_handle_symbolize(struct sxt_request *request)
     enum sxt_code code;
     enum sxt_handled handled = SXT_DONE;
     sxt_error error;
+    if (!sxt_request_count_memory(request, sxt_questions_memory(request->body.size)))
+        return SXT_DONE;
     int status = sxt_questions_read(&questions, (const char *)request->body.data, request->body.size, &code, &error);
     if (status == SXT_OK)
         handled = answer(request, &questions);
