@@ -12,6 +12,7 @@
 #include <sextant/process.h>
 #include <sextant/profile.h>
 #include <sextant/record.h>
+#include <sextant/remote.h>
 #include <sextant/size.h>
 #include <sextant/string.h>
 #include <sextant/symbfile.h>

@@ -48,7 +48,10 @@ static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
             sxt_emit_number(emit, "line", frame->line);
         else
             sxt_emit_null(emit, "line");
-        sxt_emit_address(emit, "start", frame->start);
+        if (answer->has_no_starts)
+            sxt_emit_null(emit, "start");
+        else
+            sxt_emit_address(emit, "start", frame->start);
         sxt_emit_bool(emit, "inlined", frame->depth > 0);
         print_symbol(emit, answer->blob, answer->address);
         print_aliases(emit, answer->archive, frame);

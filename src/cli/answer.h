@@ -14,6 +14,7 @@ struct cli_answer {
     uint64_t address;  /* this one; otherwise it is an offset of the file */
     sxt_frame *frames; /* innermost first */
     size_t count;
+    bool has_no_starts;         /* where the ranges of the frames begin is unknown */
     const sxt_archive *archive; /* the file that they come from; NULL for a process */
     const sxt_archive *blob;    /* the same if it is a ksym blob; NULL if it is not */
     const char *module;         /* of a process; NULL if there is none */

@@ -1,14 +1,14 @@
 /* lookup.c: addresses to functions, files and lines; names to addresses. */
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sextant/process.h>
 
 #include "cli/answer.h"
 #include "cli/explain.h"
+#include "cli/lookup_input.h"
+#include "cli/lookup_url.h"
+#include "cli/server_options.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -22,6 +22,11 @@ static const struct cli_option options[] = {
     {"file-offset", 0, NULL, "addresses are offsets in the ELF file, or in that of an archive", NULL},
     {"assume-linear", 0, NULL, "in an archive without the segments of its binary, take file\noffsets for addresses",
      NULL},
+    {"return-addresses", 0, NULL, "addresses are return addresses: look up the call before them", NULL},
+    {"url", 0, "URL", "ask the symbol service at URL, without FILE", NULL},
+    {"file-id", 0, "ID", "with --url: the FileID of the binary, in hexadecimal or\nbase64url", NULL},
+    {"build-id", 0, "ID", "with --url: its build ID", NULL},
+    CLI_OPTIONS_SERVER,
     {"explain", 0, NULL, "print where each answer comes from, or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
     {"check", 0, NULL, "check the checksums of the archive first", NULL},
@@ -33,6 +38,7 @@ static const struct cli_example examples[] = {
     {"sextant lookup app.lidia 0x401136 0x401140", "two addresses in an archive"},
     {"sextant lookup --json /usr/bin/bash < addresses.txt", "many, one per line, from a binary"},
     {"sextant lookup --name main app", "the address of main"},
+    {"sextant lookup --url https://symbols.example --build-id 2f0e0b1a55d1c3c8 401136", "ask a symbol service"},
     {"sextant lookup --pid 4711 7f3a5c6d1000", "an address of a running process"},
     {NULL, NULL},
 };
@@ -55,15 +61,6 @@ const struct cli_verb cli_lookup = {
 #define BATCH           256
 #define FRAMES_AT_FIRST 4096
 
-/* Standard input read so far. */
-struct input {
-    struct sxt_buffer pending; /* not answered yet */
-    bool ended;
-};
-
-#define LINE_MAX_SIZE ((size_t)1 << 20)
-#define READ_SIZE     ((size_t)64 << 10)
-
 /* With more addresses than this, nearly all of a file has to be read. */
 #define FEW_ADDRESSES 10000
 
@@ -78,10 +75,11 @@ struct question {
     const char *file;
     uint64_t bias;
     bool file_offsets;
+    bool are_returns; /* return addresses, which are looked up one byte before */
     struct sxt_emit emit;
     sxt_frame *frames;
     size_t capacity;
-    struct input input;
+    struct cli_lookup_input input;
     uint64_t *addresses; /* all that will be looked up, if known before the file is read */
     size_t address_count;
     struct cli_explain *explain; /* NULL without --explain */
@@ -89,16 +87,16 @@ struct question {
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
 static int open_process(struct question *question, const sxt_open_options *open);
-static int read_input(struct input *input);
 static void collect_addresses(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
-static int answer_words(struct question *question, size_t first);
-static int answer_stdin(struct question *question);
-static sxt_string trimmed(const char *text, size_t size);
-static void answer_batch(struct question *question, struct cli_answer *answers, size_t count);
+static int answer_batch(void *data, struct cli_answer *answers, size_t count);
+
+static const char *const for_url[] = {"file-id", "build-id", "api-key", "api-key-file", "ca"};
 
 static int run(const struct cli_arguments *arguments)
 {
+    if (cli_given(arguments, "url"))
+        return cli_lookup_url(arguments);
     const char *pid = cli_value(arguments, "pid");
     const char *maps = cli_value(arguments, "maps");
     const char *name = cli_value(arguments, "name");
@@ -116,20 +114,26 @@ static int run(const struct cli_arguments *arguments)
         return cli_usage(arguments->verb, "--name cannot be used with addresses");
     if (name != NULL && cli_given(arguments, "explain"))
         return cli_usage(arguments->verb, "--explain is for addresses, not for --name");
+    if (name != NULL && cli_given(arguments, "return-addresses"))
+        return cli_usage(arguments->verb, "--return-addresses is for addresses, not for --name");
+    for (size_t i = 0; i < sizeof for_url / sizeof *for_url; i++)
+        if (cli_given(arguments, for_url[i]))
+            return cli_usage(arguments->verb, "--%s is for a symbol service (--url URL)", for_url[i]);
 
     struct question question = {.arguments = arguments};
+    const struct cli_lookup_answers answers = {answer_batch, &question, BATCH, &question.emit};
     size_t first_address = 0;
     sxt_emit_init(&question.emit, stdout, cli_given(arguments, "json"));
-    sxt_buffer_init(&question.input.pending, LINE_MAX_SIZE);
+    cli_lookup_input_init(&question.input);
     int status = open_question(&question, process ? NULL : arguments->words[0], &first_address);
     if (status == CLI_DONE && name != NULL)
         status = find_name(&question, name);
     else if (status == CLI_DONE && first_address < arguments->word_count)
-        status = answer_words(&question, first_address);
+        status = cli_lookup_words(arguments, first_address, &answers);
     else if (status == CLI_DONE)
-        status = answer_stdin(&question);
+        status = cli_lookup_stdin(&question.input, &answers);
     status = cli_finish(&question.emit, status);
-    sxt_buffer_free(&question.input.pending);
+    cli_lookup_input_free(&question.input);
     free(question.addresses);
     free(question.frames);
     cli_explain_free(question.explain);
@@ -163,6 +167,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
     open.check_crc = cli_given(arguments, "check");
     question->file = file;
     question->file_offsets = cli_given(arguments, "file-offset");
+    question->are_returns = cli_given(arguments, "return-addresses");
     if (bias != NULL && !cli_parse_address(bias, &question->bias))
         return cli_usage(arguments->verb, "not a hexadecimal address: '%s'", bias);
     const char *text = cli_value(arguments, "text");
@@ -178,7 +183,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
         uint64_t ignored;
         *first_address = 1;
         if (cli_value(arguments, "name") == NULL && !question->file_offsets) {
-            if (arguments->word_count == 1 && (status = read_input(&question->input)) != CLI_DONE)
+            if (arguments->word_count == 1 && (status = cli_lookup_input_read(&question->input)) != CLI_DONE)
                 return status;
             collect_addresses(question, 1);
             question->extract.addresses = question->addresses;
@@ -287,45 +292,6 @@ static int find_name(struct question *question, const char *name)
     return count > 0 ? CLI_DONE : cli_fail_text(question->file, "no symbol named '%s'", name);
 }
 
-static int answer_words(struct question *question, size_t first)
-{
-    struct cli_answer answers[BATCH];
-    size_t count = 0;
-    for (size_t i = first; i < question->arguments->word_count; i++) {
-        const char *word = question->arguments->words[i];
-        answers[count++] = (struct cli_answer){.text = trimmed(word, strlen(word))};
-        if (count == BATCH || i + 1 == question->arguments->word_count) {
-            answer_batch(question, answers, count);
-            count = 0;
-        }
-    }
-    return CLI_DONE;
-}
-
-/* Waits for input, and reads all that is there. Sets `ended` at the end. */
-static int read_input(struct input *input)
-{
-    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
-    do {
-        uint8_t *room = sxt_buffer_reserve(&input->pending, READ_SIZE);
-        if (room == NULL && memchr(input->pending.data, '\n', input->pending.size) != NULL)
-            break; /* enough to continue */
-        ssize_t got = room != NULL ? read(STDIN_FILENO, room, READ_SIZE) : -1;
-        if (got < 0 && room != NULL && errno == EINTR)
-            continue;
-        if (got < 0)
-            return room != NULL ? cli_fail_text("-", "cannot read: %s", strerror(errno))
-                                : cli_fail_text("-", "a line is longer than 1 MiB");
-        input->ended = got == 0;
-        if (got > 0)
-            input->pending.size += (size_t)got;
-        else if (input->pending.size > 0 && input->pending.data[input->pending.size - 1] != '\n')
-            sxt_buffer_u8(&input->pending, '\n');
-    } while (!input->ended && poll(&ready, 1, 0) > 0);
-    input->pending.failed = false;
-    return CLI_DONE;
-}
-
 /* If all addresses are known (words, or an input that has ended), only what they need is read of an ELF file. */
 static void collect_addresses(struct question *question, size_t first_word)
 {
@@ -343,79 +309,26 @@ static void collect_addresses(struct question *question, size_t first_word)
     uint64_t address;
     for (size_t i = first_word; i < arguments->word_count; i++)
         if (cli_parse_address(arguments->words[i], &address))
-            question->addresses[question->address_count++] = address - question->bias;
+            question->addresses[question->address_count++] = address - question->bias - question->are_returns;
     for (size_t start = 0; !words && start < pending->size;) {
         const uint8_t *end = memchr(pending->data + start, '\n', pending->size - start);
         size_t size = end != NULL ? (size_t)(end - pending->data) - start : pending->size - start;
-        sxt_string word = trimmed((const char *)pending->data + start, size);
+        sxt_string word = cli_lookup_trim((const char *)pending->data + start, size);
         char text[32] = "";
         if (word.size < sizeof text)
             memcpy(text, word.data, word.size);
         if (cli_parse_address(text, &address))
-            question->addresses[question->address_count++] = address - question->bias;
+            question->addresses[question->address_count++] = address - question->bias - question->are_returns;
         start += size + 1;
     }
-}
-
-/* Answers all input that has arrived before it waits for more, so that a program at the other end gets answers. */
-static int answer_stdin(struct question *question)
-{
-    struct input *input = &question->input;
-    for (;;) {
-        struct sxt_buffer *pending = &input->pending;
-        struct cli_answer answers[BATCH];
-        size_t start = 0, count = 0;
-        for (const uint8_t *end;
-             start < pending->size && (end = memchr(pending->data + start, '\n', pending->size - start)) != NULL;) {
-            size_t size = (size_t)(end - pending->data) - start;
-            answers[count++] = (struct cli_answer){.text = trimmed((const char *)pending->data + start, size)};
-            start += size + 1;
-            if (count == BATCH) {
-                answer_batch(question, answers, count);
-                count = 0;
-            }
-        }
-        answer_batch(question, answers, count);
-        if (start > 0)
-            memmove(pending->data, pending->data + start, pending->size - start);
-        pending->size -= start;
-        sxt_error error;
-        if (sxt_emit_finish(&question->emit, &error) != SXT_OK || input->ended)
-            return CLI_DONE;
-        int status = read_input(input);
-        if (status != CLI_DONE)
-            return status;
-    }
-}
-
-/* Without the blanks at both ends. */
-static sxt_string trimmed(const char *text, size_t size)
-{
-    while (size > 0 && (*text == ' ' || *text == '\t')) {
-        text++;
-        size--;
-    }
-    while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t' || text[size - 1] == '\r'))
-        size--;
-    return (sxt_string){text, size};
 }
 
 /* The virtual address of a question; false if it has none. */
 static bool parse_question(struct question *question, struct cli_answer *answer, uint64_t *address)
 {
-    char text[32];
-    answer->is_address = answer->text.size < sizeof text;
-    if (answer->is_address) {
-        memcpy(text, answer->text.data, answer->text.size);
-        text[answer->text.size] = 0;
-        answer->is_address = cli_parse_address(text, &answer->asked);
-    }
-    if (!answer->is_address) {
-        cli_warn(question->file, "not a hexadecimal address: '%.*s'",
-                 (int)(answer->text.size < 200 ? answer->text.size : 200), answer->text.data);
+    if (!cli_lookup_parse(answer, question->file))
         return false;
-    }
-    *address = answer->asked - question->bias;
+    *address = answer->asked - question->bias - question->are_returns;
     answer->is_placed =
         !question->file_offsets || sxt_archive_address_of_offset(question->archive, *address, address, NULL) == SXT_OK;
     answer->address = *address;
@@ -463,8 +376,9 @@ static void answer_one(struct question *question, struct cli_answer *answer, uin
 }
 
 /* Looks up several addresses at once, which is faster: while memory is fetched for one, others continue. */
-static void answer_batch(struct question *question, struct cli_answer *answers, size_t count)
+static int answer_batch(void *data, struct cli_answer *answers, size_t count)
 {
+    struct question *question = data;
     uint64_t addresses[BATCH];
     size_t first[BATCH + 1], known[BATCH], known_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -496,4 +410,5 @@ static void answer_batch(struct question *question, struct cli_answer *answers, 
             done++;
         }
     }
+    return CLI_DONE;
 }

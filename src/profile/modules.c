@@ -26,6 +26,16 @@ static int take_options(struct sxt_modules *modules, const sxt_modules_options *
     return status == SXT_OK ? sxt_opening_take(&modules->opening, options->open, error) : status;
 }
 
+static int open_service(struct sxt_modules *modules, sxt_error *error)
+{
+    sxt_remote_options options;
+    sxt_remote_options_init(&options);
+    options.url = modules->options.url;
+    options.api_key = modules->options.api_key;
+    options.ca_file = modules->options.ca_file;
+    return sxt_remote_open(&options, &modules->remote, error);
+}
+
 int sxt_modules_open(const sxt_modules_options *given, sxt_modules **out, sxt_error *error)
 {
     *out = NULL;
@@ -40,7 +50,7 @@ int sxt_modules_open(const sxt_modules_options *given, sxt_modules **out, sxt_er
     if (status == SXT_OK)
         status = sxt_strings_init(&modules->keys, 0, error);
     if (status == SXT_OK && options->url != NULL)
-        status = sxt_remote_open(options->url, options->api_key, options->ca_file, &modules->remote, error);
+        status = open_service(modules, error);
     if (status != SXT_OK)
         sxt_modules_close(&modules);
     *out = modules;

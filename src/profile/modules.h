@@ -15,12 +15,13 @@
 #ifndef SXT_PROFILE_MODULES_H
 #define SXT_PROFILE_MODULES_H
 
+#include <sextant/remote.h>
+
 #include "archive/archive.h"
 #include "base/strings.h"
 #include "profile/file_index.h"
 #include "profile/layout.h"
 #include "profile/profile.h"
-#include "profile/remote.h"
 
 struct sxt_module {
     size_t number;       /* in the order of first use */
@@ -45,8 +46,8 @@ struct sxt_modules {
     sxt_modules_options options;
     struct sxt_opening opening; /* from options.open */
     struct sxt_file_index index;
-    struct sxt_remote *remote; /* NULL without a service */
-    struct sxt_strings keys;   /* number N + 1 is what module N was asked by */
+    sxt_remote *remote;      /* NULL without a service */
+    struct sxt_strings keys; /* number N + 1 is what module N was asked by */
     struct sxt_module **all;
     size_t count, capacity;
     size_t most; /* modules: text may contain any number of names */

@@ -1,5 +1,5 @@
 /* remote.c: requests to a symbol service and its answers, as JSON. */
-#include "profile/remote.h"
+#include <sextant/remote.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/http_service.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/options.h"
 #include "base/string.h"
 
 /* Addresses in one request; an answer has some hundred bytes for each. */
@@ -19,6 +20,7 @@
 #define VALUES_MAX   ((size_t)1 << 20)
 #define DEPTH_MAX    8
 #define ID_MAX       128
+#define NO_SUCH_PATH "3000" /* the Code of a service */
 
 struct sxt_remote {
     struct sxt_http *http;
@@ -30,20 +32,37 @@ struct sxt_remote {
     size_t frame_capacity;
 };
 
-int sxt_remote_open(const char *url, const char *api_key, const char *ca_file, struct sxt_remote **out,
-                    sxt_error *error)
+void sxt_remote_options_init(sxt_remote_options *options)
 {
+    *options = (sxt_remote_options){.struct_size = sizeof *options};
+}
+
+void sxt_remote_question_init(sxt_remote_question *question)
+{
+    *question = (sxt_remote_question){.struct_size = sizeof *question};
+}
+
+int sxt_remote_open(const sxt_remote_options *given, struct sxt_remote **out, sxt_error *error)
+{
+    *out = NULL;
+    sxt_remote_options options;
+    sxt_remote_options_init(&options);
+    int status = sxt_options_take(&options, sizeof options, given, "sxt_remote_options_init", error);
+    if (status != SXT_OK)
+        return status;
+    if (options.url == NULL)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "no URL of a symbol service given");
     struct sxt_remote *remote = calloc(1, sizeof *remote);
     *out = remote;
     if (remote == NULL)
         return sxt_fail_memory(error, sizeof *remote);
     sxt_buffer_init(&remote->question, QUESTION_MAX);
     sxt_buffer_init(&remote->answer, ANSWER_MAX);
-    int status = sxt_http_service_url(url, "/api/symbolize", &remote->url, error);
-    if (status == SXT_OK && api_key != NULL)
-        status = sxt_http_service_authorization(api_key, &remote->authorization, error);
-    if (status == SXT_OK && ca_file != NULL && (remote->ca_file = strdup(ca_file)) == NULL)
-        status = sxt_fail_memory(error, strlen(ca_file));
+    status = sxt_http_service_url(options.url, "/api/symbolize", &remote->url, error);
+    if (status == SXT_OK && options.api_key != NULL)
+        status = sxt_http_service_authorization(options.api_key, &remote->authorization, error);
+    if (status == SXT_OK && options.ca_file != NULL && (remote->ca_file = strdup(options.ca_file)) == NULL)
+        status = sxt_fail_memory(error, strlen(options.ca_file));
     if (status == SXT_OK)
         status = sxt_http_open(&remote->http, error);
     if (status != SXT_OK)
@@ -67,29 +86,34 @@ void sxt_remote_close(struct sxt_remote **remote)
     *remote = NULL;
 }
 
-/* Hexadecimal, or base64 for URLs. */
+/* Hexadecimal, or base64 for URLs with or without padding. */
 static bool is_id(sxt_string id)
 {
     for (size_t i = 0; i < id.size; i++) {
         char letter = id.data[i];
         bool is_digit = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-                        (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_';
+                        (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_' || letter == '=';
         if (!is_digit)
             return false;
     }
-    return id.size > 0 && id.size <= ID_MAX;
+    return id.size <= ID_MAX;
 }
 
-static int write_question(struct sxt_remote *remote, const struct sxt_remote_question *question, size_t first,
-                          size_t count, sxt_error *error)
+static int write_question(struct sxt_remote *remote, const sxt_remote_question *question, size_t first, size_t count,
+                          sxt_error *error)
 {
     struct sxt_buffer *text = &remote->question;
     sxt_buffer_clear(text);
     struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
-    sxt_json_write_string(&json, "file_id", question->id);
+    if (question->file_id.size > 0)
+        sxt_json_write_string(&json, "file_id", question->file_id);
+    if (question->build_id.size > 0)
+        sxt_json_write_string(&json, "build_id", question->build_id);
     if (question->are_offsets)
         sxt_json_write_string(&json, "kind", sxt_string_of("file_offset"));
+    if (question->are_returns)
+        sxt_json_write_bool(&json, "return_addresses", true);
     sxt_json_write_begin(&json, "addresses", '[');
     for (size_t i = 0; i < count; i++)
         sxt_json_write_address(&json, NULL, question->addresses[first + i]);
@@ -181,29 +205,64 @@ static bool is_refused(long status, const struct sxt_json *reply)
     return status != 200 || (success != NULL && success->type == SXT_JSON_BOOL && !success->boolean);
 }
 
-int sxt_remote_ask(struct sxt_remote *remote, const struct sxt_remote_question *question, sxt_remote_answer *answer,
-                   void *data, bool *is_known, sxt_error *error)
+/* Whether the service does not know the file; 404 with another code is for a path that does not exist. */
+static bool is_unknown_file(long status, const struct sxt_json *reply)
 {
-    int status = SXT_OK;
-    *is_known = is_id(question->id);
-    for (size_t done = 0; done < question->count && *is_known && status == SXT_OK;) {
-        size_t batch = question->count - done < BATCH ? question->count - done : BATCH;
-        struct sxt_arena arena;
-        struct sxt_json *reply;
-        long answer_status = 0;
-        sxt_arena_init(&arena, 0, sxt_arena_separate_default);
-        status = write_question(remote, question, done, batch, error);
-        if (status == SXT_OK)
-            status = send_request(remote, &arena, &reply, &answer_status, error);
-        if (status == SXT_OK && answer_status == 404 && done == 0)
-            *is_known = false;
-        else if (status == SXT_OK && is_refused(answer_status, reply))
-            status =
-                sxt_http_service_refused(remote->url, answer_status, remote->answer.data, remote->answer.size, error);
-        else if (status == SXT_OK)
-            status = read_answer(remote, reply, question->addresses + done, done, batch, answer, data, error);
-        sxt_arena_free(&arena);
-        done += batch;
+    const struct sxt_json *problem = sxt_json_member(reply, "error");
+    return status == 404 && !sxt_string_is(string_of(sxt_json_member(problem, "Code")), NO_SUCH_PATH);
+}
+
+/* Asks for COUNT addresses, from number FIRST on. *IS_SENT: the answers were given to ANSWER. */
+static int ask_batch(struct sxt_remote *remote, const sxt_remote_question *question, size_t first, size_t count,
+                     sxt_remote_answer *answer, void *data, bool *is_known, bool *is_sent, sxt_error *error)
+{
+    struct sxt_arena arena;
+    struct sxt_json *reply;
+    long answer_status = 0;
+    sxt_arena_init(&arena, 0, sxt_arena_separate_default);
+    *is_sent = false;
+    int status = write_question(remote, question, first, count, error);
+    if (status == SXT_OK)
+        status = send_request(remote, &arena, &reply, &answer_status, error);
+    if (status == SXT_OK && is_refused(answer_status, reply)) {
+        *is_known = !is_unknown_file(answer_status, reply);
+        status = sxt_http_service_refused(remote->url, answer_status, remote->answer.data, remote->answer.size, error);
+    } else if (status == SXT_OK) {
+        *is_sent = true;
+        status = read_answer(remote, reply, question->addresses + first, first, count, answer, data, error);
+    }
+    sxt_arena_free(&arena);
+    return status;
+}
+
+int sxt_remote_ask(sxt_remote *remote, const sxt_remote_question *given, sxt_remote_answer *answer, void *data,
+                   bool *is_known, sxt_error *error)
+{
+    sxt_remote_question question;
+    *is_known = true;
+    sxt_remote_question_init(&question);
+    int status = sxt_options_take(&question, sizeof question, given, "sxt_remote_question_init", error);
+    if (status != SXT_OK)
+        return status;
+    if (question.file_id.size + question.build_id.size == 0 || !is_id(question.file_id) || !is_id(question.build_id)) {
+        *is_known = false;
+        (void)sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "not an ID that a symbol service knows");
+        return SXT_OK;
+    }
+    size_t batch = BATCH;
+    for (size_t done = 0; done < question.count && status == SXT_OK;) {
+        size_t count = question.count - done < batch ? question.count - done : batch;
+        bool is_sent;
+        status = ask_batch(remote, &question, done, count, answer, data, is_known, &is_sent, error);
+        /* Long names and deep chains: fewer at once. */
+        if (status == SXT_ERROR_LIMIT && !is_sent && count > 1) {
+            batch = count / 2;
+            status = SXT_OK;
+        } else {
+            done += count;
+        }
+        if (!*is_known)
+            return done <= count ? SXT_OK : status;
     }
     return status;
 }

@@ -429,7 +429,12 @@ static int ask_service(struct work *work, const struct identity *identity, struc
         if (work->modules->remote == NULL || ids[i].size == 0)
             continue;
         asking.left = 0;
-        const struct sxt_remote_question question = {ids[i], work->addresses, count, are_offsets};
+        sxt_remote_question question;
+        sxt_remote_question_init(&question);
+        question.file_id = ids[i];
+        question.addresses = work->addresses;
+        question.count = count;
+        question.are_offsets = are_offsets;
         status = sxt_remote_ask(work->modules->remote, &question, take_answer, &asking, &is_known, work->error);
         if (!is_known)
             asking.left = count;
