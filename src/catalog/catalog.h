@@ -15,6 +15,7 @@
  *     t/TENANT/source/ID/PATHHASH/TIME-SHA256-SIZE
  *                                           a source file: the name says which blob; the content is its path
  *     t/TENANT/missing/ID/TIME              an upstream server did not have it
+ *     t/TENANT/announced/ID/TIME[-failed]   a client announced that it uploads the file, or that has failed
  *
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
  *     the SHA-256 of the object; GENERATION "-" or what the client sent, as "=" and the SHA-256 of it in 16 digits
@@ -132,6 +133,24 @@ int sxt_catalog_add_fetched_file(struct sxt_catalog *catalog, const char *tenant
 /* Adds a source file of the binary ID; PATH is absolute. */
 int sxt_catalog_add_source(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                            const char *path, struct sxt_store_writing **writing, sxt_error *error);
+
+/* What is known of an upload of a whole file that a client announces before it sends the file. */
+enum sxt_catalog_announced {
+    SXT_ANNOUNCED_NOT,
+    SXT_ANNOUNCED,          /* and it should be on its way */
+    SXT_ANNOUNCED_LONG_AGO, /* more than SECONDS ago */
+    SXT_ANNOUNCED_FAILED,   /* what was sent was refused */
+};
+
+/* Notes that the upload of a file is announced, or that it HAS_FAILED. */
+int sxt_catalog_announce(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                         bool has_failed, sxt_error *error);
+int sxt_catalog_find_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                               uint64_t seconds, enum sxt_catalog_announced *out, sxt_error *error);
+
+/* Removes these notes, when the file is here. */
+int sxt_catalog_forget_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                                 sxt_error *error);
 
 /* --- answering --- */
 

@@ -50,12 +50,12 @@ static int identify(struct adding *adding, struct sxt_store_writing *writing, sx
     return SXT_OK;
 }
 
-/* 32 digits may have been taken for the other kind of id. */
+/* 32 digits may be a build ID although they were taken for a FileID. */
 static int check_id(const struct adding *adding, const struct sxt_catalog_id *id, sxt_error *error)
 {
     const struct sxt_catalog_added *added = adding->added;
     const char *digits = id->text[0] != 0 ? id->text + 2 : "";
-    if (*digits != 0 && ((added->file_id.text[0] != 0 && strcmp(added->file_id.text + 2, digits) == 0) ||
+    if (*digits != 0 && (strcmp(added->file_id.text, id->text) == 0 ||
                          (added->build_id.text[0] != 0 && strcmp(added->build_id.text + 2, digits) == 0)))
         return SXT_OK;
     const char *build_id = adding->binary.build_id;

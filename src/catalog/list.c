@@ -300,7 +300,7 @@ static int collect_key(void *data, const char *key, uint64_t size, int64_t modif
     return SXT_OK;
 }
 
-static int remove_below(struct sxt_catalog *catalog, const char *prefix, sxt_error *error)
+int sxt_catalog_remove_below(struct sxt_catalog *catalog, const char *prefix, sxt_error *error)
 {
     struct sxt_catalog_words keys = {0};
     int status = sxt_store_list(catalog->store, prefix, collect_key, &keys, error);
@@ -321,15 +321,15 @@ static int remove_id(struct sxt_catalog *catalog, const char *tenant, const char
     for (size_t i = 0; i < 3 && status == SXT_OK; i++) {
         status = sxt_catalog_key(key, tenant, id, error, "%s", folders[i]);
         if (status == SXT_OK)
-            status = remove_below(catalog, key, error);
+            status = sxt_catalog_remove_below(catalog, key, error);
     }
-    static const char *const others[] = {"source", "missing"};
-    for (size_t i = 0; i < 2 && status == SXT_OK; i++) {
+    static const char *const others[] = {"source", "missing", "announced"};
+    for (size_t i = 0; i < 3 && status == SXT_OK; i++) {
         status = sxt_catalog_tenant_prefix(key, tenant, error);
         size_t size = strlen(key);
         snprintf(key + size, sizeof key - size, "%s/%s/", others[i], id);
         if (status == SXT_OK)
-            status = remove_below(catalog, key, error);
+            status = sxt_catalog_remove_below(catalog, key, error);
     }
     sxt_catalog_changed(catalog, tenant, id);
     return status;

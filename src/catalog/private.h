@@ -360,6 +360,12 @@ bool sxt_catalog_is_unmergeable(struct sxt_catalog *catalog, const char *tenant,
 int sxt_catalog_cache_new(struct sxt_catalog *catalog, sxt_error *error);
 void sxt_catalog_cache_free(struct sxt_catalog *catalog);
 
+/* Removes every object whose name begins with PREFIX. */
+int sxt_catalog_remove_below(struct sxt_catalog *catalog, const char *prefix, sxt_error *error);
+
+/* What follows "t/TENANT/announced/ID/". */
+bool sxt_catalog_parse_announced(sxt_string text, int64_t *time, bool *is_failed);
+
 /* A TIME for a new object, later than AFTER and than all that this process gave. */
 int64_t sxt_catalog_new_time(struct sxt_catalog *catalog, int64_t after);
 

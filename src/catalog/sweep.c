@@ -17,9 +17,9 @@
 #include "base/string.h"
 #include "catalog/private.h"
 
-#define BLOB_AGE_US    ((int64_t)3600 * 1000000)
-#define MISSING_AGE_US ((int64_t)86400 * 1000000)
-#define TEMPORARY_AGE  3600 /* seconds */
+#define BLOB_AGE_US   ((int64_t)3600 * 1000000)
+#define NOTE_AGE_US   ((int64_t)86400 * 1000000)
+#define TEMPORARY_AGE 3600 /* seconds */
 
 /* The SHA-256 of a blob. */
 struct digest {
@@ -382,13 +382,14 @@ static bool keep_key(struct sxt_catalog_words *keys, const char *key)
     return true;
 }
 
-static int visit_missing(void *data, const char *key, uint64_t size, int64_t modified_us)
+/* Notes that are about a moment: what upstream servers do not have, uploads that were announced. */
+static int visit_note(void *data, const char *key, uint64_t size, int64_t modified_us)
 {
     (void)size;
     (void)modified_us;
     struct dated *dated = data;
     const char *word = strrchr(key, '/') + 1;
-    if (time_at(word) >= dated->sweep->now - MISSING_AGE_US)
+    if (time_at(word) >= dated->sweep->now - NOTE_AGE_US)
         return SXT_OK;
     return keep_key(&dated->old, key) ? SXT_OK : SXT_ERROR_MEMORY;
 }
@@ -433,7 +434,11 @@ static int sweep_tenant(struct sweep *sweep, const char *word, sxt_error *error)
     sxt_catalog_words_free(&ids);
     if (status == SXT_OK) {
         snprintf(prefix, sizeof prefix, "t/%s/missing/", word);
-        status = sweep_dated(sweep, prefix, visit_missing, error);
+        status = sweep_dated(sweep, prefix, visit_note, error);
+    }
+    if (status == SXT_OK) {
+        snprintf(prefix, sizeof prefix, "t/%s/announced/", word);
+        status = sweep_dated(sweep, prefix, visit_note, error);
     }
     if (status == SXT_OK) {
         snprintf(prefix, sizeof prefix, "t/%s/source/", word);

@@ -215,6 +215,9 @@ static int check_name(void *data, const char *key, uint64_t size, int64_t modifi
         return check_source(check, key);
     if (is_good && sxt_string_is(kind, "missing"))
         return SXT_OK;
+    if (is_good && sxt_string_is(kind, "announced") &&
+        sxt_catalog_parse_announced(sxt_string_of(at), &(int64_t){0}, &(bool){false}))
+        return SXT_OK;
     if (!is_good || !sxt_string_is(kind, "id")) {
         report(check, key, "not a name that this program writes");
         return SXT_OK;

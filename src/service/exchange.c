@@ -305,7 +305,7 @@ void sxt_exchange_completed(void *data, struct MHD_Connection *connection, void 
                                                                         .bytes_in = exchange->received,
                                                                         .bytes_out = exchange->body_out});
     log_request(exchange, nanoseconds);
-    sxt_connection_end_request(exchange->client, exchange->stage == SXT_STAGE_DROP || exchange->must_close);
+    sxt_connection_end_request(exchange->client, exchange->stage != SXT_STAGE_END || exchange->must_close);
     reset(exchange);
     atomic_fetch_sub_explicit(&service->active, 1, memory_order_relaxed);
 }

@@ -122,8 +122,7 @@ void sxt_reply_options(struct sxt_exchange *exchange, const struct sxt_route_mat
 #define SXT_TIMEOUT_TEXT "the body did not arrive in time"
 
 /* Appends the JSON of a failure. */
-void sxt_reply_print_failure(struct sxt_buffer *out, const char *uuid, unsigned status, enum sxt_code code,
-                             const char *text);
+sxt_print_failure sxt_reply_print_failure;
 
 /* Sends the failure that is the reply past libmicrohttpd, in the middle of a body, and closes the connection. */
 enum MHD_Result sxt_reply_cut(struct sxt_exchange *exchange);

@@ -12,14 +12,14 @@
 #include "base/string.h"
 #include "service/content.h"
 #include "service/handlers.h"
+#include "service/receive_file.h"
 #include "service/server.h"
 
 #define REPLY_LIMIT ((size_t)64 << 20)
 #define LIST_MOST   1000
 
 struct file_upload {
-    struct sxt_catalog_id ids[2];
-    size_t id_count;
+    struct sxt_catalog_id id;
     struct sxt_store_writing *writing;
     bool is_stored;
 };
@@ -40,7 +40,7 @@ static bool read_id(struct sxt_request *request, struct sxt_catalog_id ids[2], s
 
 /* --- receiving --- */
 
-enum sxt_handled sxt_files_begin(struct sxt_request *request)
+enum sxt_handled sxt_file_receive(struct sxt_request *request, const struct sxt_catalog_id *id)
 {
     struct file_upload *upload = request->state = calloc(1, sizeof *upload);
     sxt_error error;
@@ -48,10 +48,22 @@ enum sxt_handled sxt_files_begin(struct sxt_request *request)
         sxt_fail_memory(&error, sizeof *upload);
         return fail(request, &error);
     }
-    if (read_id(request, upload->ids, &upload->id_count) &&
-        sxt_store_write_begin(request->service->store, &upload->writing, &error) != SXT_OK)
+    upload->id = *id;
+    if (sxt_store_write_begin(request->service->store, &upload->writing, &error) != SXT_OK)
         return fail(request, &error);
     return SXT_DONE;
+}
+
+const struct sxt_catalog_id *sxt_file_wanted(const struct sxt_request *request)
+{
+    return &((const struct file_upload *)request->state)->id;
+}
+
+enum sxt_handled sxt_files_begin(struct sxt_request *request)
+{
+    struct sxt_catalog_id ids[2];
+    size_t count;
+    return read_id(request, ids, &count) ? sxt_file_receive(request, &ids[0]) : SXT_DONE;
 }
 
 int sxt_files_piece(struct sxt_request *request, const void *data, size_t size, sxt_error *error)
@@ -61,7 +73,7 @@ int sxt_files_piece(struct sxt_request *request, const void *data, size_t size, 
 }
 
 /* Says why a file was not taken. What is wrong with the file is the client's to know, the rest is not. */
-static enum sxt_handled refuse(struct sxt_request *request, const sxt_error *error)
+static void refuse(struct sxt_request *request, const sxt_error *error)
 {
     if (error->code == SXT_ERROR_USAGE)
         sxt_reply_failure(request, 400, SXT_CODE_OTHER_FILE, "%s", error->text);
@@ -71,7 +83,6 @@ static enum sxt_handled refuse(struct sxt_request *request, const sxt_error *err
         sxt_reply_failure(request, 413, SXT_CODE_EXTRACTION_LIMIT, "%s", error->text);
     else
         sxt_reply_error(request, error);
-    return SXT_DONE;
 }
 
 static void write_id(struct sxt_json_writer *json, const char *key, const struct sxt_catalog_id *id)
@@ -82,10 +93,9 @@ static void write_id(struct sxt_json_writer *json, const char *key, const struct
         sxt_json_write_null(json, key);
 }
 
-static void reply_added(struct sxt_request *request, const struct sxt_catalog_added *added)
+void sxt_file_reply_added(struct sxt_request *request, const struct sxt_catalog_added *added, unsigned status)
 {
     struct sxt_buffer body;
-    unsigned status = added->was_there ? 200 : 201;
     sxt_buffer_init(&body, REPLY_LIMIT);
     struct sxt_json_writer json = sxt_json_writer_make(&body, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
@@ -99,16 +109,22 @@ static void reply_added(struct sxt_request *request, const struct sxt_catalog_ad
     sxt_buffer_free(&body);
 }
 
-enum sxt_handled sxt_files_handle(struct sxt_request *request)
+bool sxt_file_add(struct sxt_request *request, struct sxt_catalog_added *added)
 {
     struct file_upload *upload = request->state;
-    struct sxt_catalog_added added;
     sxt_error error;
-    if (sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->ids[0], &upload->writing, &added,
-                             &error) != SXT_OK)
-        return refuse(request, &error);
-    upload->is_stored = true;
-    reply_added(request, &added);
+    upload->is_stored = sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->id, &upload->writing,
+                                             added, &error) == SXT_OK;
+    if (!upload->is_stored)
+        refuse(request, &error);
+    return upload->is_stored;
+}
+
+enum sxt_handled sxt_files_handle(struct sxt_request *request)
+{
+    struct sxt_catalog_added added;
+    if (sxt_file_add(request, &added))
+        sxt_file_reply_added(request, &added, added.was_there ? 200 : 201);
     return SXT_DONE;
 }
 
@@ -123,7 +139,7 @@ enum sxt_handled sxt_files_handle_source(struct sxt_request *request)
     }
     *path = '/';
     strcpy(path + 1, request->words[1]);
-    if (sxt_catalog_add_source(request->service->catalog, request->tenant, &upload->ids[0], path, &upload->writing,
+    if (sxt_catalog_add_source(request->service->catalog, request->tenant, &upload->id, path, &upload->writing,
                                &error) != SXT_OK)
         return fail(request, &error);
     upload->is_stored = true;

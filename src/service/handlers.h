@@ -29,6 +29,15 @@ enum sxt_handled sxt_files_describe(struct sxt_request *request);
 /* have.c: what is worth uploading */
 enum sxt_handled sxt_handle_have(struct sxt_request *request);
 
+/* pyroscope.c: the upload of Pyroscope's clients */
+enum sxt_handled sxt_pyroscope_should_upload(struct sxt_request *request);
+enum sxt_handled sxt_pyroscope_begin(struct sxt_request *request);
+enum sxt_handled sxt_pyroscope_upload(struct sxt_request *request);
+enum sxt_handled sxt_pyroscope_finished(struct sxt_request *request);
+enum sxt_handled sxt_pyroscope_list(struct sxt_request *request);
+enum sxt_handled sxt_pyroscope_delete(struct sxt_request *request);
+sxt_print_failure sxt_pyroscope_print_failure;
+
 /* debuginfod.c */
 enum sxt_handled sxt_debuginfod_debuginfo(struct sxt_request *request);
 enum sxt_handled sxt_debuginfod_executable(struct sxt_request *request);

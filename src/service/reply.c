@@ -79,6 +79,15 @@ void sxt_reply_text(struct sxt_request *request, unsigned status, const char *ty
                      request->service->mhd.response_static(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY), size);
 }
 
+/* In the form of the protocol that the route belongs to. */
+static void print_failure(const struct sxt_exchange *exchange, struct sxt_buffer *out, unsigned status)
+{
+    const struct sxt_route *route = exchange->request.route;
+    sxt_print_failure *print =
+        route != NULL && route->print_failure != NULL ? route->print_failure : sxt_reply_print_failure;
+    print(out, exchange->request.uuid, status, exchange->code, exchange->text);
+}
+
 void sxt_reply_failure(struct sxt_request *request, unsigned status, enum sxt_code code, const char *format, ...)
 {
     struct sxt_exchange *exchange = sxt_exchange_of(request);
@@ -92,7 +101,7 @@ void sxt_reply_failure(struct sxt_request *request, unsigned status, enum sxt_co
     exchange->code = code;
     struct sxt_buffer body;
     sxt_buffer_init(&body, FAILURE_LIMIT);
-    sxt_reply_print_failure(&body, request->uuid, status, code, text);
+    print_failure(exchange, &body, status);
     if (body.failed) /* out of memory */
         sxt_reply_text(request, status, JSON, "{\"success\":false}");
     else
@@ -122,7 +131,7 @@ enum MHD_Result sxt_reply_cut(struct sxt_exchange *exchange)
     struct sxt_buffer body, whole;
     sxt_buffer_init(&body, FAILURE_LIMIT);
     sxt_buffer_init(&whole, 2 * FAILURE_LIMIT);
-    sxt_reply_print_failure(&body, exchange->request.uuid, exchange->status, exchange->code, exchange->text);
+    print_failure(exchange, &body, exchange->status);
     sxt_buffer_print(&whole, "HTTP/1.1 %u %s\r\nContent-Type: " JSON "\r\nConnection: close\r\nContent-Length: %zu\r\n",
                      exchange->status, exchange->request.service->mhd.reason(exchange->status), body.size);
     for (size_t i = 0; i < exchange->reply_header_count; i++)

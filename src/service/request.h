@@ -89,6 +89,10 @@ enum sxt_body {
     SXT_BODY_STREAM, /* in pieces, expanded by Content-Encoding, on a worker thread: see sxt_route.piece */
 };
 
+/* Prints the body of a failure, as JSON. */
+typedef void sxt_print_failure(struct sxt_buffer *out, const char *uuid, unsigned status, enum sxt_code code,
+                               const char *text);
+
 struct sxt_route {
     const char *method;  /* "GET" also answers HEAD */
     const char *pattern; /* "/a/:/b": a colon matches a word; at the end, "::" matches all that follows */
@@ -107,6 +111,7 @@ struct sxt_route {
     void (*finish)(struct sxt_request *request); /* frees state; called once, after the reply was made, or without
                                                     one if the client is gone; NULL: nothing to free */
     const char *name;                            /* in metrics and logs */
+    sxt_print_failure *print_failure;            /* how failures look there; NULL: see sxt_reply_failure */
 };
 
 extern const struct sxt_route sxt_routes[]; /* ends with method == NULL */

@@ -1,6 +1,8 @@
 /* routes.c: all paths of the service. Each name is there once: it labels figures. docs/service.md lists them. */
 #include "service/handlers.h"
 
+#define PYROSCOPE "/debuginfo.v1alpha1.DebuginfoService/"
+
 /* clang-format off */
 const struct sxt_route sxt_routes[] = {
     {.name = "healthz", .method = "GET", .pattern = "/healthz", .handle = sxt_handle_healthy},
@@ -43,6 +45,20 @@ const struct sxt_route sxt_routes[] = {
      .is_public_read = true, .handle = sxt_debuginfod_source},
     {.name = "metadata", .method = "GET", .pattern = "/metadata", .scope = SXT_SCOPE_READ, .is_public_read = true,
      .handle = sxt_debuginfod_metadata},
+
+    {.name = "pyroscope-should-upload", .method = "POST", .pattern = PYROSCOPE "ShouldInitiateUpload",
+     .scope = SXT_SCOPE_UPLOAD, .body = SXT_BODY_MEMORY, .handle = sxt_pyroscope_should_upload,
+     .print_failure = sxt_pyroscope_print_failure},
+    {.name = "pyroscope-upload", .method = "POST", .pattern = PYROSCOPE "Upload/:", .scope = SXT_SCOPE_UPLOAD,
+     .body = SXT_BODY_STREAM, .begin = sxt_pyroscope_begin, .piece = sxt_files_piece, .handle = sxt_pyroscope_upload,
+     .finish = sxt_files_finish},
+    {.name = "pyroscope-finished", .method = "POST", .pattern = PYROSCOPE "UploadFinished", .scope = SXT_SCOPE_UPLOAD,
+     .body = SXT_BODY_MEMORY, .handle = sxt_pyroscope_finished, .print_failure = sxt_pyroscope_print_failure},
+    {.name = "pyroscope-list", .method = "POST", .pattern = PYROSCOPE "ListDebuginfo", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_pyroscope_list,
+     .print_failure = sxt_pyroscope_print_failure},
+    {.name = "pyroscope-delete", .method = "POST", .pattern = PYROSCOPE "DeleteDebuginfo", .scope = SXT_SCOPE_ADMIN,
+     .body = SXT_BODY_MEMORY, .handle = sxt_pyroscope_delete, .print_failure = sxt_pyroscope_print_failure},
 
     {.name = "otlp-profiles", .method = "POST", .pattern = "/v1development/profiles", .scope = SXT_SCOPE_READ,
      .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_otlp},

@@ -4,6 +4,7 @@
  *     p  the path of a request                  h  headers, "name: value" on lines
  *     k  a key file, a zero byte, the value of an Authorization header
  *     r  a Range header                         g, z  a body in gzip or zstd, in pieces
+ *     m, j  a request of Pyroscope's clients, in protobuf or JSON
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "service/expand.h"
 #include "service/framing.h"
 #include "service/keys.h"
+#include "service/pyroscope_message.h"
 #include "service/routing.h"
 
 #define EXPANDED ((uint64_t)1 << 20)
@@ -25,6 +27,7 @@ static void fuzz_headers(char *text);
 static void fuzz_keys(char *text, size_t size);
 static void fuzz_range(const char *text);
 static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t size);
+static void fuzz_message(bool is_json, const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,6 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (*data == 'g' || *data == 'z') {
         fuzz_body(*data == 'g' ? SXT_ENCODING_GZIP : SXT_ENCODING_ZSTD, data + 1, size - 1);
+        return 0;
+    }
+    if (*data == 'm' || *data == 'j') {
+        fuzz_message(*data == 'j', data + 1, size - 1);
         return 0;
     }
     char *text = malloc(size);
@@ -162,4 +169,20 @@ static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t si
     SXT_HOLDS(!are_good || whole.size == 0 || memcmp(whole.data, pieces.data, whole.size) == 0);
     sxt_buffer_free(&whole);
     sxt_buffer_free(&pieces);
+}
+
+/* What is read is inside of the message, or a copy. */
+static void fuzz_message(bool is_json, const uint8_t *data, size_t size)
+{
+    for (int has_file = 0; has_file < 2; has_file++) {
+        struct sxt_pyroscope_message message;
+        struct sxt_arena arena;
+        sxt_arena_init(&arena, (size_t)1 << 20, sxt_arena_separate_default);
+        if (sxt_pyroscope_read(data, size, is_json, has_file, &arena, &message, NULL) == SXT_OK) {
+            SXT_HOLDS(message.build_id.size <= size);
+            for (size_t i = 0; i < message.build_id.size; i++)
+                SXT_HOLDS(is_json || (const uint8_t *)message.build_id.data + i < data + size);
+        }
+        sxt_arena_free(&arena);
+    }
 }

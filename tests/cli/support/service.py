@@ -53,6 +53,7 @@ class Server:
     def __init__(self, store, *options, env=None, listen="127.0.0.1:0", tls=None, program=None):
         """TLS is an ssl.SSLContext that trusts the server's certificate."""
         self.tls = tls
+        self.store = store
         self.errors = tempfile.TemporaryFile()
         environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
         environment.update(env or {})

@@ -222,6 +222,46 @@ TEST(notes_what_upstream_servers_do_not_have)
     assert_string_equal(sxt_test_ask(sxt_test_it.catalog, "", &id, 0x1000), "-");
 }
 
+static void count_problem(void *data, const char *key, const char *text)
+{
+    (void)key;
+    (void)text;
+    ++*(int *)data;
+}
+
+TEST(notes_uploads_that_are_announced)
+{
+    struct sxt_catalog_id id = sxt_test_build_id(BUILD), other = sxt_test_file_id(FILE_A);
+    struct sxt_catalog *catalog = sxt_test_it.catalog;
+    enum sxt_catalog_announced announced;
+    uint64_t checked;
+    int problems = 0;
+    assert_int_equal(sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL), SXT_OK);
+    assert_int_equal(announced, SXT_ANNOUNCED_NOT);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, false, NULL), SXT_OK);
+        sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
+        assert_int_equal(announced, SXT_ANNOUNCED);
+        sxt_catalog_find_announced(catalog, "", &id, 0, &announced, NULL);
+        assert_int_equal(announced, SXT_ANNOUNCED_LONG_AGO);
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, true, NULL), SXT_OK);
+        sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
+        assert_int_equal(announced, SXT_ANNOUNCED_FAILED);
+    }
+    sxt_catalog_find_announced(catalog, "blue", &id, 60, &announced, NULL);
+    assert_int_equal(announced, SXT_ANNOUNCED_NOT);
+    sxt_catalog_find_announced(catalog, "", &other, 60, &announced, NULL);
+    assert_int_equal(announced, SXT_ANNOUNCED_NOT);
+    assert_int_equal(sxt_catalog_verify(catalog, count_problem, &problems, &checked, NULL), SXT_OK);
+    assert_int_equal(problems, 0);
+    assert_int_equal(checked, 4);
+    assert_int_equal(sxt_catalog_forget_announced(catalog, "", &id, NULL), SXT_OK);
+    sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
+    assert_int_equal(announced, SXT_ANNOUNCED_NOT);
+    struct sxt_catalog_id wrong = {.text = "../x"};
+    assert_int_equal(sxt_catalog_announce(catalog, "", &wrong, false, NULL), SXT_ERROR_USAGE);
+}
+
 TEST(the_pages_of_a_list_have_every_binary_once)
 {
     static const char *const ids[] = {FILE_A, FILE_B, "0123456789abcdef0123456789abcdef"};
