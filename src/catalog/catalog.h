@@ -55,6 +55,7 @@
 #include "store/store.h"
 
 struct sxt_catalog;
+struct sxt_json_writer;
 
 struct sxt_catalog_options {
     unsigned list_life_ms;   /* how long a listing is believed; 0: 2000 */
@@ -218,6 +219,9 @@ struct sxt_catalog_listed {
 };
 
 typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *listed);
+
+/* Writes the members of an object for LISTED: what the program and the service show of it. docs/service.md has them. */
+void sxt_catalog_write_listed(struct sxt_json_writer *json, const struct sxt_catalog_listed *listed);
 
 /*
  * All binaries of a tenant whose ids begin with PREFIX or whose name contains it, at most LIMIT, after the `id` AFTER

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/string.h"
@@ -75,52 +74,12 @@ static void print_qualities(struct sxt_emit *emit, const struct sxt_catalog_list
         {listed->has_debuginfo, "debuginfo"},
     };
     const char *before = "";
-    if (sxt_emit_is_json(emit))
-        sxt_emit_array(emit, "quality");
     for (size_t i = 0; i < sizeof qualities / sizeof *qualities; i++) {
         if (!qualities[i].is_there)
             continue;
-        if (sxt_emit_is_json(emit))
-            sxt_emit_cstring(emit, NULL, qualities[i].name);
-        else
-            sxt_emit_text(emit, "%s%s", before, qualities[i].name);
+        sxt_emit_text(emit, "%s%s", before, qualities[i].name);
         before = ",";
     }
-    if (sxt_emit_is_json(emit))
-        sxt_emit_array_end(emit);
-}
-
-static void format_time(int64_t microseconds, char out[32])
-{
-    time_t seconds = (time_t)(microseconds / 1000000);
-    struct tm parts;
-    if (microseconds == 0 || gmtime_r(&seconds, &parts) == NULL || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-        out[0] = 0;
-}
-
-static void print_json(struct sxt_emit *emit, const struct sxt_catalog_listed *listed)
-{
-    char created[32];
-    format_time(listed->created_us, created);
-    sxt_emit_record(emit);
-    sxt_emit_cstring(emit, "tenant", *listed->tenant != 0 ? listed->tenant : NULL);
-    sxt_emit_cstring(emit, "file_id", listed->file_id);
-    sxt_emit_cstring(emit, "build_id", listed->build_id);
-    sxt_emit_cstring(emit, "name", listed->name);
-    sxt_emit_cstring(emit, "arch", listed->arch);
-    sxt_emit_cstring(emit, "source", listed->source);
-    print_qualities(emit, listed);
-    sxt_emit_number(emit, "functions", listed->functions);
-    sxt_emit_number(emit, "size", listed->size);
-    sxt_emit_cstring(emit, "created", created[0] != 0 ? created : NULL);
-    sxt_emit_cstring(emit, "missing", listed->missing);
-    if (listed->parts_wanted > 0) {
-        sxt_emit_object(emit, "incomplete");
-        sxt_emit_number(emit, "parts", listed->parts_there);
-        sxt_emit_number(emit, "of", listed->parts_wanted);
-        sxt_emit_object_end(emit);
-    }
-    sxt_emit_record_end(emit);
 }
 
 /* "BUILDID  program  1.2 MB  symtab,dwarf,lines" */
@@ -130,7 +89,9 @@ static int print_listed(void *data, const struct sxt_catalog_listed *listed)
     struct sxt_emit *emit = &state->emit;
     state->count++;
     if (sxt_emit_is_json(emit)) {
-        print_json(emit, listed);
+        sxt_emit_record(emit);
+        sxt_catalog_write_listed(&emit->writer, listed);
+        sxt_emit_record_end(emit);
         return emit->failed ? SXT_ERROR_IO : SXT_OK;
     }
     sxt_emit_record(emit);

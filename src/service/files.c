@@ -216,52 +216,25 @@ struct list {
     size_t count;
 };
 
-static void write_quality(struct sxt_json_writer *json, const struct sxt_catalog_listed *listed)
-{
-    const struct {
-        const char *key;
-        bool value;
-    } flags[] = {
-        {"symtab", listed->has_symtab},
-        {"dwarf", listed->has_dwarf},
-        {"lines", listed->has_lines},
-        {"inlines", listed->has_inlines},
-        {"go", listed->has_go},
-        {"returnpads", listed->has_pads},
-        {"executable", listed->has_executable},
-        {"debuginfo", listed->has_debuginfo},
-    };
-    sxt_json_write_begin(json, "quality", '{');
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        sxt_json_write_bool(json, flags[i].key, flags[i].value);
-    sxt_json_write_end(json, '}');
-}
-
 static int write_listed(void *data, const struct sxt_catalog_listed *listed)
 {
     struct list *list = data;
     struct sxt_json_writer *json = &list->json;
     sxt_json_write_begin(json, NULL, '{');
-    write_text(json, "file_id", listed->file_id);
-    write_text(json, "build_id", listed->build_id);
-    write_text(json, "name", listed->name);
-    write_text(json, "arch", listed->arch);
-    write_text(json, "source", listed->source);
-    write_quality(json, listed);
-    sxt_json_write_number(json, "functions", listed->functions);
-    sxt_json_write_number(json, "size", listed->size);
-    sxt_json_write_number(json, "created_us", (uint64_t)listed->created_us);
-    write_text(json, "missing", listed->missing);
-    if (listed->parts_wanted != 0) {
-        sxt_json_write_begin(json, "collecting", '{');
-        sxt_json_write_number(json, "parts", listed->parts_there);
-        sxt_json_write_number(json, "of", listed->parts_wanted);
-        sxt_json_write_end(json, '}');
-    }
+    sxt_catalog_write_listed(json, listed);
     sxt_json_write_end(json, '}');
     snprintf(list->next, sizeof list->next, "%s", listed->id);
     list->count++;
     return SXT_OK;
+}
+
+/* Digits and nothing else; 0 if it is not a number from 1 to LIST_MOST. */
+static size_t read_limit(const char *text)
+{
+    size_t size = strspn(text, "0123456789"), sum = 0;
+    for (size_t i = 0; i < size && sum <= LIST_MOST; i++)
+        sum = 10 * sum + (size_t)(text[i] - '0');
+    return size > 0 && text[size] == 0 && sum <= LIST_MOST ? sum : 0;
 }
 
 enum sxt_handled sxt_files_list(struct sxt_request *request)
@@ -271,10 +244,10 @@ enum sxt_handled sxt_files_list(struct sxt_request *request)
     struct list list = {0};
     struct sxt_buffer body;
     sxt_error error;
-    size_t most = limit != NULL ? strtoul(limit, NULL, 10) : LIST_MOST;
+    size_t most = limit != NULL ? read_limit(limit) : LIST_MOST;
     if (!request->may_wait)
         return SXT_WAIT;
-    if (most == 0 || most > LIST_MOST) {
+    if (most == 0) {
         sxt_reply_failure(request, 400, SXT_CODE_PATH, "limit is not a number from 1 to %d", LIST_MOST);
         return SXT_DONE;
     }

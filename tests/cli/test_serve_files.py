@@ -113,7 +113,11 @@ class Files(sextant.ProgramTest):
         self.assertEqual(self.server.get(f"/api/v1/files/{self.file_id}").json, file)
         self.assertEqual(self.server.get("/api/v1/files?search=" + self.build_id[:6]).json["files"], [file])
         self.assertEqual(self.server.get("/api/v1/files?search=nothing").json["files"], [])
-        for query in ("limit=0", "limit=x", "limit=5000"):
+        (line,) = sextant.run("store", "list", "--json", "--store", self.server.store).json_lines()
+        self.assertEqual(line, file)  # one shape
+        self.assertEqual(self.server.get("/api/v1/files?limit=001").json["files"], [file])
+        for query in ("limit=0", "limit=x", "limit=5000", "limit=5abc", "limit=", "limit=-1", "limit=%2B5", "limit=%205",
+                      "limit=18446744073709551617"):  # fmt: skip
             self.assertEqual(self.server.get("/api/v1/files?" + query).status, 400)
         self.assertEqual(self.server.get("/api/v1/files/" + "00" * 16).status, 404)
 
