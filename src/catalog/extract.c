@@ -101,10 +101,26 @@ static int convert(struct sxt_catalog *catalog, struct sxt_catalog_entry *entry,
     return status;
 }
 
-/*
- * Return pads are known for some machines only, and a debug file has no code: a file without them is as good. A file
- * without functions has no ranges to download.
- */
+bool sxt_catalog_is_about_file(const sxt_error *error)
+{
+    return error->code == SXT_ERROR_FORMAT || error->code == SXT_ERROR_UNSUPPORTED ||
+           (error->code == SXT_ERROR_LIMIT && error->reason == SXT_REASON_INFLATE_LIMIT);
+}
+
+/* Return pads are known for some machines only: a file without them is as good. */
+static int extract_pads(struct sxt_catalog *catalog, const int inputs[2], struct sxt_catalog_entry *entry,
+                        sxt_error *error)
+{
+    sxt_error problem;
+    int status = extract(catalog, "returnpads", inputs, &entry->blobs[SXT_BLOB_RETURNPADS], &problem);
+    if (status == SXT_OK || sxt_catalog_is_about_file(&problem))
+        return SXT_OK;
+    if (error != NULL)
+        *error = problem;
+    return status;
+}
+
+/* A debug file has no code, and a file without functions has no ranges to download. */
 int sxt_catalog_extract(struct sxt_catalog *catalog, int file, int debug_file, bool has_code,
                         struct sxt_catalog_entry *entry, sxt_error *error)
 {
@@ -116,7 +132,7 @@ int sxt_catalog_extract(struct sxt_catalog *catalog, int file, int debug_file, b
     if (status == SXT_OK && entry->functions > 0) {
         status = convert(catalog, entry, error);
         if (status == SXT_OK && has_code)
-            extract(catalog, "returnpads", inputs, &entry->blobs[SXT_BLOB_RETURNPADS], NULL);
+            status = extract_pads(catalog, inputs, entry, error);
     }
     pthread_mutex_unlock(&catalog->extracting);
     return status;

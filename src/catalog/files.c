@@ -210,9 +210,12 @@ static int combine(struct adding *adding, sxt_error *error)
     int status =
         sxt_catalog_list_closure(adding->catalog, adding->tenant, adding->added->build_id.text, false, &closure, error);
     if (status == SXT_OK) {
-        status = add_both(adding, &closure, error);
-        if (status == SXT_ERROR_FORMAT || status == SXT_ERROR_UNSUPPORTED || status == SXT_ERROR_LIMIT)
+        sxt_error problem;
+        status = add_both(adding, &closure, &problem);
+        if (status != SXT_OK && sxt_catalog_is_about_file(&problem))
             status = SXT_OK;
+        else if (status != SXT_OK && error != NULL)
+            *error = problem;
     }
     sxt_catalog_closure_free(&closure);
     return status;

@@ -255,8 +255,14 @@ struct sxt_catalog_work {
     int output;
 };
 
-/* Runs it to its end. SXT_ERROR_FORMAT with its message if it fails, SXT_ERROR_LIMIT if it takes too much. */
+/*
+ * Runs it to its end. SXT_ERROR_FORMAT with its message if it fails, SXT_ERROR_LIMIT with SXT_REASON_INFLATE_LIMIT if
+ * it takes too much; if its output cannot be written, the error is one of the store.
+ */
 int sxt_catalog_run(const struct sxt_catalog_options *options, const struct sxt_catalog_work *work, sxt_error *error);
+
+/* Is it the file that cannot be read, rather than the store that does not work? */
+bool sxt_catalog_is_about_file(const sxt_error *error);
 
 /*
  * Reads the symbols of FILE, with those of DEBUG_FILE unless that is -1, into blobs of ENTRY, and says in it what was

@@ -151,24 +151,40 @@ static const char *tidy(char *message)
     return line;
 }
 
+/* The store, into which the child writes, is full or broken: the file that it read is not to blame. */
+static bool is_about_output(const char *text)
+{
+    return strncmp(text, "-: cannot write", 15) == 0 || strncmp(text, "standard output: cannot write", 29) == 0;
+}
+
+static int explain_output(const char *text, sxt_error *error)
+{
+    bool is_full = strstr(text, strerror(ENOSPC)) != NULL || strstr(text, strerror(EDQUOT)) != NULL;
+    return sxt_fail(error, is_full ? SXT_ERROR_LIMIT : SXT_ERROR_IO, SXT_NO_OFFSET, "what was read of the file: %s",
+                    strchr(text, ':') + 2);
+}
+
 static int explain(const struct sxt_catalog_options *options, int status, bool is_in_time, char *message,
                    sxt_error *error)
 {
+    const char *text = tidy(message);
     if (!is_in_time || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)))
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "reading its symbols takes more than %u seconds",
-                        options->worker_seconds);
+        return sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
+                               "reading its symbols takes more than %u seconds", options->worker_seconds);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "its symbols take more than %llu bytes",
-                        (unsigned long long)options->inflate_limit);
+        return sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
+                               "its symbols take more than %llu bytes", (unsigned long long)options->inflate_limit);
     if (WIFSIGNALED(status))
         return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "reading its symbols ended with signal %d",
                         WTERMSIG(status));
     if (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
         return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "cannot run %s", options->program);
-    const char *text = tidy(message);
+    if (is_about_output(text))
+        return explain_output(text, error);
     if (strstr(text, "memory") != NULL)
-        return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "reading its symbols takes more than %llu MiB",
-                        (unsigned long long)(options->worker_memory >> 20));
+        return sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
+                               "reading its symbols takes more than %llu MiB",
+                               (unsigned long long)(options->worker_memory >> 20));
     return sxt_fail(error, SXT_ERROR_FORMAT, SXT_NO_OFFSET, "%s", *text != 0 ? text : "its symbols cannot be read");
 }
 

@@ -1,4 +1,5 @@
 /* serve.c: the symbol service. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,7 @@ static const char **list_option(const struct cli_arguments *arguments, const cha
 static int serve(const struct cli_arguments *arguments, const struct sxt_service_options *service)
 {
     sxt_error error;
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an ordinary error */
     switch (sxt_service_run(service, &error)) {
     case SXT_OK:
         return CLI_DONE;
