@@ -9,6 +9,9 @@ enum sxt_handled sxt_handle_healthy(struct sxt_request *request);
 enum sxt_handled sxt_handle_ready(struct sxt_request *request);
 enum sxt_handled sxt_handle_metrics(struct sxt_request *request);
 
+/* openapi.c */
+enum sxt_handled sxt_handle_openapi(struct sxt_request *request);
+
 /* upload.c: parts of symbfiles */
 enum sxt_handled sxt_upload_begin_ranges(struct sxt_request *request);
 enum sxt_handled sxt_upload_begin_pads(struct sxt_request *request);

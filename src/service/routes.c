@@ -1,4 +1,5 @@
-/* routes.c: all paths of the service. Each name is there once: it labels figures. docs/service.md lists them. */
+/* routes.c: all paths of the service. Each name is there once: it labels figures. docs/service.md lists them,
+ * and docs/openapi.json describes them. */
 #include "service/handlers.h"
 
 #define PYROSCOPE "/debuginfo.v1alpha1.DebuginfoService/"
@@ -9,6 +10,7 @@ const struct sxt_route sxt_routes[] = {
     {.name = "live", .method = "GET", .pattern = "/live", .handle = sxt_handle_healthy},
     {.name = "ready", .method = "GET", .pattern = "/ready", .handle = sxt_handle_ready},
     {.name = "metrics", .method = "GET", .pattern = "/metrics", .handle = sxt_handle_metrics},
+    {.name = "openapi", .method = "GET", .pattern = "/openapi.json", .handle = sxt_handle_openapi},
 
     {.name = "symbols-ranges", .method = "POST", .pattern = "/api/symbols-ranges", .scope = SXT_SCOPE_UPLOAD,
      .body = SXT_BODY_STREAM, .needs_length = true, .begin = sxt_upload_begin_ranges, .piece = sxt_upload_piece,
