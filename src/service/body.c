@@ -15,10 +15,19 @@ static void refuse(struct sxt_exchange *exchange)
     exchange->stage = SXT_STAGE_DROP;
 }
 
+/* Counts what is in memory, and MORE bytes. If it returns false, the reply is made. */
+static bool count_memory(struct sxt_exchange *exchange, size_t more)
+{
+    size_t size = exchange->request.body.size + exchange->pending.size + more;
+    if (exchange->expander != NULL)
+        size += sxt_expander_memory(exchange->expander);
+    return sxt_memory_of_body(exchange, size);
+}
+
 /* Appends to a body in memory. If it returns false, the reply is made. */
 static bool append(struct sxt_exchange *exchange, struct sxt_buffer *to, const void *data, size_t size)
 {
-    if (!sxt_memory_of_body(exchange, exchange->request.body.size + exchange->pending.size + size))
+    if (!count_memory(exchange, size))
         return false;
     sxt_buffer_append(to, data, size);
     if (to->failed)
@@ -66,12 +75,12 @@ static int give_piece(void *context, const void *data, size_t size, sxt_error *e
 {
     struct sxt_exchange *exchange = context;
     struct sxt_request *request = &exchange->request;
+    bool is_stream = request->route->body == SXT_BODY_STREAM;
     exchange->expanded += size;
-    if (request->route->body == SXT_BODY_STREAM)
+    if (is_stream && count_memory(exchange, 0))
         return request->route->piece(request, data, size, error);
-    if (append(exchange, &request->body, data, size))
+    if (!is_stream && append(exchange, &request->body, data, size))
         return SXT_OK;
-    refuse(exchange);
     return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "too many large requests at once");
 }
 

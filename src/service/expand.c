@@ -76,6 +76,11 @@ void sxt_expander_close(struct sxt_expander **pointer)
     *pointer = NULL;
 }
 
+size_t sxt_expander_memory(const struct sxt_expander *expander)
+{
+    return expander->zstd != NULL ? ZSTD_sizeof_DStream(expander->zstd) : 0;
+}
+
 bool sxt_expander_sink_failed(const struct sxt_expander *expander)
 {
     return expander->sink_failed;

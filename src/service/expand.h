@@ -37,6 +37,9 @@ int sxt_expander_feed(struct sxt_expander *expander, const void *data, size_t si
 /* SXT_ERROR_FORMAT if the body is cut off. An empty body is cut off, too. */
 int sxt_expander_finish(struct sxt_expander *expander, sxt_error *error);
 
+/* The bytes that the expander itself has in memory: a frame of zstd chooses the size of its window, up to 128 MiB. */
+size_t sxt_expander_memory(const struct sxt_expander *expander);
+
 /* Was the last failure that of the sink? */
 bool sxt_expander_sink_failed(const struct sxt_expander *expander);
 

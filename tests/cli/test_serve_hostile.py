@@ -2,7 +2,10 @@
 
 import gzip
 import io
+import json
+import re
 import resource
+import select
 import shutil
 import socket
 import subprocess
@@ -12,6 +15,7 @@ import zlib
 
 from support import sextant, tap
 from support.service import WAIT, Server, read_reply, status_of
+from test_serve_upload import ranges
 
 UPLOAD = b"FileID: " + b"0" * 32 + b"\r\nFilePart: 0\r\nFileParts: 1\r\n"
 
@@ -29,6 +33,12 @@ class HostileTest(sextant.ProgramTest):
 
     def assert_alive(self, server):
         self.assertEqual(server.get("/healthz").status, 200)
+
+    def assert_memory(self, server, most):
+        """At most MOST MB are in memory; a sanitizer has its own ideas of that."""
+        memory = resident(server)
+        if not sextant.SANITIZED:
+            self.assertLess(memory, most << 20)
 
 
 class Framing(HostileTest):
@@ -207,6 +217,161 @@ class Bodies(HostileTest):
         self.assertEqual([path for path in (self.folder / "store").rglob("*") if path.is_file()
                           and path.stat().st_size > 15 << 20], [])
 
+    def test_limits_the_windows_of_zstd(self):
+        server = self.serve("--memory-limit", "300M")
+        for log in (28, 31, 41):
+            refused = self.upload(server, zstd_frame(log, b"symbfile\0\1"), "zstd")
+            self.assertEqual((refused.status, refused.code), (400, "4006"), log)
+        # A window of 128 MiB is taken while there is memory for it: clients that do not end fill two of them.
+        bomb = zstd_frame(27, b"symbfile\0\1", *[b"\x80\x80\x40\x7f", *[1 << 17] * 8] * 200)
+        self.assertEqual(self.upload(server, bomb, "zstd").status, 200)
+        head = b"POST /api/symbols-ranges HTTP/1.1\r\nHost: a\r\nContent-Encoding: zstd\r\n" + UPLOAD
+        crowd = [server.open_socket() for _ in range(6)]
+        for connection in crowd:
+            self.addCleanup(connection.close)
+            connection.sendall(head + b"Content-Length: 1000000\r\n\r\n" + bomb + zstd_frame(20, bytes(300_000)))
+        ready = select.select(crowd, [], [], WAIT)[0]
+        self.assertTrue(ready)
+        reply = read_reply(ready[0])
+        self.assertEqual(status_of(reply), 503, reply)
+        self.assertIn(b'"Code":"1003"', reply)
+        self.assert_memory(server, 500)
+        self.assert_alive(server)
+
+
+def zstd_frame(window_log, *blocks):
+    """A frame of zstd. A block is bytes, or the length of a run of zeros."""
+    out = b"\x28\xb5\x2f\xfd\x00" + bytes([(window_log - 10) << 3])
+    for i, block in enumerate(blocks):
+        is_last = i == len(blocks) - 1
+        if isinstance(block, int):
+            out += (block << 3 | 1 << 1 | is_last).to_bytes(3, "little") + b"\0"
+            continue
+        for start in range(0, len(block), 1 << 17):
+            piece = block[start:start + (1 << 17)]
+            ends = is_last and start + len(piece) == len(block)
+            out += (len(piece) << 3 | ends).to_bytes(3, "little") + piece
+    return out
+
+
+def resident(server):
+    """The bytes of the server that are in memory."""
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as status:
+        return [int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS")][0]
+
+
+class Ids(HostileTest):
+    TRICKS = (
+        "..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "%2e%2e%2f%2e%2e", "..%5c..", "a%2fb", "%2f", "%00", "a%00", "0" * 31,
+        "00%2e%2e", "%252e%252e", "%c0%ae%c0%ae", "%uff0e", "%", "%2", "f." + "0" * 32, "b.%2e%2e%2f", "~root", "-", "=x",
+        "0" * 32 + "%20", "%20" + "0" * 32, "0" * 32 + "%0d%0a", "0x" + "0" * 32, "g" * 32, "a" * 129, "ab" * 300,
+        "ab" * 4000, "+", "0" * 32 + ";x=1", "0" * 32 + "%3f", "\x7f", "%ff" * 16, "", ".", "./" + "0" * 32,
+    )
+    ROUTES = (
+        ("GET", "/api/v1/files/{}"), ("GET", "/api/v1/files/{}/lidia"), ("PUT", "/api/v1/files/{}"),
+        ("PUT", "/api/v1/files/{}/source/a.c"), ("GET", "/buildid/{}/debuginfo"), ("GET", "/buildid/{}/executable"),
+        ("GET", "/buildid/{}/section/.text"), ("GET", "/buildid/{}/source/a.c"),
+    )  # fmt: skip
+
+    def test_with_tricks_are_refused(self):
+        server = self.serve()
+        for method, route in self.ROUTES:
+            # A connection for each route: a refusal does not close it, unless there is a body.
+            for trick in self.TRICKS:
+                request = f"{method} {route.format(trick)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                request += "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" if method == "PUT" else "\r\n"
+                reply = server.raw(request.encode("latin-1"))
+                self.assertIn(status_of(reply), (400, 404, 405), (method, route, trick, reply))
+                self.assertIn(b'"success":false', reply, (method, route, trick))
+        self.assert_untouched(server)
+
+    def test_in_questions_with_tricks_are_refused(self):
+        server = self.serve()
+        for trick in self.TRICKS:
+            for name, code in (("file_id", "4000"), ("build_id", "4001")):
+                if name == "build_id" and trick == "a" * 129:
+                    continue
+                reply = server.post("/api/symbolize", {name: trick, "addresses": ["0x1"]})
+                self.assertEqual((reply.status, reply.code), (400, code), (name, trick))
+            headers = {"FileID": trick.encode("latin-1"), "FilePart": "0", "FileParts": "1"}
+            if trick.isprintable() and len(trick) < 2000:
+                reply = server.post("/api/symbols-ranges", b"symbfile\0\1", headers=headers)
+                self.assertEqual((reply.status, reply.code), (400, "4000"), trick)
+        self.assert_untouched(server)
+
+    def test_of_sources_with_tricks_name_no_file(self):
+        """The path of a source is data: it is not a path in the store, whatever it is."""
+        server = self.serve()
+        build_id = "ab" * 20
+        for path in ("../../../../tmp/x", "%2e%2e/%2e%2e/x", "/etc/passwd", "a/../../b", "..", "%2fetc%2fpasswd", "a//b",
+                     "%c0%ae%c0%ae/x", "a" * 5000):
+            stored = server.put(f"/api/v1/files/{build_id}/source/{path}", b"text")
+            self.assertIn(stored.status, (200, 201, 400, 404), path)
+            got = server.get(f"/buildid/{build_id}/source/{path}")
+            self.assertIn((got.status, got.body if got.status == 200 else b""), ((200, b"text"), (400, b""), (404, b"")),
+                          path)
+        names = {path.name for path in self.folder.rglob("*")}
+        self.assertFalse(names & {"x", "b", "passwd"}, names)
+        self.assert_alive(server)
+
+    def assert_untouched(self, server):
+        """Nothing was stored, and nothing is beside the store."""
+        self.assertEqual([path for path in self.folder.rglob("*") if path.is_file()], [])
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"store"})
+        self.assert_alive(server)
+
+
+class OtherTenants(HostileTest):
+    """For everybody else, the files of a tenant do not exist: each reply is that for an unknown file but for the uuid."""
+
+    READS = ("/api/v1/files/{}", "/api/v1/files/{}/lidia", "/api/v1/files/{}/symbfile", "/api/v1/files/{}/returnpads",
+             "/buildid/{}/debuginfo", "/buildid/{}/executable", "/buildid/{}/section/.text", "/buildid/{}/source/a.c",
+             "/buildid/{}/source//src/a.c", "/metadata?key=buildid&value={}")  # fmt: skip
+
+    def setUp(self):
+        super().setUp()
+        sextant.need_tool("gcc")
+        source, self.binary = self.file("a.c", "int main(void) { return 0; }\n"), self.folder / "a"
+        sextant.tool("gcc", "-g", "-Wl,--build-id", "-o", self.binary, source)
+        self.build_id = json.loads(sextant.run("info", "--json", self.binary).out)["build_id"]
+        self.server = self.serve("--public-read", "--api-key-file", self.file("keys", "a:1::one\nb:2::two\nc:3\nd:4:read\n"))
+        self.assertEqual(self.put("a:1").status, 201)
+
+    def put(self, key):
+        return self.server.put(f"/api/v1/files/{self.build_id}", self.binary.read_bytes(), key=key)
+
+    def plain(self, reply, id_):
+        """A reply without what may differ: the uuid, the date, and the id that was asked for."""
+        body = re.sub(rb'"uuid":"[^"]*"', b"", reply.body).replace(id_.encode(), b"ID")
+        headers = sorted((name, value) for name, value in reply.headers.items() if name not in ("Date", "Content-Length"))
+        return reply.status, headers, body
+
+    def assert_same(self, ask, key):
+        unknown = "00" * 20
+        self.assertEqual(self.plain(ask(self.build_id, key), self.build_id), self.plain(ask(unknown, key), unknown))
+
+    def test_see_nothing(self):
+        for key in ("b:2", "c:3", "d:4", None):
+            for path in self.READS:
+                self.assert_same(lambda id_, key, path=path: self.server.get(path.format(id_), key=key), key)
+                self.assert_same(lambda id_, key, path=path: self.server.request("HEAD", path.format(id_), key=key), key)
+            for name in ("file_id", "build_id"):
+                self.assert_same(lambda id_, key, name=name: self.server.post(
+                    "/api/symbolize", {name: id_, "addresses": ["0x1000"]}, key=key), key)
+            self.assert_same(lambda id_, key: self.server.post(
+                "/api/symbolize", {"files": [{"build_id": id_, "addresses": ["0x1000"]}]}, key=key), key)
+            self.assert_same(lambda id_, key: self.server.post(
+                "/api/v1/have", {"files": [{"build_id": id_}]}, key=key), key)
+            self.assertEqual(self.server.get("/api/v1/files", key=key).json["files"], [])
+        self.assertEqual(self.server.get(f"/api/v1/files/{self.build_id}", key="a:1").status, 200)
+
+    def test_do_not_learn_that_content_is_there(self):
+        """The blob is shared, and the reply is that for a new file all the same."""
+        self.assertEqual(self.put("a:1").status, 200)
+        for key in ("b:2", "c:3"):
+            self.assertEqual([self.put(key).status for _ in range(2)], [201, 200])
+            self.assertEqual(self.server.get(f"/api/v1/files/{self.build_id}", key=key).status, 200)
+
 
 class Slow(HostileTest):
     def test_closes_slow_connections(self):
@@ -271,20 +436,33 @@ class Slow(HostileTest):
                 raise unittest.SkipTest("too few descriptors")
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        server = self.serve()
-        crowd = [server.open_socket() for _ in range(1000)]
+        server = self.serve("--timeout", "120")
+        self.crowd_and_ask(server, 1000)
+
+    def test_answers_beside_idle_and_slow_connections(self):
+        self.crowd_and_ask(self.serve("--timeout", "120"), 100)
+
+    def crowd_and_ask(self, server, count):
+        """Connections that are idle, send headers or a body slowly, or do not take a reply."""
+        body = ranges((0x1000, 16, "n" * 500))
+        headers = {"FileID": "0" * 32, "FilePart": "0", "FileParts": "1"}
+        self.assertEqual(server.post("/api/symbols-ranges", body, headers=headers).status, 200)
+        one = json.dumps({"file_id": "0" * 32, "addresses": ["0x1004"]})
+        large = json.dumps({"file_id": "0" * 32, "addresses": ["0x1004"] * 6000}).encode()
+        starts = (
+            b"", b"GET /healthz HT",
+            b"POST /api/symbols-ranges HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n" + UPLOAD + b"\r\nsymbfile",
+            b"POST /api/symbolize HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(large) + large,
+        )  # fmt: skip
+        crowd = [server.open_socket() for _ in range(count)]
         for i, connection in enumerate(crowd):
-            if i % 3 == 1:
-                connection.sendall(b"GET /healthz HT")
-            elif i % 3 == 2:
-                connection.sendall(b"POST /api/symbols-ranges HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n" + UPLOAD
-                                   + b"\r\nsymbfile")
-        for _ in range(300):
+            connection.sendall(starts[i % 4])
+        for i in range(count // 3):
             self.assert_alive(server)
-        memory = int([line.split()[1] for line in open(f"/proc/{server.process.pid}/status", encoding="ascii")
-                      if line.startswith("VmRSS")][0])
-        if not sextant.SANITIZED:
-            self.assertLess(memory, 300_000, "kB")
+            self.assertEqual(server.post("/api/symbolize", one).json["frames"][0][0]["function"], "n" * 500)
+            crowd[4 * i % count + 1].sendall(b"T")  # a byte now and then
+        # Each reply that is not taken has more than 3 MB.
+        self.assert_memory(server, 150 + 4 * count // 4 if count < 300 else 1200)
         for connection in crowd:
             connection.close()
 
