@@ -664,7 +664,9 @@ typedef struct sxt_trace_naming {
     /* Called for each loaded file whose addresses stay without names, until it returns false. May be NULL. */
     bool (*missing)(void *data, const sxt_missing_module *missing);
     void *data;
-    uintptr_t reserved[4];
+    const char *url;               /* a symbol service, asked by build ID for what no file here has; NULL: none */
+    const char *api_key, *ca_file; /* for it: see sextant/remote.h */
+    uintptr_t reserved[1];
 } sxt_trace_naming;
 
 SXT_API void sxt_trace_naming_init(sxt_trace_naming *naming);
@@ -679,7 +681,7 @@ typedef struct sxt_trace_named {
 /*
  * Looks up the addresses that have no names, in files with the build IDs that the trace recorded. From then on the
  * trace has the new names; sxt_trace_save stores them. RESULT may be NULL. Free all analyses of the trace before the
- * call.
+ * call. If a symbol service is given and fails, the trace is not changed.
  */
 SXT_API int sxt_trace_symbolize(sxt_trace *trace, const sxt_trace_naming *naming, sxt_trace_named *result,
                                 sxt_error *error);

@@ -84,6 +84,8 @@ int cli_fail(const char *file, const sxt_error *error);
 const char *cli_hint(sxt_reason reason);
 int cli_fail_text(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A problem of the file at PATH, with its hint; for the `warning` of options. DATA is not used. */
+void cli_show_warning(void *data, const char *path, const sxt_error *problem);
 void cli_note(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

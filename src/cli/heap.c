@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "cli/heap_processes.h"
+#include "cli/server_options.h"
 #include "cli/verbs.h"
 
 static const struct cli_option options[] = {
@@ -44,6 +45,8 @@ static const struct cli_option options[] = {
     {"search", 0, "DIR", "for --symbolize: also search binaries, debug files and archives\nbelow DIR; may be repeated",
      NULL},
     {"debug-dir", 0, "DIR", "for --symbolize: search debug files below DIR instead of\n/usr/lib/debug", NULL},
+    {"url", 0, "URL", "for --symbolize: ask the symbol service at URL for what is not\nfound", NULL},
+    CLI_OPTIONS_SERVER,
     {"output", 'o', "FILE", "for --symbolize: write the trace with names to FILE", NULL},
     {"folded", 0, NULL, "stacks for flame graphs: main;f;g COST", NULL},
     {"pprof", 0, "FILE", "write a profile for pprof", NULL},

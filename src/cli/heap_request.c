@@ -300,7 +300,7 @@ int cli_heap_request_moments(const struct cli_arguments *arguments, const struct
 
 static int check_symbolizing(const struct cli_arguments *arguments)
 {
-    static const char *const companions[] = {"search", "debug-dir", "output"};
+    static const char *const companions[] = {"search", "debug-dir", "output", "url", "api-key", "api-key-file", "ca"};
     const char *output = cli_value(arguments, "output");
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (cli_given(arguments, companions[i]) && !cli_given(arguments, "symbolize"))

@@ -1,5 +1,4 @@
 /* heap_symbolize.c: names for addresses of a heap trace that have none, and the file that keeps them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/heap.h"
+#include "cli/server_options.h"
 #include "cli/verbs.h"
 
 #define WARNINGS_MOST 10 /* files that get a warning each */
@@ -17,12 +17,6 @@ struct missing {
     size_t warnings;
     char first[64]; /* the name of one */
 };
-
-static void show_warning(void *data, const char *path, const sxt_error *problem)
-{
-    (void)data;
-    cli_warn(path, "%s", problem->text);
-}
 
 static bool note_missing(void *data, const sxt_missing_module *module)
 {
@@ -58,46 +52,34 @@ static void summarise(const char *path, const sxt_trace_named *named, const stru
     cli_note(path, "%" PRIu64 " of %" PRIu64 " addresses got names%s", named->named, named->addresses, hint);
 }
 
-/* The folders of --search; the caller frees *DIRECTORIES. */
-static int take_directories(const struct cli_arguments *arguments, const char ***directories, size_t *count)
-{
-    *count = 0;
-    while (cli_value_at(arguments, "search", *count) != NULL)
-        ++*count;
-    *directories = calloc(*count + 1, sizeof **directories);
-    if (*directories == NULL)
-        return cli_fail_text(NULL, "out of memory");
-    for (size_t i = 0; i < *count; i++) {
-        struct stat status;
-        (*directories)[i] = cli_value_at(arguments, "search", i);
-        if (stat((*directories)[i], &status) != 0)
-            return cli_fail_text((*directories)[i], "cannot search: %s", strerror(errno));
-    }
-    return CLI_DONE;
-}
-
 static int find_names(const struct cli_arguments *arguments, struct cli_heap *heap, bool *is_new)
 {
     struct missing missing = {0};
     sxt_trace_named named = {.struct_size = sizeof named};
     sxt_trace_naming naming;
-    const char **directories;
+    struct cli_server server = {0};
     sxt_error error;
     sxt_trace_naming_init(&naming);
-    int status = take_directories(arguments, &directories, &naming.directory_count);
-    naming.directories = directories;
+    int status = cli_search_directories(arguments, &naming.directories, &naming.directory_count);
     naming.debug_directory = cli_value(arguments, "debug-dir");
     if (status == CLI_DONE)
         status = cli_threads(arguments, &naming.threads);
-    naming.warning = show_warning;
+    if (status == CLI_DONE)
+        status = cli_server_options(arguments, &server);
+    naming.url = server.url;
+    naming.api_key = server.api_key;
+    naming.ca_file = server.ca_file;
+    naming.warning = cli_show_warning;
     naming.missing = note_missing;
     naming.data = &missing;
     if (status == CLI_DONE && sxt_trace_symbolize(heap->trace, &naming, &named, &error) != SXT_OK)
-        status = cli_fail(heap->path, &error);
+        status =
+            error.code == SXT_ERROR_USAGE ? cli_usage(arguments->verb, "%s", error.text) : cli_fail(heap->path, &error);
     if (status == CLI_DONE)
         summarise(heap->path, &named, &missing);
     *is_new = named.named > 0;
-    free((void *)(uintptr_t)directories);
+    free((void *)(uintptr_t)naming.directories);
+    cli_server_free(&server);
     return status;
 }
 

@@ -204,13 +204,6 @@ static int open_question(struct question *question, const char *file, size_t *fi
     return open_process(question, &open);
 }
 
-static void show_warning(void *data, const char *path, const sxt_error *problem)
-{
-    (void)data;
-    const char *hint = cli_hint(problem->reason);
-    cli_warn(path, "%s%s%s", problem->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
-}
-
 /* The files of a process, by --pid or --maps. */
 static int open_process(struct question *question, const sxt_open_options *open)
 {
@@ -229,9 +222,9 @@ static int open_process(struct question *question, const sxt_open_options *open)
     sxt_modules_options_init(&question->where);
     question->open = *open;
     question->where.open = &question->open;
-    question->where.warning = show_warning;
+    question->where.warning = cli_show_warning;
     question->where.assume_linear = cli_given(arguments, "assume-linear");
-    int status = cli_search_options(arguments, &question->where);
+    int status = cli_search_directories(arguments, &question->where.directories, &question->where.directory_count);
     sxt_error error;
     if (status == CLI_DONE && sxt_process_open(&how, &question->process, &error) != SXT_OK)
         status = cli_fail(how.maps != NULL ? how.maps : path, &error);

@@ -100,6 +100,13 @@ void cli_warn(const char *file, const char *format, ...)
     va_end(arguments);
 }
 
+void cli_show_warning(void *data, const char *path, const sxt_error *problem)
+{
+    (void)data;
+    const char *hint = cli_hint(problem->reason);
+    cli_warn(path, "%s%s%s", problem->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
+}
+
 void cli_note(const char *file, const char *format, ...)
 {
     va_list arguments;

@@ -123,28 +123,20 @@ static int check_words(const struct cli_arguments *arguments)
     return cli_check_binary(arguments, "output", "-o");
 }
 
-static void show_warning(void *data, const char *path, const sxt_error *problem)
+int cli_search_directories(const struct cli_arguments *arguments, const char *const **directories, size_t *count)
 {
-    (void)data;
-    const char *hint = cli_hint(problem->reason);
-    cli_warn(path, "%s%s%s", problem->text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
-}
-
-int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where)
-{
-    size_t count = 0;
-    while (cli_value_at(arguments, "search", count) != NULL)
-        count++;
-    const char **directories = calloc(count + 1, sizeof *directories);
-    if (directories == NULL)
+    *count = 0;
+    while (cli_value_at(arguments, "search", *count) != NULL)
+        ++*count;
+    const char **list = calloc(*count + 1, sizeof *list);
+    if (list == NULL)
         return cli_fail_text(NULL, "out of memory");
-    where->directories = directories;
-    where->directory_count = count;
-    for (size_t i = 0; i < count; i++) {
+    *directories = list;
+    for (size_t i = 0; i < *count; i++) {
         struct stat attributes;
-        directories[i] = cli_value_at(arguments, "search", i);
-        if (stat(directories[i], &attributes) != 0)
-            return cli_fail_text(directories[i], "cannot search: %s", strerror(errno));
+        list[i] = cli_value_at(arguments, "search", i);
+        if (stat(list[i], &attributes) != 0)
+            return cli_fail_text(list[i], "cannot search: %s", strerror(errno));
     }
     return CLI_DONE;
 }
@@ -162,7 +154,7 @@ static int read_options(struct symbolizing *work)
     work->extract.debug_directory = cli_value(arguments, "debug-dir");
     where->no_local = cli_given(arguments, "no-local");
     where->assume_linear = cli_given(arguments, "assume-linear");
-    where->warning = cli_given(arguments, "quiet") ? NULL : show_warning;
+    where->warning = cli_given(arguments, "quiet") ? NULL : cli_show_warning;
     const char *limit = cli_value(arguments, "max-size");
     char *end = NULL;
     unsigned long mebibytes = limit != NULL ? strtoul(limit, &end, 10) : DEFAULT_MAX_MIB;
@@ -175,7 +167,8 @@ static int read_options(struct symbolizing *work)
     where->ca_file = work->server.ca_file;
     if (status == CLI_DONE)
         status = cli_threads(arguments, &work->extract.threads);
-    return status == CLI_DONE ? cli_search_options(arguments, where) : status;
+    return status == CLI_DONE ? cli_search_directories(arguments, &where->directories, &where->directory_count)
+                              : status;
 }
 
 static bool ends_with(const char *text, const char *ending)

@@ -61,8 +61,8 @@ void cli_warn_oddities(const char *path, const sxt_trace_oddities *oddities);
 void cli_warn_state(const char *path, const sxt_trace *trace);
 void cli_warn_version(const char *path, uint32_t version);
 
-/* Fills in the directories of --search, which the caller frees. Prints what is wrong and returns the exit status. */
-int cli_search_options(const struct cli_arguments *arguments, sxt_modules_options *where);
+/* The directories of --search; the caller frees the list. Prints what is wrong and returns the exit status. */
+int cli_search_directories(const struct cli_arguments *arguments, const char *const **directories, size_t *count);
 
 /* Whether FILE, or that of FILE@MOMENT, begins like a heap trace. */
 bool cli_is_trace(const char *file);

@@ -213,6 +213,15 @@ static sxt_archive *open_module(void *data, uint32_t module, const uint64_t *add
     return naming->source->open(naming->source->data, one->path, one->build_id, addresses, count);
 }
 
+static int ask_module(void *data, uint32_t module, const uint64_t *addresses, size_t count, sxt_remote_answer *answer,
+                      void *answer_data, sxt_error *error)
+{
+    const struct sxt_naming *naming = data;
+    const struct sxt_naming_module *one = &naming->modules[module];
+    return naming->source->ask(naming->source->data, one->path, one->build_id, addresses, count, answer, answer_data,
+                               error);
+}
+
 static sxt_string path_of(void *data, uint32_t module)
 {
     const struct sxt_naming *naming = data;
@@ -222,7 +231,12 @@ static sxt_string path_of(void *data, uint32_t module)
 /* A return address belongs to the call before it. */
 static int look_up(struct sxt_naming *naming, sxt_trace_named *named, sxt_error *error)
 {
-    const struct sxt_places_source files = {.open = open_module, .path = path_of, .data = naming};
+    const struct sxt_places_source files = {
+        .open = open_module,
+        .ask = naming->source->ask != NULL ? ask_module : NULL,
+        .path = path_of,
+        .data = naming,
+    };
     for (size_t i = 0; i < naming->entry_count; i++) {
         const struct sxt_naming_entry *entry = &naming->entries[i];
         if (!entry->is_invalid && entry->module != SXT_NO_MODULE &&

@@ -205,25 +205,78 @@ struct sxt_place_frame sxt_places_frame(const struct sxt_places *places, const s
     return frame;
 }
 
+/* Places of one file that are asked for. */
+struct asking {
+    struct sxt_places *places;
+    struct sxt_place *next; /* the first of them whose answer has not come */
+    sxt_string path;
+    sxt_error *error;
+};
+
+static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
+{
+    struct asking *asking = data;
+    (void)index;
+    while (asking->next->count > 0)
+        asking->next++;
+    struct sxt_place *place = asking->next++;
+    for (size_t i = 0; i < count && i < CHAIN_MOST; i++)
+        if (!sxt_places_add_frame(asking->places, place, frames[i].file.size > 0 ? frames[i].file : asking->path,
+                                  frames[i].function, frames[i].line))
+            return sxt_fail_memory(asking->error, count * sizeof *asking->places->frames);
+    return SXT_OK;
+}
+
+/* Asks for the places from FIRST up to END, all of one file, that have no frames yet. */
+static int ask(struct sxt_places *places, size_t first, size_t end, const struct sxt_places_source *source,
+               uint64_t *addresses, sxt_error *error)
+{
+    struct asking asking = {places, &places->list[first], source->path(source->data, places->list[first].module),
+                            error};
+    size_t count = 0;
+    for (size_t i = first; i < end; i++)
+        if (places->list[i].count == 0)
+            addresses[count++] = places->list[i].address;
+    return count > 0
+               ? source->ask(source->data, places->list[first].module, addresses, count, take_answer, &asking, error)
+               : SXT_OK;
+}
+
+/* Looks up the places from FIRST up to END, all of one file. ADDRESSES is room for as many. */
+static int look_up_file(struct sxt_places *places, size_t first, size_t end, const struct sxt_places_source *source,
+                        uint64_t *addresses, sxt_error *error)
+{
+    uint32_t module = places->list[first].module;
+    if (module == SXT_NO_MODULE)
+        return SXT_OK;
+    for (size_t i = first; i < end; i++)
+        addresses[i - first] = places->list[i].address;
+    sxt_archive *archive = source->open(source->data, module, addresses, end - first);
+    bool done = true;
+    for (size_t i = first; i < end && done && archive != NULL; i++)
+        done = look_up(places, &places->list[i], archive, source->path(source->data, module));
+    sxt_archive_close(&archive);
+    if (!done)
+        return sxt_fail_memory(error, places->count * sizeof *addresses);
+    return source->ask != NULL ? ask(places, first, end, source, addresses, error) : SXT_OK;
+}
+
 int sxt_places_look_up(struct sxt_places *places, const struct sxt_places_source *source, sxt_error *error)
 {
     uint64_t *addresses = calloc(places->count + 1, sizeof *addresses);
-    bool done = addresses != NULL;
-    for (size_t i = 0, end; i < places->count && done; i = end) {
-        uint32_t module = places->list[i].module;
-        for (end = i; end < places->count && places->list[end].module == module; end++)
-            addresses[end - i] = places->list[end].address;
-        sxt_archive *archive = module != SXT_NO_MODULE ? source->open(source->data, module, addresses, end - i) : NULL;
-        for (size_t k = i; k < end && done && archive != NULL; k++)
-            done = look_up(places, &places->list[k], archive, source->path(source->data, module));
-        sxt_archive_close(&archive);
+    int status = addresses != NULL ? SXT_OK : sxt_fail_memory(error, places->count * sizeof *addresses);
+    for (size_t i = 0, end; i < places->count && status == SXT_OK; i = end) {
+        for (end = i; end < places->count && places->list[end].module == places->list[i].module;)
+            end++;
+        status = look_up_file(places, i, end, source, addresses, error);
     }
     free(addresses);
-    if (done && places->alias_count > 0) {
+    if (status == SXT_OK && places->alias_count > 0) {
         places->function_of = calloc((size_t)places->folded.count + 1, sizeof *places->function_of);
-        done = places->function_of != NULL;
+        if (places->function_of == NULL)
+            status = sxt_fail_memory(error, places->folded.count * sizeof *places->function_of);
     }
-    return done ? SXT_OK : sxt_fail_memory(error, places->count * sizeof *addresses);
+    return status;
 }
 
 void sxt_places_write_frame(struct sxt_json_writer *json, uint32_t file, uint32_t line, uint32_t function)

@@ -56,6 +56,9 @@ const struct sxt_place *sxt_places_find(const struct sxt_places *places, uint32_
 struct sxt_places_source {
     /* The archive of a loaded file, for these addresses; NULL if there is none. */
     sxt_archive *(*open)(void *data, uint32_t module, const uint64_t *addresses, size_t count);
+    /* Answers for addresses that the archive does not have, as sxt_remote_ask does. NULL: nobody else knows more. */
+    int (*ask)(void *data, uint32_t module, const uint64_t *addresses, size_t count, sxt_remote_answer *answer,
+               void *answer_data, sxt_error *error);
     sxt_string (*path)(void *data, uint32_t module); /* used if the source file is unknown */
     void *data;
 };

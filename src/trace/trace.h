@@ -9,6 +9,7 @@
 
 #include <sextant/archive.h>
 #include <sextant/record.h>
+#include <sextant/remote.h>
 #include <sextant/trace.h>
 #include <sextant/trace_view.h>
 
@@ -133,6 +134,9 @@ void sxt_spool_unlock(int fd);
 struct sxt_trace_name_source {
     /* The file that was loaded from PATH and has BUILD_ID (hexadecimal, may be empty), for these addresses, or NULL. */
     sxt_archive *(*open)(void *data, sxt_string path, sxt_string build_id, const uint64_t *addresses, size_t count);
+    /* Answers for addresses that this file does not have, as sxt_remote_ask does. NULL: nobody else knows more. */
+    int (*ask)(void *data, sxt_string path, sxt_string build_id, const uint64_t *addresses, size_t count,
+               sxt_remote_answer *answer, void *answer_data, sxt_error *error);
     void *data;
 };
 
