@@ -21,6 +21,7 @@
 #include "service/listen.h"
 #include "service/log.h"
 #include "service/metrics.h"
+#include "service/notify.h"
 #include "service/sweeper.h"
 #include "service/workers.h"
 
@@ -314,6 +315,7 @@ static void serve(struct server *server, const sigset_t *signals)
         sxt_log_message(service->log, "warning", NULL,
                         "no keys are given: everybody on this machine may read, upload and remove");
     sxt_log_message(service->log, "info", NULL, "listening on %s", server->listen.address);
+    sxt_notify("READY=1");
     for (unsigned tick = 0;; tick++) {
         int number = wait_signal(signals, TICK_MS);
         if (number == SIGHUP)
@@ -347,6 +349,7 @@ static bool wait_idle(struct sxt_service *service, const sigset_t *signals, uint
 static bool drain(struct server *server, const sigset_t *signals)
 {
     struct sxt_service *service = &server->service;
+    sxt_notify("STOPPING=1");
     sxt_log_message(service->log, "info", NULL, "ending: no new connections, %u requests are finished",
                     atomic_load(&service->active));
     sxt_log_flush(service->log);

@@ -243,10 +243,9 @@ class Described(sextant.ProgramTest):
         """A server whose store is gone is not ready."""
         shutil.rmtree(self.store)
         self.store.write_text("not a folder")
-        for name in ("ready",):
-            reply = self.server.get(self.path_of(name))
-            self.assertEqual(reply.status, 503, reply)
-            self.check_reply(name, reply)
+        reply = self.server.get(self.path_of("ready"))
+        self.assertEqual(reply.status, 503, reply)
+        self.check_reply("ready", reply)
 
     def test_every_operation_behaves_as_described(self):
         for case in self.cases():
@@ -285,7 +284,8 @@ class Described(sextant.ProgramTest):
         names = [operation["operationId"] for _, _, operation, _ in self.document.operations()]
         self.assertEqual(len(names), len(set(names)))
         used = set(re.findall(r'"\$ref": "#/components/(\w+/\w+)"', json.dumps(tree)))
-        components = {f"{kind}/{name}" for kind in ("parameters", "responses", "schemas") for name in tree["components"][kind]}
+        kinds = ("parameters", "responses", "schemas")
+        components = {f"{kind}/{name}" for kind in kinds for name in tree["components"][kind]}
         self.assertEqual(used, components)
         for path, _, operation, parameters in self.document.operations():
             words = {parameter["name"] for parameter in parameters if parameter["in"] == "path"}
