@@ -1,12 +1,16 @@
 """The symbol service on loopback, compared with a bare libmicrohttpd server that answers "hello" to the same client: one
-address a request, 1,000 addresses a request, and the latency at half of the most requests."""
+address a request, 1,000 addresses a request, and the latency at half of the most requests. llvm-symbolizer, and eu-addr2line
+with a debuginfod server, answer the same addresses."""
 
 import json
+import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
+
+import service_peers
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "cli"))
 from support.service import Server  # noqa: E402
@@ -57,14 +61,14 @@ def questions(sextant, folder):
     one, many = folder / "one.json", folder / "many.json"
     one.write_text(json.dumps({"file_id": FILE_ID, "addresses": addresses[:1]}))
     many.write_text(json.dumps({"file_id": FILE_ID, "addresses": addresses}))
-    return symbfile, one, many
+    return symbfile, one, many, addresses
 
 
 def measure(build):
     program = build / "bench" / "service_load"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        symbfile, one, many = questions(build / "sextant", folder)
+        symbfile, one, many, addresses = questions(build / "sextant", folder)
         hello = Hello(build / "bench" / "service_hello")
         with Server(folder / "store", program=build / "sextant") as server:
             headers = {"FileID": FILE_ID, "FilePart": "0", "FileParts": "1"}
@@ -75,6 +79,9 @@ def measure(build):
             half = figures["one"]["requests_per_second"] // 2
             figures["half"] = load(program, server, half, "POST", "/api/symbolize", one)
         hello.stop()
+        identity = subprocess.run([build / "sextant", "info", "--json", build / "sextant"], check=True, capture_output=True)
+        figures["peers"] = service_peers.measure(build / "sextant", json.loads(identity.stdout)["build_id"], addresses)
+    figures["load_average"] = os.getloadavg()[0]
     figures["part_of_hello"] = figures["one"]["requests_per_second"] / figures["hello"]["requests_per_second"]
     figures["addresses_per_second"] = figures["many"]["requests_per_second"] * 1000
     return figures
@@ -88,6 +95,8 @@ def show(figures):
     print(f"{'one address, of hello':34} {figures['part_of_hello'] * 100:10.0f} %   target 40 %")
     print(f"{'addresses a second':34} {figures['addresses_per_second'] / 1e6:10.1f} M   target 2 M")
     print(f"{'p99 at half load':34} {figures['half']['p99_us'] / 1000:10.2f} ms  target under 20 ms")
+    service_peers.show(figures["peers"], figures)
+    print(f"{'load average':34} {figures['load_average']:10.1f}")
 
 
 if __name__ == "__main__":
