@@ -7,7 +7,6 @@
 #include "catalog/private.h"
 
 #define BUILD_ID_MAX 64
-#define FILE_ID_TEXT 22 /* characters of base64url without padding */
 
 static bool is_hex(sxt_string text)
 {
@@ -34,11 +33,8 @@ bool sxt_catalog_parse_file_id(sxt_string text, struct sxt_catalog_id *out)
         set_id(out, 'f', text);
         return true;
     }
-    size_t size = text.size;
-    if (size == FILE_ID_TEXT + 2 && text.data[size - 1] == '=' && text.data[size - 2] == '=')
-        size -= 2;
     uint8_t bytes[SXT_FILE_ID_SIZE];
-    if (size != FILE_ID_TEXT || !sxt_base64url_decode(bytes, sizeof bytes, text.data, size))
+    if (!sxt_base64url_decode(bytes, sizeof bytes, text.data, text.size))
         return false;
     out->text[0] = 'f';
     out->text[1] = '.';

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hex.h"
@@ -341,37 +342,6 @@ const struct sxt_key *sxt_keys_find(const struct sxt_keys *keys, const char *aut
     return found;
 }
 
-static int base64_digit(char letter)
-{
-    if (letter >= 'A' && letter <= 'Z')
-        return letter - 'A';
-    if (letter >= 'a' && letter <= 'z')
-        return letter - 'a' + 26;
-    if (letter >= '0' && letter <= '9')
-        return letter - '0' + 52;
-    return letter == '+' || letter == '-' ? 62 : letter == '/' || letter == '_' ? 63 : -1;
-}
-
-/* Base64 of either alphabet. Returns the number of bytes, 0 if it is anything else. */
-static size_t decode_base64(const char *text, size_t size, char to[AUTHORIZATION])
-{
-    while (size > 0 && text[size - 1] == '=')
-        size--;
-    if (size % 4 == 1 || size > AUTHORIZATION)
-        return 0;
-    size_t written = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < size; i++) {
-        int digit = base64_digit(text[i]);
-        if (digit < 0)
-            return 0;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 != 0)
-            to[written++] = (char)(uint8_t)(bits >> (6 - 2 * (i % 4)));
-    }
-    return written;
-}
-
 /* "id:key" of a header, in TO. Returns its size, 0 if there is none. */
 static size_t decode_authorization(const char *authorization, char to[AUTHORIZATION])
 {
@@ -387,8 +357,10 @@ static size_t decode_authorization(const char *authorization, char to[AUTHORIZAT
     if (text[size + strspn(text + size, " \t")] != 0 || size >= AUTHORIZATION)
         return 0;
     bool is_plain = i == 2 && memchr(text, ':', size) != NULL;
-    if (!is_plain)
-        return decode_base64(text, size, to);
+    if (!is_plain) {
+        size_t count = sxt_base64_decode((uint8_t *)to, AUTHORIZATION, text, size);
+        return count != SXT_BASE64_WRONG ? count : 0;
+    }
     memcpy(to, text, size);
     return size;
 }
