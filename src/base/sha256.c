@@ -1,6 +1,7 @@
-/* sha256.c: names and constants follow FIPS 180-4, section 6.2. */
+/* sha256.c: the choice of the variant, and the one in plain C. Names follow FIPS 180-4, section 6.2. */
 #include "base/sha256.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -8,8 +9,7 @@
 #define BLOCK_SIZE    64
 #define LENGTH_OFFSET 56 /* of the message length in the last block */
 
-/* Section 4.2.2: the fractional parts of the cube roots of the first 64 primes. */
-static const uint32_t round_constants[64] = {
+const uint32_t sxt_sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -20,7 +20,24 @@ static const uint32_t round_constants[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static void add_block(uint32_t state[8], const uint8_t block[BLOCK_SIZE]);
+typedef void blocks_function(uint32_t state[8], const uint8_t *blocks, size_t count);
+
+static void choose_and_run(uint32_t state[8], const uint8_t *blocks, size_t count);
+
+/* Starts at the function that replaces it. Threads that meet there all store the same value. */
+static blocks_function *_Atomic chosen = choose_and_run;
+
+static void add_blocks(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    atomic_load_explicit(&chosen, memory_order_relaxed)(state, blocks, count);
+}
+
+static void choose_and_run(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    blocks_function *function = sxt_sha256_hardware_available() ? sxt_sha256_hardware : sxt_sha256_portable;
+    atomic_store_explicit(&chosen, function, memory_order_relaxed);
+    function(state, blocks, count);
+}
 
 void sxt_sha256_init(struct sxt_sha256 *hash)
 {
@@ -44,13 +61,14 @@ void sxt_sha256_add(struct sxt_sha256 *hash, const void *data, size_t size)
         memcpy(hash->block + pending, bytes, part);
         if (part < missing)
             return;
-        add_block(hash->state, hash->block);
+        add_blocks(hash->state, hash->block, 1);
         bytes += part;
         size -= part;
     }
-    for (; size >= BLOCK_SIZE; size -= BLOCK_SIZE, bytes += BLOCK_SIZE)
-        add_block(hash->state, bytes);
-    memcpy(hash->block, bytes, size);
+    size_t blocks = size / BLOCK_SIZE;
+    if (blocks > 0)
+        add_blocks(hash->state, bytes, blocks);
+    memcpy(hash->block, bytes + blocks * BLOCK_SIZE, size % BLOCK_SIZE);
 }
 
 void sxt_sha256_end(struct sxt_sha256 *hash, uint8_t digest[SXT_SHA256_SIZE])
@@ -59,13 +77,13 @@ void sxt_sha256_end(struct sxt_sha256 *hash, uint8_t digest[SXT_SHA256_SIZE])
     hash->block[pending++] = 0x80;
     memset(hash->block + pending, 0, BLOCK_SIZE - pending);
     if (pending > LENGTH_OFFSET) {
-        add_block(hash->state, hash->block);
+        add_blocks(hash->state, hash->block, 1);
         memset(hash->block, 0, BLOCK_SIZE);
     }
     uint64_t bits = hash->total * 8;
     for (int i = 0; i < 8; i++)
         hash->block[LENGTH_OFFSET + i] = (uint8_t)(bits >> (56 - 8 * i));
-    add_block(hash->state, hash->block);
+    add_blocks(hash->state, hash->block, 1);
 
     for (int i = 0; i < 8; i++)
         for (int byte = 0; byte < 4; byte++)
@@ -93,7 +111,7 @@ static void add_block(uint32_t state[8], const uint8_t block[BLOCK_SIZE])
     for (int t = 0; t < 64; t++) {
         uint32_t sum1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
         uint32_t choice = (e & f) ^ (~e & g);
-        uint32_t t1 = h + sum1 + choice + round_constants[t] + w[t];
+        uint32_t t1 = h + sum1 + choice + sxt_sha256_constants[t] + w[t];
         uint32_t sum0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
         uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
         uint32_t t2 = sum0 + majority;
@@ -115,3 +133,23 @@ static void add_block(uint32_t state[8], const uint8_t block[BLOCK_SIZE])
     state[6] += g;
     state[7] += h;
 }
+
+void sxt_sha256_portable(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_block(state, blocks + i * BLOCK_SIZE);
+}
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+
+bool sxt_sha256_hardware_available(void)
+{
+    return false;
+}
+
+void sxt_sha256_hardware(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    sxt_sha256_portable(state, blocks, count);
+}
+
+#endif
