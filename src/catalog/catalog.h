@@ -108,6 +108,17 @@ struct sxt_catalog_part {
 int sxt_catalog_add_part(struct sxt_catalog *catalog, const struct sxt_catalog_part *part,
                          struct sxt_store_writing **writing, bool *is_complete, sxt_error *error);
 
+/* What is there of an upload, for a client that goes on with it. */
+struct sxt_catalog_progress {
+    bool is_complete; /* all of it, and no other upload of its kind was completed later */
+    uint32_t *parts;  /* otherwise: the numbers of the parts that count, ascending; the caller frees it */
+    size_t count;
+};
+
+/* Looks for the upload that UPLOAD is a part of; its number is not read. */
+int sxt_catalog_find_upload(struct sxt_catalog *catalog, const struct sxt_catalog_part *upload,
+                            struct sxt_catalog_progress *out, sxt_error *error);
+
 /* Merges the complete sets of a binary that have no entry yet. */
 int sxt_catalog_settle(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                        sxt_error *error);
@@ -203,6 +214,18 @@ int sxt_catalog_open_content(struct sxt_catalog *catalog, const char *tenant, co
 
 /* --- listing and looking after --- */
 
+/* How much symbols say. */
+struct sxt_catalog_coverage {
+    uint64_t functions, with_lines, inlines;
+    bool has_symtab, has_dwarf;
+};
+
+/* 0 to 99: the better ones answer. */
+unsigned sxt_catalog_quality(const struct sxt_catalog_coverage *coverage);
+
+/* The same for symbols that a client pushes: from which source they are is not known. */
+unsigned sxt_catalog_push_quality(uint64_t functions, uint64_t with_lines, uint64_t inlines, bool is_go);
+
 /* A binary in a list. Strings live during the call. */
 struct sxt_catalog_listed {
     const char *tenant;
@@ -216,6 +239,7 @@ struct sxt_catalog_listed {
     uint32_t parts_there, parts_wanted; /* of the newest incomplete set; 0: none */
     const char *id;                     /* as the catalog keeps it; AFTER of the next page */
     const char *executable_hash, *debuginfo_hash; /* SHA-256 of the files in the best entries; NULL if there is none */
+    unsigned quality;                             /* of the best entry */
 };
 
 typedef int sxt_catalog_visit(void *data, const struct sxt_catalog_listed *listed);

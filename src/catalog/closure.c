@@ -69,17 +69,12 @@ static bool is_newer(const struct sxt_catalog_entry_name *a, const struct sxt_ca
     return a->time != b->time ? a->time > b->time : a->hash > b->hash;
 }
 
-struct sxt_catalog_candidate sxt_catalog_newest(const struct sxt_catalog_closure *closure, char kind)
+static const struct sxt_catalog_entry_name *newest_of(const struct sxt_catalog_listing *listing, char kind)
 {
-    struct sxt_catalog_candidate newest = {0};
-    for (size_t i = 0; i < closure->count; i++) {
-        const struct sxt_catalog_listing *listing = &closure->list[i].listing;
-        for (size_t k = 0; k < listing->entry_count; k++) {
-            const struct sxt_catalog_entry_name *name = &listing->entries[k];
-            if (name->kind == kind && (newest.name == NULL || is_newer(name, newest.name)))
-                newest = (struct sxt_catalog_candidate){closure->list[i].id.text, name};
-        }
-    }
+    const struct sxt_catalog_entry_name *newest = NULL;
+    for (size_t i = 0; i < listing->entry_count; i++)
+        if (listing->entries[i].kind == kind && (newest == NULL || is_newer(&listing->entries[i], newest)))
+            newest = &listing->entries[i];
     return newest;
 }
 
@@ -95,6 +90,20 @@ static int compare_candidates(const void *left, const void *right)
     if (a->time != b->time)
         return a->time > b->time ? -1 : 1;
     return (a->hash < b->hash) - (a->hash > b->hash);
+}
+
+struct sxt_catalog_candidate sxt_catalog_best_push(const struct sxt_catalog_closure *closure, char kind)
+{
+    struct sxt_catalog_candidate best = {0};
+    for (size_t i = 0; i < closure->count; i++) {
+        const struct sxt_catalog_entry_name *newest = newest_of(&closure->list[i].listing, kind);
+        if (newest == NULL)
+            continue;
+        struct sxt_catalog_candidate candidate = {closure->list[i].id.text, newest};
+        if (best.name == NULL || compare_candidates(&candidate, &best) < 0)
+            best = candidate;
+    }
+    return best;
 }
 
 int sxt_catalog_rank(const struct sxt_catalog_closure *closure, struct sxt_catalog_candidate **out, size_t *count,
@@ -113,7 +122,7 @@ int sxt_catalog_rank(const struct sxt_catalog_closure *closure, struct sxt_catal
             if (strchr("xdb", listing->entries[k].kind) != NULL)
                 (*out)[(*count)++] = (struct sxt_catalog_candidate){closure->list[i].id.text, &listing->entries[k]};
     }
-    struct sxt_catalog_candidate pushed = sxt_catalog_newest(closure, SXT_ENTRY_RANGES);
+    struct sxt_catalog_candidate pushed = sxt_catalog_best_push(closure, SXT_ENTRY_RANGES);
     if (pushed.name != NULL)
         (*out)[(*count)++] = pushed;
     qsort(*out, *count, sizeof **out, compare_candidates);

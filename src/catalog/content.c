@@ -198,7 +198,7 @@ static int find_symbols(struct content *content, enum sxt_catalog_blob_kind blob
         }
     struct sxt_catalog_candidate pads = {0};
     if (blob == SXT_BLOB_RETURNPADS)
-        pads = sxt_catalog_newest(content->closure, SXT_ENTRY_PADS);
+        pads = sxt_catalog_best_push(content->closure, SXT_ENTRY_PADS);
     if (pads.name != NULL && (out->hash[0] == 0 || pads.name->quality >= chosen->quality) &&
         read_entry(content, pads.id, pads.name, &entry))
         *out = entry.blobs[blob];

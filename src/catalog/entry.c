@@ -44,6 +44,16 @@ unsigned sxt_catalog_quality(const struct sxt_catalog_coverage *coverage)
     return quality + (coverage->inlines > 0 ? 15 : 0) + (coverage->has_dwarf ? 5 : 0);
 }
 
+/* What is in a symbol table and what is in DWARF look the same then. */
+unsigned sxt_catalog_push_quality(uint64_t functions, uint64_t with_lines, uint64_t inlines, bool is_go)
+{
+    return sxt_catalog_quality(&(struct sxt_catalog_coverage){.functions = functions,
+                                                              .with_lines = with_lines,
+                                                              .inlines = inlines,
+                                                              .has_symtab = functions > 0,
+                                                              .has_dwarf = with_lines > 0 && !is_go});
+}
+
 /* --- writing --- */
 
 static void write_text(struct sxt_json_writer *json, const char *key, const char *text)

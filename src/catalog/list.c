@@ -117,6 +117,7 @@ static void add_best(struct sxt_catalog_listed *listed, const struct sxt_catalog
     listed->has_inlines = entry->has_inlines;
     listed->has_go = entry->has_go;
     listed->functions = entry->functions;
+    listed->quality = entry->name.quality;
 }
 
 static const char *missing_of(const struct sxt_catalog_listed *listed, bool is_unmerged)
@@ -143,7 +144,7 @@ static int rank_all(const struct sxt_catalog_closure *closure, struct sxt_catalo
     int status = sxt_catalog_rank(closure, out, count, error);
     if (status != SXT_OK)
         return status;
-    struct sxt_catalog_candidate pads = sxt_catalog_newest(closure, SXT_ENTRY_PADS);
+    struct sxt_catalog_candidate pads = sxt_catalog_best_push(closure, SXT_ENTRY_PADS);
     void *moved = realloc(*out, (*count + 1) * sizeof **out);
     if (moved == NULL) {
         free(*out);

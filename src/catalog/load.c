@@ -90,7 +90,7 @@ static int open_best(struct loading *loading, const struct sxt_catalog_closure *
     if (status != SXT_OK)
         return status;
     status = open_ranges(loading, candidates, count, error);
-    struct sxt_catalog_candidate pads = sxt_catalog_newest(closure, SXT_ENTRY_PADS);
+    struct sxt_catalog_candidate pads = sxt_catalog_best_push(closure, SXT_ENTRY_PADS);
     int pads_status = open_pads(loading, &pads, status == SXT_OK ? error : NULL);
     free(candidates);
     if (loading->binary->ranges != NULL || loading->binary->pads != NULL)

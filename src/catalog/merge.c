@@ -288,10 +288,11 @@ static void describe(struct merge *merge)
     entry->has_go = has_function(symbols, "runtime.goexit") || has_function(symbols, "runtime.goexit.abi0");
     entry->has_lines = coverage.with_lines > 0;
     entry->has_inlines = coverage.inlines > 0;
-    entry->has_symtab = coverage.has_symtab = coverage.functions > 0;
-    entry->has_dwarf = coverage.has_dwarf = entry->has_lines && !entry->has_go;
+    entry->has_symtab = coverage.functions > 0;
+    entry->has_dwarf = entry->has_lines && !entry->has_go;
     entry->pads = merge->pad_count;
-    entry->name.quality = sxt_catalog_quality(&coverage);
+    entry->name.quality =
+        sxt_catalog_push_quality(coverage.functions, coverage.with_lines, coverage.inlines, entry->has_go);
     entry->module_name = sxt_catalog_base_name(module->path, &merge->arena);
     entry->arch = module->arch[0] != 0 ? module->arch : NULL;
     char hex[2 * SXT_BUILD_ID_MAX + 1];

@@ -229,13 +229,6 @@ int sxt_catalog_list_words(struct sxt_catalog *catalog, const char *prefix, stru
                            sxt_error *error);
 void sxt_catalog_words_free(struct sxt_catalog_words *words);
 
-/* The quality of symbols: 0 to 99. */
-struct sxt_catalog_coverage {
-    uint64_t functions, with_lines, inlines;
-    bool has_symtab, has_dwarf;
-};
-unsigned sxt_catalog_quality(const struct sxt_catalog_coverage *coverage);
-
 /* --- merging: merge.c --- */
 
 /* Makes the archive of a complete set of the binary, stores it, and then its entry. */
@@ -330,14 +323,18 @@ struct sxt_catalog_candidate {
 };
 
 /*
- * The entries that can answer for the ranges of the binary, best first. Of pushes only the newest complete one counts.
+ * The entries that can answer for the ranges of the binary, best first. Of pushes only sxt_catalog_best_push counts.
  * The caller frees *OUT.
  */
 int sxt_catalog_rank(const struct sxt_catalog_closure *closure, struct sxt_catalog_candidate **out, size_t *count,
                      sxt_error *error);
 
-/* The newest entry of KIND; its name is NULL if there is none. */
-struct sxt_catalog_candidate sxt_catalog_newest(const struct sxt_catalog_closure *closure, char kind);
+/*
+ * The push of KIND that counts: of each id the newest, and of all ids the best of these. So a stripped executable that
+ * is pushed does not hide what was pushed for the same binary before it was stripped. Its name is NULL if there is
+ * none.
+ */
+struct sxt_catalog_candidate sxt_catalog_best_push(const struct sxt_catalog_closure *closure, char kind);
 
 /* What was loaded before: the binary, or NULL, and which entries there were. */
 struct sxt_catalog_loaded {

@@ -19,6 +19,9 @@ int sxt_upload_piece(struct sxt_request *request, const void *data, size_t size,
 enum sxt_handled sxt_upload_handle(struct sxt_request *request);
 void sxt_upload_finish(struct sxt_request *request);
 
+/* Is this a value of the header Generation? */
+bool sxt_upload_is_generation(sxt_string text);
+
 /* files.c: ELF files, sources, and what was made of them */
 enum sxt_handled sxt_files_begin(struct sxt_request *request);
 int sxt_files_piece(struct sxt_request *request, const void *data, size_t size, sxt_error *error);

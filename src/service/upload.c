@@ -107,18 +107,26 @@ static bool read_ids(struct sxt_request *request, struct sxt_catalog_part *part)
     return false;
 }
 
+bool sxt_upload_is_generation(sxt_string text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=:-";
+    for (size_t i = 0; i < text.size; i++)
+        if (memchr(letters, text.data[i], sizeof letters - 1) == NULL)
+            return false;
+    return text.size > 0 && text.size <= GENERATION_MAX;
+}
+
 static bool read_generation(struct sxt_request *request, struct sxt_catalog_part *part)
 {
     const char *text = sxt_request_header(request, "Generation");
     if (text == NULL)
         return true;
-    size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=:-");
-    if (size == 0 || text[size] != 0 || size > GENERATION_MAX) {
+    if (!sxt_upload_is_generation(sxt_string_of(text))) {
         sxt_reply_failure(request, 400, SXT_CODE_GENERATION, "Generation is not a word of at most %d letters: '%.40s'",
                           GENERATION_MAX, text);
         return false;
     }
-    part->generation = (sxt_string){text, size};
+    part->generation = sxt_string_of(text);
     return true;
 }
 
