@@ -350,6 +350,7 @@ static bool begin(struct sxt_http *http, struct transfer *transfer)
     answer->status = 0;
     answer->again = answer->full = false;
     answer->seconds = 0;
+    answer->asked_seconds = 0;
     sxt_error_clear(&answer->error);
     transfer->handle = take_handle(http);
     transfer->headers = list_headers(&http->curl, transfer->request);
@@ -420,6 +421,7 @@ static void end(struct transfer *transfer, CURLcode code)
     find_status(transfer);
     curl_off_t seconds = 0;
     http->curl.easy_getinfo(transfer->handle, CURLINFO_RETRY_AFTER, &seconds);
+    answer->asked_seconds = seconds > 0 ? (uint64_t)seconds : 0;
     answer->seconds = seconds > 0 ? (unsigned)(seconds < WAIT_MAX ? seconds : WAIT_MAX) : 0;
     if (code == CURLE_OK)
         answer->again = is_over_soon(answer->status);

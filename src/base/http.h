@@ -57,8 +57,9 @@ struct sxt_http_answer {
     sxt_error error; /* otherwise the reason */
     long status;     /* of the answer; 0: none */
     bool again; /* failed or refused in a way that may be over soon: lost connection, 408, 429, 500, 502, 503, 504 */
-    unsigned seconds; /* to wait before asking again, as the service says; 0: it does not say */
-    bool full;        /* BODY reached its maximum */
+    unsigned seconds;       /* to wait before asking again, as the service says; 0: it does not say */
+    bool full;              /* BODY reached its maximum */
+    uint64_t asked_seconds; /* like SECONDS, but as long as the service says */
 };
 
 /* One request, tried once. Returns answer->result. Redirects (3xx) are not followed. */

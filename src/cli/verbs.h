@@ -14,6 +14,7 @@ extern const struct cli_verb cli_dump;
 extern const struct cli_verb cli_fileid;
 extern const struct cli_verb cli_heap;
 extern const struct cli_verb cli_info;
+extern const struct cli_verb cli_push;
 extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;
 extern const struct cli_verb cli_serve;

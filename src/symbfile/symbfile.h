@@ -182,6 +182,9 @@ int sxt_symbfile_add_module(struct sxt_symbfile_writer *writer, const struct sxt
 
 /* The functions, inlined calls and lines that were added so far; other members of *OUT stay as they are. */
 void sxt_symbfile_writer_counts(const struct sxt_symbfile_writer *writer, sxt_written *out);
+
+/* About how many bytes the records that are kept back take; a little more than they do. */
+uint64_t sxt_symbfile_writer_kept(const struct sxt_symbfile_writer *writer);
 int sxt_symbfile_writer_finish(struct sxt_symbfile_writer *writer, sxt_error *error);
 void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer);
 

@@ -77,6 +77,13 @@ void sxt_symbfile_writer_counts(const struct sxt_symbfile_writer *writer, sxt_wr
     out->lines = writer->lines;
 }
 
+/* The numbers of strings take about as much as `struct sxt_symbfile_pending`, or are counted with it. */
+uint64_t sxt_symbfile_writer_kept(const struct sxt_symbfile_writer *writer)
+{
+    return writer->pending.size - writer->record_count * (sizeof(struct sxt_symbfile_pending) / 2) +
+           writer->window.estimate;
+}
+
 void sxt_symbfile_writer_close(struct sxt_symbfile_writer **writer)
 {
     if (*writer == NULL)
