@@ -135,6 +135,8 @@ class Described(sextant.ProgramTest):
         yield Case("source-put", 201, [build_id, "src/a.c"], body=b"int x;")
         yield Case("source-put", 400, ["x", "src/a.c"], body=b"int x;")
         yield Case("have", 200, body={"files": [{"build_id": build_id}, {"file_id": "00" * 16, "sha256": "00" * 32}]})
+        pushed = {"file_id": "00" * 16, "ranges": {"generation": "g", "parts": 2}, "symbols": {"functions": 1}}
+        yield Case("have", 200, body={"files": [pushed]})
         yield Case("have", 400, body={"files": [{}]})
         yield from self.questions()
         yield from self.contents()
