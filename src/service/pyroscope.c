@@ -419,6 +419,9 @@ enum sxt_handled sxt_pyroscope_delete(struct sxt_request *request)
         return SXT_WAIT;
     if (!read_call(&call, false))
         return SXT_DONE;
-    int status = sxt_catalog_remove(request->service->catalog, request->tenant, &call.id, &error);
-    return status == SXT_OK || status == SXT_ERROR_NOT_FOUND ? reply_nothing(&call) : fail(&call, &error);
+    struct sxt_catalog *catalog = request->service->catalog;
+    int status = sxt_catalog_remove(catalog, request->tenant, &call.id, &error);
+    if (status == SXT_OK || status == SXT_ERROR_NOT_FOUND)
+        status = sxt_catalog_forget_announced(catalog, request->tenant, &call.id, &error);
+    return status == SXT_OK ? reply_nothing(&call) : fail(&call, &error);
 }

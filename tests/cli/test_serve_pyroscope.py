@@ -78,6 +78,9 @@ class Pyroscope(sextant.ProgramTest):
         self.assertEqual(other.should_upload(self.build_id), (False, IN_PROGRESS))
         self.assert_refused(400, "failed_precondition", other.finished, self.build_id)
         self.assertEqual(client.list(), [])
+        client.delete(self.build_id)  # of what was only announced
+        self.assertEqual(client.upload(self.build_id, self.full).status, 412)
+        self.assertTrue(client.should_upload(self.build_id)[0])
         self.assertEqual(client.upload(self.build_id, self.full).status, 200)
         self.assertEqual(self.function(server)["function"], "twice")  # before UploadFinished
         self.assertFalse(other.should_upload(self.build_id)[0])
