@@ -27,6 +27,9 @@ struct sxt_code_piece {
     size_t size;
     uint64_t address;
     bool is_thumb; /* ARM: Thumb instructions */
+    bool is_intel; /* x86: in Intel's syntax, with names only for targets of branches; otherwise in that of AT&T */
+    size_t stop;   /* instructions that begin before this offset are listed; 0: all */
+    size_t *end;   /* gets the offset where the last one ends; may be NULL */
 };
 
 /* Appends what is at ADDRESS: "<puts@plt>", "<table+0x8>", and "<+0x30>" for a place in the function itself. */

@@ -192,7 +192,8 @@ static int list(const struct capstone *capstone, csh handle, const struct machin
     if (instruction == NULL)
         return sxt_fail_memory(error, sizeof *instruction);
     size_t step = piece->is_thumb ? 2 : machine->step;
-    for (size_t at = 0; at < piece->size && !out->failed;) {
+    size_t at = 0;
+    while (at < sxt_code_stop(piece) && !out->failed) {
         const uint8_t *bytes = piece->bytes + at;
         size_t left = piece->size - at;
         uint64_t address = piece->address + at;
@@ -205,6 +206,8 @@ static int list(const struct capstone *capstone, csh handle, const struct machin
         }
         sxt_buffer_u8(out, '\n');
     }
+    if (piece->end != NULL)
+        *piece->end = at;
     capstone->free_instruction(instruction, 1);
     return sxt_buffer_status(out, error);
 }

@@ -16,6 +16,7 @@ struct mark {
     uint64_t address;
     size_t start, end; /* its place in the text; equal if there is none */
     bool is_relative;  /* "(%rip)" follows it */
+    bool is_intel;     /* only targets of branches get a name */
 };
 
 struct lister {
@@ -37,11 +38,14 @@ int sxt_code_list_x86(const struct sxt_code_piece *piece, sxt_code_name *name, v
     int status = open_lister(&lister, piece, error);
     if (status != SXT_OK)
         return status;
-    for (size_t at = 0; at < piece->size && !out->failed;) {
+    size_t at = 0;
+    while (at < sxt_code_stop(piece) && !out->failed) {
         sxt_code_begin_line(at, out);
         at += list_one(&lister, piece, at, out);
         sxt_buffer_u8(out, '\n');
     }
+    if (piece->end != NULL)
+        *piece->end = at;
     return sxt_buffer_status(out, error);
 }
 
@@ -62,7 +66,8 @@ static ZyanStatus print_address(const ZydisFormatter *formatter, ZydisFormatterB
     size_t start = text->vector.size - 1; /* the size counts the NUL */
     ZYAN_CHECK(mark->print(formatter, buffer, context));
     /* Addresses relative to FS and GS are not in the file. */
-    if (is_memory && (operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS))
+    if (is_memory &&
+        (mark->is_intel || operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS))
         return ZYAN_STATUS_SUCCESS;
     mark->address = address;
     mark->start = start + (((const char *)text->vector.data)[start] == '*'); /* of an indirect branch */
@@ -83,7 +88,10 @@ static int open_lister(struct lister *lister, const struct sxt_code_piece *piece
                                       is_64 ? ZYDIS_MACHINE_MODE_LONG_64 : ZYDIS_MACHINE_MODE_LEGACY_32,
                                       is_64 ? ZYDIS_STACK_WIDTH_64 : ZYDIS_STACK_WIDTH_32)) &&
         ZYAN_SUCCESS(ZydisDecoderEnableMode(&lister->decoder, ZYDIS_DECODER_MODE_AMD_BRANCHES, ZYAN_TRUE)) &&
-        ZYAN_SUCCESS(ZydisFormatterInit(&lister->formatter, ZYDIS_FORMATTER_STYLE_ATT)) &&
+        ZYAN_SUCCESS(ZydisFormatterInit(&lister->formatter,
+                                        piece->is_intel ? ZYDIS_FORMATTER_STYLE_INTEL : ZYDIS_FORMATTER_STYLE_ATT)) &&
+        ZYAN_SUCCESS(ZydisFormatterSetProperty(&lister->formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL,
+                                               piece->is_intel)) &&
         ZYAN_SUCCESS(ZydisFormatterSetProperty(&lister->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE)) &&
         ZYAN_SUCCESS(
             ZydisFormatterSetProperty(&lister->formatter, ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED)) &&
@@ -147,7 +155,7 @@ static size_t list_one(const struct lister *lister, const struct sxt_code_piece 
 {
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    struct mark mark = {.print = lister->print_address};
+    struct mark mark = {.print = lister->print_address, .is_intel = piece->is_intel};
     char text[256];
     size_t left = piece->size - at;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&lister->decoder, piece->bytes + at, left, &instruction, operands)))
@@ -156,7 +164,8 @@ static size_t list_one(const struct lister *lister, const struct sxt_code_piece 
                                                       instruction.operand_count_visible, text, sizeof text,
                                                       piece->address + at, &mark)))
         return list_bytes(piece->bytes + at, left, out);
-    add_star(&instruction, operands, text, sizeof text, &mark);
+    if (!piece->is_intel)
+        add_star(&instruction, operands, text, sizeof text, &mark);
     put_text(lister, &mark, text, out);
     return instruction.length;
 }

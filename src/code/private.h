@@ -18,6 +18,12 @@ int sxt_code_list_x86(const struct sxt_code_piece *piece, sxt_code_name *name, v
 int sxt_code_list_capstone(const struct sxt_code_piece *piece, sxt_code_name *name, void *context,
                            struct sxt_buffer *out, sxt_error *error);
 
+/* The offset before which instructions begin that are listed. */
+static inline size_t sxt_code_stop(const struct sxt_code_piece *piece)
+{
+    return piece->stop != 0 && piece->stop < piece->size ? piece->stop : piece->size;
+}
+
 /* Appends the beginning of a line of a listing. */
 void sxt_code_begin_line(uint64_t offset, struct sxt_buffer *out);
 

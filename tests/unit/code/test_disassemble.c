@@ -26,7 +26,8 @@ static void check_at(uint16_t machine, uint64_t address, const char *bytes, size
     struct sxt_buffer out;
     uint8_t *exact = malloc(size > 0 ? size : 1);
     memcpy(exact, bytes, size);
-    struct sxt_code_piece piece = {machine, machine == EM_X86_64, false, exact, size, address, false};
+    struct sxt_code_piece piece = {
+        .machine = machine, .is_64 = machine == EM_X86_64, .bytes = exact, .size = size, .address = address};
     sxt_buffer_init(&out, 1 << 20);
     assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, NULL), SXT_OK);
     sxt_buffer_u8(&out, 0);
@@ -104,7 +105,12 @@ TEST(any_bytes_are_listed_to_the_end)
         uint8_t *bytes = malloc(size);
         for (size_t i = 0; i < size; i++)
             bytes[i] = (uint8_t)sxt_test_below(&random, 256);
-        struct sxt_code_piece piece = {round % 2 ? EM_X86_64 : EM_386, round % 2, false, bytes, size, BASE, false};
+        struct sxt_code_piece piece = {.machine = round % 2 ? EM_X86_64 : EM_386,
+                                       .is_64 = round % 2,
+                                       .bytes = bytes,
+                                       .size = size,
+                                       .address = BASE,
+                                       .is_intel = round % 4 > 1};
         struct sxt_buffer out;
         sxt_buffer_init(&out, 1 << 20);
         assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, NULL), SXT_OK);
@@ -133,6 +139,31 @@ static void check_other(struct sxt_code_piece piece, const char *bytes, size_t s
     assert_string_equal((const char *)out.data, wanted);
     sxt_buffer_free(&out);
     free(exact);
+}
+
+TEST(intel_syntax_has_names_for_targets_only)
+{
+    const struct sxt_code_piece piece = {.machine = EM_X86_64, .is_64 = true, .is_intel = true};
+    check_other(piece, BYTES("\x55\x48\x89\xe5\xe8\xf7\x0f\x00\x00"),
+                "     0:\tpush rbp\n     1:\tmov rbp, rsp\n     4:\tcall <402000>\n");
+    check_other(piece, BYTES("\x48\x8d\x05\xf9\x2f\x00\x00\x74\xfe"),
+                "     0:\tlea rax, [rip+0x2ff9]\n     7:\tjz <401007>\n");
+    check_other(piece, BYTES("\x8b\x04\x25\x10\x40\x40\x00\xff\x25\xfa\x2f\x00\x00"),
+                "     0:\tmov eax, [0x404010]\n     7:\tjmp [rip+0x2ffa]\n");
+}
+
+TEST(the_last_instruction_may_go_beyond_the_stop)
+{
+    size_t end = 99;
+    struct sxt_code_piece piece = {.machine = EM_X86_64, .is_64 = true, .stop = 2, .end = &end};
+    check_other(piece, BYTES("\x55\x48\x89\xe5\x5d"), "     0:\tpush %rbp\n     1:\tmov %rsp, %rbp\n");
+    assert_int_equal(end, 4);
+    piece.stop = 100;
+    check_other(piece, BYTES("\x55\x5d"), "     0:\tpush %rbp\n     1:\tpop %rbp\n");
+    assert_int_equal(end, 2);
+    piece = (struct sxt_code_piece){.machine = EM_AARCH64, .is_64 = true, .stop = 1, .end = &end};
+    check_other(piece, BYTES("\x1f\x20\x03\xd5\x1f\x20\x03\xd5"), "     0:\tnop\n");
+    assert_int_equal(end, 4);
 }
 
 TEST(aarch64_has_names_for_addresses_only)
@@ -182,7 +213,8 @@ TEST(unknown_machines_are_refused)
 TEST(too_much_text_is_an_error)
 {
     struct sxt_buffer out;
-    struct sxt_code_piece piece = {EM_X86_64, true, false, (const uint8_t *)"\x90\x90\x90", 3, BASE, false};
+    struct sxt_code_piece piece = {
+        .machine = EM_X86_64, .is_64 = true, .bytes = (const uint8_t *)"\x90\x90\x90", .size = 3, .address = BASE};
     sxt_error error;
     sxt_buffer_init(&out, 20);
     assert_int_equal(sxt_code_list(&piece, put_address, NULL, &out, &error), SXT_ERROR_LIMIT);
