@@ -9,6 +9,8 @@
  *     t/TENANT/id/ID/part/KIND/GENERATION/PARTS/TIME-PART-HASH
  *                                           an acknowledged part of an upload: a symbfile; KIND is ranges or pads
  *     t/TENANT/id/ID/same/ID                the two ids name one binary; written for both of them
+ *     t/TENANT/id/d.DEBUGID/same/ID         the debug id leads to the binary; only in this direction, so that listing
+ *                                           a binary by its other ids takes no longer
  *     t/TENANT/id/ID/symbols/QQK-TIME-HASH[-PARTS[=GENERATION]]
  *                                           an entry: JSON that names blobs; QQ quality (99 best), K kind; PARTS and
  *                                           GENERATION of the parts that it was merged from
@@ -76,7 +78,10 @@ void sxt_catalog_close(struct sxt_catalog **catalog);
 /* The longest build ID: 64 bytes. */
 #define SXT_CATALOG_ID_MAX 131
 
-/* An id as the catalog keeps it: "f." and 32 digits, or "b." and an even number of them; all lower case. */
+/*
+ * An id as the catalog keeps it: "f." and 32 digits, or "b." and an even number of them; all lower case. Questions may
+ * also have a debug id, "d." and 32 digits, which leads to the others.
+ */
 struct sxt_catalog_id {
     char text[SXT_CATALOG_ID_MAX];
 };
@@ -84,6 +89,12 @@ struct sxt_catalog_id {
 /* FileIDs are hex (32 digits) or base64url (22 characters, padding allowed). False if TEXT is not one. */
 bool sxt_catalog_parse_file_id(sxt_string text, struct sxt_catalog_id *out);
 bool sxt_catalog_parse_build_id(sxt_string text, struct sxt_catalog_id *out);
+
+/*
+ * The debug id of Breakpad, by which Mozilla's tools name modules: 32 hexadecimal digits and an age, which is 0 for ELF
+ * files. It becomes "d." and the 32 digits. Hyphens and a missing age are allowed. False if TEXT is not one.
+ */
+bool sxt_catalog_parse_debug_id(sxt_string text, struct sxt_catalog_id *out);
 
 /* Either: 32 hexadecimal digits may be a FileID or a build ID of 16 bytes, and the catalog then asks for both. */
 bool sxt_catalog_parse_id(sxt_string text, struct sxt_catalog_id out[2], size_t *count);
@@ -193,6 +204,19 @@ typedef int sxt_catalog_answer(void *data, size_t index, const sxt_frame *frames
  */
 int sxt_catalog_lookup(struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question,
                        sxt_catalog_answer *answer, void *data, sxt_error *error);
+
+/*
+ * The address to which offsets in the loaded binary are relative: that of its first segment. 0 if the segments are not
+ * known.
+ */
+uint64_t sxt_catalog_base_address(const struct sxt_catalog_binary *binary);
+
+/*
+ * Where the function begins that has ADDRESS, and how many bytes it has without gaps. OUTER is the outermost frame that
+ * a lookup of ADDRESS gave. False if that is not known, because only a return pad has the address.
+ */
+bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
+                                uint64_t *start, uint64_t *size);
 
 /* The local archive of ranges, for callers that need more than lookups; NULL if there is none, or not locally. */
 const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary);

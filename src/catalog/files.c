@@ -23,6 +23,7 @@ struct adding {
     struct sxt_catalog_added *added;
     sxt_binary binary;
     struct sxt_catalog_blob file;
+    struct sxt_catalog_id debug_id;
     bool is_upstream;
     struct sxt_arena arena;
 };
@@ -47,7 +48,7 @@ static int identify(struct adding *adding, struct sxt_store_writing *writing, sx
     sxt_catalog_parse_build_id(sxt_string_of(adding->binary.build_id), &adding->added->build_id);
     if (adding->binary.has_code)
         sxt_catalog_parse_file_id(sxt_string_of(adding->binary.file_id), &adding->added->file_id);
-    return SXT_OK;
+    return sxt_catalog_debug_id_of_file(fd, &adding->debug_id, error);
 }
 
 /* 32 digits may be a build ID although they were taken for a FileID. */
@@ -221,6 +222,13 @@ static int combine(struct adding *adding, sxt_error *error)
     return status;
 }
 
+static int link_debug_id(const struct adding *adding, sxt_error *error)
+{
+    const struct sxt_catalog_added *added = adding->added;
+    return sxt_catalog_link_debug_id(adding->catalog, adding->tenant, &adding->debug_id,
+                                     added->build_id.text[0] != 0 ? &added->build_id : &added->file_id, error);
+}
+
 static int add(struct adding *adding, const struct sxt_catalog_id *id, struct sxt_store_writing **writing,
                sxt_error *error)
 {
@@ -240,6 +248,8 @@ static int add(struct adding *adding, const struct sxt_catalog_id *id, struct sx
     if (status == SXT_OK && !adding->added->was_there)
         status = add_new(adding, writing, listing.last_time, error);
     sxt_catalog_listing_free(&listing);
+    if (status == SXT_OK)
+        status = link_debug_id(adding, error);
     if (status == SXT_OK)
         status = sxt_catalog_join(adding->catalog, adding->tenant, &adding->added->file_id, &adding->added->build_id,
                                   NULL, error);

@@ -262,7 +262,8 @@ int sxt_catalog_list(struct sxt_catalog *catalog, const char *tenant, const char
         status = sxt_catalog_list_words(catalog, key, &ids, error);
     }
     for (size_t i = 0; i < ids.count && status == SXT_OK && listing.left > 0; i++)
-        if (sxt_catalog_id_is_valid(sxt_string_of(ids.list[i])) && (after == NULL || strcmp(ids.list[i], after) > 0))
+        if (sxt_catalog_id_is_valid(sxt_string_of(ids.list[i])) && ids.list[i][0] != 'd' &&
+            (after == NULL || strcmp(ids.list[i], after) > 0))
             status = list_id(&listing, ids.list[i], error);
     sxt_catalog_words_free(&ids);
     return status;
@@ -364,8 +365,13 @@ int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const st
     struct sxt_catalog_closure closure;
     int status = list_existing(catalog, tenant, id, &closure, error);
     /* The id that was asked for is the last: what is left after a failure is found again. */
-    for (size_t i = closure.count; i-- > 0 && status == SXT_OK;)
-        status = remove_id(catalog, tenant, closure.list[i].id.text, error);
+    for (size_t i = closure.count; i-- > 0 && status == SXT_OK;) {
+        struct sxt_catalog_id debug_id;
+        if (sxt_catalog_debug_id_of_id(closure.list[i].id.text, &debug_id))
+            status = remove_id(catalog, tenant, debug_id.text, error);
+        if (status == SXT_OK)
+            status = remove_id(catalog, tenant, closure.list[i].id.text, error);
+    }
     sxt_catalog_closure_free(&closure);
     return status;
 }

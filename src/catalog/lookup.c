@@ -4,6 +4,7 @@
 #include "archive/archive.h"
 #include "base/error.h"
 #include "catalog/private.h"
+#include "symbols/symbols.h"
 
 #define BATCH      128
 #define FRAMES     512
@@ -122,4 +123,45 @@ int sxt_catalog_lookup(struct sxt_catalog_binary *binary, const struct sxt_catal
     }
     free(room.allocated);
     return status;
+}
+
+/* --- what callers need besides frames --- */
+
+static bool first_address(const struct sxt_catalog_opened *opened, uint64_t *address)
+{
+    const struct sxt_model_module *module = opened != NULL ? sxt_archive_module(opened->archive) : NULL;
+    if (module == NULL || module->segment_count == 0 || module->is_relocatable)
+        return false;
+    *address = module->segments[0].address;
+    for (size_t i = 1; i < module->segment_count; i++)
+        if (module->segments[i].address < *address)
+            *address = module->segments[i].address;
+    return true;
+}
+
+uint64_t sxt_catalog_base_address(const struct sxt_catalog_binary *binary)
+{
+    uint64_t address = 0;
+    if (!first_address(binary->layout, &address) && !first_address(binary->ranges, &address) &&
+        !first_address(binary->pads, &address))
+        return 0;
+    return address;
+}
+
+bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
+                                uint64_t *start, uint64_t *size)
+{
+    sxt_frame frames[PAD_FRAMES], whole = *outer;
+    if (binary->ranges == NULL)
+        return false;
+    if (binary->pads != NULL) { /* the frame may be that of a pad, which is one byte long */
+        size_t count = sxt_archive_lookup(binary->ranges->archive, address, frames, PAD_FRAMES);
+        if (count == 0 || count > PAD_FRAMES)
+            return false;
+        whole = frames[count - 1];
+    }
+    sxt_archive_whole_range(binary->ranges->archive, &whole);
+    *start = whole.start;
+    *size = whole.length;
+    return true;
 }

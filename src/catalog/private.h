@@ -46,6 +46,14 @@ bool sxt_catalog_tenant_of(sxt_string word, char out[SXT_CATALOG_KEY_ROOM]);
 /* Is TEXT an id as the catalog keeps it? */
 bool sxt_catalog_id_is_valid(sxt_string text);
 
+/*
+ * The debug id of a file with that build ID, of which the first 16 bytes count; a shorter one is followed by zeros.
+ * IS_LITTLE is the byte order of the file. The second form is for a build ID as the catalog keeps it, of a
+ * little-endian file; false if ID is not one.
+ */
+void sxt_catalog_debug_id_of(const uint8_t *build_id, size_t size, bool is_little, struct sxt_catalog_id *out);
+bool sxt_catalog_debug_id_of_id(const char *id, struct sxt_catalog_id *out);
+
 /* A part, from its name. */
 struct sxt_catalog_part_name {
     enum sxt_catalog_kind kind;
@@ -275,6 +283,15 @@ const char *sxt_catalog_base_name(const char *path, struct sxt_arena *arena);
 int sxt_catalog_join(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
                      const struct sxt_catalog_id *build_id, const struct sxt_catalog_listing *of_file_id,
                      sxt_error *error);
+
+/* Notes that DEBUG_ID leads to the binary ID. Either may be empty: nothing to do. */
+int sxt_catalog_link_debug_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *debug_id,
+                              const struct sxt_catalog_id *id, sxt_error *error);
+
+/* --- debug_id.c --- */
+
+/* The debug id of an ELF file; empty if it has none. SXT_ERROR_FORMAT if it is not an ELF file. */
+int sxt_catalog_debug_id_of_file(int fd, struct sxt_catalog_id *out, sxt_error *error);
 
 /* --- open archives: opened.c --- */
 

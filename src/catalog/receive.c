@@ -49,9 +49,17 @@ static bool has_same(const struct sxt_catalog_listing *listing, const char *id)
     return false;
 }
 
+int sxt_catalog_link_debug_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *debug_id,
+                              const struct sxt_catalog_id *id, sxt_error *error)
+{
+    if (debug_id->text[0] == 0 || id->text[0] == 0)
+        return SXT_OK;
+    return put_same(catalog, tenant, debug_id->text, id->text, error);
+}
+
 /*
  * The link from the build ID is written first: uploads go to the FileID, so a link from there is found by the next one
- * that looks whether both are there.
+ * that looks whether all are there.
  */
 int sxt_catalog_join(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
                      const struct sxt_catalog_id *build_id, const struct sxt_catalog_listing *of_file_id,
@@ -59,7 +67,10 @@ int sxt_catalog_join(struct sxt_catalog *catalog, const char *tenant, const stru
 {
     if (file_id->text[0] == 0 || build_id->text[0] == 0 || (of_file_id != NULL && has_same(of_file_id, build_id->text)))
         return SXT_OK;
+    struct sxt_catalog_id debug_id;
     int status = put_same(catalog, tenant, build_id->text, file_id->text, error);
+    if (status == SXT_OK && sxt_catalog_debug_id_of_id(build_id->text, &debug_id))
+        status = sxt_catalog_link_debug_id(catalog, tenant, &debug_id, build_id, error);
     if (status == SXT_OK)
         status = put_same(catalog, tenant, file_id->text, build_id->text, error);
     return status;

@@ -420,6 +420,28 @@ static int sweep_dated(struct sweep *sweep, const char *prefix, sxt_store_visit 
     return status;
 }
 
+static int compare_words(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Earlier versions of this program did not write the links of debug ids. IDS are in order. */
+static int link_debug_ids(const struct sweep *sweep, const char *tenant, const struct sxt_catalog_words *ids,
+                          sxt_error *error)
+{
+    int status = SXT_OK;
+    for (size_t i = 0; i < ids->count && status == SXT_OK; i++) {
+        struct sxt_catalog_id id, debug_id;
+        const char *text = debug_id.text;
+        if (!sxt_catalog_debug_id_of_id(ids->list[i], &debug_id) ||
+            bsearch(&text, ids->list, ids->count, sizeof *ids->list, compare_words) != NULL)
+            continue;
+        memcpy(id.text, ids->list[i], strlen(ids->list[i]) + 1);
+        status = sxt_catalog_link_debug_id(sweep->catalog, tenant, &debug_id, &id, error);
+    }
+    return status;
+}
+
 static int sweep_tenant(struct sweep *sweep, const char *word, sxt_error *error)
 {
     char tenant[SXT_CATALOG_KEY_ROOM], prefix[SXT_CATALOG_KEY_ROOM];
@@ -431,6 +453,8 @@ static int sweep_tenant(struct sweep *sweep, const char *word, sxt_error *error)
     for (size_t i = 0; i < ids.count && status == SXT_OK; i++)
         if (sxt_catalog_id_is_valid(sxt_string_of(ids.list[i])))
             status = sweep_binary(sweep, tenant, ids.list[i], error);
+    if (status == SXT_OK && !sweep->dry_run)
+        status = link_debug_ids(sweep, tenant, &ids, error);
     sxt_catalog_words_free(&ids);
     if (status == SXT_OK) {
         snprintf(prefix, sizeof prefix, "t/%s/missing/", word);

@@ -53,6 +53,59 @@ TEST(refuses_what_is_not_a_file_id)
     assert_false(sxt_catalog_parse_file_id((sxt_string){NULL, 0}, &id));
 }
 
+static const char *debug_id(const char *text)
+{
+    static struct sxt_catalog_id id;
+    bool is_one = sxt_catalog_parse_debug_id(sxt_string_of(text), &id);
+    assert_int_equal(is_one, id.text[0] != 0);
+    assert_true(!is_one || sxt_catalog_id_is_valid(sxt_string_of(id.text)));
+    return is_one ? id.text : NULL;
+}
+
+TEST(takes_a_debug_id_as_tools_spell_it)
+{
+    static const char *const texts[] = {"627B03B886604653802321DD2256B8AD0", "627b03b886604653802321dd2256b8ad0",
+                                        "627B03B886604653802321DD2256B8AD", "627B03B8-8660-4653-8023-21DD2256B8AD",
+                                        "627b03b8-8660-4653-8023-21dd2256b8ad-0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_string_equal(debug_id(texts[i]), "d.627b03b886604653802321dd2256b8ad");
+}
+
+TEST(refuses_what_is_not_a_debug_id_of_an_elf_file)
+{
+    static const char *const texts[] = {"",
+                                        "0",
+                                        "-",
+                                        "627B03B886604653802321DD2256B8A",
+                                        "627B03B886604653802321DD2256B8ADA",
+                                        "627B03B886604653802321DD2256B8AD00",
+                                        "627B03B886604653802321DD2256B8AG0",
+                                        "627B03B886604653802321DD2256B8AD 0",
+                                        "../627B03B886604653802321DD2256B8AD0"};
+    struct sxt_catalog_id id;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_null(debug_id(texts[i]));
+    assert_false(sxt_catalog_parse_debug_id((sxt_string){NULL, 0}, &id));
+}
+
+TEST(a_debug_id_has_the_first_bytes_of_the_build_id)
+{
+    static const uint8_t build_id[] = {0xb8, 0x03, 0x7b, 0x62, 0x60, 0x86, 0x53, 0x46, 0x80, 0x23,
+                                       0x21, 0xdd, 0x22, 0x56, 0xb8, 0xad, 0x57, 0xc0, 0xff, 0xee};
+    struct sxt_catalog_id id;
+    sxt_catalog_debug_id_of(build_id, sizeof build_id, true, &id);
+    assert_string_equal(id.text, "d.627b03b886604653802321dd2256b8ad");
+    sxt_catalog_debug_id_of(build_id, sizeof build_id, false, &id);
+    assert_string_equal(id.text, "d.b8037b6260865346802321dd2256b8ad");
+    sxt_catalog_debug_id_of(build_id, 3, true, &id);
+    assert_string_equal(id.text, "d.007b03b8000000000000000000000000");
+    assert_true(sxt_catalog_debug_id_of_id("b.b8037b6260865346802321dd2256b8ad57c0ffee", &id));
+    assert_string_equal(id.text, "d.627b03b886604653802321dd2256b8ad");
+    assert_false(sxt_catalog_debug_id_of_id("f.b8037b6260865346802321dd2256b8ad", &id));
+    assert_false(sxt_catalog_debug_id_of_id("b.b", &id));
+    assert_false(sxt_catalog_debug_id_of_id("", &id));
+}
+
 TEST(takes_a_build_id_of_any_even_length)
 {
     char longest[130];
