@@ -41,7 +41,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"sextant serve --store symbols", "for this machine, at http://127.0.0.1:8240"},
     {"sextant serve --store s3://bucket/symbols --listen :8240 --api-key-file keys", "for others, over a bucket"},
-    {"sextant serve --store symbols --cors-origin https://dashboard.example", "for a page that asks about addresses"},
+    {"sextant serve --store symbols --cors-origin https://profiler.firefox.com", "for the Firefox Profiler"},
     {"kill -HUP $(pidof sextant)", "read the keys again"},
     {NULL, NULL},
 };

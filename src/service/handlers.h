@@ -54,6 +54,12 @@ enum sxt_handled sxt_debuginfod_metadata(struct sxt_request *request);
 /* symbolize.c: addresses to functions, files and lines */
 enum sxt_handled sxt_handle_symbolize(struct sxt_request *request);
 
+/* symbolicate.c, source_code.c, assembly.c: Mozilla's symbolication API */
+enum sxt_handled sxt_handle_symbolicate(struct sxt_request *request);
+enum sxt_handled sxt_handle_source_code(struct sxt_request *request);
+enum sxt_handled sxt_handle_assembly(struct sxt_request *request);
+sxt_print_failure sxt_symbolicate_print_failure;
+
 /* otlp.c: profiles of OpenTelemetry */
 enum sxt_handled sxt_handle_otlp(struct sxt_request *request);
 

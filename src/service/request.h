@@ -136,8 +136,8 @@ void sxt_reply_object(struct sxt_request *request, const char *type, const char 
 void sxt_reply_header(struct sxt_request *request, const char *name, const char *value);
 
 /*
- * A failure: {"success":false,"uuid":…,"error":{"Code":"CODE","Text":…},"status":STATUS}. The codes are in codes.h and
- * docs/service.md.
+ * A failure: {"success":false,"uuid":…,"error":{"Code":"CODE","Text":…},"status":STATUS}, or as print_failure of the
+ * route prints it. The codes are in codes.h and docs/service.md.
  */
 void sxt_reply_failure(struct sxt_request *request, unsigned status, enum sxt_code code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

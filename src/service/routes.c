@@ -20,7 +20,17 @@ const struct sxt_route sxt_routes[] = {
      .handle = sxt_upload_handle, .finish = sxt_upload_finish},
 
     {.name = "symbolize", .method = "POST", .pattern = "/api/symbolize", .scope = SXT_SCOPE_READ,
-     .body = SXT_BODY_MEMORY, .is_public_read = true, .has_cors = true, .handle = sxt_handle_symbolize},
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .handle = sxt_handle_symbolize},
+
+    {.name = "symbolicate", .method = "POST", .pattern = "/symbolicate/v5", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .has_cors = true, .print_failure = sxt_symbolicate_print_failure,
+     .handle = sxt_handle_symbolicate},
+    {.name = "source-code", .method = "POST", .pattern = "/source/v1", .scope = SXT_SCOPE_READ,
+     .body = SXT_BODY_MEMORY, .is_public_read = true, .has_cors = true, .print_failure = sxt_symbolicate_print_failure,
+     .handle = sxt_handle_source_code},
+    {.name = "assembly", .method = "POST", .pattern = "/asm/v1", .scope = SXT_SCOPE_READ, .body = SXT_BODY_MEMORY,
+     .is_public_read = true, .has_cors = true, .print_failure = sxt_symbolicate_print_failure,
+     .handle = sxt_handle_assembly},
 
     {.name = "files", .method = "GET", .pattern = "/api/v1/files", .scope = SXT_SCOPE_READ, .is_public_read = true,
      .handle = sxt_files_list},

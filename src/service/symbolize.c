@@ -109,7 +109,7 @@ static void put_frame(struct sxt_buffer *out, const sxt_frame *frame)
         put(out, ",\"line\":null}");
 }
 
-/* The place of a string in the table; -1 for one that is absent. Number 0 of the table is never printed. */
+/* The place of a string in the table; -1 for one that is absent. */
 static int place_of(struct answering *answering, sxt_string text)
 {
     if (text.data == NULL)

@@ -310,9 +310,9 @@ class Origins(ServerTest):
         for origin, allowed in (("https://b.example", "https://b.example"), ("https://c.example", None)):
             asked = {"Origin": origin, "Access-Control-Request-Method": "POST",
                      "Access-Control-Request-Headers": "authorization"}  # fmt: skip
-            preflight = server.request("OPTIONS", "/api/symbolize", headers=asked)
-            reply = server.post("/api/symbolize", {"file_id": "00" * 16, "addresses": []}, headers={"Origin": origin})
-            self.assertEqual((preflight.status, reply.status), (204, 404))
+            preflight = server.request("OPTIONS", "/symbolicate/v5", headers=asked)
+            reply = server.post("/symbolicate/v5", {"memoryMap": [], "stacks": []}, headers={"Origin": origin})
+            self.assertEqual((preflight.status, reply.status), (204, 200))
             for headers in (preflight.headers, reply.headers):
                 self.assertEqual(headers["Access-Control-Allow-Origin"], allowed)
                 self.assertEqual(headers["Vary"], "Origin")
@@ -322,8 +322,10 @@ class Origins(ServerTest):
 
     def test_adds_no_origin_to_other_paths(self):
         server = self.serve("--cors-origin", "*")
-        reply = server.get("/healthz", headers={"Origin": "https://a.example"})
-        self.assertIsNone(reply.headers["Access-Control-Allow-Origin"])
+        for path in ("/healthz", "/api/symbolize", "/api/v1/files", "/buildid/00/debuginfo"):
+            for method in ("GET", "POST", "OPTIONS"):
+                reply = server.request(method, path, headers={"Origin": "https://a.example"})
+                self.assertIsNone(reply.headers["Access-Control-Allow-Origin"], (method, path))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Described(sextant.ProgramTest):
         sextant.need_tool("objcopy")
         folder = tempfile.TemporaryDirectory(prefix="sextant-test-")
         cls.addClassCleanup(folder.cleanup)
-        place = pathlib.Path(folder.name)
+        cls.place = place = pathlib.Path(folder.name)
         (place / "a.c").write_text("int main(int argc, char **argv) { (void)argv; return argc; }\n")
         sextant.tool("gcc", "-g", "-Wl,--build-id", "-o", place / "a", place / "a.c")
         sextant.tool("objcopy", "--only-keep-debug", place / "a", place / "debug")
@@ -139,6 +139,7 @@ class Described(sextant.ProgramTest):
         yield Case("have", 200, body={"files": [pushed]})
         yield Case("have", 400, body={"files": [{}]})
         yield from self.questions()
+        yield from self.mozilla()
         yield from self.contents()
         yield from self.pyroscope()
         for name in ("healthz", "live", "ready", "metrics", "openapi"):
@@ -184,6 +185,23 @@ class Described(sextant.ProgramTest):
         yield Case("section", 400, ("x", ".text"))
         yield Case("metadata", 200, query="key=buildid&value=" + build_id)
         yield Case("metadata", 400, query="key=what&value=x")
+
+    def mozilla(self):
+        job = {"memoryMap": [["a", self.build_id], ["b", "0" * 33], ["c", ""]],
+               "stacks": [[[0, int(self.address, 16)], [0, 1], [1, 1], [-1, -1]], []]}  # fmt: skip
+        for body in (job, {"jobs": [job, job]}, {"jobs": []}):
+            yield Case("symbolicate", 200, body=body)
+        yield Case("symbolicate", 400, body={**job, "stacks": [[[3, 1]]]})
+        source = {"debugName": "a", "debugId": self.build_id, "moduleOffset": self.address, "file": str(self.place / "a.c")}
+        yield Case("source-code", 404, body=source)
+        yield Case("source-put", 201, [self.build_id, str(self.place / "a.c")[1:]], body=b"int x;")
+        yield Case("source-code", 200, body=source)
+        yield Case("source-code", 400, body={**source, "moduleOffset": "1"})
+        code = {"codeId": self.build_id, "debugId": None, "startAddress": self.address, "size": "0x4"}
+        yield Case("assembly", 200, body=code)
+        yield Case("assembly", 200, body={**code, "name": "a", "continueUntilFunctionEnd": True})
+        yield Case("assembly", 404, body={**code, "codeId": UNKNOWN})
+        yield Case("assembly", 400, body={**code, "size": "4"})
 
     def pyroscope(self):
         kind = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"}

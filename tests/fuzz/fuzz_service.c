@@ -5,6 +5,8 @@
  *     k  a key file, a zero byte, the value of an Authorization header
  *     r  a Range header                         g, z  a body in gzip or zstd, in pieces
  *     m, j  a request of Pyroscope's clients, in protobuf or JSON
+ *     s  what /symbolicate/v5 is asked          a  what /source/v1 and /asm/v1 are asked
+ *     q  what /api/symbolize is asked
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +19,11 @@
 #include "service/expand.h"
 #include "service/framing.h"
 #include "service/keys.h"
+#include "service/module_question.h"
 #include "service/pyroscope_message.h"
+#include "service/question.h"
 #include "service/routing.h"
+#include "service/symbolicate.h"
 
 #define EXPANDED ((uint64_t)1 << 20)
 
@@ -26,6 +31,9 @@ static void fuzz_path(char *text);
 static void fuzz_headers(char *text);
 static void fuzz_keys(char *text, size_t size);
 static void fuzz_range(const char *text);
+static void fuzz_symbolicate(const char *text, size_t size);
+static void fuzz_module_question(const char *text, size_t size);
+static void fuzz_questions(const char *text, size_t size);
 static void fuzz_body(enum sxt_encoding encoding, const uint8_t *data, size_t size);
 static void fuzz_message(bool is_json, const uint8_t *data, size_t size);
 
@@ -53,6 +61,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_keys(text, size - 1);
     else if (*data == 'r')
         fuzz_range(text);
+    else if (*data == 's')
+        fuzz_symbolicate(text, size - 1);
+    else if (*data == 'a')
+        fuzz_module_question(text, size - 1);
+    else if (*data == 'q')
+        fuzz_questions(text, size - 1);
     free(text);
     return 0;
 }
@@ -132,6 +146,51 @@ static void fuzz_range(const char *text)
             SXT_HOLDS(size > 0 && start < totals[i] && size <= totals[i] - start);
     }
     sxt_etag_is_in(text, "\"tag\"");
+}
+
+/* Whatever is read is within its bounds. */
+static void fuzz_symbolicate(const char *text, size_t size)
+{
+    struct sxt_symbolicate asked;
+    enum sxt_code code;
+    int status = sxt_symbolicate_read(&asked, text, size, &code, NULL);
+    SXT_HOLDS(status == SXT_OK || code != 0);
+    for (size_t i = 0; i < asked.job_count && status == SXT_OK; i++) {
+        const struct sxt_symbolicate_job *job = &asked.jobs[i];
+        for (size_t k = 0; k < job->entry_count; k++)
+            SXT_HOLDS(asked.memory_map[job->first_entry + k] < asked.module_count);
+        for (size_t k = 0; k < job->stack_count; k++)
+            SXT_HOLDS(asked.stacks[job->first_stack + k].first + asked.stacks[job->first_stack + k].count <=
+                      asked.frame_count);
+    }
+    for (size_t i = 0; i < asked.frame_count && status == SXT_OK; i++)
+        SXT_HOLDS(asked.frames[i].module < asked.module_count || asked.frames[i].module == SXT_SYMBOLICATE_NO_MODULE);
+    for (size_t i = 0; i < asked.module_count; i++) {
+        struct sxt_catalog_id ids[SXT_MODULE_IDS];
+        SXT_HOLDS(sxt_module_ids(asked.modules[i].id, asked.modules[i].name, ids) <= SXT_MODULE_IDS);
+    }
+    sxt_symbolicate_free(&asked);
+}
+
+static void fuzz_module_question(const char *text, size_t size)
+{
+    struct sxt_module_question question;
+    struct sxt_catalog_id ids[SXT_MODULE_IDS];
+    enum sxt_code code;
+    if (sxt_module_question_read(&question, text, size, &code, NULL) == SXT_OK)
+        SXT_HOLDS(sxt_module_ids(question.debug_id, question.code_id, ids) <= SXT_MODULE_IDS);
+    sxt_module_question_free(&question);
+}
+
+static void fuzz_questions(const char *text, size_t size)
+{
+    struct sxt_questions questions;
+    enum sxt_code code;
+    int status = sxt_questions_read(&questions, text, size, &code, NULL);
+    for (size_t i = 0; i < questions.count && status == SXT_OK; i++)
+        SXT_HOLDS(questions.items[i].id_count > 0 && questions.items[i].first + questions.items[i].count <=
+                                                         questions.addresses_memory.size / sizeof(uint64_t));
+    sxt_questions_free(&questions);
 }
 
 static int collect(void *context, const void *data, size_t size, sxt_error *error)

@@ -18,6 +18,20 @@ def seeds():
     yield "tags", b'rW/"tag", "x"'
     yield "gzip", b"g" + pack(b"symbfile\0\1" * 20) + pack(b"x")
     yield "zstd", b"z" + ZSTD
+    yield "symbolicate", (
+        b's{"jobs":[{"memoryMap":[["libc.so.6","627B03B886604653802321DD2256B8AD0"],["a",""]],'
+        b'"stacks":[[[0,1716093],[1,7],[-1,-1]],[]]}],"version":5}'
+    )
+    yield "symbolicate-alone", b's{"stacks":[[[0,1]]],"memoryMap":[["a","0"]]}'
+    yield "source", b'a{"debugName":"a","debugId":"627B03B886604653802321DD2256B8AD0","moduleOffset":"0x4b","file":"/a.c"}'
+    yield "assembly", (
+        b'a{"name":"a","codeId":"b8037b62","debugId":null,"startAddress":"0x58","size":"0x1c",'
+        b'"continueUntilFunctionEnd":true}'
+    )
+    yield "questions", (
+        b'q{"files":[{"build_id":"ab12","addresses":["0x1","0x2"],"kind":"file_offset"},'
+        b'{"file_id":"d--nFqkSpJIXRFeHMp_Smg","addresses":[],"return_addresses":true}],"compact":true}'
+    )
 
 
 def pack(data):

@@ -92,9 +92,10 @@ class Document:
         return [f"{where}: {key} is missing" for key in missing]
 
     def check_additionalProperties(self, value, wanted, schema, where):
-        assert wanted is False
-        extra = set(value) - set(schema["properties"]) if isinstance(value, dict) else ()
-        return [f"{where}: {key} is not described" for key in sorted(extra)]
+        extra = sorted(set(value) - set(schema.get("properties", ()))) if isinstance(value, dict) else ()
+        if wanted is False:
+            return [f"{where}: {key} is not described" for key in extra]
+        return [problem for key in extra for problem in self.problems(value[key], wanted, f"{where}.{key}")]
 
     def check_anyOf(self, value, wanted, schema, where):
         return [] if any(not self.problems(value, one) for one in wanted) else [f"{where}: {value!r} fits none"]
