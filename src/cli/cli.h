@@ -138,6 +138,9 @@ const char *cli_extension(const char *path);
 /* Called by a verb before it fills tens of megabytes. */
 void cli_expect_much_memory(bool of_many_files);
 
+/* Called by a verb that runs for long: large blocks go back to the system as soon as they are freed. */
+void cli_expect_long_run(void);
+
 /* Ends a verb that printed results: a failed write is an error. */
 int cli_finish(struct sxt_emit *emit, int status);
 

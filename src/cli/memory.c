@@ -1,5 +1,5 @@
 /*
- * memory.c: memory for a verb that fills tens of megabytes once and ends.
+ * memory.c: memory for a verb that fills tens of megabytes once and ends, and for one that runs for days.
  *
  * By default each large block is mapped, touched page by page and unmapped again, which takes longer than filling it.
  * So memory is taken from one heap that never shrinks, in large pages if the kernel has them. Its address space is
@@ -49,5 +49,14 @@ void cli_expect_much_memory(bool of_many_files)
     start = (start + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
     if (start < end)
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE); /* Best effort: failure is ignored. */
+#endif
+}
+
+void cli_expect_long_run(void)
+{
+#ifdef __GLIBC__
+    /* Without this, the first large block that is freed makes the C library keep all later ones up to 32 MiB. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
 #endif
 }

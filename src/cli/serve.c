@@ -133,6 +133,7 @@ static const char **list_option(const struct cli_arguments *arguments, const cha
 static int serve(const struct cli_arguments *arguments, const struct sxt_service_options *service)
 {
     sxt_error error;
+    cli_expect_long_run();
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an ordinary error */
     switch (sxt_service_run(service, &error)) {
     case SXT_OK:

@@ -165,3 +165,54 @@ def chain(ranges, address):
 def line_at(record, address):
     lines = [line for offset, line in record.lines if offset <= address - record.va]
     return lines[-1] if lines else 0
+
+
+# --- cutting one into parts ---
+
+
+def put_varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def put_field(number, value):
+    if isinstance(value, int):
+        return put_varint(number << 3) + put_varint(value)
+    return put_varint(number << 3 | 2) + put_varint(len(value)) + value
+
+
+def put_message(kind, body):
+    return put_varint(len(body)) + put_varint(kind) + body
+
+
+def split(data, count):
+    """COUNT symbfiles with the ranges of one, each complete in itself: whole addresses, strings in place. A function stays
+    with what is inlined in it."""
+    table, va, header, groups = [], None, b"", []
+    for kind, body in messages(data):
+        if kind == HEADER:
+            header = MAGIC + put_message(HEADER, body)
+        elif kind == STRINGS:
+            table = [value for key, value in fields(body) if key == 1]
+        elif kind == RANGE:
+            found = fields(body)
+            va = address(dict(found), 12, va)
+            if dict(found).get(7, 0) == 0:
+                groups.append(b"")
+            groups[-1] += put_message(RANGE, whole_range(found, table, va))
+    size = -(-len(groups) // count) or 1
+    return [header + b"".join(groups[part * size : (part + 1) * size]) for part in range(count)]
+
+
+def whole_range(found, table, va):
+    texts = {9: 3, 10: 4, 11: 6}
+    out = put_field(12, va)
+    for key, value in found:
+        if key in texts:
+            out += put_field(texts[key], table[value])
+        elif key not in (1, 12):
+            out += put_field(key, value)
+    return out
