@@ -84,7 +84,7 @@ static int write_symbfiles(struct sxt_push_binary *binary, const sxt_symbols *sy
                                             &failed, error);
     if (status != SXT_ERROR_UNSUPPORTED || failed != 1)
         return status;
-    binary->has_no_code = true;
+    binary->calls_are_unknown = true;
     if (ftruncate(streams[0].file.fd, 0) != 0 || lseek(streams[0].file.fd, 0, SEEK_SET) != 0)
         return sxt_fail_errno(error, errno, "cannot write a temporary file");
     return sxt_symbfile_write_ranges_fd(symbols, options, streams[0].file.fd, NULL, error);
@@ -97,7 +97,9 @@ static int split_symbols(struct sxt_push_binary *binary, sxt_symbols **symbols, 
     sxt_symbols_free(symbols);
     if (status == SXT_OK)
         status = split_stream(binary, SXT_PUSH_RANGES, &streams[0], error);
-    if (status == SXT_OK && !binary->has_no_code)
+    /* The space may be needed for the parts of the other one. */
+    sxt_output_abandon(&streams[0].file);
+    if (status == SXT_OK && !binary->calls_are_unknown)
         status = split_stream(binary, SXT_PUSH_PADS, &streams[1], error);
     return status;
 }

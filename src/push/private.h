@@ -28,6 +28,7 @@ struct sxt_push_request {
     const char *path; /* "/api/…" */
     const void *body;
     size_t size;
+    unsigned silence_seconds; /* the longest time without a byte; 0: as usual */
     char headers[SXT_PUSH_HEADERS_MAX][SXT_PUSH_HEADER_ROOM];
     size_t header_count;
 };

@@ -53,7 +53,7 @@ struct sxt_push_binary {
     struct sxt_push_set sets[SXT_PUSH_KINDS];
     uint64_t functions, with_lines, inlines, lines, pads;
     bool is_go;
-    bool has_no_code;       /* the machine's calls are not known, so there are no return pads */
+    bool calls_are_unknown; /* the machine's calls are not known, so there are no return pads */
     uint64_t part_size;     /* given: begin another part at this size */
     bool is_file_id_forced; /* given: FILE_ID is the identity, whatever the files say */
 };

@@ -182,6 +182,7 @@ int sxt_push_request_send(struct sxt_push *push, const struct sxt_push_request *
                                           .size = request->size,
                                           .method = "POST",
                                           .ca_file = push->options.ca_file,
+                                          .silence_seconds = request->silence_seconds,
                                           .stop = push->options.stop};
     struct sxt_buffer lines;
     sxt_buffer_init(reply, REPLY_MAX);

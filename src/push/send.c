@@ -19,7 +19,8 @@
 #include "push/private.h"
 
 #define ZSTD_LEVEL 3
-#define ROUNDS     3 /* of sending what is missing; a second one is needed only if the server lost parts */
+#define SILENCE    300 /* seconds: a server may merge the parts of a large binary before it answers the last one */
+#define ROUNDS     3   /* of sending what is missing; a second one is needed only if the server lost parts */
 
 /* A part that is to be sent. */
 struct job {
@@ -113,7 +114,8 @@ static int send_encoded(struct sending *sending, const struct job *job, int enco
                                        .path = job->kind == SXT_PUSH_RANGES ? "/api/symbols-ranges"
                                                                             : "/api/symbols-returnpads",
                                        .body = plain->data,
-                                       .size = plain->size};
+                                       .size = plain->size,
+                                       .silence_seconds = SILENCE};
     sxt_buffer_init(&packed, SIZE_MAX);
     int status = encoding == SXT_PUSH_ZSTD   ? compress_zstd(plain->data, plain->size, &packed, error)
                  : encoding == SXT_PUSH_GZIP ? sxt_gzip_fast(plain->data, plain->size, &packed, error)
@@ -206,10 +208,14 @@ static int send_job(void *context, unsigned worker, size_t item)
     return status;
 }
 
+/*
+ * Return pads are first. They win over ranges, so if the push ends in between, old pads would hide new ranges; new pads
+ * over old ranges are never worse than what was there.
+ */
 static bool list_jobs(struct sending *sending)
 {
     sending->count = 0;
-    for (int i = 0; i < SXT_PUSH_KINDS; i++)
+    for (int i = SXT_PUSH_KINDS - 1; i >= 0; i--)
         for (size_t k = 0; k < sending->binary->sets[i].count; k++) {
             if (sending->binary->sets[i].parts[k].is_there)
                 continue;

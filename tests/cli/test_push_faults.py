@@ -98,7 +98,7 @@ class FaultTest(PushTest):
             server, line = self.push_to(lambda *_: refusal(503, "1001"), state="failed", options=options)
             self.assertEqual(server.requests, requests)
             self.assertEqual((line["status"], line["code"], line["uuid"]), (503, "1001", UUID))
-            self.assertIn(f"part 1 of 1 of the ranges: the server answers 503, Code 1001, uuid {UUID}: not now",
+            self.assertIn(f"part 1 of 1 of the return pads: the server answers 503, Code 1001, uuid {UUID}: not now",
                           self.result.err)  # fmt: skip
 
     def test_refusals_are_not_repeated(self):
