@@ -325,6 +325,7 @@ static void set_options(struct sxt_http *http, struct transfer *transfer)
     set(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     set(handle, CURLOPT_NOSIGNAL, 1L);
     set(handle, CURLOPT_CONNECTTIMEOUT, (long)connect);
+    set(handle, CURLOPT_TIMEOUT, (long)request->total_seconds);
     set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(handle, CURLOPT_LOW_SPEED_TIME, (long)silence);
     set(handle, CURLOPT_ERRORBUFFER, transfer->problem);

@@ -37,6 +37,7 @@ struct sxt_http_request {
     const char *ca_file;      /* PEM, instead of the authorities of the system; may be NULL */
     unsigned connect_seconds; /* 0: 10 */
     unsigned silence_seconds; /* without a byte; 0: 60 */
+    unsigned total_seconds;   /* for all of it; 0: no limit */
     bool public_only;         /* refuse to connect to loopback, link-local and private addresses */
     const _Atomic bool *stop; /* ends the request when it becomes true; may be NULL */
 };

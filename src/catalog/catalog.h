@@ -16,7 +16,8 @@
  *                                           GENERATION of the parts that it was merged from
  *     t/TENANT/source/ID/PATHHASH/TIME-SHA256-SIZE
  *                                           a source file: the name says which blob; the content is its path
- *     t/TENANT/missing/ID/TIME              an upstream server did not have it
+ *     t/TENANT/missing/ID/TIME-WHAT         upstream servers did not have it; WHAT is debuginfo, executable, or a hash
+ *                                           of the path of a source file
  *     t/TENANT/announced/ID/TIME[-failed]   a client announced that it uploads the file, or that has failed
  *
  *     TENANT is "-" (no tenant) or "=NAME"; TIME 16 hexadecimal digits of microseconds; HASH the first 16 digits of
@@ -60,13 +61,14 @@ struct sxt_catalog;
 struct sxt_json_writer;
 
 struct sxt_catalog_options {
-    unsigned list_life_ms;   /* how long a listing is believed; 0: 2000 */
-    uint64_t open_limit;     /* archives that stay open; 0: 256 */
-    uint64_t inflate_limit;  /* bytes that a part or a file may expand to; 0: 4 GiB */
-    uint64_t stale_seconds;  /* after that an incomplete set is removed; 0: 86400 */
-    const char *program;     /* the path of sextant, which is started to read ELF files */
-    uint64_t worker_memory;  /* limits of that process: bytes of memory, 0: 4 GiB */
-    unsigned worker_seconds; /* seconds of processor time, 0: 300 */
+    unsigned list_life_ms;    /* how long a listing is believed; 0: 2000 */
+    uint64_t open_limit;      /* archives that stay open; 0: 256 */
+    uint64_t inflate_limit;   /* bytes that a part or a file may expand to; 0: 4 GiB */
+    uint64_t stale_seconds;   /* after that an incomplete set is removed; 0: 86400 */
+    const char *program;      /* the path of sextant, which is started to read ELF files */
+    uint64_t worker_memory;   /* limits of that process: bytes of memory, 0: 4 GiB */
+    unsigned worker_seconds;  /* seconds of processor time, 0: 300 */
+    const _Atomic bool *stop; /* if it becomes true, that process is ended; may be NULL */
 };
 
 int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *options, struct sxt_catalog **out,
@@ -218,6 +220,20 @@ uint64_t sxt_catalog_base_address(const struct sxt_catalog_binary *binary);
 bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
                                 uint64_t *start, uint64_t *size);
 
+/* What would make the answers of a binary better. */
+struct sxt_catalog_lack {
+    struct sxt_catalog_id build_id;
+    bool debuginfo;  /* what is there has no lines */
+    bool executable; /* a debug file answers, and does not know the segments */
+};
+
+/* What a binary lacks; NULL if that is nothing, or if its build ID is not known. */
+const struct sxt_catalog_lack *sxt_catalog_lack_of(const struct sxt_catalog_binary *binary);
+
+/* The build ID that was joined to the FileID of a binary. SXT_ERROR_NOT_FOUND if none is known. */
+int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
+                              struct sxt_catalog_id *out, sxt_error *error);
+
 /* The local archive of ranges, for callers that need more than lookups; NULL if there is none, or not locally. */
 const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary);
 
@@ -293,11 +309,17 @@ int sxt_catalog_has(struct sxt_catalog *catalog, const char *tenant, const struc
 int sxt_catalog_remove(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                        sxt_error *error);
 
-/* Notes that upstream servers do not have a binary, and asks whether that was noted in the last SECONDS. */
+/*
+ * Notes that upstream servers do not have WHAT, a word, of a binary, and asks whether that was noted in the last
+ * SECONDS: *LEFT is how many of them are left, 0 if it was not.
+ */
 int sxt_catalog_note_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                             sxt_error *error);
+                             const char *what, sxt_error *error);
 int sxt_catalog_is_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                           uint64_t seconds, bool *is_missing, sxt_error *error);
+                           const char *what, uint64_t seconds, uint64_t *left, sxt_error *error);
+
+/* After this time, such a note is removed. */
+#define SXT_CATALOG_MISSING_SECONDS 604800
 
 struct sxt_catalog_swept {
     uint64_t objects, bytes;

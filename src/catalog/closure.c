@@ -62,6 +62,21 @@ int sxt_catalog_list_closure(struct sxt_catalog *catalog, const char *tenant, co
     return status;
 }
 
+int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
+                              struct sxt_catalog_id *out, sxt_error *error)
+{
+    struct sxt_catalog_closure closure;
+    out->text[0] = 0;
+    int status = sxt_catalog_list_closure(catalog, tenant, file_id->text, false, &closure, error);
+    for (size_t i = 0; i < closure.count && status == SXT_OK && out->text[0] == 0; i++)
+        if (closure.list[i].id.text[0] == 'b')
+            *out = closure.list[i].id;
+    sxt_catalog_closure_free(&closure);
+    if (status == SXT_OK && out->text[0] == 0)
+        return sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "its build ID is not known");
+    return status;
+}
+
 /* --- choosing --- */
 
 static bool is_newer(const struct sxt_catalog_entry_name *a, const struct sxt_catalog_entry_name *b)

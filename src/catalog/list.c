@@ -404,19 +404,21 @@ static int missing_prefix(char out[SXT_CATALOG_KEY_ROOM], const char *tenant, co
 }
 
 int sxt_catalog_note_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                             sxt_error *error)
+                             const char *what, sxt_error *error)
 {
     char key[SXT_CATALOG_KEY_ROOM];
     int status = missing_prefix(key, tenant, id->text, error);
     size_t size = strlen(key);
     if (status != SXT_OK)
         return status;
-    snprintf(key + size, sizeof key - size, "%016" PRIx64, (uint64_t)sxt_catalog_now());
+    snprintf(key + size, sizeof key - size, "%016" PRIx64 "-%s", (uint64_t)sxt_catalog_now(), what);
     return sxt_store_put(catalog->store, key, "", 0, error);
 }
 
 struct newest_time {
     size_t prefix;
+    const char *what;
+    int64_t limit; /* a later time is that of a wrong clock */
     int64_t time;
 };
 
@@ -425,22 +427,31 @@ static int visit_time(void *data, const char *key, uint64_t size, int64_t modifi
     (void)size;
     (void)modified_us;
     struct newest_time *newest = data;
+    const char *word = key + newest->prefix;
+    size_t digits = strcspn(word, "-");
     uint64_t time;
-    if (sxt_hex_parse(sxt_string_of(key + newest->prefix), &time) && time < INT64_MAX && (int64_t)time > newest->time)
+    if (word[digits] == '-' && strcmp(word + digits + 1, newest->what) == 0 &&
+        sxt_hex_parse((sxt_string){word, digits}, &time) && time < (uint64_t)newest->limit &&
+        (int64_t)time > newest->time)
         newest->time = (int64_t)time;
     return SXT_OK;
 }
 
 int sxt_catalog_is_missing(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                           uint64_t seconds, bool *is_missing, sxt_error *error)
+                           const char *what, uint64_t seconds, uint64_t *left, sxt_error *error)
 {
     char key[SXT_CATALOG_KEY_ROOM];
-    *is_missing = false;
+    *left = 0;
     int status = missing_prefix(key, tenant, id->text, error);
-    struct newest_time newest = {strlen(key), -1};
+    const int64_t now = sxt_catalog_now();
+    if (seconds > SXT_CATALOG_MISSING_SECONDS)
+        seconds = SXT_CATALOG_MISSING_SECONDS;
+    struct newest_time newest = {strlen(key), what, now + (int64_t)seconds * 1000000, -1};
     if (status == SXT_OK)
         status = sxt_store_list(catalog->store, key, visit_time, &newest, error);
-    if (status == SXT_OK)
-        *is_missing = newest.time >= 0 && sxt_catalog_now() - newest.time < (int64_t)(seconds * 1000000);
-    return status;
+    if (status != SXT_OK || newest.time < 0)
+        return status;
+    int64_t age = now > newest.time ? (now - newest.time) / 1000000 : 0;
+    *left = (uint64_t)age < seconds ? seconds - (uint64_t)age : 0;
+    return SXT_OK;
 }

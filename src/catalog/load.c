@@ -121,6 +121,20 @@ static uint64_t hash_entries(const struct sxt_catalog_closure *closure)
     return sxt_catalog_short_hash(digest);
 }
 
+/* An entry of that quality has lines for most functions: see sxt_catalog_quality. */
+#define QUALITY_WITH_LINES 70
+
+static void note_lack(struct loading *loading, const struct sxt_catalog_closure *closure)
+{
+    struct sxt_catalog_lack *lack = &loading->binary->lack;
+    const struct sxt_catalog_entry_name *chosen = loading->chosen;
+    for (size_t i = 0; i < closure->count && lack->build_id.text[0] == 0; i++)
+        if (closure->list[i].id.text[0] == 'b')
+            lack->build_id = closure->list[i].id;
+    lack->debuginfo = chosen == NULL || chosen->quality < QUALITY_WITH_LINES;
+    lack->executable = chosen != NULL && chosen->kind == SXT_ENTRY_DEBUG && loading->binary->layout == NULL;
+}
+
 static int load_once(struct sxt_catalog *catalog, const char *tenant, const char *id,
                      const struct sxt_catalog_loaded *before, struct sxt_catalog_closure *closure,
                      struct sxt_catalog_loaded *out, sxt_error *error)
@@ -143,10 +157,12 @@ static int load_once(struct sxt_catalog *catalog, const char *tenant, const char
     status = open_best(&loading, closure, error);
     if (loading.has_failed)
         out->entries = 0; /* so that it is tried again */
-    if (status == SXT_OK)
+    if (status == SXT_OK) {
+        note_lack(&loading, closure);
         out->binary = binary;
-    else
+    } else {
         sxt_catalog_release(catalog, &binary);
+    }
     return status;
 }
 
@@ -180,6 +196,12 @@ void sxt_catalog_release(struct sxt_catalog *catalog, struct sxt_catalog_binary 
     sxt_catalog_close_archive(catalog, &last->pads);
     sxt_catalog_close_archive(catalog, &last->layout);
     free(last);
+}
+
+const struct sxt_catalog_lack *sxt_catalog_lack_of(const struct sxt_catalog_binary *binary)
+{
+    const struct sxt_catalog_lack *lack = &binary->lack;
+    return lack->build_id.text[0] != 0 && (lack->debuginfo || lack->executable) ? lack : NULL;
 }
 
 const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary)

@@ -308,6 +308,7 @@ struct sxt_catalog_binary {
     _Atomic unsigned users;
     struct sxt_catalog_opened *ranges, *pads; /* NULL if there are none */
     struct sxt_catalog_opened *layout;        /* has the segments; NULL if nothing has them */
+    struct sxt_catalog_lack lack;
 };
 
 int sxt_catalog_open_archive(struct sxt_catalog *catalog, const struct sxt_catalog_blob *blob,

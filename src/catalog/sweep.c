@@ -18,7 +18,7 @@
 #include "catalog/private.h"
 
 #define BLOB_AGE_US   ((int64_t)3600 * 1000000)
-#define NOTE_AGE_US   ((int64_t)86400 * 1000000)
+#define NOTE_AGE_US   ((int64_t)SXT_CATALOG_MISSING_SECONDS * 1000000)
 #define TEMPORARY_AGE 3600 /* seconds */
 
 /* The SHA-256 of a blob. */

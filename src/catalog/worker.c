@@ -110,8 +110,10 @@ static int64_t seconds(void)
     return now.tv_sec;
 }
 
+#define POLL_MS 200 /* how soon a stop is noticed */
+
 /* Reads what the child says until it ends, or its time does. Only the beginning is kept. */
-static bool read_message(int fd, int64_t until, char *message, size_t room)
+static bool read_message(int fd, int64_t until, const _Atomic bool *stop, char *message, size_t room)
 {
     size_t size = 0;
     char rest[256];
@@ -119,9 +121,9 @@ static bool read_message(int fd, int64_t until, char *message, size_t room)
     for (;;) {
         int64_t left = until - seconds();
         struct pollfd waiting = {.fd = fd, .events = POLLIN};
-        int ready = left > 0 ? poll(&waiting, 1, (int)(left > 60 ? 60 : left) * 1000) : 0;
-        if (left <= 0)
+        if (left <= 0 || (stop != NULL && *stop))
             return false;
+        int ready = poll(&waiting, 1, stop != NULL ? POLL_MS : (int)(left > 60 ? 60 : left) * 1000);
         if (ready == 0 || (ready < 0 && errno == EINTR))
             continue;
         bool is_full = size + 1 >= room;
@@ -168,6 +170,8 @@ static int explain(const struct sxt_catalog_options *options, int status, bool i
                    sxt_error *error)
 {
     const char *text = tidy(message);
+    if (!is_in_time && options->stop != NULL && *options->stop)
+        return sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "the server ends");
     if (!is_in_time || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)))
         return sxt_fail_reason(error, SXT_ERROR_LIMIT, SXT_REASON_INFLATE_LIMIT, SXT_NO_OFFSET,
                                "reading its symbols takes more than %u seconds", options->worker_seconds);
@@ -192,7 +196,8 @@ static int wait_for(const struct sxt_catalog_options *options, pid_t child, int 
 {
     char message[MESSAGE_MAX];
     int status = 0;
-    bool is_in_time = read_message(fd, seconds() + options->worker_seconds + SECONDS_MORE, message, sizeof message);
+    bool is_in_time =
+        read_message(fd, seconds() + options->worker_seconds + SECONDS_MORE, options->stop, message, sizeof message);
     if (!is_in_time) {
         kill(-child, SIGKILL);
         kill(child, SIGKILL);

@@ -211,14 +211,17 @@ TEST(describes_one_binary)
 TEST(notes_what_upstream_servers_do_not_have)
 {
     struct sxt_catalog_id id = sxt_test_build_id(BUILD);
-    bool is_missing;
-    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 60, &is_missing, NULL), SXT_OK);
-    assert_false(is_missing);
-    assert_int_equal(sxt_catalog_note_missing(sxt_test_it.catalog, "", &id, NULL), SXT_OK);
-    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 60, &is_missing, NULL), SXT_OK);
-    assert_true(is_missing);
-    assert_int_equal(sxt_catalog_is_missing(sxt_test_it.catalog, "", &id, 0, &is_missing, NULL), SXT_OK);
-    assert_false(is_missing);
+    struct sxt_catalog *catalog = sxt_test_it.catalog;
+    uint64_t left;
+    assert_int_equal(sxt_catalog_is_missing(catalog, "", &id, "debuginfo", 60, &left, NULL), SXT_OK);
+    assert_int_equal(left, 0);
+    assert_int_equal(sxt_catalog_note_missing(catalog, "", &id, "debuginfo", NULL), SXT_OK);
+    assert_int_equal(sxt_catalog_is_missing(catalog, "", &id, "debuginfo", 600, &left, NULL), SXT_OK);
+    assert_in_range(left, 1, 600);
+    assert_int_equal(sxt_catalog_is_missing(catalog, "", &id, "executable", 600, &left, NULL), SXT_OK);
+    assert_int_equal(left, 0);
+    assert_int_equal(sxt_catalog_is_missing(catalog, "", &id, "debuginfo", 0, &left, NULL), SXT_OK);
+    assert_int_equal(left, 0);
     assert_string_equal(sxt_test_ask(sxt_test_it.catalog, "", &id, 0x1000), "-");
 }
 
