@@ -19,6 +19,13 @@ static const struct cli_option options[] = {
     {"tls-cert", 0, "FILE", "speak TLS, with this certificate chain (PEM)", NULL},
     {"tls-key", 0, "FILE", "the key of the certificate (PEM)", NULL},
     {"forward", 0, "URL", "send OTLP profiles there when they have names", NULL},
+    {"upstream", 0, "URL", "ask this debuginfod server for what is missing; may be repeated", NULL},
+    {"upstream-allow-private", 0, NULL, "upstream servers may have private addresses", NULL},
+    {"upstream-limit", 0, "SIZE", "the largest file to fetch (default: that of --body-limit)", NULL},
+    {"upstream-timeout", 0, "SECONDS", "the longest that fetching a file may take (default: 300)", NULL},
+    {"upstream-wait", 0, "SECONDS", "the longest that a question waits for that (default: 20)", NULL},
+    {"upstream-pause", 0, "SECONDS", "do not ask a server that fails for this long (default: 60)", NULL},
+    {"upstream-recheck", 0, "TIME", "ask again for what servers did not have (default: 1h)", NULL},
     {"body-limit", 0, "SIZE", "the largest body of a request (default: 2G)", NULL},
     {"inflate-limit", 0, "SIZE", "the most that a compressed body may expand to (default: 4G)", NULL},
     {"key-limit", 0, "SIZE", "the most that a key may send in a day (default: no limit)", NULL},
@@ -42,6 +49,7 @@ static const struct cli_example examples[] = {
     {"sextant serve --store symbols", "for this machine, at http://127.0.0.1:8240"},
     {"sextant serve --store s3://bucket/symbols --listen :8240 --api-key-file keys", "for others, over a bucket"},
     {"sextant serve --store symbols --cors-origin https://profiler.firefox.com", "for the Firefox Profiler"},
+    {"sextant serve --store symbols --upstream https://debuginfod.debian.net", "fetch what is missing"},
     {"kill -HUP $(pidof sextant)", "read the keys again"},
     {NULL, NULL},
 };
@@ -95,6 +103,7 @@ static int read_limits(const struct cli_arguments *arguments, struct sxt_service
     } sizes[] = {{"inflate-limit", &service->inflate_limit},
                  {"key-limit", &service->key_limit},
                  {"memory-limit", &service->memory_limit},
+                 {"upstream-limit", &service->upstream_limit},
                  {"cache-limit", &service->store_options.cache_limit},
                  {"worker-memory", &service->catalog_options.worker_memory}};
     const struct {
@@ -104,6 +113,9 @@ static int read_limits(const struct cli_arguments *arguments, struct sxt_service
                   {"connection-limit", &service->connection_limit},
                   {"timeout", &service->timeout_seconds},
                   {"drain", &service->drain_seconds},
+                  {"upstream-timeout", &service->upstream_seconds},
+                  {"upstream-wait", &service->upstream_wait_seconds},
+                  {"upstream-pause", &service->upstream_pause_seconds},
                   {"worker-seconds", &service->catalog_options.worker_seconds},
                   {"workers", &service->workers}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == CLI_DONE; i++)
@@ -114,6 +126,8 @@ static int read_limits(const struct cli_arguments *arguments, struct sxt_service
         status = cli_time_option(arguments, "retention", &service->retention_seconds);
     if (status == CLI_DONE)
         status = cli_time_option(arguments, "stale", &service->stale_seconds);
+    if (status == CLI_DONE)
+        status = cli_time_option(arguments, "upstream-recheck", &service->upstream_recheck_seconds);
     if (status == CLI_DONE)
         status = cli_threads(arguments, &threads);
     service->threads = threads;
@@ -155,6 +169,7 @@ static int run(const struct cli_arguments *arguments)
         .tls_cert = cli_value(arguments, "tls-cert"),
         .tls_key = cli_value(arguments, "tls-key"),
         .forward = cli_value(arguments, "forward"),
+        .upstream_allow_private = cli_given(arguments, "upstream-allow-private"),
         .store_options = {.cache = cli_value(arguments, "cache")},
     };
     if (arguments->word_count > 0)
@@ -165,11 +180,14 @@ static int run(const struct cli_arguments *arguments)
     if (status != CLI_DONE)
         return status;
     const char **origins = list_option(arguments, "cors-origin", &service.cors_origin_count);
+    const char **upstreams = list_option(arguments, "upstream", &service.upstream_count);
     service.cors_origins = origins;
-    if (origins == NULL)
+    service.upstreams = upstreams;
+    if (origins == NULL || upstreams == NULL)
         status = cli_fail_text(NULL, "out of memory");
     else
         status = serve(arguments, &service);
     free(origins);
+    free(upstreams);
     return status;
 }

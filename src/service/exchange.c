@@ -17,6 +17,7 @@
 #include "base/string.h"
 #include "service/log.h"
 #include "service/metrics.h"
+#include "service/upstream.h"
 
 #define DROPPED ((uint64_t)256 << 10) /* that are read after a refusal, so that the connection can be used again */
 
@@ -24,6 +25,7 @@ static struct sxt_exchange *begin(struct sxt_service *service, struct MHD_Connec
 static enum MHD_Result take_headers(struct sxt_exchange *exchange, const char *url, const char *method);
 static void go_on(struct sxt_exchange *exchange);
 static void work(struct sxt_job *job);
+static void work_again(struct sxt_job *job);
 static void log_request(const struct sxt_exchange *exchange, uint64_t nanoseconds);
 
 static uint64_t now_ns(void)
@@ -224,26 +226,16 @@ static bool post_as_long(struct sxt_exchange *exchange)
     return sxt_workers_post(exchange->request.service->workers, &exchange->job);
 }
 
-static void work(struct sxt_job *job)
+static struct sxt_exchange *exchange_of_job(struct sxt_job *job)
 {
-    struct sxt_exchange *exchange = (struct sxt_exchange *)(void *)((char *)job - offsetof(struct sxt_exchange, job));
-    struct sxt_request *request = &exchange->request;
-    struct sxt_service *service = request->service;
+    return (struct sxt_exchange *)(void *)((char *)job - offsetof(struct sxt_exchange, job));
+}
+
+/* Gives the connection back to its thread. */
+static void end_work(struct sxt_exchange *exchange)
+{
+    struct sxt_service *service = exchange->request.service;
     struct MHD_Connection *connection = exchange->connection;
-    request->may_wait = true;
-    if (exchange->stage == SXT_STAGE_HEADERS)
-        request->route->begin(request);
-    else
-        sxt_body_work(exchange, exchange->stage == SXT_STAGE_END);
-    if (exchange->stage == SXT_STAGE_BODY && exchange->response != NULL)
-        exchange->stage = SXT_STAGE_DROP;
-    if (exchange->stage == SXT_STAGE_END && exchange->response == NULL) {
-        if (is_long(exchange) && !job->is_long && post_as_long(exchange))
-            return;
-        request->route->handle(request);
-        if (exchange->response == NULL)
-            sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");
-    }
     if (exchange->response != NULL) {
         finish(exchange); /* here it may wait for the disk */
         sxt_memory_free_body(exchange);
@@ -252,6 +244,57 @@ static void work(struct sxt_job *job)
         sxt_connection_expect_again(exchange->client);
     atomic_store_explicit(&exchange->is_waiting, false, memory_order_release);
     service->mhd.resume(connection);
+}
+
+/* Calls the handler, on a worker. False if the request waits for upstream.c: then it is not to be touched any more. */
+static bool handle(struct sxt_exchange *exchange)
+{
+    struct sxt_request *request = &exchange->request;
+    exchange->job.run = work_again;
+    while (request->route->handle(request) == SXT_WAIT && exchange->response == NULL && request->upstream != NULL) {
+        sxt_memory_free_reply(exchange); /* it begins anew */
+        if (sxt_upstream_park(request))
+            return false;
+    }
+    sxt_upstream_leave(request);
+    if (exchange->response == NULL)
+        sxt_reply_failure(request, 500, SXT_CODE_INTERNAL, "no reply was made");
+    return true;
+}
+
+static void work_again(struct sxt_job *job)
+{
+    struct sxt_exchange *exchange = exchange_of_job(job);
+    if (handle(exchange))
+        end_work(exchange);
+}
+
+void sxt_exchange_resume(struct sxt_request *request)
+{
+    struct sxt_exchange *exchange = sxt_exchange_of(request);
+    if (sxt_workers_post(request->service->workers, &exchange->job))
+        return;
+    sxt_reply_header(request, "Retry-After", "1");
+    sxt_reply_failure(request, 503, SXT_CODE_BUSY, "too many requests at once");
+    end_work(exchange);
+}
+
+static void work(struct sxt_job *job)
+{
+    struct sxt_exchange *exchange = exchange_of_job(job);
+    struct sxt_request *request = &exchange->request;
+    request->may_wait = true;
+    if (exchange->stage == SXT_STAGE_HEADERS)
+        request->route->begin(request);
+    else
+        sxt_body_work(exchange, exchange->stage == SXT_STAGE_END);
+    if (exchange->stage == SXT_STAGE_BODY && exchange->response != NULL)
+        exchange->stage = SXT_STAGE_DROP;
+    bool is_ready = exchange->stage == SXT_STAGE_END && exchange->response == NULL;
+    if (is_ready && is_long(exchange) && !job->is_long && post_as_long(exchange))
+        return;
+    if (!is_ready || handle(exchange))
+        end_work(exchange);
 }
 
 /* --- the end --- */

@@ -81,6 +81,9 @@ void sxt_exchange_completed(void *data, struct MHD_Connection *connection, void 
                             enum MHD_RequestTerminationCode reason);
 void sxt_exchange_free(struct sxt_exchange *exchange);
 
+/* Calls the handler of a request again that sxt_upstream_park took, on a worker. From any thread. */
+void sxt_exchange_resume(struct sxt_request *request);
+
 /* --- admit.c: may this request be handled? --- */
 
 /* Finds the route, and checks framing, key, and size. If it returns false, the reply is made. */

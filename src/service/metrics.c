@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "service/connections.h"
 #include "service/server.h"
+#include "service/upstream.h"
 
 #define SHARDS 16
 
@@ -265,4 +266,5 @@ void sxt_metrics_print(struct sxt_service *service, struct sxt_buffer *out)
     print_bytes(service->metrics, out);
     print_counts(service->metrics, out);
     print_store(service, out);
+    sxt_upstream_print(service->upstream, out);
 }

@@ -29,6 +29,7 @@ struct work {
     struct sxt_request *request;
     sxt_error error; /* of the store; code SXT_OK: none */
     size_t binaries;
+    bool is_later; /* binaries are being fetched: what is made meanwhile is not the reply */
 };
 
 static int find(void *data, const struct sxt_otlp_ids *given, void **binary, const sxt_archive **archive,
@@ -40,8 +41,11 @@ static int find(void *data, const struct sxt_otlp_ids *given, void **binary, con
     size_t count = 0;
     if (work->binaries++ == BINARIES_MAX)
         return sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET, "it names more than %d binaries", BINARIES_MAX);
-    if (!sxt_catalog_parse_id(given->build_id, ids, &count))
-        count = 0;
+    /* The build ID is first: it is one, even if it could be a FileID by its length. */
+    if (sxt_catalog_parse_build_id(given->build_id, &ids[count]))
+        count++;
+    if (sxt_catalog_parse_file_id(given->build_id, &ids[count]))
+        count++;
     if (sxt_catalog_parse_file_id(given->file_id, &ids[count]))
         count++;
     enum sxt_found outcome =
@@ -51,6 +55,7 @@ static int find(void *data, const struct sxt_otlp_ids *given, void **binary, con
         return work->error.code;
     }
     work->error.code = SXT_OK;
+    work->is_later |= outcome == SXT_FOUND_LATER;
     if (outcome != SXT_FOUND)
         return SXT_OK;
     *binary = found;
@@ -216,6 +221,10 @@ enum sxt_handled sxt_handle_otlp(struct sxt_request *request)
     sxt_error error;
     sxt_buffer_init(&out, FILLED_LIMIT);
     int status = sxt_otlp_fill(request->body.data, request->body.size, is_json, &source, &out, &report, &error);
+    if (work.is_later) {
+        sxt_buffer_free(&out);
+        return SXT_WAIT;
+    }
     if (status != SXT_OK) {
         fail(request, is_json, &work, &error);
         sxt_buffer_free(&out);

@@ -40,14 +40,22 @@ static struct MHD_Response *open_response(struct sxt_exchange *exchange, struct 
 
 void sxt_reply_object(struct sxt_request *request, const char *type, const char *hash, struct sxt_store_object **object)
 {
+    sxt_reply_object_part(request, type, hash, object, 0, sxt_store_object_size(*object));
+}
+
+void sxt_reply_object_part(struct sxt_request *request, const char *type, const char *hash,
+                           struct sxt_store_object **object, uint64_t start, uint64_t size)
+{
     struct sxt_exchange *exchange = sxt_exchange_of(request);
-    const uint64_t size = sxt_store_object_size(*object);
     struct part part = {.size = size};
-    char etag[80], text[80];
+    char etag[128], text[80];
     enum sxt_byte_range asked = SXT_RANGE_WHOLE;
     const char *tags = sxt_request_header(request, "If-None-Match"), *range = sxt_request_header(request, "Range"),
                *if_range = sxt_request_header(request, "If-Range");
-    snprintf(etag, sizeof etag, "\"%.64s\"", hash);
+    if (start == 0 && size == sxt_store_object_size(*object))
+        snprintf(etag, sizeof etag, "\"%.64s\"", hash);
+    else
+        snprintf(etag, sizeof etag, "\"%.64s-%llx-%llx\"", hash, (unsigned long long)start, (unsigned long long)size);
     sxt_reply_header(request, MHD_HTTP_HEADER_ETAG, etag);
     sxt_reply_header(request, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
     if (tags != NULL && sxt_etag_is_in(tags, etag)) {
@@ -70,6 +78,7 @@ void sxt_reply_object(struct sxt_request *request, const char *type, const char 
                  (unsigned long long)(part.start + part.size - 1), (unsigned long long)size);
         sxt_reply_header(request, MHD_HTTP_HEADER_CONTENT_RANGE, text);
     }
+    part.start += start;
     if (exchange->response == NULL)
         sxt_reply_finish(exchange, asked == SXT_RANGE_PART ? 206 : 200, type, open_response(exchange, object, &part),
                          part.size);

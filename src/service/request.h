@@ -33,9 +33,11 @@ struct sxt_request {
     char uuid[37];               /* of this request: in the log, in replies of failures */
     const char *tenant, *key_id; /* of the key; "" for none */
     unsigned scopes;
-    bool may_wait;          /* on a worker thread */
-    struct sxt_buffer body; /* of routes with SXT_BODY_MEMORY: whole, expanded; not NUL-terminated */
-    void *state;            /* the handler's */
+    bool may_wait;                       /* on a worker thread */
+    struct sxt_buffer body;              /* of routes with SXT_BODY_MEMORY: whole, expanded; not NUL-terminated */
+    void *state;                         /* the handler's */
+    struct sxt_upstream_visit *upstream; /* upstream.c; NULL: nothing was asked */
+    const char *missing;                 /* after sxt_request_find: why there is not more; NULL: nothing to say */
 };
 
 /*
@@ -77,7 +79,8 @@ void sxt_request_log(struct sxt_request *request, const char *format, ...) __att
 
 /*
  * What a handler returns: SXT_DONE after a reply; SXT_WAIT if it must be called again with may_wait (before any reply,
- * and with nothing changed but its state).
+ * and with nothing changed but its state). With may_wait, it may return SXT_WAIT after SXT_FOUND_LATER or
+ * SXT_UPSTREAM_WAIT, and is called again when what it asked for is there, or is not going to come.
  */
 enum sxt_handled { SXT_DONE, SXT_WAIT };
 typedef enum sxt_handled sxt_handler(struct sxt_request *request);
@@ -131,6 +134,10 @@ void sxt_reply_text(struct sxt_request *request, unsigned status, const char *ty
 /* An object, or the part of it that the request's Range asks for; ETag, If-None-Match and HEAD are seen to. */
 void sxt_reply_object(struct sxt_request *request, const char *type, const char *hash,
                       struct sxt_store_object **object);
+
+/* The same for SIZE bytes from START of an object, which is as if they were an object. */
+void sxt_reply_object_part(struct sxt_request *request, const char *type, const char *hash,
+                           struct sxt_store_object **object, uint64_t start, uint64_t size);
 
 /* Another header of the reply; before the reply. */
 void sxt_reply_header(struct sxt_request *request, const char *name, const char *value);

@@ -23,6 +23,7 @@
 #include "service/metrics.h"
 #include "service/notify.h"
 #include "service/sweeper.h"
+#include "service/upstream.h"
 #include "service/workers.h"
 
 #define TICK_MS          100  /* how often the log is written and slow connections are looked for */
@@ -99,6 +100,14 @@ static int check_options(const struct sxt_service_options *options, sxt_error *e
     if (options->forward != NULL && strncmp(options->forward, "http://", 7) != 0 &&
         strncmp(options->forward, "https://", 8) != 0)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not a URL to forward to: '%.200s'", options->forward);
+    for (size_t i = 0; i < options->upstream_count; i++) {
+        int status = sxt_upstream_check_url(options->upstreams[i], error);
+        if (status != SXT_OK)
+            return status;
+    }
+    if (options->upstream_recheck_seconds > SXT_CATALOG_MISSING_SECONDS)
+        return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
+                        "what upstream servers do not have is asked for again after seven days at most");
     if (options->public_read && options->api_key_file == NULL)
         return sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET,
                         "reading is open to everybody already: no keys are given");
@@ -140,6 +149,11 @@ static void fill_defaults(struct sxt_service_options *options)
     options->drain_seconds = (uint32_t)or_else(options->drain_seconds, 30);
     options->threads = sxt_pool_threads(options->threads);
     options->workers = (uint32_t)or_else(options->workers, options->threads * 4 > 8 ? options->threads * 4 : 8);
+    options->upstream_limit = or_else(options->upstream_limit, options->body_limit);
+    options->upstream_seconds = (uint32_t)or_else(options->upstream_seconds, 300);
+    options->upstream_wait_seconds = (uint32_t)or_else(options->upstream_wait_seconds, 20);
+    options->upstream_pause_seconds = (uint32_t)or_else(options->upstream_pause_seconds, 60);
+    options->upstream_recheck_seconds = or_else(options->upstream_recheck_seconds, 3600);
     options->catalog_options.inflate_limit = options->inflate_limit;
     options->catalog_options.stale_seconds = options->stale_seconds;
 }
@@ -171,7 +185,7 @@ static int open_parts(struct server *server, sxt_error *error)
     ssize_t size = readlink("/proc/self/exe", server->program, sizeof server->program - 1);
     if (options->catalog_options.program == NULL && size > 0)
         options->catalog_options.program = server->program;
-    options->store_options.stop = &service->is_stopping;
+    options->store_options.stop = options->catalog_options.stop = &service->is_stopping;
     int status = sxt_mhd_load(&service->mhd, error);
     if (status == SXT_OK)
         status = sxt_log_open(STDERR_FILENO, &service->log, error);
@@ -189,6 +203,8 @@ static int open_parts(struct server *server, sxt_error *error)
         status = sxt_metrics_open(&service->metrics, error);
     if (status == SXT_OK)
         status = sxt_workers_start(options->workers, &service->workers, error);
+    if (status == SXT_OK && options->upstream_count > 0)
+        status = sxt_upstream_open(service, &service->upstream, error);
     if (status == SXT_OK)
         status = sxt_connections_open(service, options->connection_limit, options->timeout_seconds,
                                       &service->connections, error);
@@ -323,6 +339,7 @@ static void serve(struct server *server, const sigset_t *signals)
         else if (number != 0)
             break;
         sxt_log_flush(service->log);
+        sxt_upstream_tick(service->upstream);
         if (tick % (1000 / TICK_MS) == 0)
             sxt_connections_check(service->connections);
     }
@@ -354,6 +371,7 @@ static bool drain(struct server *server, const sigset_t *signals)
                     atomic_load(&service->active));
     sxt_log_flush(service->log);
     atomic_store(&service->is_draining, true);
+    sxt_upstream_cancel(service->upstream);
     sxt_acceptor_stop(&server->acceptor);
     close(server->listen.descriptor);
     server->listen.descriptor = -1;
@@ -377,6 +395,7 @@ static void close_parts(struct server *server)
     sxt_acceptor_stop(&server->acceptor);
     if (service->daemon != NULL)
         service->mhd.stop(service->daemon);
+    sxt_upstream_close(&service->upstream);
     sxt_sweeper_stop(&server->sweeper);
     sxt_workers_stop(&service->workers);
     sxt_connections_close(&service->connections);

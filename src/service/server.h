@@ -24,6 +24,7 @@ struct sxt_service {
     struct sxt_workers *workers;         /* workers.c */
     struct sxt_connections *connections; /* connections.c */
     struct sxt_http_pool *forward;       /* for otlp.c; NULL without --forward */
+    struct sxt_upstream *upstream;       /* upstream.c; NULL without --upstream */
     struct sxt_mhd mhd;
     struct MHD_Daemon *daemon;
 

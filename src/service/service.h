@@ -27,7 +27,15 @@ struct sxt_service_options {
     const char *const *cors_origins;
     size_t cors_origin_count;
     const char *tls_cert, *tls_key;
-    const char *forward;                           /* OTLP profiles are sent there */
+    const char *forward;          /* OTLP profiles are sent there */
+    const char *const *upstreams; /* URLs of debuginfod servers */
+    size_t upstream_count;
+    bool upstream_allow_private;
+    uint64_t upstream_limit;                       /* the largest file; 0: body_limit */
+    uint32_t upstream_seconds;                     /* for fetching a file; 0: 300 */
+    uint32_t upstream_wait_seconds;                /* that a request waits for files; 0: 20 */
+    uint32_t upstream_pause_seconds;               /* that a server which fails is not asked; 0: 60 */
+    uint64_t upstream_recheck_seconds;             /* that a file which is missing is not asked for again; 0: 3600 */
     uint64_t body_limit, inflate_limit, key_limit; /* bytes of a request; expanded; of a key in a day; 0: defaults */
     uint64_t memory_limit;                         /* of large bodies and replies in memory; 0: the default */
     uint32_t parts_limit, connection_limit, timeout_seconds, threads, workers; /* 0: defaults */

@@ -18,9 +18,9 @@
 #include "service/server.h"
 
 #define REPLY_LIMIT ((size_t)512 << 20)
-#define STRING_COST 32 /* of a string in the table, besides its bytes */
-
+#define STRING_COST 32                /* of a string in the table, besides its bytes */
 #define COUNTED     ((size_t)1 << 20) /* memory is counted in steps of this size */
+#define UNKNOWN     "nothing is known of this file"
 
 struct answering {
     struct sxt_request *request;
@@ -29,7 +29,8 @@ struct answering {
     size_t counted;        /* up to this, what is in memory is counted */
     bool is_compact;
     struct sxt_strings strings; /* of the compact form */
-    uint64_t found, nothing;
+    uint64_t found, nothing, unknown;
+    bool is_later; /* a file is being fetched: what is written is not the reply */
 };
 
 static void put(struct sxt_buffer *out, const char *text)
@@ -193,7 +194,24 @@ static enum sxt_handled fail(struct sxt_request *request, const sxt_error *error
     return SXT_DONE;
 }
 
-/* What is known of one binary. A reply was made unless SXT_WAIT or *IS_DONE. */
+static void put_error(struct sxt_buffer *out, const char *reason)
+{
+    put(out, "\"frames\":null,\"error\":\"" UNKNOWN);
+    if (reason != NULL)
+        sxt_buffer_print(out, "; %s", reason);
+    sxt_buffer_u8(out, '"');
+}
+
+static void put_missing(struct sxt_buffer *out, const char *reason)
+{
+    if (reason != NULL)
+        sxt_buffer_print(out, ",\"missing\":\"%s\"", reason);
+}
+
+/*
+ * What is known of one binary. A reply was made unless SXT_WAIT or *IS_DONE. If one is being fetched, the others are
+ * only looked for, so that they are fetched too.
+ */
 static enum sxt_handled answer_one(struct sxt_request *request, struct answering *answering,
                                    const struct sxt_questions *questions, const struct sxt_question *question,
                                    bool *is_done)
@@ -202,21 +220,26 @@ static enum sxt_handled answer_one(struct sxt_request *request, struct answering
     sxt_error error;
     enum sxt_found found = sxt_request_find(request, question->ids, question->id_count, &binary, &error);
     *is_done = false;
-    if (found == SXT_FOUND_LATER)
+    if (found == SXT_FOUND_LATER) {
+        answering->is_later = *is_done = request->may_wait;
         return SXT_WAIT;
+    }
     if (found == SXT_FOUND_ERROR)
         return fail(request, &error);
     if (found == SXT_FOUND_NOTHING) {
-        sxt_request_count(request, SXT_METRIC_LOOKUP_UNKNOWN, question->count);
+        answering->unknown += question->count;
         if (!questions->is_list) {
-            sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, "nothing is known of this file");
+            sxt_request_count(request, SXT_METRIC_LOOKUP_UNKNOWN, question->count);
+            sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, UNKNOWN "%s%s", request->missing != NULL ? "; " : "",
+                              request->missing != NULL ? request->missing : "");
             return SXT_DONE;
         }
-        put(&answering->out, "\"frames\":null,\"error\":\"nothing is known of this file\"");
+        put_error(&answering->out, request->missing);
         *is_done = true;
         return SXT_DONE;
     }
-    int status = put_answer(answering, binary, questions, question, &error);
+    int status = answering->is_later ? SXT_OK : put_answer(answering, binary, questions, question, &error);
+    put_missing(&answering->out, request->missing);
     sxt_catalog_release(request->service->catalog, &binary);
     *is_done = status == SXT_OK && !sxt_request_is_answered(request);
     return status == SXT_OK ? SXT_DONE : fail(request, &error);
@@ -237,6 +260,8 @@ static enum sxt_handled answer_all(struct sxt_request *request, struct answering
         if (questions->is_list)
             sxt_buffer_u8(out, '}');
     }
+    if (answering->is_later)
+        return SXT_WAIT;
     if (questions->is_list)
         sxt_buffer_u8(out, ']');
     if (answering->is_compact)
@@ -244,6 +269,7 @@ static enum sxt_handled answer_all(struct sxt_request *request, struct answering
     sxt_buffer_u8(out, '}');
     sxt_request_count(request, SXT_METRIC_LOOKUP_FOUND, answering->found);
     sxt_request_count(request, SXT_METRIC_LOOKUP_NOTHING, answering->nothing);
+    sxt_request_count(request, SXT_METRIC_LOOKUP_UNKNOWN, answering->unknown);
     if (out->failed && !out->memory_was_short)
         sxt_reply_failure(request, 413, SXT_CODE_TOO_LARGE, "the answer is too long: ask for fewer addresses at once");
     else

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from support import sextant, tap
+from support import elf_reader, sextant, tap
 from support.service import Server, store_folder
 
 SOURCE = """#include <stdio.h>
@@ -154,13 +154,48 @@ class Files(sextant.ProgramTest):
             sextant.tool("objcopy", f"--dump-section={section}={copy}", holder, "/dev/null")
             reply = self.server.get(f"/buildid/{self.build_id}/section/{section}")
             self.assertEqual((reply.status, reply.body), (200, copy.read_bytes()), section)
-        self.assertEqual(self.server.get(f"/buildid/{self.build_id}/section/.nothing").status, 404)
+            tag = {"If-None-Match": reply.headers["ETag"]}
+            self.assertEqual(self.server.get(f"/buildid/{self.build_id}/section/{section}", headers=tag).status, 304)
+            some = self.server.get(f"/buildid/{self.build_id}/section/{section}", headers={"Range": "bytes=5-20"})
+            self.assertEqual((some.status, some.body), (206, reply.body[5:21]))
+            self.assertEqual(some.headers["Content-Range"], f"bytes 5-20/{len(reply.body)}")
+            beyond = {"Range": f"bytes={len(reply.body)}-"}
+            self.assertEqual(self.server.get(f"/buildid/{self.build_id}/section/{section}", headers=beyond).status, 416)
+            head = self.server.request("HEAD", f"/buildid/{self.build_id}/section/{section}")
+            self.assertEqual((head.status, head.headers["Content-Length"]), (200, str(len(reply.body))))
+            self.assertEqual(head.headers["X-DEBUGINFOD-SIZE"], str(len(reply.body)))
+        for section in (".nothing", ".bss"):  # one that has no bytes in the file counts as missing, as in debuginfod
+            self.assertEqual(self.server.get(f"/buildid/{self.build_id}/section/{section}").status, 404)
         self.assertEqual(self.server.get(f"/buildid/{'00' * 20}/debuginfo").status, 404)
         self.assertEqual(self.server.get("/buildid/nonsense/debuginfo").status, 400)
         reply = self.server.get(f"/metadata?key=buildid&value={self.build_id}").json
         self.assertEqual([row["type"] for row in reply["results"]], ["executable", "debuginfo"])
         self.assertTrue(reply["complete"])
+        self.assertEqual(self.server.get(f"/metadata?key=buildid&value={self.build_id.upper()}").json, reply)
+        for value in ("00" * 20, "nonsense", self.build_id[:-2]):
+            found = self.server.get(f"/metadata?key=buildid&value={value}").json
+            self.assertEqual(found, {"results": [], "complete": True})
         self.assertEqual(self.server.get("/metadata?key=what&value=x").status, 400)
+
+    def test_compressed_sections_are_sent_as_they_are(self):
+        packed = self.folder / "packed"
+        sextant.tool("objcopy", "--compress-debug-sections=zlib", self.debug, packed)
+        section = next(one for one in elf_reader.ElfFile.open(packed).sections if one.name == ".debug_info")
+        self.put(packed, 201)
+        reply = self.server.get(f"/buildid/{self.build_id}/section/.debug_info")
+        self.assertEqual(reply.body, packed.read_bytes()[section.offset : section.offset + section.size])
+
+    @sextant.only_with_everything
+    def test_metadata_says_when_its_list_is_cut(self):
+        store = store_folder(self)
+        with Server(store) as server:
+            for number in range(10001):
+                folder = store / "t" / "-" / "id" / f"b.{number:040x}" / "symbols"
+                folder.mkdir(parents=True)
+                (folder / "25d-0000000000000001-0000000000000001").touch()
+            for query, complete in (("key=glob&value=*", False), ("key=file&value=no.such.file", True),
+                                    (f"key=buildid&value={77:040x}", True)):  # fmt: skip
+                self.assertEqual(server.get(f"/metadata?{query}").json, {"results": [], "complete": complete})
 
     def test_debuginfod_find(self):
         if not shutil.which("debuginfod-find"):

@@ -169,7 +169,8 @@ class Described(sextant.ProgramTest):
         yield Case("file", 404, [UNKNOWN])
         yield Case("file", 400, ["x"])
         ranged = [("file-content", (build_id, word)) for word in ("lidia", "symbfile", "returnpads")]
-        ranged += [("debuginfo", (build_id,)), ("executable", (build_id,)), ("source", (build_id, "src/a.c"))]
+        ranged += [("debuginfo", (build_id,)), ("executable", (build_id,)), ("source", (build_id, "src/a.c")),
+                   ("section", (build_id, ".text"))]
         for name, words in ranged:
             path = self.path_of(name, words)
             tag = self.server.get(path, key="all:key").headers["ETag"]
@@ -180,7 +181,6 @@ class Described(sextant.ProgramTest):
             yield Case(name, 404, (UNKNOWN, *words[1:]))
             yield Case(name, 400, ("x", *words[1:]))
         yield Case("file-content", 404, (build_id, "other"))
-        yield Case("section", 200, (build_id, ".text"))
         yield Case("section", 404, (build_id, ".nothing"))
         yield Case("section", 400, ("x", ".text"))
         yield Case("metadata", 200, query="key=buildid&value=" + build_id)
