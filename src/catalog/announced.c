@@ -4,11 +4,12 @@
  *     t/TENANT/announced/ID/TIME           an upload was announced
  *     t/TENANT/announced/ID/TIME-failed    the upload that was announced before has failed
  *
- * The newest of them counts. Two clients that announce an upload at the same moment through different servers may both
- * be told to upload: the file is the same, so nothing is wrong but the work.
+ * The content is a FileID, or empty. The newest of them counts. Two clients that announce an upload at the same moment
+ * through different servers may both be told to upload: the file is the same, so nothing is wrong but the work.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -43,7 +44,7 @@ bool sxt_catalog_parse_announced(sxt_string text, int64_t *time, bool *is_failed
 }
 
 int sxt_catalog_announce(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                         bool has_failed, sxt_error *error)
+                         const struct sxt_catalog_id *file_id, bool has_failed, sxt_error *error)
 {
     char key[SXT_CATALOG_KEY_ROOM];
     int status = prefix_of(key, tenant, id->text, error);
@@ -52,7 +53,7 @@ int sxt_catalog_announce(struct sxt_catalog *catalog, const char *tenant, const 
         return status;
     snprintf(key + size, sizeof key - size, "%016" PRIx64 "%s", (uint64_t)sxt_catalog_new_time(catalog, 0),
              has_failed ? FAILED : "");
-    return sxt_store_put(catalog->store, key, "", 0, error);
+    return sxt_store_put(catalog->store, key, file_id->text, strlen(file_id->text), error);
 }
 
 struct newest {
@@ -89,6 +90,29 @@ int sxt_catalog_find_announced(struct sxt_catalog *catalog, const char *tenant, 
     bool is_recent = sxt_catalog_now() - newest.time < (int64_t)(seconds * 1000000);
     *out = newest.is_failed ? SXT_ANNOUNCED_FAILED : is_recent ? SXT_ANNOUNCED : SXT_ANNOUNCED_LONG_AGO;
     return SXT_OK;
+}
+
+int sxt_catalog_join_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                               sxt_error *error)
+{
+    char key[SXT_CATALOG_KEY_ROOM];
+    struct sxt_catalog_id file_id = {.text = ""};
+    char *text = NULL;
+    size_t size = 0;
+    int status = prefix_of(key, tenant, id->text, error);
+    struct newest newest = {.prefix = strlen(key), .time = -1};
+    if (status == SXT_OK)
+        status = sxt_store_list(catalog->store, key, visit_newest, &newest, error);
+    if (status != SXT_OK || newest.time < 0 || newest.is_failed)
+        return status;
+    snprintf(key + newest.prefix, sizeof key - newest.prefix, "%016" PRIx64, (uint64_t)newest.time);
+    status = sxt_store_get(catalog->store, key, sizeof file_id.text - 1, &text, &size, error);
+    if (status == SXT_OK && size > 0 && *text == 'f' && sxt_catalog_id_is_valid((sxt_string){text, size})) {
+        memcpy(file_id.text, text, size);
+        status = sxt_catalog_join(catalog, tenant, &file_id, id, NULL, error);
+    }
+    free(text);
+    return status;
 }
 
 int sxt_catalog_forget_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,

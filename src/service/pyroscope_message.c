@@ -50,6 +50,8 @@ static int read_member(struct sxt_json_reader *json, sxt_string key, struct sxt_
         return SXT_OK;
     if (is_build_id)
         return sxt_json_read_string(json, "gnuBuildId", &out->build_id);
+    if (sxt_string_is(key, "otelFileId") || sxt_string_is(key, "otel_file_id"))
+        return sxt_json_read_string(json, "otelFileId", &out->file_id);
     return sxt_string_is(key, "type") ? read_type(json, &out->type) : sxt_json_read_skip(json, NULL);
 }
 
@@ -89,6 +91,7 @@ static int read_json(struct sxt_json_reader *json, bool has_file, struct sxt_pyr
 /* --- protobuf --- */
 
 #define BUILD_ID_FIELD 1
+#define FILE_ID_FIELD  3
 #define TYPE_FIELD     5
 #define FILE_FIELD     1
 
@@ -104,6 +107,8 @@ static int read_fields(struct sxt_cursor *cursor, struct sxt_pyroscope_message *
     while (sxt_protobuf_next(cursor, &field)) {
         if (field.number == BUILD_ID_FIELD && field.wire == SXT_PROTOBUF_BYTES)
             out->build_id = (sxt_string){(const char *)field.data, field.size};
+        else if (field.number == FILE_ID_FIELD && field.wire == SXT_PROTOBUF_BYTES)
+            out->file_id = (sxt_string){(const char *)field.data, field.size};
         else if (field.number == TYPE_FIELD && field.wire == SXT_PROTOBUF_VARINT)
             out->type = field.value;
     }

@@ -118,6 +118,22 @@ class Pyroscope(sextant.ProgramTest):
         ((_, kind, *_),) = client.list()
         self.assertEqual(kind, connect.FULL)
 
+    def test_a_file_without_code_is_joined_with_the_executable(self):
+        for is_json in (False, True):
+            server = self.start()
+            client = connect.Client(server, is_json)
+            for file_id in ("nonsense", self.file_id):  # the first is ignored
+                client.delete(self.build_id)
+                self.assertTrue(client.should_upload(self.build_id, connect.NO_TEXT, file_id=file_id)[0])
+                self.assertEqual(client.upload(self.build_id, self.debug).status, 200)
+                client.finished(self.build_id)
+                question = {"file_id": self.file_id, "addresses": [self.address]}
+                reply = server.post("/api/symbolize", question)
+                self.assertEqual(reply.status, 200 if file_id == self.file_id else 404, reply)
+            self.assertEqual(reply.json["frames"][0][0]["function"], "twice")
+            (file,) = server.get("/api/v1/files").json["files"]
+            self.assertEqual((file["file_id"], file["build_id"]), (self.file_id, self.build_id))
+
     def test_refuses_what_is_not_a_request(self):
         server = self.start()
         client, text = connect.Client(server), connect.Client(server, is_json=True)

@@ -83,13 +83,13 @@ class Client:
         assert reply.headers["Content-Type"] == kind, reply.headers["Content-Type"]
         return reply.json if self.is_json else reply.body
 
-    def should_upload(self, build_id, kind=FULL, name="program"):
+    def should_upload(self, build_id, kind=FULL, name="program", file_id="00" * 16):
         """(wanted, reason)"""
         if self.is_json:
-            file = {"gnuBuildId": build_id, "name": name, "type": TYPES[kind], "otelFileId": "00" * 16}
+            file = {"gnuBuildId": build_id, "name": name, "type": TYPES[kind], "otelFileId": file_id}
             reply = self.call("ShouldInitiateUpload", {"file": file})
             return reply.get("shouldInitiateUpload", False), reply.get("reason", "")
-        message = field(1, build_id) + field(3, "00" * 16) + field(4, name) + field(5, kind)
+        message = field(1, build_id) + field(3, file_id) + field(4, name) + field(5, kind)
         reply = fields(self.call("ShouldInitiateUpload", field(1, message)))
         return reply.get(1) == [1], reply[2][0].decode()
 

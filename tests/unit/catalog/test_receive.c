@@ -234,7 +234,7 @@ static void count_problem(void *data, const char *key, const char *text)
 
 TEST(notes_uploads_that_are_announced)
 {
-    struct sxt_catalog_id id = sxt_test_build_id(BUILD), other = sxt_test_file_id(FILE_A);
+    struct sxt_catalog_id id = sxt_test_build_id(BUILD), other = sxt_test_file_id(FILE_A), none = {.text = ""};
     struct sxt_catalog *catalog = sxt_test_it.catalog;
     enum sxt_catalog_announced announced;
     uint64_t checked;
@@ -242,12 +242,12 @@ TEST(notes_uploads_that_are_announced)
     assert_int_equal(sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL), SXT_OK);
     assert_int_equal(announced, SXT_ANNOUNCED_NOT);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(sxt_catalog_announce(catalog, "", &id, false, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &other, false, NULL), SXT_OK);
         sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED);
         sxt_catalog_find_announced(catalog, "", &id, 0, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED_LONG_AGO);
-        assert_int_equal(sxt_catalog_announce(catalog, "", &id, true, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &none, true, NULL), SXT_OK);
         sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED_FAILED);
     }
@@ -262,7 +262,15 @@ TEST(notes_uploads_that_are_announced)
     sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
     assert_int_equal(announced, SXT_ANNOUNCED_NOT);
     struct sxt_catalog_id wrong = {.text = "../x"};
-    assert_int_equal(sxt_catalog_announce(catalog, "", &wrong, false, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_catalog_announce(catalog, "", &wrong, &none, false, NULL), SXT_ERROR_USAGE);
+    struct sxt_catalog_closure closure;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, is_known ? &other : &none, false, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_join_announced(catalog, "", &id, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_list_closure(catalog, "", id.text, false, &closure, NULL), SXT_OK);
+        assert_int_equal(closure.count, 1 + is_known);
+        sxt_catalog_closure_free(&closure);
+    }
 }
 
 TEST(the_pages_of_a_list_have_every_binary_once)
