@@ -43,9 +43,10 @@ class Page(sextant.ProgramTest):
             self.assertTrue(last in self.text, path)
 
     def test_every_figure_exists(self):
-        with Server(store_folder(self)) as server:
+        with Server(store_folder(self), "--upstream", "http://127.0.0.1:9", "--upstream-allow-private") as server:
             server.get("/api/v1/files")
-            figures = set(re.findall(r"^(sextant_\w+)", server.get("/metrics").body.decode(), re.MULTILINE))
+            lines = server.get("/metrics").body.decode()
+        figures = set(re.findall(r"^(?:# TYPE )?(sextant_\w+)", lines, re.MULTILINE))
         named = set(re.findall(r"\bsextant_\w+", self.text))
         self.assertGreater(len(named), 4)
         self.assertEqual(named - figures, set())
