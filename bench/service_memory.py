@@ -1,12 +1,13 @@
 """The memory of a symbol service with many large archives: bench/service_memory.py [BUILD [GIGABYTES [FOLDER]]]
 
-Makes a store with GIGABYTES (10) of archives in FOLDER, which takes about twice that on disk and some minutes, by uploading
-one symbfile under many FileIDs. Then many clients ask random addresses of all archives, of the server that received them
-and of a new one. What counts is the memory beyond the page cache: RssAnon and RssShmem of the process. RssFile is what it
-has mapped of the archives, which is page cache.
+Makes a store with GIGABYTES (10) of archives, which takes about twice that on disk and some minutes, by uploading one
+symbfile under many FileIDs. It is kept and used again if FOLDER is given. Then many clients ask random addresses of all
+archives, of the server that received them and of a new one. What counts is the memory beyond the page cache: RssAnon and
+RssShmem of the process. RssFile is what it has mapped of the archives, which is page cache.
 """
 
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import random
@@ -23,6 +24,7 @@ FUNCTIONS = 1_500_000  # of an archive
 STEP = 32
 TARGET = 300  # MB
 CLIENTS, CONNECTIONS, SECONDS, ROUNDS = 8, 16, 2, 5
+WAIT = 1200  # seconds, for a merge on a busy machine
 
 
 def name_of(index):
@@ -31,6 +33,8 @@ def name_of(index):
 
 def make_symbfile(path):
     """Functions at addresses that grow, each with a name of its own."""
+    if path.exists():
+        return path
     with open(path, "wb") as out:
         out.write(HEADER)
         for index in range(FUNCTIONS):
@@ -49,19 +53,26 @@ def memory(server):
     return {kind: int(kinds[kind].split()[0]) / 1024 for kind in ("RssAnon", "RssFile", "RssShmem")}
 
 
-def fill(server, symbfile, store, size):
-    """Uploads until the archives have SIZE bytes; how many there are."""
-    body, count = symbfile.read_bytes(), 0
-    while True:
-        headers = {"FileID": file_id(count), "FilePart": "0", "FileParts": "1"}
-        reply = server.post("/api/symbols-ranges", body, headers=headers)
+def upload(server, body, index):
+    """The size of an archive, which is uploaded if it is not there."""
+    connection = server.connect(timeout=WAIT)
+    path = f"/api/v1/files/{file_id(index)}/lidia"
+    if server.request("HEAD", path, connection=connection).status == 404:
+        headers = {"FileID": file_id(index), "FilePart": "0", "FileParts": "1"}
+        reply = server.post("/api/symbols-ranges", body, headers=headers, connection=connection)
         assert reply.status == 200, reply
+    size = int(server.request("HEAD", path, connection=connection).headers["Content-Length"])
+    connection.close()
+    return size
+
+
+def fill(server, symbfile, size):
+    """Uploads until the archives have SIZE bytes; how many there are, and their size."""
+    body, count, total = symbfile.read_bytes(), 0, 0
+    while total < size:
+        total += upload(server, body, count)
         count += 1
-        if count == 1:
-            archive = json.loads(server.request("HEAD", f"/api/v1/files/{file_id(0)}/lidia").headers["Content-Length"])
-            print(f"an archive has {archive / 1e6:.0f} MB; uploading {-(-size // archive):.0f} of them", flush=True)
-        if count * archive >= size:
-            return count, count * archive
+    return count, total
 
 
 def question(chance, count):
@@ -115,11 +126,12 @@ def show(title, most, speed):
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
     size = float(sys.argv[2] if len(sys.argv) > 2 else 10) * 1e9
-    with tempfile.TemporaryDirectory(dir=sys.argv[3] if len(sys.argv) > 3 else None) as name:
+    given = contextlib.nullcontext(sys.argv[3]) if len(sys.argv) > 3 else tempfile.TemporaryDirectory()
+    with given as name:
         folder = pathlib.Path(name)
         store, symbfile = folder / "store", make_symbfile(folder / "x.symbfile")
         with Server(store, program=build / "sextant") as server:
-            count, total = fill(server, symbfile, store, size)
+            count, total = fill(server, symbfile, size)
             print(f"{count} archives, {total / 1e9:.1f} GB; after the uploads: {memory(server)['RssAnon']:.0f} MB", flush=True)
             fine = show("the server that received them", *ask(build, server, folder, count))
         with Server(store, program=build / "sextant") as server:
