@@ -154,7 +154,8 @@ static struct MHD_Response *open_response(struct sxt_exchange *exchange, struct 
             close(copy);
         return response;
     }
-    struct remote *remote = malloc(sizeof *remote);
+    struct remote *remote =
+        sxt_request_count_memory(&exchange->request, sizeof *remote) ? malloc(sizeof *remote) : NULL;
     if (remote == NULL)
         return NULL;
     remote->job = (struct sxt_job){.run = read_block};

@@ -98,6 +98,24 @@ class LargeQuestions(LoadTest):
 
 
 class SlowReaders(LoadTest):
+    def test_of_files_take_no_memory(self):
+        """The system sends them from the disk, sections too."""
+        sextant.need_tool("gcc", "objcopy")
+        source, binary, data = self.file("a.c", "int main(void) { return 0; }\n"), self.folder / "a", self.folder / "data"
+        data.write_bytes(bytes(range(256)) * 40_000)
+        sextant.tool("gcc", "-Wl,--build-id", "-o", binary, source)
+        sextant.tool("objcopy", "--add-section", f".data.large={data}", binary)
+        build_id = json.loads(sextant.run("info", "--json", binary).out)["build_id"]
+        server = self.serve()
+        self.assertEqual(server.put(f"/api/v1/files/{build_id}", binary.read_bytes()).status, 201)
+        for path, content in (("executable", binary), ("section/.data.large", data)):
+            reader = server.open_socket()
+            self.addCleanup(reader.close)
+            reader.sendall(f"GET /buildid/{build_id}/{path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            self.wait_until(lambda reader=reader: has_reply(reader), "there is no reply")
+            self.assertEqual(server.metric(MEMORY), 0)
+            self.assertEqual(read_reply(reader).partition(b"\r\n\r\n")[2], content.read_bytes())
+
     def test_are_closed(self):
         server = self.serve("--timeout", "1")
         asleep = self.ask_later(server, question(25_000))
