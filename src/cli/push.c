@@ -97,15 +97,20 @@ struct pushing {
 static _Atomic bool is_stopped;
 static _Atomic int stop_signal;
 static _Atomic unsigned senders; /* workers that wait for the network, and notice a stop */
+static _Atomic bool has_bar;
 
-/* Without anybody who would notice, there is nothing to clean up: temporary files have no names. */
+/* Without anybody who would notice, nothing is left but the bar: temporary files have no names. */
 static void stop(int number)
 {
+    static const char wipe[] = "\r\033[K";
     signal(number, SIG_DFL);
     stop_signal = number;
     is_stopped = true;
-    if (senders == 0)
-        raise(number);
+    if (senders > 0)
+        return;
+    if (has_bar && write(STDERR_FILENO, wipe, sizeof wipe - 1) < 0)
+        has_bar = false;
+    raise(number);
 }
 
 static void catch_signals(void)
@@ -127,14 +132,16 @@ static void begin_bar(struct pushing *pushing, const char *label, uint64_t total
     if (pushing->is_quiet)
         return;
     sxt_progress_open(&pushing->progress, stderr, false);
+    has_bar = pushing->progress.enabled;
     sxt_progress_phase(&pushing->progress, label, total);
     sxt_progress_advance(&pushing->progress, done);
 }
 
-/* Removes the bar for a line, and draws it again below it. */
+/* Removes the bar, for a line or at the end. */
 static void end_bar(struct pushing *pushing)
 {
     sxt_progress_close(&pushing->progress);
+    has_bar = false;
 }
 
 static void draw_bar_again(struct pushing *pushing)
@@ -355,7 +362,7 @@ static int push_all(struct pushing *pushing, struct sxt_push_options *server)
                   pushing->shows_bytes ? 0 : pushing->inputs.count, 0);
         report_unread(pushing);
         (void)sxt_pool_run(workers, count, push_one, &work);
-        sxt_progress_close(&pushing->progress);
+        end_bar(pushing);
     }
     free(ready);
     sxt_push_close(&pushing->push);
@@ -364,19 +371,17 @@ static int push_all(struct pushing *pushing, struct sxt_push_options *server)
     return status == SXT_OK ? CLI_DONE : cli_fail(NULL, &error);
 }
 
-static void count_others(const struct pushing *pushing, uint64_t *same, uint64_t *ignored)
+static uint64_t count_inputs(const struct pushing *pushing, enum cli_push_state state)
 {
-    for (size_t i = 0; i < pushing->inputs.count; i++) {
-        *same += pushing->inputs.list[i].state == CLI_PUSH_SAME;
-        *ignored += pushing->inputs.list[i].state == CLI_PUSH_IGNORED;
-    }
+    uint64_t count = 0;
+    for (size_t i = 0; i < pushing->inputs.count; i++)
+        count += pushing->inputs.list[i].state == state;
+    return count;
 }
 
 /* The last line: of JSON, or on stderr if there was more than one file. */
 static void summarise(struct pushing *pushing)
 {
-    uint64_t same = 0, ignored = 0;
-    count_others(pushing, &same, &ignored);
     struct sxt_emit *emit = &pushing->emit;
     uint64_t failed = pushing->failed + pushing->inputs.failed;
     const struct {
@@ -387,9 +392,10 @@ static void summarise(struct pushing *pushing)
         {"skipped", "skipped", pushing->skipped},
         {"failed", "failed", failed},
         {"untried", "not tried", pushing->untried},
-        {"same", "the same as others", same},
+        {"same", "the same as others", count_inputs(pushing, CLI_PUSH_SAME)},
+        {"joined", "sent with others", count_inputs(pushing, CLI_PUSH_JOINED)},
         {"without_symbols", "without functions", pushing->empty},
-        {"debug_files", "debug files without their program", ignored},
+        {"debug_files", "debug files without their program", count_inputs(pushing, CLI_PUSH_IGNORED)},
         {"other_files", "neither programs nor libraries", pushing->inputs.other_files},
     };
     if (sxt_emit_is_json(emit)) {

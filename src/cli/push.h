@@ -9,7 +9,8 @@
 enum cli_push_state {
     CLI_PUSH_READY,
     CLI_PUSH_FAILED,
-    CLI_PUSH_SAME,   /* another one has the same FileID, or uses it as its debug file */
+    CLI_PUSH_SAME,   /* another one has the same FileID */
+    CLI_PUSH_JOINED, /* it is sent with another one: its debug file, or another symbfile of the same binary */
     CLI_PUSH_IGNORED /* found by --recursive, and nothing to push */
 };
 

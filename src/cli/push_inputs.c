@@ -73,7 +73,7 @@ static void identify_symbfile(struct cli_push_input *input, const char *file_id)
         input->symbfiles[input->symbfile_count++] = input->path;
 }
 
-static void identify(struct cli_push_input *input, const char *file_id)
+static void identify(struct cli_push_input *input, const char *file_id, bool has_debug)
 {
     struct stat attributes;
     sxt_kind kind = SXT_KIND_UNKNOWN;
@@ -90,6 +90,8 @@ static void identify(struct cli_push_input *input, const char *file_id)
         input->state = CLI_PUSH_FAILED;
     else if (kind == SXT_KIND_ELF)
         identify_elf(input);
+    else if (kind == SXT_KIND_SYMBFILE && has_debug)
+        fail(input, "a symbfile; --debug is for an ELF file");
     else if (kind == SXT_KIND_SYMBFILE)
         identify_symbfile(input, file_id);
     else
@@ -198,7 +200,7 @@ static bool join_symbfile(struct cli_push_input *first, struct cli_push_input *o
     first->symbfiles[first->symbfile_count++] = other->path;
     if (first->build_id[0] == 0)
         memcpy(first->build_id, other->build_id, sizeof first->build_id);
-    other->state = CLI_PUSH_SAME;
+    other->state = CLI_PUSH_JOINED;
     return true;
 }
 
@@ -235,7 +237,7 @@ static void pair_debug_files(struct cli_push_input **list, size_t count, bool is
         if (input->has_code && !input->has_dwarf && list[0]->has_dwarf && list[0]->symbfiles == NULL)
             input->debug = list[0]->path;
         else if (!input->has_code && has_program)
-            input->state = CLI_PUSH_SAME;
+            input->state = CLI_PUSH_JOINED;
         else if (!input->has_code && input->found != NULL)
             input->state = CLI_PUSH_IGNORED;
         else if (!input->has_code && !is_forced)
@@ -307,7 +309,7 @@ int cli_push_find_inputs(const struct cli_arguments *arguments, struct cli_push_
         struct cli_push_input *input = add(out, arguments->words[i]);
         if (input == NULL)
             return cli_fail_text(NULL, "out of memory");
-        identify(input, file_id);
+        identify(input, file_id, cli_given(arguments, "debug"));
     }
     if (status == CLI_DONE)
         status = take_ids(arguments, out);

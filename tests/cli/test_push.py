@@ -260,7 +260,7 @@ class ManyTest(PushTest):
         lines = {pathlib.Path(line["file"]).name: line for line in self.push(server.url, "--recursive", tree)}
         self.assertEqual({name: line["state"] for name, line in lines.items()},
                          {"app": "pushed", "lib.so": "pushed", "broken.so": "failed"}, self.result)  # fmt: skip
-        self.assertEqual(self.summary, {"pushed": 2, "skipped": 0, "failed": 1, "untried": 0, "same": 2,
+        self.assertEqual(self.summary, {"pushed": 2, "skipped": 0, "failed": 1, "untried": 0, "same": 1, "joined": 1,
                                         "without_symbols": 0, "debug_files": 0, "other_files": 2})  # fmt: skip
         self.assertEqual(self.result.status, 1)
         self.assert_equal_to_lookup(server, self.stripped, lines["app"], "--debug", self.debug)
@@ -275,6 +275,24 @@ class ManyTest(PushTest):
         lines = self.push(server.url, self.folder / "none", self.place / "app.c", self.app, self.folder)
         self.assertEqual(sorted(line["state"] for line in lines), ["failed", "failed", "failed", "pushed"])
         self.assertEqual(self.result.status, 1)
+
+    def test_a_folder_with_what_cannot_be_read(self):
+        self.let_others_in()
+        tree = self.folder / "tree"
+        tree.mkdir()
+        (tree / "shut").mkdir()
+        for name, mode in (("good", 0o755), ("closed", 0)):
+            shutil.copy(self.app, tree / name)
+            (tree / name).chmod(mode)
+        tree.chmod(0o755)
+        (tree / "shut").chmod(0)
+        self.addCleanup((tree / "shut").chmod, 0o700)
+        result = sextant.run("push", "--dry-run", "--recursive", tree, "--json", unprivileged=True)
+        *lines, last = result.json_lines()
+        self.assertEqual({pathlib.Path(line["file"]).name: line["state"] for line in lines},
+                         {"good": "dry run", "closed": "failed"}, result)  # fmt: skip
+        self.assertEqual((last["summary"]["failed"], result.status), (2, 1), result)
+        self.assertEqual(result.err.count("Permission denied"), 2, result)
 
     def test_files_without_functions(self):
         (self.folder / "empty.c").write_text('__asm__(".text; nop; nop");\n')
