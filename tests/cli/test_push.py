@@ -287,7 +287,10 @@ class ManyTest(PushTest):
         tree.chmod(0o755)
         (tree / "shut").chmod(0)
         self.addCleanup((tree / "shut").chmod, 0o700)
-        result = sextant.run("push", "--dry-run", "--recursive", tree, "--json", unprivileged=True)
+        (self.folder / "tmp").mkdir()
+        (self.folder / "tmp").chmod(0o777)
+        environment = {"TMPDIR": str(self.folder / "tmp")}
+        result = sextant.run("push", "--dry-run", "--recursive", tree, "--json", unprivileged=True, env=environment)
         *lines, last = result.json_lines()
         self.assertEqual({pathlib.Path(line["file"]).name: line["state"] for line in lines},
                          {"good": "dry run", "closed": "failed"}, result)  # fmt: skip
