@@ -144,12 +144,14 @@ struct sxt_catalog_added {
 };
 
 /*
- * Adds an ELF file. Its symbols are read by another process. ID is what the client called it: SXT_ERROR_USAGE if the
- * file has neither that build ID nor that FileID (a debug file has no FileID). SXT_ERROR_FORMAT and
- * SXT_ERROR_UNSUPPORTED if it cannot be read, SXT_ERROR_LIMIT if that takes too much.
+ * Adds an ELF file. Its symbols are read by another process. NAME is that of the file in lists; NULL: what the file
+ * says itself, if it is a shared library. ID is what the client called it: SXT_ERROR_USAGE if the file has neither that
+ * build ID nor that FileID (a debug file has no FileID). SXT_ERROR_FORMAT and SXT_ERROR_UNSUPPORTED if it cannot be
+ * read, SXT_ERROR_LIMIT if that takes too much.
  */
 int sxt_catalog_add_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                         struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error);
+                         const char *name, struct sxt_store_writing **writing, struct sxt_catalog_added *added,
+                         sxt_error *error);
 
 /* The same for a file that an upstream server had. */
 int sxt_catalog_add_fetched_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,

@@ -23,7 +23,8 @@ struct adding {
     struct sxt_catalog_added *added;
     sxt_binary binary;
     struct sxt_catalog_blob file;
-    struct sxt_catalog_id debug_id;
+    struct sxt_catalog_facts facts;
+    const char *name; /* that the client gave; may be NULL */
     bool is_upstream;
     struct sxt_arena arena;
 };
@@ -48,7 +49,7 @@ static int identify(struct adding *adding, struct sxt_store_writing *writing, sx
     sxt_catalog_parse_build_id(sxt_string_of(adding->binary.build_id), &adding->added->build_id);
     if (adding->binary.has_code)
         sxt_catalog_parse_file_id(sxt_string_of(adding->binary.file_id), &adding->added->file_id);
-    return sxt_catalog_debug_id_of_file(fd, &adding->debug_id, error);
+    return sxt_catalog_read_facts(fd, &adding->arena, &adding->facts, error);
 }
 
 /* 32 digits may be a build ID although they were taken for a FileID. */
@@ -98,13 +99,20 @@ static int find_same_file(struct adding *adding, const struct sxt_catalog_listin
     return SXT_OK;
 }
 
-static void begin_entry(const struct adding *adding, struct sxt_catalog_entry *entry, char kind, int64_t time)
+static const char *name_of(struct adding *adding)
+{
+    const char *given = sxt_catalog_file_name(sxt_string_of(adding->name), &adding->arena);
+    return given != NULL ? given : adding->facts.name;
+}
+
+static void begin_entry(struct adding *adding, struct sxt_catalog_entry *entry, char kind, int64_t time)
 {
     *entry = (struct sxt_catalog_entry){
         .name = {.kind = kind, .time = time},
         .file_id = adding->added->file_id,
         .build_id = adding->added->build_id,
         .arch = adding->binary.arch,
+        .module_name = name_of(adding),
         .has_symtab = adding->binary.has_symbols,
         .has_dwarf = adding->binary.has_dwarf,
         .is_upstream = adding->is_upstream,
@@ -187,6 +195,7 @@ static int add_both(struct adding *adding, const struct sxt_catalog_closure *clo
     begin_entry(adding, &entry, SXT_ENTRY_BOTH, sxt_catalog_new_time(adding->catalog, after));
     entry.file_id = executable.file_id;
     entry.arch = executable.arch;
+    entry.module_name = executable.module_name != NULL ? executable.module_name : debug_file.module_name;
     entry.has_symtab = executable.has_symtab || debug_file.has_symtab;
     entry.has_dwarf = executable.has_dwarf || debug_file.has_dwarf;
     entry.blobs[SXT_BLOB_EXECUTABLE] = executable.blobs[SXT_BLOB_EXECUTABLE];
@@ -225,7 +234,7 @@ static int combine(struct adding *adding, sxt_error *error)
 static int link_debug_id(const struct adding *adding, sxt_error *error)
 {
     const struct sxt_catalog_added *added = adding->added;
-    return sxt_catalog_link_debug_id(adding->catalog, adding->tenant, &adding->debug_id,
+    return sxt_catalog_link_debug_id(adding->catalog, adding->tenant, &adding->facts.debug_id,
                                      added->build_id.text[0] != 0 ? &added->build_id : &added->file_id, error);
 }
 
@@ -256,26 +265,29 @@ static int add(struct adding *adding, const struct sxt_catalog_id *id, struct sx
     return status == SXT_OK ? combine(adding, error) : status;
 }
 
-static int add_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id, bool is_upstream,
-                    struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error)
+static int add_file(struct adding *adding, const struct sxt_catalog_id *id, struct sxt_store_writing **writing,
+                    struct sxt_catalog_added *added, sxt_error *error)
 {
     *added = (struct sxt_catalog_added){0};
-    struct adding adding = {.catalog = catalog, .tenant = tenant, .added = added, .is_upstream = is_upstream};
-    sxt_arena_init(&adding.arena, 0, sxt_arena_separate_default);
-    int status = add(&adding, id, writing, error);
+    adding->added = added;
+    sxt_arena_init(&adding->arena, 0, sxt_arena_separate_default);
+    int status = add(adding, id, writing, error);
     sxt_store_write_abandon(writing);
-    sxt_arena_free(&adding.arena);
+    sxt_arena_free(&adding->arena);
     return status;
 }
 
 int sxt_catalog_add_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                         struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error)
+                         const char *name, struct sxt_store_writing **writing, struct sxt_catalog_added *added,
+                         sxt_error *error)
 {
-    return add_file(catalog, tenant, id, false, writing, added, error);
+    struct adding adding = {.catalog = catalog, .tenant = tenant, .name = name};
+    return add_file(&adding, id, writing, added, error);
 }
 
 int sxt_catalog_add_fetched_file(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                                  struct sxt_store_writing **writing, struct sxt_catalog_added *added, sxt_error *error)
 {
-    return add_file(catalog, tenant, id, true, writing, added, error);
+    struct adding adding = {.catalog = catalog, .tenant = tenant, .is_upstream = true};
+    return add_file(&adding, id, writing, added, error);
 }

@@ -288,10 +288,18 @@ int sxt_catalog_join(struct sxt_catalog *catalog, const char *tenant, const stru
 int sxt_catalog_link_debug_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *debug_id,
                               const struct sxt_catalog_id *id, sxt_error *error);
 
-/* --- debug_id.c --- */
+/* --- what else is kept of an ELF file: facts.c --- */
 
-/* The debug id of an ELF file; empty if it has none. SXT_ERROR_FORMAT if it is not an ELF file. */
-int sxt_catalog_debug_id_of_file(int fd, struct sxt_catalog_id *out, sxt_error *error);
+struct sxt_catalog_facts {
+    struct sxt_catalog_id debug_id; /* empty if it has none */
+    const char *name;               /* of the file; NULL if it does not say */
+};
+
+/* SXT_ERROR_FORMAT if it is not an ELF file. The name is in the arena. */
+int sxt_catalog_read_facts(int fd, struct sxt_arena *arena, struct sxt_catalog_facts *out, sxt_error *error);
+
+/* The last word of PATH, in the arena; NULL if it cannot be the name of a file, or memory is short. */
+const char *sxt_catalog_file_name(sxt_string path, struct sxt_arena *arena);
 
 /* --- open archives: opened.c --- */
 

@@ -113,8 +113,9 @@ bool sxt_file_add(struct sxt_request *request, struct sxt_catalog_added *added)
 {
     struct file_upload *upload = request->state;
     sxt_error error;
-    upload->is_stored = sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->id, &upload->writing,
-                                             added, &error) == SXT_OK;
+    upload->is_stored =
+        sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->id,
+                             sxt_request_query(request, "name"), &upload->writing, added, &error) == SXT_OK;
     if (!upload->is_stored)
         refuse(request, &error);
     return upload->is_stored;

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import urllib.parse
 
 from support import elf_reader, sextant, tap
 from support.service import Server, store_folder
@@ -44,6 +45,30 @@ class Files(sextant.ProgramTest):
         reply = self.server.put(f"/api/v1/files/{id_ or self.build_id}", path.read_bytes())
         self.assertEqual(reply.status, status, reply)
         return reply.json
+
+    def test_files_have_names(self):
+        library, linked = self.place / "libnamed.so.1", self.place / "linked"
+        options = ("-shared", "-fPIC", "-Wl,--build-id", "-Wl,-soname,libnamed.so.1")
+        sextant.tool("gcc", "-g", *options, "-o", library, self.place / "a.c")
+        shutil.copy(self.executable, linked)
+        (self.place / "program.debug").write_bytes(self.debug.read_bytes())
+        sextant.tool("objcopy", f"--add-gnu-debuglink={self.place / 'program.debug'}", linked)
+        hidden = self.place / "hidden"
+        shutil.copy(self.executable, hidden)
+        (self.place / ("ab" * 19 + ".debug")).write_bytes(self.debug.read_bytes())
+        sextant.tool("objcopy", f"--add-gnu-debuglink={self.place / ('ab' * 19 + '.debug')}", hidden)
+        for path, query, wanted in (
+            (library, "", "libnamed.so.1"), (linked, "", "program"), (hidden, "", None), (self.executable, "", None),
+            (library, "?name=%2Flib%2Fw%20%C3%A9", "w \u00e9"), (linked, "?name=", "program"),
+            (linked, "?name=a%0Ab", "program"), (linked, "?name=" + "n" * 256, "program"),
+        ):  # fmt: skip
+            with self.subTest(path=path.name, query=query), Server(store_folder(self)) as server:
+                info = json.loads(sextant.run("info", "--json", path).out)
+                self.assertEqual(server.put(f"/api/v1/files/{info['file_id']}{query}", path.read_bytes()).status, 201)
+                self.assertEqual(server.get(f"/api/v1/files/{info['build_id']}").json["name"], wanted)
+                if wanted:
+                    found = server.get("/api/v1/files?search=" + urllib.parse.quote(wanted[:4])).json["files"]
+                    self.assertEqual([file["name"] for file in found], [wanted])
 
     def have(self, **file):
         reply = self.server.post("/api/v1/have", {"files": [{"build_id": self.build_id, **file}]})

@@ -130,7 +130,7 @@ class Described(sextant.ProgramTest):
             yield Case(name, 400, body=b"no symbfile", headers=part)
         yield Case("file-put", 201, [build_id], body=self.binary)
         yield Case("file-put", 200, [file_id], body=self.binary)
-        yield Case("file-put", 201, [build_id], body=self.debug)
+        yield Case("file-put", 201, [build_id], query="name=a.debug", body=self.debug)
         yield Case("file-put", 400, [UNKNOWN], body=self.binary)
         yield Case("source-put", 201, [build_id, "src/a.c"], body=b"int x;")
         yield Case("source-put", 400, ["x", "src/a.c"], body=b"int x;")

@@ -274,7 +274,7 @@ static void add_file(struct sxt_catalog *catalog, const char *name)
     assert_int_equal(sxt_store_write_begin(catalog->store, &writing, NULL), SXT_OK);
     assert_int_equal(sxt_store_write(writing, file.data, file.size, NULL), SXT_OK);
     sxt_file_close(&file);
-    assert_int_equal(sxt_catalog_add_file(catalog, "", &id, &writing, &added, &sxt_test_it.error), SXT_OK);
+    assert_int_equal(sxt_catalog_add_file(catalog, "", &id, NULL, &writing, &added, &sxt_test_it.error), SXT_OK);
 }
 
 /* Dies before call LAST of the store while it adds an executable and its debug file; another server gets both again. */

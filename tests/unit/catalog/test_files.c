@@ -86,7 +86,7 @@ static sxt_binary identify(const char *path)
 static int add(const char *path, const struct sxt_catalog_id *id, struct sxt_catalog_added *added)
 {
     struct sxt_store_writing *writing = write_file(path);
-    return sxt_catalog_add_file(sxt_test_it.catalog, "", id, &writing, added, &sxt_test_it.error);
+    return sxt_catalog_add_file(sxt_test_it.catalog, "", id, NULL, &writing, added, &sxt_test_it.error);
 }
 
 static void add_by_build_id(const char *path, bool was_there)
