@@ -87,6 +87,7 @@ struct pushing {
     struct sxt_emit emit;
     struct sxt_progress progress;
     bool shows_bytes; /* the bar counts bytes of one binary; otherwise binaries */
+    uint64_t total;   /* binaries that are reported */
     uint64_t read;    /* by the reader of DWARF, as far as the bar knows */
     uint64_t pushed, skipped, failed, empty, untried;
     _Atomic bool is_over; /* the server refuses everything */
@@ -205,7 +206,7 @@ static void report(struct pushing *pushing, const struct cli_push_result *result
     if (error != NULL && result->outcome != NULL && result->outcome->refusal.status == 413)
         cli_note(result->input->path, "--part-size makes parts smaller");
     if (!pushing->shows_bytes)
-        begin_bar(pushing, "pushing", pushing->inputs.count,
+        begin_bar(pushing, "pushing", pushing->total,
                   pushing->pushed + pushing->skipped + pushing->failed + pushing->empty);
     pthread_mutex_unlock(&pushing->lock);
 }
@@ -339,6 +340,14 @@ static void report_unread(struct pushing *pushing)
     }
 }
 
+static uint64_t count_inputs(const struct pushing *pushing, enum cli_push_state state)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < pushing->inputs.count; i++)
+        count += pushing->inputs.list[i].state == state;
+    return count;
+}
+
 /* Requests of all binaries together are at most --parallel. */
 static int push_all(struct pushing *pushing, struct sxt_push_options *server)
 {
@@ -357,9 +366,10 @@ static int push_all(struct pushing *pushing, struct sxt_push_options *server)
     sxt_error error;
     int status = pushing->is_dry ? SXT_OK : sxt_push_open(server, &pushing->push, &error);
     if (status == SXT_OK) {
+        pushing->total = count + count_inputs(pushing, CLI_PUSH_FAILED);
         pushing->shows_bytes = count == 1 && pushing->inputs.count == 1 && !pushing->is_quiet;
         begin_bar(pushing, pushing->shows_bytes ? "reading symbols" : "pushing",
-                  pushing->shows_bytes ? 0 : pushing->inputs.count, 0);
+                  pushing->shows_bytes ? 0 : pushing->total, 0);
         report_unread(pushing);
         (void)sxt_pool_run(workers, count, push_one, &work);
         end_bar(pushing);
@@ -369,14 +379,6 @@ static int push_all(struct pushing *pushing, struct sxt_push_options *server)
     if (status == SXT_ERROR_USAGE)
         return cli_usage(pushing->arguments->verb, "%s", error.text);
     return status == SXT_OK ? CLI_DONE : cli_fail(NULL, &error);
-}
-
-static uint64_t count_inputs(const struct pushing *pushing, enum cli_push_state state)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < pushing->inputs.count; i++)
-        count += pushing->inputs.list[i].state == state;
-    return count;
 }
 
 /* The last line: of JSON, or on stderr if there was more than one file. */

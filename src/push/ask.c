@@ -104,11 +104,17 @@ static bool read_answer(const struct sxt_buffer *reply, struct sxt_push_binary *
     return is_good;
 }
 
-/* A server without the path refuses it in one way or another; but not for these reasons. */
+/*
+ * A server without the path refuses it in one way or another, a gateway before it even with 401 or 500. Only a refusal
+ * with a Code is one of a symbol service; and such a service may be older than the path, or than a part of the
+ * question.
+ */
 static bool is_without_path(const struct sxt_push_refusal *refusal)
 {
-    return refusal->status >= 400 && refusal->status != 401 && refusal->status != 403 && refusal->status != 408 &&
-           refusal->status != 425 && refusal->status != 429 && (refusal->status < 500 || refusal->status == 501);
+    if (refusal->status < 300)
+        return false;
+    return *refusal->code == 0 || refusal->status == 400 || refusal->status == 404 || refusal->status == 405 ||
+           refusal->status == 501;
 }
 
 int sxt_push_ask(struct sxt_push *push, const char *file, struct sxt_push_binary *binary,

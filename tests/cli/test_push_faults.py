@@ -141,7 +141,7 @@ class FaultTest(PushTest):
 
     def test_odd_answers_to_the_question(self):
         for status, body in ((200, b"garbage"), (200, b'{"files":[]}'), (200, b'{"files":[{"upload":7}]}'), (405, b""),
-                             (400, b""), (501, b""),
+                             (400, b""), (501, b""), (401, b"<html>"), (403, b""), (302, b""),
                              (200, b'{"files":[{"upload":true,"ranges":{"parts":[9999999,-1,"x"]}}]}')):  # fmt: skip
             server, line = self.push_to(have=lambda _, status=status, body=body: (status, body))
             self.assert_arrived(server, line)
