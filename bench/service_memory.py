@@ -118,8 +118,8 @@ def ask(build, server, folder, count):
 
 def show(title, most, speed):
     beyond = most["RssAnon"] + most["RssShmem"]
-    print(f"{title:32} {beyond:6.0f} MB beyond the page cache (target {TARGET}), {most['RssFile']:6.0f} MB of archives mapped,"
-          f" {speed / 1e6:.2f} M addresses/s", flush=True)
+    print(f"{title:32} {beyond:6.0f} MB beyond the page cache (target {TARGET}), {most['RssFile']:6.0f} MB of archives"
+          f" mapped, {speed / 1e6:.2f} M addresses/s", flush=True)
     return beyond < TARGET
 
 
@@ -132,7 +132,8 @@ def main():
         store, symbfile = folder / "store", make_symbfile(folder / "x.symbfile")
         with Server(store, program=build / "sextant") as server:
             count, total = fill(server, symbfile, size)
-            print(f"{count} archives, {total / 1e9:.1f} GB; after the uploads: {memory(server)['RssAnon']:.0f} MB", flush=True)
+            after = memory(server)["RssAnon"]
+            print(f"{count} archives, {total / 1e9:.1f} GB; after the uploads: {after:.0f} MB", flush=True)
             fine = show("the server that received them", *ask(build, server, folder, count))
         with Server(store, program=build / "sextant") as server:
             fine &= show("a new server", *ask(build, server, folder, count))

@@ -84,6 +84,30 @@ class Framing(HostileTest):
         self.assert_status(server, head + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 411)
         self.assert_status(server, head + b"\r\n", 411)
 
+    def test_takes_chunked_files(self):
+        """PUT needs no length; the limits hold all the same."""
+        sextant.need_tool("gcc")
+        source, binary = self.file("a.c", "int main(void) { return 0; }\n"), self.folder / "a"
+        sextant.tool("gcc", "-Wl,--build-id", "-o", binary, source)
+        build_id = json.loads(sextant.run("info", "--json", binary).out)["build_id"]
+        server = self.serve("--body-limit", "100k")
+        content = binary.read_bytes()
+        for body, encoding in ((content, "identity"), (gzip.compress(content), "gzip")):
+            pieces = [body[at:at + 1000] for at in range(0, len(body), 1000)]
+            reply = server.put(f"/api/v1/files/{build_id}", iter(pieces), headers={"Content-Encoding": encoding})
+            self.assertIn(reply.status, (200, 201), reply)
+        head = f"PUT /api/v1/files/{build_id} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n".encode()
+        endless = b"10000\r\n" + bytes(65536) + b"\r\n"
+        reply = self.send_all(server, head + b"\r\n" + b"7f\r\n\x7fELF" + bytes(123) + b"\r\n" + endless * 40)
+        self.assertEqual(status_of(reply), 413, reply[:300])
+        self.assert_status(server, head + b"Content-Length: 5\r\n\r\n0\r\n\r\n", 400)
+        for cut in (b"5\r\nab", b"zz\r\n", b"-1\r\n\r\n", b"ffffffffffffffffff\r\n"):
+            with server.open_socket() as connection:
+                connection.sendall(head + b"\r\n" + cut)
+                connection.shutdown(socket.SHUT_WR)
+                self.assertIn(status_of(read_reply(connection)), (None, 400, 413), cut)
+        self.assert_alive(server)
+
     def test_refuses_large_bodies_before_they_are_sent(self):
         server = self.serve("--body-limit", "1000")
         head = b"POST /api/symbols-ranges HTTP/1.1\r\nHost: a\r\n" + UPLOAD

@@ -71,7 +71,8 @@ class Client:
         message.mappings.append(otlp.Mapping(attributes={"process.executable.build_id.gnu": self.build_id}))
         message.locations += [otlp.Location(1, 0x1000 + address) for address in range(50)]
         message.stacks += [[index + 1] for index in range(50)]
-        self.send("POST", "/v1development/profiles", otlp.encode(message), headers={"Content-Type": "application/x-protobuf"})
+        headers = {"Content-Type": "application/x-protobuf"}
+        self.send("POST", "/v1development/profiles", otlp.encode(message), headers=headers)
 
     def read(self):
         self.send("GET", "/ready", allowed=(200, 503))  # 503: it ends
