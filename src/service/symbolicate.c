@@ -51,6 +51,8 @@ struct answer {
     size_t text_count;
     uint32_t *text_of; /* by frame: its number in LIST, or NO_TEXT */
     bool *is_found;    /* by module */
+    bool is_later;     /* files are being fetched: the handler begins anew when they are there */
+    uint64_t found, nothing, unknown;
     struct sxt_buffer texts, out;
     size_t fixed_size; /* of the rest, in memory */
     size_t counted;    /* up to this, what is in memory is counted */
@@ -189,17 +191,18 @@ static int look_up(struct answer *answer, struct sxt_catalog_binary *binary, con
 
 static void count_answers(struct answer *answer, const struct wanted *wanted, size_t count)
 {
-    uint64_t found = 0;
     for (size_t i = 0; i < count; i++) {
         const struct sxt_symbolicate_frame *frame = &answer->asked->frames[wanted[i].frame];
-        const struct text *text = &answer->list[answer->text_of[wanted[i].frame]];
-        found += text->size > 0 && !frame->is_negative;
+        bool is_found = answer->list[answer->text_of[wanted[i].frame]].size > 0 && !frame->is_negative;
+        answer->found += is_found;
+        answer->nothing += !is_found;
     }
-    sxt_request_count(answer->request, SXT_METRIC_LOOKUP_FOUND, found);
-    sxt_request_count(answer->request, SXT_METRIC_LOOKUP_NOTHING, count - found);
 }
 
-/* Looks up the frames of one module. SXT_WAIT if the store has to be asked; false in *GOES_ON after a reply. */
+/*
+ * Looks up the frames of one module. SXT_WAIT if the store has to be asked; false in *GOES_ON after a reply. If one is
+ * being fetched, the others are only looked for, so that they are fetched too.
+ */
 static enum sxt_handled look_up_module(struct answer *answer, const struct wanted *wanted, size_t count, bool *goes_on)
 {
     struct sxt_request *request = answer->request;
@@ -209,27 +212,30 @@ static enum sxt_handled look_up_module(struct answer *answer, const struct wante
     sxt_error error;
     size_t id_count = sxt_module_ids(module->id, (sxt_string){NULL, 0}, ids);
     enum sxt_found found = id_count > 0 ? sxt_request_find(request, ids, id_count, &binary, &error) : SXT_FOUND_NOTHING;
-    int status = SXT_OK;
-    *goes_on = found == SXT_FOUND || found == SXT_FOUND_NOTHING;
-    if (found == SXT_FOUND_LATER)
+    *goes_on = found != SXT_FOUND_ERROR;
+    if (found == SXT_FOUND_LATER) {
+        answer->is_later = *goes_on = request->may_wait;
         return SXT_WAIT;
+    }
     if (found == SXT_FOUND_ERROR)
         sxt_reply_error(request, &error);
     if (found == SXT_FOUND_NOTHING)
-        sxt_request_count(request, SXT_METRIC_LOOKUP_UNKNOWN, count);
+        answer->unknown += count;
     if (found != SXT_FOUND)
         return SXT_DONE;
     answer->is_found[wanted->module] = true;
-    status = look_up(answer, binary, wanted, count, &error);
+    int status = answer->is_later ? SXT_OK : look_up(answer, binary, wanted, count, &error);
     sxt_catalog_release(request->service->catalog, &binary);
     *goes_on = status == SXT_OK;
-    if (status == SXT_OK)
+    if (status == SXT_OK && !answer->is_later)
         count_answers(answer, wanted, count);
-    else if (!answer->texts.failed && !sxt_request_is_answered(request)) /* otherwise the reply says why */
+    else if (status != SXT_OK && !answer->texts.failed &&
+             !sxt_request_is_answered(request)) /* otherwise the reply says why */
         sxt_reply_error(request, &error);
     return SXT_DONE;
 }
 
+/* False in *GOES_ON after a reply, and with SXT_WAIT. */
 static enum sxt_handled look_up_all(struct answer *answer, bool *goes_on)
 {
     enum sxt_handled handled = SXT_DONE;
@@ -238,6 +244,10 @@ static enum sxt_handled look_up_all(struct answer *answer, bool *goes_on)
         for (end = at + 1; end < answer->wanted_count && answer->wanted[end].module == answer->wanted[at].module;)
             end++;
         handled = look_up_module(answer, answer->wanted + at, end - at, goes_on);
+    }
+    if (answer->is_later && *goes_on) {
+        *goes_on = false;
+        return SXT_WAIT;
     }
     return handled;
 }
@@ -375,6 +385,9 @@ static void reply(struct answer *answer)
     }
     put_results(answer, mentions);
     free(mentions);
+    sxt_request_count(request, SXT_METRIC_LOOKUP_FOUND, answer->found);
+    sxt_request_count(request, SXT_METRIC_LOOKUP_NOTHING, answer->nothing);
+    sxt_request_count(request, SXT_METRIC_LOOKUP_UNKNOWN, answer->unknown);
     if (sxt_request_is_answered(request))
         return;
     if (answer->out.failed && !answer->out.memory_was_short)

@@ -154,6 +154,34 @@ class Upstream(sextant.ProgramTest):
         self.assertEqual(len(fake.asked), 12)
         self.assertEqual(server.metric('sextant_lookups_total{outcome="unknown_file"}'), 5)
 
+    def test_mozillas_symbolication_api(self):
+        offset, debug_id = int(self.address, 16), "67452301AB89EFCD0123456789ABCDEF0"
+        others = [f"{number:040x}" for number in range(1, 4)]
+        fake = FakeDebuginfod(self, self.both)
+        server = self.serve(fake)
+        # A debug id has too little of the build ID to ask others; a whole build ID in its place is enough, and once the
+        # file is there, its debug id is known.
+        ids = [debug_id, *others, self.build_id]
+        question = {"memoryMap": [["m", id_] for id_ in ids], "stacks": [[[number, offset] for number in range(len(ids))]]}
+        (result,) = server.post("/symbolicate/v5", question).json["results"]
+        self.assertEqual(list(result["found_modules"].values()), [True, False, False, False, True])
+        self.assertEqual(len(fake.asked), 8)
+        self.assertEqual(server.metric('sextant_lookups_total{outcome="unknown_file"}'), 3)
+        self.assertEqual(server.metric('sextant_lookups_total{outcome="found"}'), 2)
+        frame = result["stacks"][0][0]
+        chain = [*frame.get("inlines", []), {key: frame[key] for key in ("function", "file", "line")}]
+        self.assertEqual(chain, self.wanted)
+        # What is known by its debug id, and lacks lines, is completed.
+        server = self.serve(fake)
+        self.assertEqual(server.put(f"/api/v1/files/{self.build_id}", self.executable.read_bytes()).status, 201)
+        question = {"memoryMap": [["m", debug_id]], "stacks": [[[0, offset]]]}
+        (result,) = server.post("/symbolicate/v5", question).json["results"]
+        self.assertEqual({**result["stacks"][0][0], "frame": 0}, {**frame, "frame": 0})
+        server = self.serve(fake)
+        code = {"codeId": self.build_id, "debugId": debug_id, "startAddress": self.address, "size": "0x4"}
+        reply = server.post("/asm/v1", code)
+        self.assertEqual((reply.status, reply.json["arch"] != ""), (200, True), reply)
+
     def test_otlp_profiles(self):
         fake = FakeDebuginfod(self, self.both)
         server = self.serve(fake)
