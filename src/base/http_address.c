@@ -1,4 +1,4 @@
-/* http_address.c: tells private addresses from public ones. */
+/* http_address.c: which addresses are private. */
 #include "base/http_address.h"
 
 #include <arpa/inet.h>

@@ -141,7 +141,7 @@ static bool sync_folder(int folder)
     return fsync(folder) == 0 || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
 }
 
-/* The time of birth tells a folder from an older one whose inode it got. */
+/* A new folder may have the inode of one that was removed; their times of birth differ. */
 static uint64_t hash_folder(const struct statx *folder)
 {
     const uint64_t parts[] = {folder->stx_ino, ((uint64_t)folder->stx_dev_major << 32) | folder->stx_dev_minor,

@@ -384,22 +384,30 @@ TEST(the_file_system_cannot_take_room_back)
     consume(5003, fail_to_punch);
 }
 
+/* 9000 records that were taken out, and a checkpoint after them. Returns the events, which the caller frees. */
+static struct events *record_and_save(struct recorder *recorder, sxt_spool_punch *how)
+{
+    struct sxt_spool *spool;
+    struct events *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    make(recorder);
+    assert_int_equal(sxt_spool_follow(recorder->data, recorder->size, &spool, NULL), SXT_OK);
+    sxt_spool_consume(spool);
+    for (size_t i = 1; i <= 9000; i++)
+        write_record(recorder);
+    catch_up(spool, recorder, false);
+    read_events(spool, found);
+    save(spool, recorder, found, how);
+    sxt_spool_close(&spool);
+    return found;
+}
+
 /* Whatever is wrong with what was saved, there is an error, or events. */
 TEST(a_damaged_checkpoint)
 {
     struct recorder recorder;
     struct sxt_spool *spool;
-    struct events *found = calloc(1, sizeof *found);
-    assert_true(found != NULL);
-    make(&recorder);
-    assert_int_equal(sxt_spool_follow(recorder.data, recorder.size, &spool, NULL), SXT_OK);
-    sxt_spool_consume(spool);
-    for (size_t i = 1; i <= 9000; i++)
-        write_record(&recorder);
-    catch_up(spool, &recorder, false);
-    read_events(spool, found);
-    save(spool, &recorder, found, fail_to_punch);
-    sxt_spool_close(&spool);
+    struct events *found = record_and_save(&recorder, fail_to_punch);
     size_t size = size_of(&recorder), at = control_of(&recorder)->checkpoint, refused = 0;
     uint8_t *copy = malloc(size);
     assert_non_null(copy);
@@ -434,17 +442,7 @@ TEST(a_checkpoint_of_an_earlier_program)
 {
     struct recorder recorder;
     struct sxt_spool *spool;
-    struct events *found = calloc(1, sizeof *found);
-    assert_true(found != NULL);
-    make(&recorder);
-    assert_int_equal(sxt_spool_follow(recorder.data, recorder.size, &spool, NULL), SXT_OK);
-    sxt_spool_consume(spool);
-    for (size_t i = 1; i <= 9000; i++)
-        write_record(&recorder);
-    catch_up(spool, &recorder, false);
-    read_events(spool, found);
-    save(spool, &recorder, found, punch);
-    sxt_spool_close(&spool);
+    struct events *found = record_and_save(&recorder, punch);
     control_of(&recorder)->image++;
     assert_int_equal(sxt_spool_open(recorder.data, size_of(&recorder), &spool, NULL), SXT_OK);
     assert_null(sxt_spool_get_consumed(spool));
