@@ -32,6 +32,8 @@ int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *
     pthread_mutex_init(&catalog->making, NULL);
     pthread_mutex_init(&catalog->extracting, NULL);
     pthread_mutex_init(&catalog->opening, NULL);
+    pthread_mutex_init(&catalog->listing, NULL);
+    pthread_cond_init(&catalog->listed, NULL);
     if (options != NULL)
         catalog->options = *options;
     set_defaults(&catalog->options);
@@ -57,6 +59,8 @@ void sxt_catalog_close(struct sxt_catalog **catalog)
     pthread_mutex_destroy(&(*catalog)->making);
     pthread_mutex_destroy(&(*catalog)->extracting);
     pthread_mutex_destroy(&(*catalog)->opening);
+    pthread_mutex_destroy(&(*catalog)->listing);
+    pthread_cond_destroy(&(*catalog)->listed);
     free((char *)(uintptr_t)(*catalog)->options.program);
     free(*catalog);
     *catalog = NULL;

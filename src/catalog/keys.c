@@ -186,6 +186,12 @@ void sxt_catalog_print_part(char *out, size_t room, const struct sxt_catalog_par
              name->part, name->hash);
 }
 
+void sxt_catalog_print_line(char *out, size_t room, const struct sxt_catalog_part_name *name)
+{
+    sxt_catalog_print_part(out, room, name);
+    strrchr(out, '/')[1] = 0;
+}
+
 bool sxt_catalog_parse_entry_name(sxt_string text, struct sxt_catalog_entry_name *out)
 {
     *out = (struct sxt_catalog_entry_name){0};

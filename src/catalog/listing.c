@@ -93,9 +93,18 @@ static int compare_parts(const void *left, const void *right)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
+/* Names of one line come in this order already. */
+static bool is_sorted(const struct sxt_catalog_listing *listing)
+{
+    for (size_t i = 1; i < listing->part_count; i++)
+        if (compare_parts(&listing->parts[i - 1], &listing->parts[i]) > 0)
+            return false;
+    return true;
+}
+
 void sxt_catalog_listing_sort(struct sxt_catalog_listing *listing)
 {
-    if (listing->part_count > 0)
+    if (!is_sorted(listing))
         qsort(listing->parts, listing->part_count, sizeof *listing->parts, compare_parts);
 }
 
@@ -154,8 +163,7 @@ int sxt_catalog_list_line(struct sxt_catalog *catalog, const char *tenant, const
 {
     char folder[160];
     *out = (struct sxt_catalog_listing){0};
-    sxt_catalog_print_part(folder, sizeof folder, line);
-    strrchr(folder, '/')[1] = 0;
+    sxt_catalog_print_line(folder, sizeof folder, line);
     int status = list_folder(catalog, tenant, id, folder, true, out, error);
     if (status == SXT_OK)
         status = list_folder(catalog, tenant, id, "symbols/", true, out, error);

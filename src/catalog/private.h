@@ -26,6 +26,9 @@ struct sxt_catalog {
     struct sxt_catalog_cache *cache;
     pthread_mutex_t opening; /* guards `opened` */
     struct sxt_catalog_opened *opened;
+    pthread_mutex_t listing; /* guards `lines` */
+    pthread_cond_t listed;   /* one of them is done */
+    struct sxt_catalog_line_listing *lines;
 };
 
 /* --- names of objects: keys.c --- */
@@ -69,6 +72,9 @@ uint64_t sxt_catalog_generation_of(sxt_string text);
 /* Parse and print what follows "part/". */
 bool sxt_catalog_parse_part(sxt_string text, struct sxt_catalog_part_name *out);
 void sxt_catalog_print_part(char *out, size_t room, const struct sxt_catalog_part_name *name);
+
+/* The folder of its line: "part/KIND/GENERATION/PARTS/". */
+void sxt_catalog_print_line(char *out, size_t room, const struct sxt_catalog_part_name *name);
 
 /* The kinds of entries, as in their names. */
 enum sxt_catalog_entry_kind {
@@ -127,6 +133,19 @@ int sxt_catalog_list_binary(struct sxt_catalog *catalog, const char *tenant, con
 /* The same for the parts of one line, that of LINE, and all entries. */
 int sxt_catalog_list_line(struct sxt_catalog *catalog, const char *tenant, const char *id,
                           const struct sxt_catalog_part_name *line, struct sxt_catalog_listing *out, sxt_error *error);
+
+/* --- listings that several share: line_listing.c --- */
+
+struct sxt_catalog_line_listing;
+
+/*
+ * The same, made after this call began. *LISTING lives until *OUT, which is also set if it fails, is released. It must
+ * not be changed.
+ */
+int sxt_catalog_share_line(struct sxt_catalog *catalog, const char *tenant, const char *id,
+                           const struct sxt_catalog_part_name *line, struct sxt_catalog_line_listing **out,
+                           const struct sxt_catalog_listing **listing, sxt_error *error);
+void sxt_catalog_release_line(struct sxt_catalog *catalog, struct sxt_catalog_line_listing **listing);
 
 /* --- sets of parts: parts.c --- */
 

@@ -204,21 +204,22 @@ static int follow_up(struct receiving *receiving, const struct sxt_catalog_part 
                      sxt_error *error)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
-        struct sxt_catalog_listing listing;
+        struct sxt_catalog_line_listing *shared;
+        const struct sxt_catalog_listing *listing;
         bool counts = false;
-        int status = sxt_catalog_list_line(receiving->catalog, receiving->tenant, receiving->id, &receiving->name,
-                                           &listing, error);
+        int status = sxt_catalog_share_line(receiving->catalog, receiving->tenant, receiving->id, &receiving->name,
+                                            &shared, &listing, error);
         if (status == SXT_OK)
-            status = check_counts(receiving, &listing, &counts, error);
+            status = check_counts(receiving, listing, &counts, error);
         if (status == SXT_OK && !counts)
-            status = move_part(receiving, &listing, &counts, error);
+            status = move_part(receiving, listing, &counts, error);
         if (status == SXT_OK && counts) {
-            status = has_complete_set(receiving->catalog, &listing, is_complete, error);
+            status = has_complete_set(receiving->catalog, listing, is_complete, error);
             if (status == SXT_OK)
                 status = sxt_catalog_join(receiving->catalog, receiving->tenant, &part->file_id, &part->build_id,
-                                          &listing, error);
+                                          listing, error);
         }
-        sxt_catalog_listing_free(&listing);
+        sxt_catalog_release_line(receiving->catalog, &shared);
         if (status != SXT_OK || counts)
             return status;
     }

@@ -156,15 +156,16 @@ static int enter(struct walk *walk, int folder, size_t key_size)
     return sort_names(level) ? SXT_OK : sxt_fail_memory(walk->error, level->count * sizeof *level->sorted);
 }
 
+/* Words need no size, and the folder said that it is a file. */
 static int visit_file(struct walk *walk, int folder, const char *name)
 {
     struct stat found;
+    if (walk->words)
+        return walk->visit(walk->data, walk->key, 0, 0);
     if (fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? SXT_OK : fail(walk, errno, "list");
     if (!S_ISREG(found.st_mode))
         return SXT_OK;
-    if (walk->words)
-        return walk->visit(walk->data, walk->key, 0, 0);
     int64_t modified = (int64_t)found.st_mtim.tv_sec * 1000000 + found.st_mtim.tv_nsec / 1000;
     return walk->visit(walk->data, walk->key, (uint64_t)found.st_size, modified);
 }
