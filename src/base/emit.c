@@ -107,6 +107,14 @@ void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value)
     }
 }
 
+void sxt_emit_known(struct sxt_emit *emit, const char *key, uint64_t value)
+{
+    if (value != 0)
+        sxt_emit_number(emit, key, value);
+    else
+        sxt_emit_null(emit, key);
+}
+
 void sxt_emit_address(struct sxt_emit *emit, const char *key, uint64_t value)
 {
     if (emit->json) {

@@ -56,6 +56,7 @@ void sxt_emit_record_end(struct sxt_emit *emit);
 void sxt_emit_string(struct sxt_emit *emit, const char *key, sxt_string value);
 void sxt_emit_cstring(struct sxt_emit *emit, const char *key, const char *value);
 void sxt_emit_number(struct sxt_emit *emit, const char *key, uint64_t value);
+void sxt_emit_known(struct sxt_emit *emit, const char *key, uint64_t value);   /* a number; null if it is 0 */
 void sxt_emit_address(struct sxt_emit *emit, const char *key, uint64_t value); /* "0x401020" */
 void sxt_emit_bool(struct sxt_emit *emit, const char *key, bool value);
 void sxt_emit_null(struct sxt_emit *emit, const char *key);

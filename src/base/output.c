@@ -63,6 +63,15 @@ static int open_output(struct sxt_output *output, const char *path, bool keeps_m
     return status;
 }
 
+int sxt_output_above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return moved;
+}
+
 int sxt_output_open(struct sxt_output *output, const char *path, sxt_error *error)
 {
     return open_output(output, path, true, error);

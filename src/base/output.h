@@ -44,4 +44,7 @@ int sxt_output_save(const char *path, const void *data, size_t size, sxt_error *
 /* Writes all SIZE bytes to FD. */
 int sxt_write_all(int fd, const void *data, size_t size, sxt_error *error);
 
+/* FD, or if it is one of the three standard descriptors, another one for the same file, and FD is closed. -1 stays. */
+int sxt_output_above_standard(int fd);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 
-#define BLOCK_SIZE    64
 #define LENGTH_OFFSET 56 /* of the message length in the last block */
 
 const uint32_t sxt_sha256_constants[64] = {
@@ -50,13 +49,13 @@ void sxt_sha256_init(struct sxt_sha256 *hash)
 void sxt_sha256_add(struct sxt_sha256 *hash, const void *data, size_t size)
 {
     const uint8_t *bytes = data;
-    size_t pending = hash->total % BLOCK_SIZE;
+    size_t pending = hash->total % SXT_SHA256_BLOCK;
     if (size == 0)
         return;
     hash->total += size;
 
     if (pending > 0) {
-        size_t missing = BLOCK_SIZE - pending;
+        size_t missing = SXT_SHA256_BLOCK - pending;
         size_t part = size < missing ? size : missing;
         memcpy(hash->block + pending, bytes, part);
         if (part < missing)
@@ -65,20 +64,20 @@ void sxt_sha256_add(struct sxt_sha256 *hash, const void *data, size_t size)
         bytes += part;
         size -= part;
     }
-    size_t blocks = size / BLOCK_SIZE;
+    size_t blocks = size / SXT_SHA256_BLOCK;
     if (blocks > 0)
         add_blocks(hash->state, bytes, blocks);
-    memcpy(hash->block, bytes + blocks * BLOCK_SIZE, size % BLOCK_SIZE);
+    memcpy(hash->block, bytes + blocks * SXT_SHA256_BLOCK, size % SXT_SHA256_BLOCK);
 }
 
 void sxt_sha256_end(struct sxt_sha256 *hash, uint8_t digest[SXT_SHA256_SIZE])
 {
-    size_t pending = hash->total % BLOCK_SIZE;
+    size_t pending = hash->total % SXT_SHA256_BLOCK;
     hash->block[pending++] = 0x80;
-    memset(hash->block + pending, 0, BLOCK_SIZE - pending);
+    memset(hash->block + pending, 0, SXT_SHA256_BLOCK - pending);
     if (pending > LENGTH_OFFSET) {
         add_blocks(hash->state, hash->block, 1);
-        memset(hash->block, 0, BLOCK_SIZE);
+        memset(hash->block, 0, SXT_SHA256_BLOCK);
     }
     uint64_t bits = hash->total * 8;
     for (int i = 0; i < 8; i++)
@@ -95,7 +94,7 @@ static inline uint32_t rotate_right(uint32_t value, unsigned by)
     return value >> by | value << (32 - by);
 }
 
-static void add_block(uint32_t state[8], const uint8_t block[BLOCK_SIZE])
+static void add_block(uint32_t state[8], const uint8_t block[SXT_SHA256_BLOCK])
 {
     uint32_t w[64];
     for (int t = 0; t < 16; t++)
@@ -137,7 +136,7 @@ static void add_block(uint32_t state[8], const uint8_t block[BLOCK_SIZE])
 void sxt_sha256_portable(uint32_t state[8], const uint8_t *blocks, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_block(state, blocks + i * BLOCK_SIZE);
+        add_block(state, blocks + i * SXT_SHA256_BLOCK);
 }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)

@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SXT_SHA256_SIZE 32
+#define SXT_SHA256_SIZE  32
+#define SXT_SHA256_BLOCK 64
 
 struct sxt_sha256 {
     uint32_t state[8];
     uint64_t total; /* bytes so far */
-    uint8_t block[64];
+    uint8_t block[SXT_SHA256_BLOCK];
 };
 
 void sxt_sha256_init(struct sxt_sha256 *hash);

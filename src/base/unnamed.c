@@ -22,16 +22,6 @@ static int open_and_unlink(const char *folder)
     return fd;
 }
 
-/* An output's descriptor is never one of the three standard ones. */
-static int above_standard(int fd)
-{
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return moved;
-}
-
 int sxt_unnamed_open(struct sxt_output *output, sxt_error *error)
 {
     const char *given = getenv("TMPDIR");
@@ -39,7 +29,7 @@ int sxt_unnamed_open(struct sxt_output *output, sxt_error *error)
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0)
         fd = open_and_unlink(folder);
-    *output = (struct sxt_output){.fd = above_standard(fd)};
+    *output = (struct sxt_output){.fd = sxt_output_above_standard(fd)};
     return output->fd >= 0 ? SXT_OK : sxt_fail_errno(error, errno, "cannot create a temporary file in %s", folder);
 }
 

@@ -44,10 +44,7 @@ static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
         sxt_emit_object(emit, NULL);
         sxt_emit_string(emit, "function", frame->function);
         sxt_emit_string(emit, "file", frame->file);
-        if (frame->line != 0)
-            sxt_emit_number(emit, "line", frame->line);
-        else
-            sxt_emit_null(emit, "line");
+        sxt_emit_known(emit, "line", frame->line);
         if (answer->has_no_starts)
             sxt_emit_null(emit, "start");
         else

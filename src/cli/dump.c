@@ -36,10 +36,7 @@ static void dump_json(const sxt_range *row, const sxt_line *lines, struct sxt_em
     sxt_emit_string(emit, "function", row->function);
     sxt_emit_string(emit, "file", row->file);
     sxt_emit_string(emit, "call_file", row->call_file);
-    if (row->call_line != 0)
-        sxt_emit_number(emit, "call_line", row->call_line);
-    else
-        sxt_emit_null(emit, "call_line");
+    sxt_emit_known(emit, "call_line", row->call_line);
     sxt_emit_array(emit, "lines");
     for (size_t i = 0; i < row->line_count; i++) {
         sxt_emit_array(emit, NULL);
@@ -88,10 +85,7 @@ static void dump_frame(const sxt_pad_frame *frame, bool first, struct sxt_emit *
     if (sxt_emit_is_json(emit)) {
         sxt_emit_string(emit, "function", frame->function);
         sxt_emit_string(emit, "file", frame->file);
-        if (frame->line != 0)
-            sxt_emit_number(emit, "line", frame->line);
-        else
-            sxt_emit_null(emit, "line");
+        sxt_emit_known(emit, "line", frame->line);
     }
     sxt_emit_text(emit, first ? " " : " > ");
     sxt_emit_name(emit, frame->function);

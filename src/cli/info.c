@@ -103,10 +103,7 @@ static int print_info(const struct cli_input *input, const char *file, struct sx
     sxt_emit_record(emit);
     sxt_emit_cstring(emit, "file", file);
     sxt_emit_cstring(emit, "format", info.format);
-    if (info.version != 0)
-        sxt_emit_number(emit, "version", info.version);
-    else
-        sxt_emit_null(emit, "version");
+    sxt_emit_known(emit, "version", info.version);
     print_optional(emit, "build_id", info.build_id);
     print_optional(emit, "file_id", info.file_id);
     print_optional(emit, "arch", info.arch);

@@ -17,7 +17,7 @@
 static int find_pieces(struct sxt_spool *spool, const uint8_t *data, size_t size, uint32_t image, sxt_error *error);
 static int read_notes(struct sxt_spool *spool, sxt_error *error);
 
-int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
+int sxt_spool_new(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
 {
     *out = NULL;
     if (!sxt_spool_is(data, size))
@@ -31,6 +31,16 @@ int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt
         status = sxt_spool_take_control(spool, data, error);
     if (status == SXT_OK && (spool->stack_numbers = calloc(SXT_SPOOL_STACKS_MOST, sizeof(uint32_t))) == NULL)
         status = sxt_fail_memory(error, SXT_SPOOL_STACKS_MOST * sizeof(uint32_t));
+    if (status != SXT_OK)
+        sxt_spool_close(&spool);
+    *out = spool;
+    return status;
+}
+
+int sxt_spool_open(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
+{
+    struct sxt_spool *spool;
+    int status = sxt_spool_new(data, size, &spool, error);
     if (status == SXT_OK)
         status = sxt_spool_resume(spool, data, size, error);
     if (status == SXT_OK)

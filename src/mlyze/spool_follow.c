@@ -31,22 +31,13 @@ struct windows {
 
 int sxt_spool_follow(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error)
 {
-    *out = NULL;
-    if (!sxt_spool_is(data, size))
-        return sxt_spool_check(data, size, error);
-    struct sxt_spool *spool = calloc(1, sizeof *spool);
-    if (spool == NULL)
-        return sxt_fail_memory(error, sizeof *spool);
-    spool->is_followed = true;
-    spool->image = sxt_spool_read_control(data).image;
-    sxt_arena_init(&spool->kept, 0, sxt_arena_separate_default);
-    int status = sxt_strings_init(&spool->markers, 0, error);
-    if (status == SXT_OK)
-        status = sxt_spool_take_control(spool, data, error);
-    if (status == SXT_OK && (spool->stack_numbers = calloc(SXT_SPOOL_STACKS_MOST, sizeof(uint32_t))) == NULL)
-        status = sxt_fail_memory(error, SXT_SPOOL_STACKS_MOST * sizeof(uint32_t));
-    if (status == SXT_OK)
+    struct sxt_spool *spool;
+    int status = sxt_spool_new(data, size, &spool, error);
+    if (status == SXT_OK) {
+        spool->is_followed = true;
+        spool->image = sxt_spool_read_control(data).image;
         status = sxt_spool_merge_begin(spool, error);
+    }
     if (status != SXT_OK)
         sxt_spool_close(&spool);
     *out = spool;

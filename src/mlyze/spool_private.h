@@ -140,6 +140,9 @@ struct sxt_spool {
 /* Moves on to the next record; false at the end of the stream. */
 bool sxt_spool_step(const struct sxt_spool *spool, struct sxt_spool_way *way);
 
+/* A spool of which only the control block was read. On failure *OUT is NULL. */
+int sxt_spool_new(const uint8_t *data, size_t size, struct sxt_spool **out, sxt_error *error);
+
 /* What the control block says, as far as it may change. */
 int sxt_spool_take_control(struct sxt_spool *spool, const uint8_t *data, sxt_error *error);
 

@@ -93,16 +93,6 @@ void sxt_consumer_close(struct sxt_consumer **given)
     *given = NULL;
 }
 
-/* A descriptor that is not one of the three standard ones. */
-static int above_standard(int fd)
-{
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return moved;
-}
-
 static uint64_t size_of(int fd)
 {
     struct stat status;
@@ -127,7 +117,7 @@ struct sxt_consumer *sxt_consumer_open(const char *spool, const char *output, co
     consumer->room = room;
     consumer->spool_path = strdup(spool);
     consumer->output_path = strdup(output);
-    consumer->fd = above_standard(open(spool, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    consumer->fd = sxt_output_above_standard(open(spool, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     consumer->data = map_spool(consumer->fd, room, PROT_READ);
     consumer->head = map_spool(consumer->fd, SXT_SPOOL_HEAD_SIZE, PROT_READ | PROT_WRITE);
     if (consumer->spool_path == NULL || consumer->output_path == NULL || consumer->data == NULL ||
@@ -176,8 +166,9 @@ static int name_file(struct sxt_consumer *consumer, int fd)
         char *path = name_number(consumer, number);
         if (path == NULL)
             return -1;
-        int made = fd >= 0 ? (link_file(consumer, path) ? fd : -1)
-                           : above_standard(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+        int made =
+            fd >= 0 ? (link_file(consumer, path) ? fd : -1)
+                    : sxt_output_above_standard(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (made >= 0) {
             consumer->events_path = path;
             return made;
@@ -200,7 +191,7 @@ static int open_events(struct sxt_consumer *consumer, sxt_error *error)
     if (result != SXT_OK)
         return result;
     bool is_good = output->temporary != NULL && fstat(output->fd, &status) == 0;
-    int fd = is_good ? above_standard(create_unnamed(consumer->spool_path)) : -1;
+    int fd = is_good ? sxt_output_above_standard(create_unnamed(consumer->spool_path)) : -1;
     if (is_good && fd < 0)
         fd = name_file(consumer, -1);
     if (fd < 0) {
@@ -475,7 +466,7 @@ static int resume(struct sxt_consumer *consumer, const sxt_trace_write_options *
     if (status == SXT_OK && !is_the_same(consumer, spool))
         status = sxt_fail(error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the process went on");
     if (status == SXT_OK) {
-        consumer->output.fd = above_standard(open(consumer->events_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+        consumer->output.fd = sxt_output_above_standard(open(consumer->events_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
         const struct sxt_mlyze_settings settings = settings_of(consumer, sxt_spool_facts(spool));
         status = consumer->output.fd >= 0
                      ? sxt_mlyze_writer_resume(&consumer->output, &settings, consumer->header, &consumer->writer, error)

@@ -111,16 +111,25 @@ sxt_trace *sxt_trace_new(const sxt_trace_options *options, sxt_error *error)
     return trace;
 }
 
+/* Takes the options that were given, and makes a trace without a file. */
+static int begin_open(const sxt_trace_options *given, sxt_trace_options *options, sxt_trace **out, sxt_error *error)
+{
+    *out = NULL;
+    int status = take_options(given, options, error);
+    if (status != SXT_OK)
+        return status;
+    *out = sxt_trace_new(options, error);
+    return *out != NULL ? SXT_OK : SXT_ERROR_MEMORY;
+}
+
 int sxt_trace_open_path(const char *path, const sxt_trace_options *given, sxt_trace **out, sxt_error *error)
 {
     sxt_trace_options options;
+    sxt_trace *trace;
     *out = NULL;
-    int status = take_options(given, &options, error);
+    int status = begin_open(given, &options, &trace, error);
     if (status != SXT_OK)
         return status;
-    sxt_trace *trace = sxt_trace_new(&options, error);
-    if (trace == NULL)
-        return SXT_ERROR_MEMORY;
     if (strcmp(path, "-") != 0 && (trace->path = strdup(path)) == NULL)
         status = sxt_fail_memory(error, strlen(path));
     if (status == SXT_OK)
@@ -142,13 +151,11 @@ int sxt_trace_open_memory(const void *data, size_t size, const sxt_trace_options
                           sxt_error *error)
 {
     sxt_trace_options options;
+    sxt_trace *trace;
     *out = NULL;
-    int status = take_options(given, &options, error);
+    int status = begin_open(given, &options, &trace, error);
     if (status != SXT_OK)
         return status;
-    sxt_trace *trace = sxt_trace_new(&options, error);
-    if (trace == NULL)
-        return SXT_ERROR_MEMORY;
     sxt_file_from_memory(&trace->file, data, size);
     status = inflate(&trace->file, options.inflate_limit, &trace->is_compressed, error);
     if (status == SXT_OK)
