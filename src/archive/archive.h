@@ -64,6 +64,26 @@ void sxt_archive_add_pad(struct sxt_symbols *symbols, const struct sxt_symbfile_
 /* The symbols of an archive that was opened from an ELF file, as linked; NULL for any other. */
 const struct sxt_symbols *sxt_archive_model(const sxt_archive *archive);
 
+/*
+ * An archive that is read by ranges. PARTIAL stays the caller's, who closes it after the archive, and who has entered
+ * it during all calls. SXT_ERROR_UNSUPPORTED if it is not a Lidia archive.
+ */
+struct sxt_partial;
+int sxt_archive_open_partial(struct sxt_partial *partial, sxt_archive **out, sxt_error *error);
+
+enum sxt_archive_loaded {
+    SXT_LOAD_FRAMES, /* lookups */
+    SXT_LOAD_FOLDED, /* and sxt_archive_is_ambiguous for their frames */
+    SXT_LOAD_ALL,    /* and sxt_archive_aliases and sxt_archive_whole_range */
+};
+
+/*
+ * Fetches what is read for ADDRESSES; without it, lookups find nothing. Does nothing for other archives. What other
+ * functions read is not there, except for the facts about the binary.
+ */
+int sxt_archive_load(const sxt_archive *archive, const uint64_t *addresses, size_t count, enum sxt_archive_loaded what,
+                     sxt_error *error);
+
 /* The FileID of the bytes of a file, in hexadecimal. */
 void sxt_file_id_of(const struct sxt_file *file, char hex[33]);
 

@@ -6,8 +6,8 @@
 #include "base/search.h"
 #include "lidia/lidia.h"
 
-#define GROUP_SIZE 16
-#define ENTRY_SIZE 4
+#define GROUP_SIZE SXT_LIDIA_GROUP_SIZE
+#define ENTRY_SIZE SXT_LIDIA_ENTRY_SIZE
 #define CALL_SIZE  16
 #define AMBIGUOUS  1
 

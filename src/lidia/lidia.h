@@ -49,6 +49,8 @@
  *   enclosing rows are visited; a file without inlined calls has no parents
  *
  * A reader skips chunks whose tag or version it does not know.
+ *
+ * An archive that is somewhere else need not be fetched whole: see "by ranges" below.
  */
 #ifndef SXT_LIDIA_LIDIA_H
 #define SXT_LIDIA_LIDIA_H
@@ -60,6 +62,7 @@
 #include <sextant/archive.h>
 
 #include "base/buffer.h"
+#include "base/partial.h"
 #include "symbols/symbols.h"
 
 #define SXT_LIDIA_HEADER_SIZE       128
@@ -100,7 +103,10 @@ struct sxt_lidia {
     const uint8_t *cuts;       /* of the chunk "cuts": row numbers, ascending; NULL when there is none */
     uint64_t cut_count;
     struct sxt_lidia_aliases aliases;
-    uint64_t chunks_at; /* where chunks begin: after the index, or after the lines; the size if unknown */
+    uint64_t chunks_at;          /* where chunks begin: after the index, or after the lines; the size if unknown */
+    struct sxt_partial *partial; /* the file, if it is read by ranges; NULL otherwise */
+    uint64_t opened_bytes;       /* of it, how much was fetched to open it */
+    uint32_t text_ahead;         /* how much of a string is fetched before its size is known */
 };
 
 /* An extra part of a file. DATA points into the file. */
@@ -252,6 +258,8 @@ bool sxt_lidia_row_continues(const struct sxt_lidia *lidia, uint64_t index);
  */
 #define SXT_LIDIA_ALIASES         "alia"
 #define SXT_LIDIA_ALIASES_VERSION 1
+#define SXT_LIDIA_GROUP_SIZE      16
+#define SXT_LIDIA_ENTRY_SIZE      4
 void sxt_lidia_find_aliases(struct sxt_lidia *lidia);
 
 /* Reads the header of the content. False if the tables do not fit. */
@@ -275,6 +283,46 @@ sxt_string sxt_lidia_alias(const struct sxt_lidia_aliases *aliases, uint64_t ent
 sxt_string sxt_lidia_call(const struct sxt_lidia_aliases *aliases, uint64_t index, uint64_t *return_address);
 sxt_string sxt_lidia_called(const struct sxt_lidia_aliases *aliases, uint64_t return_address);
 
+/*
+ * --- by ranges ---
+ *
+ * The bytes that a question needs are fetched before it is asked; then the functions above answer it. To open a file
+ * takes its end, which has the chunk "open", and the buckets of the index: less than 2 % of it.
+ *
+ * Chunk "open", version 1, the last one of a large file: copies of the bytes that are read to open it.
+ *
+ *     0x00    pieces: u64 offset in the file, u32 size, bytes
+ *             u64 offset of this chunk in the file, "sxto", u32 0
+ *
+ * A file without that chunk is opened with a few requests more. The sizes of names in the index are not used.
+ */
+#define SXT_LIDIA_OPENING         "open"
+#define SXT_LIDIA_OPENING_VERSION 1
+
+/* A smaller file is better fetched whole. */
+#define SXT_LIDIA_RANGED_SIZE 4000000
+
+/* Opens a file. PARTIAL stays the caller's, who has entered it. */
+int sxt_lidia_open_partial(struct sxt_lidia *lidia, struct sxt_partial *partial, sxt_error *error);
+
+/*
+ * Fetches what lookups of ADDRESSES read. With ALL also what sxt_lidia_whole_range, sxt_lidia_whole_start and
+ * sxt_lidia_names_at read for each frame.
+ */
+int sxt_lidia_load(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count, bool all, sxt_error *error);
+
+/* As sxt_lidia_search; UINT64_MAX also if something is missing. */
+uint64_t sxt_lidia_search_partial(const struct sxt_lidia *lidia, uint64_t address);
+
+/* Is row INDEX here? */
+bool sxt_lidia_has_row(const struct sxt_lidia *lidia, uint64_t index);
+
+/* Appends the chunk "open" to the *SIZE bytes of a file, *DATA, that malloc gave. */
+int sxt_lidia_add_opening(uint8_t **data, size_t *size, sxt_error *error);
+
+/* Is that the content of a chunk "open" of the file? *OFFSET is where it is wrong. */
+bool sxt_lidia_opening_is_right(const struct sxt_lidia *lidia, const struct sxt_lidia_chunk *chunk, uint64_t *offset);
+
 /* How to write. */
 struct sxt_lidia_settings {
     bool demangle; /* function names */
@@ -283,7 +331,7 @@ struct sxt_lidia_settings {
     bool nul_strings;
     bool no_index;
     bool reference; /* ranges and strings in the order of adding, as the reference writer does; no extra parts */
-    bool module;    /* write the facts about the binary, if any are known */
+    bool module;    /* write what only a file has: the facts about the binary, if any are known, and "open" */
 };
 
 /* What is in a file that was written. */

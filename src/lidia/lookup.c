@@ -35,13 +35,29 @@ static size_t chain_at(const struct sxt_lidia *lidia, uint64_t address, uint64_t
 
 uint64_t sxt_lidia_search(const struct sxt_lidia *lidia, uint64_t address)
 {
-    return search(lidia, address);
+    return lidia->partial != NULL ? sxt_lidia_search_partial(lidia, address) : search(lidia, address);
 }
 
 size_t sxt_lidia_lookup(const struct sxt_lidia *lidia, uint64_t address, sxt_frame *frames, size_t capacity)
 {
     struct sxt_lidia_row innermost;
-    return chain_at(lidia, address, search(lidia, address), frames, capacity, &innermost);
+    return chain_at(lidia, address, sxt_lidia_search(lidia, address), frames, capacity, &innermost);
+}
+
+/* One after another: the search is different, because not all addresses of the file are here. */
+static size_t lookup_batch_partial(const struct sxt_lidia *lidia, const uint64_t *addresses, size_t count,
+                                   sxt_frame *frames, size_t capacity, size_t *first)
+{
+    size_t used = 0;
+    first[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t found = sxt_lidia_lookup(lidia, addresses[i], capacity > 0 ? frames + used : NULL, capacity - used);
+        if (found > capacity - used)
+            return i;
+        used += found;
+        first[i + 1] = used;
+    }
+    return count;
 }
 
 /*
@@ -54,6 +70,8 @@ size_t sxt_lidia_lookup_batch(const struct sxt_lidia *lidia, const uint64_t *add
 {
     size_t used = 0;
     struct answer last = {.row = NO_ROW};
+    if (lidia->partial != NULL)
+        return lookup_batch_partial(lidia, addresses, count, frames, capacity, first);
     first[0] = 0;
     for (size_t at = 0; at < count; at += GROUP) {
         uint64_t rows[GROUP] = {0};

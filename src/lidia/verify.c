@@ -507,6 +507,13 @@ static void check_aliases(struct check *check, const struct sxt_lidia_chunk *chu
                              "call %llu is wrong", (unsigned long long)i);
 }
 
+static void check_opening(struct check *check, const struct sxt_lidia_chunk *chunk)
+{
+    uint64_t offset;
+    if (!sxt_lidia_opening_is_right(&check->lidia, chunk, &offset))
+        sxt_problems_add(&check->problems, offset, "opening", "chunk 'open' is not a copy of the bytes that it names");
+}
+
 static void check_chunks(struct check *check)
 {
     const struct sxt_lidia *lidia = &check->lidia;
@@ -527,6 +534,8 @@ static void check_chunks(struct check *check)
             check_cuts(check, &chunk);
         else if (memcmp(chunk.tag, SXT_LIDIA_ALIASES, 4) == 0 && chunk.version == SXT_LIDIA_ALIASES_VERSION)
             check_aliases(check, &chunk);
+        else if (memcmp(chunk.tag, SXT_LIDIA_OPENING, 4) == 0 && chunk.version == SXT_LIDIA_OPENING_VERSION)
+            check_opening(check, &chunk);
         else
             sxt_problems_add_note(&check->problems, chunk.offset + 4, "unknown-chunk",
                                   "chunk '%s' of version %u is unknown and is skipped", tag, chunk.version);

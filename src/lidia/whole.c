@@ -53,6 +53,9 @@ static uint64_t find_row(const struct sxt_lidia *lidia, uint64_t address, uint32
 {
     uint64_t last = sxt_lidia_search(lidia, address);
     for (uint64_t i = last; i < lidia->count && last - i < ROWS_MAX; i--) {
+        /* The rows of a range that was cut are loaded, so one that is missing does not matter. */
+        if (lidia->partial != NULL && !sxt_lidia_has_row(lidia, i))
+            break;
         sxt_lidia_row(lidia, i, row);
         if (row->address != address || row->depth < depth)
             break;

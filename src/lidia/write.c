@@ -42,6 +42,8 @@ int sxt_lidia_encode(const struct sxt_symbols *symbols, const struct sxt_lidia_s
             status = sxt_fail_memory(error, layout.size);
         }
     }
+    if (status == SXT_OK && layout.indexed && settings->module)
+        status = sxt_lidia_add_opening(data, size, error);
     sxt_lidia_rows_free(&layout.rows);
     sxt_range_list_free(&layout.list);
     sxt_lidia_pool_close(&layout.pool);
