@@ -22,6 +22,10 @@ struct sxt_store_backend {
     void (*close_object)(struct sxt_store_object *object);
     int (*read)(struct sxt_store_object *object, const struct sxt_store_range *ranges, size_t count, sxt_error *error);
     int (*map)(struct sxt_store_object *object, struct sxt_file *file, sxt_error *error);
+    /* NULL: an object is always here. */
+    bool (*is_local)(struct sxt_store_object *object);
+    /* From now on, all that is read of the object has to be of one version; NULL: it always is. */
+    void (*fix)(struct sxt_store_object *object);
     /* NULL: open, read and close do it. */
     int (*get)(struct sxt_store *store, const char *key, size_t limit, char **data, size_t *size, sxt_error *error);
     int (*list)(struct sxt_store *store, const char *prefix, bool words, sxt_store_visit *visit, void *data,

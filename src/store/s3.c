@@ -23,11 +23,15 @@
 #define CHUNK           ((uint64_t)8 << 20) /* of a large object, with one request */
 #define CHUNKS_MAX      1024
 #define CHECK_LIFE_MS   2000
+/* A part of an object that is read in one request; larger ones in several. */
+#define READ_MAX ((uint64_t)32 << 20)
 
 struct object {
     struct sxt_store_object object;
     char etag[SXT_S3_ETAG_MAX]; /* "": the server sends none */
     bool exact;                 /* all parts have to be of one version */
+    char *end;                  /* the last bytes, if they came when it was opened; NULL otherwise */
+    size_t end_size;
     char key[];
 };
 
@@ -299,7 +303,52 @@ static int open_object(struct sxt_store *store, const char *key, struct sxt_stor
 
 static void close_object(struct sxt_store_object *object)
 {
+    free(((struct object *)object)->end);
     free(object);
+}
+
+/* The size of the whole object, from "bytes FIRST-LAST/SIZE". */
+static bool read_total(const struct sxt_s3_call *call, uint64_t *size)
+{
+    char text[80], *end;
+    if (!sxt_http_find_header(&call->headers, "Content-Range", text, sizeof text))
+        return false;
+    const char *slash = strchr(text, '/');
+    if (slash == NULL || slash[1] < '0' || slash[1] > '9')
+        return false;
+    errno = 0;
+    *size = strtoull(slash + 1, &end, 10);
+    return errno == 0 && *end == 0 && *size <= INT64_MAX;
+}
+
+/* Opens an object with a request for its last bytes. Not every server can do that, and not for an empty object. */
+static int open_end(struct sxt_store *store, const char *key, struct sxt_store_object **out, sxt_error *error)
+{
+    struct sxt_s3_call call = {
+        .method = "GET", .key = key, .ranged = true, .from_end = true, .range_size = SXT_STORE_END};
+    call.answer_limit = SXT_STORE_END;
+    int status = sxt_s3_send((struct sxt_s3 *)store, &call, 1, error);
+    uint64_t size = 0;
+    bool fits = status == SXT_OK && (call.status == 206 ? read_total(&call, &size) : read_length(&call, &size)) &&
+                call.answer.size == (size < SXT_STORE_END ? size : SXT_STORE_END) && size > 0;
+    struct object *object = fits ? calloc(1, sizeof *object + strlen(key) + 1) : NULL;
+    if (object != NULL) {
+        strcpy(object->key, key);
+        object->object = (struct sxt_store_object){.store = store, .size = size, .descriptor = -1};
+        sxt_http_find_header(&call.headers, "ETag", object->etag, sizeof object->etag);
+        object->end = (char *)sxt_buffer_take(&call.answer, &object->end_size);
+        *out = &object->object;
+    }
+    sxt_s3_call_free(&call);
+    if (object != NULL)
+        return SXT_OK;
+    bool is_refused = call.status == 400 || call.status == 416 || call.status == 501 || status == SXT_ERROR_LIMIT;
+    return status == SXT_OK || is_refused ? open_object(store, key, out, error) : status;
+}
+
+static void fix(struct sxt_store_object *object)
+{
+    ((struct object *)object)->exact = true;
 }
 
 int sxt_s3_open_place(const char *place, const struct sxt_store_options *options, struct sxt_store **store,
@@ -316,10 +365,10 @@ int sxt_s3_open_place(const char *place, const struct sxt_store_options *options
         status = sxt_fail(error, SXT_ERROR_USAGE, SXT_NO_OFFSET, "not s3://BUCKET/KEY: '%s'", place);
     if (status == SXT_OK) {
         snprintf(key, sizeof key, "%.*s", (int)size, path);
-        status = open_object(*store, key, object, error);
+        status = open_end(*store, key, object, error);
     }
     if (status == SXT_OK)
-        ((struct object *)*object)->exact = true;
+        fix(*object);
     else
         sxt_store_close(store);
     return status;
@@ -368,6 +417,16 @@ static uint64_t count_chunks(uint64_t size, uint64_t chunk)
     return size / chunk + (size % chunk != 0);
 }
 
+/* Copies a range from the bytes that came when the object was opened. False if they do not have it. */
+static bool copy_end(const struct object *object, const struct sxt_store_range *range)
+{
+    uint64_t begin = object->object.size - object->end_size;
+    if (object->end == NULL || range->offset < begin)
+        return false;
+    memcpy(range->to, object->end + (range->offset - begin), range->size);
+    return true;
+}
+
 static int read_object(struct sxt_store_object *base, const struct sxt_store_range *ranges, size_t count,
                        sxt_error *error)
 {
@@ -375,16 +434,16 @@ static int read_object(struct sxt_store_object *base, const struct sxt_store_ran
     struct batch batch;
     uint64_t needed = 0;
     for (size_t i = 0; i < count; i++)
-        needed += count_chunks(ranges[i].size, CHUNK);
+        needed += count_chunks(ranges[i].size, READ_MAX);
     int status = SXT_OK;
     if (!make_batch(&batch, (size_t)needed))
         status = sxt_fail_memory(error, needed * sizeof *batch.calls);
     for (size_t i = 0; i < count && status == SXT_OK; i++)
-        for (uint64_t done = 0; done < ranges[i].size; done += CHUNK) {
+        for (uint64_t done = 0; done < ranges[i].size && !copy_end(object, &ranges[i]); done += READ_MAX) {
             uint64_t left = ranges[i].size - done;
             add_to_batch(
                 &batch, object, ranges[i].offset + done,
-                (struct sxt_s3_target){.to = (char *)ranges[i].to + done, .size = left < CHUNK ? left : CHUNK});
+                (struct sxt_s3_target){.to = (char *)ranges[i].to + done, .size = left < READ_MAX ? left : READ_MAX});
         }
     if (status == SXT_OK && batch.count > 0)
         status = sxt_s3_send((struct sxt_s3 *)base->store, batch.calls, batch.count, error);
@@ -459,6 +518,21 @@ static int map(struct sxt_store_object *base, struct sxt_file *file, sxt_error *
     return status;
 }
 
+static bool is_local(struct sxt_store_object *base)
+{
+    const struct object *object = (const struct object *)base;
+    struct sxt_s3 *s3 = (struct sxt_s3 *)base->store;
+    struct sxt_cache *cache;
+    char name[SXT_CACHE_NAME_SIZE];
+    if (use_cache(s3, &cache, NULL) != SXT_OK)
+        return false;
+    name_in_cache(s3, object->key, object->etag, base->size, name);
+    int found = sxt_cache_find(cache, name, base->size);
+    if (found >= 0)
+        close(found);
+    return found >= 0;
+}
+
 /* One GET, without asking for the size first. */
 static int get(struct sxt_store *store, const char *key, size_t limit, char **data, size_t *size, sxt_error *error)
 {
@@ -495,6 +569,8 @@ static const struct sxt_store_backend backend = {
     .close_object = close_object,
     .read = read_object,
     .map = map,
+    .is_local = is_local,
+    .fix = fix,
     .get = get,
     .list = sxt_s3_list,
 };

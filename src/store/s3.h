@@ -16,6 +16,7 @@
 
 #define SXT_S3_PREFIX_MAX 500
 #define SXT_S3_PARALLEL   8
+#define SXT_S3_MANY       32 /* at once, if there are more than twice as many: they are small */
 #define SXT_S3_ETAG_MAX   160
 
 struct sxt_s3 {
@@ -58,6 +59,7 @@ struct sxt_s3_call {
     int file;
     uint64_t file_offset;
     bool ranged;
+    bool from_end; /* the last range_size bytes, or all if there are fewer */
     uint64_t range_offset, range_size;
     const char *if_match; /* an ETag; NULL: any */
     struct sxt_s3_target *target;

@@ -82,7 +82,8 @@ static size_t attempt(struct sxt_s3 *s3, struct sxt_http *http, struct sxt_s3_ca
         else
             calls[i].again = false;
     }
-    sxt_http_send_many(http, requests, answers, pending, SXT_S3_PARALLEL, NULL);
+    size_t parallel = pending > 2 * (size_t)SXT_S3_MANY ? SXT_S3_MANY : SXT_S3_PARALLEL;
+    sxt_http_send_many(http, requests, answers, pending, parallel, NULL);
     for (size_t i = 0, j = 0; i < count && j < pending; i++) {
         if (!calls[i].again)
             continue;
@@ -198,7 +199,10 @@ static size_t make_lines(struct sxt_s3_call *call, const struct sxt_s3_account *
     size_t count = sxt_s3_sign(&account->identity, &request, time(NULL), lines);
     sxt_buffer_print(lines, "Content-Type:%s%c", call->size > 0 ? " application/octet-stream" : "", 0);
     count++;
-    if (call->ranged) {
+    if (call->from_end) {
+        sxt_buffer_print(lines, "Range: bytes=-%" PRIu64 "%c", call->range_size, 0);
+        count++;
+    } else if (call->ranged) {
         sxt_buffer_print(lines, "Range: bytes=%" PRIu64 "-%" PRIu64 "%c", call->range_offset,
                          call->range_offset + call->range_size - 1, 0);
         count++;

@@ -84,10 +84,14 @@ void sxt_store_close_object(struct sxt_store_object **object);
 
 /*
  * Opens one object by its place, "s3://BUCKET/KEY", whose KEY may be any that S3 allows. If it is replaced while it is
- * read, reading fails. *STORE is for this object alone: close it after the object.
+ * read, reading fails. One request gets its size and its last 64 KiB, which are not fetched again. *STORE is for this
+ * object alone: close it after the object.
  */
 int sxt_store_open_place(const char *place, const struct sxt_store_options *options, struct sxt_store **store,
                          struct sxt_store_object **object, sxt_error *error);
+
+/* How many of its last bytes that fetches. */
+#define SXT_STORE_END ((size_t)64 << 10)
 
 uint64_t sxt_store_object_size(const struct sxt_store_object *object);
 
@@ -106,6 +110,22 @@ int sxt_store_read(struct sxt_store_object *object, const struct sxt_store_range
 
 /* The whole content, mapped; of a bucket it is fetched into the cache first. The caller closes *FILE. */
 int sxt_store_map(struct sxt_store_object *object, struct sxt_file *file, sxt_error *error);
+
+/* Is the whole content on this machine, so that mapping it fetches nothing? */
+bool sxt_store_object_is_local(struct sxt_store_object *object);
+
+/* An object of which only the bytes that are needed are fetched, into a temporary file. */
+struct sxt_partial;
+struct sxt_store_partial {
+    struct sxt_partial *partial;
+    /* Private. */
+    struct sxt_store_object *object;
+    struct sxt_store_writing *writing;
+};
+
+/* Takes *OBJECT, which is not empty, also if it fails. If it is replaced while it is read, reading fails. */
+int sxt_store_partial_open(struct sxt_store_object **object, struct sxt_store_partial *out, sxt_error *error);
+void sxt_store_partial_close(struct sxt_store_partial *partial);
 
 /* The whole of a small object, at most LIMIT bytes, NUL after it. The caller frees *DATA. */
 int sxt_store_get(struct sxt_store *store, const char *key, size_t limit, char **data, size_t *size, sxt_error *error);
