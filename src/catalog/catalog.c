@@ -17,6 +17,8 @@ static void set_defaults(struct sxt_catalog_options *options)
         options->stale_seconds = 86400;
     if (options->worker_memory == 0)
         options->worker_memory = (uint64_t)4 << 30;
+    if (options->parts_limit == 0)
+        options->parts_limit = (uint64_t)512 << 20;
     if (options->worker_seconds == 0)
         options->worker_seconds = 300;
 }

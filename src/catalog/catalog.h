@@ -69,6 +69,7 @@ struct sxt_catalog_options {
     uint64_t worker_memory;   /* limits of that process: bytes of memory, 0: 4 GiB */
     unsigned worker_seconds;  /* seconds of processor time, 0: 300 */
     const _Atomic bool *stop; /* if it becomes true, that process is ended; may be NULL */
+    uint64_t parts_limit;     /* bytes on disk of archives that are read by ranges; 0: 512 MiB */
 };
 
 int sxt_catalog_open(struct sxt_store *store, const struct sxt_catalog_options *options, struct sxt_catalog **out,
@@ -204,6 +205,7 @@ struct sxt_catalog_question {
     size_t count;
     bool are_offsets; /* in the file; otherwise virtual addresses */
     bool are_returns; /* return addresses: looked up at the byte before */
+    bool are_whole;   /* frames have the start and length of their whole range: see sxt_archive_whole_range */
 };
 
 /* The frames of address INDEX, innermost first; they live during the call. Anything but SXT_OK ends the lookups. */
@@ -243,8 +245,17 @@ const struct sxt_catalog_lack *sxt_catalog_lack_of(const struct sxt_catalog_bina
 int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
                               struct sxt_catalog_id *out, sxt_error *error);
 
+/*
+ * Is a part of it read by ranges? A large archive in a bucket that is not in the cache is: lookups fetch what they
+ * need, so they may wait.
+ */
+bool sxt_catalog_is_ranged(const struct sxt_catalog_binary *binary);
+
 /* The local archive of ranges, for callers that need more than lookups; NULL if there is none, or not locally. */
 const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary);
+
+/* The archive that has the segments of the binary, or if none does, that of its ranges: for file offsets alone. */
+const sxt_archive *sxt_catalog_layout(const struct sxt_catalog_binary *binary);
 
 /* What can be read of a binary. */
 enum sxt_catalog_content {
@@ -260,6 +271,25 @@ enum sxt_catalog_content {
 int sxt_catalog_open_content(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *ids,
                              size_t id_count, enum sxt_catalog_content content, const char *path,
                              struct sxt_store_object **out, char hash[65], sxt_error *error);
+
+/* --- one archive in a bucket, without a store --- */
+
+/*
+ * Opens the object at WHERE, "s3://BUCKET/KEY", of any kind that sxt_archive_open_memory takes. A large Lidia archive
+ * is read by ranges, unless WHOLE. One thread at a time may use it.
+ */
+struct sxt_catalog_place;
+int sxt_catalog_open_place(const char *where, bool whole, const sxt_open_options *open, struct sxt_catalog_place **out,
+                           sxt_error *error);
+void sxt_catalog_close_place(struct sxt_catalog_place **place);
+
+/*
+ * The archive: for file offsets, and for lookups and sxt_archive_is_ambiguous at addresses that were loaded. With ALL,
+ * also for whole ranges and other names at them.
+ */
+sxt_archive *sxt_catalog_place_archive(const struct sxt_catalog_place *place);
+int sxt_catalog_place_load(struct sxt_catalog_place *place, const uint64_t *addresses, size_t count, bool all,
+                           sxt_error *error);
 
 /* --- listing and looking after --- */
 

@@ -76,7 +76,7 @@ static int describe(const sxt_archive *archive, struct sxt_catalog_entry *entry,
 static int describe_blob(struct sxt_catalog *catalog, struct sxt_catalog_entry *entry, sxt_error *error)
 {
     struct sxt_catalog_opened *opened;
-    int status = sxt_catalog_open_archive(catalog, &entry->blobs[SXT_BLOB_LIDIA], &opened, error);
+    int status = sxt_catalog_open_archive(catalog, &entry->blobs[SXT_BLOB_LIDIA], true, &opened, error);
     if (status != SXT_OK)
         return status;
     status = describe(opened->archive, entry, error);

@@ -25,7 +25,7 @@ static int open_candidate(struct loading *loading, const struct sxt_catalog_cand
     int status =
         sxt_catalog_get_entry(loading->catalog, loading->tenant, candidate->id, candidate->name, &arena, &entry, error);
     if (status == SXT_OK)
-        status = sxt_catalog_open_archive(loading->catalog, &entry.blobs[kind], out, error);
+        status = sxt_catalog_open_archive(loading->catalog, &entry.blobs[kind], false, out, error);
     sxt_arena_free(&arena);
     return status;
 }
@@ -152,6 +152,7 @@ static int load_once(struct sxt_catalog *catalog, const char *tenant, const char
     struct sxt_catalog_binary *binary = calloc(1, sizeof *binary);
     if (binary == NULL)
         return sxt_fail_memory(error, sizeof *binary);
+    binary->catalog = catalog;
     binary->users = 1;
     struct loading loading = {.catalog = catalog, .tenant = tenant, .binary = binary};
     status = open_best(&loading, closure, error);
@@ -206,5 +207,17 @@ const struct sxt_catalog_lack *sxt_catalog_lack_of(const struct sxt_catalog_bina
 
 const sxt_archive *sxt_catalog_archive(const struct sxt_catalog_binary *binary)
 {
-    return binary->ranges != NULL ? binary->ranges->archive : NULL;
+    return binary->ranges != NULL && binary->ranges->remote.partial == NULL ? binary->ranges->archive : NULL;
+}
+
+const sxt_archive *sxt_catalog_layout(const struct sxt_catalog_binary *binary)
+{
+    const struct sxt_catalog_opened *opened = binary->layout != NULL ? binary->layout : binary->ranges;
+    return opened != NULL ? opened->archive : NULL;
+}
+
+bool sxt_catalog_is_ranged(const struct sxt_catalog_binary *binary)
+{
+    return (binary->ranges != NULL && binary->ranges->remote.partial != NULL) ||
+           (binary->pads != NULL && binary->pads->remote.partial != NULL);
 }

@@ -1,4 +1,7 @@
-/* lookup.c: the frames of many addresses of a binary. Allocates nothing unless a chain is very long. */
+/*
+ * lookup.c: the frames of many addresses of a binary. Allocates nothing unless a chain is very long, or an archive is
+ * read by ranges.
+ */
 #include <stdlib.h>
 
 #include "archive/archive.h"
@@ -9,12 +12,14 @@
 #define BATCH      128
 #define FRAMES     512
 #define PAD_FRAMES 32
+#define LOADED     4096 /* addresses whose parts of an archive are fetched together */
 
 /* Room for the frames of a batch. */
 struct room {
     sxt_frame *frames;
     size_t capacity;
     sxt_frame *allocated; /* NULL while the room on the stack is enough */
+    bool are_whole;       /* frames of ranges are extended to whole ranges */
 };
 
 /* The longest chain that an archive can have is one frame for each of its rows. */
@@ -75,6 +80,8 @@ static int answer_ranges(const struct sxt_catalog_binary *binary, const uint64_t
             status = grow(room, 2 * room->capacity, error);
         for (size_t i = 0; i < done && status == SXT_OK; i++) {
             size_t frames = is_known[at + i] ? first[i + 1] - first[i] : 0;
+            for (size_t k = 0; k < frames && room->are_whole; k++)
+                sxt_archive_whole_range(binary->ranges->archive, &room->frames[first[i] + k]);
             status = answer(data, index + at + i, room->frames + first[i], frames);
         }
         at += done;
@@ -108,19 +115,66 @@ static int answer_batch(const struct sxt_catalog_binary *binary, const uint64_t 
     return status;
 }
 
+/* Answers COUNT addresses of the question from AT on. What is read by ranges is here. */
+static int answer_some(const struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question, size_t at,
+                       size_t count, struct room *room, sxt_catalog_answer *answer, void *data, sxt_error *error)
+{
+    uint64_t addresses[BATCH];
+    bool is_known[BATCH];
+    int status = SXT_OK;
+    for (size_t end = at + count; at < end && status == SXT_OK; at += BATCH) {
+        size_t part = end - at < BATCH ? end - at : BATCH;
+        translate(binary, question, at, part, addresses, is_known);
+        status = answer_batch(binary, addresses, is_known, part, room, at, answer, data, error);
+    }
+    return status;
+}
+
+/* Fetches what the lookups read; many addresses together need fewer rounds. */
+static int load_some(const struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question, size_t at,
+                     size_t count, sxt_error *error)
+{
+    uint64_t *addresses = malloc(count * sizeof *addresses);
+    bool *is_known = malloc(count * sizeof *is_known);
+    int status = addresses != NULL && is_known != NULL ? SXT_OK : sxt_fail_memory(error, count * sizeof *addresses);
+    if (status == SXT_OK)
+        translate(binary, question, at, count, addresses, is_known);
+    if (status == SXT_OK && binary->pads != NULL)
+        status = sxt_archive_load(binary->pads->archive, addresses, count, SXT_LOAD_FRAMES, error);
+    if (status == SXT_OK && binary->ranges != NULL)
+        status = sxt_archive_load(binary->ranges->archive, addresses, count,
+                                  question->are_whole ? SXT_LOAD_ALL : SXT_LOAD_FRAMES, error);
+    free(addresses);
+    free(is_known);
+    return status;
+}
+
+static int answer_ranged(const struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question,
+                         struct room *room, sxt_catalog_answer *answer, void *data, sxt_error *error)
+{
+    int status = SXT_OK;
+    for (size_t at = 0; at < question->count && status == SXT_OK; at += LOADED) {
+        size_t count = question->count - at < LOADED ? question->count - at : LOADED;
+        sxt_catalog_enter_archive(binary->ranges);
+        sxt_catalog_enter_archive(binary->pads);
+        status = load_some(binary, question, at, count, error);
+        if (status == SXT_OK)
+            status = answer_some(binary, question, at, count, room, answer, data, error);
+        sxt_catalog_leave_archive(binary->pads);
+        sxt_catalog_leave_archive(binary->ranges);
+        sxt_catalog_forget_parts(binary->catalog);
+    }
+    return status;
+}
+
 int sxt_catalog_lookup(struct sxt_catalog_binary *binary, const struct sxt_catalog_question *question,
                        sxt_catalog_answer *answer, void *data, sxt_error *error)
 {
     sxt_frame frames[FRAMES];
-    struct room room = {.frames = frames, .capacity = FRAMES};
-    uint64_t addresses[BATCH];
-    bool is_known[BATCH];
-    int status = SXT_OK;
-    for (size_t at = 0; at < question->count && status == SXT_OK; at += BATCH) {
-        size_t count = question->count - at < BATCH ? question->count - at : BATCH;
-        translate(binary, question, at, count, addresses, is_known);
-        status = answer_batch(binary, addresses, is_known, count, &room, at, answer, data, error);
-    }
+    struct room room = {.frames = frames, .capacity = FRAMES, .are_whole = question->are_whole};
+    int status = sxt_catalog_is_ranged(binary)
+                     ? answer_ranged(binary, question, &room, answer, data, error)
+                     : answer_some(binary, question, 0, question->count, &room, answer, data, error);
     free(room.allocated);
     return status;
 }
@@ -148,12 +202,11 @@ uint64_t sxt_catalog_base_address(const struct sxt_catalog_binary *binary)
     return address;
 }
 
-bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
-                                uint64_t *start, uint64_t *size)
+/* What it needs of the archive is here. */
+static bool function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
+                           uint64_t *start, uint64_t *size)
 {
     sxt_frame frames[PAD_FRAMES], whole = *outer;
-    if (binary->ranges == NULL)
-        return false;
     if (binary->pads != NULL) { /* the frame may be that of a pad, which is one byte long */
         size_t count = sxt_archive_lookup(binary->ranges->archive, address, frames, PAD_FRAMES);
         if (count == 0 || count > PAD_FRAMES)
@@ -164,4 +217,16 @@ bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_
     *start = whole.start;
     *size = whole.length;
     return true;
+}
+
+bool sxt_catalog_function_range(const struct sxt_catalog_binary *binary, uint64_t address, const sxt_frame *outer,
+                                uint64_t *start, uint64_t *size)
+{
+    if (binary->ranges == NULL)
+        return false;
+    sxt_catalog_enter_archive(binary->ranges);
+    bool found = sxt_archive_load(binary->ranges->archive, &address, 1, SXT_LOAD_ALL, NULL) == SXT_OK &&
+                 function_range(binary, address, outer, start, size);
+    sxt_catalog_leave_archive(binary->ranges);
+    return found;
 }

@@ -328,20 +328,30 @@ struct sxt_catalog_opened {
     struct sxt_catalog_blob blob;
     unsigned users;
     struct sxt_file file;
+    struct sxt_store_partial remote; /* if it is read by ranges */
     sxt_archive *archive;
 };
 
 struct sxt_catalog_binary {
+    struct sxt_catalog *catalog;
     _Atomic unsigned users;
     struct sxt_catalog_opened *ranges, *pads; /* NULL if there are none */
     struct sxt_catalog_opened *layout;        /* has the segments; NULL if nothing has them */
     struct sxt_catalog_lack lack;
 };
 
-int sxt_catalog_open_archive(struct sxt_catalog *catalog, const struct sxt_catalog_blob *blob,
+/* A large one in a bucket that is not in the cache is read by ranges, unless WHOLE. */
+int sxt_catalog_open_archive(struct sxt_catalog *catalog, const struct sxt_catalog_blob *blob, bool whole,
                              struct sxt_catalog_opened **out, sxt_error *error);
 struct sxt_catalog_opened *sxt_catalog_share_archive(struct sxt_catalog *catalog, struct sxt_catalog_opened *opened);
 void sxt_catalog_close_archive(struct sxt_catalog *catalog, struct sxt_catalog_opened **opened);
+
+/* To be called around lookups. OPENED may be NULL. */
+void sxt_catalog_enter_archive(struct sxt_catalog_opened *opened);
+void sxt_catalog_leave_archive(struct sxt_catalog_opened *opened);
+
+/* Forgets what was fetched of the archives that were not used for the longest time, if all of it is too much. */
+void sxt_catalog_forget_parts(struct sxt_catalog *catalog);
 
 /* --- all ids of a binary, and what is listed under them: closure.c --- */
 

@@ -76,6 +76,10 @@ enum sxt_found sxt_request_find(struct sxt_request *request, const struct sxt_ca
         bool would_wait = false;
         request->missing = NULL;
         int status = sxt_catalog_find(catalog, request->tenant, ids, count, request->may_wait, &would_wait, out, error);
+        if (status == SXT_OK && !would_wait && !request->may_wait && sxt_catalog_is_ranged(*out)) {
+            sxt_catalog_release(catalog, out); /* its lookups may wait */
+            would_wait = true;
+        }
         if (would_wait)
             return SXT_FOUND_LATER;
         if (status != SXT_OK && status != SXT_ERROR_NOT_FOUND)

@@ -59,7 +59,7 @@ static int find(void *data, const struct sxt_otlp_ids *given, void **binary, con
     if (outcome != SXT_FOUND)
         return SXT_OK;
     *binary = found;
-    *archive = sxt_catalog_archive(found);
+    *archive = sxt_catalog_layout(found);
     return SXT_OK;
 }
 

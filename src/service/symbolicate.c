@@ -177,7 +177,8 @@ static int look_up(struct answer *answer, struct sxt_catalog_binary *binary, con
                    sxt_error *error)
 {
     struct module module = {.answer = answer, .binary = binary};
-    struct sxt_catalog_question question = {.addresses = answer->addresses};
+    /* Whole ranges of functions are then fetched with everything else; otherwise they take nothing. */
+    struct sxt_catalog_question question = {.addresses = answer->addresses, .are_whole = sxt_catalog_is_ranged(binary)};
     uint64_t base = sxt_catalog_base_address(binary);
     size_t first_text = answer->text_count;
     for (size_t i = 0; i < count; i++) {

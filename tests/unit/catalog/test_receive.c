@@ -159,7 +159,7 @@ TEST(takes_offsets_and_return_addresses)
     for (int i = 0; i < 4; i++) {
         size_t counts[7];
         memset(counts, 0xff, sizeof counts);
-        const struct sxt_catalog_question question = {addresses, 7, i >= 2, i % 2 == 1};
+        const struct sxt_catalog_question question = {addresses, 7, i >= 2, i % 2 == 1, false};
         assert_int_equal(sxt_catalog_lookup(binary, &question, take_count, counts, NULL), SXT_OK);
         assert_memory_equal(counts, expected[i], sizeof counts);
     }
