@@ -4,9 +4,11 @@
 
 #include <sextant/process.h>
 
+#include "catalog/catalog.h"
 #include "cli/answer.h"
 #include "cli/explain.h"
 #include "cli/lookup_input.h"
+#include "cli/lookup_store.h"
 #include "cli/lookup_url.h"
 #include "cli/server_options.h"
 #include "cli/verbs.h"
@@ -24,8 +26,10 @@ static const struct cli_option options[] = {
      NULL},
     {"return-addresses", 0, NULL, "addresses are return addresses: look up the call before them", NULL},
     {"url", 0, "URL", "ask the symbol service at URL, without FILE", NULL},
-    {"file-id", 0, "ID", "with --url: the FileID of the binary, in hexadecimal or\nbase64url", NULL},
-    {"build-id", 0, "ID", "with --url: its build ID", NULL},
+    {"file-id", 0, "ID", "with --url, or with a store as FILE: the FileID of the binary, in\nhexadecimal or base64url",
+     NULL},
+    {"build-id", 0, "ID", "the same: its build ID", NULL},
+    {"tenant", 0, "NAME", "with a store as FILE: a binary of this tenant", NULL},
     CLI_OPTIONS_SERVER,
     {"explain", 0, NULL, "print where each answer comes from, or why there is none", NULL},
     CLI_OPTIONS_EXTRACT,
@@ -39,6 +43,8 @@ static const struct cli_example examples[] = {
     {"sextant lookup --json /usr/bin/bash < addresses.txt", "many, one per line, from a binary"},
     {"sextant lookup --name main app", "the address of main"},
     {"sextant lookup --url https://symbols.example --build-id 2f0e0b1a55d1c3c8 401136", "ask a symbol service"},
+    {"sextant lookup s3://bucket/app.lidia 401136", "an archive in a bucket, of which only a little is fetched"},
+    {"sextant lookup s3://bucket/symbols --file-id 77efa716a912a49217445787329fd29a 401136", "the store of a service"},
     {"sextant lookup --pid 4711 7f3a5c6d1000", "an address of a running process"},
     {NULL, NULL},
 };
@@ -49,9 +55,11 @@ const struct cli_verb cli_lookup = {
     .name = "lookup",
     .synopsis = "[OPTION...] FILE [ADDRESS...]",
     .summary = "print the function, file and line of an address",
-    .description = "FILE is an archive or an ELF file. Addresses are hexadecimal ELF virtual addresses, from the\n"
-                   "command line or, one per line, from standard input. Answers are in the order of the addresses,\n"
-                   "each with the innermost inlined call first; ?? means that nothing is known about the address.",
+    .description = "FILE is an archive or an ELF file, or s3://BUCKET/KEY, one in a bucket. With --file-id or\n"
+                   "--build-id it is the store of a symbol service: a directory, or s3://BUCKET/PREFIX. Addresses\n"
+                   "are hexadecimal ELF virtual addresses, from the command line or, one per line, from standard\n"
+                   "input. Answers are in the order of the addresses, each with the innermost inlined call first;\n"
+                   "?? means that nothing is known about the address.",
     .options = options,
     .examples = examples,
     .run = run,
@@ -68,10 +76,11 @@ const struct cli_verb cli_lookup = {
 struct question {
     const struct cli_arguments *arguments;
     sxt_extract_options extract;
-    sxt_archive *archive;      /* one file, or... */
-    sxt_process *process;      /* ...the files of a process */
-    sxt_modules_options where; /* of the process: where to search files */
-    sxt_open_options open;     /* for `where` */
+    sxt_archive *archive;            /* one file, or... */
+    struct sxt_catalog_place *place; /* (where it is, if that is a bucket) */
+    sxt_process *process;            /* ...the files of a process */
+    sxt_modules_options where;       /* of the process: where to search files */
+    sxt_open_options open;           /* for `where` */
     const char *file;
     uint64_t bias;
     bool file_offsets;
@@ -86,17 +95,20 @@ struct question {
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
+static int load(struct question *question, const uint64_t *addresses, size_t count);
 static int open_process(struct question *question, const sxt_open_options *open);
 static void collect_addresses(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
 static int answer_batch(void *data, struct cli_answer *answers, size_t count);
 
-static const char *const for_url[] = {"file-id", "build-id", "api-key", "api-key-file", "ca"};
+static const char *const for_url[] = {"api-key", "api-key-file", "ca"};
 
 static int run(const struct cli_arguments *arguments)
 {
     if (cli_given(arguments, "url"))
         return cli_lookup_url(arguments);
+    if (cli_given(arguments, "file-id") || cli_given(arguments, "build-id") || cli_given(arguments, "tenant"))
+        return cli_lookup_store(arguments);
     const char *pid = cli_value(arguments, "pid");
     const char *maps = cli_value(arguments, "maps");
     const char *name = cli_value(arguments, "name");
@@ -137,7 +149,9 @@ static int run(const struct cli_arguments *arguments)
     free(question.addresses);
     free(question.frames);
     cli_explain_free(question.explain);
-    sxt_archive_close(&question.archive);
+    if (question.place == NULL)
+        sxt_archive_close(&question.archive);
+    sxt_catalog_close_place(&question.place);
     sxt_process_close(&question.process);
     free((void *)(uintptr_t)question.where.directories);
     return status;
@@ -152,6 +166,38 @@ static bool parse_text(const char *text, sxt_open_options *open)
     memcpy(start, text, (size_t)(dash - text));
     return cli_parse_address(start, &open->text_start) && cli_parse_address(dash + 1, &open->text_end) &&
            open->text_start < open->text_end;
+}
+
+/* Fetches what is printed for ADDRESSES, if the archive is in a bucket. */
+static int load(struct question *question, const uint64_t *addresses, size_t count)
+{
+    sxt_error error;
+    if (question->place == NULL || count == 0 ||
+        sxt_catalog_place_load(question->place, addresses, count, sxt_emit_is_json(&question->emit), &error) == SXT_OK)
+        return CLI_DONE;
+    return cli_fail(question->file, &error);
+}
+
+static int open_file(struct question *question, const sxt_open_options *open)
+{
+    /* These read all of a file. */
+    static const char *const whole[] = {"name", "check"};
+    const char *file = question->file;
+    bool is_whole = false;
+    sxt_error error;
+    if (!sxt_store_is_remote(file))
+        return sxt_archive_open_path(file, open, &question->archive, &error) == SXT_OK ? CLI_DONE
+                                                                                       : cli_fail(file, &error);
+    if (question->explain != NULL)
+        return cli_usage(question->arguments->verb, "--explain is for local files, not for '%s'", file);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        is_whole |= cli_given(question->arguments, whole[i]);
+    if (sxt_catalog_open_place(file, is_whole, open, &question->place, &error) != SXT_OK)
+        return error.code == SXT_ERROR_USAGE ? cli_usage(question->arguments->verb, "%s", error.text)
+                                             : cli_fail(file, &error);
+    question->archive = sxt_catalog_place_archive(question->place);
+    /* All at once: a request for each of them would take longer. */
+    return is_whole ? CLI_DONE : load(question, question->addresses, question->address_count);
 }
 
 static int open_question(struct question *question, const char *file, size_t *first_address)
@@ -189,8 +235,9 @@ static int open_question(struct question *question, const char *file, size_t *fi
             question->extract.addresses = question->addresses;
             question->extract.address_count = question->address_count;
         }
-        if (sxt_archive_open_path(file, &open, &question->archive, &error) != SXT_OK)
-            return cli_fail(file, &error);
+        status = open_file(question, &open);
+        if (status != CLI_DONE)
+            return status;
         bool has_segments = !question->file_offsets ||
                             sxt_archive_address_of_offset(question->archive, 0, &ignored, &error) != SXT_ERROR_USAGE;
         if (!has_segments && !cli_given(arguments, "assume-linear"))
@@ -381,6 +428,9 @@ static int answer_batch(void *data, struct cli_answer *answers, size_t count)
         else
             known[known_count] = count;
     }
+    int status = load(question, addresses, known_count);
+    if (status != CLI_DONE)
+        return status;
     size_t done = 0, next = 0;
     while (next < count) {
         size_t answered = question->archive != NULL

@@ -3,6 +3,7 @@
 Every server listens on a free port of 127.0.0.1. `environment` has the AWS variables for a client.
 """
 
+import hashlib
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 
 from support import sextant
 
@@ -251,3 +253,90 @@ class FaultyProxy(LocalServer):
             connection.sendall(data[start:start + size])
             if pieces > 1:
                 time.sleep(0.01)
+
+
+class MemoryS3(LocalServer):
+    """A bucket in memory that keeps count of what it sends: `objects` by "BUCKET/KEY", `sent` bytes of bodies.
+
+    `fault(number, request)` may give the bytes of another answer.
+    """
+
+    def __init__(self, objects=None, fault=None):
+        super().__init__()
+        self.objects = dict(objects or {})
+        self.etags = {}
+        self.fault = fault or (lambda number, request: None)
+        self.sent = 0
+        self.suffixes = True  # "Range: bytes=-N" is known
+
+    def handle(self, connection):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            got = read_request(connection)
+            if got is None:
+                return
+            request = Request(*got)
+            number = self.note(request)
+            data = self.fault(number, request) or self.reply(request)
+            with self.lock:
+                self.sent += len(data.partition(b"\r\n\r\n")[2])
+            connection.sendall(data)
+
+    def forget(self):
+        """Begins to count again."""
+        with self.lock:
+            self.requests, self.sent = [], 0
+
+    def reply(self, request):
+        name = urllib.parse.unquote(request.path).lstrip("/")
+        if request.method == "PUT":
+            self.objects[name] = request.body
+            return answer(200, ETag=self.etag(name))
+        if request.method == "DELETE":
+            self.objects.pop(name, None)
+            return answer(204)
+        if "list-type=2" in request.query:
+            return self.list(name.rstrip("/"), urllib.parse.parse_qs(request.query))
+        if name not in self.objects:
+            return error_answer(404, "NoSuchKey") if request.method == "GET" else answer(404)
+        if request.headers.get("if-match", self.etag(name)) != self.etag(name):
+            return error_answer(412, "PreconditionFailed")
+        if request.method == "HEAD":
+            return answer(200, length=len(self.objects[name]), head_only=True, ETag=self.etag(name))
+        return self.send_range(request, self.objects[name], ETag=self.etag(name))
+
+    def etag(self, name):
+        data = self.objects[name]
+        known = self.etags.get(name)
+        if known is None or known[0] is not data:
+            self.etags[name] = known = (data, '"' + hashlib.md5(data, usedforsecurity=False).hexdigest() + '"')
+        return known[1]
+
+    def send_range(self, request, data, **headers):
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("range", ""))
+        if not found or (not found.group(1) and not self.suffixes):
+            return answer(200, data, **headers)
+        if found.group(1):
+            first, last = int(found.group(1)), min(int(found.group(2) or len(data)), len(data) - 1)
+        else:
+            first, last = max(0, len(data) - int(found.group(2))), len(data) - 1
+        if first > last:
+            return error_answer(416, "InvalidRange")
+        return answer(206, data[first:last + 1], Content_Range=f"bytes {first}-{last}/{len(data)}", **headers)
+
+    def list(self, bucket, query):
+        prefix, delimiter = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
+        keys, folders = [], []
+        for name in sorted(self.objects):
+            if not name.startswith(f"{bucket}/{prefix}"):
+                continue
+            key = name[len(bucket) + 1:]
+            if delimiter and delimiter in key[len(prefix):]:
+                folder = prefix + key[len(prefix):].split(delimiter)[0] + delimiter
+                folders += [folder] if folder not in folders else []
+            else:
+                keys.append(f"<Contents><Key>{key}</Key><Size>{len(self.objects[name])}</Size>"
+                            "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>")
+        body = "".join([*keys, *(f"<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>" for folder in folders)])
+        return answer(200, f'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>{body}'
+                      "</ListBucketResult>".encode())
