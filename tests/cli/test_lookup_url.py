@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import test_symbolize_url as scripted
 from support import sextant, tap
 from support.service import Server, store_folder
 
@@ -197,6 +198,29 @@ class Failures(UrlTest):
         with Server(store_folder(self)) as server:
             url = server.url
         self.fails("--url", url, "--build-id", "00" * 20, "0x1", naming=url)
+
+    def test_replies_that_are_too_large(self):
+        """More than 2^20 values of JSON in a reply: the same is asked in smaller pieces."""
+        service = scripted.Service()
+        self.addCleanup(service.close)
+        chain = b"[" + b",".join([b'{"function":"f"}'] * 400) + b"]"
+        service.reply = lambda count, question: (
+            200, {}, b'{"frames":[' + b",".join([chain] * len(question["addresses"])) + b"]}")
+        questions = "".join(f"{address:x}\n" for address in range(2000))
+        done = self.run_ok("lookup", "--url", service.url, "--build-id", "00" * 20, stdin=questions, env=NO_PROXY)
+        self.assertEqual(done.out.count(b"  f"), 2000 * 400)
+        self.assertEqual([len(request["addresses"]) for _, _, request in service.requests], [2000, 1000, 1000])
+        service.reply = lambda count, question: (200, {}, b'{"frames":[[' + b"1," * (1 << 21) + b"1]]}")
+        self.assertRegex(self.fails("--url", service.url, "--build-id", "00" * 20, "1").err, "invalid answer")
+
+    def test_a_busy_service_is_asked_again(self):
+        service = scripted.Service()
+        self.addCleanup(service.close)
+        answer = json.dumps({"frames": [[{"function": "late", "file": None, "line": 7}]]}).encode()
+        service.reply = lambda count, question: (200, {}, answer) if count > 1 else (429, {"Retry-After": "1"}, b"")
+        done = self.run_ok("lookup", "--url", service.url, "--build-id", "00" * 20, "0x10", env=NO_PROXY)
+        self.assertEqual(done.out, b"0x10  late\n")
+        self.assertEqual(len(service.requests), 2)
 
     def test_usage(self):
         url = ("--url", "http://127.0.0.1:1")
