@@ -16,6 +16,7 @@ import unittest
 from support import sextant, tap
 from support.push_server import PADS, RANGES, PushServer, refusal
 from support.pushing import PushTest, spell
+from support.service import Server, store_folder
 
 
 class ArrivesTest(PushTest):
@@ -133,13 +134,23 @@ class SkipTest(PushTest):
 
     def test_an_interrupted_push_goes_on(self):
         server = self.serve()
+        self.interrupt_and_go_on(server, server)
+
+    def test_it_goes_on_at_another_server_of_the_same_store(self):
+        store = store_folder(self)
+        servers = [Server(store) for _ in range(2)]
+        for server in servers:
+            self.addCleanup(server.stop)
+        self.interrupt_and_go_on(*servers)
+
+    def interrupt_and_go_on(self, first, second):
         taken = []
 
         def forward(_, part, count):
             if count > 3:
                 return refusal(400)
             headers = {name: part.headers[name] for name in part.headers if name not in ("host", "content-length")}
-            self.assertEqual(server.post(part.path, part.body, headers=headers).status, 200)
+            self.assertEqual(first.post(part.path, part.body, headers=headers).status, 200)
             taken.append((part.path, part.number))
             return None
 
@@ -147,13 +158,13 @@ class SkipTest(PushTest):
         words = (self.app, "--part-size", "1k", "--parallel", "2")
         self.push_one(between.url, *words, state="failed")
         self.assertEqual(len(taken), 3)
-        self.assertEqual(server.get(f"/api/v1/files/{self.info['file_id']}").json["missing"], "the upload is not complete")
-        line = self.push_one(server.url, *words)
+        self.assertEqual(first.get(f"/api/v1/files/{self.info['file_id']}").json["missing"], "the upload is not complete")
+        line = self.push_one(second.url, *words)
         for kind, path in (("ranges", RANGES), ("returnpads", PADS)):
             there = sum(1 for where, _ in taken if where == path)
             self.assertEqual(line[kind]["there"], there)
             self.assertEqual(line[kind]["sent"], line[kind]["parts"] - there)
-        self.assert_equal_to_lookup(server, self.app, line)
+        self.assert_equal_to_lookup(second, self.app, line)
 
     def test_have_answers_which_parts_are_there(self):
         server = self.serve()
