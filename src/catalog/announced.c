@@ -4,8 +4,9 @@
  *     t/TENANT/announced/ID/TIME           an upload was announced
  *     t/TENANT/announced/ID/TIME-failed    the upload that was announced before has failed
  *
- * The content is a FileID, or empty. The newest of them counts. Two clients that announce an upload at the same moment
- * through different servers may both be told to upload: the file is the same, so nothing is wrong but the work.
+ * The content is a FileID or nothing, a new line, and a name. The newest of them counts. Two clients that announce an
+ * upload at the same moment through different servers may both be told to upload: the file is the same, so nothing is
+ * wrong but the work.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 #include "base/string.h"
 #include "catalog/private.h"
 
-#define FAILED "-failed"
+#define FAILED      "-failed"
+#define CONTENT_MAX 512
 
 static int prefix_of(char out[SXT_CATALOG_KEY_ROOM], const char *tenant, const char *id, sxt_error *error)
 {
@@ -44,16 +46,18 @@ bool sxt_catalog_parse_announced(sxt_string text, int64_t *time, bool *is_failed
 }
 
 int sxt_catalog_announce(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                         const struct sxt_catalog_id *file_id, bool has_failed, sxt_error *error)
+                         const struct sxt_catalog_announcement *what, sxt_error *error)
 {
-    char key[SXT_CATALOG_KEY_ROOM];
+    char key[SXT_CATALOG_KEY_ROOM], content[CONTENT_MAX] = "";
     int status = prefix_of(key, tenant, id->text, error);
     size_t size = strlen(key);
     if (status != SXT_OK)
         return status;
     snprintf(key + size, sizeof key - size, "%016" PRIx64 "%s", (uint64_t)sxt_catalog_new_time(catalog, 0),
-             has_failed ? FAILED : "");
-    return sxt_store_put(catalog->store, key, file_id->text, strlen(file_id->text), error);
+             what == NULL ? FAILED : "");
+    if (what != NULL)
+        snprintf(content, sizeof content, "%s\n%s", what->file_id.text, what->name);
+    return sxt_store_put(catalog->store, key, content, strlen(content), error);
 }
 
 struct newest {
@@ -92,13 +96,22 @@ int sxt_catalog_find_announced(struct sxt_catalog *catalog, const char *tenant, 
     return SXT_OK;
 }
 
-int sxt_catalog_join_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                               sxt_error *error)
+static void parse_content(sxt_string text, struct sxt_catalog_announcement *out)
 {
-    char key[SXT_CATALOG_KEY_ROOM];
-    struct sxt_catalog_id file_id = {.text = ""};
-    char *text = NULL;
+    const char *end = text.size > 0 ? memchr(text.data, '\n', text.size) : NULL;
+    size_t size = end != NULL ? (size_t)(end - text.data) : text.size, rest = text.size - size;
+    if (size > 0 && *text.data == 'f' && sxt_catalog_id_is_valid((sxt_string){text.data, size}))
+        memcpy(out->file_id.text, text.data, size);
+    if (rest > 1 && rest <= sizeof out->name)
+        memcpy(out->name, end + 1, rest - 1);
+}
+
+int sxt_catalog_read_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                               struct sxt_catalog_announcement *out, sxt_error *error)
+{
+    char key[SXT_CATALOG_KEY_ROOM], *text = NULL;
     size_t size = 0;
+    *out = (struct sxt_catalog_announcement){.name = ""};
     int status = prefix_of(key, tenant, id->text, error);
     struct newest newest = {.prefix = strlen(key), .time = -1};
     if (status == SXT_OK)
@@ -106,13 +119,17 @@ int sxt_catalog_join_announced(struct sxt_catalog *catalog, const char *tenant, 
     if (status != SXT_OK || newest.time < 0 || newest.is_failed)
         return status;
     snprintf(key + newest.prefix, sizeof key - newest.prefix, "%016" PRIx64, (uint64_t)newest.time);
-    status = sxt_store_get(catalog->store, key, sizeof file_id.text - 1, &text, &size, error);
-    if (status == SXT_OK && size > 0 && *text == 'f' && sxt_catalog_id_is_valid((sxt_string){text, size})) {
-        memcpy(file_id.text, text, size);
-        status = sxt_catalog_join(catalog, tenant, &file_id, id, NULL, error);
-    }
+    status = sxt_store_get(catalog->store, key, CONTENT_MAX, &text, &size, error);
+    if (status == SXT_OK)
+        parse_content((sxt_string){text, size}, out);
     free(text);
     return status;
+}
+
+int sxt_catalog_join_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                               const struct sxt_catalog_announcement *what, sxt_error *error)
+{
+    return sxt_catalog_join(catalog, tenant, &what->file_id, id, NULL, error);
 }
 
 int sxt_catalog_forget_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,

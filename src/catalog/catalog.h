@@ -170,18 +170,25 @@ enum sxt_catalog_announced {
     SXT_ANNOUNCED_FAILED,   /* what was sent was refused */
 };
 
-/*
- * Notes that the upload of a file is announced, or that it HAS_FAILED. FILE_ID is the FileID of the executable that the
- * client took the file from; empty if it is not known.
- */
+/* What a client says of a file before it sends it. Both may be empty. */
+struct sxt_catalog_announcement {
+    struct sxt_catalog_id file_id; /* of the executable that the file was taken from */
+    char name[256];
+};
+
+/* Notes that the upload of a file is announced or, if WHAT is NULL, that it has failed. */
 int sxt_catalog_announce(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                         const struct sxt_catalog_id *file_id, bool has_failed, sxt_error *error);
+                         const struct sxt_catalog_announcement *what, sxt_error *error);
 int sxt_catalog_find_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                                uint64_t seconds, enum sxt_catalog_announced *out, sxt_error *error);
 
-/* Notes that the FileID of the last announcement, if it has one, names the same binary as ID. */
+/* The last announcement; empty if there is none, or if it has failed. */
+int sxt_catalog_read_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
+                               struct sxt_catalog_announcement *out, sxt_error *error);
+
+/* Notes that the FileID of WHAT, if it has one, names the same binary as ID. */
 int sxt_catalog_join_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
-                               sxt_error *error);
+                               const struct sxt_catalog_announcement *what, sxt_error *error);
 
 /* Removes these notes, when the file is here. */
 int sxt_catalog_forget_announced(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,

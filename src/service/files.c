@@ -109,13 +109,12 @@ void sxt_file_reply_added(struct sxt_request *request, const struct sxt_catalog_
     sxt_buffer_free(&body);
 }
 
-bool sxt_file_add(struct sxt_request *request, struct sxt_catalog_added *added)
+bool sxt_file_add(struct sxt_request *request, const char *name, struct sxt_catalog_added *added)
 {
     struct file_upload *upload = request->state;
     sxt_error error;
-    upload->is_stored =
-        sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->id,
-                             sxt_request_query(request, "name"), &upload->writing, added, &error) == SXT_OK;
+    upload->is_stored = sxt_catalog_add_file(request->service->catalog, request->tenant, &upload->id, name,
+                                             &upload->writing, added, &error) == SXT_OK;
     if (!upload->is_stored)
         refuse(request, &error);
     return upload->is_stored;
@@ -124,7 +123,7 @@ bool sxt_file_add(struct sxt_request *request, struct sxt_catalog_added *added)
 enum sxt_handled sxt_files_handle(struct sxt_request *request)
 {
     struct sxt_catalog_added added;
-    if (sxt_file_add(request, &added))
+    if (sxt_file_add(request, sxt_request_query(request, "name"), &added))
         sxt_file_reply_added(request, &added, added.was_there ? 200 : 201);
     return SXT_DONE;
 }

@@ -70,8 +70,8 @@ void sxt_pyroscope_print_failure(struct sxt_buffer *out, const char *uuid, unsig
 struct call {
     struct sxt_request *request;
     bool is_json;
-    struct sxt_catalog_id id;      /* empty: the message has none */
-    struct sxt_catalog_id file_id; /* of the executable; empty if it is not known */
+    struct sxt_catalog_id id; /* empty: the message has none */
+    struct sxt_catalog_announcement what;
     uint64_t type;
 };
 
@@ -121,8 +121,12 @@ static bool read_call(struct call *call, bool has_file)
     else if (message.type > SXT_PYROSCOPE_NO_TEXT)
         sxt_reply_failure(request, 400, SXT_CODE_JSON, "the type of the file is not known");
     call->type = message.type;
-    if (!sxt_catalog_parse_file_id(message.file_id, &call->file_id))
-        call->file_id.text[0] = 0; /* it is only a help */
+    /* These only help: what is malformed is left out. */
+    if (!sxt_catalog_parse_file_id(message.file_id, &call->what.file_id))
+        call->what.file_id.text[0] = 0;
+    if (message.name.size > 0 && message.name.size < sizeof call->what.name &&
+        memchr(message.name.data, 0, message.name.size) == NULL)
+        memcpy(call->what.name, message.name.data, message.name.size);
     sxt_arena_free(&arena);
     return !sxt_request_is_answered(request);
 }
@@ -232,7 +236,7 @@ enum sxt_handled sxt_pyroscope_should_upload(struct sxt_request *request)
     if (sxt_catalog_find_announced(catalog, request->tenant, &call.id, STALE_SECONDS, &announced, &error) != SXT_OK)
         return fail(&call, &error);
     bool is_wanted = announced != SXT_ANNOUNCED;
-    if (is_wanted && sxt_catalog_announce(catalog, request->tenant, &call.id, &call.file_id, false, &error) != SXT_OK)
+    if (is_wanted && sxt_catalog_announce(catalog, request->tenant, &call.id, &call.what, &error) != SXT_OK)
         return fail(&call, &error);
     reply_decision(&call, is_wanted, reasons[announced]);
     return SXT_DONE;
@@ -260,18 +264,21 @@ enum sxt_handled sxt_pyroscope_begin(struct sxt_request *request)
 
 enum sxt_handled sxt_pyroscope_upload(struct sxt_request *request)
 {
-    struct sxt_catalog_added added;
+    struct sxt_catalog *catalog = request->service->catalog;
     struct sxt_catalog_id id = *sxt_file_wanted(request);
-    static const struct sxt_catalog_id none;
+    struct sxt_catalog_announcement what;
+    struct sxt_catalog_added added;
     sxt_error error;
-    bool is_added = sxt_file_add(request, &added);
+    if (sxt_catalog_read_announced(catalog, request->tenant, &id, &what, &error) != SXT_OK)
+        sxt_request_log(request, "cannot read the announcement: %s", error.text);
+    bool is_added = sxt_file_add(request, *what.name != 0 ? what.name : NULL, &added);
     /* A debug file has no FileID, but the agent knows that of the executable. */
     if (is_added && added.is_debug_file &&
-        sxt_catalog_join_announced(request->service->catalog, request->tenant, &id, &error) != SXT_OK)
+        sxt_catalog_join_announced(catalog, request->tenant, &id, &what, &error) != SXT_OK)
         sxt_request_log(request, "cannot join the build ID with the FileID: %s", error.text);
     if (is_added)
         sxt_file_reply_added(request, &added, 200); /* never 201: clients take only 200 for success */
-    else if (sxt_catalog_announce(request->service->catalog, request->tenant, &id, &none, true, &error) != SXT_OK)
+    else if (sxt_catalog_announce(catalog, request->tenant, &id, NULL, &error) != SXT_OK)
         sxt_request_log(request, "cannot note that the upload failed: %s", error.text);
     return SXT_DONE;
 }

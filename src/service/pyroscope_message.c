@@ -52,6 +52,8 @@ static int read_member(struct sxt_json_reader *json, sxt_string key, struct sxt_
         return sxt_json_read_string(json, "gnuBuildId", &out->build_id);
     if (sxt_string_is(key, "otelFileId") || sxt_string_is(key, "otel_file_id"))
         return sxt_json_read_string(json, "otelFileId", &out->file_id);
+    if (sxt_string_is(key, "name"))
+        return sxt_json_read_string(json, "name", &out->name);
     return sxt_string_is(key, "type") ? read_type(json, &out->type) : sxt_json_read_skip(json, NULL);
 }
 
@@ -92,6 +94,7 @@ static int read_json(struct sxt_json_reader *json, bool has_file, struct sxt_pyr
 
 #define BUILD_ID_FIELD 1
 #define FILE_ID_FIELD  3
+#define NAME_FIELD     4
 #define TYPE_FIELD     5
 #define FILE_FIELD     1
 
@@ -109,6 +112,8 @@ static int read_fields(struct sxt_cursor *cursor, struct sxt_pyroscope_message *
             out->build_id = (sxt_string){(const char *)field.data, field.size};
         else if (field.number == FILE_ID_FIELD && field.wire == SXT_PROTOBUF_BYTES)
             out->file_id = (sxt_string){(const char *)field.data, field.size};
+        else if (field.number == NAME_FIELD && field.wire == SXT_PROTOBUF_BYTES)
+            out->name = (sxt_string){(const char *)field.data, field.size};
         else if (field.number == TYPE_FIELD && field.wire == SXT_PROTOBUF_VARINT)
             out->type = field.value;
     }

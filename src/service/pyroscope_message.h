@@ -29,6 +29,7 @@ enum sxt_pyroscope_type {
 struct sxt_pyroscope_message {
     bool has_file;
     sxt_string build_id; /* of the file, or of the message itself; empty: none */
+    sxt_string name;     /* of the file; empty: none */
     sxt_string file_id;  /* of the executable, as OpenTelemetry's profiler computes it; empty: none */
     uint64_t type;
 };

@@ -10,8 +10,8 @@ enum sxt_handled sxt_file_receive(struct sxt_request *request, const struct sxt_
 /* The id that it is received under. */
 const struct sxt_catalog_id *sxt_file_wanted(const struct sxt_request *request);
 
-/* Adds the file when it is complete. If it returns false, it was refused and the reply is made. */
-bool sxt_file_add(struct sxt_request *request, struct sxt_catalog_added *added);
+/* Adds the file when it is complete. NAME may be NULL. If it returns false, it was refused and the reply is made. */
+bool sxt_file_add(struct sxt_request *request, const char *name, struct sxt_catalog_added *added);
 
 void sxt_file_reply_added(struct sxt_request *request, const struct sxt_catalog_added *added, unsigned status);
 

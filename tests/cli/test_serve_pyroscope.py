@@ -57,6 +57,8 @@ class Pyroscope(sextant.ProgramTest):
                 self.assertIsNone(client.push(self.build_id, self.full))
                 frame = self.function(server)
                 self.assertEqual((frame["function"], frame["line"]), ("twice", 1))
+                (file,) = server.get("/api/v1/files").json["files"]
+                self.assertEqual(file["name"], "program")
                 self.assertEqual(client.push(self.build_id.upper(), self.full), "symbols with lines are here")
                 ((build_id, kind, is_uploaded, size, time),) = client.list()
                 self.assertEqual((build_id, kind, is_uploaded), (self.build_id, connect.FULL, True))

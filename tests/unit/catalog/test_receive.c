@@ -234,7 +234,8 @@ static void count_problem(void *data, const char *key, const char *text)
 
 TEST(notes_uploads_that_are_announced)
 {
-    struct sxt_catalog_id id = sxt_test_build_id(BUILD), other = sxt_test_file_id(FILE_A), none = {.text = ""};
+    struct sxt_catalog_id id = sxt_test_build_id(BUILD), other = sxt_test_file_id(FILE_A);
+    struct sxt_catalog_announcement what = {.name = ""};
     struct sxt_catalog *catalog = sxt_test_it.catalog;
     enum sxt_catalog_announced announced;
     uint64_t checked;
@@ -242,12 +243,12 @@ TEST(notes_uploads_that_are_announced)
     assert_int_equal(sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL), SXT_OK);
     assert_int_equal(announced, SXT_ANNOUNCED_NOT);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &other, false, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &what, NULL), SXT_OK);
         sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED);
         sxt_catalog_find_announced(catalog, "", &id, 0, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED_LONG_AGO);
-        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &none, true, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, NULL, NULL), SXT_OK);
         sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
         assert_int_equal(announced, SXT_ANNOUNCED_FAILED);
     }
@@ -262,11 +263,18 @@ TEST(notes_uploads_that_are_announced)
     sxt_catalog_find_announced(catalog, "", &id, 60, &announced, NULL);
     assert_int_equal(announced, SXT_ANNOUNCED_NOT);
     struct sxt_catalog_id wrong = {.text = "../x"};
-    assert_int_equal(sxt_catalog_announce(catalog, "", &wrong, &none, false, NULL), SXT_ERROR_USAGE);
+    assert_int_equal(sxt_catalog_announce(catalog, "", &wrong, &what, NULL), SXT_ERROR_USAGE);
     struct sxt_catalog_closure closure;
     for (int is_known = 0; is_known < 2; is_known++) {
-        assert_int_equal(sxt_catalog_announce(catalog, "", &id, is_known ? &other : &none, false, NULL), SXT_OK);
-        assert_int_equal(sxt_catalog_join_announced(catalog, "", &id, NULL), SXT_OK);
+        struct sxt_catalog_announcement again;
+        what = (struct sxt_catalog_announcement){.name = "program"};
+        if (is_known)
+            what.file_id = other;
+        assert_int_equal(sxt_catalog_announce(catalog, "", &id, &what, NULL), SXT_OK);
+        assert_int_equal(sxt_catalog_read_announced(catalog, "", &id, &again, NULL), SXT_OK);
+        assert_string_equal(again.name, "program");
+        assert_string_equal(again.file_id.text, what.file_id.text);
+        assert_int_equal(sxt_catalog_join_announced(catalog, "", &id, &again, NULL), SXT_OK);
         assert_int_equal(sxt_catalog_list_closure(catalog, "", id.text, false, &closure, NULL), SXT_OK);
         assert_int_equal(closure.count, 1 + is_known);
         sxt_catalog_closure_free(&closure);
