@@ -248,8 +248,8 @@ struct sxt_catalog_lack {
 /* What a binary lacks; NULL if that is nothing, or if its build ID is not known. */
 const struct sxt_catalog_lack *sxt_catalog_lack_of(const struct sxt_catalog_binary *binary);
 
-/* The build ID that was joined to the FileID of a binary. SXT_ERROR_NOT_FOUND if none is known. */
-int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
+/* The build ID that was joined to another id of a binary. SXT_ERROR_NOT_FOUND if none is known. */
+int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                               struct sxt_catalog_id *out, sxt_error *error);
 
 /*

@@ -62,12 +62,12 @@ int sxt_catalog_list_closure(struct sxt_catalog *catalog, const char *tenant, co
     return status;
 }
 
-int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *file_id,
+int sxt_catalog_find_build_id(struct sxt_catalog *catalog, const char *tenant, const struct sxt_catalog_id *id,
                               struct sxt_catalog_id *out, sxt_error *error)
 {
     struct sxt_catalog_closure closure;
     out->text[0] = 0;
-    int status = sxt_catalog_list_closure(catalog, tenant, file_id->text, false, &closure, error);
+    int status = sxt_catalog_list_closure(catalog, tenant, id->text, false, &closure, error);
     for (size_t i = 0; i < closure.count && status == SXT_OK && out->text[0] == 0; i++)
         if (closure.list[i].id.text[0] == 'b')
             *out = closure.list[i].id;

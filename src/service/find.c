@@ -9,14 +9,15 @@
 #define BASE64URL_SIZE 22 /* of a FileID */
 
 /*
- * The build ID among IDS. What a client gives as a FileID may be a build ID by its spelling; both are looked for then,
- * one after the other (sxt_catalog_parse_id), but others are not asked about what is only a guess.
+ * The build ID among IDS. What a client gives as a FileID or a debug id may be a build ID by its spelling; both are
+ * looked for then, one after the other (sxt_catalog_parse_id), but others are not asked about what is only a guess.
  */
 static const struct sxt_catalog_id *given_build_id(const struct sxt_catalog_id *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *digits = ids[i].text + 2, *before = i > 0 && ids[i - 1].text[0] == 'f' ? ids[i - 1].text + 2 : NULL;
-        bool is_guess = before != NULL && (strcmp(digits, before) == 0 || strlen(digits) == BASE64URL_SIZE);
+        const char *digits = ids[i].text + 2, *before = i > 0 && ids[i - 1].text[0] != 'b' ? ids[i - 1].text : NULL;
+        bool is_guess = before != NULL &&
+                        (strcmp(digits, before + 2) == 0 || (before[0] == 'f' && strlen(digits) == BASE64URL_SIZE));
         if (ids[i].text[0] == 'b' && !is_guess)
             return &ids[i];
     }
@@ -41,7 +42,7 @@ static bool find_lack(struct sxt_request *request, const struct sxt_catalog_id *
         return true;
     }
     for (size_t i = 0; i < count; i++)
-        if (ids[i].text[0] == 'f' && sxt_catalog_find_build_id(request->service->catalog, request->tenant, &ids[i],
+        if (ids[i].text[0] != 'b' && sxt_catalog_find_build_id(request->service->catalog, request->tenant, &ids[i],
                                                                &out->build_id, NULL) == SXT_OK)
             return true;
     return false;

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import uuid
 
 from support import otlp, sextant, tap
 from support.debuginfod import FakeDebuginfod, wait_until
@@ -198,6 +199,21 @@ class Upstream(sextant.ProgramTest):
         wanted = [(frame["function"], frame["file"], frame["line"]) for frame in self.wanted]
         self.assertEqual([otlp.decode(reply.body).frames(index) for index in (1, 2)], [wanted, []])
         self.assertEqual(sorted(fake.asked), sorted([*self.both, "11" * 16 + "/debuginfo", "11" * 16 + "/executable"]))
+
+    def test_mozillas_questions(self):
+        fake = FakeDebuginfod(self, self.both)
+        server = self.serve(fake)
+        identity = uuid.UUID(bytes_le=bytes.fromhex(self.build_id)[:16]).hex.upper() + "0"
+        job = {"memoryMap": [["a", identity], ["b", "11" * 16], ["c", "22" * 16 + "0"]],
+               "stacks": [[[0, int(self.address, 16)], [1, 16], [2, 16]]]}  # fmt: skip
+        # A debug id is a part of a build ID, so servers can be asked only if the store has the whole of it.
+        frames = server.post("/symbolicate/v5", {"jobs": [job]}).json["results"][0]["stacks"][0]
+        self.assertEqual((["function" in frame for frame in frames], fake.asked), ([False] * 3, []))
+        self.assertEqual(server.put(f"/api/v1/files/{self.build_id}", self.executable.read_bytes()).status, 201)
+        frames = server.post("/symbolicate/v5", {"jobs": [job]}).json["results"][0]["stacks"][0]
+        self.assertEqual((frames[0]["function"], len(frames)), (self.wanted[-1]["function"], 3))
+        self.assertEqual(fake.asked, [f"{self.build_id}/debuginfo"])
+        self.assertEqual(server.metric('sextant_lookups_total{outcome="found"}'), 1)
 
     def test_debuginfod_paths(self):
         files = {**self.both, f"{self.build_id}/source/src/a%20b%C3%BC.c": b"int x;\n"}
