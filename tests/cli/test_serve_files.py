@@ -233,6 +233,25 @@ class Files(sextant.ProgramTest):
             result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
             self.assertEqual(pathlib.Path(result.stdout.strip()).read_bytes(), wanted.read_bytes())
 
+    def test_gdb(self):
+        sextant.need_tool("gdb")
+        self.put(self.debug, 201)
+        source = self.place / "a.c"
+        self.assertEqual(self.server.put(f"/api/v1/files/{self.build_id}/source{source}", SOURCE.encode()).status, 201)
+        environment = {**os.environ, "DEBUGINFOD_URLS": self.server.url, "HOME": str(self.folder), "no_proxy": "*",
+                       "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache"), "TERM": "dumb"}  # fmt: skip
+        command = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled on", "-ex", "info line twice"]
+        hidden = source.rename(self.place / "hidden.c")  # so that the lines can come from the server only
+        try:
+            result = subprocess.run([*command, "-ex", "list twice", self.executable], env=environment,
+                                    capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+        finally:
+            hidden.rename(source)
+        if "debuginfod" in result.stderr and "not supported" in result.stderr or "Support for debuginfod" in result.stderr:
+            self.skipTest("this gdb was built without debuginfod")
+        self.assertRegex(result.stdout, r"Line \d of .*a\.c", result)
+        self.assertIn(SOURCE.splitlines()[2], result.stdout)
+
 
 if __name__ == "__main__":
     tap.main()
