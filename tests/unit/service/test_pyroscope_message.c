@@ -92,8 +92,8 @@ TEST(refuses_what_is_not_a_request)
             fail_msg("%s", wrong[i]);
     static const char *const damaged[] = {"\xff",
                                           "\x0a",
-                                          "\x0a\x05"
-                                          "abcd",
+                                          ("\x0a\x05"
+                                           "abcd"),
                                           "\x0a\x02\x0a\x05",
                                           "\x0b",
                                           "\x07"};
