@@ -153,23 +153,24 @@ class Symbolicate(MozillaTest):
         self.check_binary(binary, self.place / "fixed2.debug")
 
     def test_pushed_symbols(self):
+        binary = self.make("pushed", "-no-pie", "-Wl,--build-id")
         ranges, pads = self.folder / "r.symbfile", self.folder / "p.symbfile"
-        self.run_ok("archive", "-q", "-f", "symbfile", self.binary.path, "-o", ranges, "--returnpads", pads)
+        self.run_ok("archive", "-q", "-f", "symbfile", binary.path, "-o", ranges, "--returnpads", pads)
         server = self.serve()
-        headers = {"FileID": self.binary.file_id, "FilePart": "0", "FileParts": "1", "BuildID": self.binary.build_id}
+        headers = {"FileID": binary.file_id, "FilePart": "0", "FileParts": "1", "BuildID": binary.build_id}
         self.assertEqual(server.post("/api/symbols-returnpads", pads.read_bytes(), headers=headers).status, 200)
         # Where functions begin is not known yet.
         rows = self.run_ok("dump", "--json", pads).json_lines()
         pad = next(row for row in rows if row["frames"][-1]["function"] == "more")
-        (frame,) = self.ask(server, self.binary, [int(pad["va"], 16)])
+        (frame,) = self.ask(server, binary, [int(pad["va"], 16) - binary.base])
         self.assertEqual((frame["function"], frame["function_offset"]), ("more", "0x0"))
         self.assertNotIn("function_size", frame)
         self.assertEqual(server.post("/api/symbols-ranges", ranges.read_bytes(), headers=headers).status, 200)
-        offsets = self.offsets(self.binary)
-        frames, wanted = self.ask(server, self.binary, offsets), self.wanted(self.binary, offsets)
+        offsets = self.offsets(binary)
+        frames, wanted = self.ask(server, binary, offsets), self.wanted(binary, offsets)
         for key in ("function", "function_offset", "function_size"):
             self.assertEqual([frame[key] for frame in frames], [frame[key] for frame in wanted])
-        pads_at = {int(row["va"], 16) for row in rows}
+        pads_at = {int(row["va"], 16) - binary.base for row in rows}
         for offset, frame, expected in zip(offsets, frames, wanted):
             if offset not in pads_at:
                 self.assertEqual(frame, expected)
@@ -434,6 +435,37 @@ class Assembly(MozillaTest):
         # An address within an instruction is that of the instruction.
         again = self.ask_code(server, **name, startAddress=f"{start + 3:#x}", size=f"{size:#x}")
         self.assertEqual(again, whole)
+
+    def test_other_machines(self):
+        for tool in ("clang", "ld.lld"):
+            sextant.need_tool(tool)
+        source = self.file("f.c", b"__attribute__((noinline)) int work(int x) { return x * 3 + 1; }\n"
+                                  b"int more(int x) { return work(x) + work(x + 2); }\n")  # fmt: skip
+        server = self.serve()
+        for target, arch, syntax, call in (
+            ("armv7-linux-gnueabihf -mthumb", "arm", "ARM", "blx"), ("armv7-linux-gnueabihf -marm", "arm", "ARM", "bl"),
+            ("i386-linux-gnu", "i686", "Intel", "call"), ("mips-linux-gnu", None, None, None),
+        ):  # fmt: skip
+            with self.subTest(target):
+                path = self.folder / f"{target}.so"
+                link = ("-nostdlib", "-shared", "-fuse-ld=lld", "-Wl,--build-id=sha1")
+                sextant.tool("clang", *f"--target={target}".split(), "-O1", "-g", "-fPIC", *link, "-o", path, source)
+                elf = elf_reader.ElfFile.open(path)
+                build_id = elf.build_id()
+                self.assertEqual(server.put(f"/api/v1/files/{build_id}", path.read_bytes()).status, 201)
+                is_big = path.read_bytes()[5] == 2
+                debug_id = build_id[:32] + "0" if is_big else debug_id_of(build_id)
+                symbol = next(symbol for symbol in elf.symbols(elf_reader.SHT_SYMTAB) if symbol.name == b"more")
+                start = symbol.value & ~1
+                (frame,) = self.ask(server, Binary(path, "f", build_id, "", debug_id, 0), [start + 4])
+                self.assertEqual((frame["function"], frame["function_offset"]), ("more", "0x4"))
+                if call is None:
+                    continue
+                question = {"debugId": debug_id, "startAddress": f"{start:#x}", "size": f"{symbol.size:#x}"}
+                reply = self.ask_code(server, **question)
+                self.assertEqual((reply["arch"], reply["syntax"], int(reply["size"], 16)), (arch, [syntax], symbol.size))
+                calls = [text for _, text in reply["instructions"] if "<work" in text]
+                self.assertEqual([text.split()[0] for text in calls], [call, call], reply)
 
     def test_only_executables_that_are_stored(self):
         sextant.need_tool("objcopy")
