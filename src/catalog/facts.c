@@ -97,22 +97,18 @@ static sxt_string find_debug_link(struct sxt_elf *elf)
     return digits < name.size || digits < GUID_SIZE ? name : (sxt_string){NULL, 0};
 }
 
-int sxt_catalog_read_facts(int fd, struct sxt_arena *arena, struct sxt_catalog_facts *out, sxt_error *error)
+int sxt_catalog_read_facts(const uint8_t *data, size_t size, struct sxt_arena *arena, struct sxt_catalog_facts *out,
+                           sxt_error *error)
 {
-    struct sxt_file file;
     struct sxt_elf elf;
     *out = (struct sxt_catalog_facts){.name = NULL};
-    int status = sxt_file_open_fd(&file, fd, error);
+    int status = sxt_elf_open(&elf, data, size, INFLATE_LIMIT, error);
     if (status != SXT_OK)
         return status;
-    status = sxt_elf_open(&elf, file.data, file.size, INFLATE_LIMIT, error);
-    if (status == SXT_OK) {
-        find_debug_id(&elf, &out->debug_id);
-        out->name = sxt_catalog_file_name(find_soname(&elf), arena);
-        if (out->name == NULL)
-            out->name = sxt_catalog_file_name(find_debug_link(&elf), arena);
-        sxt_elf_close(&elf);
-    }
-    sxt_file_close(&file);
-    return status;
+    find_debug_id(&elf, &out->debug_id);
+    out->name = sxt_catalog_file_name(find_soname(&elf), arena);
+    if (out->name == NULL)
+        out->name = sxt_catalog_file_name(find_debug_link(&elf), arena);
+    sxt_elf_close(&elf);
+    return SXT_OK;
 }

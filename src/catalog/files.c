@@ -31,6 +31,17 @@ struct adding {
 
 /* --- the file alone --- */
 
+static int read_facts(struct adding *adding, int fd, sxt_error *error)
+{
+    struct sxt_file file;
+    int status = sxt_file_open_fd(&file, fd, error);
+    if (status != SXT_OK)
+        return status;
+    status = sxt_catalog_read_facts(file.data, file.size, &adding->arena, &adding->facts, error);
+    sxt_file_close(&file);
+    return status;
+}
+
 static int identify(struct adding *adding, struct sxt_store_writing *writing, sxt_error *error)
 {
     char path[64];
@@ -49,7 +60,7 @@ static int identify(struct adding *adding, struct sxt_store_writing *writing, sx
     sxt_catalog_parse_build_id(sxt_string_of(adding->binary.build_id), &adding->added->build_id);
     if (adding->binary.has_code)
         sxt_catalog_parse_file_id(sxt_string_of(adding->binary.file_id), &adding->added->file_id);
-    return sxt_catalog_read_facts(fd, &adding->arena, &adding->facts, error);
+    return read_facts(adding, fd, error);
 }
 
 /* 32 digits may be a build ID although they were taken for a FileID. */

@@ -315,7 +315,8 @@ struct sxt_catalog_facts {
 };
 
 /* SXT_ERROR_FORMAT if it is not an ELF file. The name is in the arena. */
-int sxt_catalog_read_facts(int fd, struct sxt_arena *arena, struct sxt_catalog_facts *out, sxt_error *error);
+int sxt_catalog_read_facts(const uint8_t *data, size_t size, struct sxt_arena *arena, struct sxt_catalog_facts *out,
+                           sxt_error *error);
 
 /* The last word of PATH, in the arena; NULL if it cannot be the name of a file, or memory is short. */
 const char *sxt_catalog_file_name(sxt_string path, struct sxt_arena *arena);

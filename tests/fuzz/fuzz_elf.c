@@ -1,6 +1,9 @@
 /* fuzz_elf.c: any bytes as an ELF file: extracted in every way, written, verified, looked up. */
+#include <string.h>
+
 #include <sextant/sextant.h>
 
+#include "catalog/private.h"
 #include "property.h"
 
 /* Opened as a program would, with names made readable. */
@@ -26,6 +29,17 @@ static void open_directly(const uint8_t *data, size_t size)
     (void)sxt_verify_memory(data, size, NULL, NULL, &count, NULL);
 }
 
+/* What the symbol service keeps of it besides its symbols. */
+static void read_facts(const uint8_t *data, size_t size)
+{
+    struct sxt_catalog_facts facts;
+    struct sxt_arena arena;
+    sxt_arena_init(&arena, (size_t)1 << 20, sxt_arena_separate_default);
+    if (sxt_catalog_read_facts(data, size, &arena, &facts, NULL) == SXT_OK)
+        SXT_HOLDS(facts.name == NULL || (facts.name[0] != 0 && strchr(facts.name, '/') == NULL));
+    sxt_arena_free(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* Nothing is asked of compressed input here: fuzz_inflate does that. */
@@ -37,5 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sxt_fuzz_check_elf(data, size, flags);
     sxt_fuzz_check_elf(data, size, SXT_EXTRACT_REFERENCE);
     open_directly(data, size);
+    read_facts(data, size);
     return 0;
 }
