@@ -24,7 +24,8 @@
 #define CHUNKS_MAX      1024
 #define CHECK_LIFE_MS   2000
 /* A part of an object that is read in one request; larger ones in several. */
-#define READ_MAX ((uint64_t)32 << 20)
+#define READ_MAX  ((uint64_t)32 << 20)
+#define IN_MEMORY ((uint64_t)4 << 20) /* the largest object that is mapped without a cache */
 
 struct object {
     struct sxt_store_object object;
@@ -469,18 +470,20 @@ static int fetch(const struct object *object, int file, sxt_error *error)
     return status;
 }
 
-/* Fetches the object into the cache, and maps it. */
+/* Fetches the object into the cache, and maps it. *IS_CACHE: it was the cache that failed. */
 static int map_fetched(const struct object *object, struct sxt_cache *cache, const char *name, struct sxt_file *file,
-                       sxt_error *error)
+                       bool *is_cache, sxt_error *error)
 {
     struct sxt_store_writing writing;
     int status = sxt_cache_write(cache, &writing, error);
+    *is_cache = status != SXT_OK;
     if (status != SXT_OK)
         return status;
     status = fetch(object, writing.descriptor, error);
     /* A full disk may be full of what nobody uses. */
     if (status == SXT_ERROR_LIMIT && sxt_cache_shrink(cache, 0) > 0)
         status = fetch(object, writing.descriptor, error);
+    *is_cache = status == SXT_ERROR_LIMIT;
     if (status == SXT_OK)
         status = sxt_file_open_fd(file, writing.descriptor, error);
     if (status == SXT_OK) {
@@ -491,15 +494,29 @@ static int map_fetched(const struct object *object, struct sxt_cache *cache, con
     return status;
 }
 
-static int map(struct sxt_store_object *base, struct sxt_file *file, sxt_error *error)
+/* Without a cache, small objects are answered from memory: the archives of most binaries. */
+static int map_in_memory(struct sxt_store_object *base, struct sxt_file *file, sxt_error *error)
+{
+    uint8_t *data = malloc((size_t)base->size);
+    if (data == NULL)
+        return sxt_fail_memory(error, base->size);
+    const struct sxt_store_range whole = {.size = (size_t)base->size, .to = data};
+    int status = read_object(base, &whole, 1, error);
+    if (status == SXT_OK)
+        *file = (struct sxt_file){.data = data, .size = (size_t)base->size, .owner = SXT_FILE_ALLOCATED};
+    else
+        free(data);
+    return status;
+}
+
+static int map_in_cache(struct sxt_store_object *base, struct sxt_file *file, bool *is_cache, sxt_error *error)
 {
     const struct object *object = (const struct object *)base;
     struct sxt_s3 *s3 = (struct sxt_s3 *)base->store;
     struct sxt_cache *cache;
     char name[SXT_CACHE_NAME_SIZE];
-    if (base->size == 0)
-        return SXT_OK;
     int status = use_cache(s3, &cache, error);
+    *is_cache = status != SXT_OK;
     if (status != SXT_OK)
         return status;
     name_in_cache(s3, object->key, object->etag, base->size, name);
@@ -511,11 +528,20 @@ static int map(struct sxt_store_object *base, struct sxt_file *file, sxt_error *
         close(found);
     } else {
         s3->store.counts.cache_misses++;
-        status = map_fetched(object, cache, name, file, error);
+        status = map_fetched(object, cache, name, file, is_cache, error);
     }
     sxt_cache_leave(cache, name);
     s3->store.counts.cache_bytes = sxt_cache_bytes(cache);
     return status;
+}
+
+static int map(struct sxt_store_object *base, struct sxt_file *file, sxt_error *error)
+{
+    bool is_cache;
+    if (base->size == 0)
+        return SXT_OK;
+    int status = map_in_cache(base, file, &is_cache, error);
+    return status != SXT_OK && is_cache && base->size <= IN_MEMORY ? map_in_memory(base, file, error) : status;
 }
 
 static bool is_local(struct sxt_store_object *base)

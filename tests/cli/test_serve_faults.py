@@ -341,6 +341,27 @@ class FullDisk(DiskTest):
         self.verify()
 
 
+class FullCache(DiskTest):
+    def test_of_a_bucket_does_not_matter_for_questions(self):
+        bucket = s3_server.Rclone(str(self.folder / "s3" / "root"))
+        self.addCleanup(bucket.close)
+        self.store, self.environment = "s3://bucket/store", s3_server.environment(bucket.url)
+        self.options = ["--cache", self.disk / "cache"]
+        self.start()
+        client = Client(self.current)
+        for part in range(PARTS):
+            self.assertTrue(client.push(1, "new", part))
+        for cache in ("cache", "another"):
+            self.end()
+            shutil.rmtree(self.disk / "cache", ignore_errors=True)
+            FullDisk.fill(self, 0)
+            self.options = ["--cache", self.disk / cache]
+            self.start()
+            self.assertEqual(self.answer(1), "new")
+            self.assertFalse(client.push(2, "new", 0))
+        self.assertEqual(set(client.refused), {(507, "1002")})
+
+
 class FileSizeLimit(FaultTest):
     def test_is_an_error_like_a_full_disk(self):
         with file_size_limit(200_000):
