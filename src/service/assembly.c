@@ -228,7 +228,8 @@ static int disassemble(struct listing *listing, const struct sxt_file *file, sxt
                           (unsigned long long)CODE_LIMIT);
     if (status == SXT_OK)
         status = list_code(listing, error);
-    if (status == SXT_OK)
+    /* The text is there twice: as it is, and in the reply. */
+    if (status == SXT_OK && sxt_request_count_memory(listing->request, 2 * listing->text.size))
         reply_listing(listing);
     sxt_elf_close(&listing->elf);
     return status;
@@ -236,12 +237,10 @@ static int disassemble(struct listing *listing, const struct sxt_file *file, sxt
 
 static void refuse(struct sxt_request *request, int status, const sxt_error *error)
 {
-    if (status == SXT_ERROR_NOT_FOUND)
+    if (status == SXT_ERROR_NOT_FOUND || status == SXT_ERROR_UNSUPPORTED || status == SXT_ERROR_FORMAT)
         sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, "%s", error->text);
     else if (status == SXT_ERROR_LIMIT)
         sxt_reply_failure(request, 413, SXT_CODE_TOO_LARGE, "%s", error->text);
-    else if (status == SXT_ERROR_UNSUPPORTED || status == SXT_ERROR_FORMAT)
-        sxt_reply_failure(request, 404, SXT_CODE_NOT_ELF, "%s", error->text);
     else
         sxt_reply_error(request, error);
 }

@@ -84,7 +84,8 @@ static void answer(struct sxt_request *request, const struct sxt_module_question
     if (status == SXT_OK && sxt_store_object_size(object) > SOURCE_LIMIT)
         sxt_reply_failure(request, 413, SXT_CODE_TOO_LARGE, "the source file is too long");
     else if (status == SXT_OK && (status = sxt_store_map(object, &source, &error)) == SXT_OK) {
-        reply_source(request, question, &source);
+        if (sxt_request_count_memory(request, source.size))
+            reply_source(request, question, &source);
         sxt_file_close(&source);
     }
     sxt_store_close_object(&object);
