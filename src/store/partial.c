@@ -1,5 +1,6 @@
 /* partial.c: objects of which only the bytes that are needed are fetched. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/partial.h"
@@ -31,6 +32,8 @@ int sxt_store_partial_open(struct sxt_store_object **object, struct sxt_store_pa
     if (store->backend->fix != NULL)
         store->backend->fix(out->object);
     int status = sxt_store_write_begin(store, &out->writing, error);
+    if (status == SXT_OK) /* so that a process that is killed leaves nothing */
+        unlinkat(out->writing->folder, out->writing->name, 0);
     if (status == SXT_OK)
         status = sxt_partial_open(sxt_store_write_descriptor(out->writing), out->object->size, read_ranges, out->object,
                                   &out->partial, error);
