@@ -1,14 +1,17 @@
 /*
  * fuzz_lidia.c: any bytes as a Lidia file, once as they are, and once with checksums made right, so that a fuzzer gets
- * past them. What verify finds good must give the same answers with its index and without it.
+ * past them. What verify finds good must give the same answers with its index and without it, and read by ranges.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <sextant/sextant.h>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/partial.h"
 #include "lidia/lidia.h"
 #include "property.h"
 
@@ -17,6 +20,7 @@
 static void use(const uint8_t *data, size_t size);
 static void correct_checksums(uint8_t *data, size_t size);
 static void compare_without_index(const uint8_t *data, size_t size);
+static void use_ranges(const uint8_t *data, size_t size, bool is_good);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -53,6 +57,7 @@ static void use(const uint8_t *data, size_t size)
     sxt_archive_close(&archive);
     if (problems == 0)
         compare_without_index(data, size);
+    use_ranges(data, size, problems == 0);
 }
 
 static void put_checksum(uint8_t *data, size_t size, unsigned field, uint64_t offset, uint64_t count, uint64_t item)
@@ -116,4 +121,73 @@ static void compare_without_index(const uint8_t *data, size_t size)
             }
         }
     }
+}
+
+/* --- by ranges --- */
+
+static int read_ranges(void *data, const struct sxt_partial_range *ranges, size_t count, sxt_error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        memcpy(ranges[i].to, (const uint8_t *)data + ranges[i].offset, ranges[i].size);
+    return SXT_OK;
+}
+
+static bool is_same_text(sxt_string a, sxt_string b)
+{
+    return (a.data == NULL) == (b.data == NULL) && a.size == b.size &&
+           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static void compare_frames(const struct sxt_lidia *whole, const struct sxt_lidia *ranged, uint64_t address)
+{
+    sxt_frame a[CHAIN], b[CHAIN];
+    size_t count = sxt_lidia_lookup(whole, address, a, CHAIN);
+    SXT_HOLDS(sxt_lidia_lookup(ranged, address, b, CHAIN) == count);
+    for (size_t i = 0; i < count && i < CHAIN; i++) {
+        SXT_HOLDS(is_same_text(a[i].function, b[i].function) && is_same_text(a[i].file, b[i].file));
+        SXT_HOLDS(a[i].line == b[i].line && a[i].depth == b[i].depth && a[i].start == b[i].start);
+        sxt_lidia_whole_range(whole, &a[i]);
+        sxt_lidia_whole_range(ranged, &b[i]);
+        SXT_HOLDS(a[i].start == b[i].start && a[i].length == b[i].length);
+    }
+}
+
+static void look_up_ranges(const struct sxt_lidia *whole, const struct sxt_lidia *ranged, bool is_good)
+{
+    uint64_t step = whole->count / 50 + 1;
+    for (uint64_t i = 0; i < whole->count; i += step) {
+        struct sxt_lidia_row row;
+        sxt_lidia_row(whole, i, &row);
+        const uint64_t near[] = {row.address - 1, row.address, row.address + row.length - 1, row.address + row.length};
+        bool is_loaded = sxt_lidia_load(ranged, near, 4, true, NULL) == SXT_OK;
+        SXT_HOLDS(is_loaded || !is_good);
+        for (unsigned k = 0; k < 4 && is_loaded; k++) {
+            sxt_frame frames[CHAIN];
+            if (is_good)
+                compare_frames(whole, ranged, near[k]);
+            else
+                sxt_lidia_lookup(ranged, near[k], frames, CHAIN);
+        }
+    }
+}
+
+static void use_ranges(const uint8_t *data, size_t size, bool is_good)
+{
+    struct sxt_partial *partial;
+    struct sxt_lidia whole, ranged;
+    int file = memfd_create("fuzz", MFD_CLOEXEC);
+    if (file < 0)
+        return;
+    if (sxt_partial_open(file, size, read_ranges, (void *)(uintptr_t)data, &partial, NULL) == SXT_OK) {
+        sxt_partial_enter(partial);
+        bool opened = sxt_lidia_open(&whole, data, size, false, NULL) == SXT_OK;
+        bool same = (sxt_lidia_open_partial(&ranged, partial, NULL) == SXT_OK) == opened;
+        SXT_HOLDS(same || !is_good);
+        if (opened && same)
+            look_up_ranges(&whole, &ranged, is_good);
+        sxt_partial_leave(partial);
+        sxt_partial_close(&partial);
+    }
+    close(file);
 }
