@@ -1,4 +1,4 @@
-/* notify.h: tells systemd what the server does, if it started it with Type=notify. Private to this room. */
+/* notify.h: informs systemd what the server does, if it started it with Type=notify. Private to this room. */
 #ifndef SXT_SERVICE_NOTIFY_H
 #define SXT_SERVICE_NOTIFY_H
 

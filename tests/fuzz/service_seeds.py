@@ -18,6 +18,10 @@ def seeds():
     yield "tags", b'rW/"tag", "x"'
     yield "gzip", b"g" + pack(b"symbfile\0\1" * 20) + pack(b"x")
     yield "zstd", b"z" + ZSTD
+    yield "message", b"m\n\x17\n\x04abcd\x1a\x02ff\"\x07program(\x02"
+    yield "message-json", (
+        b'j{"file":{"gnuBuildId":"ab\\u0063d","name":"x","type":"TYPE_EXECUTABLE_FULL"},"gnu_build_id":"ef"}'
+    )
     yield "symbolicate", (
         b's{"jobs":[{"memoryMap":[["libc.so.6","627B03B886604653802321DD2256B8AD0"],["a",""]],'
         b'"stacks":[[[0,1716093],[1,7],[-1,-1]],[]]}],"version":5}'
