@@ -204,7 +204,8 @@ class Consume(Counting):
         for part in range(1, 4):
             self.wait_for(part * 3 * ROUNDS // 5, child)
             before = self.known()
-            found = self.found(self.folder / "out.mlyze")
+            # Threads go on while their events are copied: one may be seen to get an address that another has freed since.
+            found = self.found(self.folder / "out.mlyze", is_whole=False)
             self.assertLessEqual(before["allocations"][1], found["allocations"])
         child.wait()
         self.assert_all(self.folder / "out.mlyze")
