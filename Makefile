@@ -62,6 +62,8 @@ lint:
 	@scripts/build $(BUILD)
 	@scripts/lint $(BUILD)
 
+# The short run finds the same things each time, so that a change is judged by what it changes.
+fuzz-smoke: export FUZZ_SEED := 1
 fuzz fuzz-smoke:
 	@scripts/setup fuzz
 	@CC=clang scripts/build build-fuzz -Dfuzz=true -Dtests=disabled -Db_lundef=false -Dwerror=false \

@@ -46,6 +46,8 @@ static void find_debug_id(const struct sxt_elf *elf, struct sxt_catalog_id *out)
 const char *sxt_catalog_file_name(sxt_string path, struct sxt_arena *arena)
 {
     size_t start = path.size;
+    if (start == 0)
+        return NULL;
     while (start > 0 && path.data[start - 1] != '/')
         start--;
     sxt_string name = {path.data + start, path.size - start};

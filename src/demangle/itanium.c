@@ -68,7 +68,8 @@ static bool skip_offset(struct itanium_parser *parser)
     const char *digits = parser->at;
     while (itanium_is_digit(itanium_peek(parser)))
         parser->at++;
-    if (parser->at == digits || itanium_peek(parser) != '_')
+    /* libiberty fails on numbers that do not fit in an int. */
+    if (parser->at == digits || parser->at - digits > 9 || itanium_peek(parser) != '_')
         return false;
     parser->at++;
     return true;

@@ -105,6 +105,7 @@ static const char *const others[] = {
     "_Z1fILd3EEvv",
     "_ZN2ns8variableE.cold",
     "_ZN1A1fEv.Cold",
+    "_ZThn9999999999_N1A1fEv",
     "_ZThn8N1A1fEv",
     "_Z1fIJEEDpT_i",
     "_Z1fIJiEEvPDpT_",
