@@ -276,9 +276,10 @@ static void sum_sections(const struct sxt_json *sections, struct sums *sums)
     }
 }
 
+/* The numbers of the header are read as double, which has 53 bits. */
 static bool differ(long double a, long double b)
 {
-    return fabsl(a - b) >= 0.5L;
+    return fabsl(a - b) >= 0.5L + fabsl(b) * 0x1p-50L;
 }
 
 /* Where the size of a section is in the header, from AT on; AT itself when it is not near. */
