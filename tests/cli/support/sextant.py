@@ -26,7 +26,7 @@ BUILD = pathlib.Path(os.environ.get("SXT_BUILD_DIR") or ROOT / "build")
 SANITIZED = os.environ.get("SXT_SANITIZED") == "1"
 BIG = os.environ.get("SEXTANT_TEST_BIG") == "1"
 EVERYTHING = BIG or os.environ.get("SEXTANT_TEST_ALL") == "1"
-ONE_IN = 1 if EVERYTHING else 8 if SANITIZED else 4  # the part of a sweep that is run
+ONE_IN = 1 if EVERYTHING else 8  # the part of a sweep that is run
 MEMORY_LIMIT = 2 << 30
 NOBODY = 65534  # a user and a group without rights
 SANITIZER_TEXT = re.compile(
