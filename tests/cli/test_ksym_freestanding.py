@@ -50,12 +50,14 @@ class Compiling(sextant.ProgramTest):
     def test_gcc(self):
         self.compile_with("gcc", f"-Wstack-usage={MOST_STACK}")
 
+    @sextant.only_with_everything
     def test_clang(self):
         self.compile_with("clang", f"-Wframe-larger-than={MOST_STACK}")
 
     def test_gcc_for_aarch64(self):
         self.compile_with(CROSS + "gcc", f"-Wstack-usage={MOST_STACK}", nm=CROSS + "nm")
 
+    @sextant.only_with_everything
     def test_gcc_for_aarch64_without_unaligned_loads(self):
         self.compile_with(CROSS + "gcc", "-mstrict-align", f"-Wstack-usage={MOST_STACK}", nm=CROSS + "nm")
 
@@ -119,6 +121,7 @@ class Kernel(sextant.ProgramTest):
     def test_a_kernel_prints_its_backtrace(self):
         self.check_kernel(self.archive)
 
+    @sextant.only_with_everything
     def test_a_kernel_with_the_newer_layout(self):
         self.check_kernel(lambda symbols: self.archive(symbols, "--layout", "0.6"))
 

@@ -414,6 +414,7 @@ class EveryCall(ExactTest):
     def test_new_and_delete(self):
         self.assert_same_calls(samples.compile_c(self.folder, "leaks", "-g", "-std=c++17", source=LEAKS_CPP, language="cpp"))
 
+    @sextant.only_with_everything
     def test_python(self):
         python = self.tool("python3", "-c", "import sys; print(sys.executable)").stdout.decode().strip()
         # Both runs have the same hashes, for which -E must not be given, and find the same compiled modules.
