@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/hex.h"
@@ -19,6 +20,7 @@
 #include "catalog/private.h"
 
 #define VERSION 1
+#define CHECKS  8 /* of blobs, over 0.7 s */
 
 static const char *const blob_names[SXT_BLOB_KINDS] = {
     [SXT_BLOB_LIDIA] = "lidia",           [SXT_BLOB_SYMBFILE] = "symbfile",     [SXT_BLOB_PADS] = "pads",
@@ -285,6 +287,20 @@ static int check_blobs(struct sxt_catalog *catalog, const struct sxt_catalog_ent
     return status;
 }
 
+/*
+ * Not every server replaces an object at once: while another one writes the same blob again, it can be missing for a
+ * moment.
+ */
+static int wait_for_blobs(struct sxt_catalog *catalog, const struct sxt_catalog_entry *entry, sxt_error *error)
+{
+    int status = check_blobs(catalog, entry, error);
+    for (int i = 0; i < CHECKS && (status == SXT_ERROR_NOT_FOUND || status == SXT_ERROR_FORMAT); i++) {
+        nanosleep(&(struct timespec){0, (i + 1) * 20000000L}, NULL);
+        status = check_blobs(catalog, entry, error);
+    }
+    return status;
+}
+
 int sxt_catalog_put_entry(struct sxt_catalog *catalog, const char *tenant, const char *id,
                           struct sxt_catalog_entry *entry, sxt_error *error)
 {
@@ -304,7 +320,7 @@ int sxt_catalog_put_entry(struct sxt_catalog *catalog, const char *tenant, const
         status = sxt_catalog_key(key, tenant, id, error, "%s", name);
         if (status == SXT_OK)
             status = sxt_store_put(catalog->store, key, text.data, text.size, error);
-        if (status == SXT_OK && check_blobs(catalog, entry, error) != SXT_OK) {
+        if (status == SXT_OK && wait_for_blobs(catalog, entry, error) != SXT_OK) {
             sxt_store_remove(catalog->store, key, NULL);
             status = sxt_fail(error, SXT_ERROR_IO, SXT_NO_OFFSET, "a blob was removed while it was needed");
         }
