@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/string.h"
-#include "catalog/catalog.h"
+#include "cli/lookup_by_id.h"
 #include "cli/lookup_input.h"
 
 /* Addresses that are looked up together: what they need of a bucket is fetched together. */
@@ -20,12 +19,9 @@ struct looking {
     struct sxt_catalog *catalog;
     struct sxt_catalog_binary *binary;
     struct sxt_catalog_question question;
-    uint64_t bias;
     uint64_t addresses[BATCH];
     struct sxt_emit emit;
-    struct cli_answer *answers; /* of the batch that is looked up */
-    size_t count;
-    size_t printed;
+    struct cli_by_id_batch batch;
 };
 
 static int check_options(const struct cli_arguments *arguments);
@@ -45,6 +41,7 @@ int cli_lookup_store(const struct cli_arguments *arguments)
     looking->arguments = arguments;
     looking->place = arguments->words[0];
     sxt_emit_init(&looking->emit, stdout, cli_given(arguments, "json"));
+    looking->batch.emit = &looking->emit;
     cli_lookup_input_init(&input);
     status = open_binary(looking);
     if (status == CLI_DONE)
@@ -60,38 +57,15 @@ int cli_lookup_store(const struct cli_arguments *arguments)
     return status;
 }
 
-/* The other options say how to read a file. */
 static int check_options(const struct cli_arguments *arguments)
 {
     static const char *const fitting[] = {"file-id",          "build-id",  "tenant", "file-offset",
-                                          "return-addresses", "load-bias", "json"};
-    for (size_t i = 0; arguments->verb->options[i].name != NULL; i++) {
-        const char *name = arguments->verb->options[i].name;
-        bool fits = !cli_given(arguments, name);
-        for (size_t k = 0; k < sizeof fitting / sizeof *fitting; k++)
-            fits |= strcmp(name, fitting[k]) == 0;
-        if (!fits)
-            return cli_usage(arguments->verb, "--%s cannot be used with a store", name);
-    }
-    if (arguments->word_count == 0)
+                                          "return-addresses", "load-bias", "json",   NULL};
+    int status = cli_by_id_check_options(arguments, fitting, "a store");
+    if (status == CLI_DONE && arguments->word_count == 0)
         return cli_usage(arguments->verb,
                          "no store given: DIR or s3://BUCKET/PREFIX, or --url URL of a symbol service");
-    return CLI_DONE;
-}
-
-static int take_ids(const struct looking *looking, struct sxt_catalog_id ids[3], size_t *count)
-{
-    const struct cli_arguments *arguments = looking->arguments;
-    const char *file_id = cli_value(arguments, "file-id"), *build_id = cli_value(arguments, "build-id");
-    *count = 0;
-    if (file_id == NULL && build_id == NULL)
-        return cli_usage(arguments->verb, "a store needs the ID of a binary (--file-id ID or --build-id ID)");
-    if (file_id != NULL && !sxt_catalog_parse_id(sxt_string_of(file_id), ids, count))
-        return cli_usage(arguments->verb, "not a FileID in hexadecimal or base64url: '%s'", file_id);
-    if (build_id != NULL && !sxt_catalog_parse_build_id(sxt_string_of(build_id), &ids[*count]))
-        return cli_usage(arguments->verb, "not a build ID in hexadecimal: '%s'", build_id);
-    *count += build_id != NULL;
-    return CLI_DONE;
+    return status;
 }
 
 /* A lookup does not create a store. */
@@ -124,7 +98,7 @@ static int open_binary(struct looking *looking)
 {
     const struct cli_arguments *arguments = looking->arguments;
     const char *bias = cli_value(arguments, "load-bias"), *tenant = cli_value(arguments, "tenant");
-    struct sxt_catalog_id ids[3];
+    struct sxt_catalog_id ids[CLI_BY_ID_MAX];
     size_t id_count;
     sxt_error error;
     looking->question = (struct sxt_catalog_question){
@@ -133,9 +107,9 @@ static int open_binary(struct looking *looking)
         .are_returns = cli_given(arguments, "return-addresses"),
         .are_whole = sxt_emit_is_json(&looking->emit),
     };
-    if (bias != NULL && !cli_parse_address(bias, &looking->bias))
+    if (bias != NULL && !cli_parse_address(bias, &looking->batch.bias))
         return cli_usage(arguments->verb, "not a hexadecimal address: '%s'", bias);
-    int status = take_ids(looking, ids, &id_count);
+    int status = cli_by_id_take(arguments, "a store", ids, &id_count);
     if (status == CLI_DONE)
         status = open_store(looking);
     if (status == CLI_DONE && sxt_catalog_find(looking->catalog, tenant != NULL ? tenant : "", ids, id_count, true,
@@ -146,39 +120,15 @@ static int open_binary(struct looking *looking)
     return status;
 }
 
-/* Prints the questions before the next address: they are not addresses. */
-static void print_until_address(struct looking *looking)
-{
-    while (looking->printed < looking->count && !looking->answers[looking->printed].is_address)
-        cli_print_answer(&looking->emit, &looking->answers[looking->printed++]);
-}
-
-static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
-{
-    struct looking *looking = data;
-    (void)index;
-    print_until_address(looking);
-    struct cli_answer *answer = &looking->answers[looking->printed++];
-    answer->frames = (sxt_frame *)(uintptr_t)frames;
-    answer->count = count;
-    cli_print_answer(&looking->emit, answer);
-    return SXT_OK;
-}
-
 static int answer_batch(void *data, struct cli_answer *answers, size_t count)
 {
     struct looking *looking = data;
     struct sxt_catalog_question *question = &looking->question;
     sxt_error error;
-    looking->answers = answers;
-    looking->count = count;
-    looking->printed = 0;
-    question->count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (cli_lookup_parse(&answers[i], looking->place))
-            looking->addresses[question->count++] = answers[i].asked - looking->bias;
-    if (question->count > 0 && sxt_catalog_lookup(looking->binary, question, take_answer, looking, &error) != SXT_OK)
+    question->count = cli_by_id_begin(&looking->batch, answers, count, looking->place, looking->addresses);
+    if (question->count > 0 &&
+        sxt_catalog_lookup(looking->binary, question, cli_by_id_answer, &looking->batch, &error) != SXT_OK)
         return cli_fail(looking->place, &error);
-    print_until_address(looking);
+    cli_by_id_end(&looking->batch);
     return CLI_DONE;
 }

@@ -7,7 +7,7 @@
 #include <sextant/remote.h>
 
 #include "base/string.h"
-#include "catalog/catalog.h"
+#include "cli/lookup_by_id.h"
 #include "cli/lookup_input.h"
 #include "cli/server_options.h"
 
@@ -19,21 +19,20 @@ struct asking {
     struct cli_server server;
     sxt_remote *remote;
     sxt_remote_question question;
-    uint64_t bias;
     uint64_t addresses[BATCH];
     struct sxt_emit emit;
-    struct cli_answer *answers; /* of the batch that is asked for */
-    size_t count;
-    size_t printed;
+    struct cli_by_id_batch batch;
 };
 
-static int check_options(const struct cli_arguments *arguments);
 static int open_service(struct asking *asking);
 static int answer_batch(void *data, struct cli_answer *answers, size_t count);
 
 int cli_lookup_url(const struct cli_arguments *arguments)
 {
-    int status = check_options(arguments);
+    static const char *const fitting[] = {"url",      "api-key",     "api-key-file",     "ca",        "file-id",
+                                          "build-id", "file-offset", "return-addresses", "load-bias", "json",
+                                          NULL};
+    int status = cli_by_id_check_options(arguments, fitting, "--url");
     if (status != CLI_DONE)
         return status;
     struct asking *asking = calloc(1, sizeof *asking);
@@ -43,6 +42,7 @@ int cli_lookup_url(const struct cli_arguments *arguments)
     const struct cli_lookup_answers answers = {answer_batch, asking, BATCH, &asking->emit};
     asking->arguments = arguments;
     sxt_emit_init(&asking->emit, stdout, cli_given(arguments, "json"));
+    asking->batch.emit = &asking->emit;
     cli_lookup_input_init(&input);
     status = open_service(asking);
     if (status == CLI_DONE)
@@ -56,39 +56,16 @@ int cli_lookup_url(const struct cli_arguments *arguments)
     return status;
 }
 
-/* The other options say how to read a file. */
-static int check_options(const struct cli_arguments *arguments)
-{
-    static const char *const fitting[] = {"url",      "api-key",     "api-key-file",     "ca",        "file-id",
-                                          "build-id", "file-offset", "return-addresses", "load-bias", "json"};
-    for (size_t i = 0; arguments->verb->options[i].name != NULL; i++) {
-        const char *name = arguments->verb->options[i].name;
-        bool fits = !cli_given(arguments, name);
-        for (size_t k = 0; k < sizeof fitting / sizeof *fitting; k++)
-            fits |= strcmp(name, fitting[k]) == 0;
-        if (!fits)
-            return cli_usage(arguments->verb, "--%s cannot be used with --url", name);
-    }
-    return CLI_DONE;
-}
-
 static int take_ids(struct asking *asking)
 {
-    const struct cli_arguments *arguments = asking->arguments;
-    const char *file_id = cli_value(arguments, "file-id"), *build_id = cli_value(arguments, "build-id");
-    struct sxt_catalog_id ids[2];
+    const char *file_id = cli_value(asking->arguments, "file-id"), *build_id = cli_value(asking->arguments, "build-id");
+    struct sxt_catalog_id ids[CLI_BY_ID_MAX];
     size_t count;
-    if (file_id == NULL && build_id == NULL)
-        return cli_usage(arguments->verb, "--url needs the ID of a binary (--file-id ID or --build-id ID)");
-    if (file_id != NULL && !sxt_catalog_parse_id(sxt_string_of(file_id), ids, &count))
-        return cli_usage(arguments->verb, "not a FileID in hexadecimal or base64url: '%s'", file_id);
-    if (build_id != NULL && !sxt_catalog_parse_build_id(sxt_string_of(build_id), &ids[0]))
-        return cli_usage(arguments->verb, "not a build ID in hexadecimal: '%s'", build_id);
     if (file_id != NULL)
         asking->question.file_id = sxt_string_of(file_id);
     if (build_id != NULL)
         asking->question.build_id = sxt_string_of(build_id);
-    return CLI_DONE;
+    return cli_by_id_take(asking->arguments, "--url", ids, &count);
 }
 
 static int open_service(struct asking *asking)
@@ -101,7 +78,7 @@ static int open_service(struct asking *asking)
     asking->question.are_offsets = cli_given(arguments, "file-offset");
     asking->question.are_returns = cli_given(arguments, "return-addresses");
     asking->question.addresses = asking->addresses;
-    if (bias != NULL && !cli_parse_address(bias, &asking->bias))
+    if (bias != NULL && !cli_parse_address(bias, &asking->batch.bias))
         return cli_usage(arguments->verb, "not a hexadecimal address: '%s'", bias);
     int status = take_ids(asking);
     if (status == CLI_DONE)
@@ -117,45 +94,20 @@ static int open_service(struct asking *asking)
     return CLI_DONE;
 }
 
-/* Prints the questions before the next address: they are not addresses. */
-static void print_until_address(struct asking *asking)
-{
-    while (asking->printed < asking->count && !asking->answers[asking->printed].is_address)
-        cli_print_answer(&asking->emit, &asking->answers[asking->printed++]);
-}
-
-static int take_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
-{
-    struct asking *asking = data;
-    (void)index;
-    print_until_address(asking);
-    struct cli_answer *answer = &asking->answers[asking->printed++];
-    answer->frames = (sxt_frame *)(uintptr_t)frames;
-    answer->count = count;
-    cli_print_answer(&asking->emit, answer);
-    return SXT_OK;
-}
-
 static int answer_batch(void *data, struct cli_answer *answers, size_t count)
 {
     struct asking *asking = data;
     sxt_remote_question *question = &asking->question;
     bool is_known;
     sxt_error error;
-    asking->answers = answers;
-    asking->count = count;
-    asking->printed = 0;
-    question->count = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         answers[i].has_no_starts = true;
-        if (cli_lookup_parse(&answers[i], asking->server.url))
-            asking->addresses[question->count++] = answers[i].asked - asking->bias;
-    }
+    question->count = cli_by_id_begin(&asking->batch, answers, count, asking->server.url, asking->addresses);
     if (question->count > 0) {
-        int status = sxt_remote_ask(asking->remote, question, take_answer, asking, &is_known, &error);
+        int status = sxt_remote_ask(asking->remote, question, cli_by_id_answer, &asking->batch, &is_known, &error);
         if (status != SXT_OK || !is_known)
             return cli_fail(NULL, &error);
     }
-    print_until_address(asking);
+    cli_by_id_end(&asking->batch);
     return CLI_DONE;
 }
