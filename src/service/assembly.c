@@ -245,9 +245,10 @@ static void refuse(struct sxt_request *request, int status, const sxt_error *err
         sxt_reply_error(request, error);
 }
 
-static void answer(struct listing *listing, const struct sxt_catalog_id *ids, size_t id_count)
+static void answer(struct sxt_request *request, const struct sxt_module_question *question,
+                   const struct sxt_catalog_id *ids, size_t id_count, struct sxt_catalog_binary *binary)
 {
-    struct sxt_request *request = listing->request;
+    struct listing listing = {.request = request, .question = question, .binary = binary};
     struct sxt_store_object *object = NULL;
     struct sxt_file file;
     char hash[65];
@@ -257,9 +258,9 @@ static void answer(struct listing *listing, const struct sxt_catalog_id *ids, si
     if (status == SXT_ERROR_NOT_FOUND)
         sxt_fail(&error, SXT_ERROR_NOT_FOUND, SXT_NO_OFFSET, "the executable is not stored");
     if (status == SXT_OK && (status = sxt_store_map(object, &file, &error)) == SXT_OK) {
-        sxt_buffer_init(&listing->text, TEXT_LIMIT);
-        status = disassemble(listing, &file, &error);
-        sxt_buffer_free(&listing->text);
+        sxt_buffer_init(&listing.text, TEXT_LIMIT);
+        status = disassemble(&listing, &file, &error);
+        sxt_buffer_free(&listing.text);
         sxt_file_close(&file);
     }
     sxt_store_close_object(&object);
@@ -267,45 +268,14 @@ static void answer(struct listing *listing, const struct sxt_catalog_id *ids, si
         refuse(request, status, &error);
 }
 
-static enum sxt_handled find_and_answer(struct sxt_request *request, const struct sxt_module_question *question)
+static bool is_complete(const struct sxt_module_question *question)
 {
-    struct listing listing = {.request = request, .question = question};
-    struct sxt_catalog_id ids[SXT_MODULE_IDS];
-    size_t id_count = sxt_module_ids(question->debug_id, question->code_id, ids);
-    sxt_error error;
-    if (!request->may_wait)
-        return SXT_WAIT;
-    enum sxt_found found =
-        id_count > 0 ? sxt_request_find(request, ids, id_count, &listing.binary, &error) : SXT_FOUND_NOTHING;
-    if (found == SXT_FOUND_LATER)
-        return SXT_WAIT;
-    if (found == SXT_FOUND_ERROR)
-        sxt_reply_error(request, &error);
-    else if (found == SXT_FOUND_NOTHING)
-        sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, "nothing is known of this file");
-    else
-        answer(&listing, ids, id_count);
-    sxt_catalog_release(request->service->catalog, &listing.binary);
-    return SXT_DONE;
+    return question->has_start && question->has_size;
 }
 
 enum sxt_handled sxt_handle_assembly(struct sxt_request *request)
 {
-    struct sxt_module_question question;
-    enum sxt_code code;
-    enum sxt_handled handled = SXT_DONE;
-    sxt_error error;
-    int status =
-        sxt_module_question_read(&question, (const char *)request->body.data, request->body.size, &code, &error);
-    if (status == SXT_ERROR_MEMORY)
-        sxt_reply_error(request, &error);
-    else if (status != SXT_OK)
-        sxt_reply_failure(request, 400, code, "%s", error.text);
-    else if (!question.has_start || !question.has_size ||
-             (question.debug_id.data == NULL && question.code_id.data == NULL))
-        sxt_reply_failure(request, 400, SXT_CODE_JSON, "the request lacks debugId or codeId, startAddress or size");
-    else
-        handled = find_and_answer(request, &question);
-    sxt_module_question_free(&question);
-    return handled;
+    static const struct sxt_module_handler handler = {
+        is_complete, "the request lacks debugId or codeId, startAddress or size", answer};
+    return sxt_module_question_handle(request, &handler);
 }

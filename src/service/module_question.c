@@ -5,6 +5,8 @@
 #include "base/hex.h"
 #include "base/json_reader.h"
 #include "base/string.h"
+#include "service/find.h"
+#include "service/server.h"
 
 #define ARENA_LIMIT ((size_t)1 << 20)
 
@@ -107,4 +109,46 @@ int sxt_module_question_read(struct sxt_module_question *out, const char *text, 
 void sxt_module_question_free(struct sxt_module_question *question)
 {
     sxt_arena_free(&question->arena);
+}
+
+static enum sxt_handled find_and_answer(struct sxt_request *request, const struct sxt_module_question *question,
+                                        const struct sxt_module_handler *handler)
+{
+    struct sxt_catalog_binary *binary = NULL;
+    struct sxt_catalog_id ids[SXT_MODULE_IDS];
+    size_t id_count = sxt_module_ids(question->debug_id, question->code_id, ids);
+    sxt_error error;
+    if (!request->may_wait)
+        return SXT_WAIT;
+    enum sxt_found found = id_count > 0 ? sxt_request_find(request, ids, id_count, &binary, &error) : SXT_FOUND_NOTHING;
+    if (found == SXT_FOUND_LATER)
+        return SXT_WAIT;
+    if (found == SXT_FOUND_ERROR)
+        sxt_reply_error(request, &error);
+    else if (found == SXT_FOUND_NOTHING)
+        sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, "nothing is known of this file");
+    else
+        handler->answer(request, question, ids, id_count, binary);
+    sxt_catalog_release(request->service->catalog, &binary);
+    return SXT_DONE;
+}
+
+enum sxt_handled sxt_module_question_handle(struct sxt_request *request, const struct sxt_module_handler *handler)
+{
+    struct sxt_module_question question;
+    enum sxt_code code;
+    enum sxt_handled handled = SXT_DONE;
+    sxt_error error;
+    int status =
+        sxt_module_question_read(&question, (const char *)request->body.data, request->body.size, &code, &error);
+    if (status == SXT_ERROR_MEMORY)
+        sxt_reply_error(request, &error);
+    else if (status != SXT_OK)
+        sxt_reply_failure(request, 400, code, "%s", error.text);
+    else if ((question.debug_id.data == NULL && question.code_id.data == NULL) || !handler->is_complete(&question))
+        sxt_reply_failure(request, 400, SXT_CODE_JSON, "%s", handler->lacks);
+    else
+        handled = find_and_answer(request, &question, handler);
+    sxt_module_question_free(&question);
+    return handled;
 }

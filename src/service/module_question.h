@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "catalog/catalog.h"
 #include "service/codes.h"
+#include "service/request.h"
 
 #define SXT_MODULE_IDS 3
 
@@ -31,5 +32,16 @@ struct sxt_module_question {
 int sxt_module_question_read(struct sxt_module_question *out, const char *text, size_t size, enum sxt_code *code,
                              sxt_error *error);
 void sxt_module_question_free(struct sxt_module_question *question);
+
+/* How a handler answers a question of a module. ANSWER replies; BINARY is open. */
+struct sxt_module_handler {
+    bool (*is_complete)(const struct sxt_module_question *question); /* besides the ids */
+    const char *lacks;                                               /* the message if it is not */
+    void (*answer)(struct sxt_request *request, const struct sxt_module_question *question,
+                   const struct sxt_catalog_id *ids, size_t id_count, struct sxt_catalog_binary *binary);
+};
+
+/* Reads the question of a request, finds the module, and lets HANDLER answer; replies if one of these fails. */
+enum sxt_handled sxt_module_question_handle(struct sxt_request *request, const struct sxt_module_handler *handler);
 
 #endif

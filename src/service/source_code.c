@@ -71,8 +71,10 @@ static void reply_source(struct sxt_request *request, const struct sxt_module_qu
 }
 
 static void answer(struct sxt_request *request, const struct sxt_module_question *question,
-                   const struct sxt_catalog_id *ids, size_t id_count)
+                   const struct sxt_catalog_id *ids, size_t id_count, struct sxt_catalog_binary *binary)
 {
+    if (!check_file(request, binary, question))
+        return;
     struct sxt_store_object *object = NULL;
     struct sxt_file source;
     char hash[65], *path = strndup(question->file.data, question->file.size);
@@ -95,44 +97,14 @@ static void answer(struct sxt_request *request, const struct sxt_module_question
         sxt_reply_error(request, &error);
 }
 
-static enum sxt_handled find_and_answer(struct sxt_request *request, const struct sxt_module_question *question)
+static bool is_complete(const struct sxt_module_question *question)
 {
-    struct sxt_catalog_binary *binary = NULL;
-    struct sxt_catalog_id ids[SXT_MODULE_IDS];
-    size_t id_count = sxt_module_ids(question->debug_id, question->code_id, ids);
-    sxt_error error;
-    if (!request->may_wait)
-        return SXT_WAIT;
-    enum sxt_found found = id_count > 0 ? sxt_request_find(request, ids, id_count, &binary, &error) : SXT_FOUND_NOTHING;
-    if (found == SXT_FOUND_LATER)
-        return SXT_WAIT;
-    if (found == SXT_FOUND_ERROR)
-        sxt_reply_error(request, &error);
-    else if (found == SXT_FOUND_NOTHING)
-        sxt_reply_failure(request, 404, SXT_CODE_UNKNOWN_FILE, "nothing is known of this file");
-    else if (check_file(request, binary, question))
-        answer(request, question, ids, id_count);
-    sxt_catalog_release(request->service->catalog, &binary);
-    return SXT_DONE;
+    return question->has_offset && question->file.data != NULL;
 }
 
 enum sxt_handled sxt_handle_source_code(struct sxt_request *request)
 {
-    struct sxt_module_question question;
-    enum sxt_code code;
-    enum sxt_handled handled = SXT_DONE;
-    sxt_error error;
-    int status =
-        sxt_module_question_read(&question, (const char *)request->body.data, request->body.size, &code, &error);
-    if (status == SXT_ERROR_MEMORY)
-        sxt_reply_error(request, &error);
-    else if (status != SXT_OK)
-        sxt_reply_failure(request, 400, code, "%s", error.text);
-    else if (!question.has_offset || question.file.data == NULL ||
-             (question.debug_id.data == NULL && question.code_id.data == NULL))
-        sxt_reply_failure(request, 400, SXT_CODE_JSON, "the request lacks debugId, moduleOffset or file");
-    else
-        handled = find_and_answer(request, &question);
-    sxt_module_question_free(&question);
-    return handled;
+    static const struct sxt_module_handler handler = {is_complete, "the request lacks debugId, moduleOffset or file",
+                                                      answer};
+    return sxt_module_question_handle(request, &handler);
 }
