@@ -131,6 +131,18 @@ static bool read_call(struct call *call, bool has_file)
     return !sxt_request_is_answered(request);
 }
 
+/* Both, on a thread that may wait. False: there is nothing more to do now, and the handler returns *HANDLED. */
+static bool take_call(struct call *call, struct sxt_request *request, bool has_file, enum sxt_handled *handled)
+{
+    *handled = SXT_DONE;
+    if (!begin_call(call, request))
+        return false;
+    if (request->may_wait)
+        return read_call(call, has_file);
+    *handled = SXT_WAIT;
+    return false;
+}
+
 static void reply_message(const struct call *call, struct sxt_buffer *body)
 {
     sxt_reply_buffer(call->request, 200, call->is_json ? JSON : PROTOBUF, body);
@@ -219,12 +231,9 @@ enum sxt_handled sxt_pyroscope_should_upload(struct sxt_request *request)
     struct there there;
     enum sxt_catalog_announced announced = SXT_ANNOUNCED_NOT;
     sxt_error error;
-    if (!begin_call(&call, request))
-        return SXT_DONE;
-    if (!request->may_wait)
-        return SXT_WAIT;
-    if (!read_call(&call, true))
-        return SXT_DONE;
+    enum sxt_handled handled;
+    if (!take_call(&call, request, true, &handled))
+        return handled;
     struct sxt_catalog *catalog = request->service->catalog;
     if (find_there(&call, &there, &error) != SXT_OK)
         return fail(&call, &error);
@@ -290,12 +299,9 @@ enum sxt_handled sxt_pyroscope_finished(struct sxt_request *request)
     struct there there;
     enum sxt_catalog_announced announced = SXT_ANNOUNCED_NOT;
     sxt_error error;
-    if (!begin_call(&call, request))
-        return SXT_DONE;
-    if (!request->may_wait)
-        return SXT_WAIT;
-    if (!read_call(&call, false))
-        return SXT_DONE;
+    enum sxt_handled handled;
+    if (!take_call(&call, request, false, &handled))
+        return handled;
     struct sxt_catalog *catalog = request->service->catalog;
     int status = find_there(&call, &there, &error);
     if (status == SXT_OK)
@@ -424,17 +430,14 @@ enum sxt_handled sxt_pyroscope_list(struct sxt_request *request)
     return status == SXT_OK ? SXT_DONE : fail(&call, &error);
 }
 
-/* Nothing to delete is no failure, as with Pyroscope. */
+/* Deleting a file that is not there succeeds, as it does in Pyroscope. */
 enum sxt_handled sxt_pyroscope_delete(struct sxt_request *request)
 {
     struct call call;
     sxt_error error;
-    if (!begin_call(&call, request))
-        return SXT_DONE;
-    if (!request->may_wait)
-        return SXT_WAIT;
-    if (!read_call(&call, false))
-        return SXT_DONE;
+    enum sxt_handled handled;
+    if (!take_call(&call, request, false, &handled))
+        return handled;
     struct sxt_catalog *catalog = request->service->catalog;
     int status = sxt_catalog_remove(catalog, request->tenant, &call.id, &error);
     if (status == SXT_OK || status == SXT_ERROR_NOT_FOUND)
