@@ -212,15 +212,9 @@ class Consume(Counting):
         self.assertEqual(self.files(), ["out.mlyze"])
 
     def test_room_is_given_back(self):
-        if not can_punch(self.folder / "file"):
-            self.skipTest("the file system cannot free a part of a file")
         child = self.start(self.program, self.counts_path, str(ROUNDS), "wait")
         spool, events = self.folder / "out.mlyze.part", self.folder / "out.mlyze.part.events"
-        self.wait_for(3 * ROUNDS, child)
-        # What is left is less than is worth a search (1 MiB), and what the threads write to.
-        while child.poll() is None and spool.stat().st_blocks * 512 > 3 << 20:
-            time.sleep(0.02)
-        self.assertIsNone(child.poll())
+        self.wait_until_consumed(child, spool)
         self.assertGreater(spool.stat().st_size, 6 << 20)
         self.assertEqual([path.stat().st_mode & 0o777 for path in (spool, events)], [0o600, 0o600])
         self.assert_all(self.folder / "out.mlyze")
@@ -280,9 +274,7 @@ class Consume(Counting):
     def test_what_is_whole_is_salvaged(self):
         child = self.start(self.program, self.counts_path, str(ROUNDS), "wait")
         spool, events = self.folder / "out.mlyze.part", self.folder / "out.mlyze.part.events"
-        self.wait_for(3 * ROUNDS, child)
-        while child.poll() is None and not (events.exists() and self.is_consumed()):
-            time.sleep(0.01)
+        self.wait_until_consumed(child, spool)  # or the damage may be where nothing counts
         self.kill(child, self.program_of(child))
         whole, whole_bytes = self.found(self.folder / "out.mlyze"), events.read_bytes()
         size = len(whole_bytes)
@@ -305,6 +297,17 @@ class Consume(Counting):
         events.write_bytes(whole_bytes)
         self.assertEqual(self.found(self.folder / "out.mlyze"), whole)
         self.assertTrue(spool.exists())
+
+    def wait_until_consumed(self, child, spool):
+        """Waits until a program that has made all its calls is consumed, except for what the threads write to."""
+        if not can_punch(self.folder / "file"):
+            self.kill(child, self.program_of(child))
+            self.skipTest("the file system cannot free a part of a file")
+        self.wait_for(3 * ROUNDS, child)
+        # Less than 1 MiB is not worth a search.
+        while child.poll() is None and spool.stat().st_blocks * 512 > 3 << 20:
+            time.sleep(0.02)
+        self.assertIsNone(child.poll())
 
     def is_consumed(self):
         """Whether the spool has a checkpoint."""
