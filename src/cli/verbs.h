@@ -17,6 +17,7 @@ extern const struct cli_verb cli_info;
 extern const struct cli_verb cli_push;
 extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;
+extern const struct cli_verb cli_report;
 extern const struct cli_verb cli_serve;
 extern const struct cli_verb cli_size;
 extern const struct cli_verb cli_store;

@@ -64,6 +64,13 @@ int sxt_size_query_run(const struct sxt_size_query *query, const struct sxt_size
                        struct sxt_size_result *out, sxt_error *error);
 void sxt_size_result_clear(struct sxt_size_result *result);
 
+/* Is called with the label of item INDEX, empty for none; false ends it for want of memory. */
+typedef bool sxt_size_visit_label(void *data, size_t index, sxt_string label);
+
+/* What each item is grouped under; KEY_NAME is a word of docs/query.md ("namespace"). */
+int sxt_size_query_visit_labels(const struct sxt_size_query_subject *subject, const char *key_name,
+                                sxt_size_visit_label *visit, void *data, sxt_error *error);
+
 /* What key KEY of a group is. */
 sxt_string sxt_size_row_label(const struct sxt_size_result *result, const struct sxt_size_result_row *row, size_t key);
 

@@ -1,0 +1,49 @@
+/*
+ * report.h: pages. A page is one HTML file that opens without a network: a template that was built from web/, and data.
+ *
+ *     <script type="application/json" id="page">{"kind":"size",...}</script>      what the page is about
+ *     <script type="text/plain" id="block-symbols">base64</script>                tables: raw deflate, see columns.h
+ *
+ * Each maker (size_page.c, ...) fills a page and web/src/NAME/model.ts reads it; docs/pages.md describes their tables.
+ * They come in one program, so the layout has no version.
+ */
+#ifndef SXT_REPORT_REPORT_H
+#define SXT_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sextant/size.h>
+
+#include "base/buffer.h"
+
+enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_KINDS };
+
+/* A page that is being made. Failures are sticky, as those of its buffer. */
+struct sxt_page {
+    struct sxt_buffer html;
+    uint8_t *template;
+    const uint8_t *rest; /* of the template, after the place of the data */
+    size_t rest_size;
+};
+
+/* Begins a page with its template. SXT_ERROR_UNSUPPORTED in a program that was built without pages. */
+int sxt_page_begin(struct sxt_page *page, enum sxt_page_kind kind, sxt_error *error);
+
+/* Adds the JSON object of the page. */
+void sxt_page_add_json(struct sxt_page *page, const struct sxt_buffer *json);
+
+/* Adds a block of bytes, which it compresses. */
+int sxt_page_add_block(struct sxt_page *page, const char *name, const struct sxt_buffer *bytes, sxt_error *error);
+
+/* Ends the page, whose HTML is then complete, or reports what failed. */
+int sxt_page_end(struct sxt_page *page, sxt_error *error);
+void sxt_page_free(struct sxt_page *page);
+
+/* --- pages --- */
+
+/* Fills a page from the sizes of a build, or from a diff; the other one is NULL. NAME is shown as its title. */
+int sxt_page_make_size(struct sxt_page *page, const sxt_size_info *info, const sxt_size_diff *diff, const char *name,
+                       sxt_error *error);
+
+#endif

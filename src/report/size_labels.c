@@ -1,0 +1,130 @@
+/* size_labels.c: short names and namespaces of symbols, for pages. */
+#include "report/size_labels.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/string.h"
+#include "report/columns.h"
+
+struct labels {
+    const struct sxt_size_query_subject *subject;
+    const bool *is_left_out;
+    struct sxt_column codes;
+    struct sxt_strings texts;
+    struct sxt_buffer rule;
+};
+
+/* The short name by the rule. */
+static sxt_string strip(sxt_string name, struct sxt_buffer *out)
+{
+    size_t depth = 0;
+    sxt_buffer_clear(out);
+    for (size_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        if (c == '(' && depth == 0 && i > 0)
+            break;
+        if (c == '>' && depth > 0)
+            depth--;
+        if (depth == 0)
+            sxt_buffer_u8(out, (uint8_t)c);
+        if (c == '<')
+            depth++;
+    }
+    return (sxt_string){(const char *)out->data, out->size};
+}
+
+static sxt_string namespace_of(sxt_string name)
+{
+    for (size_t i = name.size; i >= 2; i--)
+        if (name.data[i - 1] == ':' && name.data[i - 2] == ':')
+            return (sxt_string){name.data, i - 2};
+    return (sxt_string){"", 0};
+}
+
+static bool is_same(sxt_string a, sxt_string b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static bool add_text(struct labels *labels, sxt_string text, uint32_t first)
+{
+    uint32_t number = sxt_strings_add(&labels->texts, text.data, text.size);
+    sxt_column_add(&labels->codes, (uint64_t)number + first);
+    return number != SXT_STRINGS_FULL;
+}
+
+static sxt_string stored_name(const struct labels *labels, size_t index)
+{
+    struct sxt_size_query_item item;
+    sxt_size_query_get_item(labels->subject, index, &item);
+    return item.full_name;
+}
+
+static bool add_name(void *data, size_t index, sxt_string label)
+{
+    struct labels *labels = data;
+    if (labels->is_left_out[index])
+        return true;
+    sxt_string stored = stored_name(labels, index);
+    if (is_same(strip(stored, &labels->rule), label))
+        sxt_column_add(&labels->codes, 0);
+    else if (is_same(stored, label))
+        sxt_column_add(&labels->codes, 1);
+    else
+        return add_text(labels, label, 2);
+    return true;
+}
+
+static bool add_namespace(void *data, size_t index, sxt_string label)
+{
+    struct labels *labels = data;
+    if (labels->is_left_out[index])
+        return true;
+    if (!is_same(namespace_of(strip(stored_name(labels, index), &labels->rule)), label))
+        return add_text(labels, label, 1);
+    sxt_column_add(&labels->codes, 0);
+    return true;
+}
+
+static void write_texts(const struct sxt_strings *texts, struct sxt_buffer *table)
+{
+    struct sxt_string_column column;
+    sxt_string_column_init(&column);
+    for (uint32_t i = 0; i < texts->count; i++)
+        sxt_string_column_add(&column, sxt_strings_get(texts, i));
+    sxt_string_column_finish(&column, table);
+}
+
+/* Fills LISTS with the texts, which come after both columns. */
+static int add_labels(struct labels *labels, const char *key, sxt_size_visit_label *visit, struct sxt_buffer *table,
+                      struct sxt_buffer *lists, sxt_error *error)
+{
+    sxt_column_init(&labels->codes);
+    sxt_buffer_init(&labels->rule, SIZE_MAX);
+    int status = sxt_strings_init(&labels->texts, 0, error);
+    if (status == SXT_OK)
+        status = sxt_size_query_visit_labels(labels->subject, key, visit, labels, error);
+    if (status == SXT_OK)
+        status = sxt_buffer_status(&labels->rule, error);
+    sxt_column_finish(&labels->codes, table);
+    write_texts(&labels->texts, lists);
+    sxt_buffer_free(&labels->rule);
+    sxt_strings_free(&labels->texts);
+    return status;
+}
+
+int sxt_page_write_labels(const struct sxt_size_query_subject *subject, const bool *is_left_out,
+                          struct sxt_buffer *table, sxt_error *error)
+{
+    struct labels labels = {.subject = subject, .is_left_out = is_left_out};
+    struct sxt_buffer lists;
+    sxt_buffer_init(&lists, SIZE_MAX);
+    int status = add_labels(&labels, "name", add_name, table, &lists, error);
+    if (status == SXT_OK)
+        status = add_labels(&labels, "namespace", add_namespace, table, &lists, error);
+    sxt_buffer_append(table, lists.data, lists.size);
+    table->failed |= lists.failed;
+    sxt_buffer_free(&lists);
+    return status;
+}

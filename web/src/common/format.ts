@@ -1,0 +1,30 @@
+// Numbers as people read them.
+
+const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export type ByteUnit = "auto" | "B" | "KiB" | "MiB" | "GiB";
+const UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** "1,234,567" */
+export function count(value: number): string {
+  return exact.format(Math.round(value) || 0);
+}
+
+/** Bytes in a unit, with three digits where the unit is not bytes: "12.3 KiB". */
+export function bytes(value: number, unit: ByteUnit = "auto"): string {
+  const size = Math.abs(value);
+  const name = unit !== "auto" ? unit : size < 1024 ? "B" : size < 1024 ** 2 ? "KiB" : size < 1024 ** 3 ? "MiB" : "GiB";
+  if (name === "B") return count(value) + " B";
+  const scaled = value / UNITS[name];
+  const digits = Math.abs(scaled) < 9.995 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0;
+  return `${scaled.toFixed(digits)} ${name}`;
+}
+
+/** The same with a sign: "+12.3 KiB". */
+export function change(value: number, unit: ByteUnit = "auto"): string {
+  return (value > 0 ? "+" : "") + bytes(value, unit);
+}
+
+export function percent(part: number, whole: number): string {
+  return whole === 0 ? "" : ((100 * part) / whole).toFixed(1) + " %";
+}

@@ -1,0 +1,151 @@
+// The layout of a treemap: squares as far as possible, by Bruls, Huizing and van Wijk's method, down to a few pixels.
+import { Tree } from "./tree";
+
+/** What is smaller than this is not divided any more. */
+const LEAST_AREA = 4;
+const HEADER = 16;
+const MARGIN = 1;
+
+/** Rectangles in the order in which they are drawn: a group comes before what is in it. */
+export interface Rectangles {
+  count: number;
+  x: Float32Array;
+  y: Float32Array;
+  width: Float32Array;
+  height: Float32Array;
+  /** The group, or -1 - ROW. */
+  item: Int32Array;
+  depth: Uint8Array;
+  /** A group whose name is shown above what is in it. */
+  hasHeader: Uint8Array;
+}
+
+class Builder {
+  capacity = 1024;
+  out: Rectangles = {
+    count: 0,
+    x: new Float32Array(1024),
+    y: new Float32Array(1024),
+    width: new Float32Array(1024),
+    height: new Float32Array(1024),
+    item: new Int32Array(1024),
+    depth: new Uint8Array(1024),
+    hasHeader: new Uint8Array(1024),
+  };
+
+  add(x: number, y: number, width: number, height: number, item: number, depth: number, hasHeader: boolean): void {
+    if (this.out.count === this.capacity) this.grow();
+    const { out } = this;
+    const i = out.count++;
+    out.x[i] = x;
+    out.y[i] = y;
+    out.width[i] = width;
+    out.height[i] = height;
+    out.item[i] = item;
+    out.depth[i] = depth;
+    out.hasHeader[i] = hasHeader ? 1 : 0;
+  }
+
+  private grow(): void {
+    this.capacity *= 2;
+    const longer = <T extends Float32Array | Int32Array | Uint8Array>(old: T): T => {
+      const array = new (old.constructor as new (size: number) => T)(this.capacity);
+      array.set(old);
+      return array;
+    };
+    const { out } = this;
+    out.x = longer(out.x);
+    out.y = longer(out.y);
+    out.width = longer(out.width);
+    out.height = longer(out.height);
+    out.item = longer(out.item);
+    out.depth = longer(out.depth);
+    out.hasHeader = longer(out.hasHeader);
+  }
+}
+
+/** Lays out what is in GROUP of a tree. */
+export function layTreemap(tree: Tree, group: number, width: number, height: number): Rectangles {
+  const builder = new Builder();
+  const place = (inside: number, x: number, y: number, w: number, h: number, depth: number): void => {
+    const groups = tree.groupsIn(inside);
+    const rows = tree.rowsIn(inside);
+    const weights = new Float64Array(groups.length + rows.length);
+    const items = new Int32Array(weights.length);
+    let g = 0;
+    let r = 0;
+    for (let i = 0; i < weights.length; i++) {
+      const row = r < rows.length ? Math.abs(tree.rowValues[rows[r]]) : -1;
+      const child = g < groups.length ? tree.weights[groups[g]] : -1;
+      weights[i] = child >= row ? child : row;
+      items[i] = child >= row ? groups[g++] : -1 - rows[r++];
+    }
+    squarify(weights, tree.weights[inside], x, y, w, h, (i, left, top, across, down) => {
+      const item = items[i];
+      if (item < 0) {
+        builder.add(left, top, across, down, item, depth, false);
+        return;
+      }
+      const hasHeader = across > 40 && down > 2 * HEADER;
+      builder.add(left, top, across, down, item, depth, hasHeader);
+      const above = hasHeader ? HEADER : MARGIN;
+      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_AREA && across > 2 * MARGIN + 1)
+        place(item, left + MARGIN, top + above, across - 2 * MARGIN, down - above - MARGIN, depth + 1);
+    });
+  };
+  if (tree.weights[group] > 0) place(group, 0, 0, width, height, 0);
+  return builder.out;
+}
+
+/**
+ * Divides a rectangle by WEIGHTS, which are in descending order and sum up to TOTAL. Stops where the next one would have
+ * less than the least area.
+ */
+export function squarify(
+  weights: Float64Array, total: number, x: number, y: number, width: number, height: number,
+  emit: (index: number, x: number, y: number, width: number, height: number) => void,
+): void {
+  const scale = (width * height) / total;
+  let first = 0;
+  while (first < weights.length && weights[first] * scale >= LEAST_AREA && width > 0 && height > 0) {
+    const side = Math.min(width, height);
+    let sum = weights[first] * scale;
+    let end = first + 1;
+    const largest = sum;
+    for (let worst = Math.max((side * side) / sum, sum / (side * side)); end < weights.length; end++) {
+      const next = weights[end] * scale;
+      if (next < LEAST_AREA) break;
+      const more = sum + next;
+      const worse = Math.max((side * side * largest) / (more * more), (more * more) / (side * side * next));
+      if (worse > worst) break;
+      worst = worse;
+      sum = more;
+    }
+    const thick = sum / side;
+    for (let i = first, at = 0; i < end; i++) {
+      const along = (weights[i] * scale) / thick;
+      if (width >= height) emit(i, x, y + at, thick, along);
+      else emit(i, x + at, y, along, thick);
+      at += along;
+    }
+    if (width >= height) {
+      x += thick;
+      width -= thick;
+    } else {
+      y += thick;
+      height -= thick;
+    }
+    first = end;
+  }
+}
+
+/** The innermost rectangle at a point; -1 for none. */
+export function hit(rectangles: Rectangles, x: number, y: number): number {
+  for (let i = rectangles.count - 1; i >= 0; i--)
+    if (
+      x >= rectangles.x[i] && x < rectangles.x[i] + rectangles.width[i] &&
+      y >= rectangles.y[i] && y < rectangles.y[i] + rectangles.height[i]
+    )
+      return i;
+  return -1;
+}

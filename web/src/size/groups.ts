@@ -1,0 +1,144 @@
+// What rows can be grouped by.
+import { Tree } from "../common/tree";
+import { SizeModel, STATUS } from "./model";
+
+export const GROUPINGS = {
+  path: "Path",
+  component: "Component",
+  section: "Section",
+  namespace: "Namespace",
+  template: "Template",
+  container: "Container",
+} as const;
+export type Grouping = keyof typeof GROUPINGS;
+
+/** The labels of rows, and the number of each row's label. */
+interface Labelled {
+  labels: string[];
+  ofRow: Uint32Array;
+  separator: string;
+}
+
+function label(model: SizeModel, grouping: Grouping): Labelled {
+  const { rows, info } = model;
+  switch (grouping) {
+    case "path": {
+      const labels = Array.from(model.pathSource, (_, path) => tidyPath(model.pathText(path)));
+      return { labels, ofRow: rows.path, separator: "/" };
+    }
+    case "component":
+      return { labels: model.components.map((text) => text || "(no component)"), ofRow: rows.component, separator: ">" };
+    case "section":
+      return { labels: info.segments.map((segment) => segment.section), ofRow: rows.segment, separator: "" };
+    case "container": {
+      const labels = info.segments.map((segment) => (segment.container || "(the file)") + "\0" + segment.section);
+      return { labels, ofRow: rows.segment, separator: "\0" };
+    }
+    case "namespace":
+      return intern(rows.count, (row) => model.namespace(row) || "(no namespace)", "::");
+    case "template":
+      return intern(rows.count, (row) => model.shortName(row) || "(no name)", "");
+  }
+}
+
+/** Parts that are empty would be groups without a name. */
+function tidyPath(path: string): string {
+  return path === "" ? "(no path)" : path.replace(/\/\/+/g, "/").replace(/(.)\/$/, "$1");
+}
+
+function intern(count: number, text: (row: number) => string, separator: string): Labelled {
+  const known = new Map<string, number>();
+  const labels: string[] = [];
+  const ofRow = new Uint32Array(count);
+  for (let row = 0; row < count; row++) {
+    const value = text(row);
+    let number = known.get(value);
+    if (number === undefined) {
+      known.set(value, (number = labels.length));
+      labels.push(value);
+    }
+    ofRow[row] = number;
+  }
+  return { labels, ofRow, separator };
+}
+
+export function needsNames(grouping: Grouping): boolean {
+  return grouping === "namespace" || grouping === "template";
+}
+
+export function groupRows(model: SizeModel, grouping: Grouping): Tree {
+  const { labels, ofRow, separator } = label(model, grouping);
+  return new Tree(labels, ofRow, separator, model.rows.pss);
+}
+
+/** What a page lets through. */
+export interface Filter {
+  include: RegExp | null;
+  exclude: RegExp | null;
+  minSize: number;
+  /** Segments that are left out. */
+  hidden: Set<number>;
+  flags: number;
+  status: Set<number> | null;
+}
+
+/** 1 for each row that passes. Memory that is only there at run time has no bytes in the file, and is left out. */
+export function applyFilter(model: SizeModel, filter: Filter): Uint8Array {
+  const { rows, info } = model;
+  const mask = new Uint8Array(rows.count);
+  const isShown = info.segments.map((segment, i) => !segment.is_bss && !filter.hidden.has(i));
+  const included = filter.include ? matchRows(model, filter.include) : null;
+  const excluded = filter.exclude ? matchRows(model, filter.exclude) : null;
+  for (let row = 0; row < rows.count; row++) {
+    if (!isShown[rows.segment[row]]) continue;
+    if (Math.abs(rows.pss[row]) < filter.minSize) continue;
+    if (filter.flags !== 0 && (rows.flags[row] & filter.flags) === 0) continue;
+    if (filter.status !== null && !filter.status.has(rows.status![row])) continue;
+    if (included !== null && included[row] === 0) continue;
+    if (excluded !== null && excluded[row] !== 0) continue;
+    mask[row] = 1;
+  }
+  return mask;
+}
+
+/** Which rows have a path or a name that matches. */
+export function matchRows(model: SizeModel, pattern: RegExp): Uint8Array {
+  const { rows } = model;
+  const found = new Uint8Array(rows.count);
+  const paths = new Uint8Array(model.pathSource.length);
+  for (let path = 0; path < paths.length; path++) paths[path] = pattern.test(model.pathText(path)) ? 1 : 0;
+  for (let row = 0; row < rows.count; row++) found[row] = paths[rows.path[row]];
+  matchLines(model.names, model.nameStarts, pattern, found);
+  return found;
+}
+
+/** Looks through all names at once: much faster than one by one. A match goes no further than its line. */
+function matchLines(text: string, starts: Uint32Array, pattern: RegExp, found: Uint8Array): void {
+  const global = new RegExp(pattern.source, pattern.ignoreCase ? "gim" : "gm");
+  const spansLines = /\\n|\\s|\\W|\[\^|\\D|\(\?/.test(pattern.source);
+  if (spansLines) {
+    for (let row = 0; row < found.length; row++)
+      if (found[row] === 0 && pattern.test(text.slice(starts[row], starts[row + 1] - 1))) found[row] = 1;
+    return;
+  }
+  for (let row = 0, match; row < found.length && (match = global.exec(text)) !== null; ) {
+    row = rowAt(starts, match.index, row);
+    if (row < found.length) found[row] = 1;
+    global.lastIndex = starts[row + 1] ?? text.length;
+  }
+}
+
+function rowAt(starts: Uint32Array, at: number, from: number): number {
+  let low = from;
+  let high = starts.length - 1;
+  while (low + 1 < high) {
+    const middle = (low + high) >> 1;
+    if (starts[middle] <= at) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+export function statusName(status: number): string {
+  return STATUS[status];
+}
