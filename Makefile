@@ -19,7 +19,7 @@ endif
 SANITIZED := -Dtests=enabled -Db_lundef=false -Doptimization=1 -Dwerror=false
 
 .NOTPARALLEL:
-.PHONY: all everything demo test test-all test-asan test-tsan bench lint fuzz fuzz-smoke interop install clean help
+.PHONY: all everything demo test test-all test-pages test-asan test-tsan bench lint fuzz fuzz-smoke interop install clean help
 
 all:
 	@scripts/setup build
@@ -39,6 +39,12 @@ test test-all:
 	@scripts/get-rclone $(BUILD)
 	@scripts/build $(BUILD) -Dtests=enabled
 	@scripts/run-tests $(BUILD)
+
+# Installs Node and Chromium, without which the tests of pages are skipped.
+test-pages:
+	@scripts/setup pages
+	@scripts/build $(BUILD) -Dtests=enabled
+	@scripts/run-tests $(BUILD) --suite pages
 
 # gcc finds false warnings in instrumented code, so these two builds do not stop at warnings.
 test-asan:
@@ -87,6 +93,7 @@ help:
 	@echo 'make demo         build, archive a real binary, look addresses up'
 	@echo 'make test         every test, long sweeps in part; within 4 minutes on 2 cores'
 	@echo 'make test-all     every test with the whole sweeps; BIG=1 adds large packages'
+	@echo 'make test-pages   the tests of HTML pages, in Chromium; installs Node and Chromium'
 	@echo 'make test-asan    as make test, under AddressSanitizer and UndefinedBehaviorSanitizer; test-tsan: threads'
 	@echo 'make bench        speed, side by side with other tools'
 	@echo 'make lint         format, layering, exported symbols, shell scripts'
