@@ -34,42 +34,73 @@ const struct cli_verb cli_report = {
     .run = run,
 };
 
-static int make_page(const struct cli_size_input *input, struct sxt_page *page, sxt_error *error)
+static const char *base_name(const char *path)
 {
-    const char *slash = strrchr(input->path, '/');
-    int status = sxt_page_begin(page, SXT_PAGE_SIZE, error);
-    if (status == SXT_OK)
-        status = sxt_page_make_size(page, input->info, input->diff, slash != NULL ? slash + 1 : input->path, error);
-    return status == SXT_OK ? sxt_page_end(page, error) : status;
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
-static int write_page(const struct cli_size_input *input, const char *path)
+/* Writes the page to the path of -o, or reports why it could not be made of FILE. */
+static int finish(const struct cli_arguments *arguments, struct sxt_page *page, int status, const char *file,
+                  sxt_error *error)
+{
+    const char *out = cli_value(arguments, "output");
+    if (status == SXT_OK)
+        status = sxt_page_end(page, error);
+    if (status == SXT_OK) {
+        status = sxt_output_save(out, page->html.data, page->html.size, error);
+        file = out;
+    }
+    sxt_page_free(page);
+    return status == SXT_OK ? CLI_DONE : cli_fail(file, error);
+}
+
+static int report_size(const struct cli_arguments *arguments)
+{
+    struct cli_size_input input = {.path = NULL};
+    struct sxt_page page;
+    sxt_error error;
+    int status = arguments->word_count == 2
+                     ? cli_size_open_two(arguments, arguments->words[0], arguments->words[1], NULL, &input)
+                     : cli_size_open(arguments, arguments->words[0], &input);
+    if (status == CLI_DONE) {
+        int made = sxt_page_begin(&page, SXT_PAGE_SIZE, &error);
+        if (made == SXT_OK)
+            made = sxt_page_make_size(&page, input.info, input.diff, base_name(input.path), &error);
+        status = finish(arguments, &page, made, input.path, &error);
+    }
+    cli_size_close(&input);
+    return status;
+}
+
+static int report_profile(const struct cli_arguments *arguments)
 {
     struct sxt_page page;
     sxt_error error;
-    int status = make_page(input, &page, &error);
-    if (status != SXT_OK) {
-        sxt_page_free(&page);
-        return cli_fail(input->path, &error);
-    }
-    status = sxt_output_save(path, page.html.data, page.html.size, &error);
-    sxt_page_free(&page);
-    return status == SXT_OK ? CLI_DONE : cli_fail(path, &error);
+    const char *const paths[2] = {arguments->words[0], arguments->word_count == 2 ? arguments->words[1] : NULL};
+    const char *failed = paths[0], *name = base_name(paths[1] != NULL ? paths[1] : paths[0]);
+    int status = sxt_page_begin(&page, SXT_PAGE_PROFILE, &error);
+    if (status == SXT_OK)
+        status = sxt_page_read_profiles(&page, paths, name, &failed, &error);
+    return finish(arguments, &page, status, failed, &error);
+}
+
+/* By the name for now: a profile has nothing by which it can be known. */
+static bool is_profile(const char *path)
+{
+    static const char *const ends[] = {".pb", ".pb.gz", ".pprof", ".pprof.gz", ".prof"};
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
 }
 
 static int run(const struct cli_arguments *arguments)
 {
-    struct cli_size_input input = {.path = NULL};
-    const char *out = cli_value(arguments, "output");
     if (arguments->word_count < 1 || arguments->word_count > 2)
         return cli_usage(arguments->verb, "give one file, or two to compare");
-    if (out == NULL)
+    if (cli_value(arguments, "output") == NULL)
         return cli_usage(arguments->verb, "give -o FILE");
-    int status = arguments->word_count == 2
-                     ? cli_size_open_two(arguments, arguments->words[0], arguments->words[1], NULL, &input)
-                     : cli_size_open(arguments, arguments->words[0], &input);
-    if (status == CLI_DONE)
-        status = write_page(&input, out);
-    cli_size_close(&input);
-    return status;
+    return is_profile(arguments->words[0]) ? report_profile(arguments) : report_size(arguments);
 }

@@ -17,7 +17,7 @@
 
 #include "base/buffer.h"
 
-enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_KINDS };
+enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_PROFILE, SXT_PAGE_KINDS };
 
 /* A page that is being made. Failures are sticky, as those of its buffer. */
 struct sxt_page {
@@ -45,5 +45,14 @@ void sxt_page_free(struct sxt_page *page);
 /* Fills a page from the sizes of a build, or from a diff; the other one is NULL. NAME is shown as its title. */
 int sxt_page_make_size(struct sxt_page *page, const sxt_size_info *info, const sxt_size_diff *diff, const char *name,
                        sxt_error *error);
+
+/* Fills a page from the first SIDES of a tree of calls: a profile, or two that are compared. */
+struct sxt_call_tree;
+int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tree, unsigned sides, const char *name,
+                          sxt_error *error);
+
+/* The same for profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
+int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
+                           sxt_error *error);
 
 #endif

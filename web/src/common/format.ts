@@ -28,3 +28,19 @@ export function change(value: number, unit: ByteUnit = "auto"): string {
 export function percent(part: number, whole: number): string {
   return whole === 0 ? "" : ((100 * part) / whole).toFixed(1) + " %";
 }
+
+/** A value of a profile in its unit: bytes, a time, or a count. */
+export function amount(value: number, unit: string): string {
+  if (unit === "bytes") return bytes(value);
+  const scale: Record<string, number> = { nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
+  return unit in scale ? duration(value * scale[unit]) : count(value);
+}
+
+/** "1.23 s" */
+export function duration(nanoseconds: number): string {
+  const size = Math.abs(nanoseconds);
+  const [unit, name] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  const scaled = nanoseconds / (unit as number);
+  const digits = name === "ns" ? 0 : Math.abs(scaled) < 9.995 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0;
+  return `${scaled.toFixed(digits)} ${name}`;
+}

@@ -1,0 +1,159 @@
+// The page of a profile: flame graph, and the functions beside it.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { BottomUp, CallView, FrameSum, sumFrames, TopDown } from "../common/calls";
+import { FlameView } from "../common/flame_view";
+import { amount, count, percent } from "../common/format";
+import { readState, writeState } from "../common/url_state";
+import { ProfileModel } from "./model";
+import { Column, TopTable } from "./top_table";
+
+interface State {
+  type: string;
+  view: string;
+  search: string;
+  sort: string;
+  invert: string;
+}
+
+const DEFAULTS: State = { type: "", view: "top-down", search: "", sort: "self", invert: "" };
+
+function pattern(text: string): RegExp | null {
+  try {
+    return text === "" ? null : new RegExp(text, "i");
+  } catch {
+    return null;
+  }
+}
+
+/** A colour by the binary and the function, the same in every view. */
+function frameColor(name: string, binary: string): string {
+  let hash = 0;
+  for (let i = 0; i < name.length && i < 40; i++) hash = (hash * 31 + name.charCodeAt(i)) | 0;
+  let from = 0;
+  for (let i = 0; i < binary.length; i++) from = (from * 33 + binary.charCodeAt(i)) | 0;
+  return `hsl(${[28, 42, 200, 168, 12, 220][Math.abs(from) % 6] + (Math.abs(hash) % 16)} 72% ${64 + (Math.abs(hash >> 4) % 16)}%)`;
+}
+
+function growthColor(now: number, before: number): string {
+  if (now === before) return "#c3c9d0";
+  const share = Math.min(1, before > 0 ? Math.abs(now - before) / before : 1);
+  const light = 84 - 30 * Math.sqrt(share);
+  return now > before ? `hsl(22 95% ${light}%)` : `hsl(203 80% ${light}%)`;
+}
+
+export function App({ model }: { model: ProfileModel }) {
+  const { info } = model;
+  const [state, setState] = useState<State>(() => ({ ...DEFAULTS, ...readState() }));
+  const update = (some: Partial<State>) => setState((old) => ({ ...old, ...some }));
+  useEffect(() => writeState({ ...state }, { ...DEFAULTS }), [state]);
+  useEffect(() => {
+    const onHash = () => setState({ ...DEFAULTS, ...readState() });
+    addEventListener("hashchange", onHash);
+    return () => removeEventListener("hashchange", onHash);
+  }, []);
+  const named = info.types.findIndex((one) => one.name === state.type);
+  const type = named >= 0 ? named : info.default_type;
+  const { unit } = info.types[type];
+  const [node, setNode] = useState(0);
+  const [chosen, setChosen] = useState<number | null>(null);
+
+  const calls = useMemo(() => model.calls(type), [type]);
+  const view: CallView = useMemo(() => (state.view === "bottom-up" ? new BottomUp(calls) : new TopDown(calls)), [calls, state.view]);
+  useEffect(() => setNode(0), [view]);
+  const sums = useMemo(() => sumFrames(calls, info.frames), [calls]);
+  const search = pattern(state.search);
+  const found = useMemo(() => {
+    const set = new Set<number>();
+    if (search) for (let frame = 0; frame < info.frames; frame++) if (search.test(model.functionName(frame)) || search.test(model.file(frame))) set.add(frame);
+    return set;
+  }, [state.search]);
+  const isShown = (sum: FrameSum) =>
+    (!search || found.has(sum.frame)) && (!model.isDiff || sum.self !== sum.selfBefore || sum.total !== sum.totalBefore);
+  const shownSums = sums.filter(isShown);
+
+  const last = info.sides[info.sides.length - 1];
+  const whole = last.values[type];
+  const name = (of: number) => model.functionName(view.frame(of));
+  const current = view.total(node) === undefined ? 0 : node;
+  const describe = (of: number) => {
+    const frame = view.frame(of);
+    const lines = [model.functionName(frame), [model.file(frame), model.binary(frame)].filter(Boolean).join(" in ")].filter(Boolean);
+    const total = view.total(of);
+    lines.push(`${amount(total, unit)}, ${percent(total, whole)}; itself ${amount(view.self(of), unit)}`);
+    if (model.isDiff) lines.push(`before ${amount(view.totalBefore(of), unit)}: ${total >= view.totalBefore(of) ? "+" : ""}${amount(total - view.totalBefore(of), unit)}`);
+    return lines.join("\n");
+  };
+  const signed = (value: number) => (value > 0 ? "+" : "") + amount(value, unit);
+  const tone = (value: number) => (value > 0 ? "grown" : value < 0 ? "shrunk" : "");
+  const columns: Column[] = model.isDiff
+    ? [
+        { key: "self", title: "self", value: (sum) => sum.self - sum.selfBefore, text: (sum) => signed(sum.self - sum.selfBefore), class: (sum) => tone(sum.self - sum.selfBefore) },
+        { key: "total", title: "total", value: (sum) => sum.total - sum.totalBefore, text: (sum) => signed(sum.total - sum.totalBefore), class: (sum) => tone(sum.total - sum.totalBefore) },
+      ]
+    : [
+        { key: "self", title: "self", value: (sum) => sum.self, text: (sum) => amount(sum.self, unit) },
+        { key: "total", title: "total", value: (sum) => sum.total, text: (sum) => amount(sum.total, unit) },
+      ];
+
+  return (
+    <div class="page">
+      <header>
+        <h1><bdi>{info.name}</bdi></h1>
+        <Totals model={model} type={type} />
+      </header>
+      <div class="filters" role="search" aria-label="View">
+        {info.types.length > 1 && (
+          <label>Value{" "}
+            <select value={info.types[type].name} onChange={(event) => update({ type: event.currentTarget.value })}>
+              {info.types.map((one) => <option value={one.name}>{one.name}{one.unit ? ` (${one.unit})` : ""}</option>)}
+            </select>
+          </label>
+        )}
+        <label>View{" "}
+          <select value={state.view} onChange={(event) => update({ view: event.currentTarget.value })}>
+            <option value="top-down">callers first</option>
+            <option value="bottom-up">functions first</option>
+          </select>
+        </label>
+        <label><input type="checkbox" checked={state.invert === "1"} onChange={() => update({ invert: state.invert === "1" ? "" : "1" })} /> root at the bottom</label>
+        <label><span class="hidden-label">Search</span>
+          <input type="search" placeholder="Search" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
+        </label>
+        {search && <output>{count(found.size)} functions found</output>}
+        <button onClick={() => setNode(0)} disabled={current === 0}>Reset zoom</button>
+      </div>
+      <main>
+        <div class="scroll">
+          <FlameView
+            view={view} node={current} isDiff={model.isDiff} isInverted={state.invert === "1"} name={name} describe={describe}
+            label={`Flame graph of ${info.name}; the table has the functions`}
+            color={(of) => (model.isDiff ? growthColor(view.total(of), view.totalBefore(of)) : view.frame(of) < 0 ? "#c3c9d0" : frameColor(name(of), model.binary(view.frame(of))))}
+            hasSearch={search !== null} isFound={(of) => found.has(view.frame(of))}
+            onZoom={setNode} onChoose={(of) => setChosen(view.frame(of))}
+          />
+        </div>
+        <TopTable
+          sums={shownSums} columns={columns} sort={state.sort} onSort={(sort) => update({ sort })} chosen={chosen} onChoose={setChosen}
+          name={(frame) => model.functionName(frame)} place={(frame) => [model.functionName(frame), model.file(frame), model.binary(frame)].filter(Boolean).join("\n")}
+        />
+      </main>
+    </div>
+  );
+}
+
+function Totals({ model, type }: { model: ProfileModel; type: number }) {
+  const { info } = model;
+  const { name, unit } = info.types[type];
+  const last = info.sides[info.sides.length - 1];
+  const change = last.values[type] - info.sides[0].values[type];
+  return (
+    <p id="totals">
+      {model.isDiff ? (
+        <><b>{(change > 0 ? "+" : "") + count(change)} {unit}</b> of {name}: {count(info.sides[0].values[type])} before, {count(last.values[type])} after</>
+      ) : (
+        <><b>{count(last.values[type])} {unit}</b> of {name} in {count(last.samples)} samples</>
+      )}
+      {last.unnamed > 0 && <span class="dim">; {count(last.unnamed)} frames have no name: 'sextant symbolize' adds them</span>}
+    </p>
+  );
+}
