@@ -12,35 +12,8 @@ struct labels {
     const bool *is_left_out;
     struct sxt_column codes;
     struct sxt_strings texts;
-    struct sxt_buffer rule;
+    struct sxt_page_name_room rule;
 };
-
-/* The short name by the rule. */
-static sxt_string strip(sxt_string name, struct sxt_buffer *out)
-{
-    size_t depth = 0;
-    sxt_buffer_clear(out);
-    for (size_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        if (c == '(' && depth == 0 && i > 0)
-            break;
-        if (c == '>' && depth > 0)
-            depth--;
-        if (depth == 0)
-            sxt_buffer_u8(out, (uint8_t)c);
-        if (c == '<')
-            depth++;
-    }
-    return (sxt_string){(const char *)out->data, out->size};
-}
-
-static sxt_string namespace_of(sxt_string name)
-{
-    for (size_t i = name.size; i >= 2; i--)
-        if (name.data[i - 1] == ':' && name.data[i - 2] == ':')
-            return (sxt_string){name.data, i - 2};
-    return (sxt_string){"", 0};
-}
 
 static bool is_same(sxt_string a, sxt_string b)
 {
@@ -67,7 +40,7 @@ static bool add_name(void *data, size_t index, sxt_string label)
     if (labels->is_left_out[index])
         return true;
     sxt_string stored = stored_name(labels, index);
-    if (is_same(strip(stored, &labels->rule), label))
+    if (is_same(sxt_page_short_name(stored, &labels->rule), label))
         sxt_column_add(&labels->codes, 0);
     else if (is_same(stored, label))
         sxt_column_add(&labels->codes, 1);
@@ -81,7 +54,7 @@ static bool add_namespace(void *data, size_t index, sxt_string label)
     struct labels *labels = data;
     if (labels->is_left_out[index])
         return true;
-    if (!is_same(namespace_of(strip(stored_name(labels, index), &labels->rule)), label))
+    if (!is_same(sxt_page_namespace(sxt_page_short_name(stored_name(labels, index), &labels->rule)), label))
         return add_text(labels, label, 1);
     sxt_column_add(&labels->codes, 0);
     return true;
@@ -96,20 +69,34 @@ static void write_texts(const struct sxt_strings *texts, struct sxt_buffer *tabl
     sxt_string_column_finish(&column, table);
 }
 
+static void init_room(struct sxt_page_name_room *room)
+{
+    sxt_buffer_init(&room->first, SIZE_MAX);
+    sxt_buffer_init(&room->second, SIZE_MAX);
+    sxt_buffer_init(&room->out, SIZE_MAX);
+}
+
+static void free_room(struct sxt_page_name_room *room)
+{
+    sxt_buffer_free(&room->first);
+    sxt_buffer_free(&room->second);
+    sxt_buffer_free(&room->out);
+}
+
 /* Fills LISTS with the texts, which come after both columns. */
 static int add_labels(struct labels *labels, const char *key, sxt_size_visit_label *visit, struct sxt_buffer *table,
                       struct sxt_buffer *lists, sxt_error *error)
 {
     sxt_column_init(&labels->codes);
-    sxt_buffer_init(&labels->rule, SIZE_MAX);
+    init_room(&labels->rule);
     int status = sxt_strings_init(&labels->texts, 0, error);
     if (status == SXT_OK)
         status = sxt_size_query_visit_labels(labels->subject, key, visit, labels, error);
     if (status == SXT_OK)
-        status = sxt_buffer_status(&labels->rule, error);
+        status = sxt_buffer_status(&labels->rule.out, error);
     sxt_column_finish(&labels->codes, table);
     write_texts(&labels->texts, lists);
-    sxt_buffer_free(&labels->rule);
+    free_room(&labels->rule);
     sxt_strings_free(&labels->texts);
     return status;
 }
