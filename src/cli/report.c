@@ -55,6 +55,21 @@ static int finish(const struct cli_arguments *arguments, struct sxt_page *page, 
     return status == SXT_OK ? CLI_DONE : cli_fail(file, error);
 }
 
+/* The functions that were inlined in a binary with DWARF; NULL for any other file. */
+static sxt_inlined_list *read_inlined(const struct cli_arguments *arguments, const char *path)
+{
+    sxt_inlined_list *list;
+    sxt_extract_options extract;
+    sxt_error error;
+    sxt_extract_options_init(&extract);
+    if (cli_threads(arguments, &extract.threads) != CLI_DONE ||
+        sxt_inlined_list_read(path, &extract, &list, &error) != SXT_OK)
+        return NULL;
+    if (sxt_inlined_list_count(list) == 0)
+        sxt_inlined_list_free(&list);
+    return list;
+}
+
 static int report_size(const struct cli_arguments *arguments)
 {
     struct cli_size_input input = {.path = NULL};
@@ -65,8 +80,17 @@ static int report_size(const struct cli_arguments *arguments)
                      : cli_size_open(arguments, arguments->words[0], &input);
     if (status == CLI_DONE) {
         int made = sxt_page_begin(&page, SXT_PAGE_SIZE, &error);
+        sxt_inlined_list *inlined = input.info != NULL ? read_inlined(arguments, input.path) : NULL;
+        const struct sxt_page_sizes sizes = {
+            .info = input.info,
+            .diff = input.diff,
+            .inlined = inlined,
+            .name = base_name(input.path),
+            .before_name = arguments->word_count == 2 ? base_name(arguments->words[0]) : NULL,
+        };
         if (made == SXT_OK)
-            made = sxt_page_make_size(&page, input.info, input.diff, base_name(input.path), &error);
+            made = sxt_page_make_size(&page, &sizes, &error);
+        sxt_inlined_list_free(&inlined);
         status = finish(arguments, &page, made, input.path, &error);
     }
     cli_size_close(&input);

@@ -42,9 +42,16 @@ void sxt_page_free(struct sxt_page *page);
 
 /* --- pages --- */
 
-/* Fills a page from the sizes of a build, or from a diff; the other one is NULL. NAME is shown as its title. */
-int sxt_page_make_size(struct sxt_page *page, const sxt_size_info *info, const sxt_size_diff *diff, const char *name,
-                       sxt_error *error);
+/* The sizes of a build, or a diff. */
+struct sxt_page_sizes {
+    const sxt_size_info *info;       /* NULL for a diff */
+    const sxt_size_diff *diff;       /* NULL for the sizes of one build */
+    const sxt_inlined_list *inlined; /* of the same binary; may be NULL */
+    const char *name;                /* the title */
+    const char *before_name;         /* what it is compared with; may be NULL */
+};
+
+int sxt_page_make_size(struct sxt_page *page, const struct sxt_page_sizes *sizes, sxt_error *error);
 
 /* Fills a page from the first SIDES of a tree of calls: a profile, or two that are compared. */
 struct sxt_call_tree;

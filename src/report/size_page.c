@@ -7,9 +7,10 @@
  * bytes each (IEEE 754).
  * Block "paths" has the lists of components, object paths and source paths: a path of a row is a pair of them.
  * Block "names" has the stored names, one a line.
- * Blocks "namespaces" and "templates" have a list of labels, in order, and a column of differences: the label of each
- * row when grouped by its namespace, and by its name without template arguments. Block "disassembly" has a column of
- * rows (differences) and a list of texts.
+ * Block "labels" has their short names and namespaces, see size_labels.h.
+ * Block "disassembly" has a column of rows (differences), and for each of them the stored text: the list of those
+ * before, and the list of those after. One side may be empty.
+ * Block "inlined" has the functions that were inlined, see size_about.h; it is only there for a binary with DWARF.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "base/strings.h"
 #include "report/columns.h"
 #include "report/report.h"
+#include "report/size_about.h"
 #include "report/size_labels.h"
 
 /* The columns of a row. */
@@ -50,6 +52,7 @@ struct pairs {
 
 struct making {
     struct sxt_page *page;
+    const struct sxt_page_sizes *sizes;
     const sxt_size_info *info;
     const sxt_size_diff *diff;
     struct sxt_column columns[COLUMNS];
@@ -253,66 +256,66 @@ static int add_labels(struct making *making)
 
 /* --- disassembly --- */
 
+/* The text that is stored with one side of a symbol; empty if there is none. */
+static sxt_string stored_text(const sxt_size_info *info, size_t index)
+{
+    sxt_string text = {NULL, 0};
+    if (info == NULL || index == SXT_SIZE_NONE || sxt_size_info_disassembly(info, index, &text) != SXT_OK)
+        return (sxt_string){"", 0};
+    return text;
+}
+
+static void get_texts(const struct making *making, size_t index, sxt_string *before, sxt_string *after)
+{
+    const struct sxt_size_delta *delta = making->diff != NULL ? &making->diff->delta : NULL;
+    *before = *after = (sxt_string){"", 0};
+    if (delta == NULL) {
+        *after = stored_text(making->info, index);
+    } else if (index < delta->pair_count) {
+        *before = stored_text(delta->before, delta->pairs[index].before);
+        *after = stored_text(delta->after, delta->pairs[index].after);
+    }
+}
+
 static int add_disassembly(struct making *making)
 {
     struct sxt_buffer table;
     struct sxt_column rows;
-    struct sxt_string_column texts;
+    struct sxt_string_column befores, afters;
     size_t row = 0;
     sxt_buffer_init(&table, SIZE_MAX);
     sxt_column_init(&rows);
-    sxt_string_column_init(&texts);
+    sxt_string_column_init(&befores);
+    sxt_string_column_init(&afters);
     for (size_t i = 0; i < count_symbols(making); i++) {
-        sxt_string text;
+        sxt_string before, after;
         if (making->is_left_out[i])
             continue;
-        int status = making->diff != NULL ? sxt_size_diff_disassembly(making->diff, i, &text)
-                                          : sxt_size_info_disassembly(making->info, i, &text);
-        if (status == SXT_OK) {
+        get_texts(making, i, &before, &after);
+        if (before.size > 0 || after.size > 0) {
             sxt_column_add_next(&rows, (int64_t)row);
-            sxt_string_column_add(&texts, text);
+            sxt_string_column_add(&befores, before);
+            sxt_string_column_add(&afters, after);
         }
         row++;
     }
     sxt_column_finish(&rows, &table);
-    sxt_string_column_finish(&texts, &table);
+    sxt_string_column_finish(&befores, &table);
+    sxt_string_column_finish(&afters, &table);
     return add_block(making, "disassembly", &table);
 }
 
+static int add_inlined(struct making *making)
+{
+    struct sxt_buffer table;
+    if (making->sizes->inlined == NULL)
+        return SXT_OK;
+    sxt_buffer_init(&table, SIZE_MAX);
+    sxt_page_write_inlined(making->sizes->inlined, &table);
+    return add_block(making, "inlined", &table);
+}
+
 /* --- what the page is about --- */
-
-static int write_header(struct sxt_json_writer *json, const char *key, const sxt_size_info *info, sxt_error *error)
-{
-    char *text;
-    size_t size;
-    int status = sxt_size_info_header(info, &text, &size, error);
-    if (status != SXT_OK)
-        return status;
-    sxt_json_write_text(json, key, (sxt_string){text, size});
-    sxt_free(text);
-    return SXT_OK;
-}
-
-static uint64_t file_bytes(const sxt_size_info *info)
-{
-    sxt_size_summary summary = SXT_SIZE_SUMMARY_INIT;
-    sxt_size_info_summary(info, &summary);
-    return summary.file_bytes;
-}
-
-static int write_sides(struct sxt_json_writer *json, const struct making *making)
-{
-    if (making->diff == NULL) {
-        sxt_json_write_number(json, "file_bytes", file_bytes(making->info));
-        return write_header(json, "header", making->info, making->error);
-    }
-    sxt_json_write_begin(json, "counts", '{');
-    for (int i = SXT_SIZE_UNCHANGED; i <= SXT_SIZE_REMOVED; i++)
-        sxt_json_write_number(json, sxt_size_status_name(i), sxt_size_diff_status_count(making->diff, i));
-    sxt_json_write_end(json, '}');
-    int status = write_header(json, "before", sxt_size_diff_before(making->diff), making->error);
-    return status == SXT_OK ? write_header(json, "header", sxt_size_diff_after(making->diff), making->error) : status;
-}
 
 static void write_segments(struct sxt_json_writer *json, const struct making *making)
 {
@@ -327,17 +330,15 @@ static void write_segments(struct sxt_json_writer *json, const struct making *ma
     sxt_json_write_end(json, ']');
 }
 
-static int add_json(struct making *making, const char *name)
+static int add_json(struct making *making)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, SIZE_MAX);
     struct sxt_json_writer json = sxt_json_writer_make(&text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
-    sxt_json_write_string(&json, "kind", sxt_string_of(making->diff != NULL ? "sizediff" : "size"));
-    sxt_json_write_string(&json, "name", sxt_string_of(name));
     sxt_json_write_number(&json, "rows", making->rows);
     write_segments(&json, making);
-    int status = write_sides(&json, making);
+    int status = sxt_page_write_about(&json, making->sizes, making->error);
     sxt_json_write_end(&json, '}');
     if (status == SXT_OK)
         sxt_page_add_json(making->page, &text);
@@ -345,7 +346,7 @@ static int add_json(struct making *making, const char *name)
     return status;
 }
 
-static int fill(struct making *making, const char *name)
+static int fill(struct making *making)
 {
     making->is_left_out = calloc(count_symbols(making) + 1, sizeof *making->is_left_out);
     if (making->is_left_out == NULL)
@@ -358,7 +359,7 @@ static int fill(struct making *making, const char *name)
     if (status == SXT_OK)
         status = add_rows(making);
     if (status == SXT_OK)
-        status = add_json(making, name);
+        status = add_json(making);
     if (status == SXT_OK)
         status = add_symbols(making);
     if (status == SXT_OK)
@@ -369,18 +370,19 @@ static int fill(struct making *making, const char *name)
         status = add_labels(making);
     if (status == SXT_OK)
         status = add_disassembly(making);
+    if (status == SXT_OK)
+        status = add_inlined(making);
     return status;
 }
 
-int sxt_page_make_size(struct sxt_page *page, const sxt_size_info *info, const sxt_size_diff *diff, const char *name,
-                       sxt_error *error)
+int sxt_page_make_size(struct sxt_page *page, const struct sxt_page_sizes *sizes, sxt_error *error)
 {
-    struct making making = {.page = page, .info = info, .diff = diff, .error = error};
+    struct making making = {.page = page, .sizes = sizes, .info = sizes->info, .diff = sizes->diff, .error = error};
     for (int i = 0; i < COLUMNS; i++)
         sxt_column_init(&making.columns[i]);
     sxt_buffer_init(&making.changes, SIZE_MAX);
     sxt_buffer_init(&making.names, SIZE_MAX);
-    int status = fill(&making, name);
+    int status = fill(&making);
     for (int i = 0; i < COLUMNS; i++)
         sxt_buffer_free(&making.columns[i].bytes);
     sxt_buffer_free(&making.changes);

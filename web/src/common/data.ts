@@ -107,6 +107,21 @@ export class TableReader {
     return to;
   }
 
+  /** A whole column of differences, however long it is. */
+  allSums(): number[] {
+    const bytes = this.column();
+    const list: number[] = [];
+    for (let at = 0, sum = 0; at < bytes.length; ) {
+      let value = 0;
+      for (let scale = 1, byte = 128; byte > 127; scale *= 128) {
+        byte = bytes[at++];
+        value += (byte & 127) * scale;
+      }
+      list.push((sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2));
+    }
+    return list;
+  }
+
   /** A list of strings. */
   strings(): string[] {
     const count = this.size();

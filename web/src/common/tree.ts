@@ -1,14 +1,15 @@
 // A tree of groups with rows in them, on flat arrays. Rows are numbers; what they are is the page's business.
 //
 // Its shape follows from the labels of the rows alone and is made once. A filter only changes the values: the sum over
-// the rows that it lets through, for each group and all groups above it. Children and rows are put in order when
-// somebody looks at them, so that a million rows of which a few hundred are visible cost nothing.
+// the rows that it lets through, for each group and all groups above it. Groups are put in order when somebody looks at
+// them, so that a million rows of which a few hundred are visible cost nothing; rows are in order from the beginning.
+import { orderBySize } from "./order";
 
 export class Tree {
   /** Of each group; group 0 is the root. A group comes after its parent. */
-  readonly names: string[] = [""];
-  readonly parents: number[] = [-1];
-  readonly depths: number[] = [0];
+  names: string[] = [""];
+  parents: number[] = [-1];
+  depths: number[] = [0];
   private childStart!: Uint32Array;
   private childList!: Uint32Array;
   private rowStart!: Uint32Array;
@@ -20,43 +21,81 @@ export class Tree {
   counts!: Uint32Array;
   private mask: Uint8Array | null = null;
   private sortedGroups = new Map<number, Uint32Array>();
-  private sortedRows = new Map<number, Uint32Array>();
+  private filteredRows = new Map<number, Uint32Array>();
 
   /**
    * LABELS are texts whose parts are divided by SEPARATOR; row I belongs to the group of LABELS[labelOfRow[I]]. An empty
-   * part is kept: "/usr" is below "".
+   * part is kept: "/usr" is below "". A group that has nothing but one group is one with it: "usr/lib". ORDER are the
+   * rows by size, if the caller knows it.
    */
-  constructor(labels: string[], labelOfRow: Uint32Array, separator: string, readonly rowValues: Float64Array) {
+  constructor(
+    labels: string[], labelOfRow: Uint32Array, separator: string, readonly rowValues: Float64Array,
+    order: Uint32Array = orderBySize(rowValues),
+  ) {
     const groups = this.makeGroups(labels, separator);
     this.groupOfRow = new Uint32Array(labelOfRow.length);
     for (let i = 0; i < labelOfRow.length; i++) this.groupOfRow[i] = groups[labelOfRow[i]];
-    this.index();
+    this.joinChains(separator === "\0" ? " › " : separator);
+    [this.childStart, this.childList] = bucket(this.parents.length, Int32Array.from(this.parents), null);
+    [this.rowStart, this.rowList] = bucket(this.parents.length, this.groupOfRow, order);
     this.filter(null);
   }
 
   private makeGroups(labels: string[], separator: string): Uint32Array {
     const known = new Map<string, number>();
     const groups = new Uint32Array(labels.length);
-    const add = (label: string): number => {
-      const found = known.get(label);
-      if (found !== undefined) return found;
-      const end = separator === "" ? -1 : label.lastIndexOf(separator);
-      const parent = end > 0 ? add(label.slice(0, end)) : 0;
-      const group = this.names.length;
-      this.names.push(end > 0 ? label.slice(end + separator.length) : label);
-      this.parents.push(parent);
-      this.depths.push(this.depths[parent] + 1);
-      known.set(label, group);
-      return group;
+    const open: [string, number][] = [];
+    const find = (label: string): number => {
+      // Labels may have any number of parts, so there is no recursion.
+      let group: number | undefined;
+      open.length = 0;
+      for (let rest = label; ; ) {
+        group = known.get(rest);
+        if (group !== undefined) break;
+        const end = separator === "" ? -1 : rest.lastIndexOf(separator);
+        open.push([rest, end]);
+        if (end <= 0) break;
+        rest = rest.slice(0, end);
+      }
+      for (let step = open.pop(); step !== undefined; step = open.pop()) {
+        const [text, end] = step;
+        group = this.add(end > 0 ? text.slice(end + separator.length) : text, group ?? 0);
+        known.set(text, group);
+      }
+      return group!;
     };
-    for (let i = 0; i < labels.length; i++) groups[i] = add(labels[i]);
+    for (let i = 0; i < labels.length; i++) groups[i] = find(labels[i]);
     return groups;
   }
 
-  private index(): void {
-    const { parents, groupOfRow } = this;
-    [this.childStart, this.childList] = bucket(parents.length, Int32Array.from(parents));
-    [this.rowStart, this.rowList] = bucket(parents.length, groupOfRow);
+  private add(name: string, parent: number): number {
+    this.names.push(name);
+    this.parents.push(parent);
+    this.depths.push(this.depths[parent] + 1);
+    return this.names.length - 1;
+  }
+
+  /** Joins each group that has a single group and no row with that group. */
+  private joinChains(separator: string): void {
+    const { names, parents, groupOfRow } = this;
+    const children = new Uint32Array(names.length);
+    for (let group = 1; group < names.length; group++) children[parents[group]]++;
+    const hasRows = new Uint8Array(names.length);
+    for (let row = 0; row < groupOfRow.length; row++) hasRows[groupOfRow[row]] = 1;
+    const moved = new Uint32Array(names.length);
+    this.names = [""];
+    this.parents = [-1];
+    this.depths = [0];
+    const isJoined = (group: number) => group > 0 && children[group] === 1 && hasRows[group] === 0;
+    for (let group = 1; group < names.length; group++) {
+      const parent = parents[group];
+      if (isJoined(parent)) {
+        names[group] = names[parent] + separator + names[group];
+        parents[group] = parents[parent];
+      }
+      if (!isJoined(group)) moved[group] = this.add(names[group], moved[parents[group]]);
+    }
+    for (let row = 0; row < groupOfRow.length; row++) groupOfRow[row] = moved[groupOfRow[row]];
   }
 
   get groupCount(): number {
@@ -86,7 +125,17 @@ export class Tree {
     this.counts = counts;
     this.mask = mask;
     this.sortedGroups.clear();
-    this.sortedRows.clear();
+    this.filteredRows.clear();
+  }
+
+  /** How many rows of SOME that pass the filter are in each group. */
+  countIn(some: Uint8Array): Uint32Array {
+    const { groupOfRow, parents, mask } = this;
+    const counts = new Uint32Array(parents.length);
+    for (let row = 0; row < groupOfRow.length; row++)
+      if (some[row] !== 0 && (mask === null || mask[row] !== 0)) counts[groupOfRow[row]]++;
+    for (let group = parents.length - 1; group > 0; group--) counts[parents[group]] += counts[group];
+    return counts;
   }
 
   /** The groups directly in a group that have rows, the heaviest first. */
@@ -103,15 +152,47 @@ export class Tree {
 
   /** The rows directly in a group that pass the filter, the heaviest first. */
   rowsIn(group: number): Uint32Array {
-    let sorted = this.sortedRows.get(group);
-    if (sorted === undefined) {
-      const { mask, rowValues } = this;
-      sorted = this.rowList.slice(this.rowStart[group], this.rowStart[group + 1]);
-      if (mask !== null) sorted = sorted.filter((row) => mask[row] !== 0);
-      sorted.sort((a, b) => Math.abs(rowValues[b]) - Math.abs(rowValues[a]) || a - b);
-      this.sortedRows.set(group, sorted);
+    const all = this.rowList.subarray(this.rowStart[group], this.rowStart[group + 1]);
+    const { mask } = this;
+    if (mask === null) return all;
+    let some = this.filteredRows.get(group);
+    if (some === undefined) {
+      some = all.filter((row) => mask[row] !== 0);
+      this.filteredRows.set(group, some);
     }
-    return sorted;
+    return some;
+  }
+
+  /** The groups, and -1 - ROW for each row, that are directly in a group; the heaviest first. */
+  itemsIn(group: number): Int32Array {
+    const groups = this.groupsIn(group);
+    const rows = this.rowsIn(group);
+    const items = new Int32Array(groups.length + rows.length);
+    for (let i = 0, g = 0, r = 0; i < items.length; i++) {
+      const row = r < rows.length ? Math.abs(this.rowValues[rows[r]]) : -1;
+      const child = g < groups.length ? this.weights[groups[g]] : -1;
+      items[i] = child >= row ? groups[g++] : -1 - rows[r++];
+    }
+    return items;
+  }
+
+  weightOf(item: number): number {
+    return item >= 0 ? this.weights[item] : Math.abs(this.rowValues[-1 - item]);
+  }
+
+  valueOf(item: number): number {
+    return item >= 0 ? this.values[item] : this.rowValues[-1 - item];
+  }
+
+  /** A row with much weight in a group: the heaviest of the heaviest groups. -1 if there is none. */
+  heavyRow(group: number): number {
+    for (;;) {
+      const groups = this.groupsIn(group);
+      const rows = this.rowsIn(group);
+      if (groups.length === 0 || (rows.length > 0 && Math.abs(this.rowValues[rows[0]]) >= this.weights[groups[0]]))
+        return rows.length > 0 ? rows[0] : -1;
+      group = groups[0];
+    }
   }
 
   /** The groups from the root down to GROUP, without the root. */
@@ -119,6 +200,17 @@ export class Tree {
     const path: number[] = [];
     for (; group > 0; group = this.parents[group]) path.unshift(group);
     return path;
+  }
+
+  pathNames(group: number): string[] {
+    return this.path(group).map((step) => this.names[step]);
+  }
+
+  /** Is an item in GROUP, at any depth? */
+  isIn(item: number, group: number): boolean {
+    let at = item >= 0 ? item : this.groupOfRow[-1 - item];
+    while (at > group) at = this.parents[at];
+    return at === group;
   }
 
   /** The group with these names, or the last one that exists on the way. */
@@ -143,8 +235,11 @@ export class Tree {
   }
 }
 
-/** Items by their key, below COUNT: those of key K are list[start[K]] to list[start[K + 1] - 1]. Negative keys: none. */
-function bucket(count: number, keys: Int32Array | Uint32Array): [Uint32Array, Uint32Array] {
+/**
+ * Items by their key, below COUNT: those of key K are list[start[K]] to list[start[K + 1] - 1], in the order of ORDER or
+ * their own. Negative keys: none.
+ */
+function bucket(count: number, keys: Int32Array | Uint32Array, order: Uint32Array | null): [Uint32Array, Uint32Array] {
   const start = new Uint32Array(count + 1);
   let total = 0;
   for (let i = 0; i < keys.length; i++)
@@ -155,6 +250,9 @@ function bucket(count: number, keys: Int32Array | Uint32Array): [Uint32Array, Ui
   for (let i = 0; i < count; i++) start[i + 1] += start[i];
   const list = new Uint32Array(total);
   const next = start.slice();
-  for (let i = 0; i < keys.length; i++) if (keys[i] >= 0) list[next[keys[i]]++] = i;
+  for (let i = 0; i < keys.length; i++) {
+    const item = order === null ? i : order[i];
+    if (keys[item] >= 0) list[next[keys[item]]++] = item;
+  }
   return [start, list];
 }

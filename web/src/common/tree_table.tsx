@@ -1,6 +1,8 @@
-// A tree as a table of which only the visible lines exist. Arrow keys move, open and close.
+// A tree as a table of which only the visible lines exist. Arrow keys move, open and close; letters go to the next line
+// that begins with them.
 import { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { listLines, lonelyGroups } from "./lines";
 import { Tree } from "./tree";
 
 export interface TreeTableProps {
@@ -10,48 +12,39 @@ export interface TreeTableProps {
   label: string;
   columns: { title: string; width: string; cell(item: number): ComponentChildren; class?: string }[];
   name(item: number): string;
+  /** Something short before the name, and something after it. */
+  mark?(item: number): ComponentChildren;
+  detail?(item: number): string;
   chosen: number | null;
   onChoose(item: number): void;
   onZoom(group: number): void;
 }
 
 const LINE = 24;
-
-interface Line {
-  item: number;
-  depth: number;
-  index: number;
-  of: number;
-}
+const PRINTED = 100;
+const MOST_LETTERS = 1000;
 
 export function TreeTable(props: TreeTableProps) {
   const { tree, group } = props;
-  const [open, setOpen] = useState<Set<number>>(() => new Set());
+  const [open, setOpen] = useState<Set<number>>(() => lonelyGroups(tree, group));
   const [cursor, setCursor] = useState(0);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(400);
+  const isPrinting = usePrinting();
   const box = useRef<HTMLDivElement>(null);
 
-  useEffect(() => setOpen(new Set()), [tree]);
+  useEffect(() => {
+    setOpen(lonelyGroups(tree, group));
+    setCursor(0);
+    box.current!.scrollTop = 0;
+  }, [tree, group]);
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => setHeight(box.current!.clientHeight));
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
 
-  const lines = useMemo(() => {
-    const list: Line[] = [];
-    const add = (inside: number, depth: number) => {
-      const items = [...tree.groupsIn(inside), ...Array.from(tree.rowsIn(inside), (row) => -1 - row)];
-      items.sort((a, b) => weight(tree, b) - weight(tree, a));
-      items.forEach((item, index) => {
-        list.push({ item, depth, index, of: items.length });
-        if (item >= 0 && open.has(item)) add(item, depth + 1);
-      });
-    };
-    add(group, 0);
-    return list;
-  }, [tree, props.version, group, open]);
+  const lines = useMemo(() => listLines(tree, group, open), [tree, props.version, group, open]);
 
   const toggle = (item: number) => {
     const next = new Set(open);
@@ -59,61 +52,78 @@ export function TreeTable(props: TreeTableProps) {
     setOpen(next);
   };
   const move = (to: number) => {
-    const at = Math.max(0, Math.min(lines.length - 1, to));
+    const at = Math.max(0, Math.min(lines.count - 1, to));
     setCursor(at);
     const element = box.current!;
     if (at * LINE < element.scrollTop) element.scrollTop = at * LINE;
     else if ((at + 1) * LINE > element.scrollTop + height - LINE) element.scrollTop = (at + 2) * LINE - height;
-    if (lines[at]) props.onChoose(lines[at].item);
+    if (at < lines.count) props.onChoose(lines.item[at]);
+  };
+  const toLetter = (letter: string) => {
+    for (let i = 1; i <= Math.min(lines.count, 10_000); i++) {
+      const at = (cursor + i) % lines.count;
+      if (props.name(lines.item[at]).slice(0, 1).toLowerCase() === letter) return move(at);
+    }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const line = lines[cursor];
-    if (!line) return;
+    if (cursor >= lines.count || event.ctrlKey || event.metaKey || event.altKey) return;
+    const item = lines.item[cursor];
+    const depth = lines.depth[cursor];
     const page = Math.max(1, Math.floor(height / LINE) - 2);
-    const isOpen = line.item >= 0 && open.has(line.item);
+    const isOpen = item >= 0 && open.has(item);
     switch (event.key) {
       case "ArrowDown": move(cursor + 1); break;
       case "ArrowUp": move(cursor - 1); break;
       case "PageDown": move(cursor + page); break;
       case "PageUp": move(cursor - page); break;
       case "Home": move(0); break;
-      case "End": move(lines.length - 1); break;
+      case "End": move(lines.count - 1); break;
       case "ArrowRight":
-        if (line.item >= 0 && !isOpen) toggle(line.item);
+        if (item >= 0 && !isOpen) toggle(item);
         else move(cursor + 1);
         break;
       case "ArrowLeft":
-        if (isOpen) toggle(line.item);
-        else for (let i = cursor - 1; i >= 0; i--) if (lines[i].depth < line.depth) { move(i); break; }
+        if (isOpen) toggle(item);
+        else for (let i = cursor - 1; i >= 0; i--) if (lines.depth[i] < depth) { move(i); break; }
         break;
       case "Enter":
-        if (line.item >= 0) props.onZoom(line.item);
+        if (item >= 0) props.onZoom(item);
+        else props.onChoose(item);
         break;
       case " ":
-        if (line.item >= 0) toggle(line.item);
+        if (item >= 0) toggle(item);
         break;
-      case "*":
-        setOpen(new Set([...open, ...lines.filter((other) => other.depth === line.depth && other.item >= 0).map((other) => other.item)]));
+      case "Escape":
+        if (group === 0) return;
+        props.onZoom(tree.parents[group]);
         break;
+      case "*": {
+        const next = new Set(open);
+        for (let i = 0; i < lines.count; i++) if (lines.depth[i] === depth && lines.item[i] >= 0) next.add(lines.item[i]);
+        setOpen(next);
+        break;
+      }
       default:
-        return;
+        if (event.key.length !== 1 || event.key === "/" || event.key === "?") return;
+        toLetter(event.key.toLowerCase());
     }
     event.preventDefault();
   };
 
-  const first = Math.max(0, Math.floor(top / LINE) - 5);
-  const last = Math.min(lines.length, first + Math.ceil(height / LINE) + 10);
+  const first = isPrinting ? 0 : Math.max(0, Math.floor(top / LINE) - 5);
+  const last = Math.min(lines.count, isPrinting ? PRINTED : first + Math.ceil(height / LINE) + 10);
+  const visible = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
   return (
     <div
       class="tree-table"
       role="treegrid"
       aria-label={props.label}
-      aria-rowcount={lines.length + 1}
+      aria-rowcount={lines.count + 1}
       tabIndex={0}
       ref={box}
       onScroll={() => setTop(box.current!.scrollTop)}
       onKeyDown={onKeyDown}
-      aria-activedescendant={lines[cursor] ? "line-" + cursor : undefined}
+      aria-activedescendant={cursor >= first && cursor < last ? "line-" + cursor : undefined}
     >
       <div class="line head" role="row" aria-rowindex={1}>
         <span class="name" role="columnheader">Name</span>
@@ -121,47 +131,68 @@ export function TreeTable(props: TreeTableProps) {
           <span class="number" role="columnheader" style={{ width: column.width }}>{column.title}</span>
         ))}
       </div>
-      <div class="space" role="presentation" style={{ height: `${lines.length * LINE}px` }}>
-        {lines.slice(first, last).map((line, i) => {
-          const at = first + i;
-          const isGroup = line.item >= 0;
+      <div class="space" role="presentation" style={{ height: `${(isPrinting ? last : lines.count) * LINE}px` }}>
+        {visible.map((at) => {
+          const item = lines.item[at];
+          const isGroup = item >= 0;
+          const isOpen = isGroup && open.has(item);
+          const name = props.name(item).slice(0, MOST_LETTERS);
           return (
             <div
-              key={line.item}
+              key={item}
               id={"line-" + at}
-              class={"line" + (props.chosen === line.item ? " chosen" : "") + (at === cursor ? " cursor" : "")}
+              class={"line" + (props.chosen === item ? " chosen" : "") + (at === cursor ? " cursor" : "")}
               style={{ top: `${at * LINE}px` }}
               role="row"
-              aria-level={line.depth + 1}
+              aria-level={lines.depth[at] + 1}
               aria-rowindex={at + 2}
-              aria-posinset={line.index + 1}
-              aria-setsize={line.of}
-              aria-expanded={isGroup ? open.has(line.item) : undefined}
-              aria-selected={props.chosen === line.item}
-              onClick={() => { setCursor(at); props.onChoose(line.item); }}
-              onDblClick={() => isGroup && props.onZoom(line.item)}
+              aria-posinset={lines.index[at] + 1}
+              aria-setsize={lines.of[at]}
+              aria-expanded={isGroup ? isOpen : undefined}
+              aria-selected={props.chosen === item}
+              onClick={() => { setCursor(at); props.onChoose(item); }}
+              onDblClick={() => isGroup && props.onZoom(item)}
             >
-              <span class="name" role="gridcell" style={{ paddingLeft: `${line.depth * 16 + 4}px` }} title={props.name(line.item)}>
+              <span class="name" role="gridcell" style={{ paddingLeft: `${Math.min(lines.depth[at], 20) * 14 + 4}px` }} title={name}>
                 <span
                   class={"arrow" + (isGroup ? "" : " leaf")}
                   aria-hidden="true"
-                  onClick={(event) => { if (isGroup) { event.stopPropagation(); setCursor(at); toggle(line.item); } }}
+                  onClick={(event) => { if (isGroup) { event.stopPropagation(); setCursor(at); toggle(item); } }}
                 >
-                  {isGroup ? (open.has(line.item) ? "▾" : "▸") : "·"}
+                  {isGroup ? (isOpen ? "▾" : "▸") : ""}
                 </span>
-                <bdi>{props.name(line.item).slice(0, 1000)}</bdi>
+                {props.mark?.(item)}
+                <bdi>{name}</bdi>
+                {props.detail && <span class="dim detail"><bdi>{props.detail(item).slice(0, MOST_LETTERS)}</bdi></span>}
               </span>
               {props.columns.map((column) => (
-                <span class={"number " + (column.class ?? "")} role="gridcell" style={{ width: column.width }}>{column.cell(line.item)}</span>
+                <span class={"number " + (column.class ?? "")} role="gridcell" style={{ width: column.width }}>{column.cell(item)}</span>
               ))}
             </div>
           );
         })}
       </div>
+      {isPrinting && lines.count > last && <p>and {lines.count - last} more</p>}
     </div>
   );
 }
 
-function weight(tree: Tree, item: number): number {
-  return item >= 0 ? tree.weights[item] : Math.abs(tree.rowValues[-1 - item]);
+/** On paper there is no scrolling: the first lines are shown. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    const query = matchMedia("print");
+    const change = () => setPrinting(query.matches);
+    const before = () => setPrinting(true);
+    const after = () => setPrinting(false);
+    query.addEventListener("change", change);
+    addEventListener("beforeprint", before);
+    addEventListener("afterprint", after);
+    return () => {
+      query.removeEventListener("change", change);
+      removeEventListener("beforeprint", before);
+      removeEventListener("afterprint", after);
+    };
+  }, []);
+  return isPrinting;
 }

@@ -1,9 +1,10 @@
 // The layout of a treemap: squares as far as possible, by Bruls, Huizing and van Wijk's method, down to a few pixels.
 import { Tree } from "./tree";
 
-/** What is smaller than this is not divided any more. */
-const LEAST_AREA = 4;
+/** What is smaller than this is drawn together with everything else that is. */
+const LEAST_AREA = 6;
 const HEADER = 16;
+const DEEPEST = 200;
 const MARGIN = 1;
 
 /** Rectangles in the order in which they are drawn: a group comes before what is in it. */
@@ -18,6 +19,8 @@ export interface Rectangles {
   depth: Uint8Array;
   /** A group whose name is shown above what is in it. */
   hasHeader: Uint8Array;
+  /** For a rectangle that is the rest of its group: the items in it, which are too small to be drawn. */
+  rests: Map<number, Int32Array>;
 }
 
 class Builder {
@@ -31,6 +34,7 @@ class Builder {
     item: new Int32Array(1024),
     depth: new Uint8Array(1024),
     hasHeader: new Uint8Array(1024),
+    rests: new Map(),
   };
 
   add(x: number, y: number, width: number, height: number, item: number, depth: number, hasHeader: boolean): void {
@@ -68,18 +72,9 @@ class Builder {
 export function layTreemap(tree: Tree, group: number, width: number, height: number): Rectangles {
   const builder = new Builder();
   const place = (inside: number, x: number, y: number, w: number, h: number, depth: number): void => {
-    const groups = tree.groupsIn(inside);
-    const rows = tree.rowsIn(inside);
-    const weights = new Float64Array(groups.length + rows.length);
-    const items = new Int32Array(weights.length);
-    let g = 0;
-    let r = 0;
-    for (let i = 0; i < weights.length; i++) {
-      const row = r < rows.length ? Math.abs(tree.rowValues[rows[r]]) : -1;
-      const child = g < groups.length ? tree.weights[groups[g]] : -1;
-      weights[i] = child >= row ? child : row;
-      items[i] = child >= row ? groups[g++] : -1 - rows[r++];
-    }
+    const items = tree.itemsIn(inside);
+    const weights = new Float64Array(items.length);
+    for (let i = 0; i < items.length; i++) weights[i] = tree.weightOf(items[i]);
     squarify(weights, tree.weights[inside], x, y, w, h, (i, left, top, across, down) => {
       const item = items[i];
       if (item < 0) {
@@ -89,21 +84,33 @@ export function layTreemap(tree: Tree, group: number, width: number, height: num
       const hasHeader = across > 40 && down > 2 * HEADER;
       builder.add(left, top, across, down, item, depth, hasHeader);
       const above = hasHeader ? HEADER : MARGIN;
-      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_AREA && across > 2 * MARGIN + 1)
+      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_AREA && across > 2 * MARGIN + 1 && depth < DEEPEST)
         place(item, left + MARGIN, top + above, across - 2 * MARGIN, down - above - MARGIN, depth + 1);
+    }, (i, left, top, across, down) => {
+      // Items without weight are not in the picture at all.
+      if (across * down < 0.5 || weights[i] === 0) return;
+      builder.out.rests.set(builder.out.count, items.subarray(i));
+      builder.add(left, top, across, down, inside, depth, false);
     });
   };
-  if (tree.weights[group] > 0) place(group, 0, 0, width, height, 0);
+  if (tree.weights[group] > 0 && width > 0 && height > 0) place(group, 0, 0, width, height, 0);
   return builder.out;
 }
 
+/** The symbols in the rest of a group. */
+export function countRest(tree: Tree, items: Int32Array): number {
+  return items.reduce((sum, item) => sum + (item < 0 ? 1 : tree.counts[item]), 0);
+}
+
+type Emit = (index: number, x: number, y: number, width: number, height: number) => void;
+
 /**
- * Divides a rectangle by WEIGHTS, which are in descending order and sum up to TOTAL. Stops where the next one would have
- * less than the least area.
+ * Divides a rectangle by WEIGHTS, which are in descending order and sum up to TOTAL. Where the next one would have
+ * less than the least area, REST gets what is left of the rectangle.
  */
 export function squarify(
   weights: Float64Array, total: number, x: number, y: number, width: number, height: number,
-  emit: (index: number, x: number, y: number, width: number, height: number) => void,
+  emit: Emit, rest?: Emit,
 ): void {
   const scale = (width * height) / total;
   let first = 0;
@@ -137,6 +144,28 @@ export function squarify(
     }
     first = end;
   }
+  if (rest && first < weights.length && width > 0 && height > 0) rest(first, x, y, width, height);
+}
+
+/** The rectangle of an item that is nearest in a direction; -1 for none. DX and DY: one is 1 or -1, the other 0. */
+export function neighbour(rectangles: Rectangles, from: number, dx: number, dy: number): number {
+  const centre = (i: number) => [rectangles.x[i] + rectangles.width[i] / 2, rectangles.y[i] + rectangles.height[i] / 2];
+  const [x, y] = centre(from);
+  let best = -1;
+  let least = Infinity;
+  for (let i = 0; i < rectangles.count; i++) {
+    if (i === from || rectangles.hasHeader[i]) continue;
+    const [otherX, otherY] = centre(i);
+    const ahead = (otherX - x) * dx + (otherY - y) * dy;
+    const aside = Math.abs((otherX - x) * dy) + Math.abs((otherY - y) * dx);
+    if (ahead < 1 || rectangles.width[i] * rectangles.height[i] < 40) continue;
+    const distance = ahead + 2 * aside;
+    if (distance < least) {
+      least = distance;
+      best = i;
+    }
+  }
+  return best;
 }
 
 /** The innermost rectangle at a point; -1 for none. */

@@ -1,159 +1,97 @@
-// The page: treemap and tree table beside each other, filters above, the card of what is chosen below.
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { bytes, change, count, percent } from "../common/format";
-import { Tree } from "../common/tree";
-import { TreeTable } from "../common/tree_table";
-import { TreemapView } from "../common/treemap_view";
-import { Card } from "./card";
-import { changeColor, sectionColor, wheelColor } from "./colors";
-import { Filters } from "./filters";
-import { applyFilter, Filter, groupRows, matchRows, needsNames } from "./groups";
-import { FLAGS, SizeModel, STATUS } from "./model";
-import { loadState, saveState, State } from "./state";
+// The page: what the file is, and its views.
+import { useEffect, useState } from "preact/hooks";
+import { ThemeSwitch } from "../common/theme";
+import { BuildView, MetricsView } from "./about_views";
+import { Help } from "./help";
+import { InlinedModel } from "./inlined";
+import { SizeModel } from "./model";
+import { SizesView } from "./sizes_view";
+import { loadState, saveState, State, View, VIEWS } from "./state";
+import { Totals } from "./totals";
 
-/** A regular expression that the user writes; null for none, or for one that is not complete yet. */
-function pattern(text: string): RegExp | null {
-  if (text === "") return null;
-  try {
-    return new RegExp(text, "i");
-  } catch {
-    return null;
-  }
+export interface Loaded {
+  names: boolean;
+  inlined: InlinedModel | null;
 }
 
-function filterOf(model: SizeModel, state: State): Filter {
-  const hidden = new Set<number>();
-  model.info.segments.forEach((segment, i) => state.hide.includes(segment.section) && hidden.add(i));
-  return {
-    include: pattern(state.include),
-    exclude: pattern(state.exclude),
-    minSize: state.min_size,
-    hidden,
-    flags: state.flags.reduce((set, name) => set | (1 << FLAGS.indexOf(name)), 0),
-    status: state.status.length ? new Set(state.status.map((name) => STATUS.indexOf(name as (typeof STATUS)[number]))) : null,
-  };
+interface Props {
+  model: SizeModel;
+  /** Loads what the first picture does not need, and says when it is there. */
+  load(): Promise<Loaded>;
 }
 
-export function App({ model }: { model: SizeModel }) {
-  const [state, setState] = useState<State>(() => loadState(model.isDiff));
-  const [hasNames, setHasNames] = useState(false);
-  const [chosen, setChosen] = useState<number | null>(null);
-  const update = (some: Partial<State>) => setState((old) => ({ ...old, ...some }));
+export function App({ model, load }: Props) {
+  const { info } = model;
+  const [state, setState] = useState<State>(() => loadState(info));
+  const [loaded, setLoaded] = useState<Loaded>({ names: false, inlined: null });
+  const [isHelp, setHelp] = useState(false);
+  const update = (some: Partial<State>) =>
+    setState((old) => {
+      const next = { ...old, ...some };
+      // Going to another place can be taken back.
+      saveState(next, info, "focus" in some || "view" in some);
+      return next;
+    });
 
   useEffect(() => {
-    void Promise.all([model.loadNames(), model.loadLabels()]).then(() => setHasNames(true));
-    const onHash = () => setState(loadState(model.isDiff));
+    // The first picture is painted before the names are unpacked.
+    requestAnimationFrame(() => setTimeout(() => void load().then(setLoaded)));
+    const onHash = () => setState(loadState(info));
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches("input, select, textarea");
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "/") document.getElementById("search")?.focus();
+      else if (event.key === "?") setHelp(true);
+      else return;
+      event.preventDefault();
+    };
     addEventListener("hashchange", onHash);
-    return () => removeEventListener("hashchange", onHash);
+    addEventListener("keydown", onKey);
+    return () => {
+      removeEventListener("hashchange", onHash);
+      removeEventListener("keydown", onKey);
+    };
   }, []);
-  useEffect(() => saveState(state), [state]);
-
-  const grouping = needsNames(state.group_by) && !hasNames ? "path" : state.group_by;
-  const tree: Tree = useMemo(() => groupRows(model, grouping), [grouping]);
-  const version = useMemo(() => {
-    const filter = filterOf(model, state);
-    if (!hasNames) filter.include = filter.exclude = null;
-    tree.filter(applyFilter(model, filter));
-    return {};
-  }, [tree, hasNames, state.include, state.exclude, state.min_size, state.hide.join(), state.flags.join(), state.status.join()]);
-  const versionNumber = useCounter(version);
-  const group = useMemo(() => tree.find(state.focus), [tree, state.focus.join("\x1f")]);
-  const search = hasNames ? pattern(state.search) : null;
-  const found = useMemo(() => (search ? matchRows(model, search) : null), [hasNames, state.search]);
-  const foundTotal = useMemo(() => sumFound(model, tree, found), [found, version]);
-
-  const zoom = (to: number) => update({ focus: tree.path(to).map((step) => tree.names[step]) });
-  const value = (item: number) => (item >= 0 ? tree.values[item] : model.rows.pss[-1 - item]);
-  const show = (amount: number) => (model.isDiff ? change(amount, state.byteunit) : bytes(amount, state.byteunit));
-  const name = (item: number) =>
-    item >= 0 ? tree.names[item] || "(root)" : hasNames ? model.shortName(-1 - item) || "(no name)" : "";
-  const total = tree.values[0];
-  const color = (item: number) => {
-    if (state.color === "growth" && model.isDiff)
-      return item >= 0 ? changeColor(value(item), tree.weights[item]) : changeColor(value(item), model.rows.before![-1 - item]);
-    if (item >= 0) return "#9aa5b1";
-    const row = -1 - item;
-    if (state.color === "component") return wheelColor(model.rows.component[row]);
-    return sectionColor(model.info.segments[model.rows.segment[row]].section);
-  };
 
   return (
     <div class="page">
       <header>
-        <h1><bdi>{model.info.name}</bdi></h1>
-        <Totals model={model} total={total} rows={tree.counts[0]} />
+        <h1 title={info.name}><Title model={model} /></h1>
+        <Totals model={model} />
+        <span class="tools">
+          <ThemeSwitch />
+          <button onClick={() => setHelp(true)} aria-label="Keys">?</button>
+        </span>
       </header>
-      <Filters model={model} state={state} update={update} />
-      <nav aria-label="Place">
-        <button onClick={() => zoom(0)} disabled={group === 0}>All</button>
-        {tree.path(group).map((step) => (
-          <> › <button onClick={() => zoom(step)} disabled={step === group}><bdi>{tree.names[step]}</bdi></button></>
+      <div class="tabs" role="tablist" aria-label="Views">
+        {(Object.keys(VIEWS) as View[]).map((view) => (
+          <button
+            role="tab" id={"tab-" + view} aria-selected={state.view === view} tabIndex={state.view === view ? 0 : -1}
+            onClick={() => update({ view })} onKeyDown={(event) => moveTab(event, view, update)}
+          >
+            {VIEWS[view]}
+          </button>
         ))}
-        <span class="dim"> {show(tree.values[group])} ({count(Math.round(tree.values[group]))} bytes) in {count(tree.counts[group])} symbols</span>
-        {found && (
-          <output class="found">
-            {count(foundTotal.count)} found, {show(foundTotal.bytes)} ({count(foundTotal.bytes)} bytes)
-          </output>
-        )}
-      </nav>
-      <main>
-        <TreemapView
-          tree={tree} group={group} version={versionNumber} found={found} name={name} color={color}
-          label={`Treemap of ${model.info.name}, ${count(Math.round(total))} bytes; the table has the same content`}
-          describe={(item) => `${item >= 0 ? tree.path(item).map((step) => tree.names[step]).join(" › ") : hasNames ? model.name(-1 - item).slice(0, 500) : ""}\n${show(value(item))}, ${percent(value(item), total)}`}
-          onZoom={zoom} onChoose={setChosen}
-        />
-        <TreeTable
-          tree={tree} group={group} version={versionNumber} label="Groups and symbols by size" name={name} chosen={chosen}
-          onChoose={setChosen} onZoom={zoom}
-          columns={[
-            { title: model.isDiff ? "change" : "size", width: "7.5em", cell: (item) => <Amount value={value(item)} text={show(value(item))} isDiff={model.isDiff} /> },
-            { title: "%", width: "4.5em", cell: (item) => percent(value(item), total), class: "dim" },
-            { title: "symbols", width: "5.5em", cell: (item) => (item >= 0 ? count(tree.counts[item]) : ""), class: "dim" },
-          ]}
-        />
-      </main>
-      <Card model={model} tree={tree} item={chosen} hasNames={hasNames} unit={state.byteunit} />
+      </div>
+      {state.view === "sizes" && <SizesView model={model} loaded={loaded} state={state} update={update} />}
+      {state.view === "metrics" && <MetricsView model={model} unit={state.byteunit} />}
+      {state.view === "build" && <BuildView model={model} />}
+      {isHelp && <Help onClose={() => setHelp(false)} />}
     </div>
   );
 }
 
-function Amount({ value, text, isDiff }: { value: number; text: string; isDiff: boolean }) {
-  return <span class={isDiff ? (value > 0 ? "grown" : value < 0 ? "shrunk" : "") : ""} title={`${count(value)} bytes`}>{text}</span>;
+function Title({ model }: { model: SizeModel }) {
+  const { name, before_name } = model.info;
+  if (!before_name) return <bdi>{name}</bdi>;
+  return <><bdi>{before_name}</bdi> → <bdi>{name}</bdi></>;
 }
 
-/** A number that grows whenever VALUE is another object. */
-function useCounter(value: object): number {
-  const [counter] = useState({ value: null as object | null, number: 0 });
-  if (counter.value !== value) {
-    counter.value = value;
-    counter.number++;
-  }
-  return counter.number;
-}
-
-function sumFound(model: SizeModel, tree: Tree, found: Uint8Array | null): { count: number; bytes: number } {
-  const sum = { count: 0, bytes: 0 };
-  if (found === null) return sum;
-  for (let row = 0; row < found.length; row++)
-    if (found[row] !== 0 && tree.passes(row)) {
-      sum.count++;
-      sum.bytes += model.rows.pss[row];
-    }
-  return sum;
-}
-
-function Totals({ model, total, rows }: { model: SizeModel; total: number; rows: number }) {
-  const { info } = model;
-  if (!model.isDiff)
-    return (
-      <p id="totals">
-        <b>{count(info.file_bytes!)} bytes</b> in the file ({bytes(info.file_bytes!)}); shown: <b>{count(Math.round(total))} bytes</b> in {count(rows)} symbols
-      </p>
-    );
-  return (
-    <p id="totals">
-      <b>{(total > 0 ? "+" : "") + count(Math.round(total))} bytes</b>: {count(info.counts!.added)} added, {count(info.counts!.removed)} removed, {count(info.counts!.changed)} changed
-    </p>
-  );
+function moveTab(event: KeyboardEvent, view: View, update: (some: Partial<State>) => void): void {
+  const views = Object.keys(VIEWS) as View[];
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? views.length - 1 : 0;
+  if (step === 0) return;
+  const next = views[(views.indexOf(view) + step) % views.length];
+  update({ view: next });
+  document.getElementById("tab-" + next)!.focus();
 }

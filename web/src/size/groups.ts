@@ -1,6 +1,6 @@
-// What rows can be grouped by.
+// What rows can be grouped by, and which of them pass a filter.
 import { Tree } from "../common/tree";
-import { SizeModel, STATUS } from "./model";
+import { SizeModel } from "./model";
 
 export const GROUPINGS = {
   path: "Path",
@@ -9,20 +9,22 @@ export const GROUPINGS = {
   namespace: "Namespace",
   template: "Template",
   container: "Container",
+  inlined: "Inlined function",
 } as const;
 export type Grouping = keyof typeof GROUPINGS;
 
 /** The labels of rows, and the number of each row's label. */
-interface Labelled {
+export interface Labelled {
   labels: string[];
   ofRow: Uint32Array;
   separator: string;
 }
 
-function label(model: SizeModel, grouping: Grouping): Labelled {
+export function labelRows(model: SizeModel, grouping: Grouping): Labelled {
   const { rows, info } = model;
   switch (grouping) {
-    case "path": {
+    case "path":
+    case "inlined": {
       const labels = Array.from(model.pathSource, (_, path) => tidyPath(model.pathText(path)));
       return { labels, ofRow: rows.path, separator: "/" };
     }
@@ -42,11 +44,12 @@ function label(model: SizeModel, grouping: Grouping): Labelled {
 }
 
 /** Parts that are empty would be groups without a name. */
-function tidyPath(path: string): string {
+export function tidyPath(path: string): string {
   return path === "" ? "(no path)" : path.replace(/\/\/+/g, "/").replace(/(.)\/$/, "$1");
 }
 
-function intern(count: number, text: (row: number) => string, separator: string): Labelled {
+/** Labels that are computed for each row. Equal ones are often next to each other. */
+export function intern(count: number, text: (row: number) => string, separator: string): Labelled {
   const known = new Map<string, number>();
   const labels: string[] = [];
   const ofRow = new Uint32Array(count);
@@ -66,9 +69,8 @@ export function needsNames(grouping: Grouping): boolean {
   return grouping === "namespace" || grouping === "template";
 }
 
-export function groupRows(model: SizeModel, grouping: Grouping): Tree {
-  const { labels, ofRow, separator } = label(model, grouping);
-  return new Tree(labels, ofRow, separator, model.rows.pss);
+export function groupRows({ labels, ofRow, separator }: Labelled, values: Float64Array, order: Uint32Array): Tree {
+  return new Tree(labels, ofRow, separator, values, order);
 }
 
 /** What a page lets through. */
@@ -112,33 +114,38 @@ export function matchRows(model: SizeModel, pattern: RegExp): Uint8Array {
   return found;
 }
 
-/** Looks through all names at once: much faster than one by one. A match goes no further than its line. */
-function matchLines(text: string, starts: Uint32Array, pattern: RegExp, found: Uint8Array): void {
-  const global = new RegExp(pattern.source, pattern.ignoreCase ? "gim" : "gm");
-  const spansLines = /\\n|\\s|\\W|\[\^|\\D|\(\?/.test(pattern.source);
-  if (spansLines) {
+/** What in a pattern may match the end of a line. */
+const SPANS_LINES = /\\n|\\r|\\s|\\W|\\D|\\P|\\S\\s|\[\^|\(\?|\\x|\\u|\\c/;
+
+/**
+ * Marks the lines of TEXT that match: line I begins at STARTS[I]. Looks through all lines at once, which is much faster
+ * than one by one; a pattern that could go beyond a line is tried on each.
+ */
+export function matchLines(text: string, starts: Uint32Array, pattern: RegExp, found: Uint8Array): void {
+  if (SPANS_LINES.test(pattern.source)) {
     for (let row = 0; row < found.length; row++)
       if (found[row] === 0 && pattern.test(text.slice(starts[row], starts[row + 1] - 1))) found[row] = 1;
     return;
   }
+  const global = new RegExp(pattern.source, pattern.ignoreCase ? "gim" : "gm");
   for (let row = 0, match; row < found.length && (match = global.exec(text)) !== null; ) {
-    row = rowAt(starts, match.index, row);
-    if (row < found.length) found[row] = 1;
-    global.lastIndex = starts[row + 1] ?? text.length;
+    row = lineAt(starts, match.index, row);
+    if (row >= found.length) break;
+    found[row] = 1;
+    global.lastIndex = starts[++row];
   }
 }
 
-function rowAt(starts: Uint32Array, at: number, from: number): number {
-  let low = from;
-  let high = starts.length - 1;
+/** The line that has the character AT, from line FROM on; it is mostly not far. */
+function lineAt(starts: Uint32Array, at: number, from: number): number {
+  let step = 1;
+  while (from + step < starts.length && starts[from + step] <= at) step *= 2;
+  let low = from + (step >> 1);
+  let high = Math.min(from + step, starts.length);
   while (low + 1 < high) {
     const middle = (low + high) >> 1;
     if (starts[middle] <= at) low = middle;
     else high = middle;
   }
   return low;
-}
-
-export function statusName(status: number): string {
-  return STATUS[status];
 }

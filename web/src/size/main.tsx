@@ -1,14 +1,25 @@
 import { render } from "preact";
 import "../common/style.css";
 import { embedded } from "../common/data";
-import { App } from "./app";
+import { applyTheme } from "../common/theme";
+import { App, Loaded } from "./app";
+import { InlinedModel } from "./inlined";
 import { SizeModel } from "./model";
 import "./style.css";
 
+applyTheme();
 const model = new SizeModel(embedded);
-document.title = `${model.info.name} — sextant`;
+const { info } = model;
+document.title = `${info.before_name ? info.before_name + " → " : ""}${info.name} — sextant`;
+
+async function load(): Promise<Loaded> {
+  const inlined = info.inlined ? new InlinedModel(info.inlined, info.code_bytes!) : null;
+  await Promise.all([model.loadNames(), model.loadLabels(), model.loadDisassembly(), inlined?.load(embedded)]);
+  return { names: true, inlined };
+}
+
 void model.loadRows().then(() => {
   const root = document.getElementById("app")!;
   root.textContent = "";
-  render(<App model={model} />, root);
+  render(<App model={model} load={load} />, root);
 });

@@ -8,15 +8,53 @@ export interface Segment {
   is_bss: boolean;
 }
 
+export interface Section {
+  container: string;
+  name: string;
+  file: number;
+  memory: number;
+  symbols: number;
+  /** Also counted in the section ".other", and so not in the total. */
+  is_in_other: boolean;
+}
+
+/** One build: its sections as the file lists them, and the header of the file. */
+export interface Side {
+  file_bytes: number;
+  memory_bytes: number;
+  sections: Section[];
+  header: Header;
+}
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+export interface Container {
+  name?: string;
+  metadata?: Record<string, Json> | null;
+  metrics_by_file?: Record<string, Record<string, number>>;
+}
+
+/** The header of a size file: containers are in a list, or there is one that has no list. */
+export interface Header extends Container {
+  build_config?: Record<string, Json>;
+  containers?: Container[];
+}
+
 export interface PageInfo {
   kind: "size" | "sizediff";
   name: string;
+  before_name?: string;
   rows: number;
   segments: Segment[];
-  file_bytes?: number;
-  counts?: Record<"unchanged" | "changed" | "added" | "removed", number>;
-  header: unknown;
-  before?: unknown;
+  after: Side;
+  before?: Side;
+  /** Of a diff: how many symbols, and sums of proportional sizes. */
+  change?: Record<(typeof STATUS)[number] | "before_bytes" | "after_bytes" | "bytes", number>;
+  /** Is the source or the object of any row known? */
+  has_paths?: boolean;
+  /** How many functions were inlined, and the bytes of all code; of a binary with DWARF. */
+  inlined?: number;
+  code_bytes?: number;
 }
 
 export const STATUS = ["unchanged", "changed", "added", "removed"] as const;
@@ -55,6 +93,7 @@ export class SizeModel {
   /** All stored names, one a line; row I has those between starts[I] and starts[I + 1] - 1. */
   names = "";
   nameStarts: Uint32Array = new Uint32Array(1);
+  readonly disassembly = new Map<number, { before: string; after: string }>();
   private labels: { names: Uint32Array; namespaces: Uint32Array; texts: string[]; namespaceTexts: string[] } | null = null;
 
   constructor(private readonly source: Source) {
@@ -109,6 +148,7 @@ export class SizeModel {
     const pathCount = rows.path.reduce((most, path) => (path >= most ? path + 1 : most), 0);
     this.pathObject = lists.sums(new Uint32Array(pathCount));
     this.pathSource = lists.sums(new Uint32Array(pathCount));
+    this.info.has_paths = this.objects.length + this.sources.length > 2;
   }
 
   async loadNames(): Promise<void> {
@@ -125,6 +165,33 @@ export class SizeModel {
     const names = table.numbers(new Uint32Array(this.info.rows));
     const namespaces = table.numbers(new Uint32Array(this.info.rows));
     this.labels = { names, namespaces, texts: table.strings(), namespaceTexts: table.strings() };
+  }
+
+  /** The stored disassembly of rows that have one: of the side before, and of the one after. */
+  async loadDisassembly(): Promise<void> {
+    const table = new TableReader(await this.source.block("disassembly"));
+    const rows = table.allSums();
+    const before = table.strings();
+    const after = table.strings();
+    rows.forEach((row, i) => this.disassembly.set(row, { before: before[i], after: after[i] }));
+  }
+
+  /** The rows at the same place: a symbol with several names. They follow one another. */
+  aliasesOf(row: number): number[] {
+    const { rows } = this;
+    if (rows.aliases[row] < 2) return [];
+    const isSame = (other: number) =>
+      other >= 0 && other < rows.count && rows.segment[other] === rows.segment[row] && rows.aliases[other] === rows.aliases[row] &&
+      rows.addressLow[other] === rows.addressLow[row] && rows.addressHigh[other] === rows.addressHigh[row];
+    let first = row;
+    while (isSame(first - 1) && row - first < rows.aliases[row]) first--;
+    const list: number[] = [];
+    for (let other = first; isSame(other) && list.length < rows.aliases[row]; other++) if (other !== row) list.push(other);
+    return list;
+  }
+
+  isMethod(row: number): boolean {
+    return this.info.segments[this.rows.segment[row]].section === ".dex.method";
   }
 
   name(row: number): string {
