@@ -6,6 +6,8 @@ for (let i = 0; i < 64; i++)
 
 /** Decodes base64 with padding. It is the program's own, so it is not checked. */
 export function decodeBase64(text: string): Uint8Array {
+  const { fromBase64 } = Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array };
+  if (fromBase64) return fromBase64.call(Uint8Array, text);
   let size = (text.length / 4) * 3;
   if (text.endsWith("==")) size -= 2;
   else if (text.endsWith("=")) size -= 1;

@@ -2,7 +2,9 @@
 import { Tree } from "./tree";
 
 /** What is smaller than this is drawn together with everything else that is. */
-const LEAST_AREA = 6;
+const LEAST_AREA = 8;
+/** A group that is smaller than this is one cell. */
+const LEAST_GROUP = 40;
 const HEADER = 16;
 const DEEPEST = 200;
 const MARGIN = 1;
@@ -84,7 +86,7 @@ export function layTreemap(tree: Tree, group: number, width: number, height: num
       const hasHeader = across > 40 && down > 2 * HEADER;
       builder.add(left, top, across, down, item, depth, hasHeader);
       const above = hasHeader ? HEADER : MARGIN;
-      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_AREA && across > 2 * MARGIN + 1 && depth < DEEPEST)
+      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_GROUP && across > 2 * MARGIN + 1 && depth < DEEPEST)
         place(item, left + MARGIN, top + above, across - 2 * MARGIN, down - above - MARGIN, depth + 1);
     }, (i, left, top, across, down) => {
       // Items without weight are not in the picture at all.

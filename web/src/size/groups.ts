@@ -105,12 +105,37 @@ export function applyFilter(model: SizeModel, filter: Filter): Uint8Array {
 
 /** Which rows have a path or a name that matches. */
 export function matchRows(model: SizeModel, pattern: RegExp): Uint8Array {
+  const found = matchPaths(model, pattern);
+  matchLines(model.names, model.nameStarts, pattern, found);
+  return found;
+}
+
+function matchPaths(model: SizeModel, pattern: RegExp): Uint8Array {
   const { rows } = model;
   const found = new Uint8Array(rows.count);
   const paths = new Uint8Array(model.pathSource.length);
   for (let path = 0; path < paths.length; path++) paths[path] = pattern.test(model.pathText(path)) ? 1 : 0;
   for (let row = 0; row < rows.count; row++) found[row] = paths[rows.path[row]];
-  matchLines(model.names, model.nameStarts, pattern, found);
+  return found;
+}
+
+/** A text as a pattern that matches it in any case. */
+export function literal(text: string): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+}
+
+/** Which rows have a path or a name that contains a text, in any case. */
+export function searchRows(model: SizeModel, text: string): Uint8Array {
+  const names = model.lowerNames();
+  const wanted = text.toLowerCase();
+  if (names === null || wanted.includes("\n")) return matchRows(model, literal(text));
+  const found = matchPaths(model, literal(text));
+  const starts = model.nameStarts;
+  for (let row = 0, at = names.indexOf(wanted); at >= 0; at = names.indexOf(wanted, starts[row])) {
+    row = lineAt(starts, at, row);
+    if (row >= found.length) break;
+    found[row++] = 1;
+  }
   return found;
 }
 
@@ -128,8 +153,9 @@ export function matchLines(text: string, starts: Uint32Array, pattern: RegExp, f
     return;
   }
   const global = new RegExp(pattern.source, pattern.ignoreCase ? "gim" : "gm");
-  for (let row = 0, match; row < found.length && (match = global.exec(text)) !== null; ) {
-    row = lineAt(starts, match.index, row);
+  // The end of a match is in its line, too; asking for no more than that makes no object for each match.
+  for (let row = 0; row < found.length && global.test(text); ) {
+    row = lineAt(starts, global.lastIndex, row);
     if (row >= found.length) break;
     found[row] = 1;
     global.lastIndex = starts[++row];

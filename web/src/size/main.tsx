@@ -15,6 +15,7 @@ document.title = `${info.before_name ? info.before_name + " → " : ""}${info.na
 async function load(): Promise<Loaded> {
   const inlined = info.inlined ? new InlinedModel(info.inlined, info.code_bytes!) : null;
   await Promise.all([model.loadNames(), model.loadLabels(), model.loadDisassembly(), inlined?.load(embedded)]);
+  model.lowerNames();
   return { names: true, inlined };
 }
 

@@ -93,6 +93,7 @@ export class SizeModel {
   /** All stored names, one a line; row I has those between starts[I] and starts[I + 1] - 1. */
   names = "";
   nameStarts: Uint32Array = new Uint32Array(1);
+  private lower: string | null | undefined;
   readonly disassembly = new Map<number, { before: string; after: string }>();
   private labels: { names: Uint32Array; namespaces: Uint32Array; texts: string[]; namespaceTexts: string[] } | null = null;
 
@@ -165,6 +166,15 @@ export class SizeModel {
     const names = table.numbers(new Uint32Array(this.info.rows));
     const namespaces = table.numbers(new Uint32Array(this.info.rows));
     this.labels = { names, namespaces, texts: table.strings(), namespaceTexts: table.strings() };
+  }
+
+  /** All names in lower case, with the same places; null where letters have another length in lower case. */
+  lowerNames(): string | null {
+    if (this.lower === undefined) {
+      const lower = this.names.toLowerCase();
+      this.lower = lower.length === this.names.length ? lower : null;
+    }
+    return this.lower;
   }
 
   /** The stored disassembly of rows that have one: of the side before, and of the one after. */

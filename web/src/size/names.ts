@@ -6,6 +6,9 @@ const PREFIX_WINDOW = 30;
 
 /** Without parameters, template arguments and return type. */
 export function stripName(stored: string): string {
+  const end = stored.indexOf("(");
+  if (end !== 0 && isPlain(stored, end < 0 ? stored.length : end))
+    return end < 0 ? stored : stored.slice(0, end) + stored.slice(stored.lastIndexOf(")") + 1);
   const name = prefixAsSuffix(prefixAsSuffix(stored, " for "), " to ");
   let out = "";
   let depth = 0;
@@ -38,6 +41,16 @@ export function stripName(stored: string): string {
     if (c === "<") depth++;
   }
   return out;
+}
+
+/** Does a name have nothing before END that the rule looks at? Most names do not. */
+function isPlain(name: string, end: number): boolean {
+  for (let i = 0; i < end; i++) {
+    const c = name.charCodeAt(i);
+    if (c === 0x20 || c === 0x3c || c === 0x3e || c === 0x5b) return false;
+    if (c === 0x6f && name.startsWith("operator", i)) return false;
+  }
+  return !name.startsWith(ANONYMOUS, end);
 }
 
 /** "vtable for X" is "X [vtable]". */

@@ -3,7 +3,7 @@
 import { orderBySize } from "../common/order";
 import { Tree } from "../common/tree";
 import { componentRanks, sectionColor, changeColor, wheelColor } from "./colors";
-import { Filter, Grouping, groupRows, matchLines, applyFilter, matchRows, labelRows } from "./groups";
+import { Filter, Grouping, groupRows, applyFilter, labelRows, literal, matchLines, searchRows } from "./groups";
 import { InlinedModel } from "./inlined";
 import { SizeModel, STATUS } from "./model";
 
@@ -17,8 +17,8 @@ export interface RowSource {
   makeTree(grouping: Grouping): Tree;
   /** 1 for each row that passes. */
   filter(filter: Filter): Uint8Array;
-  /** 1 for each row whose path or name matches. */
-  match(pattern: RegExp): Uint8Array;
+  /** 1 for each row whose path or name contains a text, in any case. */
+  search(text: string): Uint8Array;
   shortName(row: number): string;
   fullName(row: number): string;
   path(row: number): string;
@@ -31,11 +31,13 @@ export class SymbolRows implements RowSource {
   readonly values: Float64Array;
   readonly order: Uint32Array;
   private ranks: Uint32Array | null = null;
+  private readonly sectionColors: string[];
 
   constructor(private readonly model: SizeModel, private readonly isMethodCount: boolean) {
     this.count = model.rows.count;
     this.values = isMethodCount ? methodCounts(model) : model.rows.pss;
     this.order = orderBySize(this.values);
+    this.sectionColors = model.info.segments.map((segment) => sectionColor(segment.section));
   }
 
   makeTree(grouping: Grouping): Tree {
@@ -44,12 +46,12 @@ export class SymbolRows implements RowSource {
 
   filter(filter: Filter): Uint8Array {
     const mask = applyFilter(this.model, filter);
-    if (this.isMethodCount) for (let row = 0; row < mask.length; row++) if (!this.model.isMethod(row)) mask[row] = 0;
+    if (this.isMethodCount) this.model.rows.segment.forEach((_, row) => this.model.isMethod(row) || (mask[row] = 0));
     return mask;
   }
 
-  match(pattern: RegExp): Uint8Array {
-    return matchRows(this.model, pattern);
+  search(text: string): Uint8Array {
+    return searchRows(this.model, text);
   }
 
   shortName(row: number): string {
@@ -65,13 +67,13 @@ export class SymbolRows implements RowSource {
   }
 
   color(row: number, by: ColorKey): string {
-    const { rows, info } = this.model;
+    const { rows } = this.model;
     if (by === "growth" && this.model.isDiff) return changeColor(rows.pss[row], rows.before![row]);
     if (by === "component") {
       this.ranks ??= componentRanks(this.model);
       return wheelColor(this.ranks[rows.component[row]]);
     }
-    return sectionColor(info.segments[rows.segment[row]].section);
+    return this.sectionColors[rows.segment[row]];
   }
 }
 
@@ -109,7 +111,11 @@ export class InlinedRows implements RowSource {
     return mask;
   }
 
-  match(pattern: RegExp): Uint8Array {
+  search(text: string): Uint8Array {
+    return this.match(literal(text));
+  }
+
+  private match(pattern: RegExp): Uint8Array {
     const found = new Uint8Array(this.count);
     for (let row = 0; row < this.count; row++) found[row] = pattern.test(this.model.files[row]) ? 1 : 0;
     matchLines(this.model.names, this.model.nameStarts, pattern, found);

@@ -15,7 +15,7 @@ import { Filters } from "./filters";
 import { Filter, needsNames } from "./groups";
 import { FLAGS, SizeModel, STATUS } from "./model";
 import { InlinedRows, RowSource, SymbolRows } from "./rows";
-import { parsePattern, searchPattern, State } from "./state";
+import { parsePattern, State } from "./state";
 import { sumFound } from "./sums";
 
 interface Props {
@@ -59,10 +59,7 @@ export function SizesView({ model, loaded, state, update }: Props) {
   }, [rows, hasNames, filterKey]);
   const version = useVersion(useMemo(() => (tree.filter(mask), {}), [tree, mask]));
   const group = useMemo(() => tree.find(state.focus), [tree, state.focus.join("\x1f")]);
-  const found = useMemo(() => {
-    const pattern = hasNames ? searchPattern(state.search) : null;
-    return pattern ? rows.match(pattern) : null;
-  }, [rows, hasNames, state.search]);
+  const found = useMemo(() => (hasNames && state.search !== "" ? rows.search(state.search) : null), [rows, hasNames, state.search]);
   const foundTotal = useMemo(() => sumFound(tree, found), [tree, found, version]);
   const list = useFoundList(rows, mask, found);
   const look = useVersionOf(rows, state.color, hasNames);

@@ -73,8 +73,3 @@ export function parsePattern(text: string): { pattern: RegExp | null; problem: s
     return { pattern: null, problem: String((error as Error).message).replace(/^Invalid regular expression: /, "") };
   }
 }
-
-/** What the search box finds: the text itself, in any case. */
-export function searchPattern(text: string): RegExp | null {
-  return text === "" ? null : new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
-}

@@ -12,17 +12,24 @@ export interface Line {
 /** What is in a group, by section, and by status in a diff; the largest first. */
 export function breakdown(model: SizeModel, tree: Tree, group: number): Line[] {
   const { rows, info } = model;
+  const counts = new Float64Array(info.segments.length * STATUS.length);
+  const values = new Float64Array(counts.length);
+  tree.eachRow(group, (row) => {
+    const key = rows.segment[row] * STATUS.length + (rows.status ? rows.status[row] : 0);
+    counts[key]++;
+    values[key] += tree.rowValues[row];
+  });
   const lines = new Map<string, Line>();
-  for (let row = 0; row < rows.count; row++) {
-    if (!tree.passes(row) || (group !== 0 && !tree.isIn(-1 - row, group))) continue;
-    const { section } = info.segments[rows.segment[row]];
-    const status = rows.status ? STATUS[rows.status[row]] : "";
-    const key = section + "\0" + status;
-    let line = lines.get(key);
-    if (line === undefined) lines.set(key, (line = { section, status, count: 0, value: 0 }));
-    line.count++;
-    line.value += tree.rowValues[row];
-  }
+  counts.forEach((count, key) => {
+    if (count === 0) return;
+    const { section } = info.segments[Math.floor(key / STATUS.length)];
+    const status = rows.status ? STATUS[key % STATUS.length] : "";
+    const name = section + "\0" + status;
+    let line = lines.get(name);
+    if (line === undefined) lines.set(name, (line = { section, status, count: 0, value: 0 }));
+    line.count += count;
+    line.value += values[key];
+  });
   return [...lines.values()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }
 
