@@ -1,13 +1,15 @@
-/* report.c: the verb report: a file as a page. */
+/* report.c: the verb report: a file as a page, or as a summary. */
 #include <string.h>
 
 #include "base/output.h"
+#include "cli/report_text.h"
 #include "cli/size_input.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 
 static const struct cli_option options[] = {
-    {"output", 'o', "FILE", "write the page here", NULL},
+    {"output", 'o', "FILE", "write a page to FILE; without it, print a summary", NULL},
+    {"json", 0, NULL, "without -o: print the summary as JSON, one object per line", NULL},
     CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
@@ -25,7 +27,7 @@ static int run(const struct cli_arguments *arguments);
 
 const struct cli_verb cli_report = {
     .name = "report",
-    .synopsis = "[OPTION...] FILE [FILE] -o OUT.html",
+    .synopsis = "[OPTION...] FILE [FILE] [-o OUT.html]",
     .summary = "make a page of a file, for a browser",
     .description = "Writes one HTML file that opens without a network. FILE is a size file, a diff of sizes or a\n"
                    "binary; two of them are compared.",
@@ -70,28 +72,38 @@ static sxt_inlined_list *read_inlined(const struct cli_arguments *arguments, con
     return list;
 }
 
+static int make_size_page(const struct cli_arguments *arguments, struct sxt_page *page,
+                          const struct cli_size_input *input, sxt_error *error)
+{
+    sxt_inlined_list *inlined = input->info != NULL ? read_inlined(arguments, input->path) : NULL;
+    const struct sxt_page_sizes sizes = {
+        .info = input->info,
+        .diff = input->diff,
+        .inlined = inlined,
+        .name = base_name(input->path),
+        .before_name = arguments->word_count == 2 ? base_name(arguments->words[0]) : NULL,
+    };
+    int status = sxt_page_make_size(page, &sizes, error);
+    sxt_inlined_list_free(&inlined);
+    return status;
+}
+
 static int report_size(const struct cli_arguments *arguments)
 {
     struct cli_size_input input = {.path = NULL};
     struct sxt_page page;
     sxt_error error;
+    int made = sxt_page_begin(&page, SXT_PAGE_SIZE, &error);
+    if (made != SXT_OK)
+        return finish(arguments, &page, made, NULL, &error);
     int status = arguments->word_count == 2
                      ? cli_size_open_two(arguments, arguments->words[0], arguments->words[1], NULL, &input)
                      : cli_size_open(arguments, arguments->words[0], &input);
     if (status == CLI_DONE) {
-        int made = sxt_page_begin(&page, SXT_PAGE_SIZE, &error);
-        sxt_inlined_list *inlined = input.info != NULL ? read_inlined(arguments, input.path) : NULL;
-        const struct sxt_page_sizes sizes = {
-            .info = input.info,
-            .diff = input.diff,
-            .inlined = inlined,
-            .name = base_name(input.path),
-            .before_name = arguments->word_count == 2 ? base_name(arguments->words[0]) : NULL,
-        };
-        if (made == SXT_OK)
-            made = sxt_page_make_size(&page, &sizes, &error);
-        sxt_inlined_list_free(&inlined);
+        made = make_size_page(arguments, &page, &input, &error);
         status = finish(arguments, &page, made, input.path, &error);
+    } else {
+        sxt_page_free(&page);
     }
     cli_size_close(&input);
     return status;
@@ -125,6 +137,8 @@ static int run(const struct cli_arguments *arguments)
     if (arguments->word_count < 1 || arguments->word_count > 2)
         return cli_usage(arguments->verb, "give one file, or two to compare");
     if (cli_value(arguments, "output") == NULL)
-        return cli_usage(arguments->verb, "give -o FILE");
+        return cli_report_text(arguments);
+    if (cli_given(arguments, "json"))
+        return cli_usage(arguments->verb, "--json is for the summary, not for a page (-o)");
     return is_profile(arguments->words[0]) ? report_profile(arguments) : report_size(arguments);
 }

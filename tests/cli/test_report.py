@@ -1,0 +1,124 @@
+"""The verb report without a browser: summaries as text, and what goes wrong. tests/pages opens the pages."""
+
+import base64
+import json
+import re
+import unittest
+import zlib
+
+from support import mlyze_writer, sextant, tap
+from support.size_writer import Container, Size, Symbol, save, save_diff
+
+PAGES = (sextant.ROOT / "web" / "dist" / "size.html").is_file()
+
+
+def build(size, **keywords):
+    return Size([Symbol(".text", 0x1000, size, "app::f(int)", "o/a.o", "src/a.cc"),
+                 Symbol(".data", 0x2000, 10, "app::state", "o/b.o", "src/b.cc")],
+                [Container("", {}, {".text": size, ".data": 10})], **keywords)  # fmt: skip
+
+
+class Summaries(sextant.ProgramTest):
+    def assert_same(self, verb, *files):
+        for options in ([], ["--json"]):
+            self.assertEqual(self.run_ok("report", *options, *files).out, self.run_ok(verb, *options, *files).out)
+
+    def test_sizes_are_shown_as_size_and_diff_show_them(self):
+        before, after = self.file("a.size", save(build(100))), self.file("b.size", save(build(120)))
+        self.assert_same("size", before)
+        self.assert_same("diff", before, after)
+        self.assert_same("diff", self.file("c.sizediff", save_diff(build(100, is_sparse=True), build(120, is_sparse=True))))
+
+    def test_a_binary_is_shown_as_size_shows_it(self):
+        self.assert_same("size", sextant.program())
+
+    def test_traces_are_shown_as_heap_and_diff_show_them(self):
+        text = mlyze_writer.metadata([[(0, 1, 0)]], ["a.c"], ["main"])
+        paths = [self.file(f"{size}.mlyze", mlyze_writer.plain([("alloc", 1001, 0x10, size, 0, 0)], 1000, text))
+                 for size in (100, 300)]  # fmt: skip
+        self.assert_same("heap", paths[0])
+        self.assert_same("diff", *paths)
+        self.run_ok("report", "--threads", "1", *paths)
+
+    def test_archives_are_shown_as_info_shows_them(self):
+        nm = self.file("nm.txt", "0000000000001000 T first\n0000000000001010 T second\n")
+        blob = self.folder / "a.ksym"
+        self.run_ok("archive", "-q", nm, "-o", blob)
+        for options in ([], ["--json"]):
+            self.assertEqual(self.run_ok("report", *options, blob).out, self.run_ok("info", *options, blob).out)
+
+    def test_a_name_may_begin_with_a_dash(self):
+        self.file("-n.size", save(build(100)))
+        self.assertIn(b".text", self.run_ok("report", "--", "-n.size", cwd=self.folder).out)
+
+
+class Errors(sextant.ProgramTest):
+    def test_what_is_not_there_or_not_known_is_named(self):
+        text = self.file("notes.txt", "just text\n")
+        missing = self.folder / "missing.size"
+        for options in ([], ["-o", self.folder / "x.html"]):
+            self.run_error("report", missing, *options, naming="missing.size")
+            self.run_error("report", text, *options, naming="notes.txt")
+        self.assertFalse((self.folder / "x.html").exists())
+
+    def test_usage(self):
+        path = self.file("a.size", save(build(100)))
+        self.run_usage("report")
+        self.run_usage("report", path, path, path)
+        self.run_usage("report", path, "--json", "-o", self.folder / "x.html")
+
+    @unittest.skipUnless(PAGES, "built without pages")
+    def test_a_folder_that_is_missing_is_named(self):
+        path = self.file("a.size", save(build(100)))
+        self.run_error("report", path, "-o", self.folder / "no" / "x.html", naming="x.html")
+
+
+@unittest.skipUnless(PAGES, "built without pages")
+class Data(sextant.ProgramTest):
+    """What a page has in it, without a browser."""
+
+    def page(self, *files):
+        self.run_ok("report", *files, "-o", self.folder / "x.html")
+        text = (self.folder / "x.html").read_text(encoding="utf-8")
+        about = json.loads(re.search(r'id="page">(.*?)</script>', text, re.DOTALL).group(1))
+        blocks = dict(re.findall(r'id="block-(\w+)">([^<]*)<', text))
+        return text, about, {name: zlib.decompress(base64.b64decode(data), -15) for name, data in blocks.items()}
+
+    def test_totals_and_names(self):
+        _, about, blocks = self.page(self.file("a.size", save(build(100))))
+        self.assertEqual((about["kind"], about["name"], about["rows"]), ("size", "a.size", 2))
+        self.assertEqual(about["after"]["file_bytes"], 110)
+        self.assertEqual(blocks["names"], b"app::f(int)\napp::state\n")
+
+    def test_a_diff_has_both_sides(self):
+        before, after = self.file("a.size", save(build(100))), self.file("b.size", save(build(120)))
+        _, about, _ = self.page(before, after)
+        summary = self.run_ok("diff", "--json", before, after).json_lines()[-1]["summary"]
+        self.assertEqual((about["before_name"], about["name"]), ("a.size", "b.size"))
+        for key in ("unchanged", "changed", "added", "removed"):
+            self.assertEqual(about["change"][key], summary[key])
+        self.assertEqual([about["change"][key + "_bytes"] for key in ("before", "after")], [110, 130])
+        self.assertEqual(about["change"]["bytes"], summary["total"])
+
+    def test_nothing_in_a_page_ends_its_elements(self):
+        name = "</script><script>alert(1)</script><!--"
+        size = Size([Symbol(".text", 0x1000, 5, name, name, name, name)],
+                    [Container(name, {name: name}, {".text": 5}, {name: {"SIZE/" + name: 1}})], {name: name})  # fmt: skip
+        (self.folder / "a<b>.size").write_bytes(save(size))
+        text, about, blocks = self.page(self.folder / "a<b>.size")
+        template = (sextant.ROOT / "web" / "dist" / "size.html").read_text(encoding="utf-8")
+        added = len(blocks) + 1
+        self.assertEqual(text.count("<script"), template.count("<script") + added)
+        self.assertEqual(text.count("</script"), template.count("</script") + added)
+        self.assertEqual(about["name"], "a<b>.size")
+        self.assertEqual(blocks["names"].decode(), name + "\n")
+
+    def test_a_page_loads_nothing(self):
+        text, _, _ = self.page(self.file("a.size", save(build(100))))
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotRegex(policy, r"https?:|\*|unsafe")
+
+
+if __name__ == "__main__":
+    tap.main()
