@@ -32,10 +32,13 @@ export function listLines(tree: Tree, group: number, open: ReadonlySet<number>):
   return lines;
 }
 
-/** The groups that have to be open so that there is something to choose from: those that are alone in theirs. */
-export function lonelyGroups(tree: Tree, group: number): Set<number> {
+const FEW = 3;
+
+/** The groups that are open at first, so that there is something to see: the heaviest one where there are only a few. */
+export function firstOpen(tree: Tree, group: number): Set<number> {
   const open = new Set<number>();
-  for (let items = tree.itemsIn(group); items.length === 1 && items[0] >= 0; items = tree.itemsIn(items[0])) open.add(items[0]);
+  for (let items = tree.itemsIn(group); items.length > 0 && items.length <= FEW && items[0] >= 0; items = tree.itemsIn(items[0]))
+    open.add(items[0]);
   return open;
 }
 

@@ -2,7 +2,7 @@
 // that begins with them.
 import { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { listLines, lonelyGroups } from "./lines";
+import { firstOpen, listLines } from "./lines";
 import { Tree } from "./tree";
 
 export interface TreeTableProps {
@@ -26,7 +26,7 @@ const MOST_LETTERS = 1000;
 
 export function TreeTable(props: TreeTableProps) {
   const { tree, group } = props;
-  const [open, setOpen] = useState<Set<number>>(() => lonelyGroups(tree, group));
+  const [open, setOpen] = useState<Set<number>>(() => firstOpen(tree, group));
   const [cursor, setCursor] = useState(0);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(400);
@@ -34,7 +34,7 @@ export function TreeTable(props: TreeTableProps) {
   const box = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
-    setOpen(lonelyGroups(tree, group));
+    setOpen(firstOpen(tree, group));
     setCursor(0);
     box.current!.scrollTop = 0;
   }, [tree, group]);

@@ -52,6 +52,8 @@ function cellOf(rectangles: Rectangles, i: number, look: Look, palette: Palette)
   }
   const isDim = found !== null && (item < 0 ? found[-1 - item] : foundIn![item]) === 0;
   const row = item < 0 ? -1 - item : tree.heavyRow(item);
+  const isDivided = i + 1 < rectangles.count && rectangles.depth[i + 1] > rectangles.depth[i];
+  if (isDivided) return { fill: palette.panel, isDim: false, text: "", textColor: palette.text };
   return {
     fill: row < 0 ? palette.panel : look.color(row), isDim, text: isWide ? look.name(item) : "",
     textColor: isDim ? palette.dim : ON_COLOR,

@@ -11,7 +11,7 @@ export function MetricsView({ model, unit }: { model: SizeModel; unit: ByteUnit 
     <main class="about" aria-label="Metrics">
       <details open>
         <summary><h2>Sections</h2></summary>
-        <Table isDiff={model.isDiff} columns={model.isDiff ? ["bytes before", "bytes after", "change"] : ["in the file", "in memory", "symbols"]}>
+        <Table columns={model.isDiff ? ["bytes before", "bytes after", "change"] : ["in the file", "in memory", "symbols"]}>
           {sectionEntries(before, after).map((entry) => (
             <tr>
               <th scope="row"><bdi>{entry.name}</bdi>{(entry.after ?? entry.before)!.is_in_other && <span class="dim"> (in .other)</span>}</th>
@@ -43,7 +43,7 @@ export function MetricsView({ model, unit }: { model: SizeModel; unit: ByteUnit 
       {parts.map((part) => (
         <details open>
           <summary><h2><bdi>{part.title}</bdi></h2></summary>
-          <Table isDiff={model.isDiff} columns={model.isDiff ? ["before", "after", "change"] : ["value"]}>
+          <Table columns={model.isDiff ? ["before", "after", "change"] : ["value"]}>
             {part.entries.map((entry) => <Metric entry={entry} isDiff={model.isDiff} unit={unit} />)}
           </Table>
         </details>
@@ -91,7 +91,7 @@ export function BuildView({ model }: { model: SizeModel }) {
       {parts.map((part) => (
         <details open>
           <summary><h2><bdi>{part.title}</bdi></h2></summary>
-          <Table isDiff={model.isDiff} columns={model.isDiff ? ["before", "after", ""] : ["value"]}>
+          <Table isText columns={model.isDiff ? ["before", "after", ""] : ["value"]}>
             {part.entries.map((entry) => <Setting entry={entry} isDiff={model.isDiff} />)}
           </Table>
         </details>
@@ -114,10 +114,10 @@ function Setting({ entry, isDiff }: { entry: Entry<string>; isDiff: boolean }) {
   );
 }
 
-function Table({ isDiff, columns, children }: { isDiff: boolean; columns: string[]; children: ComponentChildren }) {
+function Table({ columns, isText, children }: { columns: string[]; isText?: boolean; children: ComponentChildren }) {
   return (
-    <table class={isDiff ? "diff" : ""}>
-      <thead><tr><th scope="col">name</th>{columns.map((column) => (column === "" ? <td /> : <th scope="col" class={/value|^(before|after)$/.test(column) ? "" : "number"}>{column}</th>))}</tr></thead>
+    <table>
+      <thead><tr><th scope="col">name</th>{columns.map((column) => (column === "" ? <td /> : <th scope="col" class={isText ? "" : "number"}>{column}</th>))}</tr></thead>
       <tbody>{children}</tbody>
     </table>
   );

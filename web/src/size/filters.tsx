@@ -99,13 +99,15 @@ function Choices({ title, all, chosen, count, onChange }: ChoicesProps) {
   );
 }
 
-function Export({ onExport }: { onExport(kind: "csv" | "json" | "svg"): void }) {
+const EXPORTS = { csv: "CSV: the symbols that are shown", json: "JSON: the symbols that are shown", svg: "SVG: the treemap" } as const;
+
+function Export({ onExport }: { onExport(kind: keyof typeof EXPORTS): void }) {
   return (
     <Popup title="Export">
       <div class="menu">
-        <button onClick={() => onExport("csv")}>CSV: the symbols that are shown</button>
-        <button onClick={() => onExport("json")}>JSON: the symbols that are shown</button>
-        <button onClick={() => onExport("svg")}>SVG: the treemap</button>
+        {(Object.keys(EXPORTS) as (keyof typeof EXPORTS)[]).map((kind) => (
+          <button onClick={(event) => { event.currentTarget.closest("details")!.open = false; onExport(kind); }}>{EXPORTS[kind]}</button>
+        ))}
       </div>
     </Popup>
   );

@@ -78,7 +78,7 @@ export function SizesView({ model, loaded, state, update }: Props) {
   const show = (amount: number) =>
     isMethods ? (isChange && amount > 0 ? "+" : "") + count(amount) : isChange ? change(amount, state.byteunit) : bytes(amount, state.byteunit);
   const exact = (amount: number) => (isMethods ? `${count(amount)} methods` : `${count(amount)} bytes`);
-  const name = (item: number) => (item >= 0 ? tree.names[item] || "(root)" : hasNames ? rows.shortName(-1 - item) || "(no name)" : "…");
+  const name = (item: number) => (item >= 0 ? (tree.names[item].trim() ? tree.names[item] : "(blank)") : hasNames ? rows.shortName(-1 - item) || "(no name)" : "…");
   const describe = (item: number) => {
     const title = item >= 0 ? tree.pathNames(item).join(" › ") : hasNames ? rows.fullName(-1 - item).slice(0, 500) : "";
     return `${title}\n${show(tree.valueOf(item))} (${exact(tree.valueOf(item))}), ${percent(tree.valueOf(item), tree.values[0])}`;

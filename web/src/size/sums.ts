@@ -41,6 +41,14 @@ export function bytesByStatus(model: SizeModel): Record<(typeof STATUS)[number],
   return Object.fromEntries(STATUS.map((name, i) => [name, sums[i]])) as Record<(typeof STATUS)[number], number>;
 }
 
+/** What all symbols take in the file. */
+export function symbolBytes(model: SizeModel): number {
+  const { rows, info } = model;
+  let sum = 0;
+  for (let row = 0; row < rows.count; row++) if (!info.segments[rows.segment[row]].is_bss) sum += rows.pss[row];
+  return sum;
+}
+
 /** The rows of FOUND that pass the filter of a tree. */
 export function sumFound(tree: Tree, found: Uint8Array | null): { count: number; value: number } {
   const sum = { count: 0, value: 0 };

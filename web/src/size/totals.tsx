@@ -1,7 +1,7 @@
 // The line of totals in the head of the page. They are those that the program prints.
 import { bytes, change, count } from "../common/format";
 import { SizeModel } from "./model";
-import { bytesByStatus } from "./sums";
+import { bytesByStatus, symbolBytes } from "./sums";
 
 const signed = (value: number) => (value > 0 ? "+" : "") + count(value);
 
@@ -11,9 +11,11 @@ export function Totals({ model }: { model: SizeModel }) {
 
 function Sizes({ model }: { model: SizeModel }) {
   const { file_bytes, memory_bytes } = model.info.after;
+  const inSymbols = symbolBytes(model);
   return (
     <>
       <b>{count(file_bytes)} bytes</b> in the file ({bytes(file_bytes)}), {count(memory_bytes)} bytes in memory, {count(model.info.rows)} symbols
+      {Math.round(inSymbols) !== file_bytes && <> with <b>{count(inSymbols)} bytes</b>: the file does not list all symbols, or not exactly</>}
     </>
   );
 }
