@@ -34,3 +34,30 @@ describe("Tree", () => {
     expect([...tree.rowsIn(tree.find(["a"]))]).toEqual([1, 2, 0]);
   });
 });
+
+describe("chains of groups", () => {
+  test("a group with nothing but one group is one with it", () => {
+    const tree = make(["/usr/app/src", "/usr/app/lib"], [0, 1], [1, 2]);
+    expect([...tree.groupsIn(0)].map((group) => tree.names[group])).toEqual(["/usr/app"]);
+    expect([...tree.groupsIn(1)].map((group) => tree.names[group])).toEqual(["lib", "src"]);
+    expect(tree.values[1]).toBe(3);
+  });
+
+  test("a group with rows of its own stays", () => {
+    const tree = make(["a", "a/b"], [0, 1], [1, 2]);
+    expect([...tree.groupsIn(0)].map((group) => tree.names[group])).toEqual(["a"]);
+    expect(tree.groupCount).toBe(3);
+  });
+
+  test("rows of all depths are visited", () => {
+    const tree = make(["a/b", "a/c", "d"], [0, 1, 2], [1, 2, 3]);
+    const rows: number[] = [];
+    tree.eachRow(tree.find(["a"]), (row) => rows.push(row));
+    expect(rows.sort()).toEqual([0, 1]);
+  });
+
+  test("labels with many parts do no harm", () => {
+    const tree = make([Array(2000).fill("x").join("/"), Array(100_000).fill("y").join("/")], [0, 1], [1, 2]);
+    expect(tree.groupCount).toBe(3);
+  });
+});

@@ -5,6 +5,9 @@
 // is a few passes over arrays without an object for any group, so that a million rows are filtered in milliseconds.
 import { orderBySize } from "./order";
 
+/** A label that is longer is not divided: it is not a path that somebody would follow. */
+const LONGEST = 4096;
+
 export class Tree {
   /** Of each group; group 0 is the root. A group comes after its parent. */
   names: string[] = [""];
@@ -52,7 +55,7 @@ export class Tree {
       for (let rest = label; ; ) {
         group = known.get(rest);
         if (group !== undefined) break;
-        const end = separator === "" ? -1 : rest.lastIndexOf(separator);
+        const end = separator === "" || label.length > LONGEST ? -1 : rest.lastIndexOf(separator);
         open.push([rest, end]);
         if (end <= 0) break;
         rest = rest.slice(0, end);
