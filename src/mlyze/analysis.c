@@ -174,6 +174,12 @@ static bool end_unusual(sxt_heap_usage *usage, const struct sxt_live_block *bloc
         end_block(usage, &usage->threads[block->thread], ending);
     if (usage->sizes != NULL)
         end_block(usage, &usage->sizes[sxt_heap_power_of_block(usage, block)], ending);
+    if (usage->bins != NULL) {
+        struct sxt_heap_bin_block ended = sxt_heap_bin_block(usage, block, ending->weight);
+        sxt_heap_bins_end(usage->bins, &ended, block->time + ending->lifetime, ending->lifetime);
+        if (ending->is_temporary)
+            sxt_heap_bins_temporary(usage->bins, &ended);
+    }
     return true;
 }
 
@@ -264,6 +270,10 @@ static bool add_unusual(struct heap_pass *pass, const struct sxt_live_block *blo
         add_block(usage, &usage->threads[block->thread], block->size, weight);
     if (usage->sizes != NULL && !site->is_left_out)
         add_block(usage, &usage->sizes[sxt_heap_power_of_block(usage, block)], block->size, weight);
+    if (usage->bins != NULL && !site->is_left_out) {
+        struct sxt_heap_bin_block begun = sxt_heap_bin_block(usage, block, weight);
+        sxt_heap_bins_add(usage->bins, &begun, block->time);
+    }
     if (usage->is_filtered)
         add_filtered(pass, site, block->size, weight, block->time);
     return !usage->is_filtered;
@@ -381,6 +391,8 @@ static void take_rare(struct heap_pass *pass, const sxt_trace_event *event)
         usage->gc_events++;
         usage->gc_objects += event->objects;
         usage->gc_bytes += event->size;
+        if (usage->bins != NULL)
+            sxt_heap_bins_collect(usage->bins, event);
     } else {
         usage->others += event->type > SXT_MLYZE_TYPE_LAST;
     }

@@ -21,6 +21,7 @@
 
 #include <sextant/trace_view.h>
 
+#include "mlyze/bins.h"
 #include "mlyze/mlyze.h"
 #include "mlyze/sites.h"
 
@@ -68,6 +69,7 @@ struct sxt_heap_usage {
     sxt_heap_lifetimes lifetimes;
     struct sxt_heap_intervals timeline; /* without gaps, from `start` on */
     struct sxt_heap_intervals windows;  /* the busiest, by bytes */
+    struct sxt_heap_bins *bins;         /* belongs to the caller; NULL unless asked for */
     bool is_sampled;                    /* counts and bytes are estimates */
     bool is_saturated;                  /* sizes add up to more than 64 bits hold; sums stop there */
     bool is_damaged;                    /* the rest cannot be read: `damage` says why */
@@ -78,10 +80,11 @@ struct sxt_heap_usage {
     struct sxt_arena damage_texts;
 };
 
-/* Called now and then: the events before OFFSET of the file are not needed any more. */
+/* PASSED is called now and then: the events before OFFSET of the file are not needed any more. May be NULL. */
 struct sxt_heap_watcher {
     void (*passed)(void *data, uint64_t offset);
     void *data;
+    struct sxt_heap_bins *bins; /* new ones, to be filled; NULL: none. Not for windows (`from` in the options) */
 };
 
 /*

@@ -40,6 +40,10 @@ void sxt_heap_find_leaks(struct heap_pass *pass)
             all[i]->leaked_count += weight;
         }
         sxt_heap_sites_add_pair(&usage->sites, block->site, SXT_HEAP_LEAKED, block->size, weight);
+        if (usage->bins != NULL && is_kept) {
+            struct sxt_heap_bin_block leaked = sxt_heap_bin_block(usage, block, weight);
+            sxt_heap_bins_leak(usage->bins, &leaked, block->time);
+        }
     }
 }
 

@@ -79,6 +79,20 @@ static inline unsigned sxt_heap_power_of_block(const sxt_heap_usage *usage, cons
     return usage->is_sampled ? (unsigned)block->sequence : sxt_heap_power_of(block->size);
 }
 
+/* A block as the bins count it. */
+static inline struct sxt_heap_bin_block sxt_heap_bin_block(const sxt_heap_usage *usage,
+                                                           const struct sxt_live_block *block, uint32_t weight)
+{
+    return (struct sxt_heap_bin_block){
+        .site = block->site,
+        .stack = sxt_heap_record(&usage->sites, block->site)->stack,
+        .thread = block->thread,
+        .size = block->size,
+        .weight = weight,
+        .power = sxt_heap_power_of_block(usage, block),
+    };
+}
+
 /* Takes COUNT events, and begins or ends the window where they cross its ends. */
 void sxt_heap_take_batch(struct heap_pass *pass, const sxt_trace_event *events, size_t count);
 

@@ -43,14 +43,18 @@ static int finish(struct heap_pass *pass, sxt_error *error)
         sxt_heap_remember_peak(usage, &usage->sizes[i]);
     if (usage->is_filtered)
         sxt_heap_remember_peak(usage, &usage->total);
+    if (usage->bins != NULL)
+        sxt_heap_bins_close(usage->bins, usage->end);
     sxt_heap_find_leaks(pass);
+    if (usage->bins != NULL && !sxt_heap_bins_is_whole(usage->bins))
+        return sxt_fail_memory(error, sxt_heap_bins_entry_count(usage->bins) * sizeof(struct sxt_heap_bin_entry));
     return usage->sites.no_memory ? fail_sites(usage, error) : sxt_heap_merge_sites(usage, error);
 }
 
 static void report_passed(struct heap_pass *pass, const struct sxt_mlyze_cursor *cursor)
 {
     const struct sxt_heap_watcher *watcher = pass->watcher;
-    uint64_t offset = watcher != NULL ? sxt_mlyze_offset(cursor) : 0;
+    uint64_t offset = watcher != NULL && watcher->passed != NULL ? sxt_mlyze_offset(cursor) : 0;
     if (offset < pass->passed || offset - pass->passed < PASSED_STEP)
         return;
     pass->passed = offset;
@@ -156,7 +160,11 @@ static bool prepare(struct heap_pass *pass)
     pass->period = (double)header->period;
     usage->is_filtered = pass->sieve != NULL;
     pass->threads = pass->sieve != NULL ? sxt_heap_sieve_threads(pass->sieve) : NULL;
-    pass->is_unusual = usage->is_sampled || usage->is_filtered || usage->options.by_thread || usage->options.by_size;
+    usage->bins = pass->watcher != NULL ? pass->watcher->bins : NULL;
+    if (usage->bins != NULL)
+        sxt_heap_bins_begin(usage->bins, usage->start);
+    pass->is_unusual = usage->is_sampled || usage->is_filtered || usage->options.by_thread || usage->options.by_size ||
+                       usage->bins != NULL;
     pass->has_begun = usage->options.from.kind == SXT_HEAP_MOMENT_NONE;
     pass->sequences = calloc(SXT_HEAP_THREADS, sizeof *pass->sequences);
     if (usage->options.by_thread)

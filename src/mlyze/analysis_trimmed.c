@@ -28,6 +28,10 @@ static void count(sxt_heap_usage *usage, const struct heap_cut *cut)
         add_temporary(&usage->threads[block->thread], block->size);
     if (usage->sizes != NULL)
         add_temporary(&usage->sizes[sxt_heap_power_of_block(usage, block)], block->size);
+    if (usage->bins != NULL) {
+        struct sxt_heap_bin_block ended = sxt_heap_bin_block(usage, block, 1);
+        sxt_heap_bins_temporary(usage->bins, &ended);
+    }
     add_temporary(&usage->total, block->size);
 }
 

@@ -66,8 +66,8 @@ static int take_peaks(const sxt_trace *trace, const sxt_heap_options *options, s
     return status;
 }
 
-int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *given, const bool *threads,
-                              sxt_heap_usage **out, sxt_error *error)
+static int analyse(const sxt_trace *trace, const sxt_heap_options *given, const bool *threads,
+                   struct sxt_heap_bins *bins, sxt_heap_usage **out, sxt_error *error)
 {
     sxt_heap_options options;
     *out = NULL;
@@ -86,7 +86,7 @@ int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *gi
             .first = first,
             .passed = first,
         };
-        const struct sxt_heap_watcher watcher = {pass, &reading};
+        const struct sxt_heap_watcher watcher = {pass, &reading, bins};
         status = sxt_heap_run_watched(trace->mlyze, &options, threads, &watcher, usage, error);
     }
     if (status == SXT_OK && trace->ended != NULL)
@@ -96,6 +96,18 @@ int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *gi
     else
         free(usage);
     return status;
+}
+
+int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *options, const bool *threads,
+                              sxt_heap_usage **out, sxt_error *error)
+{
+    return analyse(trace, options, threads, NULL, out, error);
+}
+
+int sxt_trace_analyse_bins(const sxt_trace *trace, const sxt_heap_options *options, struct sxt_heap_bins *bins,
+                           sxt_heap_usage **out, sxt_error *error)
+{
+    return analyse(trace, options, NULL, bins, out, error);
 }
 
 int sxt_trace_analyse(const sxt_trace *trace, const sxt_heap_options *options, sxt_heap_usage **out, sxt_error *error)

@@ -56,6 +56,10 @@ void sxt_trace_free_parts(sxt_trace *trace);
 int sxt_trace_analyse_threads(const sxt_trace *trace, const sxt_heap_options *options, const bool *threads,
                               sxt_heap_usage **out, sxt_error *error);
 
+/* The same with BINS, which are new and are filled, of a trace that is not joined; NULL: none. */
+int sxt_trace_analyse_bins(const sxt_trace *trace, const sxt_heap_options *options, struct sxt_heap_bins *bins,
+                           sxt_heap_usage **out, sxt_error *error);
+
 /* --- caches.c: FILE.idx and FILE.live --- */
 
 /* Writes PATH.idx for the trace in the file PATH. Best effort: failure is ignored, because nothing depends on it. */
