@@ -1,7 +1,11 @@
 /* report.c: the verb report: a file as a page, or as a summary. */
+#include <stdlib.h>
 #include <string.h>
 
+#include <sextant/archive.h>
+
 #include "base/output.h"
+#include "cli/heap.h"
 #include "cli/report_text.h"
 #include "cli/size_input.h"
 #include "cli/verbs.h"
@@ -10,6 +14,9 @@
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "write a page to FILE; without it, print a summary", NULL},
     {"json", 0, NULL, "without -o: print the summary as JSON, one object per line", NULL},
+    {"sources", 0, NULL,
+     "traces: put lines of source code into the page, from files that are\nhere; they are confidential", NULL},
+    {"address", 0, "0xADDRESS", "traces: put the history of this address into the page; may be\nrepeated", NULL},
     CLI_OPTION_WIDE,
     CLI_OPTION_NO_MAP,
     CLI_OPTION_MAX_SIZE,
@@ -20,6 +27,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"sextant report app.size -o app.html", "what takes the space, as a treemap"},
     {"sextant report old.size new.size -o diff.html", "what changed"},
+    {"sextant report app.mlyze -o heap.html", "live bytes over time, and flame graphs of any window"},
     {NULL, NULL},
 };
 
@@ -121,6 +129,61 @@ static int report_profile(const struct cli_arguments *arguments)
     return finish(arguments, &page, status, failed, &error);
 }
 
+/* --- heap traces --- */
+
+static int take_addresses(const struct cli_arguments *arguments, uint64_t **out, size_t *count)
+{
+    size_t given = 0;
+    while (cli_value_at(arguments, "address", given) != NULL)
+        given++;
+    *count = 0;
+    *out = calloc(given + 1, sizeof **out);
+    if (*out == NULL)
+        return cli_fail_text(NULL, "out of memory");
+    for (; *count < given; ++*count)
+        if (!cli_parse_address(cli_value_at(arguments, "address", *count), &(*out)[*count]))
+            return cli_usage(arguments->verb, "not a hexadecimal address: '%s'",
+                             cli_value_at(arguments, "address", *count));
+    return CLI_DONE;
+}
+
+static int report_trace(const struct cli_arguments *arguments)
+{
+    const char *path = arguments->words[0];
+    struct cli_heap heap = {.path = NULL};
+    struct cli_progress progress = {.phase = "reading events"};
+    struct sxt_page page;
+    sxt_error error;
+    uint64_t *addresses = NULL;
+    size_t address_count = 0;
+    int made = sxt_page_begin(&page, SXT_PAGE_HEAP, &error);
+    if (made != SXT_OK)
+        return finish(arguments, &page, made, NULL, &error);
+    int status = take_addresses(arguments, &addresses, &address_count);
+    if (status == CLI_DONE)
+        status = cli_heap_open(path, false, &heap);
+    if (status == CLI_DONE) {
+        const struct sxt_page_heap about = {
+            .trace = heap.trace,
+            .name = base_name(path),
+            .with_sources = cli_given(arguments, "sources"),
+            .addresses = addresses,
+            .address_count = address_count,
+            .progress = cli_progress_show,
+            .progress_data = &progress,
+        };
+        cli_warn_state(path, heap.trace);
+        made = sxt_page_make_heap(&page, &about, &error);
+        cli_progress_end(&progress);
+        status = finish(arguments, &page, made, path, &error);
+    } else {
+        sxt_page_free(&page);
+    }
+    cli_heap_close(&heap);
+    free(addresses);
+    return status;
+}
+
 /* By the name for now: a profile has nothing by which it can be known. */
 static bool is_profile(const char *path)
 {
@@ -140,5 +203,11 @@ static int run(const struct cli_arguments *arguments)
         return cli_report_text(arguments);
     if (cli_given(arguments, "json"))
         return cli_usage(arguments->verb, "--json is for the summary, not for a page (-o)");
-    return is_profile(arguments->words[0]) ? report_profile(arguments) : report_size(arguments);
+    sxt_kind kind;
+    sxt_error error;
+    if (is_profile(arguments->words[0]))
+        return report_profile(arguments);
+    if (sxt_identify_path(arguments->words[0], &kind, &error) != SXT_OK)
+        return cli_fail(arguments->words[0], &error);
+    return kind == SXT_KIND_TRACE ? report_trace(arguments) : report_size(arguments);
 }

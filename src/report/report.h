@@ -14,10 +14,11 @@
 #include <stddef.h>
 
 #include <sextant/size.h>
+#include <sextant/trace.h>
 
 #include "base/buffer.h"
 
-enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_PROFILE, SXT_PAGE_KINDS };
+enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_PROFILE, SXT_PAGE_HEAP, SXT_PAGE_KINDS };
 
 /* A page that is being made. Failures are sticky, as those of its buffer. */
 struct sxt_page {
@@ -61,5 +62,18 @@ int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tre
 /* The same for profiles in files; the second path is NULL for one. On failure *FAILED is the path that was not read. */
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
                            sxt_error *error);
+
+/* A heap trace. */
+struct sxt_page_heap {
+    const sxt_trace *trace;
+    const char *name;          /* the title */
+    bool with_sources;         /* lines of source code around the frames, from files that are here */
+    const uint64_t *addresses; /* whose history is in the page */
+    size_t address_count;
+    void (*progress)(void *data, uint64_t done, uint64_t all); /* as in sxt_heap_options */
+    void *progress_data;
+};
+
+int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error);
 
 #endif

@@ -156,8 +156,16 @@ export interface FrameSum {
   totalBefore: number;
 }
 
-/** Of each function: what happened in it, and in it and below it; calls of itself count once. */
-export function sumFrames(calls: Calls, frameCount: number): FrameSum[] {
+/** Which calls are below another call of the same function. */
+export function findInside(calls: Calls): Uint8Array {
+  return Uint8Array.from(calls.parent, (_, node) => (node > 0 && isInside(calls, node) ? 1 : 0));
+}
+
+/**
+ * Of each function: what happened in it, and in it and below it; calls of itself count once. INSIDE is what findInside
+ * returns, for callers that sum often.
+ */
+export function sumFrames(calls: Calls, frameCount: number, inside: Uint8Array | null = null): FrameSum[] {
   const sums: FrameSum[] = Array.from({ length: frameCount }, (_, frame) => ({ frame, self: 0, total: 0, selfBefore: 0, totalBefore: 0 }));
   const totals = sumUp(calls.parent, calls.self);
   const totalsBefore = calls.before ? sumUp(calls.parent, calls.before) : null;
@@ -165,7 +173,7 @@ export function sumFrames(calls: Calls, frameCount: number): FrameSum[] {
     const sum = sums[calls.frame[i]];
     sum.self += calls.self[i];
     if (calls.before) sum.selfBefore += calls.before[i];
-    if (isInside(calls, i)) continue;
+    if (inside ? inside[i] : isInside(calls, i)) continue;
     sum.total += totals[i];
     if (totalsBefore) sum.totalBefore += totalsBefore[i];
   }

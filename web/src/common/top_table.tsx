@@ -1,6 +1,7 @@
-// Functions by what they take. Only the visible lines exist.
+// Functions, or other things with numbers, by what they take. Only the visible lines exist.
+import { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { FrameSum } from "../common/calls";
+import { FrameSum } from "./calls";
 
 export interface Column {
   key: string;
@@ -16,6 +17,10 @@ interface Props {
   sort: string;
   name(frame: number): string;
   place(frame: number): string;
+  /** What is shown after the name. */
+  after?(frame: number): ComponentChildren;
+  /** Of the names. */
+  title?: string;
   onSort(key: string): void;
   chosen: number | null;
   onChoose(frame: number): void;
@@ -58,7 +63,7 @@ export function TopTable(props: Props) {
   const last = Math.min(lines.length, first + Math.ceil(height / LINE) + 10);
   return (
     <div
-      class="top-table" role="grid" aria-label="Functions" aria-rowcount={lines.length + 1} tabIndex={0} ref={box}
+      class="top-table" role="grid" aria-label={(props.title ?? "Function") + "s"} aria-rowcount={lines.length + 1} tabIndex={0} ref={box}
       onScroll={() => setTop(box.current!.scrollTop)} onKeyDown={onKeyDown}
       aria-activedescendant={lines[cursor] ? "function-" + cursor : undefined}
     >
@@ -68,7 +73,7 @@ export function TopTable(props: Props) {
             <button onClick={() => props.onSort(column.key)}>{column.title}{props.sort === column.key ? " ▾" : ""}</button>
           </span>
         ))}
-        <span class="name" role="columnheader">Function</span>
+        <span class="name" role="columnheader">{props.title ?? "Function"}</span>
       </div>
       <div class="space" role="presentation" style={{ height: `${lines.length * LINE}px` }}>
         {lines.slice(first, last).map((sum, i) => (
@@ -80,7 +85,7 @@ export function TopTable(props: Props) {
             {props.columns.map((column) => (
               <span class={"number " + (column.class?.(sum) ?? "")} role="gridcell">{column.text(sum)}</span>
             ))}
-            <span class="name" role="gridcell" title={props.place(sum.frame)}><bdi>{props.name(sum.frame).slice(0, 1000)}</bdi></span>
+            <span class="name" role="gridcell" title={props.place(sum.frame)}><bdi>{props.name(sum.frame).slice(0, 1000)}</bdi>{props.after?.(sum.frame)}</span>
           </div>
         ))}
       </div>

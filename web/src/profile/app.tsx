@@ -1,11 +1,13 @@
 // The page of a profile: flame graph, and the functions beside it.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BottomUp, CallView, FrameSum, sumFrames, TopDown } from "../common/calls";
+import { frameColor, growthColor } from "../common/flame_colors";
 import { FlameView } from "../common/flame_view";
 import { amount, count, percent } from "../common/format";
+import { pattern } from "../common/search";
+import { Column, TopTable } from "../common/top_table";
 import { readState, writeState } from "../common/url_state";
 import { ProfileModel } from "./model";
-import { Column, TopTable } from "./top_table";
 
 interface State {
   type: string;
@@ -16,30 +18,6 @@ interface State {
 }
 
 const DEFAULTS: State = { type: "", view: "top-down", search: "", sort: "self", invert: "" };
-
-function pattern(text: string): RegExp | null {
-  try {
-    return text === "" ? null : new RegExp(text, "i");
-  } catch {
-    return null;
-  }
-}
-
-/** A colour by the binary and the function, the same in every view. */
-function frameColor(name: string, binary: string): string {
-  let hash = 0;
-  for (let i = 0; i < name.length && i < 40; i++) hash = (hash * 31 + name.charCodeAt(i)) | 0;
-  let from = 0;
-  for (let i = 0; i < binary.length; i++) from = (from * 33 + binary.charCodeAt(i)) | 0;
-  return `hsl(${[28, 42, 200, 168, 12, 220][Math.abs(from) % 6] + (Math.abs(hash) % 16)} 72% ${64 + (Math.abs(hash >> 4) % 16)}%)`;
-}
-
-function growthColor(now: number, before: number): string {
-  if (now === before) return "#c3c9d0";
-  const share = Math.min(1, before > 0 ? Math.abs(now - before) / before : 1);
-  const light = 84 - 30 * Math.sqrt(share);
-  return now > before ? `hsl(22 95% ${light}%)` : `hsl(203 80% ${light}%)`;
-}
 
 export function App({ model }: { model: ProfileModel }) {
   const { info } = model;

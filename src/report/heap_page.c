@@ -1,0 +1,264 @@
+/*
+ * heap_page.c: the data of a page about a heap trace. Exact totals are in its JSON; everything over time is in bins, so
+ * that the page can show any window of whole bins.
+ *
+ * Block "calls" has the tree of the stacks (heap_calls.c); then of each row, a stack on a thread, the number of its
+ * node and of its stack, its thread, and whether its leaks are suppressed. docs/pages.md describes the other blocks.
+ */
+#include "report/heap_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/string.h"
+#include "report/columns.h"
+#include "trace/trace.h"
+
+#define POINTS_MOST 2048 /* of the timeline */
+
+/* --- totals --- */
+
+static void write_whole(struct sxt_json_writer *json, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    sxt_json_write_string(json, key, sxt_string_of(text));
+}
+
+void sxt_heap_page_write_totals(struct sxt_json_writer *json, const char *key, const sxt_heap_usage *usage,
+                                const sxt_trace *trace)
+{
+    sxt_heap_summary summary = {.struct_size = sizeof summary};
+    sxt_trace_info info = {.struct_size = sizeof info};
+    const sxt_heap_sums *total = sxt_heap_total(usage);
+    sxt_heap_get_summary(usage, &summary);
+    sxt_trace_get_info(trace, &info);
+    sxt_json_write_begin(json, key, '{');
+    write_whole(json, "peak_bytes", total->peak_bytes);
+    write_whole(json, "peak_allocations", total->peak_count);
+    write_whole(json, "peak_time", summary.peak_time - summary.start);
+    write_whole(json, "allocated_bytes", total->bytes);
+    write_whole(json, "allocations", total->count);
+    write_whole(json, "leaked_bytes", total->leaked_bytes);
+    write_whole(json, "leaked_allocations", total->leaked_count);
+    write_whole(json, "suppressed_bytes", summary.suppressed_bytes);
+    write_whole(json, "suppressed_allocations", summary.suppressed_count);
+    write_whole(json, "temporary_bytes", total->temporary_bytes);
+    write_whole(json, "temporary_allocations", total->temporary_count);
+    write_whole(json, "frees", summary.frees);
+    write_whole(json, "unmatched_frees", summary.unmatched_frees);
+    write_whole(json, "implicit_frees", summary.implicit_frees);
+    write_whole(json, "events", summary.events);
+    write_whole(json, "stacks", summary.stacks);
+    write_whole(json, "collections", summary.gc_events);
+    write_whole(json, "collected_bytes", summary.gc_bytes);
+    write_whole(json, "duration", summary.duration);
+    write_whole(json, "start", summary.start);
+    write_whole(json, "lost_events", summary.lost_events);
+    write_whole(json, "dropped", info.dropped);
+    sxt_json_write_bool(json, "is_damaged", summary.is_damaged || summary.damaged_blocks > 0);
+    sxt_json_write_bool(json, "is_cut_off", info.is_cut_off);
+    if (summary.is_sampled)
+        write_whole(json, "sample_period", info.sample_period);
+    sxt_json_write_end(json, '}');
+}
+
+/* --- rows --- */
+
+/* Sorted stacks whose leaks are suppressed. */
+struct suppressed {
+    uint32_t *stacks;
+    size_t count;
+};
+
+static int compare_stacks(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static int list_suppressed(const sxt_heap_usage *usage, struct suppressed *out, sxt_error *error)
+{
+    *out = (struct suppressed){malloc((usage->sites.count + 1) * sizeof *out->stacks), 0};
+    if (out->stacks == NULL)
+        return sxt_fail_memory(error, usage->sites.count * sizeof *out->stacks);
+    for (size_t i = 0; i < usage->sites.count; i++) {
+        const struct sxt_heap_record *site = sxt_heap_record(&usage->sites, i);
+        if (site->is_suppressed)
+            out->stacks[out->count++] = site->stack;
+    }
+    qsort(out->stacks, out->count, sizeof *out->stacks, compare_stacks);
+    return SXT_OK;
+}
+
+static void write_rows(const struct sxt_heap_bins *bins, const sxt_trace *trace, struct sxt_heap_calls *calls,
+                       const struct suppressed *suppressed, struct sxt_column columns[4])
+{
+    const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(bins);
+    for (size_t i = 0; i < sxt_heap_bins_row_count(bins); i++) {
+        uint32_t stack = sxt_trace_same_stack(trace, rows[i].stack);
+        bool is_suppressed = suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
+                                                              sizeof *suppressed->stacks, compare_stacks) != NULL;
+        sxt_column_add_next(&columns[0], sxt_heap_calls_add(calls, trace, stack));
+        sxt_column_add_next(&columns[1], stack);
+        sxt_column_add_next(&columns[2], rows[i].thread);
+        sxt_column_add(&columns[3], is_suppressed);
+    }
+}
+
+static int add_calls(struct sxt_page *page, struct sxt_heap_calls *calls, struct sxt_column rows[4], sxt_error *error)
+{
+    struct sxt_buffer table;
+    sxt_buffer_init(&table, SIZE_MAX);
+    sxt_heap_calls_write(calls, &table);
+    for (int i = 0; i < 4; i++)
+        sxt_column_finish(&rows[i], &table);
+    int status = calls->no_memory ? sxt_fail_memory(error, calls->node_count) : SXT_OK;
+    if (status == SXT_OK)
+        status = sxt_page_add_block(page, "calls", &table, error);
+    sxt_buffer_free(&table);
+    return status;
+}
+
+/* --- JSON --- */
+
+static void write_threads(struct sxt_json_writer *json, const sxt_trace *trace, const struct sxt_heap_bins *bins)
+{
+    bool *is_there = calloc((size_t)UINT16_MAX + 1, sizeof *is_there);
+    const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(bins);
+    sxt_json_write_begin(json, "threads", '[');
+    for (size_t i = 0; i < sxt_heap_bins_row_count(bins) && is_there != NULL; i++) {
+        if (is_there[rows[i].thread])
+            continue;
+        is_there[rows[i].thread] = true;
+        sxt_json_write_begin(json, NULL, '{');
+        sxt_json_write_number(json, "id", rows[i].thread);
+        sxt_json_write_string(json, "name", sxt_trace_thread_name(trace, rows[i].thread));
+        sxt_json_write_end(json, '}');
+    }
+    sxt_json_write_end(json, ']');
+    free(is_there);
+}
+
+static void write_markers(struct sxt_json_writer *json, const sxt_trace *trace, const sxt_heap_usage *usage)
+{
+    const sxt_heap_marker *marker;
+    sxt_json_write_begin(json, "markers", '[');
+    for (size_t i = 0; (marker = sxt_heap_get_marker(usage, i)) != NULL; i++) {
+        char room[24];
+        sxt_string name = sxt_trace_function_name(trace, marker->name);
+        if (name.data == NULL)
+            name = (sxt_string){room, (size_t)snprintf(room, sizeof room, "marker_%u", marker->name)};
+        sxt_json_write_begin(json, NULL, '{');
+        sxt_json_write_string(json, "name", name);
+        sxt_json_write_number(json, "time", marker->time - usage->start);
+        write_whole(json, "live_bytes", marker->live_bytes);
+        write_whole(json, "live_allocations", marker->live_count);
+        write_whole(json, "peak_bytes", marker->peak_bytes);
+        sxt_json_write_end(json, '}');
+    }
+    sxt_json_write_end(json, ']');
+    sxt_json_write_number(json, "all_markers", usage->all_markers);
+}
+
+static void write_shape(struct sxt_json_writer *json, const struct sxt_heap_bins *bins, const sxt_heap_usage *usage)
+{
+    const sxt_heap_interval *point = sxt_heap_get_point(usage, 0);
+    sxt_json_write_number(json, "bins", sxt_heap_bins_count(bins));
+    sxt_json_write_number(json, "bin_width", sxt_heap_bins_width(bins));
+    sxt_json_write_number(json, "entries", sxt_heap_bins_entry_count(bins));
+    sxt_json_write_number(json, "rows", sxt_heap_bins_row_count(bins));
+    sxt_json_write_number(json, "points", usage->timeline.count);
+    sxt_json_write_number(json, "point_width", point != NULL ? point->width : 1);
+    sxt_json_write_number(json, "start", usage->start);
+}
+
+static void write_command(struct sxt_json_writer *json, const sxt_trace *trace)
+{
+    sxt_trace_info info = {.struct_size = sizeof info};
+    sxt_trace_get_info(trace, &info);
+    sxt_json_write_begin(json, "command", '[');
+    for (size_t i = 0; i < info.word_count && i < 100; i++)
+        sxt_json_write_string(json, NULL, sxt_trace_command_word(trace, i));
+    sxt_json_write_end(json, ']');
+}
+
+static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *usage, const struct sxt_heap_bins *bins,
+                      struct sxt_heap_calls *calls, struct sxt_buffer *text, sxt_error *error)
+{
+    struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
+    sxt_json_write_begin(&json, NULL, '{');
+    sxt_json_write_string(&json, "kind", sxt_string_of("heap"));
+    sxt_json_write_string(&json, "name", sxt_string_of(heap->name));
+    sxt_json_write_bool(&json, "has_sources", heap->with_sources);
+    write_command(&json, heap->trace);
+    sxt_heap_page_write_totals(&json, "totals", usage, heap->trace);
+    write_shape(&json, bins, usage);
+    write_threads(&json, heap->trace, bins);
+    write_markers(&json, heap->trace, usage);
+    int status = sxt_heap_page_write_addresses(&json, calls, heap, error);
+    sxt_json_write_number(&json, "functions", calls->function_count);
+    sxt_json_write_number(&json, "frames", calls->frame_count);
+    sxt_json_write_number(&json, "nodes", calls->node_count);
+    sxt_json_write_end(&json, '}');
+    return status;
+}
+
+/* --- the page --- */
+
+static int fill(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
+                const struct sxt_heap_bins *bins, struct sxt_heap_calls *calls, sxt_error *error)
+{
+    struct suppressed suppressed;
+    struct sxt_column rows[4];
+    struct sxt_buffer json;
+    int status = list_suppressed(usage, &suppressed, error);
+    if (status != SXT_OK)
+        return status;
+    sxt_buffer_init(&json, SIZE_MAX);
+    for (int i = 0; i < 4; i++)
+        sxt_column_init(&rows[i]);
+    write_rows(bins, heap->trace, calls, &suppressed, rows);
+    status = write_json(heap, usage, bins, calls, &json, error);
+    sxt_page_add_json(page, &json);
+    if (status == SXT_OK)
+        status = add_calls(page, calls, rows, error);
+    else
+        for (int i = 0; i < 4; i++)
+            sxt_buffer_free(&rows[i].bytes);
+    if (status == SXT_OK)
+        status = sxt_heap_page_add_bins(page, bins, error);
+    if (status == SXT_OK)
+        status = sxt_heap_page_add_timeline(page, usage, error);
+    if (status == SXT_OK && heap->with_sources)
+        status = sxt_heap_page_add_sources(page, calls, error);
+    sxt_buffer_free(&json);
+    free(suppressed.stacks);
+    return status;
+}
+
+int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error)
+{
+    struct sxt_heap_calls calls;
+    sxt_heap_usage *usage = NULL;
+    sxt_heap_options options;
+    sxt_heap_options_init(&options);
+    options.timeline = POINTS_MOST;
+    options.progress = heap->progress;
+    options.progress_data = heap->progress_data;
+    struct sxt_heap_bins *bins = sxt_heap_bins_new(0);
+    int status = sxt_heap_calls_init(&calls, error);
+    if (status == SXT_OK && bins == NULL)
+        status = sxt_fail_memory(error, SXT_HEAP_BINS_MOST * sizeof(struct sxt_heap_bin));
+    if (status == SXT_OK)
+        status = sxt_trace_analyse_bins(heap->trace, &options, bins, &usage, error);
+    if (status == SXT_OK)
+        status = sxt_heap_suppress_known(usage, error);
+    if (status == SXT_OK)
+        status = fill(page, heap, usage, bins, &calls, error);
+    sxt_heap_usage_free(&usage);
+    sxt_heap_bins_free(&bins);
+    sxt_heap_calls_free(&calls);
+    return status;
+}

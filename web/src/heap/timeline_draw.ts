@@ -1,0 +1,156 @@
+// Draws the timeline: the most bytes that were live in each point, markers, collections, and the chosen window.
+import { bytes, duration } from "../common/format";
+import { HeapModel } from "./model";
+import { Window } from "./windows";
+
+export interface Scale {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  bins: number;
+}
+
+/** A step of 1, 2 or 5 times a power of ten, of which about COUNT fit. */
+export function niceStep(span: number, count: number): number {
+  const rough = Math.max(span / count, 1e-9);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough)!;
+}
+
+/** The same in powers of two, for bytes. */
+export function byteStep(span: number, count: number): number {
+  let step = 1;
+  while (step * count < span) step *= 2;
+  return step;
+}
+
+export function drawTimeline(
+  canvas: HTMLCanvasElement, width: number, height: number, scale: Scale, model: HeapModel, window: Window, chosen: Float64Array | null,
+): void {
+  const ratio = globalThis.devicePixelRatio || 1;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = width + "px";
+  canvas.style.height = height + "px";
+  const context = canvas.getContext("2d")!;
+  context.scale(ratio, ratio);
+  const style = getComputedStyle(canvas);
+  const color = (name: string) => style.getPropertyValue(name);
+  const { info, timeline } = model;
+  const { left, right, top, bottom, bins } = scale;
+  const end = bins * info.bin_width;
+  const most = Math.max(1, Number(info.totals.peak_bytes));
+  const x = (time: number) => left + ((right - left) * time) / end;
+  const y = (value: number) => bottom - ((bottom - top) * value) / most;
+
+  context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+  context.lineWidth = 1;
+  context.strokeStyle = color("--line");
+  context.fillStyle = color("--dim");
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  const step = byteStep(most, 4);
+  for (let value = 0; value <= most; value += step) {
+    context.beginPath();
+    context.moveTo(left, Math.round(y(value)) + 0.5);
+    context.lineTo(right, Math.round(y(value)) + 0.5);
+    context.stroke();
+    context.fillText(bytes(value), left - 6, y(value));
+  }
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const tick = niceStep(end, Math.max(2, (right - left) / 110));
+  for (let time = 0; time <= end; time += tick) if (x(time) < right - 20 || time === 0) context.fillText(time === 0 ? "0" : duration(time * 1000), x(time), bottom + 6);
+
+  // The highest value of each column of pixels.
+  const points = timeline.peak.length;
+  const area = (values: (column: number) => number) => {
+    context.beginPath();
+    context.moveTo(left, bottom);
+    for (let px = left; px <= right; px++) context.lineTo(px, y(values(px)));
+    context.lineTo(right, bottom);
+    context.closePath();
+  };
+  const highest = (px: number) => {
+    const time = (from: number) => ((from - left) / (right - left)) * end;
+    const first = Math.max(0, Math.floor(time(px) / info.point_width));
+    const last = Math.min(points - 1, Math.floor(time(px + 1) / info.point_width));
+    let value = 0;
+    for (let i = first; i <= Math.max(first, last) && i < points; i++) value = Math.max(value, timeline.peak[i]);
+    return value;
+  };
+  const accent = color("--accent");
+  area(highest);
+  context.globalAlpha = 0.25;
+  context.fillStyle = accent;
+  context.fill();
+  context.globalAlpha = 1;
+  context.strokeStyle = accent;
+  context.lineWidth = 1.2;
+  context.beginPath();
+  for (let px = left; px <= right; px++) context.lineTo(px, y(highest(px)));
+  context.stroke();
+
+  if (chosen) {
+    area((px) => chosen[Math.min(bins - 1, Math.max(0, Math.floor(((px - left) / (right - left)) * bins)))]);
+    context.globalAlpha = 0.75;
+    context.fillStyle = "#e69f00";
+    context.fill();
+    context.globalAlpha = 1;
+  }
+  drawEvents(context, scale, model, x, color);
+  drawWindow(context, scale, window, color);
+}
+
+function drawEvents(context: CanvasRenderingContext2D, scale: Scale, model: HeapModel, x: (time: number) => number, color: (name: string) => string): void {
+  const { info, collections } = model;
+  const { top, bottom } = scale;
+  context.fillStyle = "#cc79a7";
+  for (let bin = 0; bin < info.bins; bin++) if (collections[bin] > 0) context.fillRect(x((bin + 0.5) * info.bin_width) - 1, bottom - 6, 2, 6);
+  context.strokeStyle = color("--dim");
+  context.fillStyle = color("--text");
+  context.textAlign = "left";
+  context.textBaseline = "bottom";
+  context.setLineDash([3, 3]);
+  let free = -Infinity;
+  let last = -Infinity;
+  for (const marker of info.markers) {
+    const at = Math.round(x(marker.time)) + 0.5;
+    if (at === last) continue;
+    last = at;
+    context.beginPath();
+    context.moveTo(at, top - 4);
+    context.lineTo(at, bottom);
+    context.stroke();
+    const text = marker.name.length > 24 ? marker.name.slice(0, 23) + "…" : marker.name;
+    const width = context.measureText(text).width;
+    if (at < free || at + width > scale.right) continue;
+    context.fillText(text, at, top - 4);
+    free = at + width + 10;
+  }
+  context.setLineDash([]);
+  // The peak.
+  const peak = x(Number(info.totals.peak_time));
+  context.fillStyle = color("--grown");
+  context.beginPath();
+  context.arc(peak, top, 3.5, 0, 2 * Math.PI);
+  context.fill();
+}
+
+function drawWindow(context: CanvasRenderingContext2D, { left, right, top, bottom, bins }: Scale, { from, to }: Window, color: (name: string) => string): void {
+  const x = (bin: number) => left + ((right - left) * bin) / bins;
+  context.fillStyle = color("--back");
+  context.globalAlpha = 0.65;
+  context.fillRect(left, top - 6, x(from) - left, bottom - top + 6);
+  context.fillRect(x(to), top - 6, right - x(to), bottom - top + 6);
+  context.globalAlpha = 1;
+  context.strokeStyle = color("--accent");
+  context.lineWidth = 2;
+  for (const at of [x(from), x(to)]) {
+    context.beginPath();
+    context.moveTo(at, top - 6);
+    context.lineTo(at, bottom);
+    context.stroke();
+  }
+}
