@@ -128,35 +128,63 @@ export class TableReader {
   strings(): string[] {
     const count = this.size();
     const bytes = this.column();
-    const list = new Array<string>(count);
-    const decoder = new TextDecoder();
-    let last = new Uint8Array(256);
-    let at = 0;
-    const number = () => {
-      let value = 0;
-      for (let scale = 1; ; scale *= 128) {
-        const byte = bytes[at++];
-        value += (byte & 127) * scale;
-        if (byte < 128) return value;
-      }
-    };
-    for (let i = 0; i < count; i++) {
-      const shared = number();
-      const more = number();
-      if (shared + more > last.length) {
-        const larger = new Uint8Array(2 * (shared + more));
-        larger.set(last);
-        last = larger;
-      }
-      last.set(bytes.subarray(at, at + more), shared);
-      at += more;
-      list[i] = decoder.decode(last.subarray(0, shared + more));
-    }
-    return list;
+    return plainStrings(bytes, count) ?? allStrings(bytes, count);
   }
 
   /** COUNT numbers of 8 bytes, which come last in a table. */
   doubles(count: number): Float64Array {
     return new Float64Array(this.bytes.slice(this.at, this.at + 8 * count).buffer);
   }
+}
+
+/** Reads numbers out of bytes, one after another. */
+class NumberReader {
+  at = 0;
+  constructor(private readonly bytes: Uint8Array) {}
+
+  next(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.bytes[this.at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  }
+}
+
+/** Strings of ASCII characters, which can be cut out of one text; null if others are among them. */
+function plainStrings(bytes: Uint8Array, count: number): string[] | null {
+  const text = new TextDecoder("latin1").decode(bytes);
+  const numbers = new NumberReader(bytes);
+  const list = new Array<string>(count);
+  let last = "";
+  for (let i = 0; i < count; i++) {
+    const shared = numbers.next();
+    const more = numbers.next();
+    for (let at = numbers.at; at < numbers.at + more; at++) if (bytes[at] > 127) return null;
+    last = last.slice(0, shared) + text.slice(numbers.at, numbers.at + more);
+    numbers.at += more;
+    list[i] = last;
+  }
+  return list;
+}
+
+function allStrings(bytes: Uint8Array, count: number): string[] {
+  const numbers = new NumberReader(bytes);
+  const decoder = new TextDecoder();
+  const list = new Array<string>(count);
+  let last = new Uint8Array(256);
+  for (let i = 0; i < count; i++) {
+    const shared = numbers.next();
+    const more = numbers.next();
+    if (shared + more > last.length) {
+      const larger = new Uint8Array(2 * (shared + more));
+      larger.set(last);
+      last = larger;
+    }
+    last.set(bytes.subarray(numbers.at, numbers.at + more), shared);
+    numbers.at += more;
+    list[i] = decoder.decode(last.subarray(0, shared + more));
+  }
+  return list;
 }

@@ -30,18 +30,18 @@ export class Tree {
   /**
    * LABELS are texts whose parts are divided by SEPARATOR; row I belongs to the group of LABELS[labelOfRow[I]]. An empty
    * part is kept: "/usr" is below "". A group that has nothing but one group is one with it: "usr/lib". ORDER are the
-   * rows by size, if the caller knows it.
+   * rows by size, if the caller knows it. A caller that filters at once need not have all rows summed up first.
    */
   constructor(
     labels: string[], labelOfRow: Uint32Array, separator: string, readonly rowValues: Float64Array,
-    order: Uint32Array = orderBySize(rowValues),
+    order: Uint32Array = orderBySize(rowValues), isSummed = true,
   ) {
     const groups = this.makeGroups(labels, separator);
     this.groupOfRow = new Uint32Array(labelOfRow.length);
     for (let i = 0; i < labelOfRow.length; i++) this.groupOfRow[i] = groups[labelOfRow[i]];
     this.joinChains(separator === "\0" ? " › " : separator);
     [this.allStart, this.allRows] = bucket(this.parents.length, this.groupOfRow, order);
-    this.filter(null);
+    if (isSummed) this.filter(null);
   }
 
   private makeGroups(labels: string[], separator: string): Uint32Array {

@@ -69,8 +69,9 @@ export function needsNames(grouping: Grouping): boolean {
   return grouping === "namespace" || grouping === "template";
 }
 
+/** A tree that has to be filtered before it is used. */
 export function groupRows({ labels, ofRow, separator }: Labelled, values: Float64Array, order: Uint32Array): Tree {
-  return new Tree(labels, ofRow, separator, values, order);
+  return new Tree(labels, ofRow, separator, values, order, false);
 }
 
 /** What a page lets through. */
@@ -106,8 +107,21 @@ export function applyFilter(model: SizeModel, filter: Filter): Uint8Array {
 /** Which rows have a path or a name that matches. */
 export function matchRows(model: SizeModel, pattern: RegExp): Uint8Array {
   const found = matchPaths(model, pattern);
-  matchLines(model.names, model.nameStarts, pattern, found);
+  const lower = lowerPattern(pattern);
+  const names = lower && model.lowerNames();
+  matchLines(names ?? model.names, model.nameStarts, names ? lower! : pattern, found);
   return found;
+}
+
+/** A pattern for text in lower case that finds the same, several times as fast as in any case; null if that is not safe. */
+function lowerPattern(pattern: RegExp): RegExp | null {
+  const { source } = pattern;
+  if (!pattern.ignoreCase || /\\[A-Zxucpk0-9]|[^\0-\x7f]/.test(source)) return null;
+  try {
+    return new RegExp(source.toLowerCase());
+  } catch {
+    return null;
+  }
 }
 
 function matchPaths(model: SizeModel, pattern: RegExp): Uint8Array {

@@ -63,6 +63,8 @@ export function SizesView({ model, loaded, state, update }: Props) {
   const foundTotal = useMemo(() => sumFound(tree, found), [tree, found, version]);
   const list = useFoundList(rows, mask, found);
   const look = useVersionOf(rows, state.color, hasNames);
+  const colorKey = state.color === "growth" && !model.isDiff ? "section" : state.color;
+  const colors = useMemo(() => legend(model, colorKey), [colorKey]);
 
   // What is chosen belongs to a tree: another tree has other groups, and other rows if they are of another kind.
   useEffect(() => setChosen((old) => (old !== null && old < 0 ? old : null)), [tree]);
@@ -83,7 +85,7 @@ export function SizesView({ model, loaded, state, update }: Props) {
     const title = item >= 0 ? tree.pathNames(item).join(" › ") : hasNames ? rows.fullName(-1 - item).slice(0, 500) : "";
     return `${title}\n${show(tree.valueOf(item))} (${exact(tree.valueOf(item))}), ${percent(tree.valueOf(item), tree.values[0])}`;
   };
-  const color = (row: number) => rows.color(row, state.color === "growth" && !model.isDiff ? "section" : state.color);
+  const color = (row: number) => rows.color(row, colorKey);
   const total = tree.values[0];
   const noun = isInlined ? "inlined functions" : isMethods ? "methods" : "symbols";
 
@@ -137,7 +139,7 @@ export function SizesView({ model, loaded, state, update }: Props) {
           />
           {!isInlined && (
             <ul class="legend" aria-label="Colours">
-              {legend(model, state.color === "growth" && !model.isDiff ? "section" : state.color).map((entry) => <li><span class="swatch" style={{ background: entry.color }} /><bdi>{entry.text.slice(0, 60)}</bdi></li>)}
+              {colors.map((entry) => <li><span class="swatch" style={{ background: entry.color }} /><bdi>{entry.text.slice(0, 60)}</bdi></li>)}
             </ul>
           )}
         </section>
@@ -165,7 +167,7 @@ function Amount({ value, text, exact, isChange }: { value: number; text: string;
 /** The rows that a search found and that pass the filter, the largest first, as a tree of one group; null without a search. */
 function useFoundList(rows: RowSource, mask: Uint8Array, found: Uint8Array | null): { tree: Tree; group: number; version: number } | null {
   const isSearching = found !== null;
-  const tree = useMemo(() => (isSearching ? new Tree(["found"], new Uint32Array(rows.count), "", rows.values, rows.order) : null), [rows, isSearching]);
+  const tree = useMemo(() => (isSearching ? new Tree(["found"], new Uint32Array(rows.count), "", rows.values, rows.order, false) : null), [rows, isSearching]);
   const version = useVersion(useMemo(() => {
     if (tree === null || found === null) return {};
     const both = new Uint8Array(mask.length);

@@ -1,4 +1,5 @@
 // The line of totals in the head of the page. They are those that the program prints.
+import { useMemo } from "preact/hooks";
 import { bytes, change, count } from "../common/format";
 import { SizeModel } from "./model";
 import { bytesByStatus, symbolBytes } from "./sums";
@@ -11,7 +12,7 @@ export function Totals({ model }: { model: SizeModel }) {
 
 function Sizes({ model }: { model: SizeModel }) {
   const { file_bytes, memory_bytes } = model.info.after;
-  const inSymbols = symbolBytes(model);
+  const inSymbols = useMemo(() => symbolBytes(model), [model]);
   return (
     <>
       <b>{count(file_bytes)} bytes</b> in the file ({bytes(file_bytes)}), {count(memory_bytes)} bytes in memory, {count(model.info.rows)} symbols
@@ -22,7 +23,7 @@ function Sizes({ model }: { model: SizeModel }) {
 
 function Change({ model }: { model: SizeModel }) {
   const total = model.info.change!;
-  const sums = bytesByStatus(model);
+  const sums = useMemo(() => bytesByStatus(model), [model]);
   const share = total.before_bytes > 0 ? ` (${((100 * total.bytes) / total.before_bytes).toFixed(1)} %)` : "";
   return (
     <>
