@@ -45,7 +45,8 @@ def show(figures, row):
         print(f"not measured: {figures['missing']}")
         return
     ratio = figures["page_bytes"] / figures["size_bytes"]
-    print(f"report of {SYMBOLS} symbols: {figures['page_bytes'] / 1e6:.1f} MB, {ratio:.2f} times the size file, target {MOST_RATIO}")
+    taken = f"{figures['page_bytes'] / 1e6:.1f} MB"
+    print(f"report of {SYMBOLS} symbols: {taken}, {ratio:.2f} times the size file, target {MOST_RATIO}")
     for name, taken in figures["templates"].items():
         print(f"template {name}: {taken / 1000:.0f} kB gzipped, target {MOST_TEMPLATE / 1000:.0f} kB")
     row("report, the command", figures["report_s"] * 1000, "ms")

@@ -1,6 +1,6 @@
 // What people do with the page of sizes: keys, the address, the card, views, exports, dark and light, paper.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, tableLines, textOf } from "./support/figures.mjs";
@@ -137,6 +137,19 @@ test("exports have the symbols that pass the filter", async () => {
   const lines = (await exported(page, "CSV")).trimEnd().split("\r\n");
   assert.equal(lines.length, kept.length + 1);
   assert.match(lines[0], /^container,section,address,size,padding,pss,aliases,flags,full_name/);
+});
+
+test("short names are those of the program for every symbol", async () => {
+  const library = ["/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/aarch64-linux-gnu/libstdc++.so.6"].find(existsSync);
+  const names = join(folder, "names.size");
+  sextant("archive", "-q", library ?? process.env.SEXTANT, "-o", names);
+  for (const file of [names, makeSize("hostile")]) {
+    const page = await ready(await open(report("names", file)));
+    const rows = JSON.parse(await exported(page, "JSON"));
+    const symbols = symbolsOf(file);
+    assert.equal(rows.length, symbols.length);
+    for (const [i, row] of rows.entries()) assert.equal(row.name, symbols[i].name, row.full_name);
+  }
 });
 
 test("an SVG of hostile names is well-formed", async () => {
