@@ -184,28 +184,17 @@ static int report_trace(const struct cli_arguments *arguments)
     return status;
 }
 
-/* By the name for now: a profile has nothing by which it can be known. */
-static bool is_profile(const char *path)
-{
-    static const char *const ends[] = {".pb", ".pb.gz", ".pprof", ".pprof.gz", ".prof"};
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
-}
-
 static int run(const struct cli_arguments *arguments)
 {
     if (arguments->word_count < 1 || arguments->word_count > 2)
         return cli_usage(arguments->verb, "give one file, or two to compare");
     if (cli_value(arguments, "output") == NULL)
-        return cli_report_text(arguments);
+        return cli_is_profile(arguments->words[0]) ? cli_report_profile(arguments) : cli_report_text(arguments);
     if (cli_given(arguments, "json"))
         return cli_usage(arguments->verb, "--json is for the summary, not for a page (-o)");
     sxt_kind kind;
     sxt_error error;
-    if (is_profile(arguments->words[0]))
+    if (cli_is_profile(arguments->words[0]))
         return report_profile(arguments);
     if (sxt_identify_path(arguments->words[0], &kind, &error) != SXT_OK)
         return cli_fail(arguments->words[0], &error);

@@ -130,17 +130,25 @@ static int read_side(struct sxt_call_tree *tree, unsigned side, const char *path
     return status;
 }
 
+int sxt_page_read_calls(const char *const paths[2], struct sxt_call_tree *tree, unsigned *sides, const char **failed,
+                        sxt_error *error)
+{
+    *sides = paths[1] != NULL ? 2 : 1;
+    int status = sxt_call_tree_init(tree, error);
+    *failed = paths[0];
+    for (unsigned i = 0; i < *sides && status == SXT_OK; i++) {
+        *failed = paths[i];
+        status = read_side(tree, i, paths[i], error);
+    }
+    return status;
+}
+
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
                            sxt_error *error)
 {
     struct sxt_call_tree tree;
-    unsigned sides = paths[1] != NULL ? 2 : 1;
-    int status = sxt_call_tree_init(&tree, error);
-    *failed = paths[0];
-    for (unsigned i = 0; i < sides && status == SXT_OK; i++) {
-        *failed = paths[i];
-        status = read_side(&tree, i, paths[i], error);
-    }
+    unsigned sides;
+    int status = sxt_page_read_calls(paths, &tree, &sides, failed, error);
     if (status == SXT_OK)
         status = sxt_page_make_profile(page, &tree, sides, name, error);
     sxt_call_tree_free(&tree);

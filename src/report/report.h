@@ -63,6 +63,37 @@ int sxt_page_make_profile(struct sxt_page *page, const struct sxt_call_tree *tre
 int sxt_page_read_profiles(struct sxt_page *page, const char *const paths[2], const char *name, const char **failed,
                            sxt_error *error);
 
+/* Reads one profile, or two, into a tree, which the caller frees also after a failure. */
+int sxt_page_read_calls(const char *const paths[2], struct sxt_call_tree *tree, unsigned *sides, const char **failed,
+                        sxt_error *error);
+
+/* --- the summary of a profile, or of two: what its functions take of what it shows first --- */
+
+struct sxt_profile_summary;
+
+struct sxt_profile_totals {
+    sxt_string type, unit; /* "cpu" in "nanoseconds" */
+    uint64_t samples[2];
+    int64_t values[2];
+    size_t functions;
+};
+
+/* Values of the first profile and of the second. */
+struct sxt_profile_function {
+    sxt_string function, file;
+    int64_t self[2], total[2]; /* total: with what it calls; a recursive call is counted once */
+    size_t number;             /* in the order of the profile */
+};
+
+/* Paths and *FAILED as for sxt_page_read_profiles. */
+int sxt_profile_summary_read(const char *const paths[2], struct sxt_profile_summary **out, const char **failed,
+                             sxt_error *error);
+void sxt_profile_summary_free(struct sxt_profile_summary **summary);
+void sxt_profile_summary_totals(const struct sxt_profile_summary *summary, struct sxt_profile_totals *out);
+
+/* The function with the largest own value, or change, first; NULL after the last. */
+const struct sxt_profile_function *sxt_profile_summary_get(const struct sxt_profile_summary *summary, size_t index);
+
 /* A heap trace. */
 struct sxt_page_heap {
     const sxt_trace *trace;

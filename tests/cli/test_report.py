@@ -6,7 +6,7 @@ import re
 import unittest
 import zlib
 
-from support import mlyze_writer, sextant, tap
+from support import mlyze_writer, pprof, sextant, tap
 from support.size_writer import Container, Size, Symbol, save, save_diff
 
 PAGES = (sextant.ROOT / "web" / "dist" / "size.html").is_file()
@@ -46,6 +46,23 @@ class Summaries(sextant.ProgramTest):
         self.run_ok("archive", "-q", nm, "-o", blob)
         for options in ([], ["--json"]):
             self.assertEqual(self.run_ok("report", *options, blob).out, self.run_ok("info", *options, blob).out)
+
+    def profile(self, name, work):
+        functions = [pprof.Function(1, "main"), pprof.Function(2, "work", filename="w.c")]
+        locations = [pprof.Location(1, lines=[(1, 3)]), pprof.Location(2, lines=[(2, 5)])]
+        samples = [([2, 1], [work]), ([1], [5]), ([2, 2, 1], [2])]
+        return self.file(name, pprof.encode(pprof.Profile(locations=locations, functions=functions, samples=samples)))
+
+    def test_a_profile_is_shown_by_its_functions(self):
+        first, second = self.profile("a.pb", 10), self.profile("b.pb", 40)
+        self.assertIn("17 count of samples in 3 samples, 2 functions", self.run_ok("report", first).text)
+        total, *functions = self.run_ok("report", "--json", first).json_lines()
+        self.assertEqual((total["value"], total["samples"]), (17, 3))
+        self.assertEqual([(one["function"], one["self"], one["total"]) for one in functions], [("work", 12, 12), ("main", 5, 17)])
+        total, *functions = self.run_ok("report", "--json", first, second).json_lines()
+        self.assertEqual((total["value"], total["change"]), (47, 30))
+        self.assertEqual([(one["function"], one["self"], one["total"]) for one in functions], [("work", 30, 30), ("main", 0, 30)])
+        self.run_error("report", self.file("bad.pb", b"\xff\xff\xff"), naming="bad.pb")
 
     def test_a_name_may_begin_with_a_dash(self):
         self.file("-n.size", save(build(100)))
