@@ -37,8 +37,9 @@ const struct cli_verb cli_report = {
     .name = "report",
     .synopsis = "[OPTION...] FILE [FILE] [-o OUT.html]",
     .summary = "make a page of a file, for a browser",
-    .description = "Writes one HTML file that opens without a network. FILE is a size file, a diff of sizes or a\n"
-                   "binary; two of them are compared.",
+    .description = "Writes one HTML file that opens without a network, or prints a summary. FILE is a size file, a\n"
+                   "diff of sizes, a binary, a heap trace or a pprof profile; two of a kind are compared. A summary\n"
+                   "is what size, diff, heap or info prints. See docs/pages.md.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -18,6 +18,10 @@ def build(size, **keywords):
                 [Container("", {}, {".text": size, ".data": 10})], **keywords)  # fmt: skip
 
 
+def figures(functions):
+    return [(one["function"], one["self"], one["total"]) for one in functions]
+
+
 class Summaries(sextant.ProgramTest):
     def assert_same(self, verb, *files):
         for options in ([], ["--json"]):
@@ -58,10 +62,10 @@ class Summaries(sextant.ProgramTest):
         self.assertIn("17 count of samples in 3 samples, 2 functions", self.run_ok("report", first).text)
         total, *functions = self.run_ok("report", "--json", first).json_lines()
         self.assertEqual((total["value"], total["samples"]), (17, 3))
-        self.assertEqual([(one["function"], one["self"], one["total"]) for one in functions], [("work", 12, 12), ("main", 5, 17)])
+        self.assertEqual(figures(functions), [("work", 12, 12), ("main", 5, 17)])
         total, *functions = self.run_ok("report", "--json", first, second).json_lines()
         self.assertEqual((total["value"], total["change"]), (47, 30))
-        self.assertEqual([(one["function"], one["self"], one["total"]) for one in functions], [("work", 30, 30), ("main", 0, 30)])
+        self.assertEqual(figures(functions), [("work", 30, 30), ("main", 0, 30)])
         self.run_error("report", self.file("bad.pb", b"\xff\xff\xff"), naming="bad.pb")
 
     def test_a_name_may_begin_with_a_dash(self):

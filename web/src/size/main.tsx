@@ -19,8 +19,12 @@ async function load(): Promise<Loaded> {
   return { names: true, inlined };
 }
 
-void model.loadRows().then(() => {
-  const root = document.getElementById("app")!;
-  root.textContent = "";
-  render(<App model={model} load={load} />, root);
-});
+const root = document.getElementById("app")!;
+root.textContent = `Reading ${info.rows.toLocaleString("en-US")} symbols…`;
+model.loadRows().then(
+  () => {
+    root.textContent = "";
+    render(<App model={model} load={load} />, root);
+  },
+  (error: unknown) => (root.textContent = `This page could not be read. It may be cut off, or the browser too old. (${String(error)})`),
+);
