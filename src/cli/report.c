@@ -148,8 +148,40 @@ static int take_addresses(const struct cli_arguments *arguments, uint64_t **out,
     return CLI_DONE;
 }
 
+static int report_two_traces(const struct cli_arguments *arguments)
+{
+    struct cli_heap heaps[2] = {{.path = NULL}, {.path = NULL}};
+    struct sxt_page page;
+    sxt_error error;
+    int made = sxt_page_begin(&page, SXT_PAGE_HEAP, &error), status = CLI_DONE;
+    if (made != SXT_OK)
+        return finish(arguments, &page, made, NULL, &error);
+    for (int i = 0; i < 2 && status == CLI_DONE; i++) {
+        status = cli_heap_open(arguments->words[i], false, &heaps[i]);
+        if (status == CLI_DONE)
+            cli_warn_state(arguments->words[i], heaps[i].trace);
+    }
+    if (status == CLI_DONE) {
+        const struct sxt_page_heap_diff traces = {
+            .before = heaps[0].trace,
+            .after = heaps[1].trace,
+            .name = base_name(arguments->words[1]),
+            .before_name = base_name(arguments->words[0]),
+        };
+        made = sxt_page_make_heap_diff(&page, &traces, &error);
+        status = finish(arguments, &page, made, arguments->words[1], &error);
+    } else {
+        sxt_page_free(&page);
+    }
+    cli_heap_close(&heaps[0]);
+    cli_heap_close(&heaps[1]);
+    return status;
+}
+
 static int report_trace(const struct cli_arguments *arguments)
 {
+    if (arguments->word_count == 2)
+        return report_two_traces(arguments);
     const char *path = arguments->words[0];
     struct cli_heap heap = {.path = NULL};
     struct cli_progress progress = {.phase = "reading events"};

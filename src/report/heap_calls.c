@@ -7,6 +7,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
+#include "mlyze/analysis.h"
 #include "report/columns.h"
 
 /* Number 0 of each list is none, as the empty string is number 0 of its keys. */
@@ -67,6 +69,14 @@ static uint32_t shorten(struct sxt_heap_calls *calls, sxt_string name)
     return add_string(calls, (sxt_string){room, sxt_trace_shorten_name(name, room)});
 }
 
+/* What stands for a file in the key of a function: the number of its name, or of its name without folders. */
+static uint32_t file_key(struct sxt_heap_calls *calls, sxt_string name, uint32_t file)
+{
+    const char *slash = calls->ignores_folders && name.size > 0 ? memrchr(name.data, '/', name.size) : NULL;
+    size_t folders = slash != NULL ? (size_t)(slash - name.data) + 1 : 0;
+    return slash == NULL ? file : add_string(calls, (sxt_string){name.data + folders, name.size - folders});
+}
+
 static uint32_t add_function(struct sxt_heap_calls *calls, const sxt_trace_frame *frame)
 {
     char room[32];
@@ -76,7 +86,8 @@ static uint32_t add_function(struct sxt_heap_calls *calls, const sxt_trace_frame
                                       ? (size_t)snprintf(room, sizeof room, "?")
                                       : (size_t)snprintf(room, sizeof room, "func_%u", frame->function_id)};
     uint32_t text = add_string(calls, name), file = add_string(calls, frame->file);
-    uint32_t number = calls->no_memory ? 0 : number_of(calls, &calls->function_keys, text, file);
+    uint32_t number =
+        calls->no_memory ? 0 : number_of(calls, &calls->function_keys, text, file_key(calls, frame->file, file));
     if (calls->no_memory || number < calls->function_count)
         return number;
     struct sxt_heap_calls_function *moved =
@@ -86,7 +97,10 @@ static uint32_t add_function(struct sxt_heap_calls *calls, const sxt_trace_frame
         return 0;
     calls->functions = moved;
     calls->functions[calls->function_count++] = (struct sxt_heap_calls_function){
-        .name = text, .shorter = shorten(calls, name), .file = file, .is_library = sxt_trace_is_library_frame(frame)};
+        .name = text,
+        .shorter = shorten(calls, name),
+        .file = file,
+        .is_library = sxt_trace_is_library_frame(frame) || sxt_string_is(name, SXT_TRUNCATED)};
     return number;
 }
 

@@ -34,6 +34,7 @@ struct sxt_heap_calls {
     struct sxt_strings function_keys, frame_keys, node_keys; /* numbers of the same things, by what they consist of */
     char *shortened;
     size_t shortened_capacity;
+    bool ignores_folders; /* functions of files with the same name are the same, wherever the files are */
     bool no_memory;
 };
 

@@ -107,4 +107,12 @@ struct sxt_page_heap {
 
 int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error);
 
+/* Two heap traces. */
+struct sxt_page_heap_diff {
+    const sxt_trace *before, *after;
+    const char *name, *before_name;
+};
+
+int sxt_page_make_heap_diff(struct sxt_page *page, const struct sxt_page_heap_diff *traces, sxt_error *error);
+
 #endif

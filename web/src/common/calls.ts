@@ -74,6 +74,8 @@ interface Inverted {
   parent: number;
   total: number;
   before: number;
+  /** What has no caller, once it has children. */
+  own: number;
   /** The calls whose callers are next, with what each one brings along. */
   calls: Uint32Array;
   brings: Float64Array;
@@ -81,11 +83,19 @@ interface Inverted {
   children: number[] | null;
 }
 
+/** A child with less than this part of its parent cannot be seen, and is left out. */
+const LEAST_PART = 5000;
+
 export class BottomUp implements CallView {
   private readonly nodes: Inverted[] = [];
+  /** By function, its group while calls are divided; otherwise -1. */
+  private readonly groupOf: Int32Array;
 
   constructor(private readonly calls: Calls) {
     const { self, before } = calls;
+    let last = 0;
+    for (let i = 1; i < calls.frame.length; i++) if (calls.frame[i] > last) last = calls.frame[i];
+    this.groupOf = new Int32Array(last + 1).fill(-1);
     const own: number[] = [];
     for (let i = 1; i < self.length; i++) if (self[i] > 0 || (before && before[i] > 0)) own.push(i);
     const indices = Uint32Array.from(own);
@@ -98,6 +108,7 @@ export class BottomUp implements CallView {
       brings: Float64Array.from(own, (i) => self[i]),
       bringsBefore: before ? Float64Array.from(own, (i) => before[i]) : null,
       children: null,
+      own: 0,
     });
     this.nodes[0].children = this.divide(0);
   }
@@ -109,7 +120,8 @@ export class BottomUp implements CallView {
 
   /** What has no caller. */
   self(node: number): number {
-    return this.children(node).reduce((left, child) => left - this.nodes[child].total, this.nodes[node].total);
+    this.children(node);
+    return this.nodes[node].own;
   }
 
   children(node: number): number[] {
@@ -121,30 +133,60 @@ export class BottomUp implements CallView {
     return item.children;
   }
 
-  /** Makes a child for each function among the calls of a node. */
+  /** Makes a child for each function among the calls of a node. The lists of all children are parts of one. */
   private divide(node: number): number[] {
     const { calls, brings, bringsBefore } = this.nodes[node];
-    const groups = new Map<number, number[]>();
+    const { frame } = this.calls;
+    const groups: number[] = [];
+    const sizes: number[] = [];
+    const totals: number[] = [];
+    const totalsBefore: number[] = [];
     for (let i = 0; i < calls.length; i++) {
-      if (calls[i] === 0) continue;
-      const frame = this.calls.frame[calls[i]];
-      const group = groups.get(frame);
-      if (group) group.push(i);
-      else groups.set(frame, [i]);
-    }
-    const children: number[] = [];
-    for (const [frame, members] of groups) {
-      const some = Float64Array.from(members, (i) => brings[i]);
-      const someBefore = bringsBefore ? Float64Array.from(members, (i) => bringsBefore[i]) : null;
-      children.push(this.nodes.length);
-      this.nodes.push({
-        frame, parent: node, calls: Uint32Array.from(members, (i) => calls[i]), brings: some, bringsBefore: someBefore, children: null,
-        total: some.reduce((sum, value) => sum + value, 0),
-        before: someBefore ? someBefore.reduce((sum, value) => sum + value, 0) : 0,
-      });
+      if (calls[i] === 0) {
+        this.nodes[node].own += brings[i];
+        continue;
+      }
+      const of = frame[calls[i]];
+      let group = this.groupOf[of];
+      if (group < 0) {
+        group = this.groupOf[of] = groups.length;
+        groups.push(of);
+        sizes.push(0);
+        totals.push(0);
+        totalsBefore.push(0);
+      }
+      sizes[group]++;
+      totals[group] += brings[i];
+      if (bringsBefore) totalsBefore[group] += bringsBefore[i];
     }
     const weight = (child: number) => Math.max(this.nodes[child].total, this.nodes[child].before);
-    return children.filter((child) => weight(child) > 0).sort((a, b) => weight(b) - weight(a) || a - b);
+    const least = weight(node) / LEAST_PART;
+    const isKept = totals.map((total, group) => Math.max(total, totalsBefore[group]) > least);
+    const ends: number[] = [];
+    let all = 0;
+    for (let group = 0; group < groups.length; group++) ends.push(isKept[group] ? (all += sizes[group]) - sizes[group] : 0);
+    const places = { calls: new Uint32Array(all), brings: new Float64Array(all), before: bringsBefore ? new Float64Array(all) : null };
+    for (let i = 0; i < calls.length; i++) {
+      if (calls[i] === 0) continue;
+      const group = this.groupOf[frame[calls[i]]];
+      if (!isKept[group]) continue;
+      const at = ends[group]++;
+      places.calls[at] = calls[i];
+      places.brings[at] = brings[i];
+      if (places.before) places.before[at] = bringsBefore![i];
+    }
+    const children: number[] = [];
+    groups.forEach((of, group) => {
+      this.groupOf[of] = -1;
+      if (!isKept[group]) return;
+      const [from, to] = [ends[group] - sizes[group], ends[group]];
+      this.nodes.push({
+        frame: of, parent: node, calls: places.calls.subarray(from, to), brings: places.brings.subarray(from, to),
+        bringsBefore: places.before?.subarray(from, to) ?? null, children: null, total: totals[group], before: totalsBefore[group], own: 0,
+      });
+      children.push(this.nodes.length - 1);
+    });
+    return children.sort((a, b) => weight(b) - weight(a) || a - b);
   }
 }
 

@@ -11,7 +11,7 @@ export interface Bars {
 }
 
 /** Narrower than this is not drawn. */
-const LEAST_WIDTH = 0.7;
+const LEAST_WIDTH = 1;
 const LEVELS_MAX = 512;
 
 /**

@@ -37,9 +37,17 @@ export function FlameView(props: FlameProps) {
   const height = bars.levels * LEVEL;
   const top = (depth: number) => (props.isInverted ? height - (depth + 1) * LEVEL : depth * LEVEL);
 
-  useEffect(() => {
+  const drawAgain = useRef(() => {});
+  drawAgain.current = () => {
     if (width > 0) draw(canvas.current!, bars, width, height, top, cursor, props);
-  });
+  };
+  useEffect(() => drawAgain.current());
+  useEffect(() => {
+    const scroller = box.current!.closest(".scroll");
+    const onScroll = () => drawAgain.current();
+    scroller?.addEventListener("scroll", onScroll);
+    return () => scroller?.removeEventListener("scroll", onScroll);
+  }, []);
 
   const barAt = (x: number, y: number) => {
     const depth = Math.floor((props.isInverted ? height - y : y) / LEVEL);
@@ -111,17 +119,32 @@ export function FlameView(props: FlameProps) {
   );
 }
 
+/** The beginning of a name that fits. Measuring takes long, so it is done once or twice. */
+function fit(context: CanvasRenderingContext2D, name: string, room: number, letter: number): string {
+  const text = name.slice(0, Math.ceil((3 * room) / letter));
+  const width = context.measureText(text).width;
+  if (text.length === name.length && width <= room) return text;
+  let size = Math.floor((text.length * (room - letter)) / width);
+  while (size > 1 && context.measureText(text.slice(0, size) + "…").width > room) size = Math.floor(size * 0.9);
+  return size > 1 ? text.slice(0, size) + "…" : "";
+}
+
 function draw(
   canvas: HTMLCanvasElement, bars: Bars, width: number, height: number, top: (depth: number) => number, cursor: number | null,
   props: FlameProps,
 ): void {
   const ratio = window.devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.width = width + "px";
-  canvas.style.height = height + "px";
   const context = canvas.getContext("2d")!;
-  context.scale(ratio, ratio);
+  if (canvas.width !== Math.floor(width * ratio) || canvas.height !== Math.floor(height * ratio)) {
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+  }
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  const scroller = canvas.closest(".scroll");
+  const [first, last] = scroller ? [scroller.scrollTop - LEVEL, scroller.scrollTop + scroller.clientHeight] : [0, height];
   context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
   context.textBaseline = "middle";
   const accent = getComputedStyle(canvas).getPropertyValue("--accent");
@@ -130,6 +153,7 @@ function draw(
     const node = bars.node[i];
     const x = bars.x[i];
     const y = top(bars.depth[i]);
+    if (y < first || y > last) continue;
     const w = Math.max(bars.width[i] - 0.5, 0.5);
     context.globalAlpha = props.hasSearch && !props.isFound(node) ? 0.2 : 1;
     context.fillStyle = props.color(node);
@@ -140,14 +164,8 @@ function draw(
       context.strokeRect(x + 1, y + 1, w - 2, LEVEL - 3);
     }
     if (w > 3 * letter) {
-      const room = Math.floor((w - 6) / letter);
-      let text = props.name(node).slice(0, 3 * room);
-      if (context.measureText(text).width > w - 6) {
-        while (text.length > 0 && context.measureText(text + "…").width > w - 6) text = text.slice(0, -1);
-        text = text.length > 1 ? text + "…" : "";
-      }
       context.fillStyle = "#101418";
-      context.fillText(text, x + 3, y + LEVEL / 2);
+      context.fillText(fit(context, props.name(node), w - 6, letter), x + 3, y + LEVEL / 2);
     }
     context.globalAlpha = 1;
   }

@@ -106,7 +106,7 @@ export function App({ model }: { model: HeapModel }) {
         { key: "share", title: "share", value: (one) => one.self, text: (one) => percent(one.self, sum) },
       ];
 
-  const chosen = parseChosen(state.chosen);
+  const chosen = parseChosen(state.chosen, calls);
   const rows = useMemo(() => (chosen ? chosenRows(chosen, calls, model.rowNode, sites) : null), [state.chosen]);
   const live = useMemo(() => (rows ? liveOver(model.entries, rows) : null), [rows]);
   const allCosts = useMemo(

@@ -6,9 +6,14 @@ export interface Chosen {
   number: number;
 }
 
-export function parseChosen(text: string): Chosen | null {
+/** Null if TEXT names nothing that CALLS has. */
+export function parseChosen(text: string, calls: CallTable): Chosen | null {
   const match = /^(functions|sites|stacks)-(\d+)$/.exec(text);
-  return match ? { kind: match[1] as Chosen["kind"], number: Number(match[2]) } : null;
+  if (!match) return null;
+  const kind = match[1] as Chosen["kind"];
+  const number = Number(match[2]);
+  const counts = { functions: calls.functionName.length, sites: calls.frameFunction.length, stacks: calls.parent.length };
+  return number > 0 && number < counts[kind] ? { kind, number } : null;
 }
 
 /** By row, whether it belongs to what is chosen. SITES has the allocating frame of each node. */

@@ -146,7 +146,6 @@ export interface Excerpt {
 }
 
 export class HeapModel {
-  readonly info: HeapInfo;
   calls!: CallTable;
   rowNode!: Uint32Array;
   rowStack!: Uint32Array;
@@ -163,9 +162,7 @@ export class HeapModel {
   /** By number of the file's name. */
   private readonly sources = new Map<number, Excerpt[]>();
 
-  constructor(private readonly source: Source) {
-    this.info = source.json<HeapInfo>();
-  }
+  constructor(private readonly source: Source, readonly info: HeapInfo) {}
 
   async load(): Promise<void> {
     const { info } = this;

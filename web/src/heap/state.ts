@@ -39,8 +39,8 @@ export function useHeapState(): [State, (some: Partial<State>) => void] {
 }
 
 export function windowOf(text: string, bins: number): Window {
-  const [from, to] = text.split("-").map(Number);
-  return Number.isInteger(from) && Number.isInteger(to) && from >= 0 && from < to && to <= bins ? { from, to } : { from: 0, to: bins };
+  const [from, to] = /^\d+-\d+$/.test(text) ? text.split("-").map(Number) : [0, bins];
+  return from < to && to <= bins ? { from, to } : { from: 0, to: bins };
 }
 
 export function costOf(text: string): Cost {

@@ -42,8 +42,8 @@ export function Timeline({ model, window, chosen, onChange }: Props) {
     };
   }, []);
   useEffect(() => {
-    if (across > 0) drawTimeline(canvas.current!, across, HEIGHT, scale, model, window, chosen);
-  }, [across, window.from, window.to, chosen, theme]);
+    if (across > 0) drawTimeline(canvas.current!, across, HEIGHT, scale, model, chosen);
+  }, [across, chosen, theme]);
 
   const xOf = (bin: number) => scale.left + ((scale.right - scale.left) * bin) / bins;
   const edgeAt = (x: number) => Math.max(0, Math.min(bins, Math.round(((x - scale.left) / (scale.right - scale.left)) * bins)));
@@ -96,6 +96,8 @@ export function Timeline({ model, window, chosen, onChange }: Props) {
         onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={() => (drag.current = null)}
         onPointerCancel={() => (drag.current = null)} onPointerLeave={() => setHover(null)} onDblClick={() => onChange({ from: 0, to: bins })}
       />
+      <div class="outside" style={{ left: `${scale.left}px`, width: `${xOf(window.from) - scale.left}px` }} />
+      <div class="outside" style={{ left: `${xOf(window.to)}px`, width: `${Math.max(0, scale.right - xOf(window.to))}px` }} />
       {across > 0 && handle("from")}
       {across > 0 && handle("to")}
       {hover !== null && <Hover model={model} bin={hover} x={xOf(hover + 0.5)} width={across} />}

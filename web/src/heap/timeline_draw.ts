@@ -1,7 +1,6 @@
-// Draws the timeline: the most bytes that were live in each point, markers, collections, and the chosen window.
+// Draws the timeline: the most bytes that were live in each point, markers, and collections.
 import { bytes, duration } from "../common/format";
 import { HeapModel } from "./model";
-import { Window } from "./windows";
 
 export interface Scale {
   left: number;
@@ -26,7 +25,7 @@ export function byteStep(span: number, count: number): number {
 }
 
 export function drawTimeline(
-  canvas: HTMLCanvasElement, width: number, height: number, scale: Scale, model: HeapModel, window: Window, chosen: Float64Array | null,
+  canvas: HTMLCanvasElement, width: number, height: number, scale: Scale, model: HeapModel, chosen: Float64Array | null,
 ): void {
   const ratio = globalThis.devicePixelRatio || 1;
   canvas.width = width * ratio;
@@ -100,7 +99,6 @@ export function drawTimeline(
     context.globalAlpha = 1;
   }
   drawEvents(context, scale, model, x, color);
-  drawWindow(context, scale, window, color);
 }
 
 function drawEvents(context: CanvasRenderingContext2D, scale: Scale, model: HeapModel, x: (time: number) => number, color: (name: string) => string): void {
@@ -136,21 +134,4 @@ function drawEvents(context: CanvasRenderingContext2D, scale: Scale, model: Heap
   context.beginPath();
   context.arc(peak, top, 3.5, 0, 2 * Math.PI);
   context.fill();
-}
-
-function drawWindow(context: CanvasRenderingContext2D, { left, right, top, bottom, bins }: Scale, { from, to }: Window, color: (name: string) => string): void {
-  const x = (bin: number) => left + ((right - left) * bin) / bins;
-  context.fillStyle = color("--back");
-  context.globalAlpha = 0.65;
-  context.fillRect(left, top - 6, x(from) - left, bottom - top + 6);
-  context.fillRect(x(to), top - 6, right - x(to), bottom - top + 6);
-  context.globalAlpha = 1;
-  context.strokeStyle = color("--accent");
-  context.lineWidth = 2;
-  for (const at of [x(from), x(to)]) {
-    context.beginPath();
-    context.moveTo(at, top - 6);
-    context.lineTo(at, bottom);
-    context.stroke();
-  }
 }
