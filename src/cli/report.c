@@ -85,12 +85,15 @@ static int make_size_page(const struct cli_arguments *arguments, struct sxt_page
                           const struct cli_size_input *input, sxt_error *error)
 {
     sxt_inlined_list *inlined = input->info != NULL ? read_inlined(arguments, input->path) : NULL;
+    const char *before = arguments->word_count == 2 ? arguments->words[0] : NULL;
+    /* Two builds of a program often have the same name, in different folders. */
+    bool is_ambiguous = before != NULL && strcmp(base_name(before), base_name(input->path)) == 0;
     const struct sxt_page_sizes sizes = {
         .info = input->info,
         .diff = input->diff,
         .inlined = inlined,
-        .name = base_name(input->path),
-        .before_name = arguments->word_count == 2 ? base_name(arguments->words[0]) : NULL,
+        .name = is_ambiguous ? input->path : base_name(input->path),
+        .before_name = before == NULL || is_ambiguous ? before : base_name(before),
     };
     int status = sxt_page_make_size(page, &sizes, error);
     sxt_inlined_list_free(&inlined);

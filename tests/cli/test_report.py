@@ -121,6 +121,11 @@ class Data(sextant.ProgramTest):
         self.assertEqual([about["change"][key + "_bytes"] for key in ("before", "after")], [110, 130])
         self.assertEqual(about["change"]["bytes"], summary["total"])
 
+    def test_two_files_of_the_same_name_are_shown_with_their_folders(self):
+        before, after = self.file("old/a.size", save(build(100))), self.file("new/a.size", save(build(120)))
+        _, about, _ = self.page(before, after)
+        self.assertEqual((about["before_name"], about["name"]), (str(before), str(after)))
+
     def test_nothing_in_a_page_ends_its_elements(self):
         name = "</script><script>alert(1)</script><!--"
         size = Size([Symbol(".text", 0x1000, 5, name, name, name, name)],

@@ -188,12 +188,30 @@ export class Tree {
     return items;
   }
 
+  /** Some of the heaviest items in a group: at most COUNT groups, and as many rows. */
+  fewIn(group: number, count: number): Int32Array {
+    const groups = this.groupsIn(group).subarray(0, count);
+    const rows = this.rowsIn(group).subarray(0, count);
+    const items = new Int32Array(groups.length + rows.length);
+    items.set(groups);
+    for (let i = 0; i < rows.length; i++) items[groups.length + i] = -1 - rows[i];
+    return items;
+  }
+
   weightOf(item: number): number {
     return item >= 0 ? this.weights[item] : Math.abs(this.rowValues[-1 - item]);
   }
 
   valueOf(item: number): number {
     return item >= 0 ? this.values[item] : this.rowValues[-1 - item];
+  }
+
+  /** The weight of the heaviest group or row that is directly in a group. */
+  heaviest(group: number): number {
+    const { childStart, childList, rowStart, rowList } = this;
+    const child = childStart[group] < childStart[group + 1] ? this.weights[childList[childStart[group]]] : 0;
+    const row = rowStart[group] < rowStart[group + 1] ? Math.abs(this.rowValues[rowList[rowStart[group]]]) : 0;
+    return Math.max(child, row);
   }
 
   /** A row with much weight in a group: the heaviest of the heaviest groups. -1 if there is none. */

@@ -83,10 +83,13 @@ export function layTreemap(tree: Tree, group: number, width: number, height: num
         builder.add(left, top, across, down, item, depth, false);
         return;
       }
-      const hasHeader = across > 40 && down > 2 * HEADER;
+      // A group of which nothing is large enough to be drawn is one cell, like one that is small itself.
+      const scale = (across * down) / tree.weights[item];
+      const isDivided = tree.heaviest(item) * scale >= 2 * LEAST_AREA && depth < DEEPEST;
+      const hasHeader = isDivided && across > 40 && down > 2 * HEADER;
       builder.add(left, top, across, down, item, depth, hasHeader);
       const above = hasHeader ? HEADER : MARGIN;
-      if ((across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_GROUP && across > 2 * MARGIN + 1 && depth < DEEPEST)
+      if (isDivided && (across - 2 * MARGIN) * (down - above - MARGIN) > LEAST_GROUP && across > 2 * MARGIN + 1)
         place(item, left + MARGIN, top + above, across - 2 * MARGIN, down - above - MARGIN, depth + 1);
     }, (i, left, top, across, down) => {
       // Items without weight are not in the picture at all.

@@ -47,23 +47,31 @@ function cellOf(rectangles: Rectangles, i: number, look: Look, palette: Palette)
   const isWide = width > 34 && height > 13;
   if (rest !== undefined) {
     const isDim = found !== null && !rest.some((some) => (some < 0 ? found[-1 - some] : foundIn![some]) > 0);
-    const text = isWide ? `${count(countRest(tree, rest))} smaller` : "";
+    const text = isWide ? restText(countRest(tree, rest), width) : "";
     return { fill: mixedColor(look, rest), isDim, text, textColor: isDim ? palette.dim : ON_COLOR };
   }
   const isDim = found !== null && (item < 0 ? found[-1 - item] : foundIn![item]) === 0;
   const row = item < 0 ? -1 - item : tree.heavyRow(item);
   const isDivided = i + 1 < rectangles.count && rectangles.depth[i + 1] > rectangles.depth[i];
   if (isDivided) return { fill: palette.panel, isDim: false, text: "", textColor: palette.text };
+  const isMixed = item >= 0 && width * height > 100;
   return {
-    fill: row < 0 ? palette.panel : look.color(row), isDim, text: isWide ? look.name(item) : "",
+    fill: row < 0 ? palette.panel : isMixed ? mixedColor(look, tree.fewIn(item, MOST_MIXED)) : look.color(row), isDim,
+    text: isWide ? look.name(item) : "",
     textColor: isDim ? palette.dim : ON_COLOR,
   };
+}
+
+/** How many symbols a cell stands for, as long as that fits. */
+function restText(symbols: number, width: number): string {
+  const texts = [`${count(symbols)} smaller symbols`, `${count(symbols)} smaller`, count(symbols)];
+  return texts.find((text) => text.length * 6.5 + 8 < width) ?? "";
 }
 
 /** The colour of many small items: those of the largest of them, mixed. */
 function mixedColor(look: Look, items: Int32Array): string {
   const colors: string[] = [];
-  for (let i = 0; i < items.length && i < MOST_MIXED; i++) {
+  for (let i = 0; i < items.length && colors.length < MOST_MIXED; i++) {
     const row = items[i] < 0 ? -1 - items[i] : look.tree.heavyRow(items[i]);
     if (row >= 0) colors.push(look.color(row));
   }

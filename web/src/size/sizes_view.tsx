@@ -77,17 +77,18 @@ export function SizesView({ model, loaded, state, update }: Props) {
 
   const isMethods = state.method_count && !isInlined;
   const isChange = model.isDiff && !isInlined;
+  const noun = isInlined ? "inlined functions" : isMethods ? "methods" : "symbols";
   const show = (amount: number) =>
     isMethods ? (isChange && amount > 0 ? "+" : "") + count(amount) : isChange ? change(amount, state.byteunit) : bytes(amount, state.byteunit);
   const exact = (amount: number) => (isMethods ? `${count(amount)} methods` : `${count(amount)} bytes`);
   const name = (item: number) => (item >= 0 ? (tree.names[item].trim() ? tree.names[item] : "(blank)") : hasNames ? rows.shortName(-1 - item) || "(no name)" : "…");
   const describe = (item: number) => {
     const title = item >= 0 ? tree.pathNames(item).join(" › ") : hasNames ? rows.fullName(-1 - item).slice(0, 500) : "";
-    return `${title}\n${show(tree.valueOf(item))} (${exact(tree.valueOf(item))}), ${percent(tree.valueOf(item), tree.values[0])}`;
+    const symbols = item >= 0 ? ` in ${count(tree.counts[item])} ${noun}` : "";
+    return `${title}\n${show(tree.valueOf(item))} (${exact(tree.valueOf(item))})${symbols}, ${percent(tree.valueOf(item), tree.values[0])}`;
   };
   const color = (row: number) => rows.color(row, colorKey);
   const total = tree.values[0];
-  const noun = isInlined ? "inlined functions" : isMethods ? "methods" : "symbols";
 
   const save = (kind: "csv" | "json" | "svg") => {
     const base = model.info.name.replace(/[^\w.-]+/g, "_").slice(0, 80) || "sizes";

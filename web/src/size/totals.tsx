@@ -1,6 +1,6 @@
 // The line of totals in the head of the page. They are those that the program prints.
 import { useMemo } from "preact/hooks";
-import { bytes, change, count } from "../common/format";
+import { bytes, count } from "../common/format";
 import { SizeModel } from "./model";
 import { bytesByStatus, symbolBytes } from "./sums";
 
@@ -29,7 +29,7 @@ function Change({ model }: { model: SizeModel }) {
     <>
       <b class={total.bytes > 0 ? "grown" : total.bytes < 0 ? "shrunk" : ""}>{signed(total.bytes)} bytes</b>{share}: {count(total.before_bytes)} → {count(total.after_bytes)} bytes.{" "}
       {(["added", "removed", "changed"] as const).map((status, i) => (
-        <>{i > 0 && ", "}<b>{count(total[status])} {status}</b> ({signed(sums[status])} bytes{Math.abs(sums[status]) >= 1024 ? `, ${change(sums[status])}` : ""})</>
+        <>{i > 0 && ", "}<b>{count(total[status])} {status}</b> ({signed(sums[status])} bytes)</>
       ))}
     </>
   );
