@@ -24,6 +24,8 @@ void sxt_string_column_init(struct sxt_string_column *column)
 void sxt_string_column_add(struct sxt_string_column *column, sxt_string text)
 {
     size_t shared = 0;
+    if (text.data == NULL)
+        text = (sxt_string){"", 0};
     while (shared < text.size && shared < column->last.size && text.data[shared] == column->last.data[shared])
         shared++;
     sxt_buffer_varint(&column->bytes, shared);
