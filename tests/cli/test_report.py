@@ -77,7 +77,7 @@ class Errors(sextant.ProgramTest):
     def test_what_is_not_there_or_not_known_is_named(self):
         text = self.file("notes.txt", "just text\n")
         missing = self.folder / "missing.size"
-        for options in ([], ["-o", self.folder / "x.html"]):
+        for options in ([], ["-o", self.folder / "x.html"]) if PAGES else ([],):
             self.run_error("report", missing, *options, naming="missing.size")
             self.run_error("report", text, *options, naming="notes.txt")
         self.assertFalse((self.folder / "x.html").exists())
@@ -87,6 +87,13 @@ class Errors(sextant.ProgramTest):
         self.run_usage("report")
         self.run_usage("report", path, path, path)
         self.run_usage("report", path, "--json", "-o", self.folder / "x.html")
+
+    def test_a_page_is_made_or_the_program_says_that_it_has_none(self):
+        words = "report", self.file("a.size", save(build(100))), "-o", self.folder / "x.html"
+        if PAGES:
+            self.run_ok(*words)
+        else:
+            self.run_error(*words, naming="without pages")
 
     @unittest.skipUnless(PAGES, "built without pages")
     def test_a_folder_that_is_missing_is_named(self):
