@@ -16,9 +16,9 @@ enum {
     BIN_COLUMNS
 };
 
-static void add_bin(struct sxt_column *columns, const struct sxt_heap_bin *bin, size_t after)
+static void add_bin(struct sxt_column *columns, const struct sxt_heap_bin *bin, size_t entries)
 {
-    sxt_column_add(&columns[ENTRIES], after - bin->first);
+    sxt_column_add(&columns[ENTRIES], entries);
     sxt_column_add(&columns[PEAK_BYTES], bin->peak_bytes);
     sxt_column_add_next(&columns[PEAK_TIME], (int64_t)bin->peak_time);
     sxt_column_add(&columns[COLLECTIONS], bin->collections);
@@ -43,14 +43,13 @@ static int finish(struct sxt_page *page, const char *name, struct sxt_column *co
     return status;
 }
 
-static int add_entries(struct sxt_page *page, const struct sxt_heap_bins *bins, sxt_error *error)
+static int add_entries(struct sxt_page *page, const struct sxt_heap_fold *fold, sxt_error *error)
 {
-    const struct sxt_heap_bin_entry *entries = sxt_heap_bins_entries(bins);
     struct sxt_column columns[11];
     for (int i = 0; i < 11; i++)
         sxt_column_init(&columns[i]);
-    for (size_t i = 0; i < sxt_heap_bins_entry_count(bins); i++) {
-        const struct sxt_heap_bin_entry *entry = &entries[i];
+    for (size_t i = 0; i < fold->entry_count; i++) {
+        const struct sxt_heap_bin_entry *entry = &fold->entries[i];
         sxt_column_add_next(&columns[0], entry->row);
         sxt_column_add(&columns[1], entry->bytes);
         sxt_column_add(&columns[2], entry->count);
@@ -66,17 +65,17 @@ static int add_entries(struct sxt_page *page, const struct sxt_heap_bins *bins, 
     return finish(page, "entries", columns, 11, error);
 }
 
-int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bins, sxt_error *error)
+int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bins, const struct sxt_heap_fold *fold,
+                           sxt_error *error)
 {
     struct sxt_column columns[BIN_COLUMNS];
     size_t count = sxt_heap_bins_count(bins);
     for (int i = 0; i < BIN_COLUMNS; i++)
         sxt_column_init(&columns[i]);
     for (size_t i = 0; i < count; i++)
-        add_bin(columns, sxt_heap_bins_get(bins, i),
-                i + 1 < count ? sxt_heap_bins_get(bins, i + 1)->first : sxt_heap_bins_entry_count(bins));
+        add_bin(columns, sxt_heap_bins_get(bins, i), fold->first[i + 1] - fold->first[i]);
     int status = finish(page, "bins", columns, BIN_COLUMNS, error);
-    return status == SXT_OK ? add_entries(page, bins, error) : status;
+    return status == SXT_OK ? add_entries(page, fold, error) : status;
 }
 
 /* The points are narrower than the bins. */

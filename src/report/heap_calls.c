@@ -11,6 +11,8 @@
 #include "mlyze/analysis.h"
 #include "report/columns.h"
 
+#define SMALL "(small stacks)"
+
 /* Number 0 of each list is none, as the empty string is number 0 of its keys. */
 int sxt_heap_calls_init(struct sxt_heap_calls *calls, sxt_error *error)
 {
@@ -100,7 +102,8 @@ static uint32_t add_function(struct sxt_heap_calls *calls, const sxt_trace_frame
         .name = text,
         .shorter = shorten(calls, name),
         .file = file,
-        .is_library = sxt_trace_is_library_frame(frame) || sxt_string_is(name, SXT_TRUNCATED)};
+        .is_library =
+            sxt_trace_is_library_frame(frame) || sxt_string_is(name, SXT_TRUNCATED) || sxt_string_is(name, SMALL)};
     return number;
 }
 
@@ -120,9 +123,8 @@ static uint32_t add_frame(struct sxt_heap_calls *calls, const sxt_trace_frame *f
     return number;
 }
 
-static uint32_t add_node(struct sxt_heap_calls *calls, uint32_t parent, const sxt_trace_frame *called)
+static uint32_t add_node_of(struct sxt_heap_calls *calls, uint32_t parent, uint32_t frame)
 {
-    uint32_t frame = add_frame(calls, called);
     uint32_t number = calls->no_memory ? 0 : number_of(calls, &calls->node_keys, parent, frame);
     if (calls->no_memory || number < calls->node_count)
         return number;
@@ -134,6 +136,11 @@ static uint32_t add_node(struct sxt_heap_calls *calls, uint32_t parent, const sx
     calls->nodes = moved;
     calls->nodes[calls->node_count++] = (struct sxt_heap_calls_node){parent, frame};
     return number;
+}
+
+static uint32_t add_node(struct sxt_heap_calls *calls, uint32_t parent, const sxt_trace_frame *called)
+{
+    return add_node_of(calls, parent, add_frame(calls, called));
 }
 
 uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack)
@@ -150,6 +157,21 @@ uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace
         if (sxt_trace_get_frame(trace, stack, i - 1, &frame))
             node = add_node(calls, node, &frame);
     return node;
+}
+
+uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t node)
+{
+    uint32_t at = node;
+    while (at != 0 && calls->functions[calls->frames[calls->nodes[at].frame].function].is_library)
+        at = calls->nodes[at].parent;
+    return calls->nodes[at != 0 ? at : node].frame;
+}
+
+uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent, uint32_t user, uint32_t leaf)
+{
+    const sxt_trace_frame frame = {.function = {SMALL, sizeof SMALL - 1}, .file_id = SXT_TRACE_NO_ID};
+    uint32_t node = add_node_of(calls, add_node(calls, parent, &frame), user);
+    return leaf != user ? add_node_of(calls, node, leaf) : node;
 }
 
 /* --- tables --- */

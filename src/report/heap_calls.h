@@ -44,6 +44,12 @@ void sxt_heap_calls_free(struct sxt_heap_calls *calls);
 /* The node of a stack, which is added if it is new. Failures are sticky: see no_memory. */
 uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack);
 
+/* Of a node, the frame of the innermost function that is not of a library, or its own frame. */
+uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t node);
+
+/* A node below "(small stacks)" below PARENT, with the frames USER and LEAF, or with one if they are the same. */
+uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent, uint32_t user, uint32_t leaf);
+
 /* Appends strings, functions, frames and nodes as columns. */
 void sxt_heap_calls_write(const struct sxt_heap_calls *calls, struct sxt_buffer *table);
 

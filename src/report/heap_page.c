@@ -15,7 +15,8 @@
 #include "report/columns.h"
 #include "trace/trace.h"
 
-#define POINTS_MOST 2048 /* of the timeline */
+#define POINTS_MOST  2048   /* of the timeline */
+#define ENTRIES_MOST 200000 /* of stacks that are not folded */
 
 /* --- totals --- */
 
@@ -92,28 +93,48 @@ static int list_suppressed(const sxt_heap_usage *usage, struct suppressed *out, 
     return SXT_OK;
 }
 
-static void write_rows(const struct sxt_heap_bins *bins, const sxt_trace *trace, struct sxt_heap_calls *calls,
-                       const struct suppressed *suppressed, struct sxt_column columns[4])
+/* The rows of the bins, with their nodes. To be freed; NULL: memory is short. */
+static struct sxt_heap_fold_row *list_rows(const struct sxt_heap_bins *bins, const sxt_trace *trace,
+                                           struct sxt_heap_calls *calls, const struct suppressed *suppressed)
 {
     const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(bins);
-    for (size_t i = 0; i < sxt_heap_bins_row_count(bins); i++) {
+    size_t count = sxt_heap_bins_row_count(bins);
+    struct sxt_heap_fold_row *list = malloc((count + 1) * sizeof *list);
+    for (size_t i = 0; i < count && list != NULL; i++) {
         uint32_t stack = sxt_trace_same_stack(trace, rows[i].stack);
-        bool is_suppressed = suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
-                                                              sizeof *suppressed->stacks, compare_stacks) != NULL;
-        sxt_column_add_next(&columns[0], sxt_heap_calls_add(calls, trace, stack));
-        sxt_column_add_next(&columns[1], stack);
-        sxt_column_add_next(&columns[2], rows[i].thread);
-        sxt_column_add(&columns[3], is_suppressed);
+        list[i] = (struct sxt_heap_fold_row){
+            .node = sxt_heap_calls_add(calls, trace, stack),
+            .stack = stack,
+            .thread = rows[i].thread,
+            .is_suppressed = suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
+                                                              sizeof *suppressed->stacks, compare_stacks) != NULL,
+        };
     }
+    return list;
 }
 
-static int add_calls(struct sxt_page *page, struct sxt_heap_calls *calls, struct sxt_column rows[4], sxt_error *error)
+static void write_rows(const struct sxt_heap_fold *fold, struct sxt_buffer *table)
+{
+    struct sxt_column columns[4];
+    for (int i = 0; i < 4; i++)
+        sxt_column_init(&columns[i]);
+    for (size_t i = 0; i < fold->row_count; i++) {
+        sxt_column_add_next(&columns[0], fold->rows[i].node);
+        sxt_column_add_next(&columns[1], fold->rows[i].stack);
+        sxt_column_add_next(&columns[2], fold->rows[i].thread);
+        sxt_column_add(&columns[3], fold->rows[i].is_suppressed);
+    }
+    for (int i = 0; i < 4; i++)
+        sxt_column_finish(&columns[i], table);
+}
+
+static int add_calls(struct sxt_page *page, const struct sxt_heap_calls *calls, const struct sxt_heap_fold *fold,
+                     sxt_error *error)
 {
     struct sxt_buffer table;
     sxt_buffer_init(&table, SIZE_MAX);
     sxt_heap_calls_write(calls, &table);
-    for (int i = 0; i < 4; i++)
-        sxt_column_finish(&rows[i], &table);
+    write_rows(fold, &table);
     int status = calls->no_memory ? sxt_fail_memory(error, calls->node_count) : SXT_OK;
     if (status == SXT_OK)
         status = sxt_page_add_block(page, "calls", &table, error);
@@ -162,13 +183,15 @@ static void write_markers(struct sxt_json_writer *json, const sxt_trace *trace, 
     sxt_json_write_number(json, "all_markers", usage->all_markers);
 }
 
-static void write_shape(struct sxt_json_writer *json, const struct sxt_heap_bins *bins, const sxt_heap_usage *usage)
+static void write_shape(struct sxt_json_writer *json, const struct sxt_heap_bins *bins,
+                        const struct sxt_heap_fold *fold, const sxt_heap_usage *usage)
 {
     const sxt_heap_interval *point = sxt_heap_get_point(usage, 0);
     sxt_json_write_number(json, "bins", sxt_heap_bins_count(bins));
     sxt_json_write_number(json, "bin_width", sxt_heap_bins_width(bins));
-    sxt_json_write_number(json, "entries", sxt_heap_bins_entry_count(bins));
-    sxt_json_write_number(json, "rows", sxt_heap_bins_row_count(bins));
+    sxt_json_write_number(json, "entries", fold->entry_count);
+    sxt_json_write_number(json, "rows", fold->row_count);
+    sxt_json_write_number(json, "folded", fold->folded);
     sxt_json_write_number(json, "points", usage->timeline.count);
     sxt_json_write_number(json, "point_width", point != NULL ? point->width : 1);
     sxt_json_write_number(json, "start", usage->start);
@@ -185,7 +208,8 @@ static void write_command(struct sxt_json_writer *json, const sxt_trace *trace)
 }
 
 static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *usage, const struct sxt_heap_bins *bins,
-                      struct sxt_heap_calls *calls, struct sxt_buffer *text, sxt_error *error)
+                      const struct sxt_heap_fold *fold, struct sxt_heap_calls *calls, struct sxt_buffer *text,
+                      sxt_error *error)
 {
     struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
@@ -194,7 +218,7 @@ static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *us
     sxt_json_write_bool(&json, "has_sources", heap->with_sources);
     write_command(&json, heap->trace);
     sxt_heap_page_write_totals(&json, "totals", usage, heap->trace);
-    write_shape(&json, bins, usage);
+    write_shape(&json, bins, fold, usage);
     write_threads(&json, heap->trace, bins);
     write_markers(&json, heap->trace, usage);
     int status = sxt_heap_page_write_addresses(&json, calls, heap, error);
@@ -207,34 +231,45 @@ static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *us
 
 /* --- the page --- */
 
-static int fill(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
-                const struct sxt_heap_bins *bins, struct sxt_heap_calls *calls, sxt_error *error)
+static int add_blocks(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
+                      const struct sxt_heap_bins *bins, const struct sxt_heap_fold *fold, struct sxt_heap_calls *calls,
+                      sxt_error *error)
 {
-    struct suppressed suppressed;
-    struct sxt_column rows[4];
     struct sxt_buffer json;
-    int status = list_suppressed(usage, &suppressed, error);
-    if (status != SXT_OK)
-        return status;
     sxt_buffer_init(&json, SIZE_MAX);
-    for (int i = 0; i < 4; i++)
-        sxt_column_init(&rows[i]);
-    write_rows(bins, heap->trace, calls, &suppressed, rows);
-    status = write_json(heap, usage, bins, calls, &json, error);
+    int status = write_json(heap, usage, bins, fold, calls, &json, error);
     sxt_page_add_json(page, &json);
+    sxt_buffer_free(&json);
     if (status == SXT_OK)
-        status = add_calls(page, calls, rows, error);
-    else
-        for (int i = 0; i < 4; i++)
-            sxt_buffer_free(&rows[i].bytes);
+        status = add_calls(page, calls, fold, error);
     if (status == SXT_OK)
-        status = sxt_heap_page_add_bins(page, bins, error);
+        status = sxt_heap_page_add_bins(page, bins, fold, error);
     if (status == SXT_OK)
         status = sxt_heap_page_add_timeline(page, usage, error);
     if (status == SXT_OK && heap->with_sources)
         status = sxt_heap_page_add_sources(page, calls, error);
-    sxt_buffer_free(&json);
+    return status;
+}
+
+static int fill(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
+                const struct sxt_heap_bins *bins, struct sxt_heap_calls *calls, sxt_error *error)
+{
+    struct suppressed suppressed;
+    struct sxt_heap_fold fold;
+    int status = list_suppressed(usage, &suppressed, error);
+    if (status != SXT_OK)
+        return status;
+    struct sxt_heap_fold_row *rows = list_rows(bins, heap->trace, calls, &suppressed);
     free(suppressed.stacks);
+    if (rows == NULL || calls->no_memory) {
+        free(rows);
+        return sxt_fail_memory(error, sxt_heap_bins_row_count(bins) * sizeof *rows);
+    }
+    status = sxt_heap_fold_make(&fold, bins, rows, calls, ENTRIES_MOST, error);
+    if (status != SXT_OK)
+        return status;
+    status = add_blocks(page, heap, usage, bins, &fold, calls, error);
+    sxt_heap_fold_free(&fold);
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/json_writer.h"
 #include "mlyze/analysis.h"
-#include "report/heap_calls.h"
+#include "report/heap_fold.h"
 #include "report/report.h"
 
 /* The totals of an analysis as an object: the figures that `heap --json` prints, each as text, for they have 64 bits.
@@ -14,7 +14,8 @@ void sxt_heap_page_write_totals(struct sxt_json_writer *json, const char *key, c
 
 /* --- heap_bins.c: blocks "bins", "entries" and "timeline" --- */
 
-int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bins, sxt_error *error);
+int sxt_heap_page_add_bins(struct sxt_page *page, const struct sxt_heap_bins *bins, const struct sxt_heap_fold *fold,
+                           sxt_error *error);
 int sxt_heap_page_add_timeline(struct sxt_page *page, const sxt_heap_usage *usage, sxt_error *error);
 
 /* --- heap_sources.c: block "sources", the lines around the frames of a tree, as far as their files are here --- */

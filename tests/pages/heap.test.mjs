@@ -146,7 +146,7 @@ for (const kind of ["hostile", "empty", "one"])
     const path = makeTrace(kind);
     const page = await opened(report(path), { hash: "table=functions" });
     const [expected] = sextantJson("heap", path);
-    assert.ok((await textOf(page, "#totals")).includes(`${number(expected.peak_bytes)} bytes in ${number(expected.peak_allocations)} blocks`));
+    assert.ok((await textOf(page, "#totals")).includes(`${number(expected.peak_bytes)} bytes in ${number(expected.peak_allocations)} block`));
     await page.locator("input[type=search]").fill("<");
     assert.equal(await page.evaluate(() => document.querySelectorAll("#app img, #app script").length), 0);
     await screenshot(page, "heap-" + kind);

@@ -10,6 +10,11 @@ export function count(value: number): string {
   return exact.format(Math.round(value) || 0);
 }
 
+/** "1 block", "1,234 blocks" */
+export function counted(value: number, word: string): string {
+  return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+}
+
 /** Bytes in a unit, with three digits where the unit is not bytes: "12.3 KiB". */
 export function bytes(value: number, unit: ByteUnit = "auto"): string {
   const size = Math.abs(value);

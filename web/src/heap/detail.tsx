@@ -1,5 +1,5 @@
 // What is known of a chosen site, function or stack: its figures in the window, and its heaviest stack with source lines.
-import { bytes, count } from "../common/format";
+import { bytes, count, counted } from "../common/format";
 import { Excerpt, HeapModel } from "./model";
 import { Figures } from "./windows";
 
@@ -30,7 +30,7 @@ export function Detail({ model, title, rows, costs, figures, onClose }: Props) {
       <table>
         <tbody>
           {costs.map((cost) => (
-            <tr key={cost.name}><th scope="row">{cost.name}</th><td class="number">{count(sum(cost.figures.bytes))} bytes</td><td class="number">{count(sum(cost.figures.count))} blocks</td></tr>
+            <tr key={cost.name}><th scope="row">{cost.name}</th><td class="number">{counted(sum(cost.figures.bytes), "byte")}</td><td class="number">{counted(sum(cost.figures.count), "block")}</td></tr>
           ))}
         </tbody>
       </table>
@@ -67,7 +67,7 @@ function Stack({ model, stack }: { model: HeapModel; stack: StackSum }) {
   const frames = calls.stack(stack.node);
   return (
     <section>
-      <h3>Stack {stack.stack}: {bytes(stack.bytes)} in {count(stack.count)} blocks</h3>
+      <h3>Stack {stack.stack}: {bytes(stack.bytes)} in {counted(stack.count, "block")}</h3>
       <ol class="stack">
         {frames.slice(0, FRAMES_SHOWN).map((frame, i) => {
           const of = calls.frameFunction[frame];

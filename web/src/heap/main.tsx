@@ -23,8 +23,12 @@ async function open(): Promise<ComponentChild> {
   return <App model={model} />;
 }
 
-void open().then((page) => {
-  const root = document.getElementById("app")!;
-  root.textContent = "";
-  render(page, root);
-});
+const root = document.getElementById("app")!;
+root.textContent = "Reading the trace…";
+open().then(
+  (page) => {
+    root.textContent = "";
+    render(page, root);
+  },
+  (error: unknown) => (root.textContent = `This page could not be read. It may be cut off, or the browser too old. (${String(error)})`),
+);

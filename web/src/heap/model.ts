@@ -61,6 +61,8 @@ export interface HeapInfo {
   bin_width: number;
   entries: number;
   rows: number;
+  /** How many stacks, on their threads, are in nodes "(small stacks)". */
+  folded: number;
   points: number;
   point_width: number;
   threads: { id: number; name: string }[];

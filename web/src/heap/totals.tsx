@@ -1,5 +1,5 @@
 // The exact totals of the trace, and those of the window.
-import { bytes, count, duration } from "../common/format";
+import { bytes, count, counted, duration } from "../common/format";
 import { HeapModel } from "./model";
 import { Cost, Figures, peakBin, total, Window } from "./windows";
 
@@ -8,11 +8,16 @@ export function whole(text: string): string {
   return BigInt(text).toLocaleString("en-US");
 }
 
+/** "1 block" */
+function wholeOf(text: string, word: string): string {
+  return `${whole(text)} ${word}${text === "1" ? "" : "s"}`;
+}
+
 function Amount({ name, size, blocks, children }: { name: string; size: string; blocks: string; children?: string }) {
   return (
     <div class="amount">
       <dt>{name}</dt>
-      <dd><b>{bytes(Number(size))}</b> <span>{whole(size)} bytes in {whole(blocks)} blocks{children}</span></dd>
+      <dd><b>{bytes(Number(size))}</b> <span>{`${wholeOf(size, "byte")} in ${wholeOf(blocks, "block")}`}{children}</span></dd>
     </div>
   );
 }
@@ -26,7 +31,7 @@ export function TraceTotals({ model }: { model: HeapModel }) {
       <Amount name="Leaked" size={totals.leaked_bytes} blocks={totals.leaked_allocations}>{suppressed}</Amount>
       <Amount name="Allocated" size={totals.allocated_bytes} blocks={totals.allocations} />
       {!totals.sample_period && <Amount name="Temporary" size={totals.temporary_bytes} blocks={totals.temporary_allocations} />}
-      <div class="amount"><dt>Time</dt><dd><b>{duration(Number(totals.duration) * 1000)}</b> <span>{whole(totals.events)} events, {whole(totals.stacks)} stacks{BigInt(totals.collections) > 0n && `, ${whole(totals.collections)} collections of ${whole(totals.collected_bytes)} bytes`}</span></dd></div>
+      <div class="amount"><dt>Time</dt><dd><b>{duration(Number(totals.duration) * 1000)}</b> <span>{`${wholeOf(totals.events, "event")}, ${wholeOf(totals.stacks, "stack")}`}{BigInt(totals.collections) > 0n && `, ${whole(totals.collections)} collections of ${whole(totals.collected_bytes)} bytes`}</span></dd></div>
     </dl>
   );
 }
@@ -39,6 +44,7 @@ export function Notes({ model }: { model: HeapModel }) {
   if (totals.is_cut_off) notes.push("The recording was cut off: this is what it had.");
   if (totals.is_damaged) notes.push(`A part of the trace cannot be read: ${whole(totals.lost_events)} events are known to be missing.`);
   if (BigInt(totals.dropped) > 0n) notes.push(`${whole(totals.dropped)} events were lost while recording.`);
+  if (model.info.folded > 0) notes.push(`${count(model.info.folded)} stacks that take little are shown as “(small stacks)” below their callers; sums have everything.`);
   return notes.length === 0 ? null : <p class="notes" role="note">{notes.join(" ")}</p>;
 }
 
@@ -59,7 +65,7 @@ export function WindowText({ model, window, cost, figures, onReset }: { model: H
   return (
     <p id="window">
       <b>{isWhole ? "Whole trace" : `Window from ${time(window.from)} to ${time(window.to)}`}</b>
-      {`: ${count(total(figures.bytes))} bytes in ${count(total(figures.count))} blocks ${COST_TEXT[cost].name}${at} `}
+      {`: ${counted(total(figures.bytes), "byte")} in ${counted(total(figures.count), "block")} ${COST_TEXT[cost].name}${at} `}
       <span class="dim">({COST_TEXT[cost].about}). {isWhole ? count(bins) : `${count(window.to - window.from)} of ${count(bins)}`} bins of {duration(width * 1000)}; windows snap to bins.</span>{" "}
       <button onClick={onReset} disabled={isWhole}>Whole trace</button>
     </p>
