@@ -64,8 +64,8 @@ static void check_sums(const struct opened *opened)
     size_t count = sxt_heap_bins_count(opened->bins);
     for (size_t bin = 0; bin < count; bin++) {
         struct sxt_heap_bin_entry before[3][2] = {0}, after[3][2] = {0};
-        size_t end = bin + 1 < count ? sxt_heap_bins_get(opened->bins, bin + 1)->first
-                                     : sxt_heap_bins_entry_count(opened->bins);
+        size_t end =
+            bin + 1 < count ? sxt_heap_bins_get(opened->bins, bin + 1)->first : sxt_heap_bins_entry_count(opened->bins);
         for (size_t i = sxt_heap_bins_get(opened->bins, bin)->first; i < end; i++) {
             const struct sxt_heap_bin_entry *entry = &sxt_heap_bins_entries(opened->bins)[i];
             const struct sxt_heap_bin_row *row = &sxt_heap_bins_rows(opened->bins)[entry->row];
