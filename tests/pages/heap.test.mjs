@@ -82,7 +82,7 @@ test("the mouse chooses a window, and a double click the whole trace", async () 
 test("search finds functions and filters the table", async () => {
   const page = await opened(report(before), { hash: "table=functions" });
   await page.locator("input[type=search]").fill("parse");
-  assert.match(await textOf(page, "output >> nth=0"), /functions found/);
+  assert.match(await textOf(page, "output >> nth=0"), /functions? found/);
   const rows = page.locator(".top-table .space [role=row]");
   await page.waitForFunction(() => [...document.querySelectorAll(".top-table .space .name")].every((line) => /parse/.test(line.textContent)));
   assert.ok((await rows.count()) > 0);
@@ -95,9 +95,10 @@ test("threads, stacks and the history of an address", async () => {
   const history = sextantJson("heap", before, "--address", address);
   assert.equal(await page.locator(".chart", { hasText: "History of 0x11000" }).locator("tr").count(), history.length);
   await page.locator(".top-table .space [role=row]").first().click();
-  await page.locator(".detail").waitFor();
+  await page.locator(".detail h3").first().waitFor();
   assert.match(await textOf(page, ".detail"), /Stack \d+:/);
   await page.getByLabel("Close the details").click();
+  assert.equal(await page.locator(".detail h3").count(), 0);
 });
 
 test("source lines are in the page only if they are asked for", async () => {

@@ -5,7 +5,7 @@ import { download } from "../common/download";
 import { frameColor } from "../common/flame_colors";
 import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
-import { bytes, count, percent } from "../common/format";
+import { bytes, count, counted, percent } from "../common/format";
 import { pattern } from "../common/search";
 import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
@@ -170,11 +170,11 @@ export function App({ model }: { model: HeapModel }) {
         <label><span class="hidden-label">Search</span>
           <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
         </label>
-        {state.search !== "" && <output>{search ? `${count(total1(found))} functions found` : "not a regular expression"}</output>}
+        {state.search !== "" && <output>{search ? `${counted(total1(found), "function")} found` : "not a regular expression"}</output>}
         <button onClick={() => zoom(0)} disabled={zoomed === 0}>Reset zoom</button>
         <button onClick={saveSvg}>Save SVG</button>
       </div>
-      <main class={rows ? "with-detail" : ""}>
+      <main class={"with-detail" + (info.has_sources ? " with-sources" : "")}>
         <div class="scroll">
           {root > 0 ? (
             <FlameView
@@ -200,7 +200,9 @@ export function App({ model }: { model: HeapModel }) {
             after={(number) => <After model={model} place={linePlace(number)} frame={table === "functions" ? 0 : frameOf(number)} />}
           />
         </div>
-        {rows && <Detail model={model} title={chosenTitle} rows={rows} costs={allCosts} figures={figures} onClose={() => update({ chosen: "" })} />}
+        {rows
+          ? <Detail model={model} title={chosenTitle} rows={rows} costs={allCosts} figures={figures} onClose={() => update({ chosen: "" })} />
+          : <aside class="detail dim" aria-label="Details">Choose a function in the graph or a line of the table: its figures and stacks are shown here, and its live bytes in the timeline.</aside>}
       </main>
       <div class="charts">
         <Addresses model={model} />

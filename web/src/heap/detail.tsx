@@ -27,6 +27,7 @@ export function Detail({ model, title, rows, costs, figures, onClose }: Props) {
     <aside class="detail" aria-label="Details">
       <button class="close" aria-label="Close the details" onClick={onClose}>✕</button>
       <h2><bdi>{title.slice(0, 2000)}</bdi></h2>
+      <p class="dim"><span class="swatch" /> live bytes in the timeline</p>
       <table>
         <tbody>
           {costs.map((cost) => (

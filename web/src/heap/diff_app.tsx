@@ -5,7 +5,7 @@ import { download } from "../common/download";
 import { growthColor } from "../common/flame_colors";
 import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
-import { bytes, change, count, percent } from "../common/format";
+import { bytes, change, count, counted, percent } from "../common/format";
 import { pattern } from "../common/search";
 import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
@@ -143,7 +143,7 @@ export function DiffApp({ model }: { model: HeapDiffModel }) {
         <label><span class="hidden-label">Search</span>
           <input type="search" placeholder="Search functions and files" value={state.search} onInput={(event) => update({ search: event.currentTarget.value })} />
         </label>
-        {state.search !== "" && <output>{search ? `${count(found.size)} functions found` : "not a regular expression"}</output>}
+        {state.search !== "" && <output>{search ? `${counted(found.size, "function")} found` : "not a regular expression"}</output>}
         <button onClick={() => zoom(0)} disabled={zoomed === 0}>Reset zoom</button>
         <button onClick={saveSvg}>Save SVG</button>
       </div>

@@ -123,9 +123,10 @@ function drawEvents(context: CanvasRenderingContext2D, scale: Scale, model: Heap
     context.stroke();
     const text = marker.name.length > 24 ? marker.name.slice(0, 23) + "…" : marker.name;
     const width = context.measureText(text).width;
-    if (at < free || at + width > scale.right) continue;
-    context.fillText(text, at, top - 4);
-    free = at + width + 10;
+    const from = Math.min(at, scale.right - width);
+    if (from < free) continue;
+    context.fillText(text, from, top - 4);
+    free = from + width + 10;
   }
   context.setLineDash([]);
   // The peak.
