@@ -1,4 +1,5 @@
-"""Pages: the report of a generated size file with 900,000 symbols, opened and filtered in Chromium, and the sizes of files.
+"""Pages: the report of a generated size file with 900,000 symbols, opened and filtered in Chromium, that of a heap trace with 10
+million events, whose timeline is scrubbed, and the sizes of files.
 
 Without Node, Chromium or built pages, nothing is measured and the reason is given.
 """
@@ -12,6 +13,7 @@ import time
 
 SYMBOLS = 900_000
 MOST_PAINT, MOST_FILTER, MOST_RATIO, MOST_TEMPLATE = 2000, 200, 1.5, 150_000
+EVENTS, MOST_HEAP_PAGE, MOST_FRAME = 10_000_000, 5_000_000, 50
 HERE = pathlib.Path(__file__).resolve().parent
 WEB = HERE.parent / "web"
 
@@ -36,7 +38,20 @@ def measure(build, folder):
     figures["templates"] = {path.stem: len(gzip.compress(path.read_bytes(), 9)) for path in (WEB / "dist").glob("*.html")}
     done = subprocess.run(["node", HERE / "pages.mjs", page], check=True, capture_output=True, text=True)
     figures["browser"] = json.loads(done.stdout)
+    figures["heap"] = measure_heap(build, folder)
     return figures
+
+
+def measure_heap(build, folder):
+    program, trace, page = folder / "heap_load", folder / "large.mlyze", folder / "heap.html"
+    subprocess.run(["gcc", "-O2", "-g", "-pthread", HERE / "heap_load.c", "-o", program], check=True)
+    recording = [build / "sextant", "record", "-q", "--compress", "-o", trace, "--", program, str(EVENTS // 2), "2"]
+    subprocess.run(recording, check=True, stdout=subprocess.DEVNULL)
+    started = time.monotonic()
+    subprocess.run([build / "sextant", "report", trace, "-o", page], check=True)
+    figures = {"report_s": time.monotonic() - started, "page_bytes": page.stat().st_size}
+    done = subprocess.run(["node", HERE / "pages_heap.mjs", page], check=True, capture_output=True, text=True)
+    return {**figures, "browser": json.loads(done.stdout)}
 
 
 def show(figures, row):
@@ -53,6 +68,12 @@ def show(figures, row):
     for name, taken in figures["browser"].items():
         target = MOST_PAINT if name == "paint_ms" else MOST_FILTER if name.startswith("filter") else None
         row(name.replace("_ms", ""), taken, "ms", None, f"target {target} ms" if target else "")
+    heap = figures["heap"]
+    taken = f"{heap['page_bytes'] / 1e6:.1f} MB"
+    print(f"report of a trace of {EVENTS} events: {taken}, target {MOST_HEAP_PAGE / 1e6:.0f} MB")
+    row("report of the trace", heap["report_s"] * 1000, "ms")
+    for name, taken in heap["browser"].items():
+        row(name, taken, "ms", None, f"target {MOST_FRAME} ms" if name.startswith("longest") else "")
 
 
 def missed_targets(figures):
@@ -67,3 +88,8 @@ def missed_targets(figures):
         most = MOST_PAINT if name == "paint_ms" else MOST_FILTER if name.startswith("filter") else None
         if most and taken > most:
             yield f"pages: {name} takes {taken:.0f} ms, not {most}"
+    if figures["heap"]["page_bytes"] > MOST_HEAP_PAGE:
+        yield f"pages: the report of a trace has {figures['heap']['page_bytes']} bytes, not {MOST_HEAP_PAGE}"
+    for name, taken in figures["heap"]["browser"].items():
+        if name.startswith("longest") and taken > MOST_FRAME:
+            yield f"pages: {name} takes {taken:.0f} ms, not {MOST_FRAME}"
