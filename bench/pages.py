@@ -1,5 +1,5 @@
-"""Pages: the report of a generated size file with 900,000 symbols, opened and filtered in Chromium, that of a heap trace with 10
-million events, whose timeline is scrubbed, and the sizes of files.
+"""Pages: the report of a generated size file with 900,000 symbols, opened and filtered in Chromium, that of a heap trace
+with 10 million events, over whose timeline a window is drawn, and the sizes of files.
 
 Without Node, Chromium or built pages, nothing is measured and the reason is given.
 """
