@@ -207,11 +207,16 @@ static int report_trace(const struct cli_arguments *arguments)
             .address_count = address_count,
             .progress = cli_progress_show,
             .progress_data = &progress,
+            .usage = &heap.usage,
         };
         cli_warn_state(path, heap.trace);
         made = sxt_page_make_heap(&page, &about, &error);
         cli_progress_end(&progress);
         status = finish(arguments, &page, made, path, &error);
+        if (status == CLI_DONE) {
+            sxt_heap_get_summary(heap.usage, &heap.summary);
+            status = cli_heap_warn(&heap);
+        }
     } else {
         sxt_page_free(&page);
     }

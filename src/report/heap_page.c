@@ -292,7 +292,12 @@ int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, 
         status = sxt_heap_suppress_known(usage, error);
     if (status == SXT_OK)
         status = fill(page, heap, usage, bins, &calls, error);
-    sxt_heap_usage_free(&usage);
+    if (heap->usage != NULL && usage != NULL) {
+        usage->bins = NULL;
+        *heap->usage = usage;
+    } else {
+        sxt_heap_usage_free(&usage);
+    }
     sxt_heap_bins_free(&bins);
     sxt_heap_calls_free(&calls);
     return status;

@@ -103,6 +103,7 @@ struct sxt_page_heap {
     size_t address_count;
     void (*progress)(void *data, uint64_t done, uint64_t all); /* as in sxt_heap_options */
     void *progress_data;
+    sxt_heap_usage **usage; /* gets the analysis, which is to be freed; may be NULL */
 };
 
 int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error);
