@@ -55,6 +55,14 @@ static inline bool sxt_hex_parse(sxt_string text, uint64_t *value)
     return text.size > 0;
 }
 
+/* An address: hexadecimal digits, with or without "0x". False as above. */
+static inline bool sxt_hex_parse_address(sxt_string text, uint64_t *value)
+{
+    if (text.size > 2 && text.data[0] == '0' && (text.data[1] | 0x20) == 'x')
+        text = (sxt_string){text.data + 2, text.size - 2};
+    return sxt_hex_parse(text, value);
+}
+
 /* Is TEXT the SIZE bytes at DATA in hexadecimal? */
 static inline bool sxt_hex_equals(sxt_string text, const void *data, size_t size)
 {

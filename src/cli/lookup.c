@@ -4,9 +4,8 @@
 
 #include <sextant/process.h>
 
+#include "answer/answer.h"
 #include "catalog/catalog.h"
-#include "cli/answer.h"
-#include "cli/explain.h"
 #include "cli/lookup_input.h"
 #include "cli/lookup_store.h"
 #include "cli/lookup_url.h"
@@ -91,7 +90,7 @@ struct question {
     struct cli_lookup_input input;
     uint64_t *addresses; /* all that will be looked up, if known before the file is read */
     size_t address_count;
-    struct cli_explain *explain; /* NULL without --explain */
+    struct sxt_answer_explain *explain; /* NULL without --explain */
 };
 
 static int open_question(struct question *question, const char *file, size_t *first_address);
@@ -99,7 +98,7 @@ static int load(struct question *question, const uint64_t *addresses, size_t cou
 static int open_process(struct question *question, const sxt_open_options *open);
 static void collect_addresses(struct question *question, size_t first_word);
 static int find_name(struct question *question, const char *name);
-static int answer_batch(void *data, struct cli_answer *answers, size_t count);
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count);
 
 static const char *const for_url[] = {"api-key", "api-key-file", "ca"};
 
@@ -148,7 +147,7 @@ static int run(const struct cli_arguments *arguments)
     cli_lookup_input_free(&question.input);
     free(question.addresses);
     free(question.frames);
-    cli_explain_free(question.explain);
+    sxt_answer_explain_free(question.explain);
     if (question.place == NULL)
         sxt_archive_close(&question.archive);
     sxt_catalog_close_place(&question.place);
@@ -222,7 +221,7 @@ static int open_question(struct question *question, const char *file, size_t *fi
     question->capacity = FRAMES_AT_FIRST;
     question->frames = malloc(question->capacity * sizeof *question->frames);
     if (cli_given(arguments, "explain"))
-        question->explain = cli_explain_new(&open, pid);
+        question->explain = sxt_answer_explain_new(&open, pid);
     if (question->frames == NULL || (question->explain == NULL && cli_given(arguments, "explain")))
         return cli_fail_text(NULL, "out of memory");
     if (file != NULL) {
@@ -364,7 +363,7 @@ static void collect_addresses(struct question *question, size_t first_word)
 }
 
 /* The virtual address of a question; false if it has none. */
-static bool parse_question(struct question *question, struct cli_answer *answer, uint64_t *address)
+static bool parse_question(struct question *question, struct sxt_answer *answer, uint64_t *address)
 {
     if (!cli_lookup_parse(answer, question->file))
         return false;
@@ -375,20 +374,23 @@ static bool parse_question(struct question *question, struct cli_answer *answer,
     return answer->is_placed;
 }
 
-static void print(struct question *question, struct cli_answer *answer)
+static void print(struct question *question, struct sxt_answer *answer)
 {
     for (size_t i = 0; i < answer->count && question->archive != NULL && sxt_emit_is_json(&question->emit); i++)
         sxt_archive_whole_range(question->archive, &answer->frames[i]);
     answer->archive = question->archive;
     if (question->archive != NULL && sxt_archive_kind(question->archive) == SXT_KIND_KSYM)
         answer->blob = question->archive;
-    if (question->explain != NULL)
-        answer->explanation = cli_explain(question->explain, question->file, answer);
-    cli_print_answer(&question->emit, answer);
+    if (question->explain != NULL) {
+        answer->explanation = sxt_answer_explain(question->explain, question->file, answer);
+        if (answer->explanation->failed_file != NULL)
+            cli_warn(answer->explanation->failed_file, "%s", answer->explanation->failure);
+    }
+    sxt_answer_print(&question->emit, answer);
 }
 
 /* Looks up one address, with all its frames. */
-static void answer_one(struct question *question, struct cli_answer *answer, uint64_t address)
+static void answer_one(struct question *question, struct sxt_answer *answer, uint64_t address)
 {
     sxt_process_place place = SXT_PROCESS_PLACE_INIT;
     for (;;) {
@@ -416,7 +418,7 @@ static void answer_one(struct question *question, struct cli_answer *answer, uin
 }
 
 /* Looks up several addresses at once, which is faster: while memory is fetched for one, others continue. */
-static int answer_batch(void *data, struct cli_answer *answers, size_t count)
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count)
 {
     struct question *question = data;
     uint64_t addresses[BATCH];

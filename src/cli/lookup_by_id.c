@@ -34,7 +34,7 @@ int cli_by_id_take(const struct cli_arguments *arguments, const char *what, stru
     return CLI_DONE;
 }
 
-size_t cli_by_id_begin(struct cli_by_id_batch *batch, struct cli_answer *answers, size_t count, const char *place,
+size_t cli_by_id_begin(struct cli_by_id_batch *batch, struct sxt_answer *answers, size_t count, const char *place,
                        uint64_t *addresses)
 {
     size_t address_count = 0;
@@ -50,7 +50,7 @@ size_t cli_by_id_begin(struct cli_by_id_batch *batch, struct cli_answer *answers
 void cli_by_id_end(struct cli_by_id_batch *batch)
 {
     while (batch->printed < batch->count && !batch->answers[batch->printed].is_address)
-        cli_print_answer(batch->emit, &batch->answers[batch->printed++]);
+        sxt_answer_print(batch->emit, &batch->answers[batch->printed++]);
 }
 
 int cli_by_id_answer(void *data, size_t index, const sxt_frame *frames, size_t count)
@@ -58,9 +58,9 @@ int cli_by_id_answer(void *data, size_t index, const sxt_frame *frames, size_t c
     struct cli_by_id_batch *batch = data;
     (void)index;
     cli_by_id_end(batch); /* what comes before the address */
-    struct cli_answer *answer = &batch->answers[batch->printed++];
+    struct sxt_answer *answer = &batch->answers[batch->printed++];
     answer->frames = (sxt_frame *)(uintptr_t)frames;
     answer->count = count;
-    cli_print_answer(batch->emit, answer);
+    sxt_answer_print(batch->emit, answer);
     return SXT_OK;
 }

@@ -2,8 +2,9 @@
 #ifndef SXT_CLI_LOOKUP_BY_ID_H
 #define SXT_CLI_LOOKUP_BY_ID_H
 
+#include "answer/answer.h"
 #include "catalog/catalog.h"
-#include "cli/answer.h"
+#include "cli/cli.h"
 
 /* Most options say how to read a file. Refuses those that are not among FITTING, a list that ends with NULL. */
 int cli_by_id_check_options(const struct cli_arguments *arguments, const char *const *fitting, const char *with);
@@ -18,13 +19,13 @@ int cli_by_id_take(const struct cli_arguments *arguments, const char *what, stru
 struct cli_by_id_batch {
     struct sxt_emit *emit;
     uint64_t bias;              /* of the addresses that are asked */
-    struct cli_answer *answers; /* of the batch */
+    struct sxt_answer *answers; /* of the batch */
     size_t count;
     size_t printed;
 };
 
 /* Begins a batch. Fills ADDRESSES, which has room for COUNT, and returns how many there are; warns about the others. */
-size_t cli_by_id_begin(struct cli_by_id_batch *batch, struct cli_answer *answers, size_t count, const char *place,
+size_t cli_by_id_begin(struct cli_by_id_batch *batch, struct sxt_answer *answers, size_t count, const char *place,
                        uint64_t *addresses);
 
 /* Prints the answer of the next address; DATA is the batch. Returns SXT_OK. */

@@ -46,12 +46,12 @@ int cli_lookup_input_read(struct cli_lookup_input *input)
 
 int cli_lookup_words(const struct cli_arguments *arguments, size_t first, const struct cli_lookup_answers *answers)
 {
-    struct cli_answer *batch = malloc(answers->batch * sizeof *batch);
+    struct sxt_answer *batch = malloc(answers->batch * sizeof *batch);
     int status = batch != NULL ? CLI_DONE : cli_fail_text(NULL, "out of memory");
     size_t count = 0;
     for (size_t i = first; i < arguments->word_count && status == CLI_DONE; i++) {
         const char *word = arguments->words[i];
-        batch[count++] = (struct cli_answer){.text = cli_lookup_trim(word, strlen(word))};
+        batch[count++] = (struct sxt_answer){.text = cli_lookup_trim(word, strlen(word))};
         if (count == answers->batch || i + 1 == arguments->word_count) {
             status = answers->answer(answers->data, batch, count);
             count = 0;
@@ -62,7 +62,7 @@ int cli_lookup_words(const struct cli_arguments *arguments, size_t first, const 
 }
 
 /* Answers all lines that are complete, and removes them. */
-static int answer_pending(struct sxt_buffer *pending, struct cli_answer *batch,
+static int answer_pending(struct sxt_buffer *pending, struct sxt_answer *batch,
                           const struct cli_lookup_answers *answers)
 {
     size_t start = 0, count = 0;
@@ -70,7 +70,7 @@ static int answer_pending(struct sxt_buffer *pending, struct cli_answer *batch,
     for (const uint8_t *end; start < pending->size && status == CLI_DONE &&
                              (end = memchr(pending->data + start, '\n', pending->size - start)) != NULL;) {
         size_t size = (size_t)(end - pending->data) - start;
-        batch[count++] = (struct cli_answer){.text = cli_lookup_trim((const char *)pending->data + start, size)};
+        batch[count++] = (struct sxt_answer){.text = cli_lookup_trim((const char *)pending->data + start, size)};
         start += size + 1;
         if (count == answers->batch) {
             status = answers->answer(answers->data, batch, count);
@@ -87,7 +87,7 @@ static int answer_pending(struct sxt_buffer *pending, struct cli_answer *batch,
 
 int cli_lookup_stdin(struct cli_lookup_input *input, const struct cli_lookup_answers *answers)
 {
-    struct cli_answer *batch = malloc(answers->batch * sizeof *batch);
+    struct sxt_answer *batch = malloc(answers->batch * sizeof *batch);
     if (batch == NULL)
         return cli_fail_text(NULL, "out of memory");
     int status;
@@ -111,7 +111,7 @@ sxt_string cli_lookup_trim(const char *text, size_t size)
     return (sxt_string){text, size};
 }
 
-bool cli_lookup_parse(struct cli_answer *answer, const char *file)
+bool cli_lookup_parse(struct sxt_answer *answer, const char *file)
 {
     char text[32];
     answer->is_address = answer->text.size < sizeof text;

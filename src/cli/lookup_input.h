@@ -2,8 +2,9 @@
 #ifndef SXT_CLI_LOOKUP_INPUT_H
 #define SXT_CLI_LOOKUP_INPUT_H
 
+#include "answer/answer.h"
 #include "base/buffer.h"
-#include "cli/answer.h"
+#include "cli/cli.h"
 
 /* Standard input read so far. */
 struct cli_lookup_input {
@@ -18,7 +19,7 @@ void cli_lookup_input_free(struct cli_lookup_input *input);
 int cli_lookup_input_read(struct cli_lookup_input *input);
 
 /* Answers COUNT questions, of which only the texts are set. Returns the exit status; not CLI_DONE ends the run. */
-typedef int cli_lookup_batch(void *data, struct cli_answer *answers, size_t count);
+typedef int cli_lookup_batch(void *data, struct sxt_answer *answers, size_t count);
 
 /* Where the answers come from, how many questions they take at once, and where they are printed. */
 struct cli_lookup_answers {
@@ -38,6 +39,6 @@ int cli_lookup_stdin(struct cli_lookup_input *input, const struct cli_lookup_ans
 sxt_string cli_lookup_trim(const char *text, size_t size);
 
 /* Sets is_address and asked of ANSWER from its text; warns about FILE and returns false if it is not an address. */
-bool cli_lookup_parse(struct cli_answer *answer, const char *file);
+bool cli_lookup_parse(struct sxt_answer *answer, const char *file);
 
 #endif

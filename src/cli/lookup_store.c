@@ -26,7 +26,7 @@ struct looking {
 
 static int check_options(const struct cli_arguments *arguments);
 static int open_binary(struct looking *looking);
-static int answer_batch(void *data, struct cli_answer *answers, size_t count);
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count);
 
 int cli_lookup_store(const struct cli_arguments *arguments)
 {
@@ -120,7 +120,7 @@ static int open_binary(struct looking *looking)
     return status;
 }
 
-static int answer_batch(void *data, struct cli_answer *answers, size_t count)
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count)
 {
     struct looking *looking = data;
     struct sxt_catalog_question *question = &looking->question;

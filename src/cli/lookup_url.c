@@ -25,7 +25,7 @@ struct asking {
 };
 
 static int open_service(struct asking *asking);
-static int answer_batch(void *data, struct cli_answer *answers, size_t count);
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count);
 
 int cli_lookup_url(const struct cli_arguments *arguments)
 {
@@ -94,7 +94,7 @@ static int open_service(struct asking *asking)
     return CLI_DONE;
 }
 
-static int answer_batch(void *data, struct cli_answer *answers, size_t count)
+static int answer_batch(void *data, struct sxt_answer *answers, size_t count)
 {
     struct asking *asking = data;
     sxt_remote_question *question = &asking->question;

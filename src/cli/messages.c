@@ -209,9 +209,7 @@ int cli_threads(const struct cli_arguments *arguments, unsigned *threads)
 
 bool cli_parse_address(const char *text, uint64_t *address)
 {
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-        text += 2;
-    return sxt_hex_parse(sxt_string_of(text), address);
+    return sxt_hex_parse_address(sxt_string_of(text), address);
 }
 
 const char *cli_extension(const char *path)

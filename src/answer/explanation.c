@@ -1,5 +1,5 @@
 /*
- * explain.c: prints explanations as text and as JSON. Reasons and advice name the options that matter.
+ * explanation.c: prints explanations as text and as JSON. Reasons and advice name the options that matter.
  *
  *     401136  inner  /src/a.c:2  [inlined]
  *             outer  /src/a.c:4
@@ -9,11 +9,10 @@
  *         frame  outer: function at 0x5e of .debug_info, unit 'a.c' at 0x0, 0x401126-0x401150
  *         line   /src/a.c:2:71, row 0x401134 of the table at 0x0 of .debug_line
  */
-#include "cli/explain.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/answer.h"
 #include "base/buffer.h"
 #include "base/string.h"
 
@@ -28,24 +27,24 @@ struct source_file {
     struct source_file *next;
 };
 
-struct cli_explain {
+struct sxt_answer_explain {
     sxt_open_options options;
     const char *pid;
     struct source_file *files; /* the one used last comes first */
-    struct cli_explanation explanation;
+    struct sxt_answer_explanation explanation;
 };
 
-static const struct source_file *open_source(struct cli_explain *explain, const char *path);
+static const struct source_file *open_source(struct sxt_answer_explain *explain, const char *path);
 
-struct cli_explain *cli_explain_new(const sxt_open_options *options, const char *pid)
+struct sxt_answer_explain *sxt_answer_explain_new(const sxt_open_options *options, const char *pid)
 {
-    struct cli_explain *explain = calloc(1, sizeof *explain);
+    struct sxt_answer_explain *explain = calloc(1, sizeof *explain);
     if (explain != NULL)
-        *explain = (struct cli_explain){.options = *options, .pid = pid};
+        *explain = (struct sxt_answer_explain){.options = *options, .pid = pid};
     return explain;
 }
 
-void cli_explain_free(struct cli_explain *explain)
+void sxt_answer_explain_free(struct sxt_answer_explain *explain)
 {
     if (explain == NULL)
         return;
@@ -59,13 +58,13 @@ void cli_explain_free(struct cli_explain *explain)
     free(explain);
 }
 
-static void give_reason(struct cli_explain *explain, const char *why, const char *advice)
+static void give_reason(struct sxt_answer_explain *explain, const char *why, const char *advice)
 {
-    explain->explanation = (struct cli_explanation){.why = why, .advice = advice};
+    explain->explanation = (struct sxt_answer_explanation){.why = why, .advice = advice};
 }
 
 /* Gives the reason why nothing was looked up in a file; false if something was. */
-static bool explain_nothing(struct cli_explain *explain, bool is_process, const struct cli_answer *answer)
+static bool explain_nothing(struct sxt_answer_explain *explain, bool is_process, const struct sxt_answer *answer)
 {
     if (!answer->is_address)
         give_reason(explain, "not a hexadecimal address", "addresses are hexadecimal digits, with or without 0x");
@@ -85,8 +84,8 @@ static bool explain_nothing(struct cli_explain *explain, bool is_process, const 
     return true;
 }
 
-const struct cli_explanation *cli_explain(struct cli_explain *explain, const char *file,
-                                          const struct cli_answer *answer)
+const struct sxt_answer_explanation *sxt_answer_explain(struct sxt_answer_explain *explain, const char *file,
+                                                        const struct sxt_answer *answer)
 {
     if (explain_nothing(explain, file == NULL, answer))
         return &explain->explanation;
@@ -95,7 +94,7 @@ const struct cli_explanation *cli_explain(struct cli_explain *explain, const cha
     const struct source_file *source = open_source(explain, path);
     sxt_error error = {.text = "out of memory"};
     int status = SXT_ERROR_MEMORY;
-    explain->explanation = (struct cli_explanation){.found = NULL};
+    explain->explanation = (struct sxt_answer_explanation){.found = NULL};
     if (source != NULL && source->explainer == NULL)
         error = source->problem;
     else if (source != NULL && answer->is_placed)
@@ -103,14 +102,16 @@ const struct cli_explanation *cli_explain(struct cli_explain *explain, const cha
                                      &explain->explanation.found, &error);
     else if (source != NULL)
         status = sxt_explain_offset(source->explainer, address, &explain->explanation.found, &error);
-    if (status != SXT_OK)
-        cli_warn(path, "cannot explain: %s%s", error.text,
+    if (status != SXT_OK) {
+        explain->explanation.failed_file = path;
+        snprintf(explain->explanation.failure, sizeof explain->explanation.failure, "cannot explain: %s%s", error.text,
                  error.code == SXT_ERROR_UNSUPPORTED ? "; 'sextant convert' makes a Lidia archive" : "");
+    }
     return &explain->explanation;
 }
 
 /* Opens a file of a process, as the process sees it. */
-static int open_in_process(const struct cli_explain *explain, struct source_file *file)
+static int open_in_process(const struct sxt_answer_explain *explain, struct source_file *file)
 {
     size_t size = strlen(explain->pid) + strlen(file->path) + 16;
     char *path = malloc(size);
@@ -124,7 +125,7 @@ static int open_in_process(const struct cli_explain *explain, struct source_file
 }
 
 /* The explainer of PATH, opened when it is first needed. NULL when out of memory. */
-static const struct source_file *open_source(struct cli_explain *explain, const char *path)
+static const struct source_file *open_source(struct sxt_answer_explain *explain, const char *path)
 {
     struct source_file **link = &explain->files;
     while (*link != NULL && strcmp((*link)->path, path) != 0)
@@ -181,7 +182,7 @@ static void describe_reason(const sxt_explanation *found, size_t index, struct s
 }
 
 /* All reasons as one sentence. */
-static void describe_reasons(const struct cli_explanation *explanation, struct sxt_buffer *out)
+static void describe_reasons(const struct sxt_answer_explanation *explanation, struct sxt_buffer *out)
 {
     const sxt_explanation *found = explanation->found;
     if (found == NULL) {
@@ -203,7 +204,7 @@ static void describe_reasons(const struct cli_explanation *explanation, struct s
 }
 
 /* The reasons in TEXT, absent if there are none. */
-static sxt_string reasons_text(const struct cli_explanation *explanation, struct sxt_buffer *text)
+static sxt_string reasons_text(const struct sxt_answer_explanation *explanation, struct sxt_buffer *text)
 {
     describe_reasons(explanation, text);
     return text->size > 0 ? (sxt_string){(const char *)text->data, text->size} : (sxt_string){NULL, 0};
@@ -262,12 +263,12 @@ static void describe_advice(const sxt_explanation *found, size_t index, struct s
     }
 }
 
-static size_t advice_count(const struct cli_explanation *explanation)
+static size_t advice_count(const struct sxt_answer_explanation *explanation)
 {
     return explanation->found != NULL ? explanation->found->advice_count : explanation->advice != NULL ? 1 : 0;
 }
 
-static sxt_string advice_text(const struct cli_explanation *explanation, size_t index, struct sxt_buffer *out)
+static sxt_string advice_text(const struct sxt_answer_explanation *explanation, size_t index, struct sxt_buffer *out)
 {
     sxt_buffer_clear(out);
     if (explanation->found != NULL)
@@ -338,7 +339,7 @@ static void put_frame(struct sxt_emit *emit, const sxt_explained_frame *frame)
     sxt_emit_object_end(emit);
 }
 
-static void print_json(struct sxt_emit *emit, const struct cli_explanation *explanation, struct sxt_buffer *text)
+static void print_json(struct sxt_emit *emit, const struct sxt_answer_explanation *explanation, struct sxt_buffer *text)
 {
     static const sxt_explanation nothing;
     const sxt_explanation *found = explanation->found != NULL ? explanation->found : &nothing;
@@ -463,7 +464,7 @@ static void print_records(struct sxt_emit *emit, const sxt_explanation *found)
     }
 }
 
-static void print_text(struct sxt_emit *emit, const struct cli_explanation *explanation, struct sxt_buffer *text)
+static void print_text(struct sxt_emit *emit, const struct sxt_answer_explanation *explanation, struct sxt_buffer *text)
 {
     const sxt_explanation *found = explanation->found;
     if (found != NULL)
@@ -475,7 +476,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_explanation *expl
         print_labelled(emit, "to do", advice_text(explanation, i, text));
 }
 
-void cli_print_explanation(struct sxt_emit *emit, const struct cli_explanation *explanation)
+void sxt_answer_print_explanation(struct sxt_emit *emit, const struct sxt_answer_explanation *explanation)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, TEXT_MAX);

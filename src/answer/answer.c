@@ -1,9 +1,7 @@
 /* answer.c: an address and its frames, as text or JSON. */
-#include "cli/answer.h"
+#include "answer/answer.h"
 
 #include <string.h>
-
-#include "cli/explain.h"
 
 /* What only a ksym blob has. */
 static void print_symbol(struct sxt_emit *emit, const sxt_archive *blob, uint64_t address)
@@ -32,7 +30,7 @@ static void print_aliases(struct sxt_emit *emit, const sxt_archive *archive, con
     sxt_emit_bool(emit, "ambiguous", ambiguous);
 }
 
-static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
+static void print_json(struct sxt_emit *emit, const struct sxt_answer *answer)
 {
     if (answer->is_address)
         sxt_emit_address(emit, "address", answer->asked);
@@ -61,7 +59,7 @@ static void print_json(struct sxt_emit *emit, const struct cli_answer *answer)
     }
 }
 
-static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
+static void print_text(struct sxt_emit *emit, const struct sxt_answer *answer)
 {
     sxt_emit_name(emit, answer->text);
     if (answer->count == 0)
@@ -92,7 +90,7 @@ static void print_text(struct sxt_emit *emit, const struct cli_answer *answer)
     sxt_emit_text(emit, "\n");
 }
 
-void cli_print_answer(struct sxt_emit *emit, const struct cli_answer *answer)
+void sxt_answer_print(struct sxt_emit *emit, const struct sxt_answer *answer)
 {
     sxt_emit_record(emit);
     if (sxt_emit_is_json(emit))
@@ -100,6 +98,6 @@ void cli_print_answer(struct sxt_emit *emit, const struct cli_answer *answer)
     else
         print_text(emit, answer);
     if (answer->explanation != NULL)
-        cli_print_explanation(emit, answer->explanation);
+        sxt_answer_print_explanation(emit, answer->explanation);
     sxt_emit_record_end(emit);
 }
