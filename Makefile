@@ -33,14 +33,15 @@ demo: all
 	@scripts/demo $(BUILD)
 
 # Sweeps and comparisons with other tools run a part of their cases, or all of them.
+# test-all also installs Node and Chromium; without them, test builds no pages and skips their tests.
 test-all: export SEXTANT_TEST_ALL := 1
 test test-all:
-	@scripts/setup test $(big)
+	@scripts/setup $(if $(filter test-all,$@),pages,test) $(big)
 	@scripts/get-rclone $(BUILD)
 	@scripts/build $(BUILD) -Dtests=enabled
 	@scripts/run-tests $(BUILD)
 
-# Installs Node and Chromium, without which the tests of pages are skipped.
+test-pages: export SEXTANT_TEST_ALL := 1
 test-pages:
 	@scripts/setup pages
 	@scripts/build $(BUILD) -Dtests=enabled
@@ -92,7 +93,7 @@ help:
 	@echo 'make              build/sextant and libsextant'
 	@echo 'make demo         build, archive a real binary, look addresses up'
 	@echo 'make test         every test, long sweeps in part; within 4 minutes on 2 cores'
-	@echo 'make test-all     every test with the whole sweeps; BIG=1 adds large packages'
+	@echo 'make test-all     every test with the whole sweeps, and Chromium for pages; BIG=1 adds large packages'
 	@echo 'make test-pages   the tests of HTML pages, in Chromium; installs Node and Chromium'
 	@echo 'make test-asan    as make test, under AddressSanitizer and UndefinedBehaviorSanitizer; test-tsan: threads'
 	@echo 'make bench        speed, side by side with other tools'

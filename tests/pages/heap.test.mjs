@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { screenshot } from "./support/browser.mjs";
-import { accessibilityProblems, folder, open, run, sextant, sextantJson, test, trySextant, writeFile } from "./support/harness.mjs";
+import { accessibilityProblems, folder, longTest, open, run, sextant, sextantJson, test, trySextant, writeFile } from "./support/harness.mjs";
 import { makeTrace } from "./support/traces.mjs";
 
 const report = (...words) => {
@@ -29,7 +29,7 @@ const before = makeTrace("before", source);
 const after = makeTrace("after", source);
 const [figures] = sextantJson("heap", before);
 
-test("totals are those of the program", async () => {
+longTest("totals are those of the program", async () => {
   const page = await opened(report(before));
   const totals = await textOf(page, "#totals");
   for (const [size, blocks] of [["peak_bytes", "peak_allocations"], ["leaked_bytes", "leaked_allocations"], ["allocated_bytes", "allocations"], ["temporary_bytes", "temporary_allocations"]])
@@ -37,7 +37,7 @@ test("totals are those of the program", async () => {
   await screenshot(page, "heap");
 });
 
-test("each cost of the whole trace adds up to the total", async () => {
+longTest("each cost of the whole trace adds up to the total", async () => {
   for (const [cost, size, blocks] of [["peak", "peak_bytes", "peak_allocations"], ["leaked", "leaked_bytes", "leaked_allocations"], ["allocated", "allocated_bytes", "allocations"], ["temporary", "temporary_bytes", "temporary_allocations"], ["growth", "live_bytes", "live_allocations"]]) {
     const page = await opened(report(before), { hash: "cost=" + cost });
     assert.deepEqual(await windowFigures(page), [figures[size], figures[blocks]], cost);
@@ -66,7 +66,7 @@ test("a window has the figures that heap prints for it, and the keys move its en
   assert.deepEqual(await windowFigures(again), peak);
 });
 
-test("the mouse chooses a window, and a double click the whole trace", async () => {
+longTest("the mouse chooses a window, and a double click the whole trace", async () => {
   const page = await opened(report(before));
   const box = await page.locator(".timeline canvas").boundingBox();
   await page.mouse.move(box.x + 400, box.y + 80);
@@ -79,7 +79,7 @@ test("the mouse chooses a window, and a double click the whole trace", async () 
   assert.match(await textOf(page, "#window"), /^Whole trace/);
 });
 
-test("search finds functions and filters the table", async () => {
+longTest("search finds functions and filters the table", async () => {
   const page = await opened(report(before), { hash: "table=functions" });
   await page.locator("input[type=search]").fill("parse");
   assert.match(await textOf(page, "output >> nth=0"), /functions? found/);
@@ -88,7 +88,7 @@ test("search finds functions and filters the table", async () => {
   assert.ok((await rows.count()) > 0);
 });
 
-test("threads, stacks and the history of an address", async () => {
+longTest("threads, stacks and the history of an address", async () => {
   const address = "0x11000";
   const page = await opened(report(before, "--address", address), { hash: "by=thread&table=stacks" });
   assert.match(await textOf(page, ".charts"), /thread 1 \(worker\)/);
@@ -101,7 +101,7 @@ test("threads, stacks and the history of an address", async () => {
   assert.equal(await page.locator(".detail h3").count(), 0);
 });
 
-test("source lines are in the page only if they are asked for", async () => {
+longTest("source lines are in the page only if they are asked for", async () => {
   const plain = report(before);
   assert.ok(!readFileSync(plain, "utf8").includes('id="block-sources"'));
   const page = await opened(report(before, "--sources"), { hash: "search=alloc_node" });
@@ -113,7 +113,7 @@ test("source lines are in the page only if they are asked for", async () => {
   await screenshot(page, "heap-sources");
 });
 
-test("SVG of what is shown", async () => {
+longTest("SVG of what is shown", async () => {
   const page = await opened(report(before));
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByText("Save SVG").click()]);
   const svg = readFileSync(await saved.path(), "utf8");
@@ -134,7 +134,7 @@ test("a comparison has the totals of diff", async () => {
 });
 
 for (const dark of [false, true])
-  test(`axe-core finds nothing serious, ${dark ? "dark" : "light"}`, async () => {
+  longTest(`axe-core finds nothing serious, ${dark ? "dark" : "light"}`, async () => {
     const page = await opened(report(before), { dark, hash: "chosen=functions-1" });
     assert.equal(await accessibilityProblems(page), "");
     await screenshot(page, dark ? "heap-dark" : "heap-light");
@@ -143,7 +143,7 @@ for (const dark of [false, true])
   });
 
 for (const kind of ["hostile", "empty", "one"])
-  test(`opens a trace that is ${kind}`, async () => {
+  (kind === "hostile" ? test : longTest)(`opens a trace that is ${kind}`, async () => {
     const path = makeTrace(kind);
     const page = await opened(report(path), { hash: "table=functions" });
     const [expected] = sextantJson("heap", path);
@@ -154,7 +154,7 @@ for (const kind of ["hostile", "empty", "one"])
     await opened(report(path, before));
   });
 
-test("what is wrong is said", async () => {
+longTest("what is wrong is said", async () => {
   const result = trySextant("report", before, "--address", "xyz", "-o", join(folder, "x.html"));
   assert.equal(result.status, 2);
   assert.match(result.stderr, /not a hexadecimal address/);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { screenshot } from "./support/browser.mjs";
 import { number, ready, sum, symbolsOf, tableLines, textOf } from "./support/figures.mjs";
-import { folder, open, ROOT, run, sextant, sextantJson, test, writeFile } from "./support/harness.mjs";
+import { folder, longTest, open, ROOT, run, sextant, sextantJson, test, writeFile } from "./support/harness.mjs";
 import { makeSize } from "./support/sizes.mjs";
 
 const report = (...files) => {
@@ -44,7 +44,7 @@ test("a diff says the change, and what was added, removed and changed, in bytes 
   await screenshot(page, "size-diff");
 });
 
-test("a stored diff is shown like one of two files", async () => {
+longTest("a stored diff is shown like one of two files", async () => {
   const path = join(folder, "stored.sizediff");
   sextant("diff", before, after, "-o", path);
   const totals = await textOf(await show(path), "#totals");
@@ -57,7 +57,7 @@ for (const [grouping, key] of [
   ["component", (symbol) => symbol.component.split(">")[0] || "(no component)"],
   ["template", (symbol) => symbol.name],
 ])
-  test(`groups by ${grouping} have the sums of their symbols`, async () => {
+  longTest(`groups by ${grouping} have the sums of their symbols`, async () => {
     const page = await show(before, { hash: "group_by=" + grouping });
     const sums = new Map();
     for (const symbol of symbols) sums.set(key(symbol), (sums.get(key(symbol)) ?? 0) + symbol.pss);
@@ -65,7 +65,7 @@ for (const [grouping, key] of [
     for (const [name, bytes] of sums) assert.equal(lines.get(name), number(bytes) + " bytes", name);
   });
 
-test("groups by namespace, container and path have all bytes", async () => {
+longTest("groups by namespace, container and path have all bytes", async () => {
   for (const grouping of ["namespace", "container", "path"]) {
     const page = await show(before, { hash: "group_by=" + grouping });
     assert.ok((await textOf(page, "#shown")).includes(`(${number(sum(symbols))} bytes)`));
@@ -74,7 +74,7 @@ test("groups by namespace, container and path have all bytes", async () => {
   }
 });
 
-test("folders with a single folder are one group", async () => {
+longTest("folders with a single folder are one group", async () => {
   const page = await show(before);
   const names = (await tableLines(page)).map(([name]) => name);
   assert.ok(names.some((name) => name === "java/com/example/Thing.java"), String(names));
@@ -88,7 +88,7 @@ for (const [what, hash, keep] of [
   ["sections", "hide=.text%1F.dex", (symbol) => ![".text", ".dex"].includes(symbol.section)],
   ["flags", "flags=hot%1Fanon", (symbol) => (symbol.flags & 0x81) !== 0],
 ])
-  test(`the filter for ${what} lets the right symbols through`, async () => {
+  longTest(`the filter for ${what} lets the right symbols through`, async () => {
     const page = await show(before, { hash });
     const kept = symbols.filter(keep);
     assert.ok(kept.length > 0 && kept.length < symbols.length);
@@ -96,13 +96,13 @@ for (const [what, hash, keep] of [
     assert.ok(text.includes(`(${number(sum(kept))} bytes) in ${kept.length} symbols`), text);
   });
 
-test("the filter for status", async () => {
+longTest("the filter for status", async () => {
   const page = await show([before, after], { hash: "status=added" });
   const added = sextantJson("diff", before, after).filter((line) => line.status === "added");
   assert.ok((await textOf(page, "#shown")).includes(`(${number(sum(added))} bytes) in ${added.length} symbols`));
 });
 
-test("a pattern that is not one is marked", async () => {
+longTest("a pattern that is not one is marked", async () => {
   const page = await show(before);
   const include = page.getByLabel("Include");
   await include.fill("a(");
@@ -111,7 +111,7 @@ test("a pattern that is not one is marked", async () => {
   assert.equal(await include.getAttribute("aria-invalid"), "false");
 });
 
-test("the search shows what it finds as text, and in the treemap", async () => {
+longTest("the search shows what it finds as text, and in the treemap", async () => {
   const page = await show(before);
   const picture = () => page.evaluate(() => document.querySelector("canvas").toDataURL());
   const all = await picture();
@@ -123,13 +123,13 @@ test("the search shows what it finds as text, and in the treemap", async () => {
   assert.notEqual(await picture(), all);
 });
 
-test("methods are counted", async () => {
+longTest("methods are counted", async () => {
   const page = await show(before);
   await page.getByLabel("Method count").check();
   assert.ok((await textOf(page, "#shown")).includes("(2 methods) in 2 methods"));
 });
 
-test("inlined functions of a binary are those that size prints", async () => {
+longTest("inlined functions of a binary are those that size prints", async () => {
   const source = writeFile("a.c", "static inline __attribute__((always_inline)) int twice(int x) { return x * 2 + x / 3; }\nint main(int c, char **v) { (void)v; return twice(c) + twice(c + 7); }\n");
   const binary = join(folder, "a.out");
   assert.equal(spawnSync("gcc", ["-O1", "-g", source, "-o", binary]).status, 0);
@@ -144,7 +144,7 @@ test("inlined functions of a binary are those that size prints", async () => {
 });
 
 for (const kind of ["hostile", "empty", "one"])
-  test(`opens a file that is ${kind}`, async () => {
+  (kind === "hostile" ? test : longTest)(`opens a file that is ${kind}`, async () => {
     const page = await show(makeSize(kind));
     for (const view of ["Metrics", "Build", "Sizes"]) await page.getByRole("tab", { name: view }).click();
     await page.locator("input[type=search]").fill("<");
@@ -156,11 +156,11 @@ for (const kind of ["hostile", "empty", "one"])
     await screenshot(page, "size-" + kind);
   });
 
-test("a page without data is small", async () => {
+longTest("a page without data is small", async () => {
   assert.ok(gzipSync(readFileSync(join(ROOT, "web", "dist", "size.html"))).length < 150_000);
 });
 
-test("a page is at most 1.5 times the size file", async () => {
+longTest("a page is at most 1.5 times the size file", async () => {
   const path = join(folder, "program.size");
   sextant("archive", "-q", process.env.SEXTANT ?? join(ROOT, "build", "sextant"), "-o", path);
   const template = statSync(join(ROOT, "web", "dist", "size.html")).size;

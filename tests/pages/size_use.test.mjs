@@ -18,7 +18,7 @@ const pages = { size: report("size", before), diff: report("diff", before, after
 const show = async (kind, options) => ready(await open(pages[kind], options));
 const hashOf = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 
-test("the treemap can be used with the keyboard", async () => {
+longTest("the treemap can be used with the keyboard", async () => {
   const page = await show("size");
   await page.locator("canvas").focus();
   await page.keyboard.press("ArrowRight");
@@ -35,7 +35,7 @@ test("the treemap can be used with the keyboard", async () => {
   assert.match(await textOf(page, ".crumbs"), /src/);
 });
 
-test("the table can be used with the keyboard", async () => {
+longTest("the table can be used with the keyboard", async () => {
   const page = await show("size");
   const table = page.locator(".tree-table");
   await table.focus();
@@ -51,7 +51,7 @@ test("the table can be used with the keyboard", async () => {
   assert.match((await hashOf(page)).focus, /java/);
 });
 
-test("keys for the search box and for help", async () => {
+longTest("keys for the search box and for help", async () => {
   const page = await show("size");
   await page.keyboard.press("/");
   assert.equal(await page.evaluate(() => document.activeElement.id), "search");
@@ -63,7 +63,7 @@ test("keys for the search box and for help", async () => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
-test("the address has what was chosen, and brings it back", async () => {
+longTest("the address has what was chosen, and brings it back", async () => {
   const page = await show("size");
   await page.getByLabel("Group by").selectOption("component");
   await page.getByLabel("Include").fill("app");
@@ -78,12 +78,12 @@ test("the address has what was chosen, and brings it back", async () => {
   assert.match(await textOf(again, ".crumbs"), /App/);
 });
 
-test("an address that does not fit the file does no harm", async () => {
+longTest("an address that does not fit the file does no harm", async () => {
   const page = await show("size", { hash: "group_by=nothing&view=x&color=y&row=99999&focus=a%1Fb&min_size=x&flags=q&status=z&hide=q&byteunit=TB" });
   assert.ok((await textOf(page, "#shown")).includes(`(${number(sum(symbolsOf(before)))} bytes)`));
 });
 
-test("the card has every field, and other names of the same bytes", async () => {
+longTest("the card has every field, and other names of the same bytes", async () => {
   const page = await show("size", { hash: "search=app%3A%3Aone" });
   await page.getByRole("row", { name: "app::one" }).first().click();
   const card = await textOf(page, ".card");
@@ -93,13 +93,13 @@ test("the card has every field, and other names of the same bytes", async () => 
   assert.ok((await textOf(page, ".card")).includes("src/two.cc"));
 });
 
-test("the card of a group has its sections", async () => {
+longTest("the card of a group has its sections", async () => {
   const page = await show("size");
   const main = symbolsOf(before).filter((symbol) => symbol.section === ".rodata");
   assert.ok((await textOf(page, ".breakdown")).includes(`.rodata${main.length}`));
 });
 
-test("stored disassembly is shown side by side", async () => {
+longTest("stored disassembly is shown side by side", async () => {
   const page = await show("diff", { hash: "row=0" });
   await page.getByRole("button", { name: "Show before and after" }).click();
   await page.getByRole("dialog").waitFor();
@@ -109,7 +109,7 @@ test("stored disassembly is shown side by side", async () => {
   await screenshot(page, "size-disassembly");
 });
 
-test("metrics and build settings, with what changed", async () => {
+longTest("metrics and build settings, with what changed", async () => {
   const page = await show("diff");
   await page.getByRole("tab", { name: "Metrics" }).click();
   assert.ok((await textOf(page, "tr:has-text('Relocations')")).includes("1252+40"));
@@ -128,7 +128,7 @@ async function exported(page, kind) {
   return readFileSync(await download.path(), "utf8");
 }
 
-test("exports have the symbols that pass the filter", async () => {
+longTest("exports have the symbols that pass the filter", async () => {
   const page = await show("size", { hash: "include=Table" });
   const kept = symbolsOf(before).filter((symbol) => /Table/.test(symbol.full_name));
   const rows = JSON.parse(await exported(page, "JSON"));
@@ -139,7 +139,7 @@ test("exports have the symbols that pass the filter", async () => {
   assert.match(lines[0], /^container,section,address,size,padding,pss,aliases,flags,full_name/);
 });
 
-test("short names are those of the program for every symbol", async () => {
+longTest("short names are those of the program for every symbol", async () => {
   const library = ["/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/aarch64-linux-gnu/libstdc++.so.6"].find(existsSync);
   const names = join(folder, "names.size");
   sextant("archive", "-q", library ?? process.env.SEXTANT, "-o", names);
@@ -152,7 +152,7 @@ test("short names are those of the program for every symbol", async () => {
   }
 });
 
-test("an SVG of hostile names is well-formed", async () => {
+longTest("an SVG of hostile names is well-formed", async () => {
   const page = await show("hostile");
   const svg = await exported(page, "SVG");
   const [problems, scripts] = await page.evaluate((text) => {
@@ -163,7 +163,7 @@ test("an SVG of hostile names is well-formed", async () => {
 });
 
 for (const dark of [false, true])
-  test(`axe-core finds nothing serious, ${dark ? "dark" : "light"}`, async () => {
+  (dark ? test : longTest)(`axe-core finds nothing serious, ${dark ? "dark" : "light"}`, async () => {
     const page = await show("diff", { dark, hash: "search=app&row=0" });
     assert.equal(await accessibilityProblems(page), "");
     await screenshot(page, dark ? "size-dark" : "size-light");
@@ -173,7 +173,7 @@ longTest("axe-core finds nothing serious in a small window", async () => {
   assert.equal(await accessibilityProblems(await show("size", { width: 420, height: 800 })), "");
 });
 
-test("the theme can be switched, and stays", async () => {
+longTest("the theme can be switched, and stays", async () => {
   const page = await show("size");
   const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await back();
@@ -183,7 +183,7 @@ test("the theme can be switched, and stays", async () => {
   assert.notEqual(await back(), light);
 });
 
-test("prints the treemap and the table in light colours, without controls", async () => {
+longTest("prints the treemap and the table in light colours, without controls", async () => {
   const page = await show("size", { dark: true });
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   assert.equal(await page.locator(".filters").isVisible(), false);
@@ -192,7 +192,7 @@ test("prints the treemap and the table in light colours, without controls", asyn
   await screenshot(page, "size-print");
 });
 
-test("choosing something does not move the rest of the page", async () => {
+longTest("choosing something does not move the rest of the page", async () => {
   const page = await show("size");
   const places = () => page.evaluate(() => [...document.querySelectorAll("canvas, .tree-table, nav, .card")].map((element) => JSON.stringify(element.getBoundingClientRect())));
   const first = await places();
