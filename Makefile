@@ -19,7 +19,7 @@ endif
 SANITIZED := -Dtests=enabled -Db_lundef=false -Doptimization=1 -Dwerror=false
 
 .NOTPARALLEL:
-.PHONY: all everything demo test test-all test-pages test-asan test-tsan bench lint fuzz fuzz-smoke interop install clean help
+.PHONY: all everything demo test test-all test-pages test-asan test-tsan bench dist lint fuzz fuzz-smoke interop install clean help
 
 all:
 	@scripts/setup build
@@ -86,6 +86,11 @@ install:
 	@scripts/build $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR=$(abspath $(DESTDIR)) meson install --no-rebuild --quiet -C $(BUILD)
 
+# The source tree with pages, as one file.
+dist:
+	@scripts/setup dist
+	@scripts/dist $(BUILD)
+
 clean:
 	rm -rf build build-*/ $(BUILD)
 
@@ -101,6 +106,7 @@ help:
 	@echo 'make fuzz         every fuzz harness for FUZZ_SECONDS (60); fuzz-smoke: seeds and 10 s'
 	@echo 'make interop      with the tools of others, where their toolchains are there'
 	@echo 'make install      into PREFIX (/usr/local), below DESTDIR'
+	@echo 'make dist         the release archive: the last commit and its pages, in the build directory'
 	@echo 'make everything   build with tests and benchmarks, run nothing'
 	@echo 'make clean        remove all build directories'
 	@echo 'With clang:       make CC=clang BUILD=build-clang'
