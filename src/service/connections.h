@@ -14,7 +14,7 @@
 #include <sextant/error.h>
 
 #include "base/buffer.h"
-#include "service/mhd.h"
+#include "base/mhd.h"
 
 struct sxt_connections;
 struct sxt_connection;

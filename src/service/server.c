@@ -13,12 +13,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/listen.h"
 #include "base/pool.h"
 #include "service/acceptor.h"
 #include "service/connections.h"
 #include "service/exchange.h"
 #include "service/keys.h"
-#include "service/listen.h"
 #include "service/log.h"
 #include "service/metrics.h"
 #include "service/notify.h"

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/http_pool.h"
-#include "service/mhd.h"
+#include "base/mhd.h"
 #include "service/request.h"
 #include "service/service.h"
 

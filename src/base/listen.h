@@ -1,6 +1,6 @@
-/* listen.h: the socket of the server. Private to this room. */
-#ifndef SXT_SERVICE_LISTEN_H
-#define SXT_SERVICE_LISTEN_H
+/* listen.h: the socket of a server. */
+#ifndef SXT_BASE_LISTEN_H
+#define SXT_BASE_LISTEN_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* mhd.c: finds the functions of libmicrohttpd. It stays loaded until the process ends. */
-#include "service/mhd.h"
+#include "base/mhd.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* listen.c: parses an address, and listens there. */
-#include "service/listen.h"
+#include "base/listen.h"
 
 #include <errno.h>
 #include <netdb.h>

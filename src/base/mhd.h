@@ -1,6 +1,6 @@
 /* mhd.h: libmicrohttpd, which is loaded when a server starts, and never linked: other verbs start without it. */
-#ifndef SXT_SERVICE_MHD_H
-#define SXT_SERVICE_MHD_H
+#ifndef SXT_BASE_MHD_H
+#define SXT_BASE_MHD_H
 
 #include <microhttpd.h>
 
