@@ -23,6 +23,7 @@ extern const struct cli_verb cli_size;
 extern const struct cli_verb cli_store;
 extern const struct cli_verb cli_symbolize;
 extern const struct cli_verb cli_verify;
+extern const struct cli_verb cli_view;
 extern const struct cli_verb cli_generate;
 
 /* What archive and convert do for ksym: the words of the command line into a blob. */

@@ -20,16 +20,39 @@
 
 enum sxt_page_kind { SXT_PAGE_SIZE, SXT_PAGE_PROFILE, SXT_PAGE_HEAP, SXT_PAGE_KINDS };
 
+/* Data that a server answers. */
+struct sxt_page_block {
+    char name[32];
+    uint8_t *data;
+    size_t size;
+};
+
 /* A page that is being made. Failures are sticky, as those of its buffer. */
 struct sxt_page {
     struct sxt_buffer html;
     uint8_t *template;
     const uint8_t *rest; /* of the template, after the place of the data */
     size_t rest_size;
+    bool is_served; /* the data is kept as blocks, for a server */
+    struct sxt_page_block *blocks;
+    size_t block_count, block_capacity;
 };
 
 /* Begins a page with its template. SXT_ERROR_UNSUPPORTED in a program that was built without pages. */
 int sxt_page_begin(struct sxt_page *page, enum sxt_page_kind kind, sxt_error *error);
+
+/* Begins the data of a page without a template: JSON becomes the block "page", and blocks are kept, compressed. */
+void sxt_page_begin_data(struct sxt_page *page);
+
+/*
+ * Appends a template to HTML for a page that asks its server for data: it may connect to its own origin. SERVED is a
+ * JSON object that says where the data is: web/src/common/data.ts reads it.
+ */
+int sxt_page_write_served(enum sxt_page_kind kind, const struct sxt_buffer *served, struct sxt_buffer *html,
+                          sxt_error *error);
+
+/* A block of a page that is served; NULL if it has none of that name. */
+const struct sxt_page_block *sxt_page_find_block(const struct sxt_page *page, const char *name);
 
 /* Adds the JSON object of the page. */
 void sxt_page_add_json(struct sxt_page *page, const struct sxt_buffer *json);

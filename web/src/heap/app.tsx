@@ -7,6 +7,7 @@ import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
 import { bytes, count, counted, percent } from "../common/format";
 import { pattern } from "../common/search";
+import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
 import { Addresses, Lifetimes, Markers, Sizes, Threads } from "./charts";
@@ -141,6 +142,7 @@ export function App({ model }: { model: HeapModel }) {
       <header>
         <h1><bdi>{info.name}</bdi></h1>
         <span class="dim command"><bdi>{info.command.join(" ").slice(0, 300)}</bdi></span>
+        <ServedLinks />
         <ThemeSwitch />
         <TraceTotals model={model} />
         <Notes model={model} />

@@ -7,6 +7,7 @@ import { flameSvg } from "../common/flame_svg";
 import { FlameView } from "../common/flame_view";
 import { bytes, change, count, counted, percent } from "../common/format";
 import { pattern } from "../common/search";
+import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
 import { DIFF_COSTS, DiffCost, HeapDiffModel } from "./diff_model";
@@ -105,6 +106,7 @@ export function DiffApp({ model }: { model: HeapDiffModel }) {
       <header>
         <h1><bdi>{info.before_name}</bdi> → <bdi>{info.name}</bdi></h1>
         <span class="command" />
+        <ServedLinks />
         <ThemeSwitch />
         <dl id="totals">
           <DiffTotal name="Peak" before={info.before.peak_bytes} after={info.after.peak_bytes} />

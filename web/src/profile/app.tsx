@@ -5,6 +5,7 @@ import { frameColor, growthColor } from "../common/flame_colors";
 import { FlameView } from "../common/flame_view";
 import { amount, count, percent } from "../common/format";
 import { pattern } from "../common/search";
+import { ServedLinks } from "../common/served_links";
 import { Column, TopTable } from "../common/top_table";
 import { readState, writeState } from "../common/url_state";
 import { ProfileModel } from "./model";
@@ -77,6 +78,7 @@ export function App({ model }: { model: ProfileModel }) {
     <div class="page">
       <header>
         <h1><bdi>{info.name}</bdi></h1>
+        <ServedLinks />
         <Totals model={model} type={type} />
       </header>
       <div class="filters" role="search" aria-label="View">

@@ -1,14 +1,19 @@
 import { render } from "preact";
 import "../common/style.css";
-import { embedded } from "../common/data";
+import { failureText, openSource } from "../common/served";
 import { App } from "./app";
 import { ProfileModel } from "./model";
 import "./style.css";
 
-const model = new ProfileModel(embedded);
-document.title = `${model.info.name} — sextant`;
-void model.load().then(() => {
-  const root = document.getElementById("app")!;
+const root = document.getElementById("app")!;
+
+async function open(): Promise<void> {
+  const model = new ProfileModel(await openSource(() => undefined));
+  document.title = `${model.info.name} — sextant`;
+  await model.load();
   root.textContent = "";
   render(<App model={model} />, root);
-});
+}
+
+root.textContent = "Reading the profile…";
+open().catch((error: unknown) => (root.textContent = failureText(error)));

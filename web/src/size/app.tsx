@@ -1,5 +1,6 @@
 // The page: what the file is, and its views.
 import { useEffect, useState } from "preact/hooks";
+import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
 import { BuildView, MetricsView } from "./about_views";
 import { Help } from "./help";
@@ -59,6 +60,7 @@ export function App({ model, load }: Props) {
         <h1 title={info.name}><Title model={model} /></h1>
         <Totals model={model} />
         <span class="tools">
+          <ServedLinks />
           <ThemeSwitch />
           <button onClick={() => setHelp(true)} aria-label="Keys">?</button>
         </span>

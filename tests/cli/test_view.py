@@ -1,0 +1,241 @@
+"""The verb view without a browser: who may ask, what is answered, and what goes wrong. tests/pages opens the pages."""
+
+import os
+import re
+import signal
+import socket
+import stat
+import time
+import unittest
+import urllib.parse
+
+from support import mlyze_writer, sextant, tap
+from support.size_writer import Container, Size, Symbol, save, save_diff
+from support.view import WAIT, View
+
+PAGES = (sextant.ROOT / "web" / "dist" / "size.html").is_file()
+
+
+def build(size, **keywords):
+    return Size([Symbol(".text", 0x1000, size, "app::f(int)", "o/a.o", "src/a.cc"),
+                 Symbol(".data", 0x2000, 10, "app::state", "o/b.o", "src/b.cc")],
+                [Container("", {}, {".text": size, ".data": 10})], **keywords)  # fmt: skip
+
+
+START = 1_700_000_000_000_000
+
+
+def trace():
+    events = [("alloc", START + 1, 16, 10, 0, 1), ("free", START + 2, 16), ("alloc", START + 3, 32, 5, 0, 1)]
+    return mlyze_writer.plain(events, START, mlyze_writer.metadata([[(0, 1, 0)]], ["a.c"], ["main"]))
+
+
+class ViewTest(sextant.ProgramTest):
+    def view(self, *words, **keywords):
+        view = View(*words, **keywords)
+        self.addCleanup(view.stop)
+        return view
+
+    def sizes(self):
+        return self.file("a.size", save(build(100))), self.file("b.size", save(build(120)))
+
+
+class Access(ViewTest):
+    def test_one_line_with_the_url_then_sigint_ends_it(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            view = self.view(self.sizes()[0])
+            self.assertRegex(view.line, r"\Ahttp://127\.0\.0\.1:\d+/[0-9a-f]{32}/\n\Z")
+            self.assertEqual(view.stop(number), (0, b""))
+            self.assertEqual(view.errors_at_end, "")
+
+    def test_a_connection_that_is_open_does_not_keep_it_running(self):
+        view = self.view(self.sizes()[0])
+        with socket.create_connection((view.host, view.port), timeout=WAIT) as client:
+            client.sendall(f"GET {view.root} HTTP/1.1\r\nHost: 127.0.0.1:{view.port}\r\n\r\n".encode())
+            self.assertTrue(client.recv(100).startswith(b"HTTP/1.1 "))
+            self.assertEqual(view.stop()[0], 0)
+
+    def test_tokens_differ_and_wrong_ones_are_refused(self):
+        path = self.sizes()[0]
+        view, other = self.view(path), self.view(path)
+        self.assertNotEqual(view.root, other.root)
+        token = view.root.strip("/")
+        self.assertEqual(view.get().status, 200 if PAGES else 500)
+        for wrong in ("/", "", "/" + token[:-1] + "/", "/" + token[:-1] + ("0" if token[-1] != "0" else "1") + "/",
+                      "/" + token + "x/", "/" + token.upper().translate(str.maketrans("ABCDEF", "GHIJKL")) + "/",
+                      other.root, "/" + "0" * 32 + "/", "/" + token[:16], "/favicon.ico", "/x" + view.root,
+                      "//" + token + "/", "http://127.0.0.1/" + token[:-1] + "/", "/" + token + "%00/",
+                      "/0/data/page", "/%2e%2e" + view.root, "/" + token + "\\"):  # fmt: skip
+            status = view.get(wrong or "/?" + token, absolute=True).status
+            self.assertTrue(400 <= status < 500, (wrong, status))
+
+    def test_a_wrong_host_is_refused(self):
+        view = self.view(self.sizes()[0])
+        port = view.port
+        for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", "localhost", "", "127.0.0.1:", f"x127.0.0.1:{port}",
+                     f"localhost.evil.example:{port}", f"127.0.0.1.evil.example:{port}", f"127.0.0.1:{port}.evil.example",
+                     f"127.0.0.1:{port}@evil.example", f"0.0.0.0:{port}", f"192.168.1.1:{port}"):  # fmt: skip
+            status = view.get(host=host).status
+            self.assertTrue(400 <= status < 500, (host, status))
+        for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
+            self.assertEqual(view.get("0/data/page", host=host).status, 200, host)
+
+    def test_no_host_and_two_hosts_are_refused(self):
+        view = self.view(self.sizes()[0])
+        right, wrong = f"Host: 127.0.0.1:{view.port}\r\n", "Host: evil.example\r\n"
+        for version, hosts in (("1.1", ""), ("1.0", ""), ("1.1", right + wrong), ("1.1", wrong + right), ("1.1", right + right)):
+            with socket.create_connection((view.host, view.port), timeout=WAIT) as client:
+                client.sendall(f"GET {view.root} HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n".encode())
+                self.assertRegex(client.recv(100), rb"\AHTTP/1.[01] 4\d\d ", (version, hosts))
+
+    def test_only_get_and_head(self):
+        view = self.view(self.sizes()[0])
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
+            reply = view.get("0/data/page", method=method, body=b"x" * 100 if method in ("POST", "PUT") else None)
+            self.assertEqual((reply.status, reply.headers["Allow"]), (405, "GET, HEAD"), method)
+        head, whole = view.get("0/data/page", method="HEAD"), view.get("0/data/page")
+        self.assertEqual((head.status, head.body), (200, b""))
+        self.assertEqual(head.headers["Content-Length"], str(len(whole.body)))
+
+    def test_headers_of_every_reply(self):
+        view = self.view(self.sizes()[0])
+        for path, absolute in (("", False), ("0/data/page", False), ("nothing", False), ("/", True)):
+            headers = view.get(path, absolute=absolute).headers
+            self.assertEqual(headers["Referrer-Policy"], "no-referrer")
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(headers["Cache-Control"], "no-store")
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+            self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
+            self.assertIsNone(headers["Access-Control-Allow-Origin"])
+
+    def test_only_this_machine_can_connect(self):
+        path = self.sizes()[0]
+        for address in ("0.0.0.0:0", ":0", "[::]:0"):
+            self.run_usage("view", "--no-browser", "--listen", address, path)
+        for address in ("127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000", "nowhere.invalid:0"):
+            self.run_usage("view", "--no-browser", "--listen", address, path)
+        view = self.view("--listen", "localhost:0", path)
+        self.assertEqual(view.get("0/data/page").status, 200)
+        taken = sextant.run("view", "--no-browser", "--listen", f"127.0.0.1:{view.port}", path)
+        self.assertEqual(taken.status, 1)
+        self.assertRegex(taken.err, r"\Asextant: cannot listen on [^\n]+\n\Z")
+
+
+class Files(ViewTest):
+    def test_no_request_reads_another_file(self):
+        self.file("secret.size", save(build(4711)))
+        path = self.sizes()[0]
+        view = self.view(path.name, cwd=self.folder)
+        for name in ("secret.size", "../secret.size", "1/", "-1/", "00/", "0/../secret.size", "0/data/../../secret.size", "..%2fsecret.size",
+                     "0/data/%2e%2e/secret.size", "%2e%2e/secret.size", "/etc/passwd", "%2fetc%2fpasswd", "0/data/", "0/data/page/",
+                     "0/data//page", "0x0/", "99999999999999999999/", "0-/", "0-1/", "-/", "0-0-0/", "0", "+0/", "0/page", "0/%00", "0%00/", "0/data/page%00"):  # fmt: skip
+            self.assertEqual(view.get(name).status, 404, name)
+        for name in ("secret.size", "./a.size", str(path), "file://" + str(path), "http://127.0.0.1/a.size", "", "0", "/etc/passwd",
+                     "a.size\0", "A.size"):  # fmt: skip
+            query = urllib.parse.urlencode({"load_url": name})
+            self.assertEqual(view.get("?" + query).status, 404, name)
+            self.assertEqual(view.get("?load_url=a.size&" + urllib.parse.urlencode({"before_url": name})).status, 404, name)
+
+    @unittest.skipUnless(PAGES, "the program was built without pages")
+    def test_one_file_is_the_first_page_and_several_are_listed(self):
+        one, two = self.sizes()
+        odd = self.folder / "<b>&\"' \u202e.size"
+        odd.write_bytes(save(build(1)))
+        self.assertIn(b'id="served"', self.view(one).get().body)
+        view = self.view(one, two, odd)
+        listing = view.get().body.decode()
+        self.assertNotIn('id="served"', listing)
+        self.assertNotIn("<b>", listing)
+        self.assertIn("&#60;b&#62;&#38;&#34;&#39; \u202e.size", listing)
+        self.assertEqual(re.findall(r'<td><a href="([0-9]+/)"><bdi>', listing), ["0/", "1/", "2/"])
+        for item in ("0/", "1/", "2/", "0-1/", "1-0/", "1-1/"):
+            self.assertIn(f'"data":"{view.root}{item}data/"', view.get(item).body.decode())
+
+    @unittest.skipUnless(PAGES, "the program was built without pages")
+    def test_load_url_and_before_url(self):
+        one, two = self.sizes()
+        view = self.view(one, two.name, cwd=self.folder)
+
+        def data_of(**query):
+            return re.search(r'"data":"/[0-9a-f]+/([^"]*)data/"', view.get("?" + urllib.parse.urlencode(query)).body.decode()).group(1)
+
+        self.assertEqual(data_of(load_url=one), "0/")
+        self.assertEqual(data_of(load_url="b.size"), "1/")
+        self.assertEqual(data_of(load_url="b.size", before_url=one), "0-1/")
+        self.assertEqual(data_of(load_url=one, before_url="b.size"), "1-0/")
+        self.assertEqual(view.get("?before_url=b.size").status, 400)
+        self.assertEqual(view.get(view.root.rstrip("/"), absolute=True).status, 302)
+        diff = view.get("0-1/data/page").json
+        self.assertEqual((diff["before_name"], diff["name"]), ("a.size", "b.size"))
+
+    def test_what_cannot_be_compared(self):
+        heap = self.file("t.mlyze", trace())
+        view = self.view(self.sizes()[0], heap)
+        query = urllib.parse.urlencode({"load_url": heap, "before_url": self.folder / "a.size"})
+        self.assertEqual(view.get("?" + query).status, 400)
+        self.assertEqual(view.get("0-1/").status, 404)
+
+    def test_files_of_every_kind(self):
+        heap = self.file("t.mlyze", trace())
+        diff = self.file("d.sizediff", save_diff(build(100, is_sparse=True), build(120, is_sparse=True)))
+        view = self.view(heap, diff, self.sizes()[0])
+        self.assertEqual(view.get("0/data/page").json["totals"]["allocations"], "2")
+        self.assertEqual(view.get("0/data/progress").status, 200)
+        self.assertEqual(view.get("0/data/calls").status, 200)
+        self.assertEqual(view.get("1/data/page").status, 200)
+        self.assertEqual(view.get("2/data/symbols").status, 200)
+        self.assertEqual(view.get("2/data/nothing").status, 404)
+
+    def test_errors_at_the_start_are_one_line(self):
+        good = self.sizes()[0]
+        bad = self.file("bad.size", save(build(100))[:-20])
+        cut = self.file("bad.mlyze", b"MLYZ\x01\0\0\0")
+        for path in (bad, cut, self.folder / "missing", self.folder, self.file("notes.txt", b"text\n"), self.file("empty", b"")):
+            error = self.run_error("view", "--no-browser", path, naming=path.name)
+            self.assertEqual((error.out, error.err.count("\n")), (b"", 1), error.err)
+            self.run_error("view", "--no-browser", good, path, naming=path.name)
+        self.run_usage("view")
+
+
+class Browser(ViewTest):
+    def script(self, text):
+        path = self.file("browser", f"#!/bin/sh\n{text}\n".encode())
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    def wait_for(self, path):
+        for _ in range(WAIT * 20):
+            if path.exists() and path.read_text().endswith("\n"):
+                return path.read_text()
+            time.sleep(0.05)
+        raise AssertionError(f"{path} was not written")
+
+    def test_the_browser_is_opened_where_there_is_a_display(self):
+        out = self.folder / "url"
+        browser = self.script(f'echo "$1" > {out}.new; mv {out}.new {out}; echo noise; echo noise >&2')
+        path = self.sizes()[0]
+        for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+            view = self.view(path, env={variable: ":9", "BROWSER": os.fspath(browser)}, browser=True)
+            self.assertEqual(self.wait_for(out), view.line)
+            out.unlink()
+            self.assertEqual(view.stop(), (0, b""))
+            self.assertEqual(view.errors_at_end, "")
+
+    def test_no_browser_without_a_display_or_with_the_option(self):
+        out = self.folder / "url"
+        browser = os.fspath(self.script(f'echo "$1" > {out}'))
+        self.view(self.sizes()[0], env={"BROWSER": browser}, browser=True).stop()
+        self.view(self.sizes()[0], env={"BROWSER": browser, "DISPLAY": ""}, browser=True).stop()
+        self.view(self.sizes()[0], env={"BROWSER": browser, "DISPLAY": ":9"}).stop()
+        self.assertFalse(out.exists())
+
+    def test_a_browser_that_is_missing_or_fails_is_no_error(self):
+        for browser, folder in ((self.folder / "missing", "/nonexistent"), (self.script("exit 3"), "/nonexistent")):
+            view = self.view(self.sizes()[0], env={"DISPLAY": ":9", "BROWSER": os.fspath(browser), "PATH": folder}, browser=True)
+            self.assertEqual(view.get("0/data/page").status, 200)
+            self.assertEqual(view.stop(), (0, b""))
+            self.assertEqual(view.errors_at_end, "")
+
+
+if __name__ == "__main__":
+    tap.main()
