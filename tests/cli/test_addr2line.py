@@ -355,6 +355,7 @@ class Names(Addr2lineTest):
 class Perf(Addr2lineTest):
     """perf starts whatever is called addr2line."""
 
+    @sextant.only_with_everything
     def test_perf_script_and_report(self):
         sextant.need_tool("perf")
         source, program, data = self.folder / "spin.c", self.folder / "spin", self.folder / "perf.data"

@@ -105,6 +105,7 @@ class Programs(DifferentialTest):
     def test_d(self):
         self.compare_program(self.workshop.compile("gcc", "d", "-O2", "-g"))
 
+    @sextant.only_with_everything
     def test_rust(self):
         self.compare_program(self.workshop.rust("-g", "-O"), flags="-afiC")
 
@@ -254,6 +255,7 @@ class WhatGnuCannotRead(DifferentialTest):
             ours = gnu_addr2line.ask([sextant.program(), "addr2line", "-e", path, "-afi"], instructions(path))[0]
             self.assertEqual(ours, before, "our answers do not depend on it")
 
+    @sextant.only_with_everything
     def test_type_units(self):
         """GNU's index of units has no place for the last byte of a block of 256 where more than 16 units are."""
         path = self.workshop.compile("gcc", "cpp", "-O2", "-g", "-gdwarf-5", "-fdebug-types-section")

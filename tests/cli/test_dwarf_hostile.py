@@ -200,6 +200,7 @@ class TooMuch(DwarfHostileTest):
         dwarf.end_unit()
         self.assert_cut(dwarf)
 
+    @sextant.only_with_everything
     def test_units_that_share_a_line_table(self):
         for tables in (1, 2):
             dwarf = DwarfWriter(4)

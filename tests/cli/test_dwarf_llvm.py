@@ -174,6 +174,7 @@ class FormsOfDebugInformation(DifferentialTest):
     def test_dwz_gcc_dwarf4(self):
         self.check_dwz("gcc", "cpp", 4)
 
+    @sextant.only_with_everything
     def test_dwz_clang_dwarf4(self):
         self.check_dwz("clang", "cpp", 4)
 
@@ -227,6 +228,7 @@ class FormsOfDebugInformation(DifferentialTest):
         for language in sextant.some(("c", "cpp")):
             self.check_package("clang", language, 5, "llvm-dwp")
 
+    @sextant.only_with_everything
     def test_a_package_with_type_units(self):
         self.check_package("clang", "cpp", 5, "llvm-dwp", "-fdebug-types-section")
         if BIG:

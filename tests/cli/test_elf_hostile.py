@@ -242,6 +242,7 @@ class Lies(ElfHostileTest):
                 variants.append((f"kind {kind:#x}, stated size {stated:#x}", made.build()))
         self.assert_all_borne(variants)
 
+    @sextant.only_with_everything
     def test_a_section_that_swells(self):
         made = ElfWriter()
         made.text()

@@ -107,6 +107,7 @@ class SameAnswer(BuiltPrograms):
             with self.subTest(family=family, flags=flags):
                 self.check(self.workshop.compile(family, "cpp", *flags.split()))
 
+    @sextant.only_with_everything
     def test_link_time_optimisation(self):
         self.check(self.workshop.compile("gcc", "cpp", "-O2", "-g", "-flto"))
 

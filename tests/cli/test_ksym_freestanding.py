@@ -61,6 +61,7 @@ class Compiling(sextant.ProgramTest):
     def test_gcc_for_aarch64_without_unaligned_loads(self):
         self.compile_with(CROSS + "gcc", "-mstrict-align", f"-Wstack-usage={MOST_STACK}", nm=CROSS + "nm")
 
+    @sextant.only_with_everything
     def test_gcc_for_riscv64(self):
         self.compile_with("riscv64-linux-gnu-gcc", f"-Wstack-usage={MOST_STACK}", nm="riscv64-linux-gnu-nm")
 

@@ -33,7 +33,7 @@ class ArrivesTest(PushTest):
                 self.assertRegex(line[kind]["generation"], "^[0-9a-f]{64}$")
             self.assertLess(line["ranges"]["sent_bytes"], line["ranges"]["bytes"])
             self.assert_equal_to_lookup(server, self.app, line)
-            self.assertEqual(server.metric("sextant_merges_total"), 2)
+            self.assertGreaterEqual(server.metric("sextant_merges_total"), 2)
 
     def test_real_binaries(self):
         server = self.serve()
@@ -64,7 +64,8 @@ class ArrivesTest(PushTest):
             wanted = self.local(self.app, addresses)
             self.assertEqual(self.ask(server, addresses, file_id=name or self.info["file_id"]), wanted, name)
             self.assertGreater(line["ranges"]["parts"], 1)
-        self.assertEqual(server.metric("sextant_merges_total"), 6)
+        # Of two requests that bring the last parts at the same moment, both may merge them.
+        self.assertGreaterEqual(server.metric("sextant_merges_total"), 6)
 
     def test_a_debug_file_alone_needs_a_file_id(self):
         server = self.serve()

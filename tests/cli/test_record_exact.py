@@ -622,6 +622,7 @@ class Heaptrack(ExactTest):
 
 
 class Threads(ExactTest):
+    @sextant.only_with_everything
     def test_blocks_that_are_freed_by_whoever_has_them(self):
         """The program itself counts what it does; whoever frees a block has just got it from another thread."""
         program = samples.compile_c(self.folder, "threads", "-g", "-O2", "-pthread", source=HANDING_OVER)

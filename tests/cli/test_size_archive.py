@@ -93,6 +93,7 @@ class SizeTest(sextant.ProgramTest):
 
 
 class Binaries(SizeTest):
+    @sextant.only_with_everything
     def test_programs_of_all_kinds(self):
         for flags in ((), ("-g",), ("-static",), ("-shared", "-fPIC"),
                       ("-g", "-O2", "-ffunction-sections", "-Wl,--gc-sections"),
