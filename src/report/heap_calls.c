@@ -174,6 +174,25 @@ uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent,
     return leaf != user ? add_node_of(calls, node, leaf) : node;
 }
 
+int sxt_heap_calls_prune(struct sxt_heap_calls *calls, uint32_t *to, sxt_error *error)
+{
+    size_t count = calls->node_count;
+    for (size_t i = count; i-- > 1;)
+        if (to[i] != 0)
+            to[calls->nodes[i].parent] = 1;
+    sxt_strings_free(&calls->node_keys);
+    int status = sxt_strings_init(&calls->node_keys, 0, error);
+    if (status != SXT_OK)
+        return status;
+    to[0] = 0;
+    calls->node_count = 1;
+    /* A caller comes before what it calls, so nodes only move to places that were read. */
+    for (size_t i = 1; i < count && !calls->no_memory; i++)
+        if (to[i] != 0)
+            to[i] = add_node_of(calls, to[calls->nodes[i].parent], calls->nodes[i].frame);
+    return calls->no_memory ? sxt_fail_memory(error, count * sizeof *calls->nodes) : SXT_OK;
+}
+
 /* --- tables --- */
 
 static void write_functions(const struct sxt_heap_calls *calls, struct sxt_buffer *table)

@@ -216,6 +216,22 @@ static int join_entries(struct folding *folding, sxt_error *error)
     return SXT_OK;
 }
 
+/* Drops the nodes of stacks that are folded: the page computes with every node that it has. */
+static int drop_nodes(struct folding *folding, sxt_error *error)
+{
+    struct sxt_heap_fold *fold = folding->fold;
+    uint32_t *to = calloc(folding->calls->node_count, sizeof *to);
+    if (to == NULL)
+        return sxt_fail_memory(error, folding->calls->node_count * sizeof *to);
+    for (size_t i = 0; i < fold->row_count; i++)
+        to[fold->rows[i].node] = 1;
+    int status = sxt_heap_calls_prune(folding->calls, to, error);
+    for (size_t i = 0; i < fold->row_count; i++)
+        fold->rows[i].node = to[fold->rows[i].node];
+    free(to);
+    return status;
+}
+
 /* --- both --- */
 
 static int fold_rows(struct folding *folding, size_t most, sxt_error *error)
@@ -239,6 +255,8 @@ static int fold_rows(struct folding *folding, size_t most, sxt_error *error)
     }
     if (status == SXT_OK)
         status = join_entries(folding, error);
+    if (status == SXT_OK)
+        status = drop_nodes(folding, error);
     free(folding->row_parts);
     free(folding->node_parts);
     free(folding->counts);

@@ -82,6 +82,23 @@ static void check_sums(const struct opened *opened)
     assert_int_equal(fold->first[count], fold->entry_count);
 }
 
+/* A node is a row, or calls one. */
+static void check_nodes(const struct opened *opened)
+{
+    const struct sxt_heap_calls *calls = &opened->calls;
+    bool *is_used = calloc(calls->node_count, sizeof *is_used);
+    for (size_t row = 0; row < opened->fold.row_count; row++) {
+        assert_true(opened->fold.rows[row].node < calls->node_count);
+        is_used[opened->fold.rows[row].node] = true;
+    }
+    for (size_t i = calls->node_count; i-- > 1;) {
+        assert_true(is_used[i]);
+        assert_true(calls->nodes[i].parent < i);
+        is_used[calls->nodes[i].parent] = true;
+    }
+    free(is_used);
+}
+
 TEST(few_entries_are_not_folded)
 {
     struct opened opened;
@@ -102,8 +119,10 @@ TEST(small_stacks_are_folded_and_no_sum_changes)
         assert_true(opened.fold.folded > 0);
         assert_true(opened.fold.row_count <= sxt_heap_bins_row_count(opened.bins));
         assert_true(opened.fold.entry_count <= sxt_heap_bins_entry_count(opened.bins));
-        for (size_t row = 0; row < opened.fold.row_count; row++)
-            assert_true(opened.fold.rows[row].node < opened.calls.node_count);
+        check_nodes(&opened);
+        size_t nodes = opened.calls.node_count;
+        uint32_t kept = sxt_heap_calls_add(&opened.calls, opened.trace, opened.fold.rows[0].stack);
+        assert_true(kept <= nodes && opened.calls.nodes[kept].parent < kept);
         check_sums(&opened);
         close_folded(&opened);
     }

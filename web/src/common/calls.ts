@@ -69,6 +69,9 @@ export function sumUp(parent: Uint32Array, self: Float64Array): Float64Array {
   return totals;
 }
 
+/** A child with less than this part of its parent cannot be seen, and is left out. */
+const LEAST_PART = 5000;
+
 interface Inverted {
   frame: number;
   parent: number;
@@ -76,41 +79,55 @@ interface Inverted {
   before: number;
   /** What has no caller, once it has children. */
   own: number;
-  /** The calls whose callers are next, with what each one brings along. */
-  calls: Uint32Array;
-  brings: Float64Array;
-  bringsBefore: Float64Array | null;
+  /** Its part of the list of items. */
+  from: number;
+  to: number;
   children: number[] | null;
 }
 
-/** A child with less than this part of its parent cannot be seen, and is left out. */
-const LEAST_PART = 5000;
-
+/**
+ * An item is a call in which something happened. All items are in one list; a node has a part of it, and its children have
+ * parts of that part, so that no lists are made while a user moves a window.
+ */
 export class BottomUp implements CallView {
   private readonly nodes: Inverted[] = [];
-  /** By function, its group while calls are divided; otherwise -1. */
+  private readonly items: Uint32Array;
+  private readonly sorted: Uint32Array;
+  /** By item: the call whose function is the next, and what the item brings along. */
+  private readonly calls: Uint32Array;
+  private readonly brings: Float64Array;
+  private readonly bringsBefore: Float64Array | null;
+  /** By function, its group while items are divided; otherwise -1. */
   private readonly groupOf: Int32Array;
+  private readonly parents: Uint32Array;
+  private readonly frames: Uint32Array;
 
-  constructor(private readonly calls: Calls) {
-    const { self, before } = calls;
+  constructor({ parent, frame, self, before }: Calls) {
+    this.parents = parent;
+    this.frames = frame;
     let last = 0;
-    for (let i = 1; i < calls.frame.length; i++) if (calls.frame[i] > last) last = calls.frame[i];
+    let count = 0;
+    for (let i = 1; i < self.length; i++) {
+      if (frame[i] > last) last = frame[i];
+      if (self[i] > 0 || (before !== null && before[i] > 0)) count++;
+    }
     this.groupOf = new Int32Array(last + 1).fill(-1);
-    const own: number[] = [];
-    for (let i = 1; i < self.length; i++) if (self[i] > 0 || (before && before[i] > 0)) own.push(i);
-    const indices = Uint32Array.from(own);
-    this.nodes.push({
-      frame: -1,
-      parent: 0,
-      total: own.reduce((sum, i) => sum + self[i], 0),
-      before: before ? own.reduce((sum, i) => sum + before[i], 0) : 0,
-      calls: indices,
-      brings: Float64Array.from(own, (i) => self[i]),
-      bringsBefore: before ? Float64Array.from(own, (i) => before[i]) : null,
-      children: null,
-      own: 0,
-    });
-    this.nodes[0].children = this.divide(0);
+    this.items = new Uint32Array(count);
+    this.sorted = new Uint32Array(count);
+    this.calls = new Uint32Array(count);
+    this.brings = new Float64Array(count);
+    this.bringsBefore = before ? new Float64Array(count) : null;
+    const root: Inverted = { frame: -1, parent: 0, total: 0, before: 0, own: 0, from: 0, to: count, children: null };
+    for (let i = 1, item = 0; i < self.length; i++) {
+      if (!(self[i] > 0 || (before !== null && before[i] > 0))) continue;
+      this.items[item] = item;
+      this.calls[item] = i;
+      root.total += this.brings[item] = self[i];
+      if (this.bringsBefore) root.before += this.bringsBefore[item] = before![i];
+      item++;
+    }
+    this.nodes.push(root);
+    root.children = this.divide(0);
   }
 
   frame = (node: number) => this.nodes[node].frame;
@@ -127,66 +144,61 @@ export class BottomUp implements CallView {
   children(node: number): number[] {
     const item = this.nodes[node];
     if (item.children === null) {
-      item.calls = item.calls.map((call) => this.calls.parent[call]);
+      for (let i = item.from; i < item.to; i++) this.calls[this.items[i]] = this.parents[this.calls[this.items[i]]];
       item.children = this.divide(node);
     }
     return item.children;
   }
 
-  /** Makes a child for each function among the calls of a node. The lists of all children are parts of one. */
+  /** Makes a child for each function among the calls of a node. */
   private divide(node: number): number[] {
-    const { calls, brings, bringsBefore } = this.nodes[node];
-    const { frame } = this.calls;
-    const groups: number[] = [];
-    const sizes: number[] = [];
-    const totals: number[] = [];
-    const totalsBefore: number[] = [];
-    for (let i = 0; i < calls.length; i++) {
-      if (calls[i] === 0) {
-        this.nodes[node].own += brings[i];
+    const { items, calls, brings, bringsBefore, frames, groupOf } = this;
+    const { from, to } = this.nodes[node];
+    const groups: Inverted[] = [];
+    let own = 0;
+    for (let i = from; i < to; i++) {
+      const item = items[i];
+      if (calls[item] === 0) {
+        own += brings[item];
         continue;
       }
-      const of = frame[calls[i]];
-      let group = this.groupOf[of];
-      if (group < 0) {
-        group = this.groupOf[of] = groups.length;
-        groups.push(of);
-        sizes.push(0);
-        totals.push(0);
-        totalsBefore.push(0);
+      const of = frames[calls[item]];
+      if (groupOf[of] < 0) {
+        groupOf[of] = groups.length;
+        groups.push({ frame: of, parent: node, total: 0, before: 0, own: 0, from: 0, to: 0, children: null });
       }
-      sizes[group]++;
-      totals[group] += brings[i];
-      if (bringsBefore) totalsBefore[group] += bringsBefore[i];
+      const group = groups[groupOf[of]];
+      group.to++;
+      group.total += brings[item];
+      if (bringsBefore) group.before += bringsBefore[item];
     }
+    this.nodes[node].own = own;
+    const children = this.keep(node, groups);
+    for (let i = from; i < to; i++) {
+      const group = calls[items[i]] === 0 ? -1 : groupOf[frames[calls[items[i]]]];
+      if (group >= 0 && groups[group].to >= 0) this.sorted[groups[group].to++] = items[i];
+    }
+    if (children.length > 0) items.set(this.sorted.subarray(from, this.nodes[children[children.length - 1]].to), from);
+    for (const { frame } of groups) groupOf[frame] = -1;
     const weight = (child: number) => Math.max(this.nodes[child].total, this.nodes[child].before);
-    const least = weight(node) / LEAST_PART;
-    const isKept = totals.map((total, group) => Math.max(total, totalsBefore[group]) > least);
-    const ends: number[] = [];
-    let all = 0;
-    for (let group = 0; group < groups.length; group++) ends.push(isKept[group] ? (all += sizes[group]) - sizes[group] : 0);
-    const places = { calls: new Uint32Array(all), brings: new Float64Array(all), before: bringsBefore ? new Float64Array(all) : null };
-    for (let i = 0; i < calls.length; i++) {
-      if (calls[i] === 0) continue;
-      const group = this.groupOf[frame[calls[i]]];
-      if (!isKept[group]) continue;
-      const at = ends[group]++;
-      places.calls[at] = calls[i];
-      places.brings[at] = brings[i];
-      if (places.before) places.before[at] = bringsBefore![i];
-    }
-    const children: number[] = [];
-    groups.forEach((of, group) => {
-      this.groupOf[of] = -1;
-      if (!isKept[group]) return;
-      const [from, to] = [ends[group] - sizes[group], ends[group]];
-      this.nodes.push({
-        frame: of, parent: node, calls: places.calls.subarray(from, to), brings: places.brings.subarray(from, to),
-        bringsBefore: places.before?.subarray(from, to) ?? null, children: null, total: totals[group], before: totalsBefore[group], own: 0,
-      });
-      children.push(this.nodes.length - 1);
-    });
     return children.sort((a, b) => weight(b) - weight(a) || a - b);
+  }
+
+  /** Makes nodes of the groups that can be seen, with an empty part of the list each; to of the others becomes -1. */
+  private keep(node: number, groups: Inverted[]): number[] {
+    const least = Math.max(this.nodes[node].total, this.nodes[node].before) / LEAST_PART;
+    const children: number[] = [];
+    let at = this.nodes[node].from;
+    for (const group of groups) {
+      const size = group.to;
+      group.to = -1;
+      if (Math.max(group.total, group.before) <= least) continue;
+      group.from = group.to = at;
+      at += size;
+      children.push(this.nodes.length);
+      this.nodes.push(group);
+    }
+    return children;
   }
 }
 
