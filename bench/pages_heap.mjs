@@ -1,7 +1,8 @@
 // Measures a page of a heap trace in Chromium: node bench/pages_heap.mjs PAGE
 //
-// Prints JSON: milliseconds until the page is shown, and the longest and the middle time between two frames while a window
-// is drawn over the whole timeline, in some views. Each figure is the best of several rounds.
+// Prints JSON: milliseconds until the page is shown; the longest and the middle time between two frames while a window is
+// drawn over the whole timeline, in some views; and the most processor time for one step. Each figure is the best of
+// several rounds.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +20,11 @@ async function scrub() {
   const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: box.top + 50, pointerId: 1, bubbles: true }));
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   canvas.setPointerCapture = () => {};
+  globalThis.moveTo = async (step) => {
+    send("pointermove", box.left + 80 + (step * (box.width - 100)) / 100);
+    await frame();
+    await frame();
+  };
   send("pointerdown", box.left + 80);
   const times = [];
   let last = await frame();
@@ -28,9 +34,22 @@ async function scrub() {
     times.push(now - last);
     last = now;
   }
-  send("pointerup", 0);
   times.sort((a, b) => a - b);
   return { longest: times[99], middle: times[50] };
+}
+
+/** The same steps backwards: the most processor time that the page takes for one, which other programs do not change. */
+async function mostProcessorTime(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const taken = async () => (await session.send("Performance.getMetrics")).metrics.find((metric) => metric.name === "TaskDuration").value * 1000;
+  let most = 0;
+  for (let step = 100; step > 0; step--) {
+    const before = await taken();
+    await page.evaluate((at) => globalThis.moveTo(at), step);
+    most = Math.max(most, (await taken()) - before);
+  }
+  return most;
 }
 
 async function measure(browser, address) {
@@ -44,6 +63,7 @@ async function measure(browser, address) {
     const { longest, middle } = await page.evaluate(scrub);
     figures[`longest frame, ${name}`] = longest;
     figures[`middle frame, ${name}`] = middle;
+    figures[`processor time of a frame, ${name}`] = await mostProcessorTime(page);
     await page.context().close();
   }
   return figures;
