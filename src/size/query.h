@@ -10,6 +10,8 @@
 #ifndef SXT_SIZE_QUERY_H
 #define SXT_SIZE_QUERY_H
 
+#include <regex.h>
+
 #include "base/strings.h"
 #include "size/size.h"
 
@@ -73,5 +75,11 @@ int sxt_size_query_visit_labels(const struct sxt_size_query_subject *subject, co
 
 /* What key KEY of a group is. */
 sxt_string sxt_size_row_label(const struct sxt_size_result *result, const struct sxt_size_result_row *row, size_t key);
+
+/* --- regular expressions whose cost is bounded --- */
+
+/* POSIX extended ones. "(?i)" at the beginning ignores case. ERROR's text has no column yet. */
+int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error);
+bool sxt_size_query_matches(const regex_t *pattern, sxt_string text);
 
 #endif

@@ -169,12 +169,6 @@ struct sxt_size_query {
     struct sxt_arena arena; /* texts */
 };
 
-/* --- query_pattern.c: regular expressions whose cost is bounded --- */
-
-/* POSIX extended ones. "(?i)" at the beginning ignores case. ERROR's text has no column yet. */
-int sxt_size_query_compile_pattern(sxt_string text, regex_t *out, sxt_error *error);
-bool sxt_size_query_matches(const regex_t *pattern, sxt_string text);
-
 /* --- query_filter.c --- */
 
 /* Answers that many items share are kept: by path, by component, by segment. Each run of a query has one. */

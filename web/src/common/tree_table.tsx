@@ -3,6 +3,7 @@
 import { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { firstOpen, listLines } from "./lines";
+import { usePrinting } from "./printing";
 import { Tree } from "./tree";
 
 export interface TreeTableProps {
@@ -175,24 +176,4 @@ export function TreeTable(props: TreeTableProps) {
       {isPrinting && lines.count > last && <p>and {lines.count - last} more</p>}
     </div>
   );
-}
-
-/** On paper there is no scrolling: the first lines are shown. */
-function usePrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(false);
-  useEffect(() => {
-    const query = matchMedia("print");
-    const change = () => setPrinting(query.matches);
-    const before = () => setPrinting(true);
-    const after = () => setPrinting(false);
-    query.addEventListener("change", change);
-    addEventListener("beforeprint", before);
-    addEventListener("afterprint", after);
-    return () => {
-      query.removeEventListener("change", change);
-      removeEventListener("beforeprint", before);
-      removeEventListener("afterprint", after);
-    };
-  }, []);
-  return isPrinting;
 }
