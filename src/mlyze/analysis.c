@@ -101,14 +101,26 @@ static uint32_t new_site(struct heap_pass *pass, uint32_t stack)
     return site;
 }
 
+static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack);
+
+/* The site of a stack that comes for the first time: its own, or that of the group that the bins count it in. */
+static uint32_t first_site(struct heap_pass *pass, uint32_t stack)
+{
+    uint32_t group = pass->usage->bins != NULL ? sxt_heap_bins_group(pass->usage->bins, stack) : stack;
+    return group == stack ? new_site(pass, stack) : find_site(pass, group);
+}
+
 static uint32_t find_far_site(struct heap_pass *pass, uint32_t stack)
 {
     bool is_new;
     size_t place = sxt_live_add(&pass->far, stack, &is_new);
     if (place == SXT_LIVE_NOWHERE)
         return SXT_HEAP_NO_SITE;
-    if (is_new)
-        sxt_live_at(&pass->far, place)->site = new_site(pass, stack);
+    if (is_new) {
+        uint32_t site = first_site(pass, stack); /* may add another one, and move this */
+        place = sxt_live_find(&pass->far, stack);
+        sxt_live_at(&pass->far, place)->site = site;
+    }
     return sxt_live_at(&pass->far, place)->site;
 }
 
@@ -118,8 +130,10 @@ static inline uint32_t find_site(struct heap_pass *pass, uint32_t stack)
         return find_far_site(pass, stack);
     if (__builtin_expect(stack >= pass->near_count, 0) && !grow_near(pass, (size_t)stack + 1))
         return SXT_HEAP_NO_SITE;
-    if (__builtin_expect(pass->near[stack] == 0, 0))
-        pass->near[stack] = new_site(pass, stack) + 1;
+    if (__builtin_expect(pass->near[stack] == 0, 0)) {
+        uint32_t site = first_site(pass, stack);
+        pass->near[stack] = site + 1;
+    }
     return pass->near[stack] - 1;
 }
 

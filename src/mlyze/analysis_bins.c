@@ -29,9 +29,22 @@ struct sxt_heap_bins {
     size_t open_capacity;
     uint32_t *used; /* rows with entries in the open bin */
     size_t used_count, used_capacity;
-    struct sxt_live numbers; /* of rows, by site and thread */
+    struct sxt_live numbers;                       /* of rows, by site and thread */
+    uint32_t (*group)(void *data, uint32_t stack); /* NULL: each stack counts by itself */
+    void *group_data;
     bool no_memory;
 };
+
+void sxt_heap_bins_set_groups(struct sxt_heap_bins *bins, uint32_t (*group)(void *data, uint32_t stack), void *data)
+{
+    bins->group = group;
+    bins->group_data = data;
+}
+
+uint32_t sxt_heap_bins_group(const struct sxt_heap_bins *bins, uint32_t stack)
+{
+    return bins->group != NULL ? bins->group(bins->group_data, stack) : stack;
+}
 
 struct sxt_heap_bins *sxt_heap_bins_new(size_t entries)
 {

@@ -53,6 +53,14 @@ struct sxt_heap_bins;
 struct sxt_heap_bins *sxt_heap_bins_new(size_t entries);
 void sxt_heap_bins_free(struct sxt_heap_bins **bins);
 
+/*
+ * Counts stacks together: GROUP gives the id of the stack that stands for another one, and for itself. It is asked once
+ * for each stack. With few groups there are few rows, however many stacks the trace has. The sums of the pass by stack
+ * are then those of the groups.
+ */
+void sxt_heap_bins_set_groups(struct sxt_heap_bins *bins, uint32_t (*group)(void *data, uint32_t stack), void *data);
+uint32_t sxt_heap_bins_group(const struct sxt_heap_bins *bins, uint32_t stack);
+
 /* --- results --- */
 
 uint64_t sxt_heap_bins_width(const struct sxt_heap_bins *bins); /* in microseconds */

@@ -143,9 +143,26 @@ static uint32_t add_node(struct sxt_heap_calls *calls, uint32_t parent, const sx
     return add_node_of(calls, parent, add_frame(calls, called));
 }
 
+uint32_t sxt_heap_calls_add_frame(struct sxt_heap_calls *calls, const sxt_trace_frame *frame)
+{
+    return add_frame(calls, frame);
+}
+
+uint32_t sxt_heap_calls_add_outer(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack,
+                                  uint32_t skipped)
+{
+    uint32_t count = 0, node = 0;
+    sxt_trace_frame frame;
+    sxt_trace_stack(trace, stack, &count);
+    for (uint32_t i = count; i > skipped && !calls->no_memory; i--)
+        if (sxt_trace_get_frame(trace, stack, i - 1, &frame))
+            node = add_node(calls, node, &frame);
+    return node;
+}
+
 uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack)
 {
-    uint32_t count, node = 0;
+    uint32_t count;
     sxt_trace_frame frame;
     if (!sxt_trace_stack(trace, stack, &count) || count == 0) {
         char name[48];
@@ -153,10 +170,7 @@ uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace
         frame = (sxt_trace_frame){.function = {name, (size_t)size}, .file_id = SXT_TRACE_NO_ID};
         return add_node(calls, 0, &frame);
     }
-    for (uint32_t i = count; i > 0 && !calls->no_memory; i--)
-        if (sxt_trace_get_frame(trace, stack, i - 1, &frame))
-            node = add_node(calls, node, &frame);
-    return node;
+    return sxt_heap_calls_add_outer(calls, trace, stack, 0);
 }
 
 uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t node)
@@ -170,7 +184,10 @@ uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t 
 uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent, uint32_t user, uint32_t leaf)
 {
     const sxt_trace_frame frame = {.function = {SMALL, sizeof SMALL - 1}, .file_id = SXT_TRACE_NO_ID};
-    uint32_t node = add_node_of(calls, add_node(calls, parent, &frame), user);
+    uint32_t node = add_node(calls, parent, &frame);
+    if (user == 0)
+        return node;
+    node = add_node_of(calls, node, user);
     return leaf != user ? add_node_of(calls, node, leaf) : node;
 }
 

@@ -44,10 +44,20 @@ void sxt_heap_calls_free(struct sxt_heap_calls *calls);
 /* The node of a stack, which is added if it is new. Failures are sticky: see no_memory. */
 uint32_t sxt_heap_calls_add(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack);
 
+/* The same without the SKIPPED innermost frames. */
+uint32_t sxt_heap_calls_add_outer(struct sxt_heap_calls *calls, const sxt_trace *trace, uint32_t stack,
+                                  uint32_t skipped);
+
+/* The number of a frame, which is added if it is new. */
+uint32_t sxt_heap_calls_add_frame(struct sxt_heap_calls *calls, const sxt_trace_frame *frame);
+
 /* Of a node, the frame of the innermost function that is not of a library, or its own frame. */
 uint32_t sxt_heap_calls_user_frame(const struct sxt_heap_calls *calls, uint32_t node);
 
-/* A node below "(small stacks)" below PARENT, with the frames USER and LEAF, or with one if they are the same. */
+/*
+ * A node below "(small stacks)" below PARENT, with the frames USER and LEAF, or with one if they are the same. USER 0
+ * is no frame.
+ */
 uint32_t sxt_heap_calls_add_small(struct sxt_heap_calls *calls, uint32_t parent, uint32_t user, uint32_t leaf);
 
 /*

@@ -13,10 +13,25 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "report/columns.h"
+#include "report/heap_groups.h"
 #include "trace/trace.h"
 
 #define POINTS_MOST  2048   /* of the timeline */
 #define ENTRIES_MOST 200000 /* of stacks that are not folded */
+#define STACKS_MOST  1024   /* that bins of few entries are made for without groups */
+
+/* A page while it is made. */
+struct making {
+    struct sxt_page *page;
+    const struct sxt_page_heap *heap;
+    struct sxt_heap_calls calls;
+    struct sxt_heap_bins *bins;
+    struct sxt_heap_groups groups; /* is_grouped */
+    bool is_grouped;
+    struct sxt_buffer totals; /* JSON; is_grouped */
+    sxt_heap_usage *usage;
+    bool is_second; /* pass over the events, of two */
+};
 
 /* --- totals --- */
 
@@ -94,20 +109,25 @@ static int list_suppressed(const sxt_heap_usage *usage, struct suppressed *out, 
 }
 
 /* The rows of the bins, with their nodes. To be freed; NULL: memory is short. */
-static struct sxt_heap_fold_row *list_rows(const struct sxt_heap_bins *bins, const sxt_trace *trace,
-                                           struct sxt_heap_calls *calls, const struct suppressed *suppressed)
+static struct sxt_heap_fold_row *list_rows(struct making *making, const struct suppressed *suppressed)
 {
-    const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(bins);
-    size_t count = sxt_heap_bins_row_count(bins);
+    const struct sxt_heap_bin_row *rows = sxt_heap_bins_rows(making->bins);
+    const sxt_trace *trace = making->heap->trace;
+    size_t count = sxt_heap_bins_row_count(making->bins);
     struct sxt_heap_fold_row *list = malloc((count + 1) * sizeof *list);
     for (size_t i = 0; i < count && list != NULL; i++) {
         uint32_t stack = sxt_trace_same_stack(trace, rows[i].stack);
+        const struct sxt_heap_group *group =
+            making->is_grouped ? sxt_heap_groups_find(&making->groups, rows[i].stack) : NULL;
+        bool is_suppressed = group != NULL
+                                 ? group->is_suppressed
+                                 : suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
+                                                                    sizeof *suppressed->stacks, compare_stacks) != NULL;
         list[i] = (struct sxt_heap_fold_row){
-            .node = sxt_heap_calls_add(calls, trace, stack),
+            .node = group != NULL ? group->node : sxt_heap_calls_add(&making->calls, trace, stack),
             .stack = stack,
             .thread = rows[i].thread,
-            .is_suppressed = suppressed->count > 0 && bsearch(&stack, suppressed->stacks, suppressed->count,
-                                                              sizeof *suppressed->stacks, compare_stacks) != NULL,
+            .is_suppressed = is_suppressed,
         };
     }
     return list;
@@ -207,21 +227,25 @@ static void write_command(struct sxt_json_writer *json, const sxt_trace *trace)
     sxt_json_write_end(json, ']');
 }
 
-static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *usage, const struct sxt_heap_bins *bins,
-                      const struct sxt_heap_fold *fold, struct sxt_heap_calls *calls, struct sxt_buffer *text,
+static int write_json(struct making *making, const struct sxt_heap_fold *fold, struct sxt_buffer *text,
                       sxt_error *error)
 {
+    const struct sxt_page_heap *heap = making->heap;
+    const struct sxt_heap_calls *calls = &making->calls;
     struct sxt_json_writer json = sxt_json_writer_make(text, SXT_JSON_COMPACT);
     sxt_json_write_begin(&json, NULL, '{');
     sxt_json_write_string(&json, "kind", sxt_string_of("heap"));
     sxt_json_write_string(&json, "name", sxt_string_of(heap->name));
     sxt_json_write_bool(&json, "has_sources", heap->with_sources);
     write_command(&json, heap->trace);
-    sxt_heap_page_write_totals(&json, "totals", usage, heap->trace);
-    write_shape(&json, bins, fold, usage);
-    write_threads(&json, heap->trace, bins);
-    write_markers(&json, heap->trace, usage);
-    int status = sxt_heap_page_write_addresses(&json, calls, heap, error);
+    if (making->is_grouped)
+        sxt_json_write_text(&json, NULL, (sxt_string){(const char *)making->totals.data, making->totals.size});
+    else
+        sxt_heap_page_write_totals(&json, "totals", making->usage, heap->trace);
+    write_shape(&json, making->bins, fold, making->usage);
+    write_threads(&json, heap->trace, making->bins);
+    write_markers(&json, heap->trace, making->usage);
+    int status = sxt_heap_page_write_addresses(&json, &making->calls, heap, error);
     sxt_json_write_number(&json, "functions", calls->function_count);
     sxt_json_write_number(&json, "frames", calls->frame_count);
     sxt_json_write_number(&json, "nodes", calls->node_count);
@@ -231,74 +255,117 @@ static int write_json(const struct sxt_page_heap *heap, const sxt_heap_usage *us
 
 /* --- the page --- */
 
-static int add_blocks(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
-                      const struct sxt_heap_bins *bins, const struct sxt_heap_fold *fold, struct sxt_heap_calls *calls,
-                      sxt_error *error)
+static int add_blocks(struct making *making, const struct sxt_heap_fold *fold, sxt_error *error)
 {
+    struct sxt_page *page = making->page;
     struct sxt_buffer json;
     sxt_buffer_init(&json, SIZE_MAX);
-    int status = write_json(heap, usage, bins, fold, calls, &json, error);
+    int status = write_json(making, fold, &json, error);
     sxt_page_add_json(page, &json);
     sxt_buffer_free(&json);
     if (status == SXT_OK)
-        status = add_calls(page, calls, fold, error);
+        status = add_calls(page, &making->calls, fold, error);
     if (status == SXT_OK)
-        status = sxt_heap_page_add_bins(page, bins, fold, error);
+        status = sxt_heap_page_add_bins(page, making->bins, fold, error);
     if (status == SXT_OK)
-        status = sxt_heap_page_add_timeline(page, usage, error);
-    if (status == SXT_OK && heap->with_sources)
-        status = sxt_heap_page_add_sources(page, calls, error);
+        status = sxt_heap_page_add_timeline(page, making->usage, error);
+    if (status == SXT_OK && making->heap->with_sources)
+        status = sxt_heap_page_add_sources(page, &making->calls, error);
     return status;
 }
 
-static int fill(struct sxt_page *page, const struct sxt_page_heap *heap, const sxt_heap_usage *usage,
-                const struct sxt_heap_bins *bins, struct sxt_heap_calls *calls, sxt_error *error)
+static int fill(struct making *making, sxt_error *error)
 {
     struct suppressed suppressed;
     struct sxt_heap_fold fold;
-    int status = list_suppressed(usage, &suppressed, error);
+    int status = list_suppressed(making->usage, &suppressed, error);
     if (status != SXT_OK)
         return status;
-    struct sxt_heap_fold_row *rows = list_rows(bins, heap->trace, calls, &suppressed);
+    struct sxt_heap_fold_row *rows = list_rows(making, &suppressed);
     free(suppressed.stacks);
-    if (rows == NULL || calls->no_memory) {
+    if (rows == NULL || making->calls.no_memory) {
         free(rows);
-        return sxt_fail_memory(error, sxt_heap_bins_row_count(bins) * sizeof *rows);
+        return sxt_fail_memory(error, sxt_heap_bins_row_count(making->bins) * sizeof *rows);
     }
-    status = sxt_heap_fold_make(&fold, bins, rows, calls, ENTRIES_MOST, error);
+    status = sxt_heap_fold_make(&fold, making->bins, rows, &making->calls, ENTRIES_MOST, error);
     if (status != SXT_OK)
         return status;
-    status = add_blocks(page, heap, usage, bins, &fold, calls, error);
+    if (making->is_grouped)
+        fold.folded = making->groups.folded;
+    status = add_blocks(making, &fold, error);
     sxt_heap_fold_free(&fold);
     return status;
 }
 
-int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error)
+/* --- passes over the events --- */
+
+/* Each pass of two is half of the work. */
+static void report_progress(void *data, uint64_t done, uint64_t all)
 {
-    struct sxt_heap_calls calls;
-    sxt_heap_usage *usage = NULL;
+    const struct making *making = data;
+    const struct sxt_page_heap *heap = making->heap;
+    if (heap->progress != NULL && making->is_grouped)
+        heap->progress(heap->progress_data, making->is_second ? all + done : done, 2 * all);
+    else if (heap->progress != NULL)
+        heap->progress(heap->progress_data, done, all);
+}
+
+static int analyse(struct making *making, struct sxt_heap_bins *bins, sxt_error *error)
+{
     sxt_heap_options options;
     sxt_heap_options_init(&options);
-    options.timeline = POINTS_MOST;
-    options.progress = heap->progress;
-    options.progress_data = heap->progress_data;
-    struct sxt_heap_bins *bins = sxt_heap_bins_new(0);
-    int status = sxt_heap_calls_init(&calls, error);
-    if (status == SXT_OK && bins == NULL)
+    options.timeline = bins != NULL ? POINTS_MOST : 0;
+    options.progress = report_progress;
+    options.progress_data = making;
+    int status = sxt_trace_analyse_bins(making->heap->trace, &options, bins, &making->usage, error);
+    return status == SXT_OK ? sxt_heap_suppress_known(making->usage, error) : status;
+}
+
+/* A first pass says what each stack takes. */
+static int make_groups(struct making *making, sxt_error *error)
+{
+    making->is_grouped = true;
+    int status = analyse(making, NULL, error);
+    if (status != SXT_OK)
+        return status;
+    struct sxt_json_writer json = sxt_json_writer_make(&making->totals, SXT_JSON_COMPACT);
+    sxt_heap_page_write_totals(&json, "totals", making->usage, making->heap->trace);
+    status = sxt_heap_groups_make(&making->groups, making->heap->trace, &making->usage, &making->calls, error);
+    making->is_second = true;
+    if (status == SXT_OK)
+        sxt_heap_bins_set_groups(making->bins, sxt_heap_groups_stack, &making->groups);
+    return status;
+}
+
+static int make(struct making *making, sxt_error *error)
+{
+    sxt_trace_info info = {.struct_size = sizeof info};
+    sxt_trace_get_info(making->heap->trace, &info);
+    making->bins = sxt_heap_bins_new(making->heap->entry_most);
+    int status = sxt_heap_calls_init(&making->calls, error);
+    if (status == SXT_OK && making->bins == NULL)
         status = sxt_fail_memory(error, SXT_HEAP_BINS_MOST * sizeof(struct sxt_heap_bin));
+    if (status == SXT_OK && making->heap->entry_most > 0 && info.stacks > STACKS_MOST)
+        status = make_groups(making, error);
     if (status == SXT_OK)
-        status = sxt_trace_analyse_bins(heap->trace, &options, bins, &usage, error);
-    if (status == SXT_OK)
-        status = sxt_heap_suppress_known(usage, error);
-    if (status == SXT_OK)
-        status = fill(page, heap, usage, bins, &calls, error);
-    if (heap->usage != NULL && usage != NULL) {
-        usage->bins = NULL;
-        *heap->usage = usage;
+        status = analyse(making, making->bins, error);
+    return status == SXT_OK ? fill(making, error) : status;
+}
+
+int sxt_page_make_heap(struct sxt_page *page, const struct sxt_page_heap *heap, sxt_error *error)
+{
+    struct making making = {.page = page, .heap = heap};
+    sxt_buffer_init(&making.totals, SIZE_MAX);
+    int status = make(&making, error);
+    if (heap->usage != NULL && making.usage != NULL) {
+        making.usage->bins = NULL;
+        *heap->usage = making.usage;
     } else {
-        sxt_heap_usage_free(&usage);
+        sxt_heap_usage_free(&making.usage);
     }
-    sxt_heap_bins_free(&bins);
-    sxt_heap_calls_free(&calls);
+    sxt_heap_bins_free(&making.bins);
+    sxt_heap_calls_free(&making.calls);
+    sxt_heap_groups_free(&making.groups);
+    sxt_buffer_free(&making.totals);
     return status;
 }

@@ -126,6 +126,7 @@ struct sxt_page_heap {
     size_t address_count;
     void (*progress)(void *data, uint64_t done, uint64_t all); /* as in sxt_heap_options */
     void *progress_data;
+    size_t entry_most;      /* with few enough, memory is bounded: see heap_groups.h; 0: as many as a report has */
     sxt_heap_usage **usage; /* gets the analysis, which is to be freed; may be NULL */
 };
 

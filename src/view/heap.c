@@ -1,6 +1,8 @@
 /* heap.c: heap traces. */
 #include "view/kind.h"
 
+#define ENTRIES_MOST ((size_t)1 << 17) /* of bins */
+
 static bool recognises(const char *path, sxt_kind kind)
 {
     (void)path;
@@ -38,6 +40,7 @@ static int make(struct sxt_view_item *item, struct sxt_page *page, sxt_error *er
         .trace = item->state,
         .name = item->name,
         .with_sources = item->options->with_sources,
+        .entry_most = ENTRIES_MOST,
         .progress = sxt_view_progress,
         .progress_data = item,
     };
