@@ -1,5 +1,7 @@
 /* heap.c: heap traces. */
-#include "view/kind.h"
+#include "view/heap.h"
+
+#include <string.h>
 
 #define ENTRIES_MOST ((size_t)1 << 17) /* of bins */
 
@@ -58,6 +60,15 @@ static int compare(struct sxt_view_item *before, struct sxt_view_item *after, st
     return sxt_page_make_heap_diff(page, &traces, error);
 }
 
+static int answer(struct sxt_view_item *item, const char *name, const struct sxt_view_query *query,
+                  struct sxt_view_reply *reply, sxt_error *error)
+{
+    if (strcmp(name, "address") == 0)
+        return sxt_view_heap_address(item->state, query, reply, error);
+    reply->status = 404;
+    return SXT_OK;
+}
+
 const struct sxt_view_kind sxt_view_heap = {
     .name = "heap trace",
     .title = "Heap",
@@ -67,4 +78,5 @@ const struct sxt_view_kind sxt_view_heap = {
     .close = close_trace,
     .make = make,
     .compare = compare,
+    .answer = answer,
 };

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "view/server.h"
 
-static const char *last_part(const char *path)
+const char *sxt_view_last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL && slash[1] != 0 ? slash + 1 : path;
@@ -26,7 +26,7 @@ static int open_file(struct sxt_view_server *server, const char *path, sxt_error
             .kind = sxt_view_kinds[i],
             .options = &server->options,
             .path = path,
-            .name = last_part(path),
+            .name = sxt_view_last_part(path),
             .number = server->item_count,
         };
         pthread_mutex_init(&item->mutex, NULL);

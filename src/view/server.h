@@ -27,6 +27,9 @@ struct sxt_view_server {
 int sxt_view_items_open(struct sxt_view_server *server, const char **failed, sxt_error *error);
 void sxt_view_items_close(struct sxt_view_server *server);
 
+/* The name of a file without folders. */
+const char *sxt_view_last_part(const char *path);
+
 /* The first item of the file that was given as NAME; NULL if none was. */
 struct sxt_view_item *sxt_view_items_find(struct sxt_view_server *server, const char *name);
 

@@ -80,7 +80,7 @@ static const char head[] =
     "table{border-collapse:collapse;width:100%}\n"
     "th,td{text-align:left;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #8886;overflow-wrap:anywhere}\n"
     "form{margin-top:1.5rem;display:flex;gap:.6rem;flex-wrap:wrap;align-items:center}\n"
-    "select{max-width:22rem}\n"
+    "select,button{font:inherit;padding:.2rem .6rem;max-width:22rem}\n"
     "</style>\n</head>\n<body>\n<main>\n<h1>Files</h1>\n";
 
 static void write_rows(const struct sxt_view_server *server, struct sxt_buffer *html)
@@ -102,6 +102,17 @@ static void write_rows(const struct sxt_view_server *server, struct sxt_buffer *
     sxt_buffer_print(html, "</tbody>\n</table>\n");
 }
 
+/* The last part of a path, or all of it if another file is called the same. */
+static const char *short_name(const struct sxt_view_server *server, size_t path)
+{
+    const char *const *paths = server->options.paths;
+    const char *name = sxt_view_last_part(paths[path]);
+    for (size_t i = 0; i < server->options.path_count; i++)
+        if (i != path && strcmp(sxt_view_last_part(paths[i]), name) == 0)
+            return paths[path];
+    return name;
+}
+
 /* A list of the files from which one is chosen. */
 static void write_choice(const struct sxt_view_server *server, const char *label, const char *name, size_t chosen,
                          struct sxt_buffer *html)
@@ -111,7 +122,7 @@ static void write_choice(const struct sxt_view_server *server, const char *label
         sxt_buffer_print(html, "<option%s value=\"", i == chosen ? " selected" : "");
         write_text(html, server->options.paths[i]);
         sxt_buffer_print(html, "\">");
-        write_text(html, server->options.paths[i]);
+        write_text(html, short_name(server, i));
         sxt_buffer_print(html, "</option>");
     }
     sxt_buffer_print(html, "</select></label>\n");

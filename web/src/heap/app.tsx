@@ -10,6 +10,7 @@ import { pattern } from "../common/search";
 import { ServedLinks } from "../common/served_links";
 import { ThemeSwitch } from "../common/theme";
 import { Column, TopTable } from "../common/top_table";
+import { AddressBox } from "./address_box";
 import { Addresses, Lifetimes, Markers, Sizes, Threads } from "./charts";
 import { chosenRows, parseChosen } from "./chosen";
 import { Detail } from "./detail";
@@ -207,6 +208,7 @@ export function App({ model }: { model: HeapModel }) {
           : <aside class="detail dim" aria-label="Details">Choose a function in the graph or a line of the table: its figures and stacks are shown here, and its live bytes in the timeline.</aside>}
       </main>
       <div class="charts">
+        <AddressBox model={model} />
         <Addresses model={model} />
         <Markers model={model} window={window} onWindow={setWindow} />
         <Threads model={model} figures={figures} costName={COST_TEXT[cost].name} />

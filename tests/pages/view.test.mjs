@@ -1,0 +1,105 @@
+// Pages of `sextant view`: they ask the server for their data, and nobody else for anything.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { screenshot } from "./support/browser.mjs";
+import { number, ready, sum, symbolsOf, textOf } from "./support/figures.mjs";
+import { accessibilityProblems, folder, longTest, open, python, run, sextantJson, test } from "./support/harness.mjs";
+import { makeTrace } from "./support/traces.mjs";
+import { withView } from "./support/view.mjs";
+
+const SIZES = `
+import sys
+from support.size_writer import Container, Size, Symbol, save
+
+def build(more):
+    symbols, at = [], 0x1000
+    for i in range(60):
+        symbols.append(Symbol(".text", at, 40 + i + more, f"app::part{i % 7}::f{i}(int)", f"o/{i % 5}.o", f"src/part{i % 7}/{i % 5}.cc"))
+        at += 40 + i + more
+    symbols += [Symbol(".data", 0x9000, 10, "<img src=x onerror=console.log(1)>", "o/x.o", "src/<b>.cc")]
+    total = sum(symbol.size for symbol in symbols if symbol.section == ".text")
+    return save(Size(symbols, [Container("", {}, {".text": total, ".data": 10})]))
+
+open(sys.argv[1], "wb").write(build(0))
+open(sys.argv[2], "wb").write(build(8))
+`;
+const [before, after] = [join(folder, "old <b>.size"), join(folder, "new.size")];
+python(SIZES, before, after);
+const trace = makeTrace("before");
+const [figures] = sextantJson("heap", trace);
+
+const sizeTotal = (path) => sum(symbolsOf(path));
+
+const heapReady = async (page) => {
+  await page.locator("#totals").waitFor();
+  return page;
+};
+
+test("a trace: figures are those of the program, and an address has its history", async () => {
+  await withView([trace], async ({ url, origin }) => {
+    const page = await heapReady(await open(url, { origin }));
+    const totals = await textOf(page, "#totals");
+    for (const [size, blocks] of [["peak_bytes", "peak_allocations"], ["leaked_bytes", "leaked_allocations"], ["allocated_bytes", "allocations"]])
+      assert.ok(totals.includes(`${number(figures[size])} bytes in ${number(figures[blocks])} blocks`), `${size}: ${totals}`);
+    const address = "0x" + (0x10000 + 0x1000 * 2 + 1).toString(16);
+    const events = sextantJson("heap", trace, "--address", address);
+    assert.ok(events.length > 0);
+    const box = page.locator(".address-box");
+    await box.getByLabel("Address").fill(address);
+    await box.getByLabel("Address").press("Enter");
+    await box.locator("output").waitFor();
+    assert.equal(await box.locator("output").textContent(), `${events.length} events at ${address}`);
+    assert.equal(await box.locator("tr").count(), events.length);
+    assert.equal(await accessibilityProblems(page), "");
+    await screenshot(page, "view-heap");
+  });
+});
+
+test("sizes: load_url and before_url show a file, and what changed", async () => {
+  await withView([before, after], async ({ url, origin }) => {
+    const query = (words) => url + "?" + new URLSearchParams(words).toString();
+    const page = await ready(await open(query({ load_url: after }), { origin }));
+    assert.match(await textOf(page, "#totals"), new RegExp(number(sizeTotal(after))));
+    const diff = await ready(await open(query({ load_url: after, before_url: before }), { origin }));
+    const change = sizeTotal(after) - sizeTotal(before);
+    assert.match(await textOf(diff, "#totals"), new RegExp(number(change)));
+    assert.match(await diff.title(), /old <b>\.size → new\.size/);
+    await screenshot(diff, "view-diff");
+  });
+});
+
+test("several files are listed, and their pages lead back to the list", async () => {
+  await withView([before, after, trace], async ({ url, origin }) => {
+    const page = await open(url, { origin });
+    assert.equal(await page.locator("tbody tr").count(), 3);
+    assert.equal(await accessibilityProblems(page), "");
+    await screenshot(page, "view-list");
+    await page.locator("tbody a", { hasText: "before.mlyze" }).first().click();
+    await heapReady(page);
+    await page.getByRole("link", { name: "All files" }).click();
+    await page.getByRole("button", { name: "Show what changed" }).click();
+    await ready(page);
+    assert.match(await page.title(), /old <b>\.size → new\.size/);
+  });
+});
+
+longTest("two traces are compared", async () => {
+  const other = makeTrace("after");
+  await withView([trace, other], async ({ url, origin }) => {
+    const page = await open(url + "?" + new URLSearchParams({ load_url: other, before_url: trace }).toString(), { origin });
+    await page.locator("#totals").waitFor();
+    await screenshot(page, "view-heap-diff");
+  });
+});
+
+longTest("a page says why it cannot be shown when the server has ended", async () => {
+  let page;
+  await withView([trace], async ({ url, origin }) => {
+    page = await heapReady(await open(url, { origin, expect: /Failed to load resource|ERR_CONNECTION/ }));
+  });
+  await page.locator(".address-box").getByLabel("Address").fill("0x1");
+  await page.locator(".address-box").getByRole("button").click();
+  await page.locator(".address-box [role=status]", { hasText: /fail/i }).waitFor();
+});
+
+await run();
