@@ -5,6 +5,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -12,52 +13,143 @@
 #include "size/query.h"
 #include "view/symbols.h"
 
+/* See sxt_pool_threads. */
+#define THREADS_MAX 64
+
 /* Functions that a thread takes at once; a multiple of the bits in a word, so that threads do not share words. */
 #define PART 4096
+
+/* A text that names are searched for. Names are compared without regard to case if `fold` is set. */
+struct needle {
+    sxt_string text; /* in lower case, if `fold` is set */
+    bool fold;
+};
+
+/* The most texts that a name must contain to match a regular expression, and the shortest that are used. */
+#define LITERALS_MAX 4
+#define LITERAL_MIN  2
+
+/* Processor time that a thread may take for a regular expression, and after how many names it is asked for. */
+#define SECONDS_MAX 5
+#define BETWEEN     64
 
 /* A search that is running. */
 struct search {
     struct sxt_view_functions *functions;
-    sxt_string text;          /* in lower case, unless the case counts */
-    unsigned char lower[256]; /* how letters are compared */
-    regex_t *patterns;        /* one for each thread: regexec locks it; NULL for a plain text */
+    struct needle needle;
+    regex_t *patterns; /* one for each thread: regexec locks it; NULL for a plain text */
+    struct needle literals[LITERALS_MAX];
+    size_t literal_count;
     unsigned threads;
+    time_t started[THREADS_MAX]; /* processor time of each thread at its first name; 0: it had none yet */
     uint64_t *bits;
 };
 
-static bool contains(const struct search *search, sxt_string name)
+static unsigned char lower(unsigned char c)
 {
-    const unsigned char *text = (const unsigned char *)search->text.data;
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+static bool is_letter(unsigned char c)
+{
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+static bool is_at(const struct needle *needle, const unsigned char *data)
+{
+    const unsigned char *text = (const unsigned char *)needle->text.data;
+    if (!needle->fold)
+        return memcmp(data, text, needle->text.size) == 0;
+    size_t i = 0;
+    while (i < needle->text.size && lower(data[i]) == text[i])
+        i++;
+    return i == needle->text.size;
+}
+
+/* Sixteen places at once: where the first and the last character are right, the others are compared. */
+typedef unsigned char block __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
+
+static block all(unsigned c)
+{
+    unsigned char byte = (unsigned char)c;
+    return (block){byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte};
+}
+
+static bool is_in_block(const struct needle *needle, const unsigned char *data, block hits)
+{
+    halves any = (halves)hits;
+    if ((any[0] | any[1]) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof hits; i++)
+        if (hits[i] != 0 && is_at(needle, data + i))
+            return true;
+    return false;
+}
+
+static bool contains(const struct needle *needle, sxt_string name)
+{
     const unsigned char *data = (const unsigned char *)name.data;
-    size_t size = search->text.size;
+    size_t size = needle->text.size;
     if (name.size < size)
         return false;
-    for (size_t i = 0; i <= name.size - size; i++) {
-        if (search->lower[data[i]] != text[0])
-            continue;
-        size_t k = 1;
-        while (k < size && search->lower[data[i + k]] == text[k])
-            k++;
-        if (k == size)
-            return true;
+    size_t places = name.size - size + 1;
+    if (places < sizeof(block)) {
+        for (size_t i = 0; i < places; i++)
+            if (is_at(needle, data + i))
+                return true;
+        return false;
     }
-    return false;
+    unsigned char first = (unsigned char)needle->text.data[0], last = (unsigned char)needle->text.data[size - 1];
+    /* Letters of both cases differ in one bit; with it, a few other characters are hits too. */
+    const block first_all = all(first), first_bit = all(needle->fold && is_letter(first) ? 0x20 : 0);
+    const block last_all = all(last), last_bit = all(needle->fold && is_letter(last) ? 0x20 : 0);
+    for (size_t i = 0;; i += sizeof(block)) {
+        /* The last block ends with the last place. */
+        i = i + sizeof(block) <= places ? i : places - sizeof(block);
+        block a, b;
+        memcpy(&a, data + i, sizeof a);
+        memcpy(&b, data + i + size - 1, sizeof b);
+        if (is_in_block(needle, data + i, (block)(((a | first_bit) == first_all) & ((b | last_bit) == last_all))))
+            return true;
+        if (i + sizeof(block) == places)
+            return false;
+    }
 }
 
 static bool matches(const struct search *search, unsigned worker, sxt_string name)
 {
     if (name.data == NULL)
         return false;
-    return search->patterns != NULL ? sxt_size_query_matches(&search->patterns[worker], name) : contains(search, name);
+    if (search->patterns == NULL)
+        return contains(&search->needle, name);
+    for (size_t i = 0; i < search->literal_count; i++)
+        if (!contains(&search->literals[i], name))
+            return false;
+    return sxt_size_query_matches(&search->patterns[worker], name);
 }
 
+/* A regular expression can take long for each name, and a server must go on. */
+static bool is_too_long(struct search *search, unsigned worker)
+{
+    struct timespec used;
+    if (search->patterns == NULL || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
+        return false;
+    if (search->started[worker] == 0)
+        search->started[worker] = used.tv_sec + 1;
+    return used.tv_sec + 1 - search->started[worker] > SECONDS_MAX;
+}
+
+/* Returns 1 if it takes too long. */
 static int search_part(void *context, unsigned worker, size_t part)
 {
-    const struct search *search = context;
+    struct search *search = context;
     const struct sxt_view_functions *functions = search->functions;
     size_t end = (part + 1) * PART < functions->count ? (part + 1) * PART : functions->count;
     size_t alias = sxt_view_first_alias(functions, part * PART);
     for (size_t i = part * PART; i < end; i++) {
+        if (i % BETWEEN == 0 && is_too_long(search, worker))
+            return 1;
         bool found = matches(search, worker, sxt_view_function_name(functions, i)) ||
                      matches(search, worker, sxt_view_function_linked(functions, i));
         for (; alias < functions->alias_count && functions->aliases[alias].function == i; alias++)
@@ -68,7 +160,65 @@ static int search_part(void *context, unsigned worker, size_t part)
     return 0;
 }
 
-static int compile(struct search *search, const struct sxt_view_search *wanted, sxt_error *error)
+/* The end of [...]: a "]" that is meant literally comes first. */
+static const char *skip_brackets(const char *at)
+{
+    at += at[1] == '^' ? 2 : 1;
+    if (*at == ']')
+        at++;
+    for (; *at != 0 && *at != ']'; at++) {
+        if (*at != '[' || at[1] == 0 || strchr(":.=", at[1]) == NULL)
+            continue;
+        const char closing[] = {at[1], ']', 0};
+        const char *end = strstr(at + 2, closing);
+        if (end == NULL)
+            break;
+        at = end + 1;
+    }
+    return *at != 0 ? at : at - 1;
+}
+
+/*
+ * Finds texts that whatever matches a pattern contains: most names do not, and need not be matched. They are outside of
+ * groups and brackets, and not repeated. A pattern with alternatives outside of groups has none. PATTERN is a correct
+ * one; its characters are in TEXT, folded.
+ */
+static void find_literals(struct search *search, const char *pattern, char *text)
+{
+    bool fold = search->needle.fold;
+    unsigned depth = 0;
+    size_t start = 0, used = 0;
+    for (const char *at = pattern;; at++) {
+        bool is_escaped = *at == '\\' && at[1] != 0;
+        char c = is_escaped ? *++at : *at;
+        bool is_plain = c != 0 && depth == 0 &&
+                        (is_escaped ? !is_letter((unsigned char)c) && (c < '0' || c > '9') && strchr("<>`'", c) == NULL
+                                    : strchr("^$.[]|()*+?{}", c) == NULL);
+        if (is_plain && (at[1] == 0 || strchr("*?{", at[1]) == NULL)) {
+            text[used++] = (char)(fold ? lower((unsigned char)c) : (unsigned char)c);
+            continue;
+        }
+        if (used - start >= LITERAL_MIN && search->literal_count < LITERALS_MAX)
+            search->literals[search->literal_count++] = (struct needle){{text + start, used - start}, fold};
+        start = used;
+        if (c == 0)
+            return;
+        if (is_escaped)
+            continue;
+        if (c == '|' && depth == 0) {
+            search->literal_count = 0;
+            return;
+        }
+        depth += c == '(';
+        depth -= c == ')' && depth > 0;
+        if (c == '[')
+            at = skip_brackets(at);
+        if (c == '{')
+            at += strcspn(at, "}");
+    }
+}
+
+static int compile(struct search *search, const struct sxt_view_search *wanted, char *literals, sxt_error *error)
 {
     struct sxt_buffer text;
     sxt_buffer_init(&text, SIZE_MAX);
@@ -82,22 +232,23 @@ static int compile(struct search *search, const struct sxt_view_search *wanted, 
         status = sxt_size_query_compile_pattern((sxt_string){(const char *)text.data, text.size},
                                                 &search->patterns[search->threads], error);
     sxt_buffer_free(&text);
+    if (status == SXT_OK)
+        find_literals(search, wanted->text, literals);
     return status;
 }
 
-static int run(struct search *search, const struct sxt_view_search *wanted, char *lowered, sxt_error *error)
+static int run(struct search *search, const struct sxt_view_search *wanted, char *folded, sxt_error *error)
 {
     size_t parts = (search->functions->count + PART - 1) / PART;
     int status = SXT_OK;
-    for (unsigned i = 0; i < 256; i++)
-        search->lower[i] = (unsigned char)(!wanted->with_case && i >= 'A' && i <= 'Z' ? i + 'a' - 'A' : i);
-    search->text = (sxt_string){lowered, strlen(lowered)};
-    for (char *at = lowered; *at != 0; at++)
-        *at = (char)search->lower[(unsigned char)*at];
+    for (char *at = folded; *at != 0 && !wanted->with_case; at++)
+        *at = (char)lower((unsigned char)*at);
+    search->needle = (struct needle){{folded, strlen(folded)}, !wanted->with_case};
     if (wanted->is_pattern)
-        status = compile(search, wanted, error);
-    if (status == SXT_OK)
-        (void)sxt_pool_run(search->threads, parts, search_part, search);
+        status = compile(search, wanted, folded, error);
+    if (status == SXT_OK && sxt_pool_run(search->threads, parts, search_part, search) != 0)
+        status = sxt_fail(error, SXT_ERROR_LIMIT, SXT_NO_OFFSET,
+                          "the regular expression takes too long; one with a plain text in it is faster");
     for (unsigned i = 0; search->patterns != NULL && i < search->threads; i++)
         regfree(&search->patterns[i]);
     free(search->patterns);
@@ -138,20 +289,20 @@ int sxt_view_search(struct sxt_view_functions *functions, const struct sxt_view_
     sxt_view_found_free(found);
     struct search running = {.functions = functions, .threads = sxt_pool_threads(threads)};
     size_t words = (functions->count + 63) / 64;
-    char *lowered = strdup(search->text);
+    char *folded = strdup(search->text);
     *found = (struct sxt_view_found){.text = strdup(search->text),
                                      .is_pattern = search->is_pattern,
                                      .with_case = search->with_case,
                                      .bits = calloc(words + 1, sizeof *found->bits)};
     running.bits = found->bits;
-    int status = found->text != NULL && found->bits != NULL && lowered != NULL
-                     ? run(&running, search, lowered, error)
+    int status = found->text != NULL && found->bits != NULL && folded != NULL
+                     ? run(&running, search, folded, error)
                      : sxt_fail_memory(error, words * sizeof *found->bits);
     if (status == SXT_OK)
         status = list(functions, order, found, error);
     if (status != SXT_OK)
         sxt_view_found_free(found);
-    free(lowered);
+    free(folded);
     return status;
 }
 

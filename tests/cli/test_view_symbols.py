@@ -260,6 +260,29 @@ class Search(SymbolsTest):
             with self.subTest(query=query):
                 self.assertEqual(self.names(view, **query), [name for name in names if matches(name)])
 
+    def test_texts_that_a_pattern_needs_do_not_change_what_it_finds(self):
+        """A pattern with an alternative has no such texts."""
+        names = ["app::Box::get(int)", "get", "gett", "gt", "a[]b", "a]b", "a.b", "axb", "a{b", "a+b", "gEt",
+                 "x get y", "a|b"]
+        rows = [Row(0x1000 + 16 * i, 16, name.encode()) for i, name in enumerate(sorted(names))]
+        view = self.view(self.file("p.lidia", write(rows)))
+        for pattern in ("get", "ge?t", "ge*t", "ge+t", "get{1,2}$", "^get$", "a\\.b", "a.b", "a[.]b", "[]a]b",
+                        "a[^]]b", "a\\[\\]b", "(ge|g)t", "(get)?x", "a\\{b", "a\\+b", "\\bget\\b", "get\\>", "[[:alpha:]]et",
+                        "Box::g(e)t\\(int", "a\\|b", "xyz{0}get", "g{1}et"):  # fmt: skip
+            for case in (0, 1):
+                alone = self.names(view, search=pattern, regex=1, case=case)
+                self.assertEqual(alone, self.names(view, search=pattern + "|zzz", regex=1, case=case), pattern)
+
+    def test_names_of_all_lengths(self):
+        """Sixteen places of a name are compared at once."""
+        names = ["." * before + "Needle" + "." * after for before in range(0, 40, 3) for after in range(0, 40, 5)]
+        names += ["." * 40, "Needl", "eedle" + "." * 30, "." * 30 + "Needl", "n@edle" * 5]
+        rows = [Row(0x1000 + 16 * i, 16, name.encode()) for i, name in enumerate(names)]
+        view = self.view(self.file("l.lidia", write(rows)))
+        for text in ("needle", "n", "e", ".needle", "needle.", ".", "ee", "n@", "needl", "." * 20 + "needle" + "." * 20):
+            self.assertEqual(self.names(view, search=text), [name for name in names if text in name.lower()], text)
+            self.assertEqual(self.names(view, search=text, case=1), [name for name in names if text in name], text)
+
     def test_what_lookup_finds_by_name_is_found(self):
         program = self.program()
         view = self.view(program)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Info, Rows } from "../src/symbols/model";
+import { patternProblem } from "../src/symbols/pattern";
 import { firstVisible, fullHeight, LINE, scrollFor, visibleLines } from "../src/symbols/places";
 import { batches, MOST_QUESTIONS, splitQuestions } from "../src/symbols/questions";
 import { BLOCK, RowCache } from "../src/symbols/row_cache";
@@ -84,6 +85,20 @@ describe("questions", () => {
     expect(parts.map((part) => part.length)).toEqual([50, 50, 20]);
     expect(batches(["x".repeat(4000), "y".repeat(4000), "z"]).map((part) => part.length)).toEqual([1, 2]);
     expect(batches([])).toEqual([]);
+  });
+});
+
+describe("regular expressions", () => {
+  it("that the server refuses are refused here", () => {
+    for (const [pattern, problem] of [
+      ["(", "'(' is not closed"], [")", "')' is not opened"], [")(", "')' is not opened"], ["a[b", "'[' is not closed"], ["a{2", "'{' is followed"], ["a{x}", "'{' is followed"],
+      ["\\d", "\\d is written [0-9]"], ["\\D", "[^0-9]"], ["(a)\\1", "not supported"], ["(?:a)", "(?...)"], ["a\\", "a backslash at the end"], ["\\q", "\\q has no meaning"],
+    ])
+      expect(patternProblem(pattern), pattern).toContain(problem);
+  });
+  it("that it takes are taken", () => {
+    for (const pattern of ["", "a.b", "^<(a|b)+$", "[]a]", "[^]]", "[[:alpha:]_]+", "a{2,5}", "a{2}", "a{,3}", "\\{", "\\(", "\\bnew\\b", "[(]", "[{]x", "[\\]", "operator\\(\\)"])
+      expect(patternProblem(pattern), pattern).toBe("");
   });
 });
 

@@ -8,6 +8,7 @@ import { FunctionCard } from "./card";
 import { FunctionsTable } from "./functions_table";
 import { Head } from "./head";
 import { PageInfo, Rows } from "./model";
+import { patternProblem } from "./pattern";
 import { RowCache } from "./row_cache";
 import { DEFAULTS, State, stateOf, tableQuery } from "./state";
 import { Tabs } from "./tabs";
@@ -51,7 +52,7 @@ export function App({ page }: { page: PageInfo }) {
       </div>
       <main>
         <FunctionsTable
-          cache={cache} what={what} state={state} chosen={chosen}
+          cache={cache} what={what} state={state} chosen={chosen !== null && chosen < page.total ? chosen : null}
           onChoose={(index) => update({ function: String(index), tab: "function" })}
           locate={async (index) => (await askJson<{ position: number | null }>("position", { ...tableQuery(state), index: String(index) }).catch(() => ({ position: null }))).position}
           onSort={(sort) => update({ sort, descending: state.sort === sort ? (state.descending ? "" : "1") : sort === "size" ? "1" : "" })}
@@ -111,7 +112,9 @@ function useRows(state: State): { cache: RowCache; problem: string } {
     const delay = isFirst.current ? 0 : SEARCH_DELAY;
     isFirst.current = false;
     const timer = setTimeout(async () => {
-      setProblem("");
+      const wrong = state.regex && state.search ? patternProblem(state.search) : "";
+      setProblem(wrong);
+      if (wrong) return;
       await wanted.want(0, 1);
       if (!isStale && wanted.isFilled) setShown(wanted);
     }, delay);

@@ -5,7 +5,7 @@ import { askJson } from "../common/served";
 import { FunctionInfo, PageInfo } from "./model";
 import { Inlines, Lines, Pads, Ranges } from "./parts";
 import { Tabs } from "./tabs";
-import { endOf } from "./words";
+import { endOf, shownName } from "./words";
 
 interface Props {
   page: PageInfo;
@@ -41,7 +41,7 @@ export function FunctionCard(props: Props) {
   const isWhole = info.whole_start === info.address && info.whole_size === info.size;
   return (
     <article class="card" aria-label="Chosen">
-      <h2><bdi>{info.name || "(no name)"}</bdi></h2>
+      <h2><bdi>{shownName(info.name)}</bdi></h2>
       <dl class="fields">
         <dt>Range</dt>
         <dd>

@@ -6,7 +6,7 @@ import { Row } from "./model";
 import { firstVisible, fullHeight, LINE, scrollFor, visibleLines } from "./places";
 import { RowCache } from "./row_cache";
 import { State } from "./state";
-import { highlights, baseName } from "./words";
+import { baseName, highlights, shownName } from "./words";
 
 interface Props {
   cache: RowCache;
@@ -146,7 +146,7 @@ function tip(row: Row): string {
 /** The name, with what was found in it marked; otherwise the other name that it was found by. */
 function Name({ row, state }: { row: Row; state: State }) {
   const search = state.regex ? "" : state.search;
-  const parts = highlights(row.name, search, state.case === "1");
+  const parts = highlights(shownName(row.name), search, state.case === "1");
   const others = [...(row.aliases ?? []), ...(row.linkage_name ? [row.linkage_name] : [])];
   const other = search && parts.length === 1 ? others.find((name) => highlights(name, search, state.case === "1").length > 1) : row.aliases?.[0];
   return (

@@ -60,6 +60,11 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** A name that can be seen. */
+export function shownName(name: string): string {
+  return name === "" ? "(no name)" : name.trim() === "" ? "(blank)" : name;
+}
+
 /** "+0x12" from START to ADDRESS. */
 export function offsetText(address: string, start: string): string {
   const distance = BigInt(address) - BigInt(start);
